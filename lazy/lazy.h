@@ -106,6 +106,8 @@ NEAP_API int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *ou
 /* Of the next op, a slice or a reshape, which attributes were given as counted from an end (graph/node.h); or FIXED:
  * they were made of the sizes that it has now. */
 enum { NEAP_FOLLOWS_FIXED = 1 << 30 };
+/* Of the next neap_quick_number: its number is one of elements, as in neap_array_count; `less` is added to this. */
+enum { NEAP_FOLLOWS_COUNT = 1 << 29 };
 NEAP_API void neap_op_follows(neap_ctx *ctx, uint32_t ends);
 /* Records an op (LAZY_OP number from the generated list). Errors name the op, the expected and the actual. */
 NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);

@@ -39,6 +39,8 @@ int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_h
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
     neap_node *array = graph_lookup(ctx, a->_id);
+    uint32_t follows = ctx->sites.follows;
+    ctx->sites.follows = 0;
     /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free
      * again. */
     if (ctx->quick.number && ctx->quick.number->refs > 1) {
@@ -49,6 +51,8 @@ int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double nu
         (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
         return finish_quick_call(ctx, NULL);
     ctx->quick.number->value = number;
+    ctx->quick.number->follows =
+        follows & NEAP_FOLLOWS_COUNT ? LAZY_FOLLOWS_COUNT | (follows & 0xffff) << LAZY_FOLLOWS_SHIFT : 0;
     neap_node *in[2] = {number_first ? ctx->quick.number : array, number_first ? array : ctx->quick.number};
     return finish_quick_call(ctx, graph_record(ctx, op, 2, in, 0, NULL));
 }

@@ -126,7 +126,11 @@ static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapt
         lazy_say(print, " in the memory of ");
         say_buffer(print, story, chapter, home);
     }
-    lazy_say(print, ": %s", plan_why_text(chapter->plan->slots[slot].why));
+    const lazy_slot *at = &chapter->plan->slots[slot];
+    if (at->why == LAZY_WHY_TIMES)
+        lazy_say(print, ": it would be computed %d times", at->times);
+    else
+        lazy_say(print, ": %s", plan_why_text(at->why));
 }
 
 static void say_ran(lazy_print *print, lazy_ran *ran) {

@@ -163,6 +163,7 @@ typedef struct lazy_plans {
     LAZY_VECTOR(uint8_t) made;     /* by node of the region: why it gets a buffer */
     LAZY_VECTOR(lazy_asked) asked; /* by node of the region, if `counted` */
     LAZY_VECTOR(int64_t) origins;  /* by node of the region, if `sliced`: see plan_origin */
+    LAZY_VECTOR(int32_t) same;     /* by node of the region, while it is planned: see plan_same */
     bool counted, sliced;
     lazy_nodes wanted, views; /* the roots of a flush */
 } lazy_plans;

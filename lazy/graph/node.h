@@ -230,5 +230,9 @@ static inline bool graph_is_number(const neap_node *node) {
     return node->nin == 0 && !node->buffer &&
            (graph_is_constant(node) || (node->flags & LAZY_WEAK && graph_is_placeholder(node)));
 }
+/* Is it a number that follows from shapes alone? */
+static inline bool graph_counts_elements(const neap_node *node) {
+    return graph_is_constant(node) && node->follows & LAZY_FOLLOWS_COUNT && !node->buffer;
+}
 
 #endif

@@ -56,7 +56,7 @@ NEAP_OP(divide,
     .doc = "a / b, the real quotient. bool and integers divide as f32, those of 64 bits as f64.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_divide,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN1,
-    .kernel = {.real = "a / b"},
+    .kernel = {.real = "a / b"}, .ns = 0.1,
     .domain = {0.5, 4}, .reference = "a / b")
 
 NEAP_OP(floor_divide,
@@ -64,7 +64,7 @@ NEAP_OP(floor_divide,
            "the quotient whose remainder has b's sign, rounded; x // 0 is a / b.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
     .dtype = graph_dtype_promote,
-    .kernel = {.any = "F(floor_divide)(a, b)"},
+    .kernel = {.any = "F(floor_divide)(a, b)"}, .ns = 13,
     .domain = {1, 20}, .reference = "math.floor(a / b)")
 
 NEAP_OP(remainder,
@@ -73,7 +73,7 @@ NEAP_OP(remainder,
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
     .dtype = graph_dtype_promote, .grad = grad_remainder,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.any = "F(remainder)(a, b)"},
+    .kernel = {.any = "F(remainder)(a, b)"}, .ns = 13,
     .domain = {1, 20}, .reference = "a - b * math.floor(a / b)")
 
 NEAP_OP(pow,
@@ -81,7 +81,7 @@ NEAP_OP(pow,
            "quotient rounded towards zero: 0 unless a is 1 or -1 (and 0 for a = 0).",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .dtype = graph_dtype_promote, .grad = grad_pow,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.any = "F(pow)(a, b)"},
+    .kernel = {.any = "F(pow)(a, b)"}, .ns = 5,
     .domain = {0.5, 3}, .reference = "a ^ b", .ulp = 2)
 
 NEAP_OP(negative,
@@ -125,7 +125,7 @@ NEAP_OP(reciprocal,
     .doc = "1 / a.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_reciprocal,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "1 / a"},
+    .kernel = {.real = "1 / a"}, .ns = 0.1,
     .domain = {0.5, 4}, .reference = "1 / a")
 
 NEAP_OP(copysign,

@@ -177,7 +177,7 @@ NEAP_OP(
     take,
     .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
            "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
-    .attrs = "axis", .kind = LAZY_GATHER, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+    .attrs = "axis", .kind = LAZY_GATHER, .arity = 2, .types = LAZY_ALL, .ns = 1, .flags = LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = take_shape, .grad = take_grad,
     .batch = take_batch, .shard = take_shard)
 

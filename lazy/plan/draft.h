@@ -63,7 +63,8 @@ typedef struct lazy_draft { /* a kernel before it becomes a step, or the place o
     bool fixed;             /* stays as it is, where it is */
     bool reduces;           /* has a REDUCE sink */
     int16_t device;
-    int32_t node; /* that it was drafted for */
+    int32_t node;    /* that it was drafted for */
+    int32_t segment; /* of that node (cut.c), -1: of none */
     int ndim, nkept;
     int64_t box[LAZY_MAX_DOMAIN];
     lazy_draft_loads loads;

@@ -85,11 +85,11 @@ static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
 /* Input 0 of a gather: its elements at index 0 of the axis, from which the index leads on. It lies in a buffer, perhaps
  * under a view. */
 static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_t *value) {
-    neap_node *x = node->in[0], *indices = node->in[1], *target = x;
+    neap_node *x = plan_same(f->ctx, node->in[0]), *indices = node->in[1], *target = x;
     lazy_map view = {0};
     graph_row_major(x->ndim, x->shape, view.stride);
     if (graph_is_view(x) && !plan_is_leaf(x) && !f->made[x->index]) {
-        target = x->base;
+        target = plan_same(f->ctx, x->base);
         view.offset = plan_view_offset(f->ctx, x); /* a node's map has no more strides than axes */
         memcpy(view.stride, x->map->stride, x->ndim * sizeof *view.stride);
     }
@@ -164,6 +164,9 @@ static const neap_node *too_long(const fuser *f, const neap_node *node) {
  * (NEAP_ATTEND). */
 static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int32_t *value) {
     for (;;) {
+        neap_node *same = plan_same(f->ctx, node);
+        own &= same == node;
+        node = same;
         if (plan_is_leaf(node) || (f->made[node->index] && !own))
             break;
         int status = 0;

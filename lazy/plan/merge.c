@@ -78,7 +78,7 @@ static int32_t writer_of(merger *m, int32_t node) {
 /* Does the value leave no trace if no kernel loads it? Consumer counts are recorded, so this follows from the graph. */
 static bool droppable(const merger *m, int32_t node) {
     uint8_t why = m->made[node];
-    return why == LAZY_WHY_KERNELS || why == LAZY_WHY_REDUCTION || why == LAZY_WHY_FAR_ROWS;
+    return why == LAZY_WHY_KERNELS || why == LAZY_WHY_REDUCTION || why == LAZY_WHY_FAR_ROWS || why == LAZY_WHY_TIMES;
 }
 
 static const lazy_draft_sink *sink_of(const lazy_draft *draft, int32_t node) {
@@ -360,26 +360,28 @@ static bool only_for(merger *m, const unit *a, const unit *b) {
     return only;
 }
 
-/* What is stored for this region alone will not be, if all goes well. */
-static int64_t buffers(const merger *m, const lazy_draft *draft) {
+/* What is stored for this region alone will not be, if all goes well; and what `maker` stores is not read. */
+static int64_t buffers(const merger *m, const lazy_draft *draft, const lazy_draft *maker) {
     int64_t n = 0;
     for (int64_t k = 0; k < draft->sinks.n; k++)
         n += !droppable(m, draft->sinks.at[k].node);
     for (int64_t k = 0; k < draft->loads.n; k++)
-        n += read_at(draft, k) >= 0;
+        n += read_at(draft, k) >= 0 && !(maker && sink_of(maker, read_at(draft, k)));
     return n;
 }
 
-/* Apart stay what runs on different devices; what would be too large; what cannot run at one time, since something else
- * stands between (find_position); and what waits for other calls than the other does, unless nobody else wants that:
- * calls take long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look
- * alike.) */
+/* Apart stay what runs on different devices; the parts of a chain that was cut; what would be too large; what cannot
+ * run at one time, since something else stands between (find_position); and what waits for other calls than the other
+ * does, unless nobody else wants that: calls take long and may fail, and then all results of a kernel do. (Among more
+ * than 64 calls, some that differ look alike.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
     if (first->call || second->call || first->fixed || second->fixed || first->device != second->device ||
         first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS || first->sinks.n + second->sinks.n > MERGED_SINKS ||
-        buffers(m, first) + buffers(m, second) > MERGED_BUFFERS)
+        buffers(m, first, NULL) + buffers(m, second, linked ? first : NULL) > MERGED_BUFFERS)
+        return false;
+    if (first->segment >= 0 && second->segment >= 0 && first->segment != second->segment)
         return false;
     if (x->calls != y->calls && !(linked && only_for(m, x, y)))
         return false;
@@ -480,6 +482,7 @@ static int append_program(merger *m, lazy_draft *a, lazy_draft *b) {
             return NEAP_E_MEMORY;
     }
     a->reduces |= b->reduces;
+    a->segment = a->segment < 0 ? b->segment : a->segment;
     return 0;
 }
 

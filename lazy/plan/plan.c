@@ -17,11 +17,14 @@
 #include "lazy/arena.h"
 #include "lazy/plan/draft.h"
 #include "lazy/plan/verify.h"
+#include "ops_gen.h"
 
 typedef struct planner {
     neap_ctx *ctx;
     uint8_t *made;
-    int32_t *slot_of; /* region number → slot, -1 */
+    int32_t *slot_of;          /* region number → slot, -1 */
+    int32_t *times, *segments; /* by region number: see plan_price and plan_cut_chains */
+    lazy_waits *waits;         /* by region number */
     lazy_plan *plan;
     lazy_drafts drafts; /* from last to first, until all are there */
     LAZY_VECTOR(lazy_slot) slots;
@@ -48,6 +51,7 @@ static int32_t slot_for(planner *p, int32_t node) {
                       .made = !plan_is_leaf(at),
                       .sliced = plan_origin(p->ctx, at) >= 0,
                       .why = p->made[node],
+                      .times = p->times[node],
                       .device = (int16_t)graph_node_runs_on(at),
                       .bytes = graph_node_bytes(at)};
     if (lazy_push(&p->slots, slot))
@@ -214,6 +218,7 @@ static lazy_draft *add_draft(planner *p, const neap_node *node) {
     }
     draft->device = (int16_t)graph_node_runs_on(node);
     draft->node = (int32_t)node->index;
+    draft->segment = p->segments[node->index];
     return draft;
 }
 
@@ -221,7 +226,8 @@ static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fu
     lazy_draft *draft = add_draft(p, node);
     if (!draft)
         return NEAP_E_MEMORY;
-    lazy_class kind = graph_node_op(node)->kind;
+    bool copied = plan_same(p->ctx, node) != node;
+    lazy_class kind = copied ? LAZY_MAP : graph_node_op(node)->kind;
     draft->reduces = kind == LAZY_REDUCE;
     draft->fixed = window || kind == LAZY_ASSEMBLE;
     draft->ndim = fusion->ndim;
@@ -233,7 +239,7 @@ static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fu
     lazy_draft_sink sink = {.node = (int32_t)node->index,
                             .sink = {.kind = draft->reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE,
                                      .dtype = node->dtype,
-                                     .op = node->op,
+                                     .op = copied ? LAZY_OP_copy : node->op,
                                      .value = fused->value,
                                      .write = fusion->write}};
     draft->loads = fused->loads;
@@ -402,14 +408,14 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
 static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     lazy_tensor *tensor = (lazy_tensor *)&step->call.in[k];
     bool dense = step->call.op->flags & LAZY_OP_DENSE;
-    neap_node *target = node;
+    neap_node *target = node = plan_same(p->ctx, node);
     tensor->dtype = node->dtype;
     tensor->ndim = node->ndim;
     tensor->size = node->size;
     memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
     graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
     if (graph_is_view(node) && !node->buffer && !p->made[node->index]) {
-        neap_node *base = node->base;
+        neap_node *base = plan_same(p->ctx, node->base);
         bool begins = node->map->offset == 0 || plan_origin(p->ctx, base) >= 0;
         bool contiguous = begins && graph_strides_contiguous(node->ndim, node->shape, node->map->stride);
         lazy_tensor seen = *tensor;
@@ -460,6 +466,8 @@ static int plan_call(planner *p, neap_node *node) {
 
 /* ---- Plan -------------------------------------------------------------------------------------------------------- */
 static int plan_node(planner *p, neap_node *node) {
+    if (plan_same(p->ctx, node) != node)
+        return plan_map(p, node); /* a copy of it */
     switch (graph_node_op(node)->kind) {
     case LAZY_REDUCE:
         return plan_reduce(p, node);
@@ -618,18 +626,59 @@ static void drafts_free(planner *p) {
     lazy_vector_free(&p->drafts);
 }
 
+/* Sets `waits`. */
+static void find_calls(planner *p) {
+    int calls = 0;
+    for (int64_t k = 0; k < p->ctx->walk.order.n; k++) {
+        neap_node *node = p->ctx->walk.order.at[k], *const * in;
+        int n = plan_region_children(node, &in);
+        for (int i = 0; i < n; i++) {
+            const lazy_waits *from = &p->waits[plan_same(p->ctx, in[i])->index];
+            p->waits[k].calls |= from->calls;
+            p->waits[k].depth = from->depth > p->waits[k].depth ? from->depth : p->waits[k].depth;
+        }
+        if (graph_node_op(node)->kind == LAZY_CALL && !plan_is_leaf(node)) {
+            p->waits[k].calls |= UINT64_C(1) << (calls++ % 64);
+            p->waits[k].depth++;
+        }
+    }
+}
+
+/* Changes what gets a buffer by what it costs. */
+static int choose_stored(planner *p) {
+    int status = plan_find_equal(p->ctx, p->made);
+    p->waits = calloc((size_t)p->ctx->walk.order.n + 1, sizeof *p->waits);
+    if (status == 0 && !p->waits)
+        status = neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    if (status == 0)
+        find_calls(p);
+    if (status == 0)
+        status = plan_price(p->ctx, p->made, p->times);
+    if (status == 0)
+        status = plan_compute_again(p->ctx, p->made, p->waits);
+    if (status == 0)
+        status = plan_cut_chains(p->ctx, p->made, p->waits, p->segments);
+    free(p->waits);
+    return status;
+}
+
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->walk.order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
-    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc((size_t)n * sizeof(int32_t) + 1)};
+    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(3 * (size_t)n * sizeof(int32_t) + 1)};
     if (!plan || !p.slot_of) {
         free(plan);
         free(p.slot_of);
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     }
     plan->refs = 1;
+    p.times = p.slot_of + n;
+    p.segments = p.times + n;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
-    int status = draft_all(&p);
+    memset(p.times, 0, (size_t)n * sizeof(int32_t));
+    int status = choose_stored(&p);
+    if (status == 0)
+        status = draft_all(&p);
     if (status == 0)
         status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "fusing");
     if (status == 0 && !apart)

@@ -30,17 +30,19 @@
     ROW(FAR_ROWS, "it is a reduction, and its rows are too long or too far apart to be read again") \
     ROW(ASSEMBLED, "it is put together from pieces") \
     ROW(VIEW, "its consumer's view of it is not affine, so it cannot be read through") \
-    ROW(CHAIN, "the chain of ops is longer than a kernel may be")
+    ROW(CHAIN, "the chain of ops is longer than a kernel may be") \
+    ROW(TIMES, "it would be computed several times")
 /* clang-format on */
 #define LAZY_WHY_ENUM(NAME, text) LAZY_WHY_##NAME,
 typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
 #undef LAZY_WHY_ENUM
 
 typedef struct lazy_slot {
-    int32_t node; /* number in the region */
-    bool made;    /* by this plan; else the node is a leaf */
-    bool sliced;  /* a leaf whose elements are counted from an origin */
-    uint8_t why;  /* made: LAZY_WHY_… */
+    int32_t node;  /* number in the region */
+    bool made;     /* by this plan; else the node is a leaf */
+    bool sliced;   /* a leaf whose elements are counted from an origin */
+    uint8_t why;   /* made: LAZY_WHY_… */
+    int32_t times; /* LAZY_WHY_TIMES: how often it would be computed */
     int16_t device;
     size_t bytes;
 } lazy_slot;
@@ -162,10 +164,44 @@ static inline int64_t plan_view_offset(const neap_ctx *ctx, const neap_node *vie
     int64_t origin = plan_origin(ctx, view->base);
     return view->map->offset - (origin > 0 ? origin : 0);
 }
+/* Adds to each node of the region how often the others read it, counted as when they were recorded. */
+void plan_count_consumers(const neap_ctx *ctx, int32_t *consumers);
 /* Has it a value before the region runs? */
 static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || ((node->flags & (LAZY_ABSTRACT | LAZY_WEAK)) == LAZY_ABSTRACT && graph_is_placeholder(node));
 }
+
+/* equal.c ---------------------------------------------------------------------------------------------------------- */
+/* Finds nodes of the region with equal values, and changes `made` so that one of them is computed. */
+int plan_find_equal(neap_ctx *ctx, uint8_t *made);
+/* The node of the region that is read in place of this one: itself, or an equal one before it. */
+static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
+    return ctx->walk.order.at[ctx->plans.same.at[node->index]];
+}
+
+/* price.c ---------------------------------------------------------------------------------------------------------- */
+/* Changes `made` so that what is computed again and again gets a buffer where that costs less; says in `times`, by node
+ * of the region, how often it would have been. */
+int plan_price(neap_ctx *ctx, uint8_t *made, int32_t *times);
+
+/* The calls that lead to a node, itself among them: a bit for each, by their number modulo 64; and how many of them
+ * stand one behind the other. Kernels that wait for other calls are run at other times. */
+typedef struct lazy_waits {
+    uint64_t calls;
+    int32_t depth;
+} lazy_waits;
+static inline bool plan_waits_equal(const lazy_waits *a, const lazy_waits *b) {
+    return a->calls == b->calls && a->depth == b->depth;
+}
+
+/* again.c ---------------------------------------------------------------------------------------------------------- */
+/* Changes `made` so that cheap maps are computed again behind calls, not stored. waits: by node of the region. */
+int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits);
+
+/* cut.c ------------------------------------------------------------------------------------------------------------ */
+/* Cuts chains of maps that are longer than a kernel may be: changes `made`, and sets segments[k] for each node of the
+ * region. Kernels for nodes of two segments stay apart; -1: of none. */
+int plan_cut_chains(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits, int32_t *segments);
 
 /* plan.c ----------------------------------------------------------------------------------------------------------- */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel

@@ -1,10 +1,11 @@
 /* region.c: what a demand needs, its structure as a key, and the table of plans.
  *
  * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by
- * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands; what is computed
- * on a device that it is committed to, also by that device. So a changing learning rate finds the plan of the last
- * iteration, and so does the next slice of an array: where the first one begins is no part of the key. The table is
- * bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
+ * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands (but counts of
+ * elements, which follow from shapes, by their value); what is computed on a device that it is committed to, also by
+ * that device. So a changing learning rate finds the plan of the last iteration, and so does the next slice of an
+ * array: where the first one begins is no part of the key. The table is bounded by bytes: when it is full it is
+ * emptied, which costs a replan and nothing else.
  */
 #include <string.h>
 
@@ -86,12 +87,15 @@ static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
 
 /* Writes the words of a node that is no leaf; returns their end. offset: of a view, as the plan counts. */
 static uint64_t *put_key_node(uint64_t *to, const neap_node *node, uint8_t made, int64_t offset) {
-    bool number = graph_is_number(node), placed = node->device >= 0;
+    bool number = graph_is_number(node), placed = node->device >= 0, counts = graph_counts_elements(node);
     uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
             (uint64_t)placed << 39 |
-            (number ? 0 : (uint64_t)(node->nin & 0xff) << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
+            (number ? (uint64_t)counts << 40
+                    : (uint64_t)(node->nin & 0xff) << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
     to = put_words(to, node->ndim, node->shape);
+    if (counts)
+        memcpy(to++, &node->value, sizeof *to);
     if (number)
         return to;
     if (placed)
@@ -228,14 +232,8 @@ neap_node *plan_region_root(neap_node *node) {
     return here || plan_is_leaf(base) || needs_buffer(base, &all) ? base : node;
 }
 
-/* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
-static int mark_inner_consumers(neap_ctx *ctx) {
-    int64_t n = ctx->walk.order.n;
-    uint8_t *made = ctx->plans.made.at;
-    int32_t *consumers = calloc((size_t)n, sizeof *consumers);
-    if (!consumers)
-        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    for (int64_t k = 0; k < n; k++) {
+void plan_count_consumers(const neap_ctx *ctx, int32_t *consumers) {
+    for (int64_t k = 0; k < ctx->walk.order.n; k++) {
         const neap_node *node = ctx->walk.order.at[k];
         if (plan_is_leaf(node) || graph_is_view(node))
             continue;
@@ -246,6 +244,16 @@ static int mark_inner_consumers(neap_ctx *ctx) {
             consumers[graph_read_target(node->in[i])->index] += !again;
         }
     }
+}
+
+/* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
+static int mark_inner_consumers(neap_ctx *ctx) {
+    int64_t n = ctx->walk.order.n;
+    uint8_t *made = ctx->plans.made.at;
+    int32_t *consumers = calloc((size_t)n, sizeof *consumers);
+    if (!consumers)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    plan_count_consumers(ctx, consumers);
     for (int64_t k = 0; k < n; k++) {
         bool inside = consumers[k] == ctx->walk.order.at[k]->consumers;
         if (made[k] == LAZY_WHY_SHARED && inside && graph_node_op(ctx->walk.order.at[k])->kind != LAZY_ASSEMBLE)

@@ -74,6 +74,14 @@ typedef struct lazy_ins {
     int32_t arg[3]; /* values */
 } lazy_ins;
 
+/* Estimated ns for an element of an instruction, without what memory takes; and for a byte that goes to memory or comes
+ * from it. */
+static const double LAZY_BYTE_COST = 0.1;
+static inline double vm_ins_cost(int op, int dtype) {
+    double ns = lazy_ops[op]->ns > 0 ? lazy_ops[op]->ns : 0.06;
+    return ns * neap_dtype_bytes(dtype) / 4;
+}
+
 enum { LAZY_SINK_STORE, LAZY_SINK_STORE_ROW, LAZY_SINK_REDUCE };
 
 typedef struct lazy_sink {

@@ -237,20 +237,19 @@ static void find_traffic(vm_program *p, const lazy_kernel *kernel) {
     p->stream = p->far && stores;
 }
 
-/* ns for an element: loops over scratch take some 0.05 ns for each operand byte of 4, functions more; memory 0.1 ns a
- * byte. What is one element for each row is counted once a row. */
+/* ns for an element: what its instructions take, and memory. What is one element for each row is counted once a row. */
 static void estimate(vm_builder *b) {
     vm_program *p = b->p;
     for (int k = 0; k < b->nsteps; k++) {
         const lazy_ins *ins = &b->steps[k].ins;
-        double ns = (lazy_ops[ins->op]->ulp > 0 ? 0.2 : 0.015) * neap_dtype_bytes(ins->dtype);
+        double ns = vm_ins_cost(ins->op, ins->dtype);
         int rate = b->rate[p->nloads + k];
         p->cost += rate == VM_EACH ? ns : rate == VM_ROW ? ns / (double)p->reduced : 0;
     }
     for (int k = 0; k < p->nsinks; k++) /* a reduction looks at every element, even if all are the same one */
         if (p->sinks[k].kind == LAZY_SINK_REDUCE)
             p->cost += 0.025 * neap_dtype_bytes(p->sinks[k].dtype);
-    p->cost += 0.1 * (double)p->traffic / (double)p->size;
+    p->cost += LAZY_BYTE_COST * (double)p->traffic / (double)p->size;
 }
 
 int vm_kernel_prepare(lazy_kernel *kernel) {

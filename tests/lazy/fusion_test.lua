@@ -148,7 +148,7 @@ fuses("a call stands between", 3, function(keep)
     return d, keep(d:transpose():matmul(w[{ { 0, 37 } }])) + w
 end)
 
-fuses("a sum of many terms is cut into long kernels", 4, function(keep)
+fuses("a sum of many terms is cut into long kernels", 2, function(keep)
     local sum = x[0]
     for k = 1, 300 do sum = keep(sum + keep(x[k % 37] * k)) end
     return sum
@@ -156,9 +156,9 @@ end)
 
 fuses("more reductions than a kernel may have", 303, function(keep) -- three kernels of sums, and their readers
     local results = {}
-    for k = 1, 300 do results[k] = keep(np.flip(keep(x:sum(LAST)))) * 2 end
+    for k = 1, 300 do results[k] = keep(np.flip(keep((x * k):sum(LAST)))) * 2 end
     local sums = x:sum(LAST)
-    for k = 1, 300 do results[k] = results[k] + keep(np.flip(keep(x:sum(LAST)))) end
+    for k = 1, 300 do results[k] = results[k] + keep(np.flip(keep((x - k):sum(LAST)))) end
     return sums, unpack(results)
 end)
 

@@ -1,5 +1,5 @@
 --- deferred_test.lua: deferred mode on a mesh: arrays on it are recorded as any other, also inside of np.shard_map;
--- computed when asked for, once, by the launches that they take outside of the mode; exported; their data is let go.
+-- computed when asked for, once, by no more launches than outside of the mode; exported; their data is let go.
 local np = require "neap"
 local check = require "tests.lib.check"
 
@@ -52,7 +52,7 @@ for _, row in ipairs(programs) do
         check.equal({ launches(), y:is_deferred() }, { start, true })
         check.equal(tostring(y.sharding), tostring(now.sharding))
         check.equal({ launches() - start, y:wait():is_deferred() }, { 0, false })
-        check.equal(launches() - start, cost)
+        check.ok(launches() - start <= cost) -- less where what is equal on several devices is planned together
         check.equal(y:wait():totable(), now:totable())
         local again = launches()
         np.force(y)

@@ -86,8 +86,15 @@ local function real(x)
     return dtype.kind == "f" and x or np.astype(x, dtype.real)
 end
 
+--- x divided by a number of elements, less `less`: equal means of one array are then computed once.
+local function per_element(x, count, less)
+    if core.recording() then return x / core.count(count, less) end
+    core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_COUNT + less)
+    return x / count
+end
+
 local function mean(x, mask, count, keepdims)
-    return reduce(ids.sum, x, mask, keepdims) / core.count(count)
+    return per_element(reduce(ids.sum, x, mask, keepdims), count, 0)
 end
 
 --- np.mean(x, {axis=…, keepdims=…, dtype=…}): integers are averaged as f32, i64 and u64 as f64. Of
@@ -110,8 +117,9 @@ local function variance(name, x, given)
     if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
     local off = x - mean(x, mask, count, true)
     local left = math.max(count - correction, 0)
-    if correction % 1 == 0 and correction >= 0 and correction <= 1000 then left = core.count(left, correction) end
-    return reduce(ids.sum, off * off, mask, o.keepdims) / left
+    local sum = reduce(ids.sum, off * off, mask, o.keepdims)
+    if correction % 1 ~= 0 or correction < 0 or correction > 1000 then return sum / left end
+    return per_element(sum, left, correction)
 end
 
 --- np.var(x, {axis=…, keepdims=…, correction=0}): the mean of the squared distances to the mean; divides by n -

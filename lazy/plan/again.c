@@ -1,0 +1,153 @@
+/* again.c: what is cheaper to compute again than to store.
+ *
+ * A value with several consumers is stored where a call stands between these, since no kernel can have them all. This
+ * is what gradients do: in gelu(x @ w) the forward pass makes x * 0.5, x * x and tanh(…) + 1, and the backward pass,
+ * with products in between, reads them again. A cheap map of what is stored anyway is not stored but computed where it
+ * is read. It gives the same bits there, since it is the same op of the same operands.
+ *
+ *      storing:          its bytes, once written, and read by each later kernel
+ *      computing again:  what it is made of, read by each later kernel, and its maps
+ *
+ * Later kernels are told apart by the calls that they wait for. Never computed again is what is no map, or is read by
+ * others than this region.
+ */
+#include <string.h>
+
+#include "lazy/arena.h"
+#include "lazy/plan/plan.h"
+
+enum { SOURCES = 4 }; /* most stored values that a value is computed from again */
+
+typedef struct recipe { /* how a value that is inside of kernels comes from what is stored */
+    double cost;        /* ns for an element; negative: not at all */
+    int n;
+    int32_t from[SOURCES];
+} recipe;
+
+typedef struct weigher {
+    neap_ctx *ctx;
+    uint8_t *made;
+    const lazy_waits *waits;
+    lazy_waits
+        *runs;      /* by node: what the kernel waits for that makes it; of what is inside of kernels, that reads it */
+    int32_t *later; /* by node: kernels that wait for further calls and read it, and the last one found */
+    lazy_waits *last;
+    recipe *recipes;
+} weigher;
+
+static neap_node *node_at(const weigher *w, int64_t k) {
+    return w->ctx->walk.order.at[k];
+}
+
+/* Notes that a kernel reads the node. */
+static void add_reader(const weigher *w, const neap_node *node, const lazy_waits *reader) {
+    int64_t k = node->index;
+    if (!w->made[k] && !plan_is_leaf(node) && reader->depth < w->runs[k].depth)
+        w->runs[k] = *reader;
+    if (plan_waits_equal(reader, &w->waits[k]) || plan_waits_equal(reader, &w->last[k]))
+        return;
+    w->later[k]++;
+    w->last[k] = *reader;
+}
+
+/* Finds out which kernels read what is stored. */
+static void find_later_readers(const weigher *w) {
+    for (int64_t k = w->ctx->walk.order.n - 1; k >= 0; k--) {
+        neap_node *node = node_at(w, k), *const * in;
+        int n = plan_region_children(node, &in);
+        if (plan_same(w->ctx, node) != node && !w->made[k])
+            continue;
+        if (w->made[k] || w->runs[k].depth == INT32_MAX)
+            w->runs[k] = w->waits[k];
+        for (int i = 0; i < n; i++)
+            add_reader(w, plan_same(w->ctx, in[i]), &w->runs[k]);
+    }
+}
+
+/* Is it sure to be there for later kernels? */
+static bool stays(const weigher *w, const neap_node *node) {
+    uint8_t why = w->made[node->index];
+    if (plan_is_leaf(node))
+        return true;
+    return why != LAZY_WHY_NOT &&
+           (why != LAZY_WHY_REDUCTION && why != LAZY_WHY_KERNELS && why != LAZY_WHY_TIMES ? true
+                                                                                          : w->later[node->index] > 0);
+}
+
+static bool add_source(recipe *to, int32_t from) {
+    for (int k = 0; k < to->n; k++)
+        if (to->from[k] == from)
+            return true;
+    if (to->n == SOURCES)
+        return false;
+    to->from[to->n++] = from;
+    return true;
+}
+
+/* How the node comes from what is stored, if it is computed where it is read. */
+static recipe recipe_of(const weigher *w, const neap_node *node) {
+    const recipe none = {.cost = -1};
+    recipe out = {0};
+    if (graph_is_number(node) || graph_node_op(node)->kind == LAZY_SOURCE)
+        return out;
+    neap_node *const *in;
+    int n = plan_region_children((neap_node *)node, &in);
+    if (!graph_is_view(node)) {
+        if (graph_node_op(node)->kind != LAZY_MAP || node->size == 0)
+            return none;
+        out.cost = vm_ins_cost(node->op, node->in[node->nin - 1]->dtype);
+    }
+    for (int i = 0; i < n; i++) {
+        const neap_node *from = plan_same(w->ctx, in[i]);
+        const recipe *other = &w->recipes[from->index];
+        if (stays(w, from)) {
+            if (!add_source(&out, (int32_t)from->index))
+                return none;
+            continue;
+        }
+        if ((w->made[from->index] && !plan_is_leaf(from)) || other->cost < 0)
+            return none;
+        out.cost += other->cost;
+        for (int k = 0; k < other->n; k++)
+            if (!add_source(&out, other->from[k]))
+                return none;
+    }
+    return out;
+}
+
+static bool pays(const weigher *w, const neap_node *node, const recipe *how) {
+    double later = w->later[node->index], bytes = (double)graph_node_bytes(node);
+    double saved = bytes * (1 + later);
+    if (w->made[node->index] != LAZY_WHY_KERNELS || later == 0 || how->cost < 0 || plan_same(w->ctx, node) != node)
+        return false;
+    for (int k = 0; k < how->n; k++)
+        saved -= later * (double)graph_node_bytes(node_at(w, how->from[k]));
+    return saved * LAZY_BYTE_COST > later * how->cost * (double)node->size;
+}
+
+int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits) {
+    int64_t n = ctx->walk.order.n;
+    bool shared = false, calls = false;
+    for (int64_t k = 0; k < n; k++) {
+        shared |= made[k] == LAZY_WHY_KERNELS;
+        calls |= waits[k].depth > 0;
+    }
+    if (!shared || !calls)
+        return 0;
+    weigher w = {.ctx = ctx, .made = made, .waits = waits};
+    if (!LAZY_ARENA(LAZY_PART(w.recipes, n), LAZY_PART(w.runs, n), LAZY_PART(w.later, n), LAZY_PART(w.last, n)))
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < n; k++)
+        w.runs[k].depth = INT32_MAX;
+    find_later_readers(&w);
+    for (int64_t k = 0; k < n; k++) {
+        const neap_node *node = node_at(&w, k);
+        if (plan_is_leaf(node))
+            continue;
+        w.recipes[k] = recipe_of(&w, node);
+        if (pays(&w, node, &w.recipes[k]))
+            made[k] = LAZY_WHY_NOT;
+    }
+    free(w.recipes);
+    return 0;
+}
