@@ -1,4 +1,4 @@
-/* conv.c: convolutions: splits a batch into parts for oneDNN (conv_dnnl.c), or reduces one to products by the BLAS.
+/* conv.c: convolutions: splits a batch into parts for oneDNN (conv_dnnl.c), or reduces one to products of matrices.
  *
  *      x ──windows──▶ a matrix, one row for each place of y, with all elements of x that meet a kernel there
  *
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "engine/libs/blas.h"
+#include "engine/libs/product.h"
 
 enum {
     BLOCK_BYTES = 1 << 24, /* of a matrix of windows, about */
@@ -103,7 +103,7 @@ static void move_windows(const engine_conv_args *a, const conv_block *b, bool ba
 static int multiply(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
                     const conv_block *b, char *w) {
     int64_t each = a->features / a->groups;
-    engine_gemm_args product = {.f64 = a->f64, .batch = 1};
+    engine_gemm_args product = {.f64 = a->f64};
     switch (kind) {
     case ENGINE_CONV_FORWARD: /* y = rows · w */
         product.m = b->count, product.n = each, product.k = s->window;

@@ -28,8 +28,11 @@ typedef enum engine_conv_kind {
 } engine_conv_kind;
 
 /* From inside an op. f32 goes to oneDNN if that is there, one call on one thread for each part of the batch, whose
- * extent depends on the arguments alone; all else to the BLAS, over matrices of windows. */
+ * extent depends on the arguments alone; all else to products, over matrices of windows. */
 int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args);
+
+/* "oneDNN 2.6.3", or why convolutions of f32 do not go there. BORROWED forever. */
+const char *engine_conv_library(void);
 
 /* ---- Inside (conv.c, conv_dnnl.c) -------------------------------------------------------------------------------- */
 /* One call of oneDNN for the whole batch of args. False: it cannot do this one, or is not there; nothing was

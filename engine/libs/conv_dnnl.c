@@ -17,11 +17,16 @@ bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_c
     return false;
 }
 
+const char *engine_conv_library(void) {
+    return "none: convolutions are products of matrices, which is slower. Install libdnnl-dev and build neap again";
+}
+
 #else
 
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "engine/device.h"
 
@@ -79,6 +84,16 @@ static void load_dnnl(void) {
 bool engine_conv_dnnl_there(void) {
     pthread_once(&lib.once, load_dnnl);
     return lib.there;
+}
+
+const char *engine_conv_library(void) {
+    if (!engine_conv_dnnl_there())
+        return "none: libdnnl.so.2 is not there, so convolutions are products of matrices, which is slower. Install "
+               "libdnnl2";
+    static char text[64]; /* all threads write the same */
+    const dnnl_version_t *version = lib.version();
+    snprintf(text, sizeof text, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
+    return text;
 }
 
 /* ---- Descriptions of memory -------------------------------------------------------------------------------------- */

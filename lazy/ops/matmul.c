@@ -1,9 +1,9 @@
 /* matmul.c: products of matrices, batched. Everything else that contracts (dot, vectors, broadcast batches) is spelled
- * with views around this op. Floats go to the BLAS in tiles chosen from the shape alone (engine/libs/blas.h); integers
- * and bools, for which there is no library, wrap around (bool: any of the products). */
+ * with views around this op. Floats are computed in tiles chosen from the shape alone (engine/libs/product.h);
+ * integers and bools wrap around (bool: any of the products). */
 #include <string.h>
 
-#include "engine/libs/blas.h"
+#include "engine/libs/product.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
@@ -40,13 +40,13 @@ static int64_t matmul_cost(const lazy_call_desc *call, const lazy_result *out) {
     return 300 + (int64_t)(flops / (neap_dtype_kind(out->dtype) == 'f' ? 50 : 1));
 }
 
-/* An operand as the BLAS wants it: leading dimension and a transpose flag. False: its strides do not allow it. */
-static bool blas_operand(const lazy_tensor *t, int64_t *ld, bool *transposed) {
+/* An operand as engine_gemm takes it: leading dimension and a transpose flag. False: its strides do not allow it. */
+static bool stored_matrix(const lazy_tensor *t, int64_t *ld, bool *transposed) {
     int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
     int64_t rs = rows > 1 ? t->stride[t->ndim - 2] : (cols > 1 ? cols : 1);
     int64_t cs = cols > 1 ? t->stride[t->ndim - 1] : 1;
     if (rs > INT32_MAX || cs > INT32_MAX)
-        return false; /* the BLAS counts in 32 bits */
+        return false; /* a BLAS counts in 32 bits */
     if (cs == 1 && rs >= (cols > 1 ? cols : 1)) {
         *transposed = false;
         *ld = rs;
@@ -73,24 +73,6 @@ static int64_t batch_offset(const lazy_tensor *t, int64_t b) {
         b /= t->shape[k];
     }
     return at;
-}
-
-/* One stride for all batch axes, if there is one. */
-static bool batch_stride(const lazy_tensor *t, int64_t *out) {
-    int64_t inner = 0, extent = 1;
-    bool first = true;
-    for (int k = t->ndim - 3; k >= 0; k--) {
-        if (t->shape[k] == 1)
-            continue;
-        if (first)
-            inner = t->stride[k];
-        else if (t->stride[k] != inner * extent)
-            return false;
-        extent *= t->shape[k];
-        first = false;
-    }
-    *out = inner;
-    return true;
 }
 
 /* Integers of one width have one product, which wraps around whatever their sign. */
@@ -133,27 +115,26 @@ static int integer_matmul(const lazy_call *call) {
     return 0;
 }
 
-/* The BLAS takes matrices of which one axis is contiguous, one after the other at one distance. */
+/* Matrices of which one axis is contiguous, wherever those of a batch lie. */
 static bool matmul_reads(const lazy_tensor *t) {
-    int64_t ld, batch;
+    int64_t ld;
     bool transposed;
-    return neap_dtype_kind(t->dtype) != 'f' || (blas_operand(t, &ld, &transposed) && batch_stride(t, &batch));
+    return neap_dtype_kind(t->dtype) != 'f' || stored_matrix(t, &ld, &transposed);
 }
 
 static int matmul_call(const lazy_call *call, const neap_run *run) {
     if (neap_dtype_kind(call->out->dtype) != 'f')
         return integer_matmul(call);
     const lazy_tensor *in = call->in;
-    int64_t ld[2], batch[2];
+    int64_t ld[2];
     bool transposed[2];
     int n = call->out->ndim;
     for (int k = 0; k < 2; k++)
-        if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k]))
-            return neap_error(NEAP_E_INTERNAL, "matmul: an operand that the BLAS cannot take");
+        if (!stored_matrix(&in[k], &ld[k], &transposed[k]))
+            return neap_error(NEAP_E_INTERNAL, "matmul: an operand that cannot be taken as it lies");
     int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
-    _Static_assert(NEAP_DTYPE_REALS == 2, "the BLAS has f32 and f64");
+    _Static_assert(NEAP_DTYPE_REALS == 2, "products are of f32 and f64");
     engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
-                             .batch = rows && cols ? call->out->size / (rows * cols) : 0,
                              .m = rows,
                              .n = cols,
                              .k = in[0].shape[n - 1],
@@ -165,8 +146,10 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
                              .ldc = cols,
                              .transpose_a = transposed[0],
                              .transpose_b = transposed[1],
-                             .stride_a = batch[0],
-                             .stride_b = batch[1],
+                             .batch_axes = n - 2,
+                             .batch = call->out->shape,
+                             .strides_a = in[0].stride,
+                             .strides_b = in[1].stride,
                              .stride_c = rows * cols};
     return engine_gemm(run, &args);
 }
@@ -260,8 +243,8 @@ static int matmul_shard(lazy_shard_rule *g) {
 NEAP_OP(
     matmul2,
     .doc =
-        "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
-        "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
+        "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Terms are added in an "
+        "order that follows from k alone; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
     .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad,
