@@ -1,9 +1,9 @@
-/* blas.c: OpenBLAS, found at run time on the first call that needs it: LAPACK's functions (lapack.c), and matrix products
- * where our own (product.c) would be slow, on processors without fused multiply-add.
+/* blas.c: OpenBLAS, found at run time on the first call that needs it: LAPACK's functions (lapack.c), and products of
+ * matrices where our own (product.c) would be slow, on processors without fused multiply-add.
  *
- * The library's own threads are never used: their partition changes the bits, and they spin when idle. Nor must the bits
- * depend on how the operands are stored. OpenBLAS's blocked algorithm copies both operands into one packed form first,
- * so there it does not matter; but for small products it has kernels of their own for each combination of
+ * The library's own threads are never used: their partition changes the bits, and they spin when idle. Nor must the
+ * bits depend on how the operands are stored. OpenBLAS's blocked algorithm copies both operands into one packed form
+ * first, so there it does not matter; but for small products it has kernels of their own for each combination of
  * transpositions. So for a small tile a transposed operand is first copied into plain form. Calls are in column-major
  * order with the operands exchanged, since row-major calls have yet another kernel on some processors.
  *

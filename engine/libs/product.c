@@ -85,7 +85,7 @@ int engine_gemm_isa(const char *name) {
     return neap_error(NEAP_E_ARGUMENT, "expected an instruction set that this CPU has, got '%s'", name);
 }
 
-static const engine_products *loops_of_this_cpu(void) {
+const engine_products *engine_gemm_loops(void) {
     const engine_products *loops = atomic_load_explicit(&chosen, memory_order_acquire);
     if (loops)
         return loops;
@@ -306,7 +306,7 @@ static void take_operands(product *p) {
 int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
     if (args->m < 0 || args->n < 0 || args->k < 0)
         return neap_error(NEAP_E_SHAPE, "product of negative extents");
-    product p = {.args = args, .loops = loops_of_this_cpu(), .batch = 1, .chunks = 1};
+    product p = {.args = args, .loops = engine_gemm_loops(), .batch = 1, .chunks = 1};
     for (int axis = 0; axis < args->batch_axes; axis++)
         p.batch *= args->batch[axis];
     if (args->m == 0 || args->n == 0 || p.batch == 0)

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 
 #include "engine/engine.h"
+#include "engine/libs/simd/product.h"
 
 /* c[b] = op(a[b]) · op(b[b]) for every b of a batch. Matrices are row-major; op(a) is m × k, op(b) k × n, c m × n.
  * Leading dimensions (elements from row to row as stored) may be any that keep c's elements apart. The batch has any
- * number of axes, each with its distance between matrices of a and of b (0 shares one); in c it lies row-major, stride_c
- * apart. c must not overlap a or b. */
+ * number of axes, each with its distance between matrices of a and of b (0 shares one); in c it lies row-major,
+ * stride_c apart. c must not overlap a or b. */
 typedef struct engine_gemm_args {
     bool f64;                      /* else f32 */
     bool transpose_a, transpose_b; /* a is stored k × m; b is stored n × k */
@@ -22,12 +23,14 @@ typedef struct engine_gemm_args {
     int64_t stride_c;
 } engine_gemm_args;
 
-/* From inside an op: splits over the workers. The bits depend on the shape and the values: not on layouts, threads, nor,
- * on processors with fused multiply-add, on the processor (engine/libs/simd/product.h). k == 0 gives zeros.
+/* From inside an op: splits over the workers. The bits depend on the shape and the values: not on layouts, threads,
+ * nor, on processors with fused multiply-add, on the processor (engine/libs/simd/product.h). k == 0 gives zeros.
  * NEAP_E_LIBRARY when a BLAS is needed and there is none. */
 int engine_gemm(const neap_run *run, const engine_gemm_args *args);
 
-/* Takes the loops of an instruction set, by name; NULL: the best. NEAP_E_ARGUMENT: there are none, or the CPU lacks it. */
+/* The loops in use. */
+const engine_products *engine_gemm_loops(void);
+/* Takes those of an instruction set, by name; NULL: the best. NEAP_E_ARGUMENT: there are none, or the CPU lacks it. */
 int engine_gemm_isa(const char *name);
 
 #endif

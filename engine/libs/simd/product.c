@@ -33,6 +33,7 @@ enum {
     TILE_ROWS = 192,       /* of a product whose left side is copied */
     VECTOR_ROWS = 32,      /* of a matrix by a vector at a time: rows are contiguous, */
     VECTOR_COLUMNS = 1024, /* bytes at a time: columns are */
+    INTEGER_ROWS = 16,     /* of integers are computed together */
     TREE_LEVELS = 40       /* of leaves, more than there can be */
 };
 
@@ -70,17 +71,21 @@ ALWAYS __m128 fma_four(__m128 a, __m128 b, __m128 c) {
 #define NAME(name) name##_f64
 #include "engine/libs/simd/product_loops.h"
 
+#include "engine/libs/simd/integers.h"
+
 #define TABLE_OF(isa) engine_products_##isa
 #define TABLE(isa) TABLE_OF(isa)
 #define TEXT_OF(isa) #isa
 #define TEXT(isa) TEXT_OF(isa)
 
-const engine_products TABLE(NEAP_ISA) = {.isa = TEXT(NEAP_ISA),
-                                         .fused = ENGINE_FMA_HARDWARE,
-                                         .rows = ROWS,
-                                         .columns = {2 * VECTOR / 4, 2 * VECTOR / 8},
-                                         .tile_rows = TILE_ROWS,
-                                         .room = {(ENGINE_PRODUCT_INNER + PAD) * (TILE_ROWS + PAD) * 4,
-                                                  (ENGINE_PRODUCT_INNER + PAD) * (TILE_ROWS + PAD) * 8},
-                                         .matrices = {multiply_f32, multiply_f64},
-                                         .vectors = {multiply_vector_f32, multiply_vector_f64}};
+const engine_products TABLE(NEAP_ISA) = {
+    .isa = TEXT(NEAP_ISA),
+    .fused = ENGINE_FMA_HARDWARE,
+    .rows = ROWS,
+    .columns = {2 * VECTOR / 4, 2 * VECTOR / 8},
+    .tile_rows = TILE_ROWS,
+    .room = {(ENGINE_PRODUCT_INNER + PAD) * (TILE_ROWS + PAD) * 4,
+             (ENGINE_PRODUCT_INNER + PAD) * (TILE_ROWS + PAD) * 8},
+    .matrices = {multiply_f32, multiply_f64},
+    .vectors = {multiply_vector_f32, multiply_vector_f64},
+    .integers = {multiply_bool, multiply_8, multiply_16, multiply_32, multiply_64}};

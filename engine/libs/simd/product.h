@@ -1,12 +1,12 @@
-/* product.h: the loops of matrix products of one instruction set, compiled once for each (cmake/simd.cmake).
+/* product.h: the loops of matrix products of an instruction set, compiled once for each (cmake/simd.cmake).
  *
- *      matrices   every element of c is a sum over k in blocks of ENGINE_PRODUCT_INNER: in a block each term is added by
+ *      matrices   each element of c is a sum over k in blocks of ENGINE_PRODUCT_INNER: in a block each term is added by
  *                 a fused multiply-add, in the order of k, from 0; the blocks' sums are added in order. So the bits
  *                 depend on nothing but k and the values: not on layouts, tiles, or the width of vectors.
  *      vectors    c[i] = Σ a[i, k] x[k]: products, rounded, added in the order of every other sum (docs: numbers):
  *                 leaves of 256 in 16 lanes, joined in pairs.
  *
- * Strides are in elements; one of a matrix's two is 1 (or the extent along it is 1). */
+ * Strides are in elements; of floats, one of a matrix's two is 1 (or the extent along it is 1). */
 #ifndef NEAP_ENGINE_PRODUCT_H
 #define NEAP_ENGINE_PRODUCT_H
 
@@ -43,6 +43,7 @@ typedef struct engine_products {
     int64_t room[2];   /* of so many bytes */
     void (*matrices[2])(const engine_product *p);
     void (*vectors[2])(const engine_matrix_vector *p);
+    void (*integers[5])(const engine_product *p); /* bool, integers of 8, 16, 32, 64 bits; any strides */
 } engine_products;
 
 extern const engine_products engine_products_baseline, engine_products_avx2, engine_products_avx512;

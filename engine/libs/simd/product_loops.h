@@ -1,5 +1,5 @@
-/* product_loops.h: products of one dtype, T of BITS bits, whose names end as NAME makes them; for product.c alone, which
- * includes it once for each dtype. */
+/* product_loops.h: products of one dtype, T of BITS bits, whose names end as NAME makes them. For product.c alone,
+ * which includes it once for each dtype. */
 
 typedef T NAME(lanes) __attribute__((vector_size(VECTOR)));
 typedef T NAME(loose) __attribute__((vector_size(VECTOR), aligned(BITS / 8), may_alias));
