@@ -150,27 +150,30 @@ typedef struct offsets { /* in elements */
 static offsets offsets_of(const engine_gemm_args *x, int64_t matrix) {
     offsets at = {.c = matrix * x->stride_c};
     for (int axis = x->batch_axes - 1; axis >= 0; axis--) {
-        int64_t i = matrix % x->batch[axis];
-        matrix /= x->batch[axis];
+        int64_t i = axis ? matrix % x->batch[axis] : matrix;
+        matrix = axis ? matrix / x->batch[axis] : 0;
         at.a += i * x->strides_a[axis];
         at.b += i * x->strides_b[axis];
     }
     return at;
 }
 
-static int multiply_tile(const product *p, const engine_product *tile, const neap_run *run) {
+/* Whether a copy of the left side of a tile is worth its time. */
+static bool reads_far(const product *p, const engine_product *x) {
+    int64_t apart = (x->a_column == 1 ? x->a_row : x->a_column) * (p->args->f64 ? 8 : 4);
+    return x->n >= COPIED_COLUMNS && apart >= COPIED_BYTES && x->m <= p->loops->tile_rows;
+}
+
+static int multiply_tile(const product *p, engine_product *x, const neap_run *run) {
     int wide = p->args->f64;
-    if (p->blas)
-        return engine_blas_multiply(run, wide, tile);
-    engine_product x = *tile;
-    int64_t apart = (x.a_column == 1 ? x.a_row : x.a_column) * (wide ? 8 : 4);
     size_t bytes = (size_t)p->loops->room[wide];
-    bool copied = x.n >= COPIED_COLUMNS && apart >= COPIED_BYTES && x.m <= p->loops->tile_rows;
-    if (copied && neap_run_alloc(run, bytes, &x.room) != NEAP_OK)
-        x.room = NULL; /* slower, but as good */
-    p->loops->matrices[wide](&x);
-    if (x.room)
-        neap_run_free(run, x.room, bytes);
+    if (p->blas)
+        return engine_blas_multiply(run, wide, x);
+    if (reads_far(p, x) && neap_run_alloc(run, bytes, &x->room) != NEAP_OK)
+        x->room = NULL; /* slower, but as good */
+    p->loops->matrices[wide](x);
+    if (x->room)
+        neap_run_free(run, x->room, bytes);
     return NEAP_OK;
 }
 

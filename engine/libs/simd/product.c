@@ -31,8 +31,8 @@ enum {
     PANELS = 4,            /* of b are copied at a time */
     PAD = 16,              /* elements between the rows of a copy, for the same reason */
     TILE_ROWS = 192,       /* of a product whose left side is copied */
-    VECTOR_ROWS = 32,      /* of a matrix by a vector at a time: rows are contiguous, */
-    VECTOR_COLUMNS = 1024, /* bytes at a time: columns are */
+    VECTOR_ROWS = 32,      /* of a matrix by a vector that is copied, at a time: rows are contiguous, */
+    VECTOR_COLUMNS = 2048, /* bytes at a time: columns are */
     INTEGER_ROWS = 16,     /* of integers are computed together */
     TREE_LEVELS = 40       /* of leaves, more than there can be */
 };

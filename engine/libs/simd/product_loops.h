@@ -386,7 +386,7 @@ static void NAME(multiply_vector)(const engine_matrix_vector *p) {
     enum { MOST = VECTOR_COLUMNS / sizeof(T) };
     T levels[TREE_LEVELS * MOST], leaf[MOST], factors[ENGINE_PRODUCT_LEAF];
     const bool rows = p->a_column == 1;
-    const int64_t most = rows ? VECTOR_ROWS : MOST;
+    const int64_t most = !rows ? MOST : p->x_step == 1 ? 4 : VECTOR_ROWS;
     for (int64_t i = 0; i < p->m; i += most) {
         NAME(tree) tree = {.width = p->m - i < most ? p->m - i : most, .levels = levels};
         for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_LEAF) {
