@@ -267,10 +267,16 @@ static bool by_parts(const neap_run *run, engine_conv_kind kind, const engine_co
     return done;
 }
 
+static _Atomic bool without_library;
+
+void engine_conv_plainly(bool plainly) {
+    atomic_store(&without_library, plainly);
+}
+
 int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
     sizes s = sizes_of(args);
     bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
-    if (!empty && !args->f64 && engine_conv_dnnl_there() && by_parts(run, kind, args))
+    if (!empty && !args->f64 && !atomic_load(&without_library) && engine_conv_dnnl_there() && by_parts(run, kind, args))
         return NEAP_OK;
     /* Sums over nothing are zeros; the derivatives are added up. */
     int64_t size = kind == ENGINE_CONV_FORWARD ? s.y * args->batch

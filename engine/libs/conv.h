@@ -34,6 +34,9 @@ int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_ar
 /* "oneDNN 2.6.3", or why convolutions of f32 do not go there. BORROWED forever. */
 const char *engine_conv_library(void);
 
+/* For tests: f32 goes to products, too. */
+void engine_conv_plainly(bool plainly);
+
 /* ---- Inside (conv.c, conv_dnnl.c) -------------------------------------------------------------------------------- */
 typedef struct engine_conv_call engine_conv_call; /* of oneDNN: what does one kind for given extents */
 

@@ -120,6 +120,14 @@ const char *engine_conv_library(void) {
     return text;
 }
 
+/* Before anything is made or run: sums are cut by the number of threads that the making one may use. */
+static void use_one_thread(void) {
+    static _Thread_local bool told;
+    if (!told)
+        lib.set_threads(1);
+    told = true;
+}
+
 /* ---- Descriptions of memory -------------------------------------------------------------------------------------- */
 /* Images with the channels last, as (batch, channels, spatial…), which is the library's order of axes. */
 static bool describe_images(dnnl_memory_desc_t *out, const engine_conv_args *a, const int64_t *extents,
@@ -201,6 +209,7 @@ engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv
     engine_conv_call *c = engine_conv_dnnl_there() ? calloc(1, sizeof *c) : NULL;
     if (!c)
         return NULL;
+    use_one_thread();
     c->kind = kind;
     bool described = describe_images(&c->x, args, args->in, args->channels) && describe_kernel(&c->w, args) &&
                      describe_images(&c->y, args, args->out, args->features);
@@ -232,10 +241,7 @@ size_t engine_conv_dnnl_kernel_bytes(const engine_conv_call *c) {
 
 /* ---- Running it -------------------------------------------------------------------------------------------------- */
 static bool execute(dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *args) {
-    static _Thread_local bool told;
-    if (!told)
-        lib.set_threads(1);
-    told = true;
+    use_one_thread();
     dnnl_stream_t stream = NULL;
     bool done = lib.stream_create(&stream, lib.engine, dnnl_stream_default_flags) == dnnl_success &&
                 lib.primitive_execute(primitive, stream, n, args) == dnnl_success &&
