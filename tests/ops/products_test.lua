@@ -72,7 +72,7 @@ check.test("parts of a batch convolve as one image does", function()
     local nn = np.nn
     for _, batch in ipairs { 1, 5, 7, 16 } do
         local x, w = random(1, { batch, 30, 30, 16 }), random(2, { 3, 3, 16, 32 })
-        local function loss(w, x) return np.sum(np.sin(nn.conv(x, w))) end
+        local function loss(kernel, images) return np.sum(np.sin(nn.conv(images, kernel))) end
         local y, dw = nn.conv(x, w), np.grad(loss)(w, x)
         local sum = np.zeros_like(dw)
         for i = 0, batch - 1 do
