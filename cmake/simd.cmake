@@ -1,6 +1,6 @@
-# simd.cmake: the kernels of lazy/vm/simd, compiled once per instruction set.
+# simd.cmake: the loops of lazy/vm/simd and engine/libs/simd, compiled once per instruction set.
 #
-# Each lazy/vm/simd/*.c is compiled for every variant with -DNEAP_ISA=<variant>, which the sources append to the names
+# Each *.c of theirs is compiled for every variant with -DNEAP_ISA=<variant>, which the sources append to the names
 # that they define; the core picks a variant at run time. All variants give the same bits (docs: numbers).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(SIMD_VARIANTS baseline avx2 avx512)
@@ -20,7 +20,8 @@ endif()
 
 # neap_add_simd(VARIABLE): sets VARIABLE to the objects of all variants.
 function(neap_add_simd variable)
-    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lazy/vm/simd/*.c")
+    file(GLOB sources CONFIGURE_DEPENDS
+        "${PROJECT_SOURCE_DIR}/engine/libs/simd/*.c" "${PROJECT_SOURCE_DIR}/lazy/vm/simd/*.c")
     set(objects "")
     if(sources)
         foreach(variant ${SIMD_VARIANTS})

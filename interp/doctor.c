@@ -1,6 +1,7 @@
 /* doctor.c: hands what only the executable knows to neap.interp.doctor, which makes the report. */
 #include "interp/doctor.h"
 
+#include "engine/libs/conv.h"
 #include "interp/session.h"
 #include "lazy/vm/kernel.h"
 
@@ -16,6 +17,7 @@ int doctor_run(lua_State *L) {
     set_text(L, "luajit", NEAP_LUAJIT_VARIANT);
     set_text(L, "compiler", __VERSION__);
     set_text(L, "isa", vm_isa_name());
+    set_text(L, "convolutions", engine_conv_library());
     if (neap_plugin_load("mpi") == NEAP_OK)
         set_text(L, "mpi", "plugin neap_mpi.so");
 #ifdef NEAP_HAVE_READLINE

@@ -86,6 +86,7 @@ function doctor.report(facts)
         { "memory", memory_text() },
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
         { "BLAS", blas_text() },
+        { "convolutions", facts.convolutions },
         { "MPI", mpi_text(facts.mpi) },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
         { "Graphviz", graphviz_text() },

@@ -1,21 +1,14 @@
-/* blas.c: matrix products through OpenBLAS, one thread per tile.
+/* blas.c: OpenBLAS, found at run time on the first call that needs it: LAPACK's functions (lapack.c), and products of
+ * matrices where our own (product.c) would be slow, on processors without fused multiply-add.
  *
- *      c  ┌───────┬───────┬────┐   a grid of tiles, chosen from m, n, k alone; k is never split. Each tile is one call
- *         │ tile  │       │    │   of the library on one thread, so the bits do not depend on the number of threads
- *         ├───────┼───────┼────┤   nor on who computes which tile. The library's own threads are never used: their
- *         │       │       │    │   partition changes the bits, and they spin when idle.
- *         └───────┴───────┴────┘
- *
- * The bits must not depend on how the operands are stored, either. OpenBLAS's blocked algorithm copies both operands
- * into one packed form first, so there it does not matter; but for small products it has kernels of their own for each
- * combination of transpositions. So for a small tile a transposed operand is first copied into plain form. Calls are
- * in column-major order with the operands exchanged, since row-major calls have yet another kernel on some processors.
+ * The library's own threads are never used: their partition changes the bits, and they spin when idle. Nor must the
+ * bits depend on how the operands are stored. OpenBLAS's blocked algorithm copies both operands into one packed form
+ * first, so there it does not matter; but for small products it has kernels of their own for each combination of
+ * transpositions. So for a small tile a transposed operand is first copied into plain form. Calls are in column-major
+ * order with the operands exchanged, since row-major calls have yet another kernel on some processors.
  *
  * Such copies are the one memory that a worker allocates for itself here: from the pool, counted as live, two at once
- * for each thread, of at most SMALL_WORK elements (those of a matrix by a vector; else far fewer). If there is none,
- * the product fails.
- *
- * The library is found at run time, on the first product.
+ * for each thread, of at most SMALL_WORK elements. If there is none, the product fails.
  */
 #include "engine/libs/blas.h"
 
@@ -31,13 +24,7 @@
 enum { COLUMN_MAJOR = 102, PLAIN = 111, TRANSPOSED = 112 }; /* of cblas.h */
 
 enum {
-    SMALL_WORK = 1 << 21,    /* multiplications of a tile up to which its operands are stored plainly */
-    SPLIT_WORK = 1 << 22,    /* multiplications from which a product is cut into tiles */
-    PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked */
-    SPLIT_PARTS = 8,         /* about how many, */
-    AREA_LEAST = 1 << 16,    /* but a tile has no fewer elements */
-    AREA_MOST = 1 << 20,     /* and no more */
-    TILE_STEP = 64,          /* edges of tiles are multiples of this, but for the last ones */
+    SMALL_WORK = 1 << 21, /* multiplications of a tile up to which its operands are stored plainly */
     COPY_BLOCK = 16
 };
 
@@ -171,104 +158,30 @@ static void call_library(bool f64, const operand *a, const operand *b, char *c, 
     }
 }
 
-/* ---- The grid ---------------------------------------------------------------------------------------------------- */
-
-typedef struct product {
-    const engine_gemm_args *args;
-    int64_t tile_m, tile_n, rows, columns; /* edges of tiles; tiles down and across */
-    _Atomic int status;
-} product;
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
+/* The distance of rows as stored; of a single row, as the library likes it. */
+static int64_t leading(bool transposed, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+    int64_t distance = transposed ? column : row, width = transposed ? rows : columns;
+    return distance > width ? distance : width;
 }
 
-/* The larger edge is halved until a tile has about an eighth of the result's elements, within bounds: small tiles make
- * the library copy its operands into packed form more often, large ones leave workers without work. */
-static void choose_grid(product *p) {
-    const engine_gemm_args *x = p->args;
-    p->tile_m = x->m;
-    p->tile_n = x->n;
-    if ((double)x->m * (double)x->n * (double)x->k >= SPLIT_WORK) {
-        double area = (double)x->m * (double)x->n / SPLIT_PARTS;
-        area = area < AREA_LEAST ? AREA_LEAST : area > AREA_MOST ? AREA_MOST : area;
-        while ((double)p->tile_m * (double)p->tile_n > area * 1.25) {
-            int64_t *larger = p->tile_m > p->tile_n ? &p->tile_m : &p->tile_n;
-            *larger = ceil_div(*larger, 2 * TILE_STEP) * TILE_STEP;
-        }
-    }
-    p->rows = ceil_div(x->m, p->tile_m);
-    p->columns = ceil_div(x->n, p->tile_n);
-}
-
-static void compute_tile(void *arg, int64_t index, const neap_run *run) {
-    product *p = arg;
-    const engine_gemm_args *x = p->args;
-    int64_t size = x->f64 ? 8 : 4, matrix = index / (p->rows * p->columns), tile = index % (p->rows * p->columns);
-    int64_t i = tile / p->columns * p->tile_m, j = tile % p->columns * p->tile_n;
-    int64_t m = x->m - i < p->tile_m ? x->m - i : p->tile_m, n = x->n - j < p->tile_n ? x->n - j : p->tile_n;
-    int64_t at_a = matrix * x->stride_a + (x->transpose_a ? i : i * x->lda);
-    int64_t at_b = matrix * x->stride_b + (x->transpose_b ? j * x->ldb : j);
-    int64_t at_c = matrix * x->stride_c + i * x->ldc + j;
-    operand a = {(const char *)x->a + at_a * size, x->lda, x->transpose_a, NULL};
-    operand b = {(const char *)x->b + at_b * size, x->ldb, x->transpose_b, NULL};
-    int status = NEAP_OK;
-    if ((double)m * (double)n * (double)x->k <= SMALL_WORK) {
-        status = store_plainly(&a, m, x->k, x->f64, run->device);
+int engine_blas_multiply(const neap_run *run, bool f64, const engine_product *p) {
+    bool transpose_a = p->a_column != 1, transpose_b = p->b_column != 1;
+    int64_t lda = leading(transpose_a, p->a_row, p->a_column, p->m, p->k);
+    int64_t ldb = leading(transpose_b, p->b_row, p->b_column, p->k, p->n);
+    if (lda > INT_MAX || ldb > INT_MAX || p->c_row > INT_MAX || p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX)
+        return neap_error(NEAP_E_SHAPE, "product of matrices with more than %d rows or columns", INT_MAX);
+    int status = engine_blas_load();
+    if (status)
+        return status;
+    operand a = {p->a, lda, transpose_a, NULL}, b = {p->b, ldb, transpose_b, NULL};
+    if ((double)p->m * (double)p->n * (double)p->k <= SMALL_WORK) {
+        status = store_plainly(&a, p->m, p->k, f64, run->device);
         if (!status)
-            status = store_plainly(&b, x->k, n, x->f64, run->device);
+            status = store_plainly(&b, p->k, p->n, f64, run->device);
     }
-    if (status) {
-        atomic_store(&p->status, status);
-    } else {
-        call_library(x->f64, &a, &b, (char *)x->c + at_c * size, m, n, x->k, x->ldc);
-    }
+    if (!status)
+        call_library(f64, &a, &b, p->c, p->m, p->n, p->k, p->c_row);
     neap_buffer_release(a.copy);
     neap_buffer_release(b.copy);
-}
-
-static void fill_zeros(const engine_gemm_args *x) {
-    size_t size = x->f64 ? 8 : 4;
-    for (int64_t matrix = 0; matrix < x->batch; matrix++) {
-        for (int64_t i = 0; i < x->m; i++) {
-            memset((char *)x->c + (size_t)(matrix * x->stride_c + i * x->ldc) * size, 0, (size_t)x->n * size);
-        }
-    }
-}
-
-static int check_args(const engine_gemm_args *x) {
-    if (x->m < 0 || x->n < 0 || x->k < 0 || x->batch < 0)
-        return neap_error(NEAP_E_SHAPE, "product of negative extents");
-    if (x->m > INT_MAX || x->n > INT_MAX || x->k > INT_MAX || x->lda > INT_MAX || x->ldb > INT_MAX ||
-        x->ldc > INT_MAX) {
-        return neap_error(NEAP_E_SHAPE, "product of matrices with more than %d rows or columns", INT_MAX);
-    }
-    return NEAP_OK;
-}
-
-int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
-    int status = check_args(args);
-    if (status)
-        return status;
-    if (args->m == 0 || args->n == 0 || args->batch == 0)
-        return NEAP_OK;
-    if (args->k == 0) {
-        fill_zeros(args);
-        return NEAP_OK;
-    }
-    status = engine_blas_load();
-    if (status)
-        return status;
-    product p = {.args = args};
-    choose_grid(&p);
-    int64_t tiles = p.rows * p.columns * args->batch;
-    double work = (double)args->m * (double)args->n * (double)args->k * (double)args->batch;
-    if (work < PARALLEL_WORK) {
-        for (int64_t tile = 0; tile < tiles; tile++)
-            compute_tile(&p, tile, run);
-    } else {
-        neap_parallel_for(run, tiles, compute_tile, &p);
-    }
-    status = atomic_load(&p.status);
-    return status ? neap_error(status, "no memory to copy an operand of a product") : NEAP_OK;
+    return status;
 }

@@ -1,4 +1,4 @@
-/* conv.c: convolutions: splits a batch into parts for oneDNN (conv_dnnl.c), or reduces one to products by the BLAS.
+/* conv.c: convolutions: splits a batch into parts for oneDNN (conv_dnnl.c), or reduces one to products of matrices.
  *
  *      x ──windows──▶ a matrix, one row for each place of y, with all elements of x that meet a kernel there
  *
@@ -11,12 +11,15 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "engine/libs/blas.h"
+#include "engine/libs/product.h"
 
 enum {
     BLOCK_BYTES = 1 << 24, /* of a matrix of windows, about */
-    PART_WORK = 1 << 22,   /* multiplications of a part of the batch, at least */
-    MOST_PARTS = 16
+    PART_WORK = 1 << 23,   /* multiplications of a part of the batch, at least, */
+    PART_PLACES = 196,     /* and places of y */
+    MOST_PARTS = 16,
+    MOST_KERNELS = 4,
+    SUM_BYTES = 1 << 18 /* of kernels that are summed, at a time */
 };
 
 typedef struct sizes {               /* in elements, of one image */
@@ -63,13 +66,10 @@ static int64_t pixel_of(const engine_conv_args *a, int64_t place, int64_t tap) {
 }
 
 static void add_into(bool f64, void *to, const void *from, int64_t n) {
-    for (int64_t k = 0; k < n; k++) {
-        if (f64) {
-            ((double *)to)[k] += ((const double *)from)[k];
-        } else {
-            ((float *)to)[k] += ((const float *)from)[k];
-        }
-    }
+    for (int64_t k = 0; f64 && k < n; k++)
+        ((double *)to)[k] += ((const double *)from)[k];
+    for (int64_t k = 0; !f64 && k < n; k++)
+        ((float *)to)[k] += ((const float *)from)[k];
 }
 
 typedef struct conv_block { /* of the places of one image, in one group */
@@ -103,7 +103,7 @@ static void move_windows(const engine_conv_args *a, const conv_block *b, bool ba
 static int multiply(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
                     const conv_block *b, char *w) {
     int64_t each = a->features / a->groups;
-    engine_gemm_args product = {.f64 = a->f64, .batch = 1};
+    engine_gemm_args product = {.f64 = a->f64};
     switch (kind) {
     case ENGINE_CONV_FORWARD: /* y = rows · w */
         product.m = b->count, product.n = each, product.k = s->window;
@@ -172,60 +172,111 @@ typedef struct parts {
     engine_conv_kind kind;
     int64_t count, images; /* of each part but the last */
     sizes size;
-    char *kernels; /* the parts' kernels, to be summed */
+    engine_conv_call *call, *last; /* of each part but the last, and of that if it has fewer images */
+    char *kernels;                 /* in the library's layout: one for all parts, or one for each, to be summed */
+    size_t kernel_bytes;           /* distance of the latter */
     _Atomic bool refused;
 } parts;
 
 static void compute_part(void *arg, int64_t index, const neap_run *run) {
     parts *p = arg;
-    engine_conv_args a = *p->args;
-    size_t item = item_of(&a);
+    const engine_conv_args *a = p->args;
+    size_t item = item_of(a);
     int64_t first = index * p->images;
-    a.batch = a.batch - first < p->images ? a.batch - first : p->images;
-    a.x = (char *)a.x + (size_t)(first * p->size.x) * item;
-    a.y = (char *)a.y + (size_t)(first * p->size.y) * item;
-    if (p->kernels)
-        a.w = p->kernels + (size_t)(index * p->size.w) * item;
-    if (!engine_conv_dnnl(run, p->kind, &a))
+    engine_conv_call *call = p->last && index == p->count - 1 ? p->last : p->call;
+    char *w = p->kernels ? p->kernels + (p->kind == ENGINE_CONV_KERNEL ? (size_t)index * p->kernel_bytes : 0) : a->w;
+    if (!engine_conv_dnnl_run(run, call, (char *)a->x + (size_t)(first * p->size.x) * item, w,
+                              (char *)a->y + (size_t)(first * p->size.y) * item))
         atomic_store(&p->refused, true);
+}
+
+/* How many parts follows from the extents alone. A part reads the whole kernel, which should not take longer than what
+ * it does with it. */
+static void choose_images(parts *p) {
+    const engine_conv_args *a = p->args;
+    double work = (double)p->size.y * (double)p->size.window * (double)a->batch;
+    int64_t most =
+        p->kind == ENGINE_CONV_KERNEL ? MOST_KERNELS : MOST_PARTS; /* of the former each has one of its own */
+    int64_t least = (PART_PLACES + p->size.places - 1) / p->size.places;
+    int64_t count = work / PART_WORK < (double)most ? (int64_t)(work / PART_WORK) + 1 : most;
+    p->images = (a->batch + count - 1) / count;
+    if (p->images < least)
+        p->images = least < a->batch ? least : a->batch;
+    p->count = (a->batch + p->images - 1) / p->images;
+}
+
+static bool open_calls(parts *p) {
+    engine_conv_args a = *p->args;
+    int64_t rest = a.batch - (p->count - 1) * p->images;
+    a.batch = p->images;
+    p->call = engine_conv_dnnl_open(p->kind, &a, NULL);
+    if (!p->call || rest == p->images)
+        return p->call;
+    a.batch = rest;
+    p->last = engine_conv_dnnl_open(p->kind, &a, p->call);
+    return p->last;
+}
+
+static void sum_kernels(void *arg, int64_t index, const neap_run *run) {
+    parts *p = arg;
+    size_t first = (size_t)index * SUM_BYTES, most = p->kernel_bytes - first;
+    (void)run;
+    for (int64_t k = 1; k < p->count; k++)
+        add_into(false, p->kernels + first, p->kernels + (size_t)k * p->kernel_bytes + first,
+                 (int64_t)((most < SUM_BYTES ? most : SUM_BYTES) / sizeof(float)));
+}
+
+/* Runs the parts, whose kernels have room. */
+static bool run_parts(parts *p, const neap_run *run, bool copied) {
+    bool result = p->kind == ENGINE_CONV_KERNEL;
+    if (copied && !result && !engine_conv_dnnl_copy(p->call, p->args->w, p->kernels))
+        return false;
+    if (p->count == 1)
+        compute_part(p, 0, run);
+    else
+        neap_parallel_for(run, p->count, compute_part, p);
+    if (atomic_load(&p->refused) || !result || !p->kernels)
+        return !atomic_load(&p->refused);
+    if (p->count > 1)
+        neap_parallel_for(run, (int64_t)((p->kernel_bytes + SUM_BYTES - 1) / SUM_BYTES), sum_kernels, p);
+    if (copied)
+        return engine_conv_dnnl_copy(p->call, p->args->w, p->kernels);
+    memcpy(p->args->w, p->kernels, p->kernel_bytes);
+    return true;
 }
 
 /* By oneDNN, split by images. False: it cannot. */
 static bool by_parts(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a) {
     parts p = {.args = a, .kind = kind, .size = sizes_of(a)};
-    double work = (double)p.size.y * (double)p.size.window * (double)a->batch;
-    int64_t most = a->batch < MOST_PARTS ? a->batch : MOST_PARTS;
-    if (kind == ENGINE_CONV_KERNEL && most > 4)
-        most = 4; /* each has a kernel of its own */
-    p.count = work / PART_WORK < (double)most ? (int64_t)(work / PART_WORK) + 1 : most;
-    p.count = p.count < most ? p.count : most;
-    p.images = (a->batch + p.count - 1) / p.count;
-    p.count = (a->batch + p.images - 1) / p.images;
-    size_t bytes = kind == ENGINE_CONV_KERNEL && p.count > 1 ? (size_t)(p.count * p.size.w) * item_of(a) : 0;
-    void *kernels = NULL;
-    if (bytes && neap_run_alloc(run, bytes, &kernels) != 0)
-        return false;
-    p.kernels = kernels;
-    if (p.count == 1) {
-        compute_part(&p, 0, run);
-    } else {
-        neap_parallel_for(run, p.count, compute_part, &p);
+    choose_images(&p);
+    bool done = open_calls(&p);
+    if (done) {
+        size_t bytes = engine_conv_dnnl_kernel_bytes(p.call);
+        bool copied = bytes > 0, several = kind == ENGINE_CONV_KERNEL && p.count > 1;
+        p.kernel_bytes = copied ? bytes : (size_t)p.size.w * item_of(a);
+        bytes = several ? p.kernel_bytes * (size_t)p.count : bytes;
+        void *room = NULL;
+        done = !bytes || neap_run_alloc(run, bytes, &room) == 0;
+        p.kernels = room;
+        done = done && run_parts(&p, run, copied);
+        if (room)
+            neap_run_free(run, room, bytes);
     }
-    bool done = !atomic_load(&p.refused);
-    if (bytes && done) {
-        memcpy(a->w, p.kernels, (size_t)p.size.w * item_of(a));
-        for (int64_t k = 1; k < p.count; k++)
-            add_into(a->f64, a->w, p.kernels + (size_t)(k * p.size.w) * item_of(a), p.size.w);
-    }
-    if (bytes)
-        neap_run_free(run, kernels, bytes);
+    engine_conv_dnnl_close(p.call);
+    engine_conv_dnnl_close(p.last);
     return done;
+}
+
+static _Atomic bool without_library;
+
+void engine_conv_plainly(bool plainly) {
+    atomic_store(&without_library, plainly);
 }
 
 int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
     sizes s = sizes_of(args);
     bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
-    if (!empty && !args->f64 && engine_conv_dnnl_there() && by_parts(run, kind, args))
+    if (!empty && !args->f64 && !atomic_load(&without_library) && engine_conv_dnnl_there() && by_parts(run, kind, args))
         return NEAP_OK;
     /* Sums over nothing are zeros; the derivatives are added up. */
     int64_t size = kind == ENGINE_CONV_FORWARD ? s.y * args->batch

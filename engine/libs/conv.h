@@ -28,13 +28,29 @@ typedef enum engine_conv_kind {
 } engine_conv_kind;
 
 /* From inside an op. f32 goes to oneDNN if that is there, one call on one thread for each part of the batch, whose
- * extent depends on the arguments alone; all else to the BLAS, over matrices of windows. */
+ * extent depends on the arguments alone; all else to products, over matrices of windows. */
 int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args);
 
+/* "oneDNN 2.6.3", or why convolutions of f32 do not go there. BORROWED forever. */
+const char *engine_conv_library(void);
+
+/* For tests: f32 goes to products, too. */
+void engine_conv_plainly(bool plainly);
+
 /* ---- Inside (conv.c, conv_dnnl.c) -------------------------------------------------------------------------------- */
-/* One call of oneDNN for the whole batch of args. False: it cannot do this one, or is not there; nothing was
- * written. */
-bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args);
+typedef struct engine_conv_call engine_conv_call; /* of oneDNN: what does one kind for given extents */
+
+/* For the whole batch of args; `like`: with the kernel in the layout of another one. NULL: the library cannot do this
+ * one, or is not there. */
+engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv_args *args,
+                                        const engine_conv_call *like);
+void engine_conv_dnnl_close(engine_conv_call *call);
+/* Bytes of the kernel in the library's layout; 0: that is the one that it has. */
+size_t engine_conv_dnnl_kernel_bytes(const engine_conv_call *call);
+/* The kernel into the library's layout, or back if it is the result. False: failed. */
+bool engine_conv_dnnl_copy(const engine_conv_call *call, void *plain, void *copy);
+/* On this thread; any number of threads may do so at once. w is in the library's layout. False: failed. */
+bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *call, void *x, void *w, void *y);
 bool engine_conv_dnnl_there(void);
 
 #endif

@@ -12,9 +12,33 @@ bool engine_conv_dnnl_there(void) {
     return false;
 }
 
-bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
-    (void)run, (void)kind, (void)args;
+engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv_args *args,
+                                        const engine_conv_call *like) {
+    (void)kind, (void)args, (void)like;
+    return NULL;
+}
+
+size_t engine_conv_dnnl_kernel_bytes(const engine_conv_call *call) {
+    (void)call;
+    return 0;
+}
+
+bool engine_conv_dnnl_copy(const engine_conv_call *call, void *plain, void *copy) {
+    (void)call, (void)plain, (void)copy;
     return false;
+}
+
+bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *call, void *x, void *w, void *y) {
+    (void)run, (void)call, (void)x, (void)w, (void)y;
+    return false;
+}
+
+void engine_conv_dnnl_close(engine_conv_call *call) {
+    (void)call;
+}
+
+const char *engine_conv_library(void) {
+    return "none: convolutions are products of matrices, which is slower. Install libdnnl-dev and build neap again";
 }
 
 #else
@@ -22,6 +46,8 @@ bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_c
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "engine/device.h"
 
@@ -41,6 +67,9 @@ bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_c
     X(dilated_convolution_backward_data_desc_init)                                                                     \
     X(dilated_convolution_backward_weights_desc_init)                                                                  \
     X(reorder_primitive_desc_create)                                                                                   \
+    X(primitive_attr_create)                                                                                           \
+    X(primitive_attr_set_scratchpad_mode)                                                                              \
+    X(primitive_attr_destroy)                                                                                          \
     X(primitive_desc_create)                                                                                           \
     X(primitive_desc_destroy)                                                                                          \
     X(primitive_desc_query_md)                                                                                         \
@@ -81,17 +110,28 @@ bool engine_conv_dnnl_there(void) {
     return lib.there;
 }
 
-/* ---- Descriptions of memory -------------------------------------------------------------------------------------- */
-typedef struct tensor { /* an operand as it lies in memory, and as the library wants it */
-    dnnl_memory_desc_t own, wanted;
-    void *data, *copy; /* copy: in the wanted form, NULL: they are the same */
-    size_t bytes;
-    dnnl_memory_t memory; /* over the copy or the data */
-    int arg;
-} tensor;
+const char *engine_conv_library(void) {
+    if (!engine_conv_dnnl_there())
+        return "none: libdnnl.so.2 is not there, so convolutions are products of matrices, which is slower. Install "
+               "libdnnl2";
+    static char text[64]; /* all threads write the same */
+    const dnnl_version_t *version = lib.version();
+    snprintf(text, sizeof text, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
+    return text;
+}
 
+/* Before anything is made or run: sums are cut by the number of threads that the making one may use. */
+static void use_one_thread(void) {
+    static _Thread_local bool told;
+    if (!told)
+        lib.set_threads(1);
+    told = true;
+}
+
+/* ---- Descriptions of memory -------------------------------------------------------------------------------------- */
 /* Images with the channels last, as (batch, channels, spatial…), which is the library's order of axes. */
-static bool describe_images(tensor *t, const engine_conv_args *a, const int64_t *extents, int64_t channels) {
+static bool describe_images(dnnl_memory_desc_t *out, const engine_conv_args *a, const int64_t *extents,
+                            int64_t channels) {
     dnnl_dims_t dims = {a->batch, channels}, strides = {0, 1};
     int64_t row = channels;
     for (int k = a->ndim - 1; k >= 0; k--) {
@@ -100,11 +140,11 @@ static bool describe_images(tensor *t, const engine_conv_args *a, const int64_t 
         row *= extents[k];
     }
     strides[0] = row;
-    return lib.memory_desc_init_by_strides(&t->own, a->ndim + 2, dims, dnnl_f32, strides) == dnnl_success;
+    return lib.memory_desc_init_by_strides(out, a->ndim + 2, dims, dnnl_f32, strides) == dnnl_success;
 }
 
 /* A kernel as (groups, features of one, channels of one, spatial…). */
-static bool describe_kernel(tensor *t, const engine_conv_args *a) {
+static bool describe_kernel(dnnl_memory_desc_t *out, const engine_conv_args *a) {
     int64_t channels = a->channels / a->groups, features = a->features / a->groups;
     dnnl_dims_t dims = {a->groups, features, channels}, strides = {features, 1, a->features};
     int64_t row = channels * a->features;
@@ -113,24 +153,20 @@ static bool describe_kernel(tensor *t, const engine_conv_args *a) {
         strides[3 + k] = row;
         row *= a->kernel[k];
     }
-    return lib.memory_desc_init_by_strides(&t->own, a->ndim + 3, dims, dnnl_f32, strides) == dnnl_success;
+    return lib.memory_desc_init_by_strides(out, a->ndim + 3, dims, dnnl_f32, strides) == dnnl_success;
 }
 
-/* ---- One call ---------------------------------------------------------------------------------------------------- */
-typedef struct dnnl_job {
-    const neap_run *run;
-    const engine_conv_args *args;
+/* ---- A call ------------------------------------------------------------------------------------------------------ */
+struct engine_conv_call {
     engine_conv_kind kind;
-    dnnl_stream_t stream;
+    dnnl_memory_desc_t x, y, w, wanted; /* w: as it lies; wanted: as the library has it */
+    dnnl_memory_desc_t scratch;
     dnnl_primitive_desc_t forward, desc; /* forward: a hint for those of derivatives */
     dnnl_primitive_t primitive;
-    tensor x, w, y;
-} dnnl_job;
+};
 
-static dnnl_status_t describe_call(dnnl_job *j, engine_conv_kind kind, dnnl_convolution_desc_t *out) {
-    const engine_conv_args *a = j->args;
-    dnnl_memory_desc_t any = j->w.own; /* the library chooses the kernel's layout */
-    any.format_kind = dnnl_format_kind_any;
+static dnnl_status_t describe_call(const engine_conv_call *c, const engine_conv_args *a, engine_conv_kind kind,
+                                   const dnnl_memory_desc_t *w, dnnl_convolution_desc_t *out) {
     dnnl_dims_t strides = {0}, dilates = {0}, low = {0}, high = {0};
     for (int k = 0; k < a->ndim; k++) {
         strides[k] = a->stride[k];
@@ -138,115 +174,125 @@ static dnnl_status_t describe_call(dnnl_job *j, engine_conv_kind kind, dnnl_conv
         low[k] = a->low[k];
         high[k] = a->high[k];
     }
-    const dnnl_memory_desc_t *x = &j->x.own, *y = &j->y.own;
     switch (kind) {
     case ENGINE_CONV_FORWARD:
-        return lib.dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, x, &any,
-                                                         NULL, y, strides, dilates, low, high);
+        return lib.dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, &c->x, w,
+                                                         NULL, &c->y, strides, dilates, low, high);
     case ENGINE_CONV_INPUT:
-        return lib.dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, x, &any, y, strides,
+        return lib.dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &c->x, w, &c->y, strides,
                                                                dilates, low, high);
     default:
-        return lib.dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, x, &any, NULL, y,
+        return lib.dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, &c->x, w, NULL, &c->y,
                                                                   strides, dilates, low, high);
     }
 }
 
-static bool make_primitive(dnnl_job *j) {
+/* Several threads run one call at once, so its scratch memory must be theirs and not its own. */
+static bool make_primitive(engine_conv_call *c, const engine_conv_args *a, const dnnl_memory_desc_t *w) {
     dnnl_convolution_desc_t desc;
-    if (describe_call(j, ENGINE_CONV_FORWARD, &desc) != dnnl_success ||
-        lib.primitive_desc_create(&j->forward, &desc, NULL, lib.engine, NULL) != dnnl_success)
-        return false;
-    dnnl_primitive_desc_t chosen = j->forward;
-    if (j->kind != ENGINE_CONV_FORWARD) {
-        if (describe_call(j, j->kind, &desc) != dnnl_success ||
-            lib.primitive_desc_create(&j->desc, &desc, NULL, lib.engine, j->forward) != dnnl_success)
-            return false;
-        chosen = j->desc;
+    dnnl_primitive_attr_t attributes = NULL;
+    bool made = lib.primitive_attr_create(&attributes) == dnnl_success &&
+                lib.primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user) == dnnl_success &&
+                describe_call(c, a, ENGINE_CONV_FORWARD, w, &desc) == dnnl_success &&
+                lib.primitive_desc_create(&c->forward, &desc, attributes, lib.engine, NULL) == dnnl_success;
+    if (made && c->kind != ENGINE_CONV_FORWARD) {
+        made = describe_call(c, a, c->kind, w, &desc) == dnnl_success &&
+               lib.primitive_desc_create(&c->desc, &desc, attributes, lib.engine, c->forward) == dnnl_success;
     }
-    j->x.wanted = j->x.own;
-    j->y.wanted = j->y.own;
-    dnnl_query_t query = j->kind == ENGINE_CONV_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
-    j->w.wanted = *lib.primitive_desc_query_md(chosen, query, 0);
-    return lib.primitive_create(&j->primitive, chosen) == dnnl_success;
+    lib.primitive_attr_destroy(attributes);
+    dnnl_primitive_desc_t chosen = c->desc ? c->desc : c->forward;
+    return made && lib.primitive_create(&c->primitive, chosen) == dnnl_success;
 }
 
-static bool execute(dnnl_job *j, dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *args) {
-    return lib.primitive_execute(primitive, j->stream, n, args) == dnnl_success &&
-           lib.stream_wait(j->stream) == dnnl_success;
+engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv_args *args,
+                                        const engine_conv_call *like) {
+    engine_conv_call *c = engine_conv_dnnl_there() ? calloc(1, sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    use_one_thread();
+    c->kind = kind;
+    bool described = describe_images(&c->x, args, args->in, args->channels) && describe_kernel(&c->w, args) &&
+                     describe_images(&c->y, args, args->out, args->features);
+    dnnl_memory_desc_t any = c->w;
+    any.format_kind = dnnl_format_kind_any; /* the library chooses the kernel's layout */
+    if (!described || !make_primitive(c, args, like ? &like->wanted : &any)) {
+        engine_conv_dnnl_close(c);
+        return NULL;
+    }
+    dnnl_primitive_desc_t chosen = c->desc ? c->desc : c->forward;
+    dnnl_query_t query = kind == ENGINE_CONV_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+    c->wanted = *lib.primitive_desc_query_md(chosen, query, 0);
+    c->scratch = *lib.primitive_desc_query_md(chosen, dnnl_query_scratchpad_md, 0);
+    return c;
 }
 
-/* From one form of an operand to the other. */
-static bool reorder(dnnl_job *j, const tensor *t, bool back) {
-    dnnl_memory_t own = NULL;
-    dnnl_primitive_desc_t desc = NULL;
-    dnnl_primitive_t primitive = NULL;
-    const dnnl_memory_desc_t *from = back ? &t->wanted : &t->own, *to = back ? &t->own : &t->wanted;
-    bool done = lib.memory_create(&own, &t->own, lib.engine, t->data) == dnnl_success &&
-                lib.reorder_primitive_desc_create(&desc, from, lib.engine, to, lib.engine, NULL) == dnnl_success &&
-                lib.primitive_create(&primitive, desc) == dnnl_success;
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, back ? t->memory : own}, {DNNL_ARG_TO, back ? own : t->memory}};
-    done = done && execute(j, primitive, 2, args);
-    lib.primitive_destroy(primitive);
-    lib.primitive_desc_destroy(desc);
-    lib.memory_destroy(own);
+void engine_conv_dnnl_close(engine_conv_call *c) {
+    if (!c)
+        return;
+    lib.primitive_destroy(c->primitive);
+    lib.primitive_desc_destroy(c->desc);
+    lib.primitive_desc_destroy(c->forward);
+    free(c);
+}
+
+size_t engine_conv_dnnl_kernel_bytes(const engine_conv_call *c) {
+    return lib.memory_desc_equal(&c->w, &c->wanted) ? 0 : lib.memory_desc_get_size(&c->wanted);
+}
+
+/* ---- Running it -------------------------------------------------------------------------------------------------- */
+static bool execute(dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *args) {
+    use_one_thread();
+    dnnl_stream_t stream = NULL;
+    bool done = lib.stream_create(&stream, lib.engine, dnnl_stream_default_flags) == dnnl_success &&
+                lib.primitive_execute(primitive, stream, n, args) == dnnl_success &&
+                lib.stream_wait(stream) == dnnl_success;
+    if (stream)
+        lib.stream_destroy(stream);
     return done;
 }
 
-static bool open_tensor(dnnl_job *j, tensor *t, void *data, bool is_result) {
-    t->data = data;
-    if (!lib.memory_desc_equal(&t->own, &t->wanted)) {
-        t->bytes = lib.memory_desc_get_size(&t->wanted);
-        if (neap_run_alloc(j->run, t->bytes, &t->copy) != 0)
-            return false;
-    }
-    if (lib.memory_create(&t->memory, &t->wanted, lib.engine, t->copy ? t->copy : data) != dnnl_success)
-        return false;
-    return !t->copy || is_result || reorder(j, t, false);
+bool engine_conv_dnnl_copy(const engine_conv_call *c, void *plain, void *copy) {
+    bool back = c->kind == ENGINE_CONV_KERNEL;
+    dnnl_memory_t own = NULL, other = NULL;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t primitive = NULL;
+    bool done = lib.memory_create(&own, &c->w, lib.engine, plain) == dnnl_success &&
+                lib.memory_create(&other, &c->wanted, lib.engine, copy) == dnnl_success &&
+                lib.reorder_primitive_desc_create(&desc, back ? &c->wanted : &c->w, lib.engine,
+                                                  back ? &c->w : &c->wanted, lib.engine, NULL) == dnnl_success &&
+                lib.primitive_create(&primitive, desc) == dnnl_success;
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, back ? other : own}, {DNNL_ARG_TO, back ? own : other}};
+    done = done && execute(primitive, 2, args);
+    lib.primitive_destroy(primitive);
+    lib.primitive_desc_destroy(desc);
+    lib.memory_destroy(own);
+    lib.memory_destroy(other);
+    return done;
 }
 
-static void close_tensor(dnnl_job *j, tensor *t) {
-    lib.memory_destroy(t->memory);
-    if (t->copy)
-        neap_run_free(j->run, t->copy, t->bytes);
-}
-
-static bool compute(dnnl_job *j) {
-    const engine_conv_args *a = j->args;
+bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *c, void *x, void *w, void *y) {
     static const int arguments[][3] = {
         [ENGINE_CONV_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
         [ENGINE_CONV_INPUT] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
         [ENGINE_CONV_KERNEL] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
     };
-    if (!describe_images(&j->x, a, a->in, a->channels) || !describe_kernel(&j->w, a) ||
-        !describe_images(&j->y, a, a->out, a->features) || !make_primitive(j) ||
-        lib.stream_create(&j->stream, lib.engine, dnnl_stream_default_flags) != dnnl_success)
+    size_t bytes = lib.memory_desc_get_size(&c->scratch);
+    void *room = NULL;
+    if (bytes && neap_run_alloc(run, bytes, &room) != 0)
         return false;
-    bool done = open_tensor(j, &j->x, a->x, false) && open_tensor(j, &j->y, a->y, false) &&
-                open_tensor(j, &j->w, a->w, j->kind == ENGINE_CONV_KERNEL);
-    const int *arg = arguments[j->kind];
-    dnnl_exec_arg_t args[] = {{arg[0], j->x.memory}, {arg[1], j->w.memory}, {arg[2], j->y.memory}};
-    done = done && execute(j, j->primitive, 3, args);
-    return done && (j->kind != ENGINE_CONV_KERNEL || !j->w.copy || reorder(j, &j->w, true));
-}
-
-bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
-    static _Thread_local bool told;
-    if (!engine_conv_dnnl_there())
-        return false;
-    if (!told)
-        lib.set_threads(1);
-    told = true;
-    dnnl_job j = {.run = run, .args = args, .kind = kind};
-    bool done = compute(&j);
-    close_tensor(&j, &j.x);
-    close_tensor(&j, &j.w);
-    close_tensor(&j, &j.y);
-    lib.primitive_destroy(j.primitive);
-    lib.primitive_desc_destroy(j.desc);
-    lib.primitive_desc_destroy(j.forward);
-    if (j.stream)
-        lib.stream_destroy(j.stream);
+    dnnl_memory_t memory[4] = {NULL};
+    bool done = lib.memory_create(&memory[0], &c->x, lib.engine, x) == dnnl_success &&
+                lib.memory_create(&memory[1], &c->wanted, lib.engine, w) == dnnl_success &&
+                lib.memory_create(&memory[2], &c->y, lib.engine, y) == dnnl_success &&
+                lib.memory_create(&memory[3], &c->scratch, lib.engine, room) == dnnl_success;
+    dnnl_exec_arg_t args[4] = {[3] = {DNNL_ARG_SCRATCHPAD, memory[3]}};
+    for (int k = 0; k < 3; k++)
+        args[k] = (dnnl_exec_arg_t){arguments[c->kind][k], memory[k]};
+    done = done && execute(c->primitive, 4, args);
+    for (int k = 0; k < 4; k++)
+        lib.memory_destroy(memory[k]);
+    if (room)
+        neap_run_free(run, room, bytes);
     return done;
 }
 

@@ -1,9 +1,9 @@
 /* matmul.c: products of matrices, batched. Everything else that contracts (dot, vectors, broadcast batches) is spelled
- * with views around this op. Floats go to the BLAS in tiles chosen from the shape alone (engine/libs/blas.h); integers
- * and bools, for which there is no library, wrap around (bool: any of the products). */
+ * with views around this op. Floats are computed in tiles chosen from the shape alone (engine/libs/product.h);
+ * integers and bools wrap around (bool: any of the products). */
 #include <string.h>
 
-#include "engine/libs/blas.h"
+#include "engine/libs/product.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
@@ -37,16 +37,16 @@ static int64_t matmul_cost(const lazy_call_desc *call, const lazy_result *out) {
     for (int a = 0; a < out->ndim; a++)
         size *= out->shape[a];
     double flops = 2.0 * (double)size * (double)k;
-    return 300 + (int64_t)(flops / (neap_dtype_kind(out->dtype) == 'f' ? 50 : 1));
+    return 300 + (int64_t)(flops / (neap_dtype_kind(out->dtype) == 'f' ? 100 : 20));
 }
 
-/* An operand as the BLAS wants it: leading dimension and a transpose flag. False: its strides do not allow it. */
-static bool blas_operand(const lazy_tensor *t, int64_t *ld, bool *transposed) {
+/* An operand as engine_gemm takes it: leading dimension and a transpose flag. False: its strides do not allow it. */
+static bool stored_matrix(const lazy_tensor *t, int64_t *ld, bool *transposed) {
     int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
     int64_t rs = rows > 1 ? t->stride[t->ndim - 2] : (cols > 1 ? cols : 1);
     int64_t cs = cols > 1 ? t->stride[t->ndim - 1] : 1;
     if (rs > INT32_MAX || cs > INT32_MAX)
-        return false; /* the BLAS counts in 32 bits */
+        return false; /* a BLAS counts in 32 bits */
     if (cs == 1 && rs >= (cols > 1 ? cols : 1)) {
         *transposed = false;
         *ld = rs;
@@ -75,85 +75,75 @@ static int64_t batch_offset(const lazy_tensor *t, int64_t b) {
     return at;
 }
 
-/* One stride for all batch axes, if there is one. */
-static bool batch_stride(const lazy_tensor *t, int64_t *out) {
-    int64_t inner = 0, extent = 1;
-    bool first = true;
-    for (int k = t->ndim - 3; k >= 0; k--) {
-        if (t->shape[k] == 1)
-            continue;
-        if (first)
-            inner = t->stride[k];
-        else if (t->stride[k] != inner * extent)
-            return false;
-        extent *= t->shape[k];
-        first = false;
-    }
-    *out = inner;
-    return true;
+/* ---- Integers and bools ------------------------------------------------------------------------------------------ */
+enum { INTEGER_ROWS = 32, INTEGER_WORK = 1 << 17 }; /* rows of a part; multiplications from which workers share them */
+
+typedef struct integer_job {
+    const lazy_call *call;
+    void (*loop)(const engine_product *p);
+    int64_t parts; /* of a matrix */
+} integer_job;
+
+static void integer_part(void *arg, int64_t index, const neap_run *run) {
+    const integer_job *job = arg;
+    const lazy_tensor *a = &job->call->in[0], *b = &job->call->in[1], *c = job->call->out;
+    int n = a->ndim, bytes = neap_dtype_bytes(c->dtype);
+    int64_t matrix = index / job->parts, row = index % job->parts * INTEGER_ROWS;
+    engine_product p = {.m = a->shape[n - 2] - row < INTEGER_ROWS ? a->shape[n - 2] - row : INTEGER_ROWS,
+                        .n = b->shape[n - 1],
+                        .k = a->shape[n - 1],
+                        .a_row = a->stride[n - 2],
+                        .a_column = a->stride[n - 1],
+                        .b_row = b->stride[n - 2],
+                        .b_column = b->stride[n - 1],
+                        .c_row = b->shape[n - 1]};
+    p.a = (const char *)a->data + (batch_offset(a, matrix) + row * p.a_row) * bytes;
+    p.b = (const char *)b->data + batch_offset(b, matrix) * bytes;
+    p.c = (char *)c->data + (matrix * a->shape[n - 2] + row) * p.c_row * bytes;
+    (void)run;
+    job->loop(&p);
 }
 
-/* Integers of one width have one product, which wraps around whatever their sign. */
-#define INTEGER_PRODUCT(name, ctype, wide, combine)                                                                    \
-    __attribute__((unused)) static void name(const lazy_call *c, int64_t ao, int64_t bo, void *to) {                   \
-        const lazy_tensor *a = &c->in[0], *b = &c->in[1];                                                              \
-        int n = a->ndim;                                                                                               \
-        const ctype *pa = (const ctype *)a->data + ao, *pb = (const ctype *)b->data + bo;                              \
-        ctype *out = to;                                                                                               \
-        int64_t rows = a->shape[n - 2], inner = a->shape[n - 1], cols = b->shape[n - 1];                               \
-        for (int64_t i = 0; i < rows; i++)                                                                             \
-            for (int64_t j = 0; j < cols; j++) {                                                                       \
-                wide sum = 0;                                                                                          \
-                for (int64_t k = 0; k < inner; k++) {                                                                  \
-                    wide x = (wide)pa[i * a->stride[n - 2] + k * a->stride[n - 1]];                                    \
-                    wide y = (wide)pb[k * b->stride[n - 2] + j * b->stride[n - 1]];                                    \
-                    sum = combine;                                                                                     \
-                }                                                                                                      \
-                out[i * cols + j] = (ctype)sum;                                                                        \
-            }                                                                                                          \
+static int integer_matmul(const lazy_call *call, const neap_run *run) {
+    int dtype = call->out->dtype, n = call->out->ndim;
+    int loop = dtype == NEAP_DTYPE_BOOL ? 0 : 1 + __builtin_ctz((unsigned)neap_dtype_bytes(dtype));
+    int64_t rows = call->out->shape[n - 2], one = call->out->shape[n - 1] * rows;
+    if (one == 0)
+        return NEAP_OK;
+    integer_job job = {
+        .call = call, .loop = engine_gemm_loops()->integers[loop], .parts = (rows + INTEGER_ROWS - 1) / INTEGER_ROWS};
+    int64_t parts = job.parts * (call->out->size / one);
+    double work = (double)call->out->size * (double)call->in[0].shape[n - 1];
+    if (work >= INTEGER_WORK) {
+        neap_parallel_for(run, parts, integer_part, &job);
+    } else {
+        for (int64_t k = 0; k < parts; k++)
+            integer_part(&job, k, run);
     }
-INTEGER_PRODUCT(product_bool, uint8_t, unsigned, (sum | (x & y)))
-INTEGER_PRODUCT(product_8, uint8_t, uint32_t, sum + x * y)
-INTEGER_PRODUCT(product_16, uint16_t, uint32_t, sum + x * y)
-INTEGER_PRODUCT(product_32, uint32_t, uint32_t, sum + x * y)
-INTEGER_PRODUCT(product_64, uint64_t, uint64_t, sum + x * y)
-
-static int integer_matmul(const lazy_call *call) {
-    static void (*const products[NEAP_DTYPE_COUNT])(const lazy_call *, int64_t, int64_t,
-                                                    void *) = {[NEAP_DTYPE_BOOL] = product_bool,
-#define PRODUCT(NAME, name, kind, ctype, bits, ...) [NEAP_DTYPE_##NAME] = product_##bits,
-                                                               NEAP_DTYPE_INTEGER_ROWS(PRODUCT)
-#undef PRODUCT
-    };
-    int n = call->out->ndim;
-    int64_t one = call->out->shape[n - 1] * call->out->shape[n - 2], batches = one ? call->out->size / one : 0;
-    for (int64_t b = 0; b < batches; b++)
-        products[call->out->dtype](call, batch_offset(&call->in[0], b), batch_offset(&call->in[1], b),
-                                   (char *)call->out->data + b * one * neap_dtype_bytes(call->out->dtype));
-    return 0;
+    return NEAP_OK;
 }
 
-/* The BLAS takes matrices of which one axis is contiguous, one after the other at one distance. */
+/* ---- Floats ------------------------------------------------------------------------------------------------------ */
+/* Matrices of which one axis is contiguous, wherever those of a batch lie. */
 static bool matmul_reads(const lazy_tensor *t) {
-    int64_t ld, batch;
+    int64_t ld;
     bool transposed;
-    return neap_dtype_kind(t->dtype) != 'f' || (blas_operand(t, &ld, &transposed) && batch_stride(t, &batch));
+    return neap_dtype_kind(t->dtype) != 'f' || stored_matrix(t, &ld, &transposed);
 }
 
 static int matmul_call(const lazy_call *call, const neap_run *run) {
     if (neap_dtype_kind(call->out->dtype) != 'f')
-        return integer_matmul(call);
+        return integer_matmul(call, run);
     const lazy_tensor *in = call->in;
-    int64_t ld[2], batch[2];
+    int64_t ld[2];
     bool transposed[2];
     int n = call->out->ndim;
     for (int k = 0; k < 2; k++)
-        if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k]))
-            return neap_error(NEAP_E_INTERNAL, "matmul: an operand that the BLAS cannot take");
+        if (!stored_matrix(&in[k], &ld[k], &transposed[k]))
+            return neap_error(NEAP_E_INTERNAL, "matmul: an operand that cannot be taken as it lies");
     int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
-    _Static_assert(NEAP_DTYPE_REALS == 2, "the BLAS has f32 and f64");
+    _Static_assert(NEAP_DTYPE_REALS == 2, "products are of f32 and f64");
     engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
-                             .batch = rows && cols ? call->out->size / (rows * cols) : 0,
                              .m = rows,
                              .n = cols,
                              .k = in[0].shape[n - 1],
@@ -165,8 +155,10 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
                              .ldc = cols,
                              .transpose_a = transposed[0],
                              .transpose_b = transposed[1],
-                             .stride_a = batch[0],
-                             .stride_b = batch[1],
+                             .batch_axes = n - 2,
+                             .batch = call->out->shape,
+                             .strides_a = in[0].stride,
+                             .strides_b = in[1].stride,
                              .stride_c = rows * cols};
     return engine_gemm(run, &args);
 }
@@ -260,8 +252,8 @@ static int matmul_shard(lazy_shard_rule *g) {
 NEAP_OP(
     matmul2,
     .doc =
-        "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
-        "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
+        "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Terms are added in "
+        "an order that follows from k alone; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
     .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad,

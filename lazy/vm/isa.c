@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/libs/product.h"
 #include "lazy/vm/vm.h"
 
 static _Atomic(const lazy_simd *) chosen;
@@ -46,7 +47,7 @@ int vm_isa_set(const char *name) {
     for (int k = 0; k < n; k++)
         if (!name || strcmp(name, list[k]->name) == 0) {
             atomic_store_explicit(&chosen, list[k], memory_order_release);
-            return NEAP_OK;
+            return engine_gemm_isa(list[k]->name);
         }
     return neap_error(NEAP_E_ARGUMENT, "expected an instruction set that this CPU has, got '%s'", name);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "engine/libs/simd/fma.h"
 #include "lazy/vm/simd/vmath_tables.h"
 
 /* A call that is left in a loop keeps it from being vectorized. */
@@ -34,29 +35,12 @@ VM_INLINE double vm_float_f64(uint64_t bits) {
 }
 
 /* a * b + c with one rounding. */
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 VM_INLINE float vm_fma_f32(float a, float b, float c) {
-    return __builtin_fmaf(a, b, c);
+    return engine_fma_f32(a, b, c);
 }
 VM_INLINE double vm_fma_f64(double a, double b, double c) {
-    return __builtin_fma(a, b, c);
+    return engine_fma_f64(a, b, c);
 }
-#else
-/* The product is exact in double. The sum is rounded to odd (its last bit is set when something was cut off), so that
- * the second rounding to float sees on which side of a tie the exact sum lies (Boldo and Melquiond, 2008). */
-VM_INLINE float vm_fma_f32(float a, float b, float c) {
-    const double product = (double)a * b, addend = c, sum = product + addend;
-    const double part = sum - product, error = (product - (sum - part)) + (addend - part);
-    uint64_t bits = vm_bits_f64(sum);
-    const uint64_t inexact = (error > 0) | (error < 0), even = ~bits & 1;
-    const uint64_t outwards = (error > 0) == (sum > 0);
-    bits += (inexact & even) * (2 * outwards - 1);
-    return (float)vm_float_f64(bits);
-}
-VM_INLINE double vm_fma_f64(double a, double b, double c) {
-    return fma(a, b, c);
-}
-#endif
 
 /* c[0] + c[1] x + … + c[n-1] x^(n-1); n is a constant wherever it is called. */
 #define VM_POLY(D, T)                                                                                                  \

@@ -1,0 +1,328 @@
+/* product.c: products of matrices: which loops compute one, and how it is shared out.
+ *
+ *      c  ┌───────┬───────┬────┐   a grid of tiles of nearly equal sizes, chosen from m, n, k alone; k is never split.
+ *         │ tile  │       │    │   Each is computed by one thread. Elements of c do not depend on the tiles, since each
+ *         ├───────┼───────┼────┤   is a sum in an order of its own (simd/product.h).
+ *         │       │       │    │
+ *         └───────┴───────┴────┘
+ *
+ *      one column or row     simd/product.h: a matrix by a vector; the tiles are parts of the vector that results. If
+ *                            they are few and k is long, k is cut at leaves of the sum, and the parts' sums are joined
+ *                            as the tree of leaves joins them, so the bits stay the same
+ *      else                  simd/product.h, if the processor multiplies and adds at once. If that must be computed in
+ *                            many steps, only for small products; larger ones are the BLAS's (blas.c), tile by tile
+ *
+ * Small matrices of a batch are computed several at a time.
+ */
+#include "engine/libs/product.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/device.h"
+#include "engine/engine_internal.h"
+#include "engine/libs/blas.h"
+
+enum {
+    TILE_WORK = 1 << 20,     /* multiplications of a tile, at least, */
+    TILES = 16,              /* if a product has no more of them than this; */
+    TILE_COLUMNS = 512,      /* but its edges are no longer than this, and engine_products.tile_rows */
+    ROW_STEP = 4,            /* edges of tiles are multiples of these, but for the last ones */
+    COLUMN_STEP = 32,        /* (a block of registers, on every processor) */
+    PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked */
+    TASK_WORK = 1 << 16,     /* of the matrices of a batch that are computed together, and of parts of a vector */
+    VECTOR_STEP = 32,
+    CHUNK = 1 << 17, /* of k, of a vector: a power of two of leaves */
+    EMULATED_WORK =
+        1 << 15,          /* multiplications of the largest product whose fused multiply-adds are computed in steps */
+    COPIED_COLUMNS = 128, /* of a tile whose left side is copied, at least, if its rows lie so far apart that they */
+    COPIED_BYTES = 2048   /* meet in few places of the caches */
+};
+
+typedef struct product {
+    const engine_gemm_args *args;
+    const engine_products *loops;
+    int64_t batch, together;               /* matrices; of a task */
+    engine_product matrix;                 /* the first, as loops take it */
+    bool vector, exchanged;                /* a matrix by a vector; the matrix is b, transposed */
+    int64_t tile_m, tile_n, rows, columns; /* edges of tiles; tiles down and across */
+    int64_t chunks;                        /* of k */
+    char *parts;                           /* the chunks' sums: [batch][m][chunks] */
+    bool blas;
+    _Atomic int status;
+} product;
+
+/* ---- The loops --------------------------------------------------------------------------------------------------- */
+static _Atomic(const engine_products *) chosen;
+
+static bool can_run(const engine_products *loops) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (loops == &engine_products_avx512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("fma");
+    if (loops == &engine_products_avx2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return loops == &engine_products_baseline;
+}
+
+int engine_gemm_isa(const char *name) {
+    static const engine_products *const all[] = {
+#if defined(__x86_64__)
+        &engine_products_avx512,
+        &engine_products_avx2,
+#endif
+        &engine_products_baseline
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        if (can_run(all[k]) && (!name || strcmp(name, all[k]->isa) == 0)) {
+            atomic_store_explicit(&chosen, all[k], memory_order_release);
+            return NEAP_OK;
+        }
+    }
+    return neap_error(NEAP_E_ARGUMENT, "expected an instruction set that this CPU has, got '%s'", name);
+}
+
+const engine_products *engine_gemm_loops(void) {
+    const engine_products *loops = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (loops)
+        return loops;
+    engine_gemm_isa(NULL);
+    return atomic_load_explicit(&chosen, memory_order_acquire);
+}
+
+/* ---- The grid ---------------------------------------------------------------------------------------------------- */
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* An edge of `length` elements in `parts` equal parts of a multiple of `step`. */
+static int64_t edge_of(int64_t length, int64_t parts, int64_t step) {
+    int64_t edge = ceil_div(ceil_div(length, parts), step) * step;
+    return edge < length ? edge : length;
+}
+
+static double work_of(const engine_product *x) {
+    return (double)x->m * (double)x->n * (double)x->k;
+}
+
+/* The grid of about so many tiles with the shortest edges: what a tile reads is proportional to their sum. */
+static void choose_grid(product *p) {
+    const engine_product *x = &p->matrix;
+    double wanted = work_of(x) / TILE_WORK;
+    int64_t parts = wanted < 1 ? 1 : wanted > TILES ? TILES : (int64_t)wanted, best = INT64_MAX;
+    for (int64_t down = 1; down <= parts; down++) {
+        int64_t least = ceil_div(x->m, p->loops->tile_rows), across = ceil_div(parts, down);
+        int64_t tile_m = edge_of(x->m, down > least ? down : least, ROW_STEP);
+        least = ceil_div(x->n, TILE_COLUMNS);
+        int64_t tile_n = edge_of(x->n, across > least ? across : least, COLUMN_STEP);
+        if (ceil_div(x->m, tile_m) * ceil_div(x->n, tile_n) < parts && down < parts && best < INT64_MAX)
+            continue;
+        if (tile_m + tile_n < best) {
+            best = tile_m + tile_n;
+            p->tile_m = tile_m;
+            p->tile_n = tile_n;
+        }
+    }
+    p->rows = ceil_div(x->m, p->tile_m);
+    p->columns = ceil_div(x->n, p->tile_n);
+}
+
+/* Parts of the rows; if those are few, also of k. */
+static void choose_parts(product *p) {
+    const engine_product *x = &p->matrix;
+    double work = (double)x->m * (double)x->k;
+    int64_t parts = work < TASK_WORK ? 1 : work > (double)TASK_WORK * TILES ? TILES : (int64_t)(work / TASK_WORK);
+    p->tile_m = edge_of(x->m, parts, VECTOR_STEP);
+    p->tile_n = 1;
+    p->rows = ceil_div(x->m, p->tile_m);
+    p->columns = 1;
+    p->chunks = p->rows * p->batch < TILES / 2 ? ceil_div(x->k, CHUNK) : 1;
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------------------- */
+typedef struct offsets { /* in elements */
+    int64_t a, b, c;
+} offsets;
+
+static offsets offsets_of(const engine_gemm_args *x, int64_t matrix) {
+    offsets at = {.c = matrix * x->stride_c};
+    for (int axis = x->batch_axes - 1; axis >= 0; axis--) {
+        int64_t i = axis ? matrix % x->batch[axis] : matrix;
+        matrix = axis ? matrix / x->batch[axis] : 0;
+        at.a += i * x->strides_a[axis];
+        at.b += i * x->strides_b[axis];
+    }
+    return at;
+}
+
+/* Whether a copy of the left side of a tile is worth its time. */
+static bool reads_far(const product *p, const engine_product *x) {
+    int64_t apart = (x->a_column == 1 ? x->a_row : x->a_column) * (p->args->f64 ? 8 : 4);
+    return x->n >= COPIED_COLUMNS && apart >= COPIED_BYTES && x->m <= p->loops->tile_rows;
+}
+
+static int multiply_tile(const product *p, engine_product *x, const neap_run *run) {
+    int wide = p->args->f64;
+    size_t bytes = (size_t)p->loops->room[wide];
+    if (p->blas)
+        return engine_blas_multiply(run, wide, x);
+    if (reads_far(p, x) && neap_run_alloc(run, bytes, &x->room) != NEAP_OK)
+        x->room = NULL; /* slower, but as good */
+    p->loops->matrices[wide](x);
+    if (x->room)
+        neap_run_free(run, x->room, bytes);
+    return NEAP_OK;
+}
+
+/* One tile of one matrix. */
+static void compute_tile(product *p, int64_t matrix, int64_t row, int64_t column, const neap_run *run) {
+    const engine_gemm_args *args = p->args;
+    int64_t size = args->f64 ? 8 : 4, i = row * p->tile_m, j = column * p->tile_n;
+    offsets at = offsets_of(args, matrix);
+    engine_product x = p->matrix;
+    x.m = x.m - i < p->tile_m ? x.m - i : p->tile_m;
+    x.n = x.n - j < p->tile_n ? x.n - j : p->tile_n;
+    x.a = (const char *)x.a + (at.a + i * x.a_row) * size;
+    x.b = (const char *)x.b + (at.b + j * x.b_column) * size;
+    x.c = (char *)x.c + (at.c + i * x.c_row + j) * size;
+    int status = multiply_tile(p, &x, run);
+    if (status)
+        atomic_store(&p->status, status);
+}
+
+/* One part of the rows of one matrix, by a chunk of its vector. */
+static void compute_part(product *p, int64_t matrix, int64_t row, int64_t chunk) {
+    const engine_gemm_args *args = p->args;
+    const engine_product *x = &p->matrix;
+    int64_t size = args->f64 ? 8 : 4, i = row * p->tile_m, k = chunk * CHUNK;
+    offsets at = offsets_of(args, matrix);
+    engine_matrix_vector part = {.m = x->m - i < p->tile_m ? x->m - i : p->tile_m,
+                                 .k = p->chunks == 1     ? x->k
+                                      : x->k - k < CHUNK ? x->k - k
+                                                         : CHUNK,
+                                 .a_row = x->a_row,
+                                 .a_column = x->a_column,
+                                 .x_step = x->b_row,
+                                 .c_step = p->parts ? p->chunks : x->c_row};
+    part.a = (const char *)x->a + ((p->exchanged ? at.b : at.a) + i * x->a_row + k * x->a_column) * size;
+    part.x = (const char *)x->b + ((p->exchanged ? at.a : at.b) + k * x->b_row) * size;
+    part.c = p->parts ? p->parts + ((matrix * x->m + i) * p->chunks + chunk) * size
+                      : (char *)x->c + (at.c + i * x->c_row) * size;
+    p->loops->vectors[args->f64](&part);
+}
+
+static void compute_task(void *arg, int64_t index, const neap_run *run) {
+    product *p = arg;
+    int64_t tiles = p->rows * p->columns * p->chunks, first = index / tiles * p->together, tile = index % tiles;
+    int64_t end = first + p->together < p->batch ? first + p->together : p->batch;
+    int64_t across = p->columns * p->chunks;
+    for (int64_t matrix = first; matrix < end; matrix++) {
+        if (p->vector)
+            compute_part(p, matrix, tile / across, tile % across);
+        else
+            compute_tile(p, matrix, tile / across, tile % across, run);
+    }
+}
+
+static int share_out(product *p, const neap_run *run) {
+    double work = work_of(&p->matrix);
+    int64_t tiles = p->rows * p->columns * p->chunks;
+    p->together = tiles == 1 && work < TASK_WORK ? (int64_t)(TASK_WORK / (work < 1 ? 1 : work)) + 1 : 1;
+    tiles *= ceil_div(p->batch, p->together);
+    if (work * (double)p->batch < PARALLEL_WORK) {
+        for (int64_t k = 0; k < tiles; k++)
+            compute_task(p, k, run);
+    } else {
+        neap_parallel_for(run, tiles, compute_task, p);
+    }
+    return atomic_load(&p->status);
+}
+
+/* ---- Sums of chunks ---------------------------------------------------------------------------------------------- */
+/* docs: numbers: tree(lo, hi) = tree(lo, mid) + tree(mid, hi), mid = lo + the largest power of two below hi - lo. Each
+ * call halves what is left, about. */
+#define DEFINE_TREE(name, type)                                                                                        \
+    static type name(const type *sums, int64_t n) {                                                                    \
+        if (n == 1)                                                                                                    \
+            return *sums;                                                                                              \
+        int64_t half = 1;                                                                                              \
+        while (2 * half < n)                                                                                           \
+            half *= 2;                                                                                                 \
+        return name(sums, half) + name(sums + half, n - half);                                                         \
+    }
+DEFINE_TREE(tree_f32, float)
+DEFINE_TREE(tree_f64, double)
+
+static int multiply_in_chunks(product *p, const neap_run *run) {
+    const engine_product *x = &p->matrix;
+    int64_t size = p->args->f64 ? 8 : 4, each = p->chunks * size;
+    void *room;
+    int status = neap_run_alloc(run, (size_t)(p->batch * x->m * each), &room);
+    if (status)
+        return neap_error(status, "no memory for the parts of a product");
+    p->parts = room;
+    status = share_out(p, run);
+    for (int64_t k = 0; k < p->batch * x->m; k++) {
+        char *to = (char *)x->c + (k / x->m * p->args->stride_c + k % x->m * x->c_row) * size;
+        const void *from = p->parts + k * each;
+        if (p->args->f64)
+            *(double *)to = tree_f64(from, p->chunks);
+        else
+            *(float *)to = tree_f32(from, p->chunks);
+    }
+    neap_run_free(run, room, (size_t)(p->batch * x->m * each));
+    return status;
+}
+
+/* ---- A product --------------------------------------------------------------------------------------------------- */
+static void fill_zeros(const engine_gemm_args *x, int64_t batch) {
+    size_t size = x->f64 ? 8 : 4;
+    for (int64_t matrix = 0; matrix < batch; matrix++) {
+        for (int64_t i = 0; i < x->m; i++)
+            memset((char *)x->c + (size_t)(matrix * x->stride_c + i * x->ldc) * size, 0, (size_t)x->n * size);
+    }
+}
+
+/* Strides of both axes; that of an axis of one element is what loops like. */
+static void take_operands(product *p) {
+    const engine_gemm_args *x = p->args;
+    engine_product *to = &p->matrix;
+    *to = (engine_product){.m = x->m, .n = x->n, .k = x->k, .a = x->a, .b = x->b, .c = x->c, .c_row = x->ldc};
+    to->a_row = x->transpose_a ? 1 : x->lda;
+    to->a_column = x->transpose_a && x->k > 1 ? x->lda : 1;
+    to->b_row = x->transpose_b ? 1 : x->ldb;
+    to->b_column = x->transpose_b && x->n > 1 ? x->ldb : 1;
+    p->vector = x->m == 1 || x->n == 1;
+    p->exchanged = p->vector && x->n > 1;
+    if (!p->exchanged)
+        return;
+    /* One row by a matrix: the matrix, transposed, by the row. */
+    *to = (engine_product){.m = x->n, .n = 1, .k = x->k, .a = x->b, .b = x->a, .c = x->c, .c_row = 1};
+    to->a_row = x->transpose_b ? x->ldb : 1;
+    to->a_column = x->transpose_b || x->k == 1 ? 1 : x->ldb;
+    to->b_row = x->transpose_a ? x->lda : 1;
+}
+
+int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
+    if (args->m < 0 || args->n < 0 || args->k < 0)
+        return neap_error(NEAP_E_SHAPE, "product of negative extents");
+    product p = {.args = args, .loops = engine_gemm_loops(), .batch = 1, .chunks = 1};
+    for (int axis = 0; axis < args->batch_axes; axis++)
+        p.batch *= args->batch[axis];
+    if (args->m == 0 || args->n == 0 || p.batch == 0)
+        return NEAP_OK;
+    if (args->k == 0) {
+        fill_zeros(args, p.batch);
+        return NEAP_OK;
+    }
+    take_operands(&p);
+    p.blas = !p.vector && !p.loops->fused && work_of(&p.matrix) > EMULATED_WORK;
+    if (p.vector)
+        choose_parts(&p);
+    else
+        choose_grid(&p);
+    return p.chunks > 1 ? multiply_in_chunks(&p, run) : share_out(&p, run);
+}

@@ -1,0 +1,416 @@
+/* product_loops.h: products of one dtype, T of BITS bits, whose names end as NAME makes them. For product.c alone,
+ * which includes it once for each dtype. */
+
+typedef T NAME(lanes) __attribute__((vector_size(VECTOR)));
+typedef T NAME(loose) __attribute__((vector_size(VECTOR), aligned(BITS / 8), may_alias));
+#define V NAME(lanes)
+#define LOOSE NAME(loose)
+#define WIDTH (VECTOR / (BITS / 8))
+#define COLUMNS (2 * WIDTH)
+
+/* ---- Vectors ----------------------------------------------------------------------------------------------------- */
+#if defined(__AVX512F__) && BITS == 32
+#define PART_MASK(n) ((__mmask16)((1u << (n)) - 1))
+#define LOAD_PART(p, n) ((V)_mm512_maskz_loadu_ps(PART_MASK(n), p))
+#define STORE_PART(p, n, v) _mm512_mask_storeu_ps(p, PART_MASK(n), (__m512)(v))
+#define FUSED(a, b, c) ((V)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#elif defined(__AVX512F__)
+#define PART_MASK(n) ((__mmask8)((1u << (n)) - 1))
+#define LOAD_PART(p, n) ((V)_mm512_maskz_loadu_pd(PART_MASK(n), p))
+#define STORE_PART(p, n, v) _mm512_mask_storeu_pd(p, PART_MASK(n), (__m512d)(v))
+#define FUSED(a, b, c) ((V)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#elif defined(__AVX2__) && BITS == 32
+#define PART_MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define LOAD_PART(p, n) ((V)_mm256_maskload_ps(p, PART_MASK(n)))
+#define STORE_PART(p, n, v) _mm256_maskstore_ps(p, PART_MASK(n), (__m256)(v))
+#define FUSED(a, b, c) ((V)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#elif defined(__AVX2__)
+#define PART_MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))
+#define LOAD_PART(p, n) ((V)_mm256_maskload_pd(p, PART_MASK(n)))
+#define STORE_PART(p, n, v) _mm256_maskstore_pd(p, PART_MASK(n), (__m256d)(v))
+#define FUSED(a, b, c) ((V)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#else
+/* The first n elements, 0 behind them. */
+ALWAYS V NAME(load_part)(const T *p, int64_t n) {
+    V v = {0};
+    for (int64_t k = 0; k < n; k++)
+        v[k] = p[k];
+    return v;
+}
+ALWAYS void NAME(store_part)(T *p, int64_t n, V v) {
+    for (int64_t k = 0; k < n; k++)
+        p[k] = v[k];
+}
+#define LOAD_PART(p, n) NAME(load_part)(p, n)
+#define STORE_PART(p, n, v) NAME(store_part)(p, n, v)
+#if defined(__aarch64__) && BITS == 32
+#define FUSED(a, b, c) ((V)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
+#elif defined(__aarch64__)
+#define FUSED(a, b, c) ((V)vfmaq_f64((float64x2_t)(c), (float64x2_t)(a), (float64x2_t)(b)))
+#elif defined(__x86_64__) && BITS == 32
+#define FUSED(a, b, c) ((V)fma_four((__m128)(a), (__m128)(b), (__m128)(c)))
+#else
+ALWAYS V NAME(fused)(V a, V b, V c) {
+    for (int k = 0; k < WIDTH; k++)
+        c[k] = NAME(engine_fma)(a[k], b[k], c[k]);
+    return c;
+}
+#define FUSED(a, b, c) NAME(fused)(a, b, c)
+#endif
+#endif
+
+/* ---- A block of c in registers ----------------------------------------------------------------------------------- */
+typedef struct NAME(block) {
+    int64_t k, a_row, a_column, b_row, c_row;
+    const T *a, *b;
+    T *c;
+    int64_t part; /* columns of the last vector, if it is not full */
+    bool more;    /* adds to c */
+} NAME(block);
+
+/* rows × `vectors` vectors, of which the last has x->part columns if `partial`; the three are constants. */
+ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bool partial) {
+    V sum[ROWS][2];
+    const T *a = x->a, *b = x->b;
+    const int64_t a_row = x->a_row, a_column = x->a_column, b_row = x->b_row, part = x->part;
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (V){0};
+    }
+    for (int64_t k = x->k; k > 0; k--, a += a_column, b += b_row) {
+        V right[2];
+        UNROLL for (int j = 0; j < vectors; j++) {
+            if (partial && j == vectors - 1)
+                right[j] = LOAD_PART(b + j * WIDTH, part);
+            else
+                right[j] = *(const LOOSE *)(b + j * WIDTH);
+        }
+        UNROLL for (int i = 0; i < rows; i++) {
+            const V left = (V){0} + a[i * a_row];
+            UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = FUSED(left, right[j], sum[i][j]);
+        }
+    }
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int j = 0; j < vectors; j++) {
+            T *to = x->c + i * x->c_row + j * WIDTH;
+            if (partial && j == vectors - 1) {
+                if (x->more)
+                    sum[i][j] = LOAD_PART(to, part) + sum[i][j];
+                STORE_PART(to, part, sum[i][j]);
+            } else {
+                if (x->more)
+                    sum[i][j] = *(const LOOSE *)to + sum[i][j];
+                *(LOOSE *)to = sum[i][j];
+            }
+        }
+    }
+}
+
+typedef void (*NAME(block_loop))(const NAME(block) * x);
+
+#define BLOCK_LOOPS(rows)                                                                                              \
+    static void NAME(block_##rows##_full)(const NAME(block) * x) {                                                     \
+        NAME(compute_block)(x, rows, 2, false);                                                                        \
+    }                                                                                                                  \
+    static void NAME(block_##rows##_wide)(const NAME(block) * x) {                                                     \
+        NAME(compute_block)(x, rows, 2, true);                                                                         \
+    }                                                                                                                  \
+    static void NAME(block_##rows##_narrow)(const NAME(block) * x) {                                                   \
+        NAME(compute_block)(x, rows, 1, true);                                                                         \
+    }
+#define BLOCK_ROW(rows)                                                                                                \
+    { NAME(block_##rows##_full), NAME(block_##rows##_wide), NAME(block_##rows##_narrow) }
+
+BLOCK_LOOPS(1)
+BLOCK_LOOPS(2)
+BLOCK_LOOPS(3)
+BLOCK_LOOPS(4)
+#if ROWS > 4
+BLOCK_LOOPS(5)
+BLOCK_LOOPS(6)
+#endif
+#if ROWS > 6
+BLOCK_LOOPS(7)
+BLOCK_LOOPS(8)
+BLOCK_LOOPS(9)
+BLOCK_LOOPS(10)
+BLOCK_LOOPS(11)
+BLOCK_LOOPS(12)
+#endif
+
+static const NAME(block_loop) NAME(block_loops)[ROWS][3] = {
+    BLOCK_ROW(1), BLOCK_ROW(2), BLOCK_ROW(3), BLOCK_ROW(4),
+#if ROWS > 4
+    BLOCK_ROW(5), BLOCK_ROW(6),
+#endif
+#if ROWS > 6
+    BLOCK_ROW(7), BLOCK_ROW(8), BLOCK_ROW(9), BLOCK_ROW(10), BLOCK_ROW(11), BLOCK_ROW(12),
+#endif
+};
+#undef BLOCK_LOOPS
+#undef BLOCK_ROW
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+typedef T NAME(four) __attribute__((vector_size(4 * BITS / 8)));
+typedef T NAME(four_loose) __attribute__((vector_size(4 * BITS / 8), aligned(BITS / 8), may_alias));
+#if BITS == 32
+typedef int32_t NAME(picks) __attribute__((vector_size(16)));
+#else
+typedef int64_t NAME(picks) __attribute__((vector_size(32)));
+#endif
+
+/* to[j][i] = from[i][j] for four of each. */
+ALWAYS void NAME(transpose_four)(T *to, int64_t to_row, const T *from, int64_t from_row) {
+    const NAME(picks) low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+    NAME(four) r[4];
+    UNROLL for (int i = 0; i < 4; i++) r[i] = *(const NAME(four_loose) *)(from + i * from_row);
+    const NAME(four) a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[2], r[3], low);
+    const NAME(four) c = __builtin_shuffle(r[0], r[1], high), d = __builtin_shuffle(r[2], r[3], high);
+    *(NAME(four_loose) *)to = __builtin_shuffle(a, b, first);
+    *(NAME(four_loose) *)(to + to_row) = __builtin_shuffle(a, b, second);
+    *(NAME(four_loose) *)(to + 2 * to_row) = __builtin_shuffle(c, d, first);
+    *(NAME(four_loose) *)(to + 3 * to_row) = __builtin_shuffle(c, d, second);
+}
+
+/* Panels of k rows of COLUMNS elements each, one after the other, with n columns in all; element (i, j) is
+ * from[i * row + j]. Rows are read in long runs, since they may lie far apart. */
+static void NAME(copy_panels)(T *to, const T *from, int64_t row, int64_t k, int64_t n) {
+    for (int64_t i = 0; i < k; i++) {
+        const T *line = from + i * row;
+        T *at = to + i * COLUMNS;
+        int64_t j = 0;
+        for (; j + COLUMNS <= n; j += COLUMNS, at += k * COLUMNS) {
+            UNROLL for (int v = 0; v < 2; v++) * (LOOSE *)(at + v * WIDTH) = *(const LOOSE *)(line + j + v * WIDTH);
+        }
+        if (j < n)
+            memcpy(at, line + j, (size_t)(n - j) * sizeof *at);
+    }
+}
+
+/* One panel, of which n columns are set; element (i, j) is from[i + j * apart]. */
+static void NAME(copy_transposed)(T *to, const T *from, int64_t apart, int64_t k, int64_t n) {
+    int64_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        int64_t i = 0;
+        for (; i + 4 <= k; i += 4)
+            NAME(transpose_four)(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart);
+        for (; i < k; i++) {
+            for (int64_t l = j; l < j + 4; l++)
+                to[i * COLUMNS + l] = from[i + l * apart];
+        }
+    }
+    for (; j < n; j++) {
+        for (int64_t i = 0; i < k; i++)
+            to[i * COLUMNS + j] = from[i + j * apart];
+    }
+}
+
+static void NAME(copy_rows)(T *to, int64_t to_row, const T *from, int64_t from_row, int64_t rows, int64_t n) {
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(to + i * to_row, from + i * from_row, (size_t)n * sizeof *to);
+}
+
+/* Copies k columns of a into the room, in the order that they have, and says so in x. */
+static void NAME(copy_left)(NAME(block) * x, const engine_product *p, int64_t k) {
+    T *room = p->room;
+    if (p->a_column == 1) {
+        NAME(copy_rows)(room, ENGINE_PRODUCT_INNER + PAD, x->a, p->a_row, p->m, k);
+        x->a_row = ENGINE_PRODUCT_INNER + PAD;
+        x->a_column = 1;
+    } else {
+        NAME(copy_rows)(room, TILE_ROWS + PAD, x->a, p->a_column, k, p->m);
+        x->a_row = 1;
+        x->a_column = TILE_ROWS + PAD;
+    }
+    x->a = room;
+}
+
+/* ---- Matrices ---------------------------------------------------------------------------------------------------- */
+/* All rows of some columns of c, in strips of nearly equal heights. */
+static void NAME(compute_columns)(NAME(block) x, int64_t m, int64_t n) {
+    const int64_t strips = (m + ROWS - 1) / ROWS, height = m / strips, higher = m % strips;
+    const int form = n == COLUMNS ? 0 : n > WIDTH ? 1 : 2;
+    x.part = n > WIDTH ? n - WIDTH : n;
+    for (int64_t strip = 0; strip < strips; strip++) {
+        const int64_t rows = height + (strip < higher);
+        NAME(block_loops)[rows - 1][form](&x);
+        x.a += rows * x.a_row;
+        x.c += rows * x.c_row;
+    }
+}
+
+/* Copies `panels` of the right side, of n columns in all, from b. */
+static void NAME(copy_right)(T *to, const engine_product *p, const T *b, int64_t k, int64_t n) {
+    if (p->b_column == 1 || n == 1) {
+        NAME(copy_panels)(to, b, p->b_row, k, n);
+        return;
+    }
+    for (int64_t j = 0; j < n; j += COLUMNS)
+        NAME(copy_transposed)(to + j * k, b + j * p->b_column, p->b_column, k, n - j < COLUMNS ? n - j : COLUMNS);
+}
+
+static void NAME(multiply)(const engine_product *p) {
+    T panels[PANELS * ENGINE_PRODUCT_INNER * COLUMNS] __attribute__((aligned(64)));
+    const int64_t size = sizeof(T), group = PANELS * COLUMNS;
+    const bool transposed = p->b_column != 1 && p->n > 1;
+    const bool right = transposed || (p->m > STRIPS_COPIED * ROWS && p->b_row * size >= FAR);
+    for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_INNER) {
+        const int64_t k = p->k - at < ENGINE_PRODUCT_INNER ? p->k - at : ENGINE_PRODUCT_INNER;
+        NAME(block) x = {.k = k, .a_row = p->a_row, .a_column = p->a_column, .c_row = p->c_row, .more = at > 0};
+        x.a = (const T *)p->a + at * p->a_column;
+        x.b_row = right ? COLUMNS : p->b_row;
+        if (p->room)
+            NAME(copy_left)(&x, p, k);
+        for (int64_t j = 0; j < p->n; j += COLUMNS) {
+            const T *b = (const T *)p->b + at * p->b_row + j * p->b_column;
+            if (right && j % group == 0)
+                NAME(copy_right)(panels, p, b, k, p->n - j < group ? p->n - j : group);
+            x.b = right ? panels + j % group * k : b;
+            x.c = (T *)p->c + j;
+            NAME(compute_columns)(x, p->m, p->n - j < COLUMNS ? p->n - j : COLUMNS);
+        }
+    }
+}
+
+/* ---- A matrix by a vector ---------------------------------------------------------------------------------------- */
+enum { NAME(LANE_VECTORS) = ENGINE_PRODUCT_LANES / WIDTH > 0 ? ENGINE_PRODUCT_LANES / WIDTH : 1 };
+
+/* Sums of leaves, `width` at once, that wait for their partners: level l holds the sum of 2^l leaves if bit l of the
+ * number of leaves is set. */
+typedef struct NAME(tree) {
+    int64_t leaves, width;
+    T *levels; /* [TREE_LEVELS][width] */
+} NAME(tree);
+
+/* Adds the leaf that stands in `leaf`, which is overwritten. */
+static void NAME(add_leaf)(NAME(tree) * t, T *leaf) {
+    int level = 0;
+    for (; t->leaves >> level & 1; level++) {
+        const T *left = t->levels + level * t->width;
+        for (int64_t i = 0; i < t->width; i++)
+            leaf[i] = left[i] + leaf[i];
+    }
+    memcpy(t->levels + level * t->width, leaf, (size_t)t->width * sizeof *leaf);
+    t->leaves++;
+}
+
+/* The sum of all leaves, of which there is one at least. */
+static const T *NAME(sum_of_tree)(NAME(tree) * t) {
+    T *sum = NULL;
+    for (int level = 0; t->leaves >> level; level++) {
+        T *left = t->levels + level * t->width;
+        if (!(t->leaves >> level & 1))
+            continue;
+        for (int64_t i = 0; sum && i < t->width; i++)
+            left[i] += sum[i];
+        sum = left;
+    }
+    return sum;
+}
+
+/* The lanes of a leaf of `rows` (a constant) rows of contiguous elements, at sums[row][lane]. */
+ALWAYS void NAME(leaf_of_rows)(T (*sums)[ENGINE_PRODUCT_LANES], int rows, const T *a, int64_t a_row, const T *x,
+                               int64_t k) {
+    V lanes[4][NAME(LANE_VECTORS)];
+    int64_t at = 0;
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int v = 0; v < NAME(LANE_VECTORS); v++) lanes[i][v] = -(V){0};
+    }
+    for (; at + ENGINE_PRODUCT_LANES <= k; at += ENGINE_PRODUCT_LANES) {
+        UNROLL for (int v = 0; v < NAME(LANE_VECTORS); v++) {
+            const V factor = *(const LOOSE *)(x + at + v * WIDTH);
+            UNROLL for (int i = 0; i < rows; i++) lanes[i][v] +=
+                *(const LOOSE *)(a + i * a_row + at + v * WIDTH) * factor;
+        }
+    }
+    UNROLL for (int i = 0; i < rows; i++) {
+        UNROLL for (int v = 0; v < NAME(LANE_VECTORS); v++) * (LOOSE *)(sums[i] + v * WIDTH) = lanes[i][v];
+        for (int64_t lane = 0; at + lane < k; lane++)
+            sums[i][lane] += a[i * a_row + at + lane] * x[at + lane];
+    }
+}
+
+ALWAYS T NAME(sum_of_lanes)(T *lanes) {
+    UNROLL for (int half = ENGINE_PRODUCT_LANES / 2; half > 0; half /= 2) {
+        UNROLL for (int lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
+    }
+    return lanes[0];
+}
+
+/* The leaf that starts at a for m rows, in out. */
+static void NAME(leaves_of_rows)(T *out, const engine_matrix_vector *p, const T *a, int64_t m, const T *x, int64_t k) {
+    T sums[4][ENGINE_PRODUCT_LANES] __attribute__((aligned(64)));
+    int64_t i = 0;
+    for (; i + 4 <= m; i += 4) {
+        NAME(leaf_of_rows)(sums, 4, a + i * p->a_row, p->a_row, x, k);
+        UNROLL for (int r = 0; r < 4; r++) out[i + r] = NAME(sum_of_lanes)(sums[r]);
+    }
+    for (; i < m; i++) {
+        NAME(leaf_of_rows)(sums, 1, a + i * p->a_row, p->a_row, x, k);
+        out[i] = NAME(sum_of_lanes)(sums[0]);
+    }
+}
+
+/* The leaf that starts at a for m columns of at most VECTOR_COLUMNS bytes, in out: lanes lie in memory, and take rows
+ * that are theirs four at a time. */
+static void NAME(leaves_of_columns)(T *out, const engine_matrix_vector *p, const T *a, int64_t m, const T *x,
+                                    int64_t k) {
+    T lanes[ENGINE_PRODUCT_LANES][VECTOR_COLUMNS / sizeof(T)] __attribute__((aligned(64)));
+    const int64_t row = p->a_column, step = ENGINE_PRODUCT_LANES;
+    for (int64_t lane = 0; lane < ENGINE_PRODUCT_LANES; lane++) {
+        T *to = lanes[lane];
+        int64_t at = lane;
+        for (int64_t i = 0; i < m; i++)
+            to[i] = -(T)0;
+        for (; at + 3 * step < k; at += 4 * step) {
+            const T *r = a + at * row, *s = r + step * row, *t = s + step * row, *u = t + step * row;
+            const T f = x[at], g = x[at + step], h = x[at + 2 * step], l = x[at + 3 * step];
+            for (int64_t i = 0; i < m; i++)
+                to[i] = (((to[i] + r[i] * f) + s[i] * g) + t[i] * h) + u[i] * l;
+        }
+        for (; at < k; at += step) {
+            const T *r = a + at * row, f = x[at];
+            for (int64_t i = 0; i < m; i++)
+                to[i] += r[i] * f;
+        }
+    }
+    for (int half = ENGINE_PRODUCT_LANES / 2; half > 0; half /= 2) {
+        for (int lane = 0; lane < half; lane++) {
+            for (int64_t i = 0; i < m; i++)
+                lanes[lane][i] += lanes[lane + half][i];
+        }
+    }
+    memcpy(out, lanes[0], (size_t)m * sizeof *out);
+}
+
+static void NAME(multiply_vector)(const engine_matrix_vector *p) {
+    enum { MOST = VECTOR_COLUMNS / sizeof(T) };
+    T levels[TREE_LEVELS * MOST], leaf[MOST], factors[ENGINE_PRODUCT_LEAF];
+    const bool rows = p->a_column == 1;
+    const int64_t most = !rows ? MOST : p->x_step == 1 ? 4 : VECTOR_ROWS;
+    for (int64_t i = 0; i < p->m; i += most) {
+        NAME(tree) tree = {.width = p->m - i < most ? p->m - i : most, .levels = levels};
+        for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_LEAF) {
+            const int64_t k = p->k - at < ENGINE_PRODUCT_LEAF ? p->k - at : ENGINE_PRODUCT_LEAF;
+            const T *a = (const T *)p->a + i * p->a_row + at * p->a_column, *x = (const T *)p->x + at * p->x_step;
+            if (p->x_step != 1) {
+                for (int64_t l = 0; l < k; l++)
+                    factors[l] = x[l * p->x_step];
+                x = factors;
+            }
+            (rows ? NAME(leaves_of_rows) : NAME(leaves_of_columns))(leaf, p, a, tree.width, x, k);
+            NAME(add_leaf)(&tree, leaf);
+        }
+        const T *sum = NAME(sum_of_tree)(&tree);
+        for (int64_t l = 0; l < tree.width; l++)
+            ((T *)p->c)[(i + l) * p->c_step] = sum[l];
+    }
+}
+
+#undef V
+#undef LOOSE
+#undef WIDTH
+#undef COLUMNS
+#undef PART_MASK
+#undef LOAD_PART
+#undef STORE_PART
+#undef FUSED

@@ -1,0 +1,157 @@
+/* conv.c: convolutions and both derivatives, by the library and by products, against sums written out; the same bits
+ * for any number of workers, of batches that are cut into parts, with a rest and without. */
+#include "engine/libs/conv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "tests/check.h"
+
+static const engine_conv_args CASES[] = {
+    {.ndim = 1, .batch = 3, .channels = 2, .features = 4, .groups = 1, .in = {20}, .kernel = {5}},
+    {.ndim = 2,
+     .batch = 1,
+     .channels = 3,
+     .features = 8,
+     .groups = 1,
+     .in = {9, 7},
+     .kernel = {3, 2},
+     .stride = {2, 1}},
+    {.ndim = 2, .batch = 7, .channels = 16, .features = 16, .groups = 1, .in = {40, 40}, .kernel = {3, 3}},
+    {.ndim = 2, .batch = 16, .channels = 16, .features = 32, .groups = 1, .in = {15, 15}, .kernel = {3, 3}},
+    {.ndim = 2, .batch = 5, .channels = 12, .features = 24, .groups = 4, .in = {16, 15}, .kernel = {3, 3}},
+    {.ndim = 2, .batch = 4, .channels = 20, .features = 20, .groups = 20, .in = {14, 14}, .kernel = {3, 3}},
+    {.ndim = 2,
+     .batch = 2,
+     .channels = 8,
+     .features = 8,
+     .groups = 1,
+     .in = {12, 12},
+     .kernel = {2, 3},
+     .low = {1, 0},
+     .high = {0, 2},
+     .dilation = {2, 1}},
+    {.ndim = 3, .batch = 2, .channels = 2, .features = 3, .groups = 1, .in = {5, 6, 4}, .kernel = {2, 3, 1}},
+};
+
+static int64_t extent_of(const int64_t *extents, int ndim) {
+    int64_t size = 1;
+    for (int k = 0; k < ndim; k++)
+        size *= extents[k];
+    return size;
+}
+
+static float *new_values(int64_t n, unsigned seed) {
+    float *values = malloc((size_t)n * sizeof *values);
+    for (int64_t k = 0; k < n; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[k] = (float)(seed >> 8) / (float)(1 << 23) - 1;
+    }
+    return values;
+}
+
+/* Adds what each pair of elements that meet gives, to the one that is wanted. */
+static void add_up(engine_conv_kind kind, const engine_conv_args *a, double *out) {
+    const float *x = a->x, *w = a->w, *y = a->y;
+    int64_t places = extent_of(a->out, a->ndim), taps = extent_of(a->kernel, a->ndim);
+    int64_t pixels = extent_of(a->in, a->ndim), depth = a->channels / a->groups, each = a->features / a->groups;
+    for (int64_t n = 0; n < a->batch * places * taps; n++) {
+        int64_t image = n / (places * taps), place = n / taps % places, tap = n % taps, pixel = 0, row = 1;
+        bool inside = true;
+        for (int64_t k = a->ndim - 1, p = place, t = tap; k >= 0; p /= a->out[k], t /= a->kernel[k], k--) {
+            int64_t at = p % a->out[k] * a->stride[k] - a->low[k] + t % a->kernel[k] * a->dilation[k];
+            inside = inside && at >= 0 && at < a->in[k];
+            pixel += at * row;
+            row *= a->in[k];
+        }
+        for (int64_t f = 0; inside && f < a->features; f++) {
+            for (int64_t c = 0; c < depth; c++) {
+                int64_t i = (image * pixels + pixel) * a->channels + f / each * depth + c;
+                int64_t j = (tap * depth + c) * a->features + f, o = (image * places + place) * a->features + f;
+                if (kind == ENGINE_CONV_FORWARD)
+                    out[o] += (double)x[i] * w[j];
+                else if (kind == ENGINE_CONV_INPUT)
+                    out[i] += (double)y[o] * w[j];
+                else
+                    out[j] += (double)x[i] * y[o];
+            }
+        }
+    }
+}
+
+typedef struct job {
+    engine_conv_args args;
+    engine_conv_kind kind;
+    int status;
+} job;
+
+static int convolve(void *arg, const neap_run *run) {
+    job *j = arg;
+    j->status = engine_conv(run, j->kind, &j->args);
+    return 0;
+}
+
+/* The result, which replaces what stands in it. */
+static void compute(job *j, float *result, int64_t size) {
+    for (int64_t k = 0; k < size; k++)
+        result[k] = NAN;
+    neap_push push = {.name = "conv"};
+    CHECK_EQ(neap_push_sync(convolve, j, &push), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(j->status, NEAP_OK);
+}
+
+static void check_case(const engine_conv_args *given, engine_conv_kind kind, int workers, float **first) {
+    job j = {.args = *given, .kind = kind};
+    engine_conv_args *a = &j.args;
+    for (int k = 0; k < a->ndim; k++) {
+        a->stride[k] = a->stride[k] ? a->stride[k] : 1;
+        a->dilation[k] = a->dilation[k] ? a->dilation[k] : 1;
+        int64_t window = (a->kernel[k] - 1) * a->dilation[k] + 1;
+        a->out[k] = (a->in[k] + a->low[k] + a->high[k] - window) / a->stride[k] + 1;
+    }
+    int64_t sizes[] = {a->batch * extent_of(a->out, a->ndim) * a->features,
+                       a->batch * extent_of(a->in, a->ndim) * a->channels,
+                       extent_of(a->kernel, a->ndim) * a->channels / a->groups * a->features};
+    float *y = new_values(sizes[0], 1), *x = new_values(sizes[1], 2), *w = new_values(sizes[2], 3);
+    a->x = x, a->w = w, a->y = y;
+    int64_t size = sizes[kind];
+    float *result = kind == ENGINE_CONV_FORWARD ? y : kind == ENGINE_CONV_INPUT ? x : w;
+    double *expected = calloc((size_t)size, sizeof *expected);
+    add_up(kind, a, expected);
+    for (int plainly = 0; plainly < 2; plainly++) {
+        engine_conv_plainly(plainly);
+        compute(&j, result, size);
+        int64_t wrong = 0;
+        for (int64_t k = 0; k < size; k++)
+            wrong += !(fabs(result[k] - expected[k]) <= 1e-3 + 1e-5 * fabs(expected[k]));
+        CHECK_EQ(wrong, 0);
+        if (!first[plainly]) {
+            first[plainly] = malloc((size_t)size * sizeof(float));
+            memcpy(first[plainly], result, (size_t)size * sizeof(float));
+        }
+        if (!CHECK(memcmp(first[plainly], result, (size_t)size * sizeof(float)) == 0))
+            fprintf(stderr, "kind %d, %d workers, %s\n", (int)kind, workers, plainly ? "products" : "library");
+    }
+    free(x), free(y), free(w), free(expected);
+}
+
+int main(void) {
+    enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
+    float *first[CASE_COUNT][3][2] = {{{NULL}}};
+    CHECK(strlen(engine_conv_library()) > 0);
+    for (int workers = 1; workers <= 4; workers++) {
+        neap_engine_config config = {.workers = workers};
+        CHECK_EQ(neap_engine_start(&config), NEAP_OK);
+        for (int k = 0; k < CASE_COUNT; k++) {
+            for (int kind = 0; kind < 3; kind++)
+                check_case(&CASES[k], (engine_conv_kind)kind, workers, first[k][kind]);
+        }
+        neap_engine_stop();
+    }
+    for (int k = 0; k < CASE_COUNT * 6; k++)
+        free(((float **)first)[k]);
+    return check_end();
+}
