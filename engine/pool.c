@@ -15,15 +15,22 @@
  * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
  *
  * Workers are started one by one while there is more work than free workers. A free worker spins for SPIN_NS before it
- * sleeps; only one spins at a time, and none on a single core. Whoever adds an op wakes a sleeper only if nobody spins
- * or arrives (was started and has not looked for work yet). A worker that takes an op while others remain wakes the
- * next one. A worker sleeps only when all lists of the pool are empty, and only under the pool's lock does an op enter
- * one: so none is forgotten.
+ * sleeps; only one spins at a time, and none while more threads are awake than there are cores. Whoever adds an op wakes
+ * a sleeper only if nobody spins or arrives (was started and has not looked for work yet). A worker that takes an op
+ * while others remain wakes the next one. A worker sleeps only when all lists of the pool are empty, and only under the
+ * pool's lock does an op enter one: so none is forgotten.
+ *
+ * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
+ * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
+ * has fewer threads awake than it may have workers. A guest that leaves wakes a worker for what it leaves behind.
+ *
+ * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
  *
  * A pool is guarded by its lock, but for the atomic counts, which are hints to those that look without. The lock of a
  * worker's list is taken inside it or alone.
  */
 #include "engine/device_internal.h"
+#include "engine/timeline.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -36,7 +43,6 @@ enum {
     SPIN_NS = 50000,
     SPINS_PER_LOOK = 32,
     SMALL_STREAK = ENGINE_LIMIT(16, 2),
-    BRIEF_NS = 200000,
     TAKE_MOST = ENGINE_LIMIT(32, 3),   /* ops taken at once */
     FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
     FOR_EVER = -1
@@ -70,6 +76,7 @@ struct engine_pool {
     _Atomic int most; /* workers */
     _Atomic int started;
     int arriving, spinning, sleeping;
+    int guests, idle; /* threads outside that wait awake; of them, those that look for work */
     bool closing;
     worker *workers;
     _Atomic uint32_t answering;    /* threads that wake and start workers, without the lock */
@@ -85,6 +92,7 @@ static struct {
     _Atomic bool by_device;
     int most;            /* workers of each */
     _Atomic int workers; /* of all */
+    _Atomic int visitors; /* threads outside that are at the only pool: it stays open until they have gone */
     uint64_t shuffle;
 } pools;
 
@@ -231,24 +239,27 @@ static engine_op *take_any(engine_pool *pool) {
     return take_ops(pool, kind, take_count(pool, kind));
 }
 
-/* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its
- * work is known to be short, so that callbacks and interrupts do not wait long for this thread. */
 static bool is_brief(const engine_op *op) {
-    return op->cost > 0 && op->cost <= BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
+    return op->cost > 0 && op->cost <= ENGINE_BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
 }
 
-engine_op *engine_pool_take_brief(void) {
-    engine_pool *pool = pools.one[0];
-    if (!pool || pools.by_device || hint(&pool->ready[SMALL]) + hint(&pool->ready[PLAIN]) == 0)
-        return NULL;
-    engine_lock_take(&pool->lock);
-    engine_op *op = NULL;
+/* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its
+ * work is known to be short, so that callbacks and interrupts do not wait long for this thread; or the thread has
+ * nothing else to see to, and cannot go on before the op has run. */
+static bool suits_guest(const engine_op *op, const neap_var *awaited) {
+    bool due = is_brief(op);
+    for (uint32_t i = 0; i < op->entry_count && awaited && !due; i++)
+        due = op->entries[i].var == awaited;
+    return due && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
+}
+
+/* An op for a guest, or NULL. The caller holds the lock. */
+static engine_op *take_for_guest(engine_pool *pool, const neap_var *awaited) {
     if (pool->rings[SMALL])
-        op = take_ops(pool, SMALL, 1);
-    else if (pool->rings[PLAIN] && is_brief(next_op(pool->rings[PLAIN]->next)))
-        op = take_ops(pool, PLAIN, 1);
-    engine_lock_drop(&pool->lock);
-    return op;
+        return take_ops(pool, SMALL, 1);
+    if (pool->rings[PLAIN] && suits_guest(next_op(pool->rings[PLAIN]->next), awaited))
+        return take_ops(pool, PLAIN, 1);
+    return NULL;
 }
 
 /* ---- Workers' own lists ------------------------------------------------------------------------------------------ */
@@ -393,17 +404,18 @@ int engine_pool_ensure(int device) {
 static engine_op *submit_some(engine_op *op, const engine_thread *self) {
     engine_pool *pool = pool_of(op->device);
     summons call = {0, 0};
-    int count = 0;
+    int count = 0, brief = 0;
     engine_lock_take(&pool->lock);
     do {
         engine_op *next = op->next;
+        brief += op->flags & NEAP_PUSH_SMALL || is_brief(op);
         add_op(pool, op);
         count++;
         op = next;
     } while (op && pool_of(op->device) == pool);
-    /* A worker between two ops comes for one of them itself, unless it has something else to do. */
+    /* A worker between two ops comes for one of them itself, unless it has something else to do; so do idle guests. */
     bool comes = self->pool == pool && self->depth == 0 && !self->following;
-    call = summon_workers(pool, comes ? count - 1 : count);
+    call = summon_workers(pool, count - comes - (brief < pool->idle ? brief : pool->idle));
     engine_lock_drop(&pool->lock);
     answer_summons(pool, call);
     return op;
@@ -421,17 +433,55 @@ int engine_pool_width(int device) {
     return engine_phase() == ENGINE_OFF ? 1 : pool_of(device)->most;
 }
 
+/* Whether its pieces suit a thread that has callbacks and interrupts to see to. */
+static bool is_in_brief_pieces(const engine_parallel *loop) {
+    int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
+    return ns > 0 && ns <= ENGINE_BRIEF_NS;
+}
+
+static int awake(const engine_pool *pool) {
+    return pool->started - pool->sleeping + pool->guests;
+}
+
+/* Decides how the loop gets the helpers that it wants: idle guests, if it suits them, then workers, as many as may be
+ * awake. A guest that it does not suit is as good as gone. The caller holds the lock. */
+static summons summon_helpers(engine_pool *pool, const engine_parallel *loop) {
+    bool open = is_in_brief_pieces(loop);
+    int missing = loop->wanted - (open ? pool->idle : 0);
+    int room = pool->most - awake(pool) + (open ? 0 : pool->idle) + pool->arriving + pool->spinning;
+    return summon_workers(pool, missing < room ? missing : room);
+}
+
+static void want_helpers(engine_pool *pool, engine_parallel *loop, int helpers) {
+    if (loop->wanted == 0 && helpers > 0)
+        add_to(&pool->open_loops, 1);
+    loop->wanted += helpers;
+}
+
 void engine_pool_offer(engine_parallel *loop, int helpers) {
     engine_pool *pool = pool_of(loop->device);
     engine_lock_take(&pool->lock);
     if (helpers > pool->most - 1)
         helpers = pool->most > 0 ? pool->most - 1 : 0;
-    loop->wanted = helpers;
     loop->link = pool->loops;
     pool->loops = loop;
-    if (helpers > 0)
-        add_to(&pool->open_loops, 1);
-    summons call = summon_workers(pool, helpers);
+    want_helpers(pool, loop, helpers);
+    summons call = summon_helpers(pool, loop);
+    engine_lock_drop(&pool->lock);
+    answer_summons(pool, call);
+}
+
+void engine_pool_reoffer(engine_parallel *loop) {
+    engine_pool *pool = pool_of(loop->device);
+    summons call = {0, 0};
+    engine_lock_take(&pool->lock);
+    engine_parallel *offered = pool->loops;
+    while (offered && offered != loop)
+        offered = offered->link;
+    if (offered) {
+        want_helpers(pool, loop, 1);
+        call = summon_workers(pool, 1);
+    }
     engine_lock_drop(&pool->lock);
     answer_summons(pool, call);
 }
@@ -448,10 +498,10 @@ void engine_pool_retract(engine_parallel *loop) {
     engine_lock_drop(&pool->lock);
 }
 
-/* A loop that wants helpers, entered; or NULL. */
-static engine_parallel *enter_loop(engine_pool *pool) {
+/* A loop that wants helpers, entered; or NULL. The caller holds the lock. */
+static engine_parallel *enter_loop(engine_pool *pool, bool guest) {
     engine_parallel *loop = pool->loops;
-    while (loop && loop->wanted == 0)
+    while (loop && (loop->wanted == 0 || (guest && !is_in_brief_pieces(loop))))
         loop = loop->link;
     if (!loop)
         return NULL;
@@ -476,7 +526,7 @@ static bool something_offered(const engine_pool *pool) {
 /* A task, or false. The caller holds the lock. Loops go first: somebody waits for them already. */
 static bool find_task(worker *own, task *out, summons *call) {
     engine_pool *pool = own->pool;
-    *out = (task){.loop = enter_loop(pool)};
+    *out = (task){.loop = enter_loop(pool, false)};
     if (!out->loop && (out->op = take_own(own)) == NULL) {
         engine_op *ops = take_any(pool);
         if (!ops)
@@ -492,16 +542,14 @@ static bool find_task(worker *own, task *out, summons *call) {
 
 /* Looks for work without the lock for a while. The caller holds the lock before and after. */
 static void spin(engine_pool *pool) {
-    if (pool->spinning > 0 || engine.cores < 2)
+    if (pool->spinning > 0 || engine.cores < 2 || awake(pool) > engine.cores)
         return;
     pool->spinning++;
     engine_lock_drop(&pool->lock);
     int64_t end = engine_now() + SPIN_NS;
     while (!something_offered(pool) && engine_now() < end) {
-        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(pool); i++) {
+        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(pool); i++)
             engine_pause();
-        }
-        sched_yield(); /* whoever will bring work may have to run on this core */
     }
     engine_lock_take(&pool->lock);
     pool->spinning--;
@@ -581,12 +629,121 @@ static void *worker_main(void *arg) {
         if (found.stop)
             return NULL;
         if (found.loop) {
-            engine_parallel_join(found.loop, self->worker);
+            engine_parallel_join(found.loop, NULL);
         } else {
             run_ops(found.op, self);
         }
         assert(engine_float_mode_good());
     }
+}
+
+/* ---- Guests ------------------------------------------------------------------------------------------------------ */
+
+/* The only pool, which stays open until the visitor leaves; or NULL. It is counted before the look at the phase: see
+ * neap_engine_stop. */
+static engine_pool *enter_pool(void) {
+    atomic_fetch_add(&pools.visitors, 1);
+    engine_pool *pool = atomic_load(&engine.phase) == ENGINE_RUNNING && !pools.by_device ? pools.one[0] : NULL;
+    if (!pool || engine_self()->depth > 0) {
+        atomic_fetch_sub(&pools.visitors, 1);
+        return NULL;
+    }
+    return pool;
+}
+
+static void leave_pool(void) {
+    atomic_fetch_sub(&pools.visitors, 1);
+}
+
+/* A task for a guest, or false. The caller holds the lock. */
+static bool find_for_guest(engine_pool *pool, const neap_var *awaited, task *out, summons *call) {
+    *out = (task){.loop = enter_loop(pool, true)};
+    if (!out->loop)
+        out->op = take_for_guest(pool, awaited);
+    if (out->op && (pool->rings[SMALL] || pool->rings[PLAIN]))
+        *call = summon_workers(pool, 1);
+    return out->loop || out->op;
+}
+
+bool engine_pool_help(void) {
+    engine_pool *pool = enter_pool();
+    if (!pool)
+        return false;
+    engine_op *op = NULL;
+    if (hint(&pool->ready[SMALL]) + hint(&pool->ready[PLAIN]) > 0) {
+        engine_lock_take(&pool->lock);
+        op = take_for_guest(pool, NULL);
+        pool->guests += op != NULL;
+        engine_lock_drop(&pool->lock);
+    }
+    if (op) {
+        engine_op_run(op, engine_self());
+        engine_lock_take(&pool->lock);
+        pool->guests--;
+        engine_lock_drop(&pool->lock);
+    }
+    leave_pool();
+    return op;
+}
+
+/* Calls whoever comes instead of a guest that leaves. The caller holds the lock. */
+static summons summon_instead(engine_pool *pool) {
+    for (engine_parallel *loop = pool->loops; loop; loop = loop->link)
+        if (loop->wanted > 0)
+            return summon_helpers(pool, loop);
+    bool left = pool->rings[SMALL] || (pool->rings[PLAIN] && is_brief(next_op(pool->rings[PLAIN]->next)));
+    return summon_workers(pool, left);
+}
+
+/* Looks for a while, without the lock, until woken or until something is offered; but if that is nothing for this
+ * thread, `fruitless`, it looks whether it was woken. */
+static void look_out(const engine_pool *pool, neap_waker *waker, bool fruitless) {
+    for (int i = 0; i < SPINS_PER_LOOK && !engine_waker_woken(waker) && (fruitless || !something_offered(pool)); i++)
+        engine_pause();
+}
+
+bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *began) {
+    engine_pool *pool = enter_pool();
+    if (!pool)
+        return engine_waker_woken(waker);
+    task found;
+    summons call = {0, 0};
+    int64_t end = engine_now() + SPIN_NS;
+    int interrupts = neap_interrupt_pending();
+    engine_lock_take(&pool->lock);
+    pool->guests++;
+    while (!engine_waker_woken(waker) && neap_interrupt_pending() == interrupts) {
+        if (find_for_guest(pool, awaited, &found, &call)) {
+            engine_lock_drop(&pool->lock);
+            if (*began)
+                engine_timeline_wait(*began);
+            answer_summons(pool, call);
+            call = (summons){0, 0};
+            if (found.loop) {
+                engine_parallel_join(found.loop, waker);
+            } else {
+                engine_op_run(found.op, engine_self());
+            }
+            *began = engine_timeline_now();
+            end = engine_now() + SPIN_NS;
+            engine_lock_take(&pool->lock);
+        } else {
+            if (awake(pool) > engine.cores || engine_now() >= end || engine_phase() != ENGINE_RUNNING)
+                break;
+            bool fruitless = something_offered(pool);
+            pool->idle++;
+            engine_lock_drop(&pool->lock);
+            look_out(pool, waker, fruitless);
+            engine_lock_take(&pool->lock);
+            pool->idle--;
+        }
+    }
+    pool->guests--;
+    call = summon_instead(pool);
+    engine_lock_drop(&pool->lock);
+    answer_summons(pool, call);
+    leave_pool();
+    return engine_waker_woken(waker);
 }
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
@@ -622,6 +779,8 @@ static engine_pool *new_pool(int first, int devices) {
 }
 
 static void close_pool(engine_pool *pool) {
+    while (atomic_load(&pools.visitors) > 0)
+        sched_yield();
     pthread_mutex_lock(&grow_mutex); /* a worker that is being started is counted before we count */
     engine_lock_take(&pool->lock);
     pool->closing = true;

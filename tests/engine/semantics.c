@@ -79,7 +79,7 @@ static void inline_runs(void) {
     CHECK_EQ(push_on(note_worker, &where, NEAP_PUSH_SMALL, NULL, a), NEAP_OK);
     CHECK_EQ(where, -1); /* it ran, here */
     CHECK_EQ(push_on(note_worker, &where, 0, NULL, a), NEAP_OK);
-    CHECK_EQ(neap_var_wait_to_read(a), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
     CHECK(where >= 0);
     push_gate(&g, 1, &a);
     neap_push push = {.flags = NEAP_PUSH_SMALL, .nwrites = 1, .writes = &a, .release = release_one};
