@@ -128,10 +128,10 @@ struct engine_parallel { /* lives on the caller's stack while it is offered */
     void (*fn)(void *arg, int64_t i, const neap_run *run);
     void *arg;
     int64_t n, chunk;
-    _Atomic int64_t next;    /* first index that nobody claimed */
+    _Atomic int64_t next;     /* first index that nobody claimed */
     _Atomic int64_t piece_ns; /* what a chunk takes: estimated, later measured; 0: not known */
     _Atomic uint32_t active;  /* helpers inside */
-    int device, wanted;      /* helpers that may still join */
+    int device, wanted;       /* helpers that may still join */
     uint32_t epoch;
     const char *name; /* of the op that it is a part of */
     engine_parallel *link;

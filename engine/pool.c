@@ -22,7 +22,7 @@
  *
  * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
  * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
- * has fewer threads awake than it may have workers. A guest that leaves wakes a worker for what it leaves behind.
+ * has fewer threads awake than it may have workers, and only if it lasts. A guest that leaves wakes a worker for what it leaves behind.
  *
  * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
  *
@@ -42,6 +42,7 @@
 enum {
     SPIN_NS = 50000,
     SPINS_PER_LOOK = 32,
+    WAKE_NS = 30000, /* until a sleeper has come: a loop that is over by then wakes none */
     SMALL_STREAK = ENGINE_LIMIT(16, 2),
     TAKE_MOST = ENGINE_LIMIT(32, 3),   /* ops taken at once */
     FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
@@ -90,8 +91,8 @@ static struct {
     engine_pool *_Atomic one[ENGINE_DEVICES_MOST]; /* by device, or only the first */
     _Atomic int count;
     _Atomic bool by_device;
-    int most;            /* workers of each */
-    _Atomic int workers; /* of all */
+    int most;             /* workers of each */
+    _Atomic int workers;  /* of all */
     _Atomic int visitors; /* threads outside that are at the only pool: it stays open until they have gone */
     uint64_t shuffle;
 } pools;
@@ -439,6 +440,13 @@ static bool is_in_brief_pieces(const engine_parallel *loop) {
     return ns > 0 && ns <= ENGINE_BRIEF_NS;
 }
 
+/* ns of work that nobody has claimed yet. */
+static double left_of(const engine_parallel *loop) {
+    int64_t next = atomic_load_explicit(&loop->next, memory_order_relaxed);
+    int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
+    return (double)ns * (double)(loop->n - next) / (double)loop->chunk;
+}
+
 static int awake(const engine_pool *pool) {
     return pool->started - pool->sleeping + pool->guests;
 }
@@ -447,6 +455,8 @@ static int awake(const engine_pool *pool) {
  * awake. A guest that it does not suit is as good as gone. The caller holds the lock. */
 static summons summon_helpers(engine_pool *pool, const engine_parallel *loop) {
     bool open = is_in_brief_pieces(loop);
+    if (open && left_of(loop) < WAKE_NS)
+        return (summons){0, 0};
     int missing = loop->wanted - (open ? pool->idle : 0);
     int room = pool->most - awake(pool) + (open ? 0 : pool->idle) + pool->arriving + pool->spinning;
     return summon_workers(pool, missing < room ? missing : room);

@@ -60,6 +60,7 @@ typedef struct lazy_ran {
     _Atomic uint32_t turns;                    /* runs, timed or not */
     _Atomic int32_t worker;                    /* of the last timed run; -1: a thread outside of the pool */
     _Atomic int64_t times, total, last, ended; /* timed runs; ns of them all, of the last; engine_now at its end */
+    _Atomic int64_t least;                     /* ns of the shortest of them; 0: there is none */
 } lazy_ran;
 
 typedef struct lazy_step {
