@@ -451,6 +451,11 @@ static int awake(const engine_pool *pool) {
     return pool->started - pool->sleeping + pool->guests;
 }
 
+/* Whether a thread that is awake may spin. */
+static bool has_core(const engine_pool *pool) {
+    return awake(pool) <= engine.cores && atomic_load_explicit(&engine.elsewhere, memory_order_relaxed) == 0;
+}
+
 /* Decides how the loop gets the helpers that it wants: idle guests, if it suits them, then workers, as many as may be
  * awake. A guest that it does not suit is as good as gone. The caller holds the lock. */
 static summons summon_helpers(engine_pool *pool, const engine_parallel *loop) {
@@ -552,12 +557,13 @@ static bool find_task(worker *own, task *out, summons *call) {
 
 /* Looks for work without the lock for a while. The caller holds the lock before and after. */
 static void spin(engine_pool *pool) {
-    if (pool->spinning > 0 || engine.cores < 2 || awake(pool) > engine.cores)
+    if (pool->spinning > 0 || engine.cores < 2 || !has_core(pool))
         return;
     pool->spinning++;
     engine_lock_drop(&pool->lock);
     int64_t end = engine_now() + SPIN_NS;
-    while (!something_offered(pool) && engine_now() < end) {
+    while (!something_offered(pool) && engine_now() < end &&
+           atomic_load_explicit(&engine.elsewhere, memory_order_relaxed) == 0) {
         for (int i = 0; i < SPINS_PER_LOOK && !something_offered(pool); i++)
             engine_pause();
     }
@@ -738,7 +744,7 @@ bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *beg
             end = engine_now() + SPIN_NS;
             engine_lock_take(&pool->lock);
         } else {
-            if (awake(pool) > engine.cores || engine_now() >= end || engine_phase() != ENGINE_RUNNING)
+            if (!has_core(pool) || engine_now() >= end || engine_phase() != ENGINE_RUNNING)
                 break;
             bool fruitless = something_offered(pool);
             pool->idle++;
