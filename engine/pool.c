@@ -1,15 +1,11 @@
 /* pool.c: ready ops, devices, worker threads.
  *
- *      device 0   small lane ─┐   ring of small lanes  ──▶ workers, and threads that wait
- *                 plain lane ─┼─┐
- *      device 1   small lane ─┘ │
- *                 plain lane ───┴ ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
- *                                                          (brief ops: also threads that wait)
+ *      ring of small lanes  ──▶ workers, and threads that wait
+ *      ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
+ *                               (brief ops: also threads that wait)
  *
- * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. A device is two lanes of
- * ready ops. A lane is a list for ops of priority 0 and a pairing heap for the others. Lanes with ops stand in a ring
- * and take turns, so devices share the workers fairly. A worker takes the higher priority of the two rings' fronts;
- * among equals small ops go first, but no more than SMALL_STREAK in a row.
+ * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. Ready ops stand in lanes
+ * (lanes.h).
  *
  * When many ops wait, a worker takes several at once into its own list, from which others steal when they find nothing
  * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
@@ -22,7 +18,8 @@
  *
  * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
  * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
- * has fewer threads awake than it may have workers, and only if it lasts. A guest that leaves wakes a worker for what it leaves behind.
+ * has fewer threads awake than it may have workers, and only if it lasts. A guest that leaves wakes a worker for what it
+ * leaves behind.
  *
  * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
  *
@@ -30,6 +27,7 @@
  * worker's list is taken inside it or alone.
  */
 #include "engine/device_internal.h"
+#include "engine/lanes.h"
 #include "engine/timeline.h"
 
 #include <assert.h>
@@ -42,20 +40,10 @@
 enum {
     SPIN_NS = 50000,
     SPINS_PER_LOOK = 32,
-    WAKE_NS = 30000, /* until a sleeper has come: a loop that is over by then wakes none */
-    SMALL_STREAK = ENGINE_LIMIT(16, 2),
-    TAKE_MOST = ENGINE_LIMIT(32, 3),   /* ops taken at once */
+    WAKE_NS = 30000,                   /* until a sleeper has come: a loop that is over by then wakes none */
     FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
     FOR_EVER = -1
 };
-enum { SMALL, PLAIN, KINDS };
-
-typedef struct lane {
-    engine_op *head, *tail; /* priority 0, in order */
-    engine_op *heap;        /* other priorities; the root runs next */
-    struct lane *next;      /* in its ring */
-    bool in_ring;
-} lane;
 
 typedef struct worker {
     _Alignas(64) engine_lock lock;
@@ -67,24 +55,18 @@ typedef struct worker {
 
 struct engine_pool {
     engine_lock lock;
-    lane *lanes;            /* [devices][KINDS], from first_device on */
-    lane *rings[KINDS];     /* the last lane of each ring; its next is the front */
-    uint64_t order;         /* ops that ever entered a heap; shuffled: the state of a generator */
-    bool shuffled;          /* every op enters the heap, with a random order */
-    int streak;             /* small ops taken in a row */
+    engine_lanes lanes;
     engine_parallel *loops; /* offered */
-    int first_device, first_worker;
+    int first_worker;
     _Atomic int most; /* workers */
     _Atomic int started;
     int arriving, spinning, sleeping;
     int guests, idle; /* threads outside that wait awake; of them, those that look for work */
     bool closing;
     worker *workers;
-    _Atomic uint32_t answering;    /* threads that wake and start workers, without the lock */
-    _Atomic uint32_t signals;      /* sleepers that were told to get up and have not yet */
-    _Atomic uint32_t ready[KINDS]; /* ops in lanes */
-    _Atomic uint32_t urgent;       /* of these, in heaps */
-    _Atomic uint32_t open_loops;   /* loops that still want helpers */
+    _Atomic uint32_t answering;  /* threads that wake and start workers, without the lock */
+    _Atomic uint32_t signals;    /* sleepers that were told to get up and have not yet */
+    _Atomic uint32_t open_loops; /* loops that still want helpers */
 };
 
 static struct {
@@ -103,142 +85,7 @@ static engine_pool *pool_of(int device) {
     return pools.one[pools.by_device ? device : 0];
 }
 
-/* Counts that only the holder of the lock changes. */
-static void add_to(_Atomic uint32_t *count, int change) {
-    uint32_t value = atomic_load_explicit(count, memory_order_relaxed);
-    atomic_store_explicit(count, value + (uint32_t)change, memory_order_relaxed);
-}
-
-static uint32_t hint(const _Atomic uint32_t *count) {
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
-/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
-static bool runs_before(const engine_op *a, const engine_op *b) {
-    return a->priority != b->priority ? a->priority > b->priority : a->order < b->order;
-}
-
-static engine_op *meld(engine_op *a, engine_op *b) {
-    if (!a || !b)
-        return a ? a : b;
-    engine_op *top = runs_before(a, b) ? a : b, *below = top == a ? b : a;
-    below->next = top->child;
-    top->child = below;
-    return top;
-}
-
-/* The heap without its root: its children are melded in pairs from the left, then the pairs from the right. */
-static engine_op *without_root(engine_op *root) {
-    engine_op *pairs = NULL, *child = root->child, *heap = NULL;
-    while (child) {
-        engine_op *first = child, *second = child->next;
-        child = second ? second->next : NULL;
-        first->next = NULL;
-        if (second)
-            second->next = NULL;
-        engine_op *pair = meld(first, second);
-        pair->next = pairs;
-        pairs = pair;
-    }
-    while (pairs) {
-        engine_op *rest = pairs->next;
-        pairs->next = NULL;
-        heap = meld(heap, pairs);
-        pairs = rest;
-    }
-    return heap;
-}
-
-static int top_priority(const lane *from) {
-    return from->heap && (!from->head || from->heap->priority > 0) ? from->heap->priority : 0;
-}
-
-/* Splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static void add_op(engine_pool *pool, engine_op *op) {
-    int kind = op->flags & NEAP_PUSH_SMALL ? SMALL : PLAIN;
-    lane *to = &pool->lanes[(op->device - pool->first_device) * KINDS + kind];
-    op->next = NULL;
-    if (op->priority != 0 || pool->shuffled) {
-        op->child = NULL;
-        op->order = pool->shuffled ? next_random(&pool->order) : pool->order++;
-        to->heap = meld(to->heap, op);
-        add_to(&pool->urgent, 1);
-    } else if (to->head) {
-        to->tail = to->tail->next = op;
-    } else {
-        to->head = to->tail = op;
-    }
-    add_to(&pool->ready[kind], 1);
-    if (to->in_ring)
-        return;
-    to->in_ring = true;
-    lane *last = pool->rings[kind];
-    to->next = last ? last->next : to;
-    if (last)
-        last->next = to;
-    pool->rings[kind] = to;
-}
-
-/* The op that is next in a lane. */
-static engine_op *next_op(const lane *front) {
-    return front->heap && (!front->head || front->heap->priority > 0) ? front->heap : front->head;
-}
-
-/* Takes `count` ops, or fewer, from the ring's front lane, which is not empty, and moves on to the next lane. More than
- * one come from its list only. */
-static engine_op *take_ops(engine_pool *pool, int kind, int count) {
-    lane *last = pool->rings[kind], *front = last->next;
-    engine_op *op = next_op(front);
-    int taken = 1;
-    if (op == front->heap) {
-        front->heap = without_root(op);
-        op->next = NULL;
-        add_to(&pool->urgent, -1);
-    } else {
-        engine_op *end = op;
-        for (; taken < count && end->next; taken++)
-            end = end->next;
-        front->head = end->next;
-        end->next = NULL;
-    }
-    add_to(&pool->ready[kind], -taken);
-    if (front->head || front->heap) {
-        pool->rings[kind] = front;
-    } else {
-        front->in_ring = false;
-        last->next = front->next;
-        if (front == last)
-            pool->rings[kind] = NULL;
-    }
-    return op;
-}
-
-/* How many ops a worker takes at once: its share of a half of what there is. */
-static int take_count(const engine_pool *pool, int kind) {
-    int share = (int)(hint(&pool->ready[kind]) / (2 * (uint32_t)pool->most));
-    return share < 1 ? 1 : share < TAKE_MOST ? share : TAKE_MOST;
-}
-
-static engine_op *take_any(engine_pool *pool) {
-    lane *small = pool->rings[SMALL], *plain = pool->rings[PLAIN];
-    if (!small && !plain)
-        return NULL;
-    int kind = small ? SMALL : PLAIN;
-    if (small && plain) {
-        int lead = top_priority(small->next) - top_priority(plain->next);
-        if (lead < 0 || (lead == 0 && pool->streak >= SMALL_STREAK))
-            kind = PLAIN;
-    }
-    pool->streak = kind == SMALL ? pool->streak + 1 : 0;
-    return take_ops(pool, kind, take_count(pool, kind));
-}
+/* ---- What guests take ---------------------------------------------------------------------------------------------- */
 
 static bool is_brief(const engine_op *op) {
     return op->cost > 0 && op->cost <= ENGINE_BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
@@ -256,11 +103,10 @@ static bool suits_guest(const engine_op *op, const neap_var *awaited) {
 
 /* An op for a guest, or NULL. The caller holds the lock. */
 static engine_op *take_for_guest(engine_pool *pool, const neap_var *awaited) {
-    if (pool->rings[SMALL])
-        return take_ops(pool, SMALL, 1);
-    if (pool->rings[PLAIN] && suits_guest(next_op(pool->rings[PLAIN]->next), awaited))
-        return take_ops(pool, PLAIN, 1);
-    return NULL;
+    engine_op *plain = engine_lanes_front(&pool->lanes, ENGINE_PLAIN);
+    if (engine_lanes_front(&pool->lanes, ENGINE_SMALL))
+        return engine_lanes_take(&pool->lanes, ENGINE_SMALL, 1);
+    return plain && suits_guest(plain, awaited) ? engine_lanes_take(&pool->lanes, ENGINE_PLAIN, 1) : NULL;
 }
 
 /* ---- Workers' own lists ------------------------------------------------------------------------------------------ */
@@ -276,20 +122,20 @@ static engine_op *keep_rest(worker *own, engine_op *ops) {
     ops->next = NULL;
     engine_lock_take(&own->lock);
     own->head = rest;
-    add_to(&own->count, (int)count);
+    engine_hint_add(&own->count, (int)count);
     engine_lock_drop(&own->lock);
     return ops;
 }
 
 static engine_op *take_own(worker *own) {
-    if (hint(&own->count) == 0) /* only its worker adds to it */
+    if (engine_hint(&own->count) == 0) /* only its worker adds to it */
         return NULL;
     engine_lock_take(&own->lock);
     engine_op *op = own->head;
     if (op) {
         own->head = op->next;
         op->next = NULL;
-        add_to(&own->count, -1);
+        engine_hint_add(&own->count, -1);
     }
     engine_lock_drop(&own->lock);
     return op;
@@ -299,17 +145,17 @@ static engine_op *take_own(worker *own) {
 static engine_op *steal(engine_pool *pool, const worker *own) {
     for (int i = 0; i < pool->started; i++) {
         worker *other = &pool->workers[i];
-        if (other == own || hint(&other->count) == 0)
+        if (other == own || engine_hint(&other->count) == 0)
             continue;
         engine_lock_take(&other->lock);
         engine_op *first = other->head, *end = first;
-        int half = ((int)hint(&other->count) + 1) / 2;
+        int half = ((int)engine_hint(&other->count) + 1) / 2;
         for (int k = 1; k < half; k++)
             end = end->next;
         if (first) {
             other->head = end->next;
             end->next = NULL;
-            add_to(&other->count, -half);
+            engine_hint_add(&other->count, -half);
         }
         engine_lock_drop(&other->lock);
         if (first)
@@ -320,8 +166,8 @@ static engine_op *steal(engine_pool *pool, const worker *own) {
 
 bool engine_pool_may_follow(const engine_op *op, const engine_thread *self) {
     const engine_pool *pool = self->pool;
-    return pool == pool_of(op->device) && !pool->shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
-           hint(&pool->urgent) == 0 && hint(&pool->open_loops) == 0;
+    return pool == pool_of(op->device) && !pool->lanes.shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
+           engine_hint(&pool->lanes.urgent) == 0 && engine_hint(&pool->open_loops) == 0;
 }
 
 /* ---- Waking and starting workers --------------------------------------------------------------------------------- */
@@ -410,7 +256,7 @@ static engine_op *submit_some(engine_op *op, const engine_thread *self) {
     do {
         engine_op *next = op->next;
         brief += op->flags & NEAP_PUSH_SMALL || is_brief(op);
-        add_op(pool, op);
+        engine_lanes_add(&pool->lanes, op);
         count++;
         op = next;
     } while (op && pool_of(op->device) == pool);
@@ -469,7 +315,7 @@ static summons summon_helpers(engine_pool *pool, const engine_parallel *loop) {
 
 static void want_helpers(engine_pool *pool, engine_parallel *loop, int helpers) {
     if (loop->wanted == 0 && helpers > 0)
-        add_to(&pool->open_loops, 1);
+        engine_hint_add(&pool->open_loops, 1);
     loop->wanted += helpers;
 }
 
@@ -509,7 +355,7 @@ void engine_pool_retract(engine_parallel *loop) {
         link = &(*link)->link;
     *link = loop->link;
     if (loop->wanted > 0)
-        add_to(&pool->open_loops, -1);
+        engine_hint_add(&pool->open_loops, -1);
     engine_lock_drop(&pool->lock);
 }
 
@@ -521,7 +367,7 @@ static engine_parallel *enter_loop(engine_pool *pool, bool guest) {
     if (!loop)
         return NULL;
     if (--loop->wanted == 0)
-        add_to(&pool->open_loops, -1);
+        engine_hint_add(&pool->open_loops, -1);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
 }
@@ -535,7 +381,8 @@ typedef struct task {
 } task;
 
 static bool something_offered(const engine_pool *pool) {
-    return hint(&pool->ready[PLAIN]) || hint(&pool->ready[SMALL]) || hint(&pool->open_loops);
+    return engine_hint(&pool->lanes.ready[ENGINE_PLAIN]) || engine_hint(&pool->lanes.ready[ENGINE_SMALL]) ||
+           engine_hint(&pool->open_loops);
 }
 
 /* A task, or false. The caller holds the lock. Loops go first: somebody waits for them already. */
@@ -543,14 +390,14 @@ static bool find_task(worker *own, task *out, summons *call) {
     engine_pool *pool = own->pool;
     *out = (task){.loop = enter_loop(pool, false)};
     if (!out->loop && (out->op = take_own(own)) == NULL) {
-        engine_op *ops = take_any(pool);
+        engine_op *ops = engine_lanes_take_any(&pool->lanes, pool->most);
         if (!ops)
             ops = steal(pool, own);
         if (ops)
             out->op = keep_rest(own, ops);
     }
     out->stop = !out->loop && !out->op && pool->closing;
-    if ((out->loop || out->op) && (pool->rings[SMALL] || pool->rings[PLAIN]))
+    if ((out->loop || out->op) && engine_lanes_any(&pool->lanes))
         *call = summon_workers(pool, 1);
     return out->loop || out->op || out->stop;
 }
@@ -592,7 +439,7 @@ static void sleep_until_summoned(engine_pool *pool) {
         if (due != FOR_EVER)
             engine_devices_each(tidy, &(int64_t){engine_now()});
         engine_lock_take(&pool->lock);
-        if (hint(&pool->signals) > 0)
+        if (engine_hint(&pool->signals) > 0)
             break;
     }
     atomic_fetch_sub_explicit(&pool->signals, 1, memory_order_relaxed);
@@ -601,7 +448,8 @@ static void sleep_until_summoned(engine_pool *pool) {
 static task next_task(worker *own) {
     engine_pool *pool = own->pool;
     task found = {0};
-    if (hint(&pool->open_loops) == 0 && hint(&pool->urgent) == 0 && (found.op = take_own(own)) != NULL)
+    if (engine_hint(&pool->open_loops) == 0 && engine_hint(&pool->lanes.urgent) == 0 &&
+        (found.op = take_own(own)) != NULL)
         return found;
     summons call = {0, 0};
     engine_lock_take(&pool->lock);
@@ -676,7 +524,7 @@ static bool find_for_guest(engine_pool *pool, const neap_var *awaited, task *out
     *out = (task){.loop = enter_loop(pool, true)};
     if (!out->loop)
         out->op = take_for_guest(pool, awaited);
-    if (out->op && (pool->rings[SMALL] || pool->rings[PLAIN]))
+    if (out->op && engine_lanes_any(&pool->lanes))
         *call = summon_workers(pool, 1);
     return out->loop || out->op;
 }
@@ -686,7 +534,7 @@ bool engine_pool_help(void) {
     if (!pool)
         return false;
     engine_op *op = NULL;
-    if (hint(&pool->ready[SMALL]) + hint(&pool->ready[PLAIN]) > 0) {
+    if (engine_hint(&pool->lanes.ready[ENGINE_SMALL]) + engine_hint(&pool->lanes.ready[ENGINE_PLAIN]) > 0) {
         engine_lock_take(&pool->lock);
         op = take_for_guest(pool, NULL);
         pool->guests += op != NULL;
@@ -707,8 +555,8 @@ static summons summon_instead(engine_pool *pool) {
     for (engine_parallel *loop = pool->loops; loop; loop = loop->link)
         if (loop->wanted > 0)
             return summon_helpers(pool, loop);
-    bool left = pool->rings[SMALL] || (pool->rings[PLAIN] && is_brief(next_op(pool->rings[PLAIN]->next)));
-    return summon_workers(pool, left);
+    const engine_op *plain = engine_lanes_front(&pool->lanes, ENGINE_PLAIN);
+    return summon_workers(pool, engine_lanes_front(&pool->lanes, ENGINE_SMALL) || (plain && is_brief(plain)));
 }
 
 /* Looks for a while, without the lock, until woken or until something is offered; but if that is nothing for this
@@ -766,7 +614,7 @@ bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *beg
 
 static void free_pool(engine_pool *pool) {
     if (pool) {
-        free(pool->lanes);
+        free(pool->lanes.at);
         free(pool->workers);
         free(pool);
     }
@@ -778,17 +626,17 @@ static engine_pool *new_pool(int first, int devices) {
     if (!pool)
         return NULL;
     size_t bytes = (size_t)pools.most * sizeof(worker);
-    pool->lanes = engine_alloc_refuse() ? NULL : calloc((size_t)devices * KINDS, sizeof *pool->lanes);
+    pool->lanes.at = engine_alloc_refuse() ? NULL : calloc((size_t)devices * ENGINE_KINDS, sizeof *pool->lanes.at);
     pool->workers = engine_alloc_refuse() ? NULL : aligned_alloc(_Alignof(worker), bytes);
-    if (!pool->lanes || !pool->workers) {
+    if (!pool->lanes.at || !pool->workers) {
         free_pool(pool);
         return NULL;
     }
-    pool->first_device = first;
+    pool->lanes.first_device = first;
     pool->first_worker = first * pools.most;
     pool->most = pools.most;
-    pool->shuffled = pools.shuffle != 0;
-    pool->order = pools.shuffle;
+    pool->lanes.shuffled = pools.shuffle != 0;
+    pool->lanes.order = pools.shuffle;
     for (int i = 0; i < pools.most; i++)
         pool->workers[i] = (worker){.pool = pool};
     return pool;
