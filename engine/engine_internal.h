@@ -211,7 +211,7 @@ typedef struct engine_state {
     _Atomic uint64_t shuffle;
     _Atomic uint32_t epoch; /* counts cancellations and reports of failures: what came before a push, and what after */
     _Atomic uint32_t cancelled; /* the epoch that the last neap_engine_cancel began */
-    _Atomic int elsewhere;      /* jobs of other threads, as of communication: they may need the core of one that spins */
+    _Atomic int elsewhere; /* jobs of other threads, as of communication: they may need the core of one that spins */
 } engine_state;
 
 extern engine_state engine;

@@ -378,9 +378,9 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
-    if (first->call || second->call || first->fixed || second->fixed || !plan_share_memory(first->device, second->device) ||
-        first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS || first->sinks.n + second->sinks.n > MERGED_SINKS ||
-        buffers(m, first) + buffers(m, second) > MERGED_BUFFERS)
+    if (first->call || second->call || first->fixed || second->fixed ||
+        !plan_share_memory(first->device, second->device) || first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS ||
+        first->sinks.n + second->sinks.n > MERGED_SINKS || buffers(m, first) + buffers(m, second) > MERGED_BUFFERS)
         return false;
     if (x->calls != y->calls && !(linked && only_for(m, x, y)))
         return false;
