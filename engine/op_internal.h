@@ -118,6 +118,8 @@ bool engine_pool_may_follow(const engine_op *op, const engine_thread *self);
 /* Offers a parallel loop to up to `helpers` workers of its device's pool, and takes the offer back. */
 void engine_pool_offer(engine_parallel *loop, int helpers);
 void engine_pool_retract(engine_parallel *loop);
+/* Nobody has joined a loop that expects a guest: wakes workers. */
+void engine_pool_insist(engine_parallel *loop);
 /* A guest that is inside leaves before the loop's end: another one may come in its stead. */
 void engine_pool_reoffer(engine_parallel *loop);
 int engine_pool_width(int device); /* workers that a loop on the device may have */
@@ -133,6 +135,7 @@ struct engine_parallel { /* lives on the caller's stack while it is offered */
     _Atomic uint32_t active;  /* helpers inside */
     int device, wanted;       /* helpers that may still join */
     uint32_t epoch;
+    bool expects;     /* a guest, so no worker was woken: the caller looks after its first chunk whether one has come */
     const char *name; /* of the op that it is a part of */
     engine_parallel *link;
 };

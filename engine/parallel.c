@@ -15,8 +15,9 @@ static void measure(engine_parallel *loop, int64_t began) {
     atomic_store_explicit(&loop->piece_ns, ns > 0 ? ns : 1, memory_order_relaxed);
 }
 
-/* Until no index is left, or `waker`, if there is one, is woken. Its first chunk tells how long one takes. */
-static void work_on_loop(engine_parallel *loop, const neap_run *run, neap_waker *waker) {
+/* Until no index is left, or `waker`, if there is one, is woken. Its first chunk tells how long one takes. `calls`: this
+ * is the thread that offers the loop. */
+static void work_on_loop(engine_parallel *loop, const neap_run *run, bool calls, neap_waker *waker) {
     int64_t began = engine_timeline_now(), done = 0, clock = engine_now();
     int interrupts = neap_interrupt_pending();
     while (!waker || !(engine_waker_woken(waker) || neap_interrupt_pending() != interrupts)) {
@@ -28,6 +29,8 @@ static void work_on_loop(engine_parallel *loop, const neap_run *run, neap_waker 
             loop->fn(loop->arg, i, run);
         if (done == end - first)
             measure(loop, clock);
+        if (calls && loop->expects)
+            engine_pool_insist(loop);
     }
     if (began && done > 0)
         engine_timeline_share(loop->name, began, done);
@@ -39,7 +42,7 @@ void engine_parallel_join(engine_parallel *loop, neap_waker *waker) {
     engine_thread *self = engine_self();
     neap_run run = {.device = loop->device, .worker = self->worker, .epoch = loop->epoch};
     self->depth++;
-    work_on_loop(loop, &run, waker);
+    work_on_loop(loop, &run, false, waker);
     self->depth--;
     if (waker && atomic_load_explicit(&loop->next, memory_order_relaxed) < loop->n)
         engine_pool_reoffer(loop);
@@ -87,7 +90,7 @@ static void split(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t 
                             .name = self->op_name};
     int64_t others = (n + loop.chunk - 1) / loop.chunk - 1;
     engine_pool_offer(&loop, others < workers ? (int)others : workers);
-    work_on_loop(&loop, run, NULL);
+    work_on_loop(&loop, run, true, NULL);
     engine_pool_retract(&loop);
     wait_for_helpers(&loop);
 }

@@ -18,8 +18,8 @@
  *
  * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
  * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
- * has fewer threads awake than it may have workers, and only if it lasts. A guest that leaves wakes a worker for what it
- * leaves behind.
+ * has fewer threads awake than it may have workers, and only if it lasts. Where guests have come it waits with that for
+ * the time of a chunk: who has pushed may be about to wait. A guest that leaves wakes a worker for what it leaves behind.
  *
  * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
  *
@@ -62,6 +62,7 @@ struct engine_pool {
     _Atomic int started;
     int arriving, spinning, sleeping;
     int guests, idle; /* threads outside that wait awake; of them, those that look for work */
+    bool guests_come; /* the last guest that was expected has come: whoever pushes waits soon after */
     bool closing;
     worker *workers;
     _Atomic uint32_t answering;  /* threads that wake and start workers, without the lock */
@@ -327,7 +328,21 @@ void engine_pool_offer(engine_parallel *loop, int helpers) {
     loop->link = pool->loops;
     pool->loops = loop;
     want_helpers(pool, loop, helpers);
-    summons call = summon_helpers(pool, loop);
+    loop->expects = pool->guests_come && pool->guests == 0 && helpers > 0 && is_in_brief_pieces(loop);
+    summons call = loop->expects ? (summons){0, 0} : summon_helpers(pool, loop);
+    engine_lock_drop(&pool->lock);
+    answer_summons(pool, call);
+}
+
+void engine_pool_insist(engine_parallel *loop) {
+    engine_pool *pool = pool_of(loop->device);
+    summons call = {0, 0};
+    loop->expects = false;
+    engine_lock_take(&pool->lock);
+    if (loop->wanted > 0) {
+        pool->guests_come = false;
+        call = summon_helpers(pool, loop);
+    }
     engine_lock_drop(&pool->lock);
     answer_summons(pool, call);
 }
@@ -522,6 +537,7 @@ static void leave_pool(void) {
 /* A task for a guest, or false. The caller holds the lock. */
 static bool find_for_guest(engine_pool *pool, const neap_var *awaited, task *out, summons *call) {
     *out = (task){.loop = enter_loop(pool, true)};
+    pool->guests_come |= out->loop != NULL;
     if (!out->loop)
         out->op = take_for_guest(pool, awaited);
     if (out->op && engine_lanes_any(&pool->lanes))
