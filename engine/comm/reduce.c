@@ -18,6 +18,9 @@
 
 enum { SLOTS = 2, SEGMENT_BYTES = ENGINE_LIMIT(512 << 10, 4 << 10) };
 
+/* Bytes of a block that each of two ranks combines by itself, at most. */
+static const int64_t TWICE_BYTES = ENGINE_LIMIT(256 << 10, 8 << 10);
+
 typedef struct rank_piece { /* of a block: what one rank combines */
     int64_t from, n;        /* elements */
     int64_t place;          /* in that rank's result */
@@ -38,9 +41,11 @@ typedef struct rounds {
 } rounds;
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
-/* Is a REDUCE combined by everybody? Of two ranks each receives as much so as if it combined a half, but only once. */
+/* Is a REDUCE combined by everybody? Of two ranks each receives as much so as if it combined a half, but only once;
+ * beyond some size it takes longer to combine the other half as well. */
 static bool by_everybody(const comm_work *work, bool small) {
-    return work->what->kind == ENGINE_COMM_REDUCE && (small || work->group->nranks == 2);
+    int64_t bytes = work->what->elements * (int64_t)work->what->item;
+    return work->what->kind == ENGINE_COMM_REDUCE && (small || (work->group->nranks == 2 && bytes <= TWICE_BYTES));
 }
 
 /* Piece k of the rank with index d; false: it has fewer. */
