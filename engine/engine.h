@@ -99,8 +99,8 @@ NEAP_API uint64_t neap_var_version(const neap_var *var);
  * woken when they have. Negative: the failure that the variable carries, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
 /* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), and works meanwhile:
- * runs small and brief ops, parts of loops, and the ops that it waits for. For C programs; Lua polls. Return the failure that the variable carries, unless a wait has reported
- * that failure before: each is reported once. */
+ * runs small and brief ops, parts of loops, and the ops that it waits for. For C programs; Lua polls. Return the
+ * failure that the variable carries, unless a wait has reported that failure before: each is reported once. */
 NEAP_API int neap_var_wait_to_read(neap_var *var);
 NEAP_API int neap_var_wait_to_write(neap_var *var);
 
@@ -195,8 +195,9 @@ NEAP_API int neap_poll_all(neap_waker *waker);
  * op at least if there is any. Returns how many ops it ran. */
 NEAP_API int neap_engine_help(int64_t budget_ns);
 
-/* Splits [0, n) over the workers, and over threads that wait, from inside an op: fn(arg, i, run) for every i, each exactly once; returns when all
- * are done. The calling thread takes part. The assignment of i to threads must not influence results. */
+/* Splits [0, n) over the workers, and over threads that wait, from inside an op: fn(arg, i, run) for every i, each
+ * exactly once; returns when all are done. The calling thread takes part. The assignment of i to threads must not
+ * influence results. */
 NEAP_API void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                                 void *arg);
 

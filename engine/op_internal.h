@@ -105,8 +105,8 @@ int engine_pool_workers(void); /* threads that there may be in all */
 int engine_pool_ensure(int device);
 void engine_pool_submit(engine_ready *ready, engine_thread *self);
 
-/* A thread outside that waits is a *guest* of the pool: while it is awake it counts as a worker. It runs small and brief
- * ops, those that it waits for, and pieces of offered loops that are brief. */
+/* A thread outside that waits is a *guest* of the pool: while it is awake it counts as a worker. It runs small and
+ * brief ops, those that it waits for, and pieces of offered loops that are brief. */
 /* Runs a small or brief op; false: there is none for a guest. */
 bool engine_pool_help(void);
 /* Waits awake for `waker`, and works meanwhile, while there is a core for it and something may come soon. Returns

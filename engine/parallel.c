@@ -15,8 +15,8 @@ static void measure(engine_parallel *loop, int64_t began) {
     atomic_store_explicit(&loop->piece_ns, ns > 0 ? ns : 1, memory_order_relaxed);
 }
 
-/* Until no index is left, or `waker`, if there is one, is woken. Its first chunk tells how long one takes. `calls`: this
- * is the thread that offers the loop. */
+/* Until no index is left, or `waker`, if there is one, is woken. Its first chunk tells how long one takes. `calls`:
+ * this is the thread that offers the loop. */
 static void work_on_loop(engine_parallel *loop, const neap_run *run, bool calls, neap_waker *waker) {
     int64_t began = engine_timeline_now(), done = 0, clock = engine_now();
     int interrupts = neap_interrupt_pending();

@@ -11,15 +11,16 @@
  * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
  *
  * Workers are started one by one while there is more work than free workers. A free worker spins for SPIN_NS before it
- * sleeps; only one spins at a time, and none while more threads are awake than there are cores. Whoever adds an op wakes
- * a sleeper only if nobody spins or arrives (was started and has not looked for work yet). A worker that takes an op
- * while others remain wakes the next one. A worker sleeps only when all lists of the pool are empty, and only under the
- * pool's lock does an op enter one: so none is forgotten.
+ * sleeps; only one spins at a time, and none while more threads are awake than there are cores. Whoever adds an op
+ * wakes a sleeper only if nobody spins or arrives (was started and has not looked for work yet). A worker that takes an
+ * op while others remain wakes the next one. A worker sleeps only when all lists of the pool are empty, and only under
+ * the pool's lock does an op enter one: so none is forgotten.
  *
  * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
  * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
  * has fewer threads awake than it may have workers, and only if it lasts. Where guests have come it waits with that for
- * the time of a chunk: who has pushed may be about to wait. A guest that leaves wakes a worker for what it leaves behind.
+ * the time of a chunk: who has pushed may be about to wait. A guest that leaves wakes a worker for what it leaves
+ * behind.
  *
  * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
  *
@@ -86,7 +87,7 @@ static engine_pool *pool_of(int device) {
     return pools.one[pools.by_device ? device : 0];
 }
 
-/* ---- What guests take ---------------------------------------------------------------------------------------------- */
+/* ---- What guests take -------------------------------------------------------------------------------------------- */
 
 static bool is_brief(const engine_op *op) {
     return op->cost > 0 && op->cost <= ENGINE_BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;

@@ -1,6 +1,6 @@
 /* comm/reduce.c: collectives that combine: REDUCE, SCATTER. Direct exchange: what becomes one piece of a result is sent
- * by everybody straight to the rank that combines it; a REDUCE's pieces, one for each rank, then go to all others. Of two
- * ranks, or if it is small, each combines all of it.
+ * by everybody straight to the rank that combines it; a REDUCE's pieces, one for each rank, then go to all others. A
+ * small one each combines for itself.
  *
  * What a rank sends are *terms*: its members, or what the order of sums lets it combine before (comm/tree.c). Pieces
  * are cut into segments, and the segments of all pieces with one number are a *round*. Rounds follow each other through

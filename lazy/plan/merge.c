@@ -370,8 +370,8 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
     return n;
 }
 
-/* Apart stay what runs in different memories (devices that share one share kernels, too, where these read the same: else
- * each device would read it again); what would be too large; what cannot run at one time, since something else
+/* Apart stay what runs in different memories (devices that share one share kernels, too, where these read the same:
+ * else each device would read it again); what would be too large; what cannot run at one time, since something else
  * stands between (find_position); and what waits for other calls than the other does, unless nobody else wants that:
  * calls take long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look
  * alike.) */

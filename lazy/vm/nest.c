@@ -222,8 +222,8 @@ static void nest_rows(vm_program *p, int64_t chunk) {
 }
 
 /* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time;
- * but kernels with stages pass over each chunk several times, and functions leave memory the time that it needs: both are
- * better off with few chunks. */
+ * but kernels with stages pass over each chunk several times, and functions leave memory the time that it needs: both
+ * are better off with few chunks. */
 void vm_choose_nest(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
