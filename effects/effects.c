@@ -339,7 +339,7 @@ static void wait_for_scope(neap_effects *effects) {
     while (is_pending(effects) && !neap_effects_requested(effects)) {
         neap_waker *waker = engine_waker_local();
         if (waker && watch_effects(effects, waker) == NEAP_PENDING) {
-            engine_waker_block(waker, true);
+            engine_waker_block(waker, NULL);
         } else if (neap_engine_help(NAP_NS) == 0) {
             nanosleep(&(struct timespec){0, NAP_NS}, NULL);
         }

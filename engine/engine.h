@@ -98,9 +98,9 @@ NEAP_API uint64_t neap_var_version(const neap_var *var);
 /* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: they have not, and `waker` (may be NULL) is
  * woken when they have. Negative: the failure that the variable carries, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
-/* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), helping with ready
- * work meanwhile. For C programs; Lua polls. Return the failure that the variable carries, unless a wait has reported
- * that failure before: each is reported once. */
+/* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), and works meanwhile:
+ * runs small and brief ops, parts of loops, and the ops that it waits for. For C programs; Lua polls. Return the
+ * failure that the variable carries, unless a wait has reported that failure before: each is reported once. */
 NEAP_API int neap_var_wait_to_read(neap_var *var);
 NEAP_API int neap_var_wait_to_write(neap_var *var);
 
@@ -123,7 +123,7 @@ typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *d
 NEAP_API void neap_complete(neap_completion *done, int status);
 
 enum {
-    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on a thread that waits */
+    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on any thread that waits */
     NEAP_PUSH_ALWAYS = 2, /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
     NEAP_PUSH_COPY = 4    /* moves data between devices: has a stream of its own where the device has streams */
 };
@@ -195,8 +195,9 @@ NEAP_API int neap_poll_all(neap_waker *waker);
  * op at least if there is any. Returns how many ops it ran. */
 NEAP_API int neap_engine_help(int64_t budget_ns);
 
-/* Splits [0, n) over the workers from inside an op: fn(arg, i, run) for every i, each exactly once; returns when all
- * are done. The calling thread takes part. The assignment of i to threads must not influence results. */
+/* Splits [0, n) over the workers, and over threads that wait, from inside an op: fn(arg, i, run) for every i, each
+ * exactly once; returns when all are done. The calling thread takes part. The assignment of i to threads must not
+ * influence results. */
 NEAP_API void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                                 void *arg);
 

@@ -63,6 +63,7 @@ typedef struct engine_thread {        /* one per thread that ever called the eng
     int worker;                       /* index among the workers, -1 outside */
     int depth;                        /* ops running on this thread, one inside the other */
     const char *op_name;              /* of the innermost one. BORROWED while it runs */
+    int64_t op_cost;                  /* of the innermost one: its estimated ns, 0: not known */
     engine_track *track;              /* of the timeline; NULL before its first record */
     int code;                         /* of the last error */
     uint64_t errors;                  /* errors set on this thread, ever */
@@ -130,8 +131,8 @@ neap_waker *engine_waker_retain(neap_waker *waker);
 static inline bool engine_waker_woken(neap_waker *waker) {
     return atomic_load_explicit(&waker->woken, memory_order_acquire) != 0;
 }
-/* Blocks until woken, running ready small ops meanwhile when `help`. */
-void engine_waker_block(neap_waker *waker, bool help);
+/* Blocks until woken, working meanwhile: engine_pool_attend. */
+void engine_waker_block(neap_waker *waker, const neap_var *awaited);
 
 typedef struct engine_watch { /* wakes `waker` when some count reaches `target` */
     struct engine_watch *next;
@@ -210,6 +211,7 @@ typedef struct engine_state {
     _Atomic uint64_t shuffle;
     _Atomic uint32_t epoch; /* counts cancellations and reports of failures: what came before a push, and what after */
     _Atomic uint32_t cancelled; /* the epoch that the last neap_engine_cancel began */
+    _Atomic int elsewhere; /* jobs of other threads, as of communication: they may need the core of one that spins */
 } engine_state;
 
 extern engine_state engine;

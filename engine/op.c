@@ -110,11 +110,13 @@ void engine_op_hand_over(engine_ready *ready, engine_thread *self) {
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */
 
-engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, uint32_t flags, const char *name,
-                               const char *site, engine_thread *self) {
+engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, int64_t cost, uint32_t flags,
+                               const char *name, const char *site, engine_thread *self) {
     uint64_t errors = self->errors;
     const char *outer = self->op_name;
+    int64_t outer_cost = self->op_cost;
     self->op_name = name;
+    self->op_cost = cost;
 #if NEAP_DEBUG
     if (!engine_float_mode_good()) { /* a foreign library's doing, on a thread that is not ours */
         fprintf(stderr, "neap: the rounding or denormal mode of this thread was changed; it is put back\n");
@@ -125,6 +127,7 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
     int status = fn(arg, run);
     self->depth--;
     self->op_name = outer;
+    self->op_cost = outer_cost;
     if (engine_is_cancelled(run->epoch) && !(flags & NEAP_PUSH_ALWAYS))
         return engine_failure_new(NEAP_E_INTERRUPT, NULL, name, site);
     if (status >= 0)
@@ -158,7 +161,7 @@ engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
     if (skipped) {
         engine_count_one(&self->skipped);
     } else {
-        failure = engine_op_call(op->fn.sync, op->arg, &run, op->flags, op->name, op->site, self);
+        failure = engine_op_call(op->fn.sync, op->arg, &run, op->cost, op->flags, op->name, op->site, self);
     }
     if (began)
         engine_timeline_op(op, began, failure, skipped);

@@ -58,8 +58,8 @@ void engine_op_run(engine_op *op, engine_thread *self);
 /* Runs it, without any queue: its function or its failure, and release. NULL, or the failure (OWNED). */
 engine_failure *engine_op_perform(engine_op *op, engine_thread *self);
 /* Calls a sync function. NULL, or its failure (OWNED). */
-engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, uint32_t flags, const char *name,
-                               const char *site, engine_thread *self);
+engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, int64_t cost, uint32_t flags,
+                               const char *name, const char *site, engine_thread *self);
 /* Passes ready ops on to where they run. */
 void engine_op_hand_over(engine_ready *ready, engine_thread *self);
 
@@ -104,25 +104,42 @@ int engine_pool_workers(void); /* threads that there may be in all */
 /* Makes sure that the device's pool has at least one worker. NEAP_E_STATE: the system gives no thread. */
 int engine_pool_ensure(int device);
 void engine_pool_submit(engine_ready *ready, engine_thread *self);
-engine_op *engine_pool_take_brief(void); /* for threads that help; NULL: none */
+
+/* A thread outside that waits is a *guest* of the pool: while it is awake it counts as a worker. It runs small and
+ * brief ops, those that it waits for, and pieces of offered loops that are brief. */
+/* Runs a small or brief op; false: there is none for a guest. */
+bool engine_pool_help(void);
+/* Waits awake for `waker`, and works meanwhile, while there is a core for it and something may come soon. Returns
+ * whether it was woken. `awaited`: the variable for which the thread does nothing but wait, or NULL. *began, for the
+ * timeline: since when it waits, or 0. */
+bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *began);
 /* Whether a worker that has just made this op ready may run it next without asking. */
 bool engine_pool_may_follow(const engine_op *op, const engine_thread *self);
 /* Offers a parallel loop to up to `helpers` workers of its device's pool, and takes the offer back. */
 void engine_pool_offer(engine_parallel *loop, int helpers);
 void engine_pool_retract(engine_parallel *loop);
+/* Nobody has joined a loop that expects a guest: wakes workers. */
+void engine_pool_insist(engine_parallel *loop);
+/* A guest that is inside leaves before the loop's end: another one may come in its stead. */
+void engine_pool_reoffer(engine_parallel *loop);
 int engine_pool_width(int device); /* workers that a loop on the device may have */
-void engine_parallel_join(engine_parallel *loop, int worker);
+/* Works on a loop that was entered, to its end; a guest only until `waker` is woken (a worker: NULL). */
+void engine_parallel_join(engine_parallel *loop, neap_waker *waker);
 
 struct engine_parallel { /* lives on the caller's stack while it is offered */
     void (*fn)(void *arg, int64_t i, const neap_run *run);
     void *arg;
     int64_t n, chunk;
-    _Atomic int64_t next;    /* first index that nobody claimed */
-    _Atomic uint32_t active; /* helpers inside */
-    int device, wanted;      /* helpers that may still join */
+    _Atomic int64_t next;     /* first index that nobody claimed */
+    _Atomic int64_t piece_ns; /* what a chunk takes: estimated, later measured; 0: not known */
+    _Atomic uint32_t active;  /* helpers inside */
+    int device, wanted;       /* helpers that may still join */
     uint32_t epoch;
+    bool expects;     /* a guest, so no worker was woken: the caller looks after its first chunk whether one has come */
     const char *name; /* of the op that it is a part of */
     engine_parallel *link;
 };
+
+enum { ENGINE_BRIEF_NS = 200000 }; /* callbacks and interrupts may wait so long for a thread that helps */
 
 #endif

@@ -1,29 +1,35 @@
 /* pool.c: ready ops, devices, worker threads.
  *
- *      device 0   small lane ─┐   ring of small lanes  ──▶ workers, and threads that wait
- *                 plain lane ─┼─┐
- *      device 1   small lane ─┘ │
- *                 plain lane ───┴ ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
- *                                                          (brief ops: also threads that wait)
+ *      ring of small lanes  ──▶ workers, and threads that wait
+ *      ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
+ *                               (brief ops: also threads that wait)
  *
- * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. A device is two lanes of
- * ready ops. A lane is a list for ops of priority 0 and a pairing heap for the others. Lanes with ops stand in a ring
- * and take turns, so devices share the workers fairly. A worker takes the higher priority of the two rings' fronts;
- * among equals small ops go first, but no more than SMALL_STREAK in a row.
+ * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. Ready ops stand in lanes
+ * (lanes.h).
  *
  * When many ops wait, a worker takes several at once into its own list, from which others steal when they find nothing
  * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
  *
  * Workers are started one by one while there is more work than free workers. A free worker spins for SPIN_NS before it
- * sleeps; only one spins at a time, and none on a single core. Whoever adds an op wakes a sleeper only if nobody spins
- * or arrives (was started and has not looked for work yet). A worker that takes an op while others remain wakes the
- * next one. A worker sleeps only when all lists of the pool are empty, and only under the pool's lock does an op enter
- * one: so none is forgotten.
+ * sleeps; only one spins at a time, and none while more threads are awake than there are cores. Whoever adds an op
+ * wakes a sleeper only if nobody spins or arrives (was started and has not looked for work yet). A worker that takes an
+ * op while others remain wakes the next one. A worker sleeps only when all lists of the pool are empty, and only under
+ * the pool's lock does an op enter one: so none is forgotten.
+ *
+ * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
+ * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
+ * has fewer threads awake than it may have workers, and only if it lasts. Where guests have come it waits with that for
+ * the time of a chunk: who has pushed may be about to wait. A guest that leaves wakes a worker for what it leaves
+ * behind.
+ *
+ * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
  *
  * A pool is guarded by its lock, but for the atomic counts, which are hints to those that look without. The lock of a
  * worker's list is taken inside it or alone.
  */
 #include "engine/device_internal.h"
+#include "engine/lanes.h"
+#include "engine/timeline.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -35,20 +41,10 @@
 enum {
     SPIN_NS = 50000,
     SPINS_PER_LOOK = 32,
-    SMALL_STREAK = ENGINE_LIMIT(16, 2),
-    BRIEF_NS = 200000,
-    TAKE_MOST = ENGINE_LIMIT(32, 3),   /* ops taken at once */
+    WAKE_NS = 30000,                   /* until a sleeper has come: a loop that is over by then wakes none */
     FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
     FOR_EVER = -1
 };
-enum { SMALL, PLAIN, KINDS };
-
-typedef struct lane {
-    engine_op *head, *tail; /* priority 0, in order */
-    engine_op *heap;        /* other priorities; the root runs next */
-    struct lane *next;      /* in its ring */
-    bool in_ring;
-} lane;
 
 typedef struct worker {
     _Alignas(64) engine_lock lock;
@@ -60,31 +56,28 @@ typedef struct worker {
 
 struct engine_pool {
     engine_lock lock;
-    lane *lanes;            /* [devices][KINDS], from first_device on */
-    lane *rings[KINDS];     /* the last lane of each ring; its next is the front */
-    uint64_t order;         /* ops that ever entered a heap; shuffled: the state of a generator */
-    bool shuffled;          /* every op enters the heap, with a random order */
-    int streak;             /* small ops taken in a row */
+    engine_lanes lanes;
     engine_parallel *loops; /* offered */
-    int first_device, first_worker;
+    int first_worker;
     _Atomic int most; /* workers */
     _Atomic int started;
     int arriving, spinning, sleeping;
+    int guests, idle; /* threads outside that wait awake; of them, those that look for work */
+    bool guests_come; /* the last guest that was expected has come: whoever pushes waits soon after */
     bool closing;
     worker *workers;
-    _Atomic uint32_t answering;    /* threads that wake and start workers, without the lock */
-    _Atomic uint32_t signals;      /* sleepers that were told to get up and have not yet */
-    _Atomic uint32_t ready[KINDS]; /* ops in lanes */
-    _Atomic uint32_t urgent;       /* of these, in heaps */
-    _Atomic uint32_t open_loops;   /* loops that still want helpers */
+    _Atomic uint32_t answering;  /* threads that wake and start workers, without the lock */
+    _Atomic uint32_t signals;    /* sleepers that were told to get up and have not yet */
+    _Atomic uint32_t open_loops; /* loops that still want helpers */
 };
 
 static struct {
     engine_pool *_Atomic one[ENGINE_DEVICES_MOST]; /* by device, or only the first */
     _Atomic int count;
     _Atomic bool by_device;
-    int most;            /* workers of each */
-    _Atomic int workers; /* of all */
+    int most;             /* workers of each */
+    _Atomic int workers;  /* of all */
+    _Atomic int visitors; /* threads outside that are at the only pool: it stays open until they have gone */
     uint64_t shuffle;
 } pools;
 
@@ -94,161 +87,28 @@ static engine_pool *pool_of(int device) {
     return pools.one[pools.by_device ? device : 0];
 }
 
-/* Counts that only the holder of the lock changes. */
-static void add_to(_Atomic uint32_t *count, int change) {
-    uint32_t value = atomic_load_explicit(count, memory_order_relaxed);
-    atomic_store_explicit(count, value + (uint32_t)change, memory_order_relaxed);
-}
+/* ---- What guests take -------------------------------------------------------------------------------------------- */
 
-static uint32_t hint(const _Atomic uint32_t *count) {
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
-/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
-static bool runs_before(const engine_op *a, const engine_op *b) {
-    return a->priority != b->priority ? a->priority > b->priority : a->order < b->order;
-}
-
-static engine_op *meld(engine_op *a, engine_op *b) {
-    if (!a || !b)
-        return a ? a : b;
-    engine_op *top = runs_before(a, b) ? a : b, *below = top == a ? b : a;
-    below->next = top->child;
-    top->child = below;
-    return top;
-}
-
-/* The heap without its root: its children are melded in pairs from the left, then the pairs from the right. */
-static engine_op *without_root(engine_op *root) {
-    engine_op *pairs = NULL, *child = root->child, *heap = NULL;
-    while (child) {
-        engine_op *first = child, *second = child->next;
-        child = second ? second->next : NULL;
-        first->next = NULL;
-        if (second)
-            second->next = NULL;
-        engine_op *pair = meld(first, second);
-        pair->next = pairs;
-        pairs = pair;
-    }
-    while (pairs) {
-        engine_op *rest = pairs->next;
-        pairs->next = NULL;
-        heap = meld(heap, pairs);
-        pairs = rest;
-    }
-    return heap;
-}
-
-static int top_priority(const lane *from) {
-    return from->heap && (!from->head || from->heap->priority > 0) ? from->heap->priority : 0;
-}
-
-/* Splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static void add_op(engine_pool *pool, engine_op *op) {
-    int kind = op->flags & NEAP_PUSH_SMALL ? SMALL : PLAIN;
-    lane *to = &pool->lanes[(op->device - pool->first_device) * KINDS + kind];
-    op->next = NULL;
-    if (op->priority != 0 || pool->shuffled) {
-        op->child = NULL;
-        op->order = pool->shuffled ? next_random(&pool->order) : pool->order++;
-        to->heap = meld(to->heap, op);
-        add_to(&pool->urgent, 1);
-    } else if (to->head) {
-        to->tail = to->tail->next = op;
-    } else {
-        to->head = to->tail = op;
-    }
-    add_to(&pool->ready[kind], 1);
-    if (to->in_ring)
-        return;
-    to->in_ring = true;
-    lane *last = pool->rings[kind];
-    to->next = last ? last->next : to;
-    if (last)
-        last->next = to;
-    pool->rings[kind] = to;
-}
-
-/* The op that is next in a lane. */
-static engine_op *next_op(const lane *front) {
-    return front->heap && (!front->head || front->heap->priority > 0) ? front->heap : front->head;
-}
-
-/* Takes `count` ops, or fewer, from the ring's front lane, which is not empty, and moves on to the next lane. More than
- * one come from its list only. */
-static engine_op *take_ops(engine_pool *pool, int kind, int count) {
-    lane *last = pool->rings[kind], *front = last->next;
-    engine_op *op = next_op(front);
-    int taken = 1;
-    if (op == front->heap) {
-        front->heap = without_root(op);
-        op->next = NULL;
-        add_to(&pool->urgent, -1);
-    } else {
-        engine_op *end = op;
-        for (; taken < count && end->next; taken++)
-            end = end->next;
-        front->head = end->next;
-        end->next = NULL;
-    }
-    add_to(&pool->ready[kind], -taken);
-    if (front->head || front->heap) {
-        pool->rings[kind] = front;
-    } else {
-        front->in_ring = false;
-        last->next = front->next;
-        if (front == last)
-            pool->rings[kind] = NULL;
-    }
-    return op;
-}
-
-/* How many ops a worker takes at once: its share of a half of what there is. */
-static int take_count(const engine_pool *pool, int kind) {
-    int share = (int)(hint(&pool->ready[kind]) / (2 * (uint32_t)pool->most));
-    return share < 1 ? 1 : share < TAKE_MOST ? share : TAKE_MOST;
-}
-
-static engine_op *take_any(engine_pool *pool) {
-    lane *small = pool->rings[SMALL], *plain = pool->rings[PLAIN];
-    if (!small && !plain)
-        return NULL;
-    int kind = small ? SMALL : PLAIN;
-    if (small && plain) {
-        int lead = top_priority(small->next) - top_priority(plain->next);
-        if (lead < 0 || (lead == 0 && pool->streak >= SMALL_STREAK))
-            kind = PLAIN;
-    }
-    pool->streak = kind == SMALL ? pool->streak + 1 : 0;
-    return take_ops(pool, kind, take_count(pool, kind));
+static bool is_brief(const engine_op *op) {
+    return op->cost > 0 && op->cost <= ENGINE_BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
 }
 
 /* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its
- * work is known to be short, so that callbacks and interrupts do not wait long for this thread. */
-static bool is_brief(const engine_op *op) {
-    return op->cost > 0 && op->cost <= BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
+ * work is known to be short, so that callbacks and interrupts do not wait long for this thread; or the thread has
+ * nothing else to see to, and cannot go on before the op has run. */
+static bool suits_guest(const engine_op *op, const neap_var *awaited) {
+    bool due = is_brief(op);
+    for (uint32_t i = 0; i < op->entry_count && awaited && !due; i++)
+        due = op->entries[i].var == awaited;
+    return due && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
 }
 
-engine_op *engine_pool_take_brief(void) {
-    engine_pool *pool = pools.one[0];
-    if (!pool || pools.by_device || hint(&pool->ready[SMALL]) + hint(&pool->ready[PLAIN]) == 0)
-        return NULL;
-    engine_lock_take(&pool->lock);
-    engine_op *op = NULL;
-    if (pool->rings[SMALL])
-        op = take_ops(pool, SMALL, 1);
-    else if (pool->rings[PLAIN] && is_brief(next_op(pool->rings[PLAIN]->next)))
-        op = take_ops(pool, PLAIN, 1);
-    engine_lock_drop(&pool->lock);
-    return op;
+/* An op for a guest, or NULL. The caller holds the lock. */
+static engine_op *take_for_guest(engine_pool *pool, const neap_var *awaited) {
+    engine_op *plain = engine_lanes_front(&pool->lanes, ENGINE_PLAIN);
+    if (engine_lanes_front(&pool->lanes, ENGINE_SMALL))
+        return engine_lanes_take(&pool->lanes, ENGINE_SMALL, 1);
+    return plain && suits_guest(plain, awaited) ? engine_lanes_take(&pool->lanes, ENGINE_PLAIN, 1) : NULL;
 }
 
 /* ---- Workers' own lists ------------------------------------------------------------------------------------------ */
@@ -264,20 +124,20 @@ static engine_op *keep_rest(worker *own, engine_op *ops) {
     ops->next = NULL;
     engine_lock_take(&own->lock);
     own->head = rest;
-    add_to(&own->count, (int)count);
+    engine_hint_add(&own->count, (int)count);
     engine_lock_drop(&own->lock);
     return ops;
 }
 
 static engine_op *take_own(worker *own) {
-    if (hint(&own->count) == 0) /* only its worker adds to it */
+    if (engine_hint(&own->count) == 0) /* only its worker adds to it */
         return NULL;
     engine_lock_take(&own->lock);
     engine_op *op = own->head;
     if (op) {
         own->head = op->next;
         op->next = NULL;
-        add_to(&own->count, -1);
+        engine_hint_add(&own->count, -1);
     }
     engine_lock_drop(&own->lock);
     return op;
@@ -287,17 +147,17 @@ static engine_op *take_own(worker *own) {
 static engine_op *steal(engine_pool *pool, const worker *own) {
     for (int i = 0; i < pool->started; i++) {
         worker *other = &pool->workers[i];
-        if (other == own || hint(&other->count) == 0)
+        if (other == own || engine_hint(&other->count) == 0)
             continue;
         engine_lock_take(&other->lock);
         engine_op *first = other->head, *end = first;
-        int half = ((int)hint(&other->count) + 1) / 2;
+        int half = ((int)engine_hint(&other->count) + 1) / 2;
         for (int k = 1; k < half; k++)
             end = end->next;
         if (first) {
             other->head = end->next;
             end->next = NULL;
-            add_to(&other->count, -half);
+            engine_hint_add(&other->count, -half);
         }
         engine_lock_drop(&other->lock);
         if (first)
@@ -308,8 +168,8 @@ static engine_op *steal(engine_pool *pool, const worker *own) {
 
 bool engine_pool_may_follow(const engine_op *op, const engine_thread *self) {
     const engine_pool *pool = self->pool;
-    return pool == pool_of(op->device) && !pool->shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
-           hint(&pool->urgent) == 0 && hint(&pool->open_loops) == 0;
+    return pool == pool_of(op->device) && !pool->lanes.shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
+           engine_hint(&pool->lanes.urgent) == 0 && engine_hint(&pool->open_loops) == 0;
 }
 
 /* ---- Waking and starting workers --------------------------------------------------------------------------------- */
@@ -393,17 +253,18 @@ int engine_pool_ensure(int device) {
 static engine_op *submit_some(engine_op *op, const engine_thread *self) {
     engine_pool *pool = pool_of(op->device);
     summons call = {0, 0};
-    int count = 0;
+    int count = 0, brief = 0;
     engine_lock_take(&pool->lock);
     do {
         engine_op *next = op->next;
-        add_op(pool, op);
+        brief += op->flags & NEAP_PUSH_SMALL || is_brief(op);
+        engine_lanes_add(&pool->lanes, op);
         count++;
         op = next;
     } while (op && pool_of(op->device) == pool);
-    /* A worker between two ops comes for one of them itself, unless it has something else to do. */
+    /* A worker between two ops comes for one of them itself, unless it has something else to do; so do idle guests. */
     bool comes = self->pool == pool && self->depth == 0 && !self->following;
-    call = summon_workers(pool, comes ? count - 1 : count);
+    call = summon_workers(pool, count - comes - (brief < pool->idle ? brief : pool->idle));
     engine_lock_drop(&pool->lock);
     answer_summons(pool, call);
     return op;
@@ -421,17 +282,83 @@ int engine_pool_width(int device) {
     return engine_phase() == ENGINE_OFF ? 1 : pool_of(device)->most;
 }
 
+/* Whether its pieces suit a thread that has callbacks and interrupts to see to. */
+static bool is_in_brief_pieces(const engine_parallel *loop) {
+    int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
+    return ns > 0 && ns <= ENGINE_BRIEF_NS;
+}
+
+/* ns of work that nobody has claimed yet. */
+static double left_of(const engine_parallel *loop) {
+    int64_t next = atomic_load_explicit(&loop->next, memory_order_relaxed);
+    int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
+    return (double)ns * (double)(loop->n - next) / (double)loop->chunk;
+}
+
+static int awake(const engine_pool *pool) {
+    return pool->started - pool->sleeping + pool->guests;
+}
+
+/* Whether a thread that is awake may spin. */
+static bool has_core(const engine_pool *pool) {
+    return awake(pool) <= engine.cores && atomic_load_explicit(&engine.elsewhere, memory_order_relaxed) == 0;
+}
+
+/* Decides how the loop gets the helpers that it wants: idle guests, if it suits them, then workers, as many as may be
+ * awake. A guest that it does not suit is as good as gone. The caller holds the lock. */
+static summons summon_helpers(engine_pool *pool, const engine_parallel *loop) {
+    bool open = is_in_brief_pieces(loop);
+    if (open && left_of(loop) < WAKE_NS)
+        return (summons){0, 0};
+    int missing = loop->wanted - (open ? pool->idle : 0);
+    int room = pool->most - awake(pool) + (open ? 0 : pool->idle) + pool->arriving + pool->spinning;
+    return summon_workers(pool, missing < room ? missing : room);
+}
+
+static void want_helpers(engine_pool *pool, engine_parallel *loop, int helpers) {
+    if (loop->wanted == 0 && helpers > 0)
+        engine_hint_add(&pool->open_loops, 1);
+    loop->wanted += helpers;
+}
+
 void engine_pool_offer(engine_parallel *loop, int helpers) {
     engine_pool *pool = pool_of(loop->device);
     engine_lock_take(&pool->lock);
     if (helpers > pool->most - 1)
         helpers = pool->most > 0 ? pool->most - 1 : 0;
-    loop->wanted = helpers;
     loop->link = pool->loops;
     pool->loops = loop;
-    if (helpers > 0)
-        add_to(&pool->open_loops, 1);
-    summons call = summon_workers(pool, helpers);
+    want_helpers(pool, loop, helpers);
+    loop->expects = pool->guests_come && pool->guests == 0 && helpers > 0 && is_in_brief_pieces(loop);
+    summons call = loop->expects ? (summons){0, 0} : summon_helpers(pool, loop);
+    engine_lock_drop(&pool->lock);
+    answer_summons(pool, call);
+}
+
+void engine_pool_insist(engine_parallel *loop) {
+    engine_pool *pool = pool_of(loop->device);
+    summons call = {0, 0};
+    loop->expects = false;
+    engine_lock_take(&pool->lock);
+    if (loop->wanted > 0) {
+        pool->guests_come = false;
+        call = summon_helpers(pool, loop);
+    }
+    engine_lock_drop(&pool->lock);
+    answer_summons(pool, call);
+}
+
+void engine_pool_reoffer(engine_parallel *loop) {
+    engine_pool *pool = pool_of(loop->device);
+    summons call = {0, 0};
+    engine_lock_take(&pool->lock);
+    engine_parallel *offered = pool->loops;
+    while (offered && offered != loop)
+        offered = offered->link;
+    if (offered) {
+        want_helpers(pool, loop, 1);
+        call = summon_workers(pool, 1);
+    }
     engine_lock_drop(&pool->lock);
     answer_summons(pool, call);
 }
@@ -444,19 +371,19 @@ void engine_pool_retract(engine_parallel *loop) {
         link = &(*link)->link;
     *link = loop->link;
     if (loop->wanted > 0)
-        add_to(&pool->open_loops, -1);
+        engine_hint_add(&pool->open_loops, -1);
     engine_lock_drop(&pool->lock);
 }
 
-/* A loop that wants helpers, entered; or NULL. */
-static engine_parallel *enter_loop(engine_pool *pool) {
+/* A loop that wants helpers, entered; or NULL. The caller holds the lock. */
+static engine_parallel *enter_loop(engine_pool *pool, bool guest) {
     engine_parallel *loop = pool->loops;
-    while (loop && loop->wanted == 0)
+    while (loop && (loop->wanted == 0 || (guest && !is_in_brief_pieces(loop))))
         loop = loop->link;
     if (!loop)
         return NULL;
     if (--loop->wanted == 0)
-        add_to(&pool->open_loops, -1);
+        engine_hint_add(&pool->open_loops, -1);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
 }
@@ -470,38 +397,38 @@ typedef struct task {
 } task;
 
 static bool something_offered(const engine_pool *pool) {
-    return hint(&pool->ready[PLAIN]) || hint(&pool->ready[SMALL]) || hint(&pool->open_loops);
+    return engine_hint(&pool->lanes.ready[ENGINE_PLAIN]) || engine_hint(&pool->lanes.ready[ENGINE_SMALL]) ||
+           engine_hint(&pool->open_loops);
 }
 
 /* A task, or false. The caller holds the lock. Loops go first: somebody waits for them already. */
 static bool find_task(worker *own, task *out, summons *call) {
     engine_pool *pool = own->pool;
-    *out = (task){.loop = enter_loop(pool)};
+    *out = (task){.loop = enter_loop(pool, false)};
     if (!out->loop && (out->op = take_own(own)) == NULL) {
-        engine_op *ops = take_any(pool);
+        engine_op *ops = engine_lanes_take_any(&pool->lanes, pool->most);
         if (!ops)
             ops = steal(pool, own);
         if (ops)
             out->op = keep_rest(own, ops);
     }
     out->stop = !out->loop && !out->op && pool->closing;
-    if ((out->loop || out->op) && (pool->rings[SMALL] || pool->rings[PLAIN]))
+    if ((out->loop || out->op) && engine_lanes_any(&pool->lanes))
         *call = summon_workers(pool, 1);
     return out->loop || out->op || out->stop;
 }
 
 /* Looks for work without the lock for a while. The caller holds the lock before and after. */
 static void spin(engine_pool *pool) {
-    if (pool->spinning > 0 || engine.cores < 2)
+    if (pool->spinning > 0 || engine.cores < 2 || !has_core(pool))
         return;
     pool->spinning++;
     engine_lock_drop(&pool->lock);
     int64_t end = engine_now() + SPIN_NS;
-    while (!something_offered(pool) && engine_now() < end) {
-        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(pool); i++) {
+    while (!something_offered(pool) && engine_now() < end &&
+           atomic_load_explicit(&engine.elsewhere, memory_order_relaxed) == 0) {
+        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(pool); i++)
             engine_pause();
-        }
-        sched_yield(); /* whoever will bring work may have to run on this core */
     }
     engine_lock_take(&pool->lock);
     pool->spinning--;
@@ -528,7 +455,7 @@ static void sleep_until_summoned(engine_pool *pool) {
         if (due != FOR_EVER)
             engine_devices_each(tidy, &(int64_t){engine_now()});
         engine_lock_take(&pool->lock);
-        if (hint(&pool->signals) > 0)
+        if (engine_hint(&pool->signals) > 0)
             break;
     }
     atomic_fetch_sub_explicit(&pool->signals, 1, memory_order_relaxed);
@@ -537,7 +464,8 @@ static void sleep_until_summoned(engine_pool *pool) {
 static task next_task(worker *own) {
     engine_pool *pool = own->pool;
     task found = {0};
-    if (hint(&pool->open_loops) == 0 && hint(&pool->urgent) == 0 && (found.op = take_own(own)) != NULL)
+    if (engine_hint(&pool->open_loops) == 0 && engine_hint(&pool->lanes.urgent) == 0 &&
+        (found.op = take_own(own)) != NULL)
         return found;
     summons call = {0, 0};
     engine_lock_take(&pool->lock);
@@ -581,7 +509,7 @@ static void *worker_main(void *arg) {
         if (found.stop)
             return NULL;
         if (found.loop) {
-            engine_parallel_join(found.loop, self->worker);
+            engine_parallel_join(found.loop, NULL);
         } else {
             run_ops(found.op, self);
         }
@@ -589,11 +517,121 @@ static void *worker_main(void *arg) {
     }
 }
 
+/* ---- Guests ------------------------------------------------------------------------------------------------------ */
+
+/* The only pool, which stays open until the visitor leaves; or NULL. It is counted before the look at the phase: see
+ * neap_engine_stop. */
+static engine_pool *enter_pool(void) {
+    atomic_fetch_add(&pools.visitors, 1);
+    engine_pool *pool = atomic_load(&engine.phase) == ENGINE_RUNNING && !pools.by_device ? pools.one[0] : NULL;
+    if (!pool || engine_self()->depth > 0) {
+        atomic_fetch_sub(&pools.visitors, 1);
+        return NULL;
+    }
+    return pool;
+}
+
+static void leave_pool(void) {
+    atomic_fetch_sub(&pools.visitors, 1);
+}
+
+/* A task for a guest, or false. The caller holds the lock. */
+static bool find_for_guest(engine_pool *pool, const neap_var *awaited, task *out, summons *call) {
+    *out = (task){.loop = enter_loop(pool, true)};
+    pool->guests_come |= out->loop != NULL;
+    if (!out->loop)
+        out->op = take_for_guest(pool, awaited);
+    if (out->op && engine_lanes_any(&pool->lanes))
+        *call = summon_workers(pool, 1);
+    return out->loop || out->op;
+}
+
+bool engine_pool_help(void) {
+    engine_pool *pool = enter_pool();
+    if (!pool)
+        return false;
+    engine_op *op = NULL;
+    if (engine_hint(&pool->lanes.ready[ENGINE_SMALL]) + engine_hint(&pool->lanes.ready[ENGINE_PLAIN]) > 0) {
+        engine_lock_take(&pool->lock);
+        op = take_for_guest(pool, NULL);
+        pool->guests += op != NULL;
+        engine_lock_drop(&pool->lock);
+    }
+    if (op) {
+        engine_op_run(op, engine_self());
+        engine_lock_take(&pool->lock);
+        pool->guests--;
+        engine_lock_drop(&pool->lock);
+    }
+    leave_pool();
+    return op;
+}
+
+/* Calls whoever comes instead of a guest that leaves. The caller holds the lock. */
+static summons summon_instead(engine_pool *pool) {
+    for (engine_parallel *loop = pool->loops; loop; loop = loop->link)
+        if (loop->wanted > 0)
+            return summon_helpers(pool, loop);
+    const engine_op *plain = engine_lanes_front(&pool->lanes, ENGINE_PLAIN);
+    return summon_workers(pool, engine_lanes_front(&pool->lanes, ENGINE_SMALL) || (plain && is_brief(plain)));
+}
+
+/* Looks for a while, without the lock, until woken or until something is offered; but if that is nothing for this
+ * thread, `fruitless`, it looks whether it was woken. */
+static void look_out(const engine_pool *pool, neap_waker *waker, bool fruitless) {
+    for (int i = 0; i < SPINS_PER_LOOK && !engine_waker_woken(waker) && (fruitless || !something_offered(pool)); i++)
+        engine_pause();
+}
+
+bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *began) {
+    engine_pool *pool = enter_pool();
+    if (!pool)
+        return engine_waker_woken(waker);
+    task found;
+    summons call = {0, 0};
+    int64_t end = engine_now() + SPIN_NS;
+    int interrupts = neap_interrupt_pending();
+    engine_lock_take(&pool->lock);
+    pool->guests++;
+    while (!engine_waker_woken(waker) && neap_interrupt_pending() == interrupts) {
+        if (find_for_guest(pool, awaited, &found, &call)) {
+            engine_lock_drop(&pool->lock);
+            if (*began)
+                engine_timeline_wait(*began);
+            answer_summons(pool, call);
+            call = (summons){0, 0};
+            if (found.loop) {
+                engine_parallel_join(found.loop, waker);
+            } else {
+                engine_op_run(found.op, engine_self());
+            }
+            *began = engine_timeline_now();
+            end = engine_now() + SPIN_NS;
+            engine_lock_take(&pool->lock);
+        } else {
+            if (!has_core(pool) || engine_now() >= end || engine_phase() != ENGINE_RUNNING)
+                break;
+            bool fruitless = something_offered(pool);
+            pool->idle++;
+            engine_lock_drop(&pool->lock);
+            look_out(pool, waker, fruitless);
+            engine_lock_take(&pool->lock);
+            pool->idle--;
+        }
+    }
+    pool->guests--;
+    call = summon_instead(pool);
+    engine_lock_drop(&pool->lock);
+    answer_summons(pool, call);
+    leave_pool();
+    return engine_waker_woken(waker);
+}
+
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 static void free_pool(engine_pool *pool) {
     if (pool) {
-        free(pool->lanes);
+        free(pool->lanes.at);
         free(pool->workers);
         free(pool);
     }
@@ -605,23 +643,25 @@ static engine_pool *new_pool(int first, int devices) {
     if (!pool)
         return NULL;
     size_t bytes = (size_t)pools.most * sizeof(worker);
-    pool->lanes = engine_alloc_refuse() ? NULL : calloc((size_t)devices * KINDS, sizeof *pool->lanes);
+    pool->lanes.at = engine_alloc_refuse() ? NULL : calloc((size_t)devices * ENGINE_KINDS, sizeof *pool->lanes.at);
     pool->workers = engine_alloc_refuse() ? NULL : aligned_alloc(_Alignof(worker), bytes);
-    if (!pool->lanes || !pool->workers) {
+    if (!pool->lanes.at || !pool->workers) {
         free_pool(pool);
         return NULL;
     }
-    pool->first_device = first;
+    pool->lanes.first_device = first;
     pool->first_worker = first * pools.most;
     pool->most = pools.most;
-    pool->shuffled = pools.shuffle != 0;
-    pool->order = pools.shuffle;
+    pool->lanes.shuffled = pools.shuffle != 0;
+    pool->lanes.order = pools.shuffle;
     for (int i = 0; i < pools.most; i++)
         pool->workers[i] = (worker){.pool = pool};
     return pool;
 }
 
 static void close_pool(engine_pool *pool) {
+    while (atomic_load(&pools.visitors) > 0)
+        sched_yield();
     pthread_mutex_lock(&grow_mutex); /* a worker that is being started is counted before we count */
     engine_lock_take(&pool->lock);
     pool->closing = true;

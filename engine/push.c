@@ -130,7 +130,7 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     if (skipped) {
         engine_count_one(&self->skipped);
     } else {
-        failure = engine_op_call(fn, arg, &run, push->flags, push->name, push->site, self);
+        failure = engine_op_call(fn, arg, &run, push->cost, push->flags, push->name, push->site, self);
     }
     if (began)
         engine_timeline_push(push, began, failure, skipped);

@@ -1,6 +1,6 @@
 /* wait.c: waiting for one variable, and for everything.
  *
- * Whoever waits runs ready small ops meanwhile. A wait inside an op would have to wait for that very op, or keep a
+ * Whoever waits runs ready work meanwhile (pool.c). A wait inside an op would have to wait for that very op, or keep a
  * worker from working, so it is an error when there is something to wait for.
  *
  * A wait reports a failure once: the first wait that meets it returns it; later ones, also on other variables that
@@ -56,7 +56,7 @@ static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *wak
         return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
     status = arrange(var, waker);
     if (status == NEAP_PENDING)
-        engine_waker_block(waker, true);
+        engine_waker_block(waker, var);
     neap_waker_free(waker);
     return status < 0 ? status : NEAP_OK;
 }
@@ -137,7 +137,7 @@ void engine_wait_idle(void) {
     while (!engine_thread_idle()) {
         neap_waker *waker = engine_waker_local();
         if (waker && watch_all(waker) == NEAP_PENDING) {
-            engine_waker_block(waker, true);
+            engine_waker_block(waker, NULL);
         } else if (neap_engine_help(NAP_NS) == 0) {
             nanosleep(&(struct timespec){0, NAP_NS}, NULL);
         }
@@ -162,16 +162,9 @@ int neap_engine_help(int64_t budget_ns) {
     if (engine_phase() != ENGINE_RUNNING || self->depth > 0)
         return 0;
     engine_bulk_flush(self);
-    if (engine_push_begin(self) != NEAP_OK)
-        return 0;
     int ran = 0;
-    int64_t end = 0;
-    engine_op *op;
-    while ((ran == 0 || engine_now() < end) && (op = engine_pool_take_brief()) != NULL) {
-        if (ran++ == 0)
-            end = engine_now() + budget_ns;
-        engine_op_run(op, self);
-    }
-    engine_push_end(self);
+    int64_t began = engine_now();
+    while ((ran == 0 || engine_now() - began < budget_ns) && engine_pool_help())
+        ran++;
     return ran;
 }

@@ -8,12 +8,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50000, SPINS_PER_LOOK = 32, FOR_EVER = -1 };
+enum { FOR_EVER = -1 };
 
 static _Atomic int interrupts;
 
@@ -84,22 +83,12 @@ void neap_waker_clear(neap_waker *waker) {
 
 /* ---- Sleeping ---------------------------------------------------------------------------------------------------- */
 
-static bool spin_for(neap_waker *waker) {
-    int64_t end = engine_now() + SPIN_NS;
-    do {
-        for (int i = 0; i < SPINS_PER_LOOK; i++) {
-            if (engine_waker_woken(waker))
-                return true;
-            engine_pause();
-        }
-        sched_yield(); /* whom we wait for may have to run on this core */
-    } while (engine_now() < end);
-    return false;
-}
-
-static int sleep_on(neap_waker *waker, int timeout_ms) {
-    if (timeout_ms != 0 && spin_for(waker))
+static int sleep_on(neap_waker *waker, int timeout_ms, int64_t *began) {
+    int interrupts = neap_interrupt_pending();
+    if (timeout_ms != 0 && engine_pool_attend(waker, NULL, began))
         return 1;
+    if (neap_interrupt_pending() != interrupts)
+        return 0; /* its signal has been here already */
     struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
     return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
 }
@@ -108,18 +97,16 @@ int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
     if (engine_waker_woken(waker))
         return 1;
     int64_t began = engine_timeline_now();
-    int woken = sleep_on(waker, timeout_ms);
+    int woken = sleep_on(waker, timeout_ms, &began);
     if (began)
         engine_timeline_wait(began);
     return woken;
 }
 
-void engine_waker_block(neap_waker *waker, bool help) {
+void engine_waker_block(neap_waker *waker, const neap_var *awaited) {
     while (!engine_waker_woken(waker)) {
-        if (help && neap_engine_help(SPIN_NS) > 0)
-            continue;
         int64_t began = engine_timeline_now();
-        if (!spin_for(waker))
+        if (!engine_pool_attend(waker, awaited, &began))
             engine_futex_wait(&waker->woken, 0, FOR_EVER);
         if (began)
             engine_timeline_wait(began);

@@ -170,6 +170,7 @@ const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity) {
 static void do_job(engine_comm *comm, comm_job *job) {
     neap_completion *done = job->done;
     int status = job->run(comm, job);
+    atomic_fetch_sub(&engine.elsewhere, 1);
     if (done)
         neap_complete(done, status);
 }
@@ -177,6 +178,7 @@ static void do_job(engine_comm *comm, comm_job *job) {
 /* Once it is closed, jobs fail where they are. */
 void comm_enqueue(engine_comm *comm, comm_job *job) {
     job->next = NULL;
+    atomic_fetch_add(&engine.elsewhere, 1);
     pthread_mutex_lock(&comm->mutex);
     bool closed = comm->phase == COMM_CLOSED;
     if (!closed) {

@@ -1,5 +1,6 @@
 /* comm/reduce.c: collectives that combine: REDUCE, SCATTER. Direct exchange: what becomes one piece of a result is sent
- * by everybody straight to the rank that combines it; a REDUCE's pieces, one for each rank, then go to all others.
+ * by everybody straight to the rank that combines it; a REDUCE's pieces, one for each rank, then go to all others. A
+ * small one each combines for itself.
  *
  * What a rank sends are *terms*: its members, or what the order of sums lets it combine before (comm/tree.c). Pieces
  * are cut into segments, and the segments of all pieces with one number are a *round*. Rounds follow each other through
@@ -16,6 +17,9 @@
 #include <string.h>
 
 enum { SLOTS = 2, SEGMENT_BYTES = ENGINE_LIMIT(512 << 10, 4 << 10) };
+
+/* Bytes of a block that each of two ranks combines by itself, at most. */
+static const int64_t TWICE_BYTES = ENGINE_LIMIT(256 << 10, 8 << 10);
 
 typedef struct rank_piece { /* of a block: what one rank combines */
     int64_t from, n;        /* elements */
@@ -37,12 +41,20 @@ typedef struct rounds {
 } rounds;
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
-/* Piece k of the rank with index d; false: it has fewer. A small REDUCE is combined by everybody. */
+/* Is a REDUCE combined by everybody? Of two ranks each receives as much so as if it combined a half, but only once;
+ * beyond some size it takes longer to combine the other half as well. */
+static bool by_everybody(const comm_work *work, bool small) {
+    int64_t bytes = work->what->elements * (int64_t)work->what->item;
+    return work->what->kind == ENGINE_COMM_REDUCE && (small || (work->group->nranks == 2 && bytes <= TWICE_BYTES));
+}
+
+/* Piece k of the rank with index d; false: it has fewer. */
 static bool piece_of(const comm_work *work, bool small, int d, int k, rank_piece *out) {
     const engine_comm_group *group = work->group;
     int64_t n = work->what->elements;
     if (work->what->kind == ENGINE_COMM_REDUCE) {
-        int64_t first = small ? 0 : n * d / group->nranks, end = small ? n : n * (d + 1) / group->nranks;
+        bool all = by_everybody(work, small);
+        int64_t first = all ? 0 : n * d / group->nranks, end = all ? n : n * (d + 1) / group->nranks;
         *out = (rank_piece){.from = first, .n = end - first, .place = first};
         return k == 0;
     }
@@ -279,7 +291,7 @@ static int receive_results(rounds *r, int64_t round) {
 static int end_round(rounds *r, int64_t round) {
     comm_work *work = r->work;
     slot *s = &r->slots[round % SLOTS];
-    bool reduces = work->what->kind == ENGINE_COMM_REDUCE;
+    bool spreads = work->what->kind == ENGINE_COMM_REDUCE && !by_everybody(work, false);
     int status = comm_wait(work->comm, &s->left);
     rank_piece p;
     for (int k = 0; status == NEAP_OK && piece_of(work, false, work->me, k, &p); k++) {
@@ -288,10 +300,10 @@ static int end_round(rounds *r, int64_t round) {
         for (int t = 0; t < r->tree->nterms; t++)
             r->tree->terms[t].at = s->at[(size_t)k * (size_t)r->tree->nterms + (size_t)t];
         comm_tree_combine(r->tree, work->what, p.n, work->out + (size_t)p.place * work->what->item);
-        if (reduces)
+        if (spreads)
             status = broadcast_result(r, &p);
     }
-    return status == NEAP_OK && reduces ? receive_results(r, round) : status;
+    return status == NEAP_OK && spreads ? receive_results(r, round) : status;
 }
 
 static int combine_large(comm_work *work, const comm_tree *tree) {

@@ -154,6 +154,21 @@ static void say_ran(lazy_print *print, lazy_ran *ran) {
     }
 }
 
+/* The device of the step, then the others for which it computes: a kernel works for all that share a memory. */
+static void say_devices(lazy_print *print, const lazy_plan *plan, int32_t s) {
+    const lazy_step *step = plan->steps[s];
+    uint8_t told[(INT16_MAX + 1) / 8] = {0};
+    lazy_say(print, ", %s", neap_device_name(step->device));
+    told[step->device / 8] |= (uint8_t)(1 << step->device % 8);
+    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs && !step->lacks; k++) {
+        int device = plan->slots[explain_story_slot(plan, s, k)].device;
+        if (told[device / 8] >> device % 8 & 1)
+            continue;
+        told[device / 8] |= (uint8_t)(1 << device % 8);
+        lazy_say(print, ", %s", neap_device_name(device));
+    }
+}
+
 static void say_step(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t s) {
     lazy_step *step = chapter->plan->steps[s];
     lazy_traffic bytes = plan_step_traffic(step);
@@ -171,7 +186,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
     bool call = step->kind == LAZY_STEP_CALL;
     lazy_say(print, "\t%s", call ? "call" : step->backend->tier(&step->kernel, tier, sizeof tier));
     if (neap_device_count() > 1)
-        lazy_say(print, ", %s", neap_device_name(step->device));
+        say_devices(print, chapter->plan, s);
     if (step->lacks)
         lazy_say(print, " (%s)", step->lacks);
     explain_say_site(print, step->site);

@@ -7,8 +7,8 @@
  * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put;
  * inputs committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted:
  * it meets arrays of any device, and is computed where it is read. device_put is a view between devices that share
- * memory; what it reads of another device is materialized there, so no kernel computes for two devices. From one memory
- * to another it is a transfer, a call that copies.
+ * memory; what it reads of another device is materialized there. Kernels of such devices that read the same become one
+ * (plan/merge.c). From one memory to another it is a transfer, a call that copies.
  *
  * Whether recorded work starts is decided in plan/start.c, which is asked by a hook (context.h).
  */

@@ -15,7 +15,7 @@
  * A value that no kernel loads any more, and whose recorded consumers all run in this region, is not stored: it stays a
  * recipe, as everything that is fused away.
  *
- * What keeps kernels apart: see `may_merge` (order, devices, size, calls in between) and `rows_allow` (long rows).
+ * What keeps kernels apart: see `may_merge` (order, memories, size, calls in between) and `rows_allow` (long rows).
  *
  * Each kernel is compared with the few that made or last read what it reads, and nothing here walks the region twice,
  * so planning stays linear in the number of nodes.
@@ -370,15 +370,17 @@ static int64_t buffers(const merger *m, const lazy_draft *draft, const lazy_draf
     return n;
 }
 
-/* Apart stay what runs on different devices; the parts of a chain that was cut; what would be too large; what cannot
- * run at one time, since something else stands between (find_position); and what waits for other calls than the other
- * does, unless nobody else wants that: calls take long and may fail, and then all results of a kernel do. (Among more
- * than 64 calls, some that differ look alike.) */
+/* Apart stay what runs in different memories (devices that share one share kernels, too, where these read the same:
+ * else each device would read it again); the parts of a chain that was cut; what would be too large; what cannot run at
+ * one time, since something else stands between (find_position); and what waits for other calls than the other does,
+ * unless nobody else wants that: calls take long and may fail, and then all results of a kernel do. (Among more than 64
+ * calls, some that differ look alike.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
-    if (first->call || second->call || first->fixed || second->fixed || first->device != second->device ||
-        first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS || first->sinks.n + second->sinks.n > MERGED_SINKS ||
+    if (first->call || second->call || first->fixed || second->fixed ||
+        !plan_share_memory(first->device, second->device) || first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS ||
+        first->sinks.n + second->sinks.n > MERGED_SINKS ||
         buffers(m, first, NULL) + buffers(m, second, linked ? first : NULL) > MERGED_BUFFERS)
         return false;
     if (first->segment >= 0 && second->segment >= 0 && first->segment != second->segment)

@@ -62,11 +62,12 @@ typedef struct lazy_ran {
     _Atomic uint32_t turns;                    /* runs, timed or not */
     _Atomic int32_t worker;                    /* of the last timed run; -1: a thread outside of the pool */
     _Atomic int64_t times, total, last, ended; /* timed runs; ns of them all, of the last; engine_now at its end */
+    _Atomic int64_t least;                     /* ns of the shortest of them; 0: there is none */
 } lazy_ran;
 
 typedef struct lazy_step {
     uint8_t kind;
-    int16_t device; /* that runs it: if `lacks` is set one of the host, else the one on which its results lie */
+    int16_t device; /* that runs it: if `lacks` is set one of the host, else one on which its results lie */
     const lazy_backend *backend; /* of that device */
     const char *lacks;           /* why the device of its results cannot do it; NULL: it can. BORROWED for ever */
     bool moves;                  /* it is a copy from one memory to another */
@@ -268,6 +269,10 @@ void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
 /* Push the copies that a group needs before it runs, and those of what it has written. bufs: by slot. */
 int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
 int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
+/* Whether two devices compute on one memory: those of the CPU do. */
+static inline bool plan_share_memory(int a, int b) {
+    return a == b || neap_device_memory_space(a) == neap_device_memory_space(b);
+}
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
 int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
 

@@ -76,6 +76,9 @@ static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) 
     atomic_store_explicit(&ran->times, times + 1, memory_order_relaxed);
     atomic_store_explicit(&ran->total, total + ns, memory_order_relaxed);
     atomic_store_explicit(&ran->last, ns, memory_order_relaxed);
+    int64_t least = atomic_load_explicit(&ran->least, memory_order_relaxed);
+    if (ns > 0 && (least == 0 || ns < least))
+        atomic_store_explicit(&ran->least, ns, memory_order_relaxed);
     atomic_store_explicit(&ran->ended, now, memory_order_relaxed);
     atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
 }
@@ -228,6 +231,19 @@ static void push_arrays_close(push_arrays *r) {
         free(r->bufs);
 }
 
+/* ns that the steps take: estimated, or what a kernel took at best if that was less. A call's time says nothing of the
+ * next one. */
+static int64_t cost_of_steps(const lazy_plan *plan, int32_t first, int32_t nsteps) {
+    int64_t cost = 0;
+    for (int32_t k = first; k < first + nsteps; k++) {
+        const lazy_step *step = plan->steps[k];
+        int64_t least =
+            step->kind == LAZY_STEP_KERNEL ? atomic_load_explicit(&step->ran.least, memory_order_relaxed) : 0;
+        cost += least > 0 && least < step->cost ? least : step->cost;
+    }
+    return cost;
+}
+
 /* Pushes nsteps steps of the group from `first` on (all of them, or one). */
 static int steps_push(const plan_state *s, const lazy_group *group, int32_t first, int32_t nsteps) {
     push_arrays r;
@@ -269,7 +285,7 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                       .reads = r.reads,
                       .writes = r.writes,
                       .bytes = bytes,
-                      .cost = group->cost / group->nsteps * nsteps};
+                      .cost = cost_of_steps(plan, first, nsteps)};
     if (plan->reuse)
         plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, r.reads, r.writes, &push);
     int status = group_run_push(&j, &push);

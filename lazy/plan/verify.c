@@ -10,7 +10,7 @@
  *      A table is read by one instruction alone, as its operand 0.
  *   4. An instruction's operands and result have the dtypes that its row gives them.
  *   5. A sink takes a value of its dtype. What a REDUCE does is a reduction; one to an index gives i32.
- *   6. A sink writes a value that is made, inside of it, and no element twice; all sinks write on one device.
+ *   6. A sink writes a value that is made, inside of it, and no element twice; all sinks write into one memory.
  *   7. A RESULT is that of a REDUCE, in its dtype, whose operand is there before anything reads the result.
  *   8. What STORE_ROW stores is the same along a row. Rows that are read again after a reduction fit into LAZY_ROW_MAX.
  *   9. A kernel reads nothing that it writes.

@@ -254,7 +254,7 @@ static int check_write(const lazy_verifier *v, const lazy_unit *u, int k) {
         return 0;
     if (!to || plan_is_leaf(to) || !v->made[u->writes[k]])
         return plan_broken_rule(v, 6, "sink %d writes node %d, which is not to be made", k, u->writes[k]);
-    if (to->dtype != sink->dtype || graph_node_runs_on(to) != u->device)
+    if (to->dtype != sink->dtype || !plan_share_memory(graph_node_runs_on(to), u->device))
         return plan_broken_rule(v, 6, "sink %d writes %s on device %d, but its node is %s on device %d", k,
                                 neap_dtype_name(sink->dtype), u->device, neap_dtype_name(to->dtype),
                                 graph_node_runs_on(to));

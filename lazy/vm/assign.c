@@ -197,12 +197,24 @@ static bool registers(const vm_builder *b) {
     return false;
 }
 
+/* Rows that are only folded, where they lie, and leaf by leaf, ask for memory as they go. */
+static void let_folds_ask(vm_program *p) {
+    p->folds_ask = p->far && p->carried && p->form == VM_NEST_ROWS;
+    for (int at = 0; at < p->nins && p->folds_ask; at++) {
+        const vm_ins *ins = &p->ins[at];
+        p->folds_ask = at >= p->late || (ins->what == VM_FOLD && !p->sinks[ins->out].choice);
+    }
+    for (int k = 0; k < p->nloads && p->folds_ask; k++)
+        p->loads[k].asked |= p->loads[k].in_place;
+}
+
 int vm_place(vm_builder *b) {
     vm_program *p = b->p;
     find_last(b);
     int status = place_sinks(b);
     if (p->form == VM_NEST_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
         p->chunk = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
+    let_folds_ask(p);
     if (!status)
         place_values(b);
     if (!status && p->scratch > INT32_MAX)

@@ -222,7 +222,8 @@ static void nest_rows(vm_program *p, int64_t chunk) {
 }
 
 /* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time;
- * but kernels with stages pass over each chunk several times and are better off with few chunks. */
+ * but kernels with stages pass over each chunk several times, and functions leave memory the time that it needs: both
+ * are better off with few chunks. */
 void vm_choose_nest(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
@@ -233,7 +234,7 @@ void vm_choose_nest(vm_program *p) {
     else if (across >= 0)
         nest_tiles(p, across, chunk);
     else
-        nest_rows(p, p->far && !p->staged && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
+        nest_rows(p, p->far && !p->staged && !p->computes && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
     p->cells = box_elements(p->grid, p->ngrid);
     p->walk_size = box_elements(p->walk, p->nwalk);
 }

@@ -1,6 +1,7 @@
 /* vm/prepare.c: from a kernel's description to a vm_program. The form is chosen (vm/nest.c), each value gets its rate,
  * and steps are joined (vm/join.c); then follow the sequence (vm/order.c) and registers (vm/assign.c).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -214,17 +215,31 @@ static void rate_values(vm_builder *b) {
 }
 
 /* ---- Costs ------------------------------------------------------------------------------------------------------- */
+/* Bytes of the last cache of the first core, or 0. The kernel is asked, since the C library adds up the caches of all
+ * cores of some processors, also of those that a virtual machine has not got. */
+static int64_t shared_cache(void) {
+    long kib = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%ldK", &kib) != 1)
+        kib = 0;
+    fclose(file);
+    return (int64_t)kib << 10;
+}
+
 /* Bytes beyond which nothing of a kernel's operands is found in a cache again. */
 static int64_t last_level_cache(void) {
     static _Atomic int64_t bytes;
     if (bytes == 0) {
-        long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        bytes = size > 0 ? size : 32 << 20;
+        int64_t told = sysconf(_SC_LEVEL3_CACHE_SIZE), shared = shared_cache();
+        bytes = shared > 0 ? shared : told > 0 ? told : 32 << 20;
     }
     return bytes;
 }
 
-static void find_traffic(vm_program *p, const lazy_kernel *kernel) {
+static void find_traffic(const vm_builder *b, const lazy_kernel *kernel) {
+    vm_program *p = b->p;
     lazy_traffic traffic = vm_kernel_traffic(kernel);
     bool stores = false;
     for (int k = 0; k < p->nsinks; k++)
@@ -235,6 +250,8 @@ static void find_traffic(vm_program *p, const lazy_kernel *kernel) {
      * alone. */
     p->far = p->traffic > cached || (p->traffic > cached / 32 && p->traffic + kernel->around > cached);
     p->stream = p->far && stores;
+    for (int k = 0; k < b->nsteps; k++)
+        p->computes |= lazy_ops[b->steps[k].ins.op]->ulp > 0;
 }
 
 /* ns for an element: what its instructions take, and memory. What is one element for each row is counted once a row. */
@@ -262,7 +279,7 @@ int vm_kernel_prepare(lazy_kernel *kernel) {
     if (p->size > 0) {
         count_uses(&b);
         find_late_values(&b, kernel);
-        find_traffic(p, kernel);
+        find_traffic(&b, kernel);
         vm_choose_nest(p);
         rate_values(&b);
         vm_join(&b);

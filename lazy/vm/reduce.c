@@ -151,12 +151,27 @@ static void accumulator_end(accumulator *a) {
 }
 
 /* ---- Leaves of rows ---------------------------------------------------------------------------------------------- */
-/* Results of the leaves of n elements. */
-static void leaves(const vm_sink *sink, char *out, const char *a, const char *b, int64_t n) {
+/* Asks memory for what comes so far behind `from`. As many requests are under way as the CPU can have, so they are made
+ * one by one between the leaves: many at once would hold it up. */
+static void ask_ahead(const char *from, int64_t bytes) {
+    enum { AHEAD = 16 * 1024, LINE = 64 };
+    for (int64_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(from + AHEAD + at);
+}
+
+/* Results of the leaves of n elements; `ask`: they come from memory, and what follows them, too. */
+static void leaves(const vm_sink *sink, char *out, const char *a, const char *b, int64_t n, bool ask) {
+    enum { ASKED = 4 }; /* leaves between requests */
     lazy_leaves loop = sink->summed ? sink->summed : sink->fold->leaves;
-    int64_t whole = n / LAZY_LEAF, skip = whole * LAZY_LEAF * sink->value_width;
-    if (whole > 0)
-        loop(out, a, b, whole, LAZY_LEAF);
+    int64_t whole = n / LAZY_LEAF, bytes = LAZY_LEAF * sink->value_width, skip = whole * bytes;
+    for (int64_t k = 0, count; k < whole; k += count) {
+        count = ask && whole - k > ASKED ? ASKED : whole - k;
+        if (ask)
+            ask_ahead(a + k * bytes, count * bytes);
+        if (ask && sink->summed && a != b)
+            ask_ahead(b + k * bytes, count * bytes);
+        loop(out + k * sink->value_width, a + k * bytes, b + k * bytes, count, LAZY_LEAF);
+    }
     if (n % LAZY_LEAF != 0)
         loop(out + whole * sink->value_width, a + skip, b + skip, 1, n % LAZY_LEAF);
 }
@@ -217,7 +232,7 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
         (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
     else
         for (int64_t row = 0; row < rows; row++) {
-            leaves(sink, leaf, a + row * row_bytes, b + row * row_bytes, length);
+            leaves(sink, leaf, a + row * row_bytes, b + row * row_bytes, length, false);
             combine_leaves(sink, leaf, leaf + count * WORD, count);
             copy_elements(results + row * sink->width, leaf, sink->width);
         }
@@ -225,7 +240,7 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
 
 /* ---- Feeding accumulators ---------------------------------------------------------------------------------------- */
 /* Elements first … of one row, a whole number of leaves or the end of the row. */
-static void feed_row(accumulator *acc, const char *a, const char *b, int64_t first, int64_t n) {
+static void feed_row(accumulator *acc, const char *a, const char *b, int64_t first, int64_t n, bool ask) {
     if (acc->sink->choice) {
         acc->sink->choice->first(acc->lanes, acc->index, a, n, (int32_t)first);
         return;
@@ -233,7 +248,7 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
     enum { MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
     double results[MOST], half[MOST];
     uint64_t count = (uint64_t)(n + LAZY_LEAF - 1) / LAZY_LEAF;
-    leaves(acc->sink, (char *)results, a, b, n);
+    leaves(acc->sink, (char *)results, a, b, n, ask);
     if (count > 1 && (count & (count - 1)) == 0 && acc->count % count == 0) { /* a whole subtree */
         combine_leaves(acc->sink, (char *)results, (char *)half, (int64_t)count);
         push(acc, results, count);
@@ -311,7 +326,7 @@ void vm_fold(vm_run_state *f, const vm_ins *ins) {
     } else if (p->form == VM_NEST_COLUMNS) {
         fold_columns(f, ins->out, a, f->n[1] * p->sinks[ins->out].value_width);
     } else {
-        feed_row(accumulator_of(f, ins->out), a, b, f->start[0], f->n[0]);
+        feed_row(accumulator_of(f, ins->out), a, b, f->start[0], f->n[0], p->folds_ask);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "lazy/vm/vm.h"
 
-enum { TASKS_A_WORKER = 4, LINE = 64 };
+enum { TASKS_A_WORKER = 8, LINE = 64 };
 
 /* ---- Scratch of a thread ----------------------------------------------------------------------------------------- */
 static pthread_key_t scratch_key;

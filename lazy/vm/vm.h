@@ -70,7 +70,7 @@ typedef struct vm_table {
 typedef struct vm_load {
     uint8_t kind, dtype, width, rate;
     bool in_place;
-    bool asked;  /* chains ask for it early */
+    bool asked;  /* chains or folds ask for it early */
     bool copied; /* a single element that must not be read from memory once sinks are written */
     int16_t slot;
     vm_map map;
@@ -136,7 +136,9 @@ typedef struct vm_program {
     double cost;          /* estimated ns for an element */
     int64_t traffic;      /* bytes that a run reads and writes */
     bool far;             /* traffic is more than the caches hold: the next chunk's operands are asked for early */
+    bool folds_ask;       /* leaves do so where they are read, so chunks do not */
     bool stream;          /* results go past the caches */
+    bool computes;        /* functions, which take longer than memory does */
     size_t scratch;
     int32_t *place; /* of each value in the scratch; -1: elsewhere */
     vm_load *loads;

@@ -167,6 +167,68 @@ static void stop_beside_a_loop(void) {
     CHECK_EQ(finished, 1);
 }
 
+/* ---- Threads that wait take part --------------------------------------------------------------------------------- */
+
+typedef struct party {
+    neap_waker *waker;
+    _Atomic int offered, left, held; /* the loop is; the thread that waits has gone; a worker is kept from it */
+    _Atomic int guest;               /* indices that the thread that waits has done */
+    _Atomic unsigned char hits[64];
+} party;
+
+static void wait_until(_Atomic int *flag) {
+    for (int ms = 0; ms < 20000 && !atomic_load(flag); ms++)
+        sleep_ms(1);
+}
+
+/* The caller's first index lasts until the guest has come and gone; the guest's first one tells it to go. */
+static void share_with_guest(void *arg, int64_t i, const neap_run *run) {
+    party *p = arg;
+    p->hits[i]++;
+    if (run->worker < 0) {
+        p->guest++;
+        neap_waker_wake(p->waker);
+    } else if (i == 0) {
+        atomic_store(&p->offered, 1);
+        wait_until(&p->left);
+    }
+}
+
+static int run_party(void *arg, const neap_run *run) {
+    neap_parallel_for(run, 64, share_with_guest, arg);
+    return NEAP_OK;
+}
+
+static int hold_worker(void *arg, const neap_run *run) {
+    party *p = arg;
+    (void)run;
+    atomic_store(&p->held, 1);
+    wait_until(&p->left);
+    return NEAP_OK;
+}
+
+/* A thread that sleeps on a waker joins a loop that is offered, and leaves it after a chunk when it is woken; what it
+ * leaves behind is done by others. The op's cost tells that chunks are brief. */
+static void joined_by_whoever_waits(void) {
+    CHECK_EQ(neap_engine_start(&POOL), NEAP_OK);
+    party p = {0};
+    int wrong = 0;
+    CHECK_EQ(neap_waker_new(&p.waker), NEAP_OK);
+    CHECK_EQ(neap_push_sync(hold_worker, &p, &(neap_push){.name = "held"}), NEAP_OK);
+    await(&p.held, 1);
+    CHECK_EQ(neap_push_sync(run_party, &p, &(neap_push){.name = "party", .cost = 1000000}), NEAP_OK);
+    await(&p.offered, 1);
+    CHECK_EQ(neap_waker_sleep(p.waker, 60000), 1);
+    CHECK(p.guest > 0 && p.guest < 60);
+    p.left = 1;
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    for (int i = 0; i < 64; i++)
+        wrong += p.hits[i] != 1;
+    CHECK_EQ(wrong, 0);
+    neap_waker_free(p.waker);
+    neap_engine_stop();
+}
+
 int main(void) {
     static const neap_engine_config configs[] = {{.workers = 1},
                                                  {.workers = 2, .devices = 2},
@@ -183,5 +245,6 @@ int main(void) {
         neap_engine_stop();
     }
     stop_beside_a_loop();
+    joined_by_whoever_waits();
     return check_end();
 }

@@ -70,6 +70,37 @@ static int note_worker(void *arg, const neap_run *run) {
     return 0;
 }
 
+typedef struct occupied { /* workers, until they are let go */
+    _Atomic int workers, go;
+} occupied;
+
+static int occupy(void *arg, const neap_run *run) {
+    occupied *o = arg;
+    (void)run;
+    o->workers++;
+    while (!atomic_load(&o->go))
+        sleep_ms(1);
+    return NEAP_OK;
+}
+
+/* A thread that does nothing but wait for a variable runs the op that it waits for: here nobody else could. */
+static void run_by_whoever_waits(void) {
+    CHECK_EQ(neap_engine_start(&POOL), NEAP_OK);
+    neap_var *a = new_var();
+    occupied o = {0};
+    int where = 5;
+    for (int k = 0; k < POOL.workers; k++)
+        CHECK_EQ(push_on(occupy, &o, 0, NULL, NULL), NEAP_OK);
+    await(&o.workers, POOL.workers);
+    CHECK_EQ(push_on(note_worker, &where, 0, NULL, a), NEAP_OK);
+    CHECK_EQ(neap_var_wait_to_read(a), NEAP_OK);
+    CHECK_EQ(where, -1);
+    o.go = 1;
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    neap_var_delete(a);
+    neap_engine_stop();
+}
+
 static void inline_runs(void) {
     CHECK_EQ(neap_engine_start(&POOL), NEAP_OK);
     neap_var *a = new_var();
@@ -79,7 +110,7 @@ static void inline_runs(void) {
     CHECK_EQ(push_on(note_worker, &where, NEAP_PUSH_SMALL, NULL, a), NEAP_OK);
     CHECK_EQ(where, -1); /* it ran, here */
     CHECK_EQ(push_on(note_worker, &where, 0, NULL, a), NEAP_OK);
-    CHECK_EQ(neap_var_wait_to_read(a), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
     CHECK(where >= 0);
     push_gate(&g, 1, &a);
     neap_push push = {.flags = NEAP_PUSH_SMALL, .nwrites = 1, .writes = &a, .release = release_one};
@@ -527,6 +558,7 @@ int main(void) {
     status_texts();
     bad_calls();
     inline_runs();
+    run_by_whoever_waits();
     waits_inside_ops();
     readers_together();
     priorities();
