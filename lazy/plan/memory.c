@@ -203,14 +203,16 @@ static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
     }
 }
 
-/* Whether step t may be made to wait for all that touch slot s. */
+/* Whether step t may be made to wait for all that touch slot s. A copy that goes away by that is worth any wait, but
+ * for effects. */
 static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
+    bool worth = r->plan->steps[t]->copies;
     for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
         bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
         bool wide = splits && step->cost >= WIDE_COST;
-        bool soon = !r->late[u] && (wide || t - u > APART);
+        bool soon = !r->late[u] && (wide || worth || t - u > APART);
         if (u != t && !soon && !reaches(r, t, u))
             return false;
     }

@@ -40,6 +40,8 @@ static int run_step(const lazy_step *step, const group_run *j, const neap_run *r
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
+    if (plan_is_idle(step, j->bufs))
+        return 0;
     for (int32_t k = 0; k < n; k++)
         data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
     for (int32_t k = 0; j->starts && k < n; k++)
@@ -272,7 +274,9 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                       .cost = group->cost / group->nsteps * nsteps};
     if (plan->reuse)
         plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, r.reads, r.writes, &push);
-    int status = group_run_push(&j, &push);
+    for (int32_t t = first; t < first + nsteps; t++)
+        s->ctx->counters.written += plan_is_idle(plan->steps[t], r.bufs) ? 0 : (uint64_t)plan->steps[t]->written;
+    int status = nsteps == 1 && plan_is_idle(step, r.bufs) ? 0 : group_run_push(&j, &push);
     push_arrays_close(&r);
     return status;
 }
@@ -291,6 +295,7 @@ static int launch_alone(plan_state *s, const lazy_group *group) {
                         .bufs = own,
                         .scratch = plan_needs_room(step) ? *s->scratches++ : NULL};
     step_site(s->ctx, step, s->region);
+    s->ctx->counters.written += graph_has_programs(what.node) ? 0 : (uint64_t)step->written; /* they count their own */
     int status = step->effect ? s->binding->effect(s->binding->arg, &what) : plan_launch_push(s->ctx, &what);
     if (own != few)
         free(own);
