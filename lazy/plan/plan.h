@@ -255,6 +255,10 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
+/* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
+ * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be
+ * repeated. */
+int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status);
 /* Do the shared buffers hold what their slots need (verify.c, rules 16 to 18)? */
 int plan_memory_verify(const lazy_memory_plan *reuse);
 /* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used).

@@ -40,8 +40,6 @@ static int run_step(const lazy_step *step, const group_run *j, const neap_run *r
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
-    if (plan_is_idle(step, j->bufs))
-        return 0;
     for (int32_t k = 0; k < n; k++)
         data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
     for (int32_t k = 0; j->starts && k < n; k++)
@@ -88,7 +86,7 @@ static int run_batch_job(void *arg, const neap_run *run) {
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
         int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
-        status = run_step(step, j, run);
+        status = plan_is_idle(step, j->bufs) ? 0 : run_step(step, j, run);
         if (timed)
             record_step_time(&step->ran, timed, run);
         if (began)
@@ -654,6 +652,8 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
         if (status == 0) {
             ctx->counters.flushes++;
             settle_region(ctx, plan, made);
+        } else if (binding.begun && plan->reuse) {
+            status = plan_memory_give_up(ctx, plan->reuse, status);
         }
         if (made != few)
             free(made);

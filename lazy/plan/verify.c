@@ -26,8 +26,8 @@
  *  Memory plans:
  *  16. A home is its own home, on the device of the slots that share it, and large enough for all of them.
  *  17. When a step reads a slot, its home holds that slot's value: nobody has written over it, but in place.
- *  18. What stays, and what an effect uses, is not written over; nor is a leaf, but by the last step or if the program
- *      was given it.
+ *  18. What stays, and what an effect uses, is not written over; nor is a leaf, but by the last step, by one that
+ *      copies it, or if the program was given it.
  */
 #include <string.h>
 
@@ -438,7 +438,8 @@ typedef struct rehearsal {
 } rehearsal;
 
 static bool is_fixed_leaf(const rehearsal *r, int32_t home, int64_t t) {
-    return !r->plan->slots[home].made && r->homes->dies[home] != LAZY_DIES_GIVEN && t != r->plan->nsteps - 1;
+    return !r->plan->slots[home].made && r->homes->dies[home] != LAZY_DIES_GIVEN && t != r->plan->nsteps - 1 &&
+           !r->plan->steps[t]->copies;
 }
 
 static int check_homes(const rehearsal *r) {

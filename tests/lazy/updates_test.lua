@@ -275,6 +275,28 @@ check.test("a donated array is written in place", function()
     check.equal({ keep[0]:item(), b[{ 3, 0 }]:item() }, { 1, 2 })
 end)
 
+check.test("an array that was deleted is written in place, if nothing else refers to it", function()
+    local b = table_of()
+    local bytes = written(function()
+        for k = 0, 19 do
+            local old = b
+            b = b:at{ k }:set(row)
+            old:delete()
+            b:wait()
+        end
+    end)
+    check.ok(bytes < 20 * 300, bytes)
+    check.equal(b:sum():item(), 20 * row:sum():item())
+    local view, old, twice = b[0], b, b * 2
+    b = b:at{ 0 }:set(0)
+    old:delete()
+    check.equal({ b[{ 0, 0 }]:item(), view[0]:item(), twice[{ 0, 0 }]:item() }, { 0, 1, 2 })
+    local again = b:at{ 1 }:set(0)
+    local sum = b:sum() -- pending, of the array that goes
+    b:delete()
+    check.equal({ again[{ 1, 0 }]:item(), sum:item() }, { 0, 19 * row:sum():item() })
+end)
+
 check.test("what was read before, or is read in the same call, is right", function()
     local step = np.jit(function(cache, k, q)
         local longer = cache:at{ k }:set(q + cache[k])
