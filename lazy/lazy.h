@@ -166,6 +166,7 @@ typedef struct neap_counters {
     uint64_t flushes;  /* regions started */
     uint64_t plans;    /* regions that had to be planned ("compiled") */
     uint64_t launches; /* kernels and calls pushed to the engine */
+    uint64_t written;  /* bytes that these write; loops and branches count theirs when they have run */
     uint64_t programs; /* programs traced */
     uint64_t compared; /* entries of jitted functions that were looked at to find one */
     uint64_t live_handles;

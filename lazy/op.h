@@ -260,6 +260,10 @@ typedef struct lazy_op {
     /* LAZY_CALL: whether an operand may lie so (its data is not set); else it gets a buffer of its own, row-major.
      * NULL: any strides, with LAZY_OP_DENSE row-major ones. */
     bool (*reads)(const lazy_tensor *operand);
+    /* LAZY_CALL: its result is input 0 with the elements of this input written, or added, over parts of it; 0: it is a
+     * new array. Such a call finds input 0 in the memory of its result, and touches what it writes. It waits with what
+     * is pending, if it writes little, so that a chain of such calls is planned as one array. */
+    uint8_t updates;
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
     int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
     /* Operations on elements that it takes (cost.c). NULL: maps one for each element of the result, reductions one for

@@ -164,7 +164,18 @@ static void free_kernel(const body_item *item) {
     free(item->kernel);
 }
 
+/* Is it the copy of a carry to its own next value, of which the turn goes on to write parts? */
+static bool copies_carry(const builder *b, const lazy_step *step, const lazy_group *batch) {
+    if (!step->copies || !b->carries)
+        return false;
+    const body_address *from = &b->places[batch->slots[step->slots[0]]], *to = &b->places[batch->slots[step->slots[1]]];
+    return from->from == BODY_INPUT && to->from == BODY_OUTPUT && from->index == to->index &&
+           to->index < b->runner->operands && b->runner->updated[to->index];
+}
+
 static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, int32_t number) {
+    if (copies_carry(b, step, batch))
+        return add_prints(b, number);
     const neap_node *node = b->program->region.at[step->node];
     body_item item = {.what = step->kind == LAZY_STEP_KERNEL ? BODY_KERNEL : BODY_CALL,
                       .first = (int32_t)b->body->pointers.n,
@@ -201,6 +212,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, 
         return status;
     }
     b->body->cost += inner ? item.inner->cost : step->cost;
+    b->body->written += inner ? 0 : step->written;
     if (step->effect) {
         b->next_effect++;
         b->root++;
@@ -239,8 +251,54 @@ static int add_copies(builder *b) {
         body_address to = {.from = BODY_OUTPUT, .index = k};
         if ((status = add_pointer(b, slot, from, 0)) == 0 && (status = add_pointer(b, -1, to, 0)) == 0)
             status = add_item(b, item);
+        b->body->written += (int64_t)item.bytes;
     }
     return status;
+}
+
+/* ---- Carries that are written over ------------------------------------------------------------------------------- */
+/* Is input k of the program, as it is, among the roots other than output k? Those are read when the steps have run. */
+static bool is_root_as_it_is(const neap_program *program, int32_t k) {
+    bool found = false;
+    for (int64_t r = 0; r < program->root_slots.n && !found; r++) {
+        const neap_node *root = program->nodes.at[program->root_nodes.at[r]];
+        const neap_node *leaf = graph_is_view(root) ? root->base : root;
+        found = program->root_slots.at[r] < 0 && r != program->effect_roots + k && graph_is_placeholder(leaf) &&
+                (int32_t)leaf->value == k;
+    }
+    return found;
+}
+
+typedef struct carry_copy { /* of a carry */
+    int32_t from;           /* the slot that is it, -1 */
+    int32_t at;             /* the step that copies it to its next value, -1 */
+    bool read;              /* steps behind that one read it */
+} carry_copy;
+
+/* A carry is written over if a step copies it to where its next value is made, and nothing reads it from there on. */
+static void find_updated(builder *b) {
+    const neap_program *program = b->program;
+    const lazy_plan *plan = b->program->plan;
+    for (int32_t k = 0; k < b->runner->operands && b->carries; k++) {
+        carry_copy copy = {.from = -1, .at = -1};
+        int32_t to = program->root_slots.at[program->effect_roots + k];
+        if (to < 0 || b->places[to].from != BODY_OUTPUT || b->places[to].index != k || is_root_as_it_is(program, k))
+            continue;
+        for (int32_t c = 0; c < plan->ngroups; c++)
+            for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
+                const lazy_step *step = plan->steps[t];
+                const int32_t *slots = plan->groups[c].slots;
+                for (int32_t i = 0; i < step->nbufs - step->nouts; i++) {
+                    int32_t slot = slots[step->slots[i]];
+                    bool carry =
+                        !plan->slots[slot].made && b->places[slot].from == BODY_INPUT && b->places[slot].index == k;
+                    copy.read |= carry && copy.at >= 0;
+                    if (carry && step->copies && slots[step->slots[1]] == to && copy.at < 0)
+                        copy.at = t;
+                }
+            }
+        b->runner->updated[k] = copy.at >= 0 && !copy.read;
+    }
 }
 
 /* ---- Scratch ----------------------------------------------------------------------------------------------------- */
@@ -355,6 +413,7 @@ static int build_body(builder *b) {
     int status = fill_places(b);
     if (status == 0) {
         bind_outputs(b);
+        find_updated(b);
         status = add_prints(b, -1);
     }
     for (int32_t c = 0; c < plan->ngroups && status == 0; c++)
@@ -459,7 +518,7 @@ static void sum_up(lazy_runner *runner) {
         longest = longest < body->cost ? body->cost : longest;
     }
     for (int k = 0; k < runner->operands && runner->kind->loop; k++)
-        second += body_round((size_t)runner->in_bytes[k]);
+        second += runner->updated[k] ? 0 : body_round((size_t)runner->in_bytes[k]);
     runner->frame += second;
     runner->bytes = runner->frame + most + LAZY_BLOCK_ALIGN;
     runner->cost = runner->kind->branches ? longest : cost;
@@ -488,7 +547,7 @@ static int find_held(lazy_runner *runner) {
 int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
     const lazy_control_shape *shape = &control->shape;
     int nbodies = control_bodies(control), nin = shape->nin, nresults = control->nresults;
-    size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = (size_t)shape->operands + 1;
+    size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = 2 * (size_t)shape->operands + 1;
     lazy_runner *runner = calloc(1, sizeof *runner + words * sizeof(int64_t) + bools);
     if (!runner)
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
@@ -507,6 +566,7 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner *
     runner->places = runner->out_bytes + nresults;
     runner->bodies = (lazy_body **)(runner->places + nresults);
     runner->fixed = (bool *)(runner->bodies + nbodies);
+    runner->updated = runner->fixed + shape->operands;
     for (int k = 0; k < nin; k++)
         runner->in_bytes[k] = slice_bytes(&shape->in[k], control_is_xs(shape, k));
     for (int k = 0; k < nresults; k++) {

@@ -9,7 +9,8 @@
  *      SCRATCH    memory of the run, shared by values that do not live at the same time
  *
  * In a loop there are two tables, since carries change places: a turn reads them in one place and writes the other. All
- * that a turn has to do besides its items is to move the pointers into xs and ys.
+ * that a turn has to do besides its items is to move the pointers into xs and ys. A carry of which a turn only writes
+ * parts over (x:at{i}:set(v)) has one place, that of the result: a turn touches what it writes.
  *
  * A run needs one piece of memory, whose size is known beforehand:
  *
@@ -69,6 +70,7 @@ typedef struct lazy_body {
     int32_t *input_at; /* by input: the input of the node */
     size_t scratch;    /* bytes of scratch */
     size_t inner;      /* the most bytes that an inner node needs behind the scratch */
+    int64_t written;   /* bytes that its items write, without those of inner nodes */
     int64_t cost;
 } lazy_body;
 
@@ -84,9 +86,10 @@ struct lazy_runner {
     int64_t *out_bytes;              /* by result; of ys: of one slice */
     int64_t *places;                 /* of the results in the block */
     LAZY_VECTOR(neap_buffer *) held; /* of constants of the bodies, and of those inside them. BORROWED from these */
-    bool *fixed;  /* by carry: each turn hands it on as it is, so it has one place, that of its input */
-    size_t frame; /* bytes of the frame with its tables */
-    size_t bytes; /* in all */
+    bool *fixed;   /* by carry: each turn hands it on as it is, so it has one place, that of its input */
+    bool *updated; /* by carry: each turn writes parts of it over, so it has one place, that of its result */
+    size_t frame;  /* bytes of the frame with its tables */
+    size_t bytes;  /* in all */
     int64_t cost;
     int effects;
 };

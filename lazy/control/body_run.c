@@ -14,6 +14,7 @@ typedef struct body_frame {
     const lazy_body *body; /* the body that is run now */
     int which, parity;     /* the number of that body, and which of its tables is used */
     int64_t item, turn;    /* the next item; turns that are over */
+    int64_t written;       /* bytes so far */
     bool truth;            /* what the condition of a while gave */
     void *const *in;
     void **out;            /* by result */
@@ -84,9 +85,11 @@ static void fill_frame_numbers(body_frame *f, int which) {
 }
 
 /* ---- Frames ------------------------------------------------------------------------------------------------------ */
-static void copy_carry(void *to, const void *from, int64_t bytes) {
-    if (bytes && to != from)
-        memcpy(to, from, (size_t)bytes);
+static void copy_carry(body_frame *f, void *to, const void *from, int64_t bytes) {
+    if (!bytes || to == from)
+        return;
+    memcpy(to, from, (size_t)bytes);
+    f->written += bytes;
 }
 
 /* Turns of a scan end with parity 0, that of the results. */
@@ -95,7 +98,7 @@ static void begin_loop(body_frame *f) {
     f->parity = runner->kind->stacks && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
     for (int k = 0; k < runner->operands; k++)
         if (!runner->fixed[k])
-            copy_carry(f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
+            copy_carry(f, f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
     for (int b = 0; b < runner->nbodies; b++) {
         fill_table(f, b, f->parity, 0);
         fill_table(f, b, 1 - f->parity, 1);
@@ -136,8 +139,9 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
         f->numbers[b] = (lazy_scalar *)(f->tables[2 * b + 1] + pointers);
     }
     for (int k = 0; k < runner->operands && runner->kind->loop; k++) {
-        f->carries[k] = f->out[k];
-        f->carries[runner->operands + k] = lazy_next_block(&at, (size_t)runner->in_bytes[k], LAZY_BLOCK_ALIGN);
+        f->carries[k] = f->carries[runner->operands + k] = f->out[k];
+        if (!runner->updated[k])
+            f->carries[runner->operands + k] = lazy_next_block(&at, (size_t)runner->in_bytes[k], LAZY_BLOCK_ALIGN);
     }
     f->scratch = memory + runner->frame;
     if (runner->kind->loop) {
@@ -164,9 +168,9 @@ static void end_loop(body_frame *f) {
     bool swapped = runner->kind->condition && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
     for (int k = 0; k < runner->operands; k++) {
         if (runner->fixed[k] || (runner->kind->stacks && runner->length == 0))
-            copy_carry(f->out[k], f->in[k], runner->in_bytes[k]);
+            copy_carry(f, f->out[k], f->in[k], runner->in_bytes[k]);
         else if (swapped)
-            copy_carry(f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
+            copy_carry(f, f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
     }
 }
 
@@ -180,6 +184,7 @@ static void move_slices(body_frame *f) {
 /* All items of the body have run: begins the next turn, or returns true: the node is done. */
 static bool end_turn(body_frame *f) {
     const lazy_control_kind *kind = f->runner->kind;
+    f->written += f->body->written;
     if (!kind->loop)
         return true;
     if (kind->stacks) {
@@ -233,7 +238,8 @@ static int run_item(body_run *r, body_frame *f, const body_item *item, const nea
         effect_exchange_at(item->line);
         return vm_call_run(&item->step->call, item->step->offsets, data, run);
     case BODY_COPY:
-        copy_carry(data[1], data[0], (int64_t)item->bytes);
+        if (item->bytes && data[1] != data[0])
+            memcpy(data[1], data[0], item->bytes);
         return 0;
     case BODY_PRINT:
         return write_message(r, item->message, data, NULL);
@@ -280,6 +286,7 @@ int control_body_advance(body_run *r, const neap_run *run) {
         if (over) {
             if (f->runner->kind->loop)
                 end_loop(f);
+            atomic_fetch_add_explicit(&graph_written_in_bodies, (uint64_t)f->written, memory_order_relaxed);
             r->frame = f->parent;
         }
     }

@@ -53,8 +53,11 @@ void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes) {
     ctx->pending.most_bytes = bytes;
 }
 
+_Atomic uint64_t graph_written_in_bodies;
+
 void neap_counters_get(neap_ctx *ctx, neap_counters *out) {
     *out = ctx->counters;
+    out->written += atomic_load_explicit(&graph_written_in_bodies, memory_order_relaxed);
     out->pending = (uint64_t)ctx->pending.n;
     out->live_handles = ctx->handles.live;
 }

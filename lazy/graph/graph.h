@@ -97,7 +97,8 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node);
 /* A done node, uncommitted, over a buffer (one reference of which it takes); OWNED. */
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Keeps pending_bytes. A pending node counts unless it is fused into its only consumer; or made of constructors alone,
- * and so again at any time; or nothing but slices read it, of less than half of its elements. */
+ * and so again at any time; or nothing but slices read it, of less than half of its elements; or it is an update that
+ * has been read, as the next one is written over it. */
 static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
     bool written = node->state == LAZY_PENDING;
     if (written && !(node->flags & (LAZY_KEPT | LAZY_RESIDUAL)) && graph_is_made_in_place(node)) {
@@ -105,6 +106,8 @@ static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
         written = node->consumers > 1 || (node->consumers == 0 && !sliced);
         written &= !(node->flags & LAZY_CONSTRUCTED);
     }
+    if (written && graph_is_update(node) && !graph_is_residual(node))
+        written = node->consumers == 0;
     if (written == ((node->flags & LAZY_COUNTED) != 0))
         return;
     node->flags ^= LAZY_COUNTED;
@@ -123,6 +126,8 @@ static inline bool graph_past_limits(const neap_ctx *ctx) {
 }
 /* Passes an owned reference to the arena; NULL stays NULL. */
 neap_node *graph_arena(neap_ctx *ctx, neap_node *node);
+/* Bytes that the bodies of loops and branches have written, in all contexts. */
+extern _Atomic uint64_t graph_written_in_bodies;
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */
 void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */

@@ -136,6 +136,16 @@ static inline void graph_ask(neap_node *node, int64_t elements) {
 static inline bool graph_is_made_in_place(const neap_node *node) {
     return graph_is_fusible(node) || graph_node_op(node)->kind == LAZY_ASSEMBLE;
 }
+/* Is it an array with parts of it written over? */
+static inline bool graph_is_update(const neap_node *node) {
+    return graph_node_op(node)->updates != 0;
+}
+/* Does it start as soon as it is recorded? An update of a small part waits, with those that will follow it. */
+static inline bool graph_starts_at_once(const neap_node *node) {
+    enum { SMALL_PART = 4 };
+    const lazy_op *row = graph_node_op(node);
+    return row->kind == LAZY_CALL && (!row->updates || node->in[row->updates]->size > node->size / SMALL_PART);
+}
 /* Where a source has its value (lazy_origin). */
 static inline bool graph_is_constant(const neap_node *node) {
     return graph_node_op(node)->origin == LAZY_ORIGIN_VALUE;

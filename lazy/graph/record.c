@@ -270,7 +270,8 @@ static void count_read(neap_ctx *ctx, neap_node *node, int k, const lazy_op *row
         again |= node->in[j] == node->in[k];
     neap_node *target = graph_read_target(node->in[k]);
     target->consumers += !again;
-    if (row->kind == LAZY_CALL || (row->kind == LAZY_GATHER && k == 0))
+    bool operand = row->kind == LAZY_CALL && !(row->updates && k == 0);
+    if (operand || (row->kind == LAZY_GATHER && k == 0))
         target->flags |= LAZY_KEPT;
     if (!target->buffer)
         graph_count_pending(ctx, target);
@@ -416,8 +417,7 @@ static int make_meshed(neap_ctx *ctx, neap_node *node) {
 
 /* May recording this node start something? Nearly always not: so the question is answered here, without a call. */
 static bool graph_starts(const neap_ctx *ctx, const neap_node *node) {
-    return node->state != LAZY_STAGED &&
-           (graph_node_op(node)->kind == LAZY_CALL || ctx->start.has_calls || graph_past_limits(ctx));
+    return node->state != LAZY_STAGED && (graph_starts_at_once(node) || ctx->start.has_calls || graph_past_limits(ctx));
 }
 
 /* desc: what the rules were told of the inputs; views need it. */

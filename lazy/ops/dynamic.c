@@ -210,12 +210,11 @@ static int dynamic_update_slice_shape(const lazy_call_desc *call, lazy_result *o
 }
 
 static int dynamic_update_slice_call(const lazy_call *call, const neap_run *run) {
-    const lazy_tensor *x = &call->in[0], *update = &call->in[1], *out = call->out;
-    int64_t bytes = neap_dtype_bytes(x->dtype);
+    const lazy_tensor *update = &call->in[1], *out = call->out;
+    int64_t bytes = neap_dtype_bytes(out->dtype);
     (void)run;
-    copy_box(x->ndim, x->shape, bytes, out->data, out->stride, x->data, x->stride);
     if (update->size > 0)
-        copy_box(x->ndim, update->shape, bytes,
+        copy_box(out->ndim, update->shape, bytes,
                  (char *)out->data + box_offset(out, &call->in[2], update->shape) * bytes, out->stride, update->data,
                  update->stride);
     return 0;
@@ -263,7 +262,7 @@ static int dynamic_update_slice_shard(lazy_shard_rule *g) {
 NEAP_OP(dynamic_update_slice,
         .doc = "The first input with the second written over the box whose start along each axis is an element of the "
                "third, a vector of i64. Starts as in dynamic_slice.",
-        .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN2,
-        .dtype = graph_dtype_same, .shape = dynamic_update_slice_shape, .call = dynamic_update_slice_call,
-        .grad = dynamic_update_slice_grad, .jvp = derive_jvp_linear, .batch = dynamic_update_slice_batch,
-        .shard = dynamic_update_slice_shard)
+        .kind = LAZY_CALL, .updates = 1, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .residual = LAZY_RESIDUAL_IN2, .dtype = graph_dtype_same, .shape = dynamic_update_slice_shape,
+        .call = dynamic_update_slice_call, .grad = dynamic_update_slice_grad, .jvp = derive_jvp_linear,
+        .batch = dynamic_update_slice_batch, .shard = dynamic_update_slice_shard)

@@ -237,7 +237,6 @@ static int put_call(const lazy_call *call, bool add) {
     extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &outer, &size, &inner);
     if (x->size == 0)
         return 0;
-    memcpy(call->out->data, x->data, (size_t)(x->size * bytes));
     for (int64_t o = 0; o < outer; o++)
         for (int64_t k = 0; k < n; k++) {
             int64_t at = index_at(indices, k);
@@ -314,9 +313,10 @@ NEAP_OP(put_add,
         .doc = "The first input with the third added along an axis at the places that the second, of integers, names. "
                "Repeated "
                "places add up in order. Negative indices count from the end; others out of range are ignored.",
-        .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-        .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = put_add_shape, .call = put_add_call,
-        .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
+        .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
+        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
+        .shape = put_add_shape, .call = put_add_call, .grad = put_add_grad, .jvp = derive_jvp_linear,
+        .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -343,6 +343,7 @@ NEAP_OP(
     put_set,
     .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
            "repeated places the last one wins. Indices as in put_add.",
-    .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = put_set_shape, .call = put_set_call,
-    .grad = put_set_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
+    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
+    .shape = put_set_shape, .call = put_set_call, .grad = put_set_grad, .jvp = derive_jvp_linear, .batch = put_batch,
+    .shard = put_shard)

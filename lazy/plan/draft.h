@@ -77,4 +77,13 @@ typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can 
 int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
 void plan_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
+/* versions.c ------------------------------------------------------------------------------------------------------- */
+/* Takes away copies of versions that nobody reads after their next update: over[node] of such a version is that update,
+ * of others the node itself. Takes them off `made`. */
+int plan_share_versions(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts, int32_t *over);
+/* The version of an array that lies in the memory of this one in the end. Shortens the way. */
+int32_t plan_last_version(int32_t *over, int32_t node);
+/* Does it copy one buffer to another as it is? */
+bool plan_draft_copies(const lazy_draft *draft);
+
 #endif

@@ -13,7 +13,8 @@
  * which any step may overwrite, as what fails then fails for good. Flushes: a node dies that nothing but the pending
  * list and nodes of the region that let go of it refer to (plan_memory_of_flush finds out); such a leaf, if its buffer
  * is nobody else's, may be overwritten as well, but only by the last step of the plan: were it any other, a push that
- * fails for want of memory could not be repeated, since its input were gone.
+ * fails for want of memory could not be repeated, since its input were gone. A copy of such a leaf goes away all the
+ * same, and what is behind it writes over the leaf: then such a failure is final (plan_memory_give_up).
  *
  * What keeps this right:
  *   1. Values never change by it: steps stay as they are, and the order of accesses to shared memory is the engine's,
@@ -203,14 +204,16 @@ static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
     }
 }
 
-/* Whether step t may be made to wait for all that touch slot s. */
+/* Whether step t may be made to wait for all that touch slot s. A copy that goes away by that is worth any wait, but
+ * for effects. */
 static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
+    bool worth = r->plan->steps[t]->copies;
     for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
         bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
         bool wide = splits && step->cost >= WIDE_COST;
-        bool soon = !r->late[u] && (wide || t - u > APART);
+        bool soon = !r->late[u] && (wide || worth || t - u > APART);
         if (u != t && !soon && !reaches(r, t, u))
             return false;
     }
@@ -270,8 +273,9 @@ static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t ou
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->group, w->step, in);
         if (r->plan->slots[from].sliced || !r->dies[from] || r->last[from] != w->t ||
-            r->plan->slots[from].bytes < r->least || r->has_heir[from] || !may_write(r, w->t, r->home[from]) ||
-            misfit(r, s, from) == SIZE_MAX || !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
+            r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
+            !(w->step->copies || may_write(r, w->t, r->home[from])) || misfit(r, s, from) == SIZE_MAX ||
+            !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
             continue;
         r->in_place[s] = r->has_heir[from] = 1;
         inherit(r, w->t, s, from);
@@ -312,8 +316,8 @@ static void bury(lazy_memory_plan *r, const step_walk *w) {
     }
 }
 
-/* Finds the homes for what r->dies says. A leaf that an heir's home is may be overwritten by the last step alone, so it
- * has no heir before that, and its heir none. */
+/* Finds the homes for what r->dies says. A leaf that an heir's home is may be overwritten by the last step alone, but
+ * for a copy of it: so it has no heir before that, and its heir none. */
 static void find_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
     memset(r->has_heir, 0, n);
@@ -428,6 +432,25 @@ size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
 
 int plan_memory_verify(const lazy_memory_plan *reuse) {
     return plan_verify_homes(reuse->plan, &(lazy_homes){reuse->home, reuse->bytes, reuse->dies});
+}
+
+static int fail_taken(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    return neap_error(NEAP_E_FAILED, "out of memory in the middle of updates of an array that was written in place");
+}
+
+int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status) {
+    for (int32_t s = 0; s < reuse->plan->nslots; s++) {
+        int32_t home = reuse->home[s];
+        if (home == s || reuse->plan->slots[home].made || status != NEAP_E_MEMORY)
+            continue;
+        neap_var *var = neap_buffer_var(ctx->walk.order.at[reuse->plan->slots[home].node]->buffer);
+        neap_push push = {.name = "update", .nwrites = 1, .writes = &var};
+        if (neap_push_now(fail_taken, NULL, &push) == NEAP_PENDING)
+            neap_push_sync(fail_taken, NULL, &push);
+        status = fail_taken(NULL, NULL);
+    }
+    return status;
 }
 
 /* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */

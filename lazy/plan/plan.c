@@ -8,6 +8,8 @@
  *      assemble            one kernel per piece, each storing into its window of the result; none if its consumer can
  *                          read the pieces (window.c)
  *      call                a call over operands with buffers; views of them are passed as strides
+ *      update              a kernel that copies what is updated, and the call, which writes over parts of the copy; the
+ *                          call alone over what is no more than the version before it (versions.c)
  *
  * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours
  * go into groups, since the engine's care for an op costs more than a step over ten elements.
@@ -24,6 +26,7 @@ typedef struct planner {
     uint8_t *made;
     int32_t *slot_of;          /* region number → slot, -1 */
     int32_t *times, *segments; /* by region number: see plan_price and plan_cut_chains */
+    int32_t *over;             /* region number → the next version, that is written over this one; itself */
     lazy_waits *waits;         /* by region number */
     lazy_plan *plan;
     lazy_drafts drafts; /* from last to first, until all are there */
@@ -43,7 +46,9 @@ static neap_node *region_node(const planner *p, int32_t k) {
     return p->ctx->walk.order.at[k];
 }
 
+/* Versions of an array have the slot of the last of them. */
 static int32_t slot_for(planner *p, int32_t node) {
+    node = plan_last_version(p->over, node);
     if (p->slot_of[node] >= 0)
         return p->slot_of[node];
     neap_node *at = region_node(p, node);
@@ -146,7 +151,10 @@ static int add_kernel(planner *p, const lazy_draft *draft) {
             ins->arg[a] = kernel_value(kernel, ins->arg[a]);
     }
     status = fill_loads(p, step, draft);
-    return status ? status : fill_sinks(p, step, draft);
+    if (status == 0)
+        status = fill_sinks(p, step, draft);
+    step->copies = status == 0 && plan_draft_copies(draft);
+    return status;
 }
 
 /* Chooses what runs a step that is complete: the backend of its device, or the host, if that cannot. What pushes its op
@@ -174,8 +182,9 @@ static int prepare_kernels(planner *p) {
     bool *read = calloc((size_t)p->slots.n + 1, sizeof *read);
     int status = read ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
-        const lazy_step *step = p->steps.at[k];
+        lazy_step *step = p->steps.at[k];
         lazy_traffic traffic = plan_step_traffic(step);
+        step->written = traffic.written;
         total += traffic.read + traffic.written;
         for (int32_t j = 0; j < step->nbufs - step->nouts; j++)
             read[step->slots[j]] = true;
@@ -432,36 +441,62 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     step->slots[k] = (int32_t)target->index;
 }
 
+/* Describes the call's result, or what else lies as that does. */
+static void describe_result(lazy_tensor *tensor, const neap_node *node) {
+    tensor->dtype = node->dtype;
+    tensor->ndim = node->ndim;
+    tensor->size = node->size;
+    memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
+    graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
+}
+
+/* What the row says, or about 10 bytes a ns. */
+static int64_t call_cost(const neap_node *node) {
+    const lazy_op *row = graph_node_op(node);
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_result result;
+    if (row->payload && row->payload->cost)
+        return row->payload->cost(node);
+    lazy_call_desc call = describe_node_call(node, avals, &result);
+    if (row->cost)
+        return row->cost(&call, &result);
+    const neap_node *written = row->updates ? node->in[row->updates] : node;
+    int64_t cost = 100 + (int64_t)graph_node_bytes(written) / 10;
+    for (int k = row->updates ? 1 : 0; k < node->nin; k++)
+        cost += (int64_t)graph_node_bytes(node->in[k]) / 10;
+    return cost;
+}
+
+/* The kernel in front of an update's call: what is updated, as the call is to find it. */
+static int plan_updated(planner *p, neap_node *node) {
+    int64_t first = p->drafts.n;
+    lazy_fusion fusion = whole_box(node->in[0]);
+    int status = node->size ? plan_kernel(p, node, &fusion) : 0;
+    for (int64_t k = first; k < p->drafts.n && status == 0; k++) {
+        lazy_draft *draft = p->drafts.at[k];
+        draft->fixed = true; /* in front of the call, which merging knows as what writes the node */
+        draft->sinks.at[0].sink.op = draft->ins.n ? draft->ins.at[draft->ins.n - 1].op : LAZY_OP_copy;
+    }
+    return status;
+}
+
 static int plan_call(planner *p, neap_node *node) {
     lazy_draft *draft = add_draft(p, node);
     lazy_step *step = draft ? call_step(p->ctx, node) : NULL;
     if (!step)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     draft->call = step;
-    for (int k = 0; k < node->nin; k++)
+    bool updates = graph_is_update(node);
+    for (int k = updates ? 1 : 0; k < node->nin; k++)
         plan_operand(p, step, k, node->in[k]);
-    lazy_tensor *out = (lazy_tensor *)step->call.out;
-    out->dtype = node->dtype;
-    out->ndim = node->ndim;
-    out->size = node->size;
-    memcpy((int64_t *)out->shape, node->shape, node->ndim * sizeof *node->shape);
-    graph_row_major(node->ndim, node->shape, (int64_t *)out->stride);
+    describe_result((lazy_tensor *)step->call.out, node);
     step->slots[node->nin] = (int32_t)node->index;
-    lazy_aval avals[NEAP_MAX_INPUTS];
-    lazy_result result;
-    if (step->payload && step->payload->cost) {
-        step->cost = step->payload->cost(node);
+    step->cost = call_cost(node);
+    if (!updates)
         return 0;
-    }
-    lazy_call_desc call = describe_node_call(node, avals, &result);
-    if (graph_node_op(node)->cost) {
-        step->cost = graph_node_op(node)->cost(&call, &result);
-    } else { /* about 10 bytes a ns */
-        step->cost = 100 + (int64_t)graph_node_bytes(node) / 10;
-        for (int k = 0; k < node->nin; k++)
-            step->cost += (int64_t)graph_node_bytes(node->in[k]) / 10;
-    }
-    return 0;
+    describe_result((lazy_tensor *)&step->call.in[0], node);
+    step->slots[0] = (int32_t)node->index;
+    return plan_updated(p, node);
 }
 
 /* ---- Plan -------------------------------------------------------------------------------------------------------- */
@@ -520,6 +555,8 @@ static void take_over(planner *p, lazy_plan *plan) {
 
 /* ---- Batches ----------------------------------------------------------------------------------------------------- */
 enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
+/* A copy of so many bytes is alone, so that it is not pushed at all where there is nothing to do. */
+static const size_t LONE_COPY = 1 << 16;
 
 typedef struct grouper {
     int32_t *place; /* slot of the plan → position in the open group, valid while stamp says so */
@@ -570,6 +607,14 @@ static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
     return plan_cross_group(plan, group);
 }
 
+/* May it share an op with its neighbours? */
+static bool may_join(const lazy_plan *plan, const lazy_step *step) {
+    if (step->kind == LAZY_STEP_CALL)
+        return step->call.op->updates;
+    int32_t slot = step->slots[step->nbufs - 1];
+    return !step->copies || plan->slots[slot].bytes < LONE_COPY;
+}
+
 static int make_groups(lazy_plan *plan) {
     size_t n = (size_t)plan->nslots;
     grouper *t = malloc(sizeof *t);
@@ -582,10 +627,11 @@ static int make_groups(lazy_plan *plan) {
         memset(t->stamp, 0xff, n * sizeof *t->stamp);
     }
     lazy_group *group = NULL;
+    bool open = false;
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         lazy_step *step = plan->steps[k];
-        bool joins = group && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
-                     step->device == plan->steps[k - 1]->device && group->nsteps < GROUP_STEPS &&
+        bool may = may_join(plan, step);
+        bool joins = open && may && step->device == plan->steps[k - 1]->device && group->nsteps < GROUP_STEPS &&
                      group->cost + step->cost < LAZY_SMALL_COST &&
                      group->nbufs + new_buffers(t, step, plan->ngroups - 1) <= GROUP_BUFFERS;
         if (!joins) {
@@ -594,6 +640,7 @@ static int make_groups(lazy_plan *plan) {
             group = &plan->groups[plan->ngroups++];
             group->first = k;
         }
+        open = may;
         plan_step_label(step);
         group_add(t, group, step, plan->ngroups - 1);
     }
@@ -665,7 +712,7 @@ static int choose_stored(planner *p) {
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->walk.order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
-    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(3 * (size_t)n * sizeof(int32_t) + 1)};
+    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(4 * (size_t)n * sizeof(int32_t) + 1)};
     if (!plan || !p.slot_of) {
         free(plan);
         free(p.slot_of);
@@ -674,8 +721,11 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     plan->refs = 1;
     p.times = p.slot_of + n;
     p.segments = p.times + n;
+    p.over = p.segments + n;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     memset(p.times, 0, (size_t)n * sizeof(int32_t));
+    for (int64_t k = 0; k < n; k++)
+        p.over[k] = (int32_t)k;
     int status = choose_stored(&p);
     if (status == 0)
         status = draft_all(&p);
@@ -685,6 +735,8 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
         status = plan_merge(ctx, made, &p.drafts);
     if (status == 0 && !apart)
         status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "merging");
+    if (status == 0 && !apart)
+        status = plan_share_versions(ctx, made, &p.drafts, p.over);
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
     take_over(&p, plan);

@@ -23,6 +23,7 @@
     ROW(SHARED, "it has several consumers, and not all of them run now") \
     ROW(KERNELS, "its consumers run in different kernels") \
     ROW(CALL, "it is the result of a call") \
+    ROW(VERSION, "it is an array whose next update is written over it") \
     ROW(OPERAND, "a call, a gather or another device reads it, or deferred mode returned it") \
     ROW(RESIDUAL, "a gradient will read it") \
     ROW(AGAIN, "it was computed inside a kernel before, and is asked for again") \
@@ -72,12 +73,14 @@ typedef struct lazy_step {
     const char *lacks;           /* why the device of its results cannot do it; NULL: it can. BORROWED for ever */
     bool moves;                  /* it is a copy from one memory to another */
     bool effect;                 /* what it does is an effect */
+    bool copies;                 /* a kernel that does nothing if what it reads and writes is the same memory */
     const lazy_payload *payload; /* that of its node: the step pushes its op itself. NULL: an ordinary step */
     int32_t nbufs, nouts;        /* its buffers; the nouts that it writes stand last */
     int32_t *slots;   /* their positions among the buffers of the group (while planning: nodes, slots of the plan) */
     int32_t node;     /* the node it computes, or one of them: that of the last buffer */
     const char *site; /* script line of that node, the last that was told. BORROWED from the context */
     int64_t cost;     /* ns, estimated */
+    int64_t written;  /* bytes */
     lazy_ran ran;
     char label[64]; /* see label.c */
     lazy_kernel kernel;
@@ -85,6 +88,11 @@ typedef struct lazy_step {
     lazy_call call;   /* tensors' data is set at each run from base + offset */
     int64_t *offsets; /* of a call, in elements */
 } lazy_step;
+
+/* Is it a copy of what lies there already? `bufs` are those of its group. */
+static inline bool plan_is_idle(const lazy_step *step, neap_buffer *const *bufs) {
+    return step->copies && bufs[step->slots[0]] == bufs[step->slots[1]];
+}
 
 /* Does a run of it need memory of its own? */
 static inline bool plan_needs_room(const lazy_step *step) {
@@ -288,6 +296,10 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
+/* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
+ * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be
+ * repeated. */
+int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status);
 /* Do the shared buffers hold what their slots need (verify.c, rules 16 to 18)? */
 int plan_memory_verify(const lazy_memory_plan *reuse);
 /* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used).

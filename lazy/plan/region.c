@@ -192,7 +192,9 @@ static bool is_little(const neap_node *node, int64_t asked) {
 /* What a flush materializes depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
  * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
  * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again, by
- * others than the one node that may have been fused away with it. So nothing is computed more than twice.
+ * others than the one node that may have been fused away with it. So nothing is computed more than twice. An update of
+ * an array whose next update is computed with it may be written over by that: it becomes a recipe then, as what is
+ * fused away (plan.c).
  *
  * Of a large array of which little is asked (is_little), only that is computed: it is materialized once half of its
  * elements have been asked for. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
@@ -246,20 +248,43 @@ void plan_count_consumers(const neap_ctx *ctx, int32_t *consumers) {
     }
 }
 
-/* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
+/* The update of which a node of the region is the next one: all of its elements, in order, and on the same device.
+ * NULL: it is none. */
+static const neap_node *updated_version(const neap_node *node) {
+    if (plan_is_leaf(node) || !graph_is_update(node))
+        return NULL;
+    const neap_node *in = node->in[0], *target = graph_read_target(node->in[0]);
+    bool whole = target == in || (target->size == in->size && graph_map_contiguous(in->ndim, in->shape, in->map));
+    bool result = target->lasting && target->flags & LAZY_KEPT; /* of deferred mode */
+    return whole && !plan_is_leaf(target) && graph_is_update(target) && !graph_is_residual(target) && !result &&
+                   graph_node_runs_on(target) == graph_node_runs_on(node)
+               ? target
+               : NULL;
+}
+
+/* Tells nodes whose recorded consumers are all in the region from those that are read again later. An update of an
+ * array that only the region reads, among others its next update, need not outlive that. */
 static int mark_inner_consumers(neap_ctx *ctx) {
     int64_t n = ctx->walk.order.n;
     uint8_t *made = ctx->plans.made.at;
-    int32_t *consumers = calloc((size_t)n, sizeof *consumers);
+    int32_t *consumers = calloc((size_t)n, sizeof *consumers + sizeof(bool));
     if (!consumers)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    bool *updated = (bool *)(consumers + n);
     plan_count_consumers(ctx, consumers);
+    for (int64_t k = 0; k < n; k++) {
+        const neap_node *version = updated_version(ctx->walk.order.at[k]);
+        if (version)
+            updated[version->index] = true;
+    }
     for (int64_t k = 0; k < n; k++) {
         bool inside = consumers[k] == ctx->walk.order.at[k]->consumers;
         if (made[k] == LAZY_WHY_SHARED && inside && graph_node_op(ctx->walk.order.at[k])->kind != LAZY_ASSEMBLE)
             made[k] = LAZY_WHY_KERNELS;
         else if (made[k] == LAZY_WHY_REDUCTION && !inside)
             made[k] = LAZY_WHY_SHARED;
+        else if (made[k] == LAZY_WHY_CALL && inside && updated[k])
+            made[k] = LAZY_WHY_VERSION;
     }
     free(consumers);
     return 0;
@@ -411,7 +436,7 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
         views |= graph_is_view(node) && node->base->buffer;
         if (*made == LAZY_WHY_NOT)
             *made = (uint8_t)needs_buffer(node, counted ? &ctx->plans.asked.at[k] : &all);
-        shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
+        shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION || graph_is_update(node);
         results += *made != LAZY_WHY_NOT;
         if (counted)
             ask_inputs(ctx, k);

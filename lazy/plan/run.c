@@ -89,7 +89,7 @@ static int run_batch_job(void *arg, const neap_run *run) {
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
         int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
-        status = run_step(step, j, run);
+        status = plan_is_idle(step, j->bufs) ? 0 : run_step(step, j, run);
         if (timed)
             record_step_time(&step->ran, timed, run);
         if (began)
@@ -288,7 +288,9 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                       .cost = cost_of_steps(plan, first, nsteps)};
     if (plan->reuse)
         plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, r.reads, r.writes, &push);
-    int status = group_run_push(&j, &push);
+    for (int32_t t = first; t < first + nsteps; t++)
+        s->ctx->counters.written += plan_is_idle(plan->steps[t], r.bufs) ? 0 : (uint64_t)plan->steps[t]->written;
+    int status = nsteps == 1 && plan_is_idle(step, r.bufs) ? 0 : group_run_push(&j, &push);
     push_arrays_close(&r);
     return status;
 }
@@ -307,6 +309,7 @@ static int launch_alone(plan_state *s, const lazy_group *group) {
                         .bufs = own,
                         .scratch = plan_needs_room(step) ? *s->scratches++ : NULL};
     step_site(s->ctx, step, s->region);
+    s->ctx->counters.written += graph_has_programs(what.node) ? 0 : (uint64_t)step->written; /* they count their own */
     int status = step->effect ? s->binding->effect(s->binding->arg, &what) : plan_launch_push(s->ctx, &what);
     if (own != few)
         free(own);
@@ -665,6 +668,8 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
         if (status == 0) {
             ctx->counters.flushes++;
             settle_region(ctx, plan, made);
+        } else if (binding.begun && plan->reuse) {
+            status = plan_memory_give_up(ctx, plan->reuse, status);
         }
         if (made != few)
             free(made);

@@ -1,6 +1,7 @@
 /* start.c: when recorded work starts. This file alone decides it.
  *
- *   a call              at once, since all that it needs is recorded
+ *   a call              at once, since all that it needs is recorded; but not an update of a small part of an array,
+ *                       which is pending, so that a chain of updates is one region
  *   anything pending    when it is past the context's limit of nodes
  *   pending sinks       when they are past the limit of bytes; but not what is made of constructors alone, nor what is
  *                       read by slices alone, nor the newest node: what of these is needed is known when they are read
@@ -40,7 +41,7 @@ static int flush_calls(neap_ctx *ctx) {
     int status = 0;
     for (int64_t k = ctx->start.first_call; k < ctx->pending.nodes.n && status == 0; k++) {
         neap_node *node = ctx->pending.nodes.at[k];
-        if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
+        if (node->state == LAZY_PENDING && graph_starts_at_once(node))
             status = lazy_push(&roots, node);
     }
     if (status == 0 && roots.n)
@@ -55,7 +56,7 @@ int plan_start(neap_ctx *ctx, neap_node *node) {
     int status = 0;
     if (never_starts(ctx) || node->state == LAZY_STAGED)
         return 0;
-    bool call = graph_node_op(node)->kind == LAZY_CALL;
+    bool call = graph_starts_at_once(node);
     if (ctx->start.hold || (call && node == ctx->sites.node)) {
         ctx->start.has_calls |= call;
         return 0;
@@ -98,7 +99,7 @@ void plan_start_located(neap_ctx *ctx, neap_node *node) {
         return;
     }
     ctx->start.has_calls = false;
-    if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
+    if (node->state == LAZY_PENDING && graph_starts_at_once(node))
         plan_start_recorded(ctx, node);
 }
 

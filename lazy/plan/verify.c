@@ -13,12 +13,12 @@
  *   6. A sink writes a value that is made, inside of it, and no element twice; all sinks write into one memory.
  *   7. A RESULT is that of a REDUCE, in its dtype, whose operand is there before anything reads the result.
  *   8. What STORE_ROW stores is the same along a row. Rows that are read again after a reduction fit into LAZY_ROW_MAX.
- *   9. A kernel reads nothing that it writes.
+ *   9. A kernel reads nothing that it writes; of calls updates alone do.
  *  Calls:
  *  10. Operands are inside of what they are read from, with strides that their op takes; the result is row-major.
  *  Order:
- *  11. What is read has been written by all who write it. So nothing waits for itself.
- *  12. What is made is written: each element once, or, where it is assembled, at least once.
+ *  11. What is read has been written by all who write it, but updates of what they read. So nothing waits for itself.
+ *  12. What is made is written: each element once, or, where it is assembled or updated, at least once.
  *  Plans:
  *  13. A node has one slot, with its bytes and device; it is made if the node has no value yet.
  *  14. A step's buffers are slots, its outputs the last of them, and its numbers are numbers of the plan.
@@ -26,8 +26,8 @@
  *  Memory plans:
  *  16. A home is its own home, on the device of the slots that share it, and large enough for all of them.
  *  17. When a step reads a slot, its home holds that slot's value: nobody has written over it, but in place.
- *  18. What stays, and what an effect uses, is not written over; nor is a leaf, but by the last step or if the program
- *      was given it.
+ *  18. What stays, and what an effect uses, is not written over; nor is a leaf, but by the last step, by one that
+ *      copies it, or if the program was given it.
  */
 #include <string.h>
 
@@ -75,7 +75,7 @@ static int check_call(const lazy_verifier *v, const lazy_unit *u) {
         status = check_tensor(v, step->call.out, 0, u->writes[0], nin);
     if (status == 0 && (!is_row_major(step->call.out) || plan_is_leaf(plan_verify_node(v, u->writes[0]))))
         status = plan_broken_rule(v, 10, "its result is not row-major, or exists already");
-    return status ? status : plan_check_own_reads(v, u);
+    return status || row->updates ? status : plan_check_own_reads(v, u);
 }
 
 /* ---- Order ------------------------------------------------------------------------------------------------------- */
@@ -107,7 +107,8 @@ static int walk_unit(const lazy_verifier *v, const lazy_unit *u, progress *at) {
         int32_t node = u->writes[k];
         if (node < 0)
             continue;
-        if (at[node].read)
+        bool updates = u->call && u->call->call.op->updates && u->reads[0] == node;
+        if (at[node].read && !updates)
             return plan_broken_rule(v, 11, "it writes node %d (%s), which was read before", node,
                                     plan_verify_op_name(v, node));
         at[node].writers++;
@@ -137,7 +138,7 @@ static void mark_elements(const lazy_unit *u, int32_t sink, uint8_t *times) {
 /* Of a value that several units write, and small enough: is each element written? */
 static int check_pieces(const lazy_verifier *v, const lazy_unit *units, int64_t n, int32_t node) {
     const neap_node *at = plan_verify_node(v, node);
-    bool assembled = graph_node_op(at)->kind == LAZY_ASSEMBLE;
+    bool assembled = graph_node_op(at)->kind == LAZY_ASSEMBLE || graph_is_update(at);
     uint8_t *times = calloc((size_t)at->size, 1);
     int status = times ? 0 : plan_verify_no_memory();
     for (int64_t u = 0; u < n && status == 0; u++)
@@ -157,7 +158,7 @@ static int check_covered(const lazy_verifier *v, const lazy_unit *units, int64_t
     const neap_node *to = plan_verify_node(v, node);
     if (!v->made[node] || plan_is_leaf(to) || to->size == 0)
         return 0;
-    bool assembled = graph_node_op(to)->kind == LAZY_ASSEMBLE;
+    bool assembled = graph_node_op(to)->kind == LAZY_ASSEMBLE || graph_is_update(to);
     if (assembled ? at->covered < to->size : at->covered != to->size)
         return plan_broken_rule(v, 12, "%lld elements of node %d (%s) are written, of %lld", (long long)at->covered,
                                 node, plan_verify_op_name(v, node), (long long)to->size);
@@ -437,7 +438,8 @@ typedef struct rehearsal {
 } rehearsal;
 
 static bool is_fixed_leaf(const rehearsal *r, int32_t home, int64_t t) {
-    return !r->plan->slots[home].made && r->homes->dies[home] != LAZY_DIES_GIVEN && t != r->plan->nsteps - 1;
+    return !r->plan->slots[home].made && r->homes->dies[home] != LAZY_DIES_GIVEN && t != r->plan->nsteps - 1 &&
+           !r->plan->steps[t]->copies;
 }
 
 static int check_homes(const rehearsal *r) {

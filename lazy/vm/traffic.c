@@ -93,11 +93,14 @@ lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel) {
     return sum;
 }
 
+/* An update touches of input 0 what it writes. */
 lazy_traffic vm_call_traffic(const lazy_call *call, const int32_t *slots, const int64_t *offsets) {
-    lazy_traffic sum = {.written = call->out->size * neap_dtype_bytes(call->out->dtype)};
-    for (int k = 0; k < call->nin; k++) {
+    int updates = call->op->updates, from = updates ? 1 : 0;
+    const lazy_tensor *written = updates ? &call->in[updates] : call->out;
+    lazy_traffic sum = {.written = written->size * neap_dtype_bytes(written->dtype)};
+    for (int k = from; k < call->nin; k++) {
         bool first = true;
-        for (int j = 0; j < k && first; j++)
+        for (int j = from; j < k && first; j++)
             first = slots[j] != slots[k];
         if (!first)
             continue;

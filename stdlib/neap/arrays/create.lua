@@ -166,11 +166,11 @@ function np.array(data, given)
 end
 np.asarray = np.array
 
---- An i32 array of a flat Lua table of integers.
-function create.integers(list, dims)
-    return literal(core.fill(I32, dims or { #list }, function(pointer)
+--- An i32 array of a flat Lua table of integers; with `wide` an i64 array.
+function create.integers(list, dims, wide)
+    return literal(core.fill(wide and I64 or I32, dims or { #list }, function(pointer)
         for k = 1, #list do pointer[k - 1] = list[k] end
-    end, "int32_t *"))
+    end, wide and "int64_t *" or "int32_t *"))
 end
 
 -- ---- From formulas --------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ local function starts_of(name, position, starts, ndim)
         list[k] = start_of(name, ("argument %d (starts), item %d,"):format(position, k), starts[k])
         known = known and type(list[k]) == "number"
     end
-    if known then return np.astype(create.integers(list), "i64") end
+    if known then return create.integers(list, nil, true) end
     for k = 1, ndim do list[k] = np.astype(list[k], "i64") end
     return np.stack(list)
 end

@@ -164,17 +164,20 @@ end
 --- What an index means for a shape:
 --   start, step, count   of the slice of every axis
 --   sliced               the shape after integers have dropped their axes and new axes have come
+--   axes                 by axis of `sliced`: the axis of the array, false for a new one
 --   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
 --   trivial              the slice is the whole array
 --   ends                 what was counted from the end (shape.slice)
 local function plan(dims, key)
     local items = expand_masks(complete(numbers_as_indices(items_of(key)), #dims), dims)
-    local p = { start = {}, step = {}, count = {}, sliced = {}, arrays = {}, places = {}, trivial = true, ends = 0 }
+    local p = { start = {}, step = {}, count = {}, sliced = {}, axes = {}, arrays = {}, places = {}, trivial = true,
+                ends = 0 }
     local axis = 0
     for k = 1, #items do
         local item = items[k]
         if item == newaxis then
             p.sliced[#p.sliced + 1] = 1
+            p.axes[#p.sliced] = false
         else
             axis = axis + 1
             local n, start, step, count, ends = dims[axis], 0, 1, dims[axis], 0
@@ -191,9 +194,11 @@ local function plan(dims, key)
                 p.arrays[#p.arrays + 1] = item
                 p.places[#p.places + 1] = #p.sliced
                 p.sliced[#p.sliced + 1] = n
+                p.axes[#p.sliced] = axis
             elseif type(item) == "table" then
                 start, step, count, ends = slice_of(item, n, axis - 1)
                 p.sliced[#p.sliced + 1] = count
+                p.axes[#p.sliced] = axis
             else
                 fail("array index: an item must be an integer, a slice {from, to, step}, np.newaxis, np.ellipsis or an "
                      .. "array, got %s (axis %d)", core.describe(item), axis - 1)
@@ -295,51 +300,141 @@ local combine = {
     max = function(old, new) return np.maximum(old, new) end,
 }
 
---- Integers and slices: the new values are spread out to x's shape (pad with gaps), and chosen where they fall.
-local function update_slices(x, p, how, value)
-    local dims = shape_of(x)
-    local lo, hi, gaps = {}, {}, {}
-    local start, step = {}, {}
-    value = shape.reshape(value, p.count)
-    for k = 1, #dims do
-        if p.count[k] == 0 then return x end
-        local first, last = p.start[k], p.start[k] + (p.count[k] - 1) * p.step[k]
-        start[k], step[k] = 0, 1
-        if p.step[k] < 0 then
-            start[k], step[k] = p.count[k] - 1, -1
-            first, last = last, first
-        end
-        lo[k], hi[k], gaps[k] = first, dims[k] - 1 - last, abs(p.step[k]) - 1
-    end
-    value = shape.slice(value, start, step, p.count)
-    if p.trivial then return combine[how](x, value) end
-    local spread = shape.pad(value, core.number(0, core.dtype_of(x).code), lo, hi, gaps)
-    local bool = core.dtype_codes.bool
-    local inside = shape.pad(shape.broadcast_to(core.number(1, bool), p.count), core.number(0, bool), lo, hi, gaps)
-    return np.where(inside, combine[how](x, spread), x)
+--- Where the slice along an axis of n begins: counted from the end, if that is how it was given.
+local function first_of(p, axis, n)
+    local start = p.start[axis]
+    local from_end = math.floor(p.ends / 4 ^ (axis - 1)) % 2 == 1
+    return from_end and start - n or start
 end
 
---- Index arrays: where several new values fall on one element, add takes all of them, min and max the extreme one, set
--- the last one in row-major order. `flat`, `positions` and `value` are 1-d.
-local function update_positions(flat, positions, how, value)
-    if how == "mul" then
-        fail("array index: at:mul takes integers and slices, not index arrays")
-    elseif how == "min" or how == "max" then -- in order of value: the extreme one is written last
+--- The new values are spread out to x's shape (pad with gaps), and chosen where they fall: one pass over all of x.
+local function spread(x, p, how, value)
+    local dims = shape_of(x)
+    local lo, hi, gaps = {}, {}, {}
+    for k = 1, #dims do
+        local first, last = p.start[k], p.start[k] + (p.count[k] - 1) * p.step[k]
+        if p.step[k] < 0 then first, last = last, first end
+        lo[k], hi[k], gaps[k] = first, dims[k] - 1 - last, abs(p.step[k]) - 1
+    end
+    local wide = shape.pad(value, core.number(0, core.dtype_of(x).code), lo, hi, gaps)
+    local bool = core.dtype_codes.bool
+    local inside = shape.pad(shape.broadcast_to(core.number(1, bool), p.count), core.number(0, bool), lo, hi, gaps)
+    return np.where(inside, combine[how](x, wide), x)
+end
+
+--- x with `value` over the box of neighbours that the slice is. The place is data, so all places share a plan.
+local function write_box(x, p, value)
+    local dims, starts = shape_of(x), {}
+    for k = 1, #dims do
+        local last = (p.count[k] - 1) * math.min(p.step[k], 0)
+        starts[k] = first_of(p, k, dims[k]) + last
+    end
+    return core.recordn(core.ids.dynamic_update_slice, { x, value, create.integers(starts, nil, true) }, 3, 0)
+end
+
+--- The positions in x, laid out flat, of the part that the index names, in the part's shape.
+local function positions_of(p, dims, part)
+    local name = selects.counter(shape.product(dims))
+    local code, ndim = core.dtype_codes[name], #part
+    local front, moved = taken_axes(p.places)
+    local arrays, place = {}, 0 -- by axis of x: an array of `part`'s rank, or nothing
+    local indices = #p.arrays > 0 and ndim - #p.sliced + #p.places or 0
+    for axis = 0, #p.sliced do
+        if #p.arrays > 0 and axis == front then place = place + indices end
+        local of = p.axes[axis + 1]
+        if axis < #p.sliced and not moved[axis] then
+            place = place + 1
+            if of and p.count[of] > 1 then
+                local own = {}
+                for k = 1, ndim do own[k] = k == place and p.count[of] or 1 end
+                arrays[of] = shape.reshape(create.iota(p.count[of], code), own)
+                if p.step[of] ~= 1 then arrays[of] = arrays[of] * p.step[of] end
+            end
+        end
+    end
+    for k, array in ipairs(p.arrays) do
+        local of, own = p.axes[p.places[k] + 1], shape_of(array)
+        for _ = 1, ndim - front - indices do own[#own + 1] = 1 end
+        arrays[of] = shape.reshape(np.astype(selects.clamped(array, dims[of]), name), own)
+    end
+    local position
+    for axis = 1, #dims do
+        local along, first = arrays[axis], p.start[axis]
+        if first ~= 0 then
+            local start = first_of(p, axis, dims[axis])
+            start = start < 0 and core.count(first, -start) or first
+            along = along and along + start or start
+        end
+        if position then position = position * core.count(dims[axis]) end
+        position = position and along and position + along or position or along
+    end
+    return shape.broadcast_to(np.astype(position or core.number(0, code), name), part)
+end
+
+local function put(x, positions, how, value, axis)
+    core.attrs[0] = axis
+    return core.recordn(how == "add" and core.ids.put_add or core.ids.put_set, { x, positions, value }, 3, 1)
+end
+
+--- Where no element is named twice: the values that are there afterwards.
+local function combined(x, p, how, value)
+    return how == "set" and value or combine[how](get_elements(x, p), value)
+end
+
+--- Is the part so small that only it should be touched? (As graph_starts_at_once in lazy/graph/node.h sees it.)
+local function is_small(part, dims)
+    return shape.product(part) <= shape.product(dims) / 4
+end
+
+--- Integers and slices.
+local function update_slices(x, p, how, value, part)
+    local dims = shape_of(x)
+    if shape.product(part) == 0 then return x end
+    local unit, start, step = true, {}, {}
+    for k = 1, #dims do
+        unit = unit and (abs(p.step[k]) == 1 or p.count[k] == 1)
+        start[k], step[k] = 0, 1
+        if p.step[k] < 0 then start[k], step[k] = p.count[k] - 1, -1 end
+    end
+    local info = core.info(x)
+    local little = info.sharding == 0 and is_small(part, dims)
+    if little and not unit and info.traced == 0 then
+        local new = np.ravel(combined(x, p, how, value))
+        return shape.reshape(put(np.ravel(x), np.ravel(positions_of(p, dims, part)), "set", new, 0), dims)
+    end
+    if little and unit then value = combined(x, p, how, value) end
+    value = shape.slice(shape.reshape(value, p.count), start, step, p.count)
+    if p.trivial then return combine[how](x, value) end
+    return little and unit and write_box(x, p, value) or spread(x, p, how, value)
+end
+
+--- Several index arrays, or one and slices: in x laid out flat. Where several new values fall on one element, add takes
+-- all of them, min and max the extreme one, set the last one in row-major order.
+local function update_flat(x, p, how, value, part)
+    local dims = shape_of(x)
+    local flat, positions = np.ravel(x), np.ravel(positions_of(p, dims, part))
+    value = np.ravel(value)
+    if how == "min" or how == "max" then -- in order of value: the extreme one is written last
         local order = np.argsort(value, { descending = how == "min" })
         positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
         value = combine[how](selects.take(flat, positions, 0), value)
     end
-    core.attrs[0] = 0
-    return core.recordn(how == "add" and core.ids.put_add or core.ids.put_set, { flat, positions, value }, 3, 1)
+    return shape.reshape(put(flat, positions, how, value, 0), dims)
 end
 
-local function update_arrays(x, p, how, value)
-    local dims = shape_of(x)
-    local size = shape.product(dims)
+local function update_arrays(x, p, how, value, part)
     if value.size == 0 then return x end
-    local everywhere = shape.reshape(create.iota(size, core.dtype_codes[selects.counter(size)]), dims)
-    local positions = np.ravel(get_elements(everywhere, p))
-    return shape.reshape(update_positions(np.ravel(x), positions, how, np.ravel(value)), dims)
+    local single = true -- one place, so none is named twice
+    for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
+    if single and how ~= "set" and how ~= "add" then
+        value, how = combined(x, p, how, value), "set"
+    elseif how == "mul" then
+        fail("array index: at:mul takes integers and slices, not index arrays of several elements")
+    end
+    local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start
+    if not whole or how == "min" or how == "max" then return update_flat(x, p, how, value, part) end
+    local axis = p.places[1]
+    return put(x, selects.clamped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
 end
 
 local At = {}
@@ -374,8 +469,8 @@ local function updater(how)
                  core.shape_text(part))
         end
         value = shape.broadcast_to(value, part)
-        if #p.arrays == 0 then return update_slices(x, p, how, value) end
-        return update_arrays(x, p, how, value)
+        if #p.arrays == 0 then return update_slices(x, p, how, value, part) end
+        return update_arrays(x, p, how, value, part)
     end
 end
 

@@ -8,15 +8,16 @@ local bad_argument, coerce = core.bad_argument, core.coerce
 local tonumber, type = tonumber, type
 
 --- np.debug.counters(): what the core has done so far: nodes recorded, pending; flushes (regions started), plans
--- (regions planned anew), launches (kernels and calls), programs (traced), compared (programs of jitted functions that
--- were looked at to find one), live_handles, callees (functions that callbacks may still call); and of the engine:
--- pushed, completed, inlined, skipped.
+-- (regions planned anew), launches (kernels and calls), written (bytes that these write, and the bodies of loops and
+-- branches that have run), programs (traced), compared (programs of jitted functions that were looked at to find one),
+-- live_handles, callees (functions that callbacks may still call); and of the engine: pushed, completed, inlined,
+-- skipped.
 function np.debug.counters()
     local of_core, of_engine, result = ffi.new("neap_counters"), ffi.new("neap_engine_counts"), {}
     C.neap_counters_get(ctx, of_core)
     C.neap_engine_count(of_engine)
-    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "compared",
-                         "live_handles", "callees" } do
+    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "written", "programs",
+                         "compared", "live_handles", "callees" } do
         result[name] = tonumber(of_core[name])
     end
     for _, name in ipairs { "pushed", "completed", "inlined", "skipped" } do
