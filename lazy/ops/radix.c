@@ -31,6 +31,18 @@ static radix_digit digit_of(uint64_t low, uint64_t high, int64_t n) {
     return digit;
 }
 
+/* Counts become the places where buckets begin. Returns the greatest. */
+static uint32_t radix_add_up(uint32_t *counts, int buckets) {
+    uint32_t at = 0, most = 0;
+    for (int k = 0; k < buckets; k++) {
+        const uint32_t count = counts[k];
+        most = count > most ? count : most;
+        counts[k] = at;
+        at += count;
+    }
+    return most;
+}
+
 #define NAME(x) keys32_##x
 #define E uint32_t
 #define KEY(e) ((uint64_t)(e))

@@ -39,6 +39,30 @@ static void NAME(deal)(void *to, const void *data, int64_t n, radix_digit digit,
     }
 }
 
+/* Keys from low on that have so few bits that two digits do: first by the lower one, and back by the higher one. */
+static void NAME(sort_twice)(E *a, E *b, int64_t n, uint64_t low, int bits) {
+    const int half = bits / 2;
+    const uint32_t mask = (UINT32_C(1) << half) - 1;
+    uint32_t lower[1 << MOST_BITS], higher[1 << MOST_BITS];
+    memset(lower, 0, sizeof *lower << half);
+    memset(higher, 0, sizeof *higher << (bits - half));
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t key = (uint32_t)(KEY(a[i]) - low);
+        lower[key & mask]++;
+        higher[key >> half]++;
+    }
+    radix_add_up(lower, 1 << half);
+    radix_add_up(higher, 1 << (bits - half));
+    for (int64_t i = 0; i < n; i++) {
+        const E element = a[i];
+        b[lower[(uint32_t)(KEY(element) - low) & mask]++] = element;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const E element = b[i];
+        a[higher[(uint32_t)(KEY(element) - low) >> half]++] = element;
+    }
+}
+
 /* Sorts n elements at `from`; the result is there, or at `to` if `cross` is set. */
 static void NAME(sort)(void *from, void *to, int64_t n, bool cross) {
     E *a = from, *b = to;
@@ -52,17 +76,18 @@ static void NAME(sort)(void *from, void *to, int64_t n, bool cross) {
             memcpy(b, a, (size_t)n * sizeof *a);
         return;
     }
+    const int bits = radix_bit_length(high - low);
+    if (bits > MOST_BITS && bits <= 2 * MOST_BITS && n >> ((bits + 1) / 2 - 1) > 0) {
+        NAME(sort_twice)(a, b, n, low, bits);
+        if (cross)
+            memcpy(b, a, (size_t)n * sizeof *a);
+        return;
+    }
     const radix_digit digit = digit_of(low, high, n);
     uint32_t places[1 << MOST_BITS];
     memset(places, 0, (size_t)digit.buckets * sizeof *places);
     NAME(count)(a, n, digit, places);
-    uint32_t at = 0, most = 0;
-    for (int k = 0; k < digit.buckets; k++) {
-        const uint32_t count = places[k];
-        most = count > most ? count : most;
-        places[k] = at;
-        at += count;
-    }
+    const uint32_t most = radix_add_up(places, digit.buckets);
     NAME(deal)(b, a, n, digit, places);
     if (most <= FEW || digit.shift == 0) {
         if (digit.shift > 0)

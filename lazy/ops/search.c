@@ -5,7 +5,7 @@
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
-enum { BLOCK = 4096, BLOCKS = 16 /* of a task */, TOGETHER = 16 /* values that are looked up at a time */ };
+enum { BLOCK = 4096, BLOCKS = 16 /* of a task */, TOGETHER = 8 /* values that are looked up at a time */ };
 
 /* ---- nonzero ----------------------------------------------------------------------------------------------------- */
 typedef struct nonzero_functions {
@@ -122,33 +122,50 @@ static int nonzero_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 /* ---- searchsorted ------------------------------------------------------------------------------------------------ */
-/* Some values at a time, each of which halves its range without a branch; so many reads are under way together. An
- * element is before a value if it is less, on the right side if it is equal, too; NaN is behind all other numbers. */
-#define SEARCH(NAME, name, kind, ctype, ...)                                                                           \
-    static inline int64_t before_##name(ctype element, ctype value, bool right) {                                      \
-        const bool nan = value != value;                                                                               \
-        return right ? (element <= value) | nan : (element < value) | (nan & (element == element));                    \
-    }                                                                                                                  \
-    static inline void search_some_##name(int32_t *out, const ctype *a, int64_t n, const ctype *v, bool right) {       \
+/* Some values at a time, each of which halves its range without a branch, so that many reads are under way together. An
+ * element is before a value if it is less, on the right side if it is equal, too; NaN is behind all other numbers: what
+ * its lookup gives is replaced. */
+#define SEARCH_SIDE(name, ctype, before)                                                                               \
+    static inline void search_##name(int32_t *out, const ctype *a, int64_t n, const ctype *v) {                        \
         int64_t at[TOGETHER] = {0};                                                                                    \
-        for (int64_t left = n; left > 1; left -= left / 2)                                                             \
-            for (int k = 0; k < TOGETHER; k++)                                                                         \
-                at[k] += -before_##name(a[at[k] + left / 2 - 1], v[k], right) & (left / 2);                            \
+        for (int64_t left = n; left > 1; left -= left / 2) {                                                           \
+            const ctype *middle = a + left / 2 - 1;                                                                    \
+            const int64_t half = left / 2;                                                                             \
+            _Pragma("GCC unroll 8") for (int k = 0; k < TOGETHER; k++) at[k] +=                                        \
+                -(int64_t)(middle[at[k]] before v[k]) & half;                                                          \
+        }                                                                                                              \
         for (int k = 0; k < TOGETHER; k++)                                                                             \
-            out[k] = (int32_t)(at[k] + before_##name(a[at[k]], v[k], right));                                          \
+            out[k] = (int32_t)(at[k] + (a[at[k]] before v[k]));                                                        \
+    }
+
+#define SEARCH(NAME, name, kind, ctype, ...)                                                                           \
+    SEARCH_SIDE(left_##name, ctype, <)                                                                                 \
+    SEARCH_SIDE(right_##name, ctype, <=)                                                                               \
+    /* Where the NaNs of a line begin. */                                                                              \
+    static int32_t numbers_##name(const ctype *a, int64_t n) {                                                         \
+        int64_t at = 0;                                                                                                \
+        for (int64_t end = n; at < end;) {                                                                             \
+            const int64_t middle = at + (end - at) / 2;                                                                \
+            const bool number = a[middle] == a[middle];                                                                \
+            at = number ? middle + 1 : at;                                                                             \
+            end = number ? end : middle;                                                                               \
+        }                                                                                                              \
+        return (int32_t)at;                                                                                            \
     }                                                                                                                  \
     static void search_##name(int32_t *out, const void *sorted, int64_t n, const void *values, int64_t m,              \
                               bool right) {                                                                            \
         const ctype *v = values;                                                                                       \
-        int64_t i = 0;                                                                                                 \
-        for (; i + TOGETHER <= m; i += TOGETHER)                                                                       \
-            search_some_##name(out + i, sorted, n, v + i, right);                                                      \
-        ctype last[TOGETHER] = {0};                                                                                    \
+        ctype some[TOGETHER] = {0};                                                                                    \
         int32_t found[TOGETHER];                                                                                       \
-        if (i < m) {                                                                                                   \
-            memcpy(last, v + i, (size_t)(m - i) * sizeof *v);                                                          \
-            search_some_##name(found, sorted, n, last, right);                                                         \
-            memcpy(out + i, found, (size_t)(m - i) * sizeof *found);                                                   \
+        for (int64_t i = 0; i < m; i += TOGETHER) {                                                                    \
+            const int64_t count = m - i < TOGETHER ? m - i : TOGETHER;                                                 \
+            memcpy(some, v + i, (size_t)count * sizeof *v);                                                            \
+            if (right)                                                                                                 \
+                search_right_##name(found, sorted, n, some);                                                           \
+            else                                                                                                       \
+                search_left_##name(found, sorted, n, some);                                                            \
+            for (int64_t k = 0; k < count; k++)                                                                        \
+                out[i + k] = some[k] == some[k] ? found[k] : right ? (int32_t)n : numbers_##name(sorted, n);           \
         }                                                                                                              \
     }
 NEAP_DTYPE_ROWS(SEARCH)

@@ -134,7 +134,8 @@ static void NAME(row)(void *to, const void *from, int64_t n, const void *start, 
     carry = out ? NAME(groups)(out, in, whole, first, carry, true) : NAME(groups)(out, in, whole, first, carry, false);
     if (whole < n) {
         for (int64_t k = 0; k < GROUP; k++)
-            last[k] = whole + k < n ? in[whole + k] : PAD;
+            last[k] = PAD;
+        memcpy(last, in + whole, (size_t)(n - whole) * sizeof(T));
         carry = NAME(groups)(last, last, GROUP, first, carry, true);
         if (out)
             memcpy(out + whole, last, (size_t)(n - whole) * sizeof(T));
