@@ -1,177 +1,485 @@
-/* sort.c: the order of elements along an axis. Values are mapped to unsigned keys of the same order (NaN last), and
- * pairs (key, index) are sorted by a radix sort from the lowest byte up, which is stable and takes time linear in the
- * axis; short lines are sorted by insertion. Sorted values are gathered by the order found here (stdlib), so sorting
- * has a gradient.
+/* sort.c: the order of elements along an axis. Values are mapped to unsigned keys of the same order (NaN last), which
+ * are sorted alone, or with their places (radix.h). Both sorts are stable: zeros of both signs are equal and keep their
+ * order. Short lines go to the workers in groups; of few long ones each goes to all of them.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/device.h"
-#include "lazy/derive/derive.h"
-#include "lazy/shard/shard.h"
+#include "lazy/derive/build.h"
+#include "lazy/graph/graph.h"
+#include "lazy/ops/radix.h"
 
-enum { SHORT_LINE = 48, RADIX = 256 };
-
-typedef struct sort_pair {
-    uint64_t key;
-    int32_t index;
-} sort_pair;
-
-/* ---- Keys -------------------------------------------------------------------------------------------------------- */
-
-/* Bits of an IEEE number as an unsigned key of its order: zeros are equal, every NaN is above infinity. */
-static uint64_t key_f32(const void *data, int64_t i) {
-    float value = ((const float *)data)[i];
-    uint32_t bits;
-    if (value != value)
-        return UINT32_MAX;
-    value = value == 0 ? 0 : value;
-    memcpy(&bits, &value, sizeof bits);
-    return bits >> 31 ? (uint32_t)~bits : bits | UINT32_C(1) << 31;
-}
-
-static uint64_t key_f64(const void *data, int64_t i) {
-    double value = ((const double *)data)[i];
-    uint64_t bits;
-    if (value != value)
-        return UINT64_MAX;
-    value = value == 0 ? 0 : value;
-    memcpy(&bits, &value, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-/* Bits of an integer, in which a sign is turned around. */
-#define KEY_OF_INTEGER(NAME, name, kind, ctype, bits, ...)                                                             \
-    static uint64_t key_##name(const void *data, int64_t i) {                                                          \
-        const uint##bits##_t element = (uint##bits##_t)((const ctype *)data)[i];                                       \
-        return (uint##bits##_t)(element ^ (uint##bits##_t)((uint64_t)(kind == 'i') << (bits - 1)));                    \
-    }
-NEAP_DTYPE_BOOL_ROWS(KEY_OF_INTEGER)
-NEAP_DTYPE_INTEGER_ROWS(KEY_OF_INTEGER)
-
-static uint64_t (*const key_of[NEAP_DTYPE_COUNT])(const void *data, int64_t i) = {
-#define KEY_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = key_##name,
-    NEAP_DTYPE_ROWS(KEY_OF)
-#undef KEY_OF
+enum {
+    PART = 1 << 15,    /* elements that are worth a task */
+    SIDE_BY_SIDE = 16, /* lines that are read together where they lie beside each other, */
+    TILE = 64,         /* so many elements of each at a time */
+    SKIPPED = 32       /* elements that a selection looks at together */
 };
 
-/* ---- Sorting pairs ----------------------------------------------------------------------------------------------- */
-static void sort_short(sort_pair *pairs, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        sort_pair moving = pairs[i];
-        int64_t at = i;
-        for (; at > 0 && pairs[at - 1].key > moving.key; at--)
-            pairs[at] = pairs[at - 1];
-        pairs[at] = moving;
-    }
-}
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+#define NAME(x) bool_##x
+#define T uint8_t
+#define K uint32_t
+#define HIGH 31
+#include "lazy/ops/sort_of.h"
 
-/* Sorts by the lowest `bytes` bytes of the key; `spare` has n pairs too. Returns where the result is. */
-static sort_pair *sort_radix(sort_pair *pairs, sort_pair *spare, int64_t n, int bytes) {
-    for (int byte = 0; byte < bytes; byte++) {
-        int64_t place[RADIX] = {0}, at = 0;
-        for (int64_t i = 0; i < n; i++)
-            place[pairs[i].key >> 8 * byte & 255]++;
-        if (place[pairs[0].key >> 8 * byte & 255] == n)
-            continue;
-        for (int k = 0; k < RADIX; k++) {
-            int64_t count = place[k];
-            place[k] = at;
-            at += count;
-        }
-        for (int64_t i = 0; i < n; i++)
-            spare[place[pairs[i].key >> 8 * byte & 255]++] = pairs[i];
-        sort_pair *swap = pairs;
-        pairs = spare;
-        spare = swap;
-    }
-    return pairs;
-}
+#define NAME(x) u8_##x
+#define T uint8_t
+#define K uint32_t
+#define HIGH 31
+#include "lazy/ops/sort_of.h"
 
-/* ---- argsort ----------------------------------------------------------------------------------------------------- */
+#define NAME(x) u16_##x
+#define T uint16_t
+#define K uint32_t
+#define HIGH 31
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) u32_##x
+#define T uint32_t
+#define K uint32_t
+#define HIGH 31
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) u64_##x
+#define T uint64_t
+#define K uint64_t
+#define HIGH 63
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) i8_##x
+#define T int8_t
+#define K uint32_t
+#define HIGH 31
+#define SIGNED
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) i16_##x
+#define T int16_t
+#define K uint32_t
+#define HIGH 31
+#define SIGNED
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) i32_##x
+#define T int32_t
+#define K uint32_t
+#define HIGH 31
+#define SIGNED
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) i64_##x
+#define T int64_t
+#define K uint64_t
+#define HIGH 63
+#define SIGNED
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) f32_##x
+#define T float
+#define K uint32_t
+#define HIGH 31
+#define REAL
+#include "lazy/ops/sort_of.h"
+
+#define NAME(x) f64_##x
+#define T double
+#define K uint64_t
+#define HIGH 63
+#define REAL
+#include "lazy/ops/sort_of.h"
+
+typedef struct sort_functions {
+    void (*keys)(void *to, const void *from, int64_t n, int64_t stride, bool descending);
+    void (*pairs)(void *to, const void *from, int64_t n, int64_t stride, bool descending, int64_t place);
+    void (*values)(void *to, const void *keys, int64_t n, int64_t stride, bool descending);
+    int64_t (*skip)(const void *from, int64_t i, int64_t n, uint64_t bound);
+    void (*zeros)(void *sorted, const void *from, int64_t n, int64_t stride, bool descending); /* NULL: one zero */
+} sort_functions;
+
+static const sort_functions sort_of[NEAP_DTYPE_COUNT] = {
+#define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = {name##_keys, name##_pairs, name##_values, name##_skip, NULL},
+    NEAP_DTYPE_BOOL_ROWS(FUNCTIONS) NEAP_DTYPE_INTEGER_ROWS(FUNCTIONS)
+#undef FUNCTIONS
+#define FUNCTIONS(NAME, name, ...)                                                                                     \
+    [NEAP_DTYPE_##NAME] = {name##_keys, name##_pairs, name##_values, name##_skip, name##_zeros},
+        NEAP_DTYPE_REAL_ROWS(FUNCTIONS)
+#undef FUNCTIONS
+};
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
 typedef struct sort_job {
-    const lazy_call *call;
-    int64_t n, inner; /* elements of a line and the distance between them; lines are outer × inner */
-    int failed;       /* set by any task; read when all are done */
+    const sort_functions *f;
+    radix_form form;
+    bool places, descending; /* the result is the order, not the values */
+    const char *in;
+    char *out;
+    int in_bytes, out_bytes;
+    int64_t n, stride;       /* of a line: its elements, and how far apart they are */
+    int64_t lines, together; /* lines that a task has */
+    char *room;              /* of a long line: its keys, and as much again */
+    int64_t at;              /* its first element */
+    int failed;              /* set by any task; read when all are done */
 } sort_job;
 
-static void sort_line(void *arg, int64_t line, const neap_run *run) {
+static int64_t line_start(const sort_job *j, int64_t line) {
+    return line / j->stride * j->n * j->stride + line % j->stride;
+}
+
+static void sort_read(const sort_job *j, char *keys, int64_t at, int64_t first, int64_t n) {
+    const char *from = j->in + (at + first * j->stride) * j->in_bytes;
+    char *to = keys + first * radix_bytes(j->form);
+    if (j->places)
+        j->f->pairs(to, from, n, j->stride, j->descending, first);
+    else
+        j->f->keys(to, from, n, j->stride, j->descending);
+}
+
+static void sort_write(const sort_job *j, const char *keys, int64_t at, int64_t first, int64_t n) {
+    char *to = j->out + (at + first * j->stride) * j->out_bytes;
+    if (j->form == RADIX_PAIR32)
+        for (int64_t i = 0; i < n; i++)
+            ((int32_t *)to)[i * j->stride] = (int32_t)((const uint64_t *)keys)[first + i];
+    else if (j->form == RADIX_PAIR64)
+        for (int64_t i = 0; i < n; i++)
+            ((int32_t *)to)[i * j->stride] = (int32_t)((const radix_pair *)keys)[first + i].place;
+    else
+        j->f->values(to, keys + first * radix_bytes(j->form), n, j->stride, j->descending);
+}
+
+static void sort_zeros(const sort_job *j, char *keys, int64_t at) {
+    if (!j->places && j->f->zeros)
+        j->f->zeros(keys, j->in + at * j->in_bytes, j->n, j->stride, j->descending);
+}
+
+/* Lines first … end - 1, some at a time; `room` has their keys and those of one more line. */
+static void sort_some(const sort_job *j, char *room, int64_t first, int64_t end) {
+    const int64_t bytes = j->n * radix_bytes(j->form);
+    for (int64_t i = 0; i < j->n; i += TILE)
+        for (int64_t line = first; line < end; line++)
+            sort_read(j, room + (line - first) * bytes, line_start(j, line), i, j->n - i < TILE ? j->n - i : TILE);
+    for (int64_t line = first; line < end; line++) {
+        radix_sort(j->form, room + (line - first) * bytes, room + (end - first) * bytes, j->n);
+        sort_zeros(j, room + (line - first) * bytes, line_start(j, line));
+    }
+    for (int64_t i = 0; i < j->n; i += TILE)
+        for (int64_t line = first; line < end; line++)
+            sort_write(j, room + (line - first) * bytes, line_start(j, line), i, j->n - i < TILE ? j->n - i : TILE);
+}
+
+static void sort_lines(void *arg, int64_t task, const neap_run *run) {
     sort_job *j = arg;
-    const lazy_call *call = j->call;
-    const lazy_tensor *in = &call->in[0];
-    int64_t n = j->n, first = line / j->inner * n * j->inner + line % j->inner;
-    int bytes = neap_dtype_bytes(in->dtype);
-    bool descending = call->attrs[1] != 0, is_float = neap_dtype_kind(in->dtype) == 'f';
-    uint64_t last = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
-    sort_pair few[SHORT_LINE];
-    bool is_short = n <= SHORT_LINE;
+    int64_t first = task * j->together, end = first + j->together < j->lines ? first + j->together : j->lines;
+    int64_t width = j->stride > 1 ? SIDE_BY_SIDE : 1;
+    size_t bytes = (size_t)(width + 1) * (size_t)j->n * (size_t)radix_bytes(j->form);
+    uint64_t few[1024];
     void *room = few;
-    if (!is_short && neap_run_alloc(run, (size_t)n * 2 * sizeof(sort_pair), &room) != 0) {
+    if (bytes > sizeof few && neap_run_alloc(run, bytes, &room) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    sort_pair *pairs = room;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t key = key_of[in->dtype](in->data, first + i * j->inner);
-        if (descending && !(is_float && key == last)) /* NaN stays last; no other float has its key */
-            key = last - key - is_float;
-        pairs[i] = (sort_pair){key, (int32_t)i};
+    for (int64_t line = first; line < end; line += width)
+        sort_some(j, room, line, line + width < end ? line + width : end);
+    if (room != few)
+        neap_run_free(run, room, bytes);
+}
+
+/* ---- A line for all workers -------------------------------------------------------------------------------------- */
+static void sort_read_part(void *arg, int64_t part, const neap_run *run) {
+    const sort_job *j = arg;
+    (void)run;
+    sort_read(j, j->room, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
+}
+
+static void sort_write_part(void *arg, int64_t part, const neap_run *run) {
+    const sort_job *j = arg;
+    (void)run;
+    sort_write(j, j->room, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
+}
+
+static int sort_long(sort_job *j, const neap_run *run, int64_t line) {
+    const size_t half = (size_t)j->n * (size_t)radix_bytes(j->form);
+    void *room;
+    int status = neap_run_alloc(run, 2 * half, &room);
+    if (status)
+        return status;
+    j->room = room;
+    j->at = line_start(j, line);
+    neap_parallel_for(run, (j->n + PART - 1) / PART, sort_read_part, j);
+    status = radix_sort_parallel(run, j->form, j->room, j->room + half, j->n);
+    if (status == NEAP_OK && !neap_run_cancelled(run)) {
+        sort_zeros(j, j->room, j->at);
+        neap_parallel_for(run, (j->n + PART - 1) / PART, sort_write_part, j);
     }
-    sort_pair *sorted = pairs;
-    if (is_short)
-        sort_short(pairs, n);
-    else
-        sorted = sort_radix(pairs, pairs + n, n, bytes);
-    int32_t *out = call->out->data;
-    for (int64_t i = 0; i < n; i++)
-        out[first + i * j->inner] = sorted[i].index;
-    if (!is_short)
-        neap_run_free(run, room, (size_t)n * 2 * sizeof(sort_pair));
+    neap_run_free(run, room, 2 * half);
+    return status;
+}
+
+static int sort_run(const lazy_call *call, const neap_run *run, bool places) {
+    const lazy_tensor *in = &call->in[0];
+    int axis, status = graph_axis(call->op->name, call->attrs[0], in->ndim, &axis);
+    if (status || in->size == 0)
+        return status;
+    const bool wide = neap_dtype_bytes(in->dtype) > 4;
+    sort_job j = {.f = &sort_of[in->dtype],
+                  .form = places ? (wide ? RADIX_PAIR64 : RADIX_PAIR32) : (wide ? RADIX_KEYS64 : RADIX_KEYS32),
+                  .places = places,
+                  .descending = call->attrs[1] != 0,
+                  .in = in->data,
+                  .out = call->out->data,
+                  .in_bytes = neap_dtype_bytes(in->dtype),
+                  .out_bytes = neap_dtype_bytes(call->out->dtype),
+                  .n = in->shape[axis],
+                  .stride = 1};
+    for (int k = axis + 1; k < in->ndim; k++)
+        j.stride *= in->shape[k];
+    j.lines = in->size / j.n;
+    if (j.n >= 2 * PART && j.lines < 2 * neap_engine_workers()) {
+        for (int64_t line = 0; line < j.lines && status == NEAP_OK && !neap_run_cancelled(run); line++)
+            status = sort_long(&j, run, line);
+    } else {
+        int64_t width = j.stride > 1 ? SIDE_BY_SIDE : 1;
+        j.together = PART / 4 / (j.n * width) > 1 ? PART / 4 / (j.n * width) * width : width;
+        neap_parallel_for(run, (j.lines + j.together - 1) / j.together, sort_lines, &j);
+        status = j.failed ? NEAP_E_MEMORY : NEAP_OK;
+    }
+    return status == NEAP_E_MEMORY
+               ? neap_error(NEAP_E_MEMORY, "%s: no memory to sort lines of %" PRId64 " elements", call->op->name, j.n)
+               : status;
 }
 
 static int argsort_call(const lazy_call *call, const neap_run *run) {
-    const lazy_tensor *in = &call->in[0];
-    int axis;
-    int status = graph_axis("argsort", call->attrs[0], in->ndim, &axis);
-    if (status || in->size == 0)
-        return status;
-    sort_job j = {.call = call, .n = in->shape[axis], .inner = 1};
-    for (int k = axis + 1; k < in->ndim; k++)
-        j.inner *= in->shape[k];
-    neap_parallel_for(run, in->size / j.n, sort_line, &j);
-    if (j.failed)
-        return neap_error(NEAP_E_MEMORY, "argsort: no memory to sort lines of %" PRId64 " elements", j.n);
-    return NEAP_OK;
+    return sort_run(call, run, true);
 }
 
+static int sort_call(const lazy_call *call, const neap_run *run) {
+    return sort_run(call, run, false);
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------------------------- */
 static int argsort_dtype(const lazy_call_desc *call, lazy_result *out) {
     out->compute = call->in[0].dtype;
     out->dtype = NEAP_DTYPE_I32;
     return NEAP_OK;
 }
 
-static int argsort_shape(const lazy_call_desc *call, lazy_result *out) {
-    int axis;
+static int sorted_axis(const char *op, const lazy_call_desc *call, int *axis) {
     if (call->nattrs != 2)
-        return neap_error(NEAP_E_ARGUMENT, "argsort: expected an axis and whether to descend");
-    int status = graph_axis("argsort", call->attrs[0], call->in[0].ndim, &axis);
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected two attributes, the first an axis", op);
+    int status = graph_axis(op, call->attrs[0], call->in[0].ndim, axis);
     if (status)
         return status;
-    if (call->in[0].shape[axis] > INT32_MAX)
-        return neap_error(NEAP_E_SHAPE, "argsort: expected at most 2^31 - 1 elements along an axis");
-    return graph_shape_same(call, out);
+    if (call->in[0].shape[*axis] > INT32_MAX)
+        return neap_error(NEAP_E_SHAPE, "%s: expected at most 2^31 - 1 elements along an axis", op);
+    return NEAP_OK;
 }
 
-static int64_t argsort_cost(const lazy_call_desc *call, const lazy_result *out) {
+static int argsort_shape(const lazy_call_desc *call, lazy_result *out) {
+    int axis, status = sorted_axis("argsort", call, &axis);
+    return status ? status : graph_shape_same(call, out);
+}
+
+static int sort_shape(const lazy_call_desc *call, lazy_result *out) {
+    int axis, status = sorted_axis("sort", call, &axis);
+    return status ? status : graph_shape_same(call, out);
+}
+
+static int64_t sort_cost(const lazy_call_desc *call, const lazy_result *out) {
     (void)out;
-    return call->in[0].size * 30;
+    return call->in[0].size * 10;
 }
 
-NEAP_OP(
-    argsort,
+/* x, lines along the axis in another order: element i of a line is the one at order[i]. */
+static neap_node *in_order(neap_ctx *ctx, neap_node *x, neap_node *order, int64_t axis) {
+    if (!x || !order)
+        return NULL;
+    lazy_aval of = graph_node_aval(x);
+    int64_t last = of.ndim - 1, perm[NEAP_MAX_DIMS], moved[NEAP_MAX_DIMS], rows[2];
+    if (of.size == 0)
+        return x;
+    axis += axis < 0 ? of.ndim : 0;
+    for (int64_t k = 0; k < of.ndim; k++)
+        perm[k] = k == axis ? last : k == last ? axis : k;
+    for (int64_t k = 0; k < of.ndim; k++)
+        moved[k] = of.shape[perm[k]];
+    rows[1] = moved[last];
+    rows[0] = of.size / rows[1];
+    const int dtype = of.size > INT32_MAX ? NEAP_DTYPE_I64 : NEAP_DTYPE_I32;
+    x = graph_build_reshape(ctx, graph_build_transpose(ctx, x, perm), 1, &of.size);
+    order = graph_build_reshape(ctx, graph_build_transpose(ctx, order, perm), 2, rows);
+    neap_node *row = graph_build(ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){rows[0], dtype});
+    row = row ? graph_build_reshape(ctx, row, 2, (int64_t[]){rows[0], 1}) : NULL;
+    row = graph_build2(ctx, LAZY_OP_multiply, row, graph_build_number(ctx, (double)rows[1]));
+    neap_node *places = graph_build2(ctx, LAZY_OP_add, graph_build_cast(ctx, order, dtype), row);
+    neap_node *taken = places ? graph_build(ctx, LAZY_OP_take, 2, (neap_node *[]){x, places}, 1, (int64_t[]){0}) : NULL;
+    taken = taken ? graph_build_reshape(ctx, taken, of.ndim, moved) : NULL;
+    return taken ? graph_build_transpose(ctx, taken, perm) : NULL;
+}
+
+static neap_node *order_of(neap_ctx *ctx, neap_node *x, int64_t axis, int64_t descending) {
+    return x ? graph_build(ctx, LAZY_OP_argsort, 1, &x, 2, (int64_t[]){axis, descending}) : NULL;
+}
+
+/* Cotangents go back to where the elements came from: in the order that sorts the order. */
+static int sort_grad(lazy_grad *g) {
+    const int64_t *attrs = graph_node_attrs(g->node);
+    neap_node *order = order_of(g->ctx, INPUT(0), attrs[0], attrs[1]);
+    g->out[0] = in_order(g->ctx, g->ct, order_of(g->ctx, order, attrs[0], 0), attrs[0]);
+    return grad_done(g, 1);
+}
+
+static int sort_jvp(lazy_tangent *g) {
+    const int64_t *attrs = graph_node_attrs(g->node);
+    g->out = in_order(g->ctx, g->in[0], order_of(g->ctx, INPUT(0), attrs[0], attrs[1]), attrs[0]);
+    return jvp_done(g);
+}
+
+/* ---- A few of many ----------------------------------------------------------------------------------------------- */
+/* The k first of a descending order. Candidates are gathered under a bound, the worst of the k best so far, and sorted
+ * when there are many. A line is cut into segments, whose best are sorted in turn; as the order of keys and places is
+ * the only one there is, it does not matter how. */
+enum { SEGMENT = 1 << 16, CANDIDATES = 1024 };
+
+typedef struct top_job {
+    const sort_functions *f;
+    radix_form form;
+    const char *in;
+    int32_t *out;
+    int in_bytes;
+    uint64_t nan; /* the key of NaN: as a bound it leaves nothing out */
+    int64_t n, stride, lines;
+    int64_t k, most; /* wanted of a line, and of a segment */
+    int64_t segments;
+    char *best; /* by line and segment: `most` pairs */
+    int64_t *found;
+    int failed;
+} top_job;
+
+static uint64_t top_key(const top_job *j, const char *pairs, int64_t i) {
+    return j->form == RADIX_PAIR32 ? ((const uint64_t *)pairs)[i] >> 32 : ((const radix_pair *)pairs)[i].key;
+}
+
+static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
+    top_job *j = arg;
+    const int64_t line = task / j->segments, first = task % j->segments * SEGMENT, bytes = radix_bytes(j->form);
+    const int64_t end = first + SEGMENT < j->n ? first + SEGMENT : j->n, room_for = j->most + CANDIDATES;
+    const char *from = j->in + (line / j->stride * j->n * j->stride + line % j->stride) * j->in_bytes;
+    uint64_t bound = UINT64_MAX; /* none yet */
+    int64_t count = 0;
+    void *room;
+    if (neap_run_alloc(run, (size_t)(2 * room_for * bytes), &room) != 0) {
+        __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    char *some = room;
+    for (int64_t i = first; i < end || count > j->most;) {
+        if (i == end || count + SKIPPED > room_for) {
+            radix_sort(j->form, some, some + room_for * bytes, count);
+            count = count < j->most ? count : j->most;
+            bound = count == j->most ? top_key(j, some, count - 1) : bound;
+            continue;
+        }
+        if (j->stride == 1 && bound < j->nan)
+            i = j->f->skip(from, i, end, bound);
+        for (int64_t next = i + SKIPPED < end ? i + SKIPPED : end; i < next; i++) {
+            j->f->pairs(some + count * bytes, from + i * j->stride * j->in_bytes, 1, 1, true, i);
+            count += bound >= j->nan || top_key(j, some, count) < bound;
+        }
+    }
+    j->found[task] = count;
+    memcpy(j->best + task * j->most * bytes, some, (size_t)(count * bytes));
+    neap_run_free(run, room, (size_t)(2 * room_for * bytes));
+}
+
+static void top_of_line(void *arg, int64_t line, const neap_run *run) {
+    top_job *j = arg;
+    const int64_t bytes = radix_bytes(j->form), most = j->segments * j->most;
+    int64_t count = 0;
+    void *room;
+    if (neap_run_alloc(run, (size_t)(2 * most * bytes), &room) != 0) {
+        __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    char *all = room;
+    for (int64_t task = line * j->segments; task < (line + 1) * j->segments; task++) {
+        memcpy(all + count * bytes, j->best + task * j->most * bytes, (size_t)(j->found[task] * bytes));
+        count += j->found[task];
+    }
+    radix_sort(j->form, all, all + most * bytes, count);
+    for (int64_t i = 0; i < j->k && i < count; i++)
+        j->out[(line / j->stride * j->k + i) * j->stride + line % j->stride] =
+            (int32_t)(j->form == RADIX_PAIR32 ? ((uint64_t *)room)[i] : ((radix_pair *)room)[i].place);
+    neap_run_free(run, room, (size_t)(2 * most * bytes));
+}
+
+static int argtop_call(const lazy_call *call, const neap_run *run) {
+    const lazy_tensor *in = &call->in[0];
+    int axis, status = graph_axis("argtop", call->attrs[0], in->ndim, &axis);
+    if (status || in->size == 0 || call->attrs[1] == 0)
+        return status;
+    top_job j = {.f = &sort_of[in->dtype],
+                 .form = neap_dtype_bytes(in->dtype) > 4 ? RADIX_PAIR64 : RADIX_PAIR32,
+                 .in = in->data,
+                 .out = call->out->data,
+                 .in_bytes = neap_dtype_bytes(in->dtype),
+                 .n = in->shape[axis],
+                 .stride = 1,
+                 .k = call->attrs[1]};
+    for (int k = axis + 1; k < in->ndim; k++)
+        j.stride *= in->shape[k];
+    j.lines = in->size / j.n;
+    j.nan = j.form == RADIX_PAIR64 ? UINT64_MAX : UINT32_MAX;
+    j.segments = (j.n + SEGMENT - 1) / SEGMENT;
+    j.most = j.k < SEGMENT ? j.k : SEGMENT;
+    const int64_t tasks = j.lines * j.segments;
+    const size_t pairs = (size_t)(tasks * j.most * radix_bytes(j.form));
+    void *room;
+    status = neap_run_alloc(run, pairs + (size_t)tasks * sizeof *j.found, &room);
+    if (status)
+        return status;
+    j.best = room;
+    j.found = (int64_t *)(j.best + pairs);
+    neap_parallel_for(run, tasks, top_of_segment, &j);
+    if (!j.failed && !neap_run_cancelled(run))
+        neap_parallel_for(run, j.lines, top_of_line, &j);
+    neap_run_free(run, room, pairs + (size_t)tasks * sizeof *j.found);
+    return j.failed ? neap_error(NEAP_E_MEMORY, "top_k: no memory to choose from lines of %" PRId64 " elements", j.n)
+                    : NEAP_OK;
+}
+
+static int argtop_shape(const lazy_call_desc *call, lazy_result *out) {
+    int axis, status = sorted_axis("argtop", call, &axis);
+    status = status ? status : graph_shape_same(call, out);
+    if (status)
+        return status;
+    if (call->attrs[1] < 0 || call->attrs[1] > call->in[0].shape[axis])
+        return neap_error(NEAP_E_ARGUMENT, "argtop: expected to choose at most %" PRId64 " elements, got %" PRId64,
+                          call->in[0].shape[axis], call->attrs[1]);
+    out->shape[axis] = call->attrs[1];
+    return NEAP_OK;
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+/* clang-format off */
+NEAP_OP(argsort,
     .doc = "The indices (i32) that sort an array along an axis, stably: equal elements keep their order. Zeros of both "
            "signs are equal; NaN comes last, also in descending order.",
     .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = argsort_dtype, .shape = argsort_shape,
-    .call = argsort_call, .cost = argsort_cost, .batch = derive_batch_axis, .shard = shard_axis)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = argsort_dtype,
+    .shape = argsort_shape, .call = argsort_call, .cost = sort_cost, .batch = derive_batch_axis, .shard = shard_axis)
+
+NEAP_OP(sort,
+    .doc = "An array in order along an axis, stably, as `argsort` orders it.",
+    .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = sort_shape,
+    .call = sort_call, .cost = sort_cost, .grad = sort_grad, .jvp = sort_jvp, .residual = LAZY_RESIDUAL_IN0,
+    .batch = derive_batch_axis, .shard = shard_axis)
+
+NEAP_OP(argtop,
+    .doc = "The indices (i32) of the k greatest elements along an axis, in descending order, as the first k of a "
+           "descending `argsort`: found without sorting the others.",
+    .attrs = "axis k", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = argsort_dtype,
+    .shape = argtop_shape, .call = argtop_call, .batch = derive_batch_axis, .shard = shard_axis)
+/* clang-format on */

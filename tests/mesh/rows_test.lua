@@ -151,6 +151,18 @@ local function map_cases(row)
     return list
 end
 
+for _, name in ipairs { "cumsum", "cumprod", "cummax", "cummin", "sort" } do
+    CASES[name] = {
+        { { 0, 0 }, input({ 4, 4 }, "i32") }, { { -1, 1 }, input { 4, 8 } }, { { 1, 0 }, input { 2, 4, 8 } },
+    }
+end
+CASES.recurrence = { { { 0, 0 }, input { 4, 4 }, input { 4, 4 } }, { { -1, 1 }, input { 4, 8 }, input { 4, 8 } } }
+CASES.argtop = { { { 0, 2 }, input({ 4, 4 }, "i32") }, { { -1, 3 }, input { 4, 8 } } }
+CASES.places = { { { 3 }, input({ 4, 4 }, "i32", 1, 5) } }
+CASES.searchsorted = {
+    { { 0 }, input { 8 }, input { 4, 8 } }, { { 1 }, input { 4, 8 }, input { 4, 8 } },
+}
+
 local function reduce_cases(row)
     local dtype = row.types[1] == "bool" and #row.types == 1 and "bool" or "f32"
     return { { { 1, 0 }, input({ 4, 8 }, dtype) }, { { 2, 1 }, input({ 4, 300 }, dtype) },

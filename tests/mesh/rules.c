@@ -274,6 +274,11 @@ static void test_assemblies(void) {
     RULE("put_set", "12:i 6:j, 9:k, 12 9", "i -, -, i -, i -");
     ATTRS(1, 0);
     RULE("argsort", "8:i 6:j", "i -, i -");
+    RULE("sort", "8:i 6:j", "i -, i -");
+    RULE("cumsum", "8:i 6:j", "i -, i -");
+    RULE("recurrence", "8:i 6:j, 8 6", "i -, i -, i -");
+    RULE("searchsorted", "8, 8:i 6:j", "-, i j, i j");
+    RULE("searchsorted", "8 5:j, 8:i 6:k", "i -, i k, i k");
 }
 
 static void test_others(void) {

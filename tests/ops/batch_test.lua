@@ -13,6 +13,7 @@ local SIZE = 3
 -- Rows that have no inputs, or cannot be called by themselves: where they are tested.
 local ELSEWHERE = {
     constant = "no inputs", placeholder = "no inputs", array = "no inputs", iota = "no inputs",
+    places = "its input has values when it is recorded, so it is never batched",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
@@ -141,6 +142,19 @@ local CASES = {
     debug_sleep = { { { 0 }, input { 2 } } },
     debug_hold = { { {}, input { 2 }, input({ 1 }, "i32", 1, 3) } },
     debug_device = { { {}, input { 2 } } },
+}
+
+for _, name in ipairs { "cumsum", "cumprod", "cummax", "cummin", "sort" } do
+    CASES[name] = {
+        { { 0, 0 }, input { 5, 2 } }, { { -1, 1 }, input { 2, 5 } }, { { 1, 1 }, input({ 2, 3 }, "i32") },
+        { { 0, 0 }, input { 0 } },
+    }
+end
+CASES.recurrence = { { { 0, 0 }, input { 5, 2 }, input { 5, 2 } }, { { -1, 1 }, input { 2, 5 }, input { 2, 5 } } }
+CASES.argtop = { { { 0, 2 }, input({ 5, 2 }, "i32") }, { { -1, 3 }, input { 2, 5 } }, { { 0, 0 }, input { 3 } } }
+CASES.searchsorted = {
+    { { 0 }, input { 5 }, input { 3 } }, { { 1 }, input({ 5 }, "i32"), input({}, "i32") },
+    { { 0 }, input { 2, 5 }, input { 2, 3 } }, { { 1 }, input { 0 }, input { 2, 2 } },
 }
 
 for _, name in ipairs { "put_add", "put_set" } do

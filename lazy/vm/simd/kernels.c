@@ -242,6 +242,8 @@ static void stream(void *dst, const void *src, int64_t bytes) {
 #define TABLE_NAME_OF(isa) lazy_simd_##isa
 #define CHAINS_NAME(isa) CHAINS_NAME_OF(isa)
 #define CHAINS_NAME_OF(isa) lazy_chains_##isa
+#define SCANS_NAME(isa) SCANS_NAME_OF(isa)
+#define SCANS_NAME_OF(isa) lazy_scans_##isa
 #define TEXT_OF(isa) TEXT(isa)
 #define TEXT(isa) #isa
 
@@ -249,6 +251,7 @@ const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .name = TEXT_OF(NEAP_ISA),
     .map = map_table,
     .chains = &CHAINS_NAME(NEAP_ISA),
+    .scans = &SCANS_NAME(NEAP_ISA),
     .summed = summed_table,
     .nsummed = sizeof summed_table / sizeof *summed_table,
     .fold = fold_table,

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "lazy/dtype/scalar.h"
+#include "lazy/vm/simd/scans.h"
 
 /* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
 typedef void (*lazy_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
@@ -86,6 +87,7 @@ typedef struct lazy_simd {
     const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
     const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
     const lazy_chains *chains;
+    const lazy_scans *scans;
     const lazy_summed *summed;
     int nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */

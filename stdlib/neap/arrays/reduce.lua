@@ -176,62 +176,27 @@ define("log_softmax", function(x, given)
     return shifted - np.log(reduce(ids.sum, np.exp(shifted), mask, true))
 end)
 
---- The array that a cumulative function runs over, flattened without axis; the axis; and the extents.
-local function along_axis(name, x, given)
-    x = coerce(name, 1, x)
-    local axis = reduction_options(name, given, { axis = true }).axis
-    if axis == nil then
-        if core.ndim(x) ~= 1 then x = np.ravel(x) end
-        axis = 0
-    end
-    local dims = shape_of(x)
-    return x, core.axis(name, axis, #dims), dims
-end
-
---- Cumulative combination along an axis in log2(n) passes (Hillis and Steele): in pass d each element is combined with
--- the one 2^d places before it.
-local function define_cumulative(name, operation, neutral)
+local function define_cumulative(name)
+    local op = ids[name]
     define(name, function(x, given)
-        local axis, dims
-        x, axis, dims = along_axis(name, x, given)
-        local kind = core.dtype_of(x)
-        if kind.sum ~= kind.name then x = np.astype(x, kind.sum) end
-        local n, step = dims[axis + 1], 1
-        local lo, hi, gaps = {}, {}, {}
-        for k = 1, #dims do lo[k], hi[k], gaps[k] = 0, 0, 0 end
-        while step < n do
-            lo[axis + 1] = step
-            local filler = core.number(neutral, core.dtype_of(x).code)
-            shape.fixed() -- the number of passes is that of this n
-            x = operation(x, shape.pad(shape.cut(x, axis, 0, n - step), filler, lo, hi, gaps))
-            step = 2 * step
+        x = coerce(name, 1, x)
+        local axis = reduction_options(name, given, { axis = true }).axis
+        if axis == nil then
+            if core.ndim(x) ~= 1 then x = np.ravel(x) end
+            axis = 0
         end
-        return x
+        attrs[0], attrs[1] = core.axis(name, axis, core.ndim(x)), 0
+        return core.record1(op, x, 2)
     end)
 end
 --- np.cumsum(x, {axis=…}), np.cumprod: sums or products of all elements up to each one; of the flattened array without
--- axis.
-define_cumulative("cumsum", np.add, 0)
-define_cumulative("cumprod", np.multiply, 1)
-
---- The same for an operation without a neutral element: the first elements of each pass stay as they are.
-local function running(name, operation)
-    define(name, function(x, given)
-        local axis, dims
-        x, axis, dims = along_axis(name, x, given)
-        local n, step = dims[axis + 1], 1
-        while step < n do
-            local combined = operation(shape.cut(x, axis, step, n), shape.cut(x, axis, 0, n - step))
-            x = shape.join({ shape.cut(x, axis, 0, step), combined }, axis)
-            step = 2 * step
-        end
-        return x
-    end)
-end
+-- axis. Dtypes as in np.sum. The order depends on the extent alone.
+define_cumulative("cumsum")
+define_cumulative("cumprod")
 --- np.cummax(x, {axis=…}), np.cummin: the largest or smallest of all elements up to each one, NaN from the first NaN
--- on; of the flattened array without axis. Equal elements share the gradient.
-running("cummax", np.maximum)
-running("cummin", np.minimum)
+-- on; of the flattened array without axis. The gradient goes to where an extremum is reached first.
+define_cumulative("cummax")
+define_cumulative("cummin")
 
 --- np.diff(x, {n=1, axis=-1}): each element but the first minus the one before it, n times. Of bools: where they
 -- change.

@@ -1,7 +1,8 @@
 --- select.lua: choosing elements: where, take, one_hot, sorting, and what is found by looking at values on the host.
 --
--- Sizes in the graph are always known (no op's shape depends on values), so nonzero, unique and masks wait for their
--- input, count on the host, and give plain arrays; while tracing they raise.
+-- Sizes in the graph are always known (no op's shape depends on values), so nonzero, unique and masks wait until it is
+-- counted how many elements they give; while tracing they raise.
+local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
@@ -219,10 +220,10 @@ end)
 --- np.sort(x, {axis=-1, descending=false}): x in order along an axis; NaN last. Differentiable.
 define("sort", function(x, given)
     x = coerce("sort", 1, x)
-    local axis = axis_of("sort", options("sort", given, sort_options).axis or -1, core.ndim(x))
-    local order = np.argsort(x, { axis = axis, descending = given and given.descending })
-    if core.ndim(x) == 1 then return take(x, order, 0) end
-    return np.take_along_axis(x, order, axis)
+    given = options("sort", given, sort_options)
+    local axis = axis_of("sort", given.axis == nil and -1 or given.axis, core.ndim(x))
+    core.attrs[0], core.attrs[1] = axis, given.descending and 1 or 0
+    return core.record1(ids.sort, x, 2)
 end)
 
 --- np.top_k(x, k, {axis=-1}): two results: the k largest elements along an axis, descending, and their indices (i32).
@@ -235,12 +236,18 @@ define("top_k", function(x, k, given)
     if core.integer("top_k", 2, "k", k) < 0 or k > n then
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
-    local order = shape.cut(np.argsort(x, { axis = axis, descending = true }), axis, 0, k)
+    local order
+    if 8 * k > n then -- nearly all
+        order = shape.cut(np.argsort(x, { axis = axis, descending = true }), axis, 0, k)
+    else
+        core.attrs[0], core.attrs[1] = axis, k
+        order = core.record1(ids.argtop, x, 2)
+    end
     return np.take_along_axis(x, order, { axis = axis }), order
 end)
 
 --- np.searchsorted(a, v, {side="left"}): for each element of v the index (i32) before which it would stand in a, 1-d
--- and ascending: before its equals, or, with side "right", behind them. NaN stands last. By bisection.
+-- and ascending: before its equals, or, with side "right", behind them. NaN stands last.
 define("searchsorted", function(a, v, given)
     a, v = coerce("searchsorted", 1, a), coerce("searchsorted", 2, v)
     local side = options("searchsorted", given, { side = true }).side or "left"
@@ -248,19 +255,8 @@ define("searchsorted", function(a, v, given)
         raise("searchsorted", "option 'side' must be \"left\" or \"right\", got %s", core.describe(side))
     end
     if core.ndim(a) ~= 1 then raise("searchsorted", "argument 1 must have 1 axis, got shape %s", core.shape_text(a)) end
-    local n, step = shape_of(a)[1], 1
-    local found = np.zeros(shape_of(v), { dtype = "i32" })
-    while step <= n do step = 2 * step end
-    while step > 1 do -- `found` elements of a are known to stand before v; do step more?
-        step = step / 2
-        local next_found = found + step
-        local element = take(a, np.minimum(next_found, n) - 1, 0)
-        local before = side == "left" and np.less(element, v) or np.less_equal(element, v)
-        local last = side == "left" and np.logical_and(np.isnan(v), np.logical_not(np.isnan(element))) or np.isnan(v)
-        local more = np.logical_and(np.less_equal(next_found, n), np.logical_or(before, last))
-        found = np.where(more, next_found, found)
-    end
-    return found
+    core.attrs[0] = side == "right" and 1 or 0
+    return core.record2(ids.searchsorted, a, v, 1)
 end)
 
 --- np.interp(x, xp, fp, {left=fp[0], right=fp[-1]}): at each x the line through the neighbouring points (xp, fp), which
@@ -284,15 +280,28 @@ end)
 
 -- ---- By looking at values -------------------------------------------------------------------------------------------
 
---- Row-major positions of the elements of x that are not 0, as a Lua table. Waits.
-function selects.nonzero_positions(x)
-    return core.read(x, function(data, size, dtype)
-        local list, element = {}, core.reader(data, dtype)
-        for k = 0, size - 1 do
-            if element(k) ~= 0 then list[#list + 1] = k end
-        end
-        return list
+--- x as an array of the host that has no device of its own: what is found by looking at values is such.
+local function on_host(x)
+    local known = core.info(x)
+    if known.sharding == 0 and known.committed == 0 then return x end
+    local dtype = core.dtype_of(x)
+    local bytes = x.size * dtype.bytes
+    local values = core.read(x, function(data)
+        local copy = ffi.new("char[?]", bytes)
+        ffi.copy(copy, data, bytes)
+        return copy
     end)
+    return core.fill(dtype.code, shape_of(x), function(to) ffi.copy(to, values, bytes) end, "char *")
+end
+
+--- Row-major places (i32, or i64 where that cannot count them) of the elements of x that are not 0. Waits until they
+-- are counted.
+local function nonzero_places(x)
+    x = on_host(x)
+    local truth = core.dtype_of(x).kind == "b" and x or np.not_equal(x, 0)
+    if core.info(x).size >= 2 ^ 31 then truth = np.astype(truth, "i64") end
+    core.attrs[0] = np.item(np.sum(truth))
+    return core.record1(ids.places, x, 1)
 end
 
 --- np.nonzero(x): for each axis an i32 array with the coordinates of the elements that are not 0; several results.
@@ -301,13 +310,12 @@ define("nonzero", function(x)
     x = coerce("nonzero", 1, x)
     local dims = shape_of(x)
     if #dims == 0 then raise("nonzero", "needs at least 1 axis") end
-    local positions = selects.nonzero_positions(x)
-    local results, stride = {}, 1
+    local places = nonzero_places(x)
+    local results = {}
     for axis = #dims, 1, -1 do
-        local list = {}
-        for k = 1, #positions do list[k] = math.floor(positions[k] / stride) % dims[axis] end
-        results[axis] = create.integers(list)
-        stride = stride * dims[axis]
+        local n = core.count(dims[axis])
+        results[axis] = np.astype(axis == 1 and places or np.remainder(places, n), "i32")
+        if axis > 1 then places = np.floor_divide(places, n) end
     end
     return unpack(results)
 end)
@@ -316,15 +324,12 @@ end)
 define("unique", function(x)
     x = np.ravel(coerce("unique", 1, x))
     if x.size == 0 then return x end
-    local sorted = np.sort(x)
+    local sorted = on_host(np.sort(x))
     local n = sorted.size
     local last, first = shape.cut(sorted, 0, 0, n - 1), shape.cut(sorted, 0, 1, n)
     local changed = np.not_equal(first, last)
     changed = np.logical_and(changed, np.logical_not(np.logical_and(np.isnan(first), np.isnan(last))))
-    local keep = selects.nonzero_positions(changed)
-    for k = 1, #keep do keep[k] = keep[k] + 1 end
-    table.insert(keep, 1, 0)
-    return take(sorted, create.integers(keep), 0)
+    return take(sorted, nonzero_places(shape.join({ np.ones(1, { dtype = "bool" }), changed }, 0)), 0)
 end)
 
 -- ---- Comparing whole arrays -----------------------------------------------------------------------------------------
@@ -364,7 +369,5 @@ define("array_equal", function(a, b)
     if not shape.same(shape_of(a), shape_of(b)) then return false end
     return np.item(np.all(np.equal(a, b)))
 end)
-
-for _, f in ipairs { selects.nonzero_positions } do jit.off(f) end
 
 return selects

@@ -1,0 +1,106 @@
+/* sort_of.h: elements of one dtype as keys; sort.c includes it once for each, with these defined, which it takes away:
+ *
+ *      NAME(x), T      x with the dtype's name, and its type
+ *      K, HIGH         the type of its keys, uint32_t or uint64_t, and the number of their highest bit
+ *      SIGNED, REAL    what it is; without: unsigned
+ *
+ * `from` is a line, whose elements are `stride` apart; keys lie one after another. Of a line that descends keys are
+ * turned around, but NaN, whose key no other number has, stays last.
+ */
+static inline K NAME(key)(T value, bool descending) {
+#if defined(REAL)
+    K key;
+    memcpy(&key, &value, sizeof key);
+    key = key >> HIGH ? ~key : key | (K)1 << HIGH;
+    return value != value ? (K)-1 : descending ? ~key : key;
+#elif defined(SIGNED)
+    const K key = (K)value ^ (K)1 << HIGH;
+    return descending ? ~key : key;
+#else
+    return descending ? ~(K)value : (K)value;
+#endif
+}
+
+static void NAME(keys)(void *to, const void *from, int64_t n, int64_t stride, bool descending) {
+    for (int64_t i = 0; i < n; i++)
+        ((K *)to)[i] = NAME(key)(((const T *)from)[i * stride], descending);
+}
+
+/* And places, from `place` on. Zeros of both signs have one key. */
+static void NAME(pairs)(void *to, const void *from, int64_t n, int64_t stride, bool descending, int64_t place) {
+    for (int64_t i = 0; i < n; i++) {
+        const T value = ((const T *)from)[i * stride];
+        const K key = NAME(key)(value == 0 ? 0 : value, descending);
+#if HIGH == 31
+        ((uint64_t *)to)[i] = (uint64_t)key << 32 | (uint32_t)(place + i);
+#else
+        ((radix_pair *)to)[i] = (radix_pair){key, (uint64_t)(place + i)};
+#endif
+    }
+}
+
+/* The elements that have these keys. */
+static void NAME(values)(void *to, const void *keys, int64_t n, int64_t stride, bool descending) {
+    for (int64_t i = 0; i < n; i++) {
+        K key = ((const K *)keys)[i];
+#if defined(REAL)
+        key = descending && key != (K)-1 ? ~key : key;
+        key = key >> HIGH ? key ^ (K)1 << HIGH : ~key;
+        memcpy((T *)to + i * stride, &key, sizeof key);
+#else
+        key = descending ? ~key : key;
+#if defined(SIGNED)
+        key ^= (K)1 << HIGH;
+#endif
+        ((T *)to)[i * stride] = (T)key;
+#endif
+    }
+}
+
+#if defined(REAL)
+/* Sorted keys tell zeros apart by their signs; here they get the order that they have in the line. */
+static void NAME(zeros)(void *sorted, const void *from, int64_t n, int64_t stride, bool descending) {
+    const K least = (K)-1 >> 1; /* the lesser key of a zero; the other one is behind it, in either direction */
+    K *keys = sorted;
+    int64_t first = 0, left = n;
+    while (left > 0) {
+        const int64_t half = left / 2;
+        if (keys[first + half] < least) {
+            first += half + 1;
+            left -= half + 1;
+        } else {
+            left = half;
+        }
+    }
+    int64_t end = first;
+    while (end < n && keys[end] <= least + 1)
+        end++;
+    if (end == first || keys[first] == keys[end - 1])
+        return;
+    for (int64_t i = 0; first < end; i++) {
+        const T value = ((const T *)from)[i * stride];
+        if (value == 0)
+            keys[first++] = NAME(key)(value, descending);
+    }
+}
+#endif
+
+/* The first of n elements in a row from `i` on that may be before `bound`, in blocks; n: there is none. */
+static int64_t NAME(skip)(const void *from, int64_t i, int64_t n, uint64_t bound) {
+    const T *x = from;
+    for (; i + SKIPPED <= n; i += SKIPPED) {
+        int found = 0;
+        for (int64_t k = 0; k < SKIPPED; k++)
+            found |= NAME(key)(x[i + k], true) < bound;
+        if (found)
+            return i;
+    }
+    return i;
+}
+
+#undef NAME
+#undef T
+#undef K
+#undef HIGH
+#undef SIGNED
+#undef REAL
