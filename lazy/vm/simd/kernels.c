@@ -240,15 +240,16 @@ static void stream(void *dst, const void *src, int64_t bytes) {
 
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_simd_##isa
-#define CHAINS_NAME(isa) CHAINS_NAME_OF(isa)
-#define CHAINS_NAME_OF(isa) lazy_chains_##isa
+#define NAME_OF(table, isa) NAME_OF_ISA(table, isa)
+#define NAME_OF_ISA(table, isa) lazy_##table##_##isa
 #define TEXT_OF(isa) TEXT(isa)
 #define TEXT(isa) #isa
 
 const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .name = TEXT_OF(NEAP_ISA),
     .map = map_table,
-    .chains = &CHAINS_NAME(NEAP_ISA),
+    .chains = &NAME_OF(chains, NEAP_ISA),
+    .scatter = &NAME_OF(scatter, NEAP_ISA),
     .summed = summed_table,
     .nsummed = sizeof summed_table / sizeof *summed_table,
     .fold = fold_table,

@@ -80,12 +80,33 @@ typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stand
     void (*columns)(void *best, int32_t *index, const void *in, int64_t n, int32_t at);
 } lazy_choice;
 
+/* ---- Rows at places that are data (scatter.c) ---------------------------------------------------------------------- */
+enum { LAZY_PLACES = 512, LAZY_PLACES_SLACK = 16 }; /* indices of a block; what a vector may write behind them */
+
+typedef struct lazy_places { /* rows of a range, counted from its first one, and the updates that go there, in order */
+    uint32_t row[LAZY_PLACES + LAZY_PLACES_SLACK], from[LAZY_PLACES + LAZY_PLACES_SLACK];
+} lazy_places;
+
+/* Of n <= LAZY_PLACES indices into an axis of `extent`, negative ones counted from its end, those that lie in low …
+ * high-1, less than 2^31 rows. Returns how many. */
+typedef int64_t (*lazy_find)(lazy_places *places, const void *indices, int64_t n, int64_t extent, int64_t low,
+                             int64_t high);
+/* Rows of `length` elements of `in` are written to, or added to, rows of `out`: one after another. */
+typedef void (*lazy_put)(void *out, const void *in, const lazy_places *places, int64_t count, int64_t length);
+
+typedef struct lazy_scatter {
+    lazy_find find[NEAP_DTYPE_COUNT]; /* by dtype of the indices */
+    lazy_put set[4];                  /* by width of an element: 1, 2, 4, 8 bytes */
+    lazy_put add[NEAP_DTYPE_COUNT];
+} lazy_scatter;
+
 typedef struct lazy_simd {
     const char *name;
     const lazy_loops *const *map;     /* [op][dtype of the operands]; NULL for an op that is no map */
     const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
     const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
     const lazy_chains *chains;
+    const lazy_scatter *scatter;
     const lazy_summed *summed;
     int nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */
@@ -95,9 +116,11 @@ typedef struct lazy_simd {
 
 extern const lazy_simd lazy_simd_baseline;
 extern const lazy_chains lazy_chains_baseline;
+extern const lazy_scatter lazy_scatter_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
+extern const lazy_scatter lazy_scatter_avx2, lazy_scatter_avx512;
 #endif
 
 #endif
