@@ -187,10 +187,10 @@ static void combine_leaves(const vm_sink *sink, char *leaf, char *half, int64_t 
 }
 
 /* Rows shorter than the lanes of a leaf, all at once: turned, so that each lane is a vector over the rows. */
-static void fold_short_rows(const vm_sink *sink, char *results, char *lanes, const char *values, int64_t rows,
-                            int64_t length) {
+static void fold_short_rows(const lazy_moves *moves, const vm_sink *sink, char *results, char *lanes,
+                            const char *values, int64_t rows, int64_t length) {
     int64_t width = sink->value_width, row_bytes = rows * width;
-    vm_gather((int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
+    vm_gather(moves, (int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
     for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
         if (length > half) {
             sink->fold->pairs(lanes, lanes, lanes + half * row_bytes, NULL, (length - half) * rows);
@@ -212,7 +212,7 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
             sink->choice->first(&best, index, a + row * row_bytes, length, 0);
         }
     else if (is_short(p) && rows >= SHORT_ROWS && !sink->summed)
-        fold_short_rows(sink, results, leaf, a, rows, length);
+        fold_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);
     else if (count == 1)
         (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
     else

@@ -81,7 +81,7 @@ static inline int random_map_op(void) {
 }
 
 /* Bits, but any NaN equals any NaN. */
-static bool same(int dtype, const char *a, const char *b, int64_t bytes) {
+static inline bool same(int dtype, const char *a, const char *b, int64_t bytes) {
     int width = neap_dtype_bytes(dtype);
     for (int64_t i = 0; i + width <= bytes; i += width) {
         if (memcmp(a + i, b + i, (size_t)width) == 0)

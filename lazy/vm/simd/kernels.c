@@ -249,6 +249,7 @@ const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .name = TEXT_OF(NEAP_ISA),
     .map = map_table,
     .chains = &NAME_OF(chains, NEAP_ISA),
+    .moves = &NAME_OF(moves, NEAP_ISA),
     .scatter = &NAME_OF(scatter, NEAP_ISA),
     .summed = summed_table,
     .nsummed = sizeof summed_table / sizeof *summed_table,

@@ -100,12 +100,38 @@ typedef struct lazy_scatter {
     lazy_put add[NEAP_DTYPE_COUNT];
 } lazy_scatter;
 
+/* ---- Moves (moves.c) ----------------------------------------------------------------------------------------------- */
+typedef struct lazy_rectangle { /* rows × length elements, and how far apart they lie, in elements */
+    int64_t rows, length;
+    int64_t to_row, to, from_row, from;
+} lazy_rectangle;
+
+/* Arrays of four are by width of an element: 1, 2, 4, 8 bytes. */
+typedef struct lazy_moves {
+    void (*move[4])(void *to, const void *from, const lazy_rectangle *r);
+    void (*fill[4])(void *to, const void *element, int64_t n);
+    /* Of `rows` elements at `stride`, each `length` times, one after another. */
+    void (*repeat[4])(void *to, const void *from, int64_t stride, int64_t rows, int64_t length);
+    /* to[i] = from[d + i * stride], where d is the distance that indices[i] means, by dtype of the indices: index *
+     * step, where a negative index is counted from the end of the extent, and what is still outside is clamped. The
+     * indices may lie under the result, exactly if they are as wide. */
+    void (*take[NEAP_DTYPE_COUNT][4])(void *to, const void *from, const void *indices, int64_t n, int64_t extent,
+                                      int64_t step, int64_t stride);
+    /* Rows of so many bytes, one after another, of places distance[i] + i * row_step, in bytes. */
+    void (*take_rows)(void *to, const void *from, const int64_t *distance, int64_t rows, int64_t row_step,
+                      int64_t bytes);
+    /* to[i] is the distance that indices[i * every] means. */
+    void (*distances[NEAP_DTYPE_COUNT])(int64_t *to, const void *indices, int64_t every, int64_t n, int64_t extent,
+                                        int64_t step);
+} lazy_moves;
+
 typedef struct lazy_simd {
     const char *name;
     const lazy_loops *const *map;     /* [op][dtype of the operands]; NULL for an op that is no map */
     const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
     const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
     const lazy_chains *chains;
+    const lazy_moves *moves;
     const lazy_scatter *scatter;
     const lazy_summed *summed;
     int nsummed;
@@ -116,10 +142,12 @@ typedef struct lazy_simd {
 
 extern const lazy_simd lazy_simd_baseline;
 extern const lazy_chains lazy_chains_baseline;
+extern const lazy_moves lazy_moves_baseline;
 extern const lazy_scatter lazy_scatter_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
+extern const lazy_moves lazy_moves_avx2, lazy_moves_avx512;
 extern const lazy_scatter lazy_scatter_avx2, lazy_scatter_avx512;
 #endif
 
