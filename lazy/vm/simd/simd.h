@@ -62,10 +62,14 @@ enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
  * (kernel.h tells the order inside a leaf). b is read by the sums of lazy_summed alone. */
 typedef void (*lazy_leaves)(void *out, const void *a, const void *b, int64_t count, int64_t length);
 
+/* Columns that lie side by side, each combined in order over `rows` >= 1 rows, `step` bytes from one to the next. */
+typedef void (*lazy_down)(void *out, const void *in, int64_t step, int64_t rows, int64_t columns);
+
 typedef struct lazy_fold { /* a reduction of one dtype */
     lazy_scalar identity;
     lazy_loop pairs; /* out[i] = combine(a[i], b[i]) */
     lazy_leaves leaves;
+    lazy_down down;
 } lazy_fold;
 
 typedef struct lazy_summed {          /* a reduction of what a map, or two in a row, make of vectors a and b */
@@ -76,8 +80,9 @@ typedef struct lazy_summed {          /* a reduction of what a map, or two in a 
 typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stands for "none yet" */
     /* Goes on from *best, *index through in[0, n), whose first element has the index `base`. */
     void (*first)(void *best, int32_t *index, const void *in, int64_t n, int32_t base);
-    /* best[i], index[i] against in[i], whose index is `at`, for n columns. */
-    void (*columns)(void *best, int32_t *index, const void *in, int64_t n, int32_t at);
+    /* best[i], index[i] of n columns, all of them "none yet" or none, against rows that are `step` bytes apart, the first
+     * of which has the index `at`. */
+    void (*columns)(void *best, int32_t *index, const void *in, int64_t step, int64_t n, int64_t rows, int32_t at);
 } lazy_choice;
 
 /* ---- Rows at places that are data (scatter.c) ---------------------------------------------------------------------- */
