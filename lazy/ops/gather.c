@@ -9,7 +9,7 @@
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
-#include "lazy/vm/put.h"
+#include "lazy/vm/kernel.h"
 
 static bool is_index_dtype(int dtype) {
     int kind = neap_dtype_kind(dtype);

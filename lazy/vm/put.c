@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "lazy/vm/put.h"
 #include "lazy/vm/vm.h"
 
 enum {

@@ -32,8 +32,8 @@
  *      [cell, late)   for each chunk
  *      [late, nins)   for each row that was carried
  *
- * A kernel without instructions that stores one load *copies*: where neither lies in one piece, elements go from the one
- * to the other without a register between, turned in squares of vectors where memory runs across (simd/moves.c).
+ * A kernel without instructions that stores one load *copies*: where neither lies in one piece, elements go from one to
+ * the other without a register between, turned in squares of vectors where memory runs across (simd/moves.c).
  *
  * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results
  * go straight to their destination where that is contiguous, else they are scattered.

@@ -1,6 +1,5 @@
 /* vm_put.c: rows written and added at places that are data, against a loop over one element after another: every dtype
  * of elements and of indices, every instruction set, one thread and several, on a result of its own and in place. */
-#include "lazy/vm/put.h"
 #include "tests/lazy/vm_random.h"
 
 /* Any index of the dtype: inside mostly, from the end, and outside on both sides. */

@@ -112,7 +112,7 @@ static inline quad_64 load_quad(const char *from, int64_t step) {
     return *(const loose_quad *)from;
 }
 
-/* In each quad: the elements of the first halves of a and b in turn, of the second halves. `n`: elements of a vector. */
+/* In each quad: the elements of the first halves of a and b in turn, of the second halves. `n`: a vector's elements. */
 #define LOW_8(q, n)                                                                                                    \
     q, n + q, q + 1, n + q + 1, q + 2, n + q + 2, q + 3, n + q + 3, q + 4, n + q + 4, q + 5, n + q + 5, q + 6,         \
         n + q + 6, q + 7, n + q + 7
@@ -273,7 +273,7 @@ MOVES(64, uint64_t)
 NEAP_DTYPE_INTEGER_ROWS(DISTANCES)
 #pragma GCC diagnostic pop
 
-/* ---- Elements of tables ------------------------------------------------------------------------------------------- */
+/* ---- Elements of tables ------------------------------------------------------------------------------------------ */
 #define TAKE_LOOP(kind, I, step, way)                                                                                  \
     for (int64_t i = 0; i < n; i++) {                                                                                  \
         int64_t at = dtype_index(kind, (uint64_t)((const I *)indices)[i]);                                             \

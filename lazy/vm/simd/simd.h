@@ -80,12 +80,12 @@ typedef struct lazy_summed {          /* a reduction of what a map, or two in a 
 typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stands for "none yet" */
     /* Goes on from *best, *index through in[0, n), whose first element has the index `base`. */
     void (*first)(void *best, int32_t *index, const void *in, int64_t n, int32_t base);
-    /* best[i], index[i] of n columns, all of them "none yet" or none, against rows that are `step` bytes apart, the first
-     * of which has the index `at`. */
+    /* best[i], index[i] of n columns, all "none yet" or none, against rows that are `step` bytes apart, of which
+     * the first has the index `at`. */
     void (*columns)(void *best, int32_t *index, const void *in, int64_t step, int64_t n, int64_t rows, int32_t at);
 } lazy_choice;
 
-/* ---- Rows at places that are data (scatter.c) ---------------------------------------------------------------------- */
+/* ---- Rows at places that are data (scatter.c) ------------------------------------------------------------------- */
 enum { LAZY_PLACES = 512, LAZY_PLACES_SLACK = 16 }; /* indices of a block; what a vector may write behind them */
 
 typedef struct lazy_places { /* rows of a range, counted from its first one, and the updates that go there, in order */
@@ -105,7 +105,7 @@ typedef struct lazy_scatter {
     lazy_put add[NEAP_DTYPE_COUNT];
 } lazy_scatter;
 
-/* ---- Moves (moves.c) ----------------------------------------------------------------------------------------------- */
+/* ---- Moves (moves.c) -------------------------------------------------------------------------------------------- */
 typedef struct lazy_rectangle { /* rows × length elements, and how far apart they lie, in elements */
     int64_t rows, length;
     int64_t to_row, to, from_row, from;
