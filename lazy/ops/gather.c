@@ -9,21 +9,11 @@
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
+#include "lazy/vm/kernel.h"
 
 static bool is_index_dtype(int dtype) {
     int kind = neap_dtype_kind(dtype);
     return kind == 'i' || kind == 'u';
-}
-
-static int64_t index_at(const lazy_tensor *t, int64_t k) {
-    switch (t->dtype) {
-#define INDEX(NAME, name, kind, ctype, ...)                                                                            \
-    case NEAP_DTYPE_##NAME:                                                                                            \
-        return dtype_index(kind, (uint64_t)((const ctype *)t->data)[k]);
-        NEAP_DTYPE_INTEGER_ROWS(INDEX)
-#undef INDEX
-    }
-    return -1;
 }
 
 static int gather_check(const char *op, const lazy_call_desc *call, const lazy_aval *indices, int *axis) {
@@ -210,57 +200,21 @@ static int put_set_shape(const lazy_call_desc *call, lazy_result *out) {
     return put_shape("put_set", call, out);
 }
 
-/* Signed integers are added as unsigned ones, so that they wrap around; bools as `or`. */
-static void add_elements(int dtype, void *to, const void *from, int64_t n) {
-    switch (dtype) {
-#define ADD(NAME, name, kind, ctype, ...)                                                                              \
-    case NEAP_DTYPE_##NAME:                                                                                            \
-        for (int64_t k = 0; k < n; k++)                                                                                \
-            ((ctype *)to)[k] = kind == 'i' ? (ctype)((uint64_t)((ctype *)to)[k] + (uint64_t)((const ctype *)from)[k])  \
-                                           : (ctype)(((ctype *)to)[k] + ((const ctype *)from)[k]);                     \
-        break;
-        NEAP_DTYPE_INTEGER_ROWS(ADD)
-        NEAP_DTYPE_REAL_ROWS(ADD)
-#undef ADD
-    case NEAP_DTYPE_BOOL:
-        for (int64_t k = 0; k < n; k++)
-            ((uint8_t *)to)[k] |= ((const uint8_t *)from)[k];
-        break;
-    }
-}
-
-/* In order of the updates, on one thread: repeated indices add up in one fixed order. */
-static int put_call(const lazy_call *call, bool add) {
-    const lazy_tensor *x = &call->in[0], *indices = &call->in[1], *updates = &call->in[2];
-    int64_t outer, size, inner, n = indices->size;
-    int64_t bytes = neap_dtype_bytes(x->dtype);
-    extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &outer, &size, &inner);
-    if (x->size == 0)
-        return 0;
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t k = 0; k < n; k++) {
-            int64_t at = index_at(indices, k);
-            at = at < 0 ? at + size : at;
-            if (at < 0 || at >= size)
-                continue;
-            char *to = (char *)call->out->data + (o * size + at) * inner * bytes;
-            const char *from = (const char *)updates->data + (o * n + k) * inner * bytes;
-            if (add)
-                add_elements(x->dtype, to, from, inner);
-            else
-                memcpy(to, from, (size_t)(inner * bytes));
-        }
+static int put_call(const lazy_call *call, bool add, const neap_run *run) {
+    const lazy_tensor *x = &call->in[0], *indices = &call->in[1];
+    vm_put put = {.out = call->out->data, .indices = indices->data, .updates = call->in[2].data};
+    put.dtype = x->dtype, put.index_dtype = indices->dtype, put.add = add, put.n = indices->size;
+    extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &put.outer, &put.size, &put.inner);
+    vm_put_rows(&put, run);
     return 0;
 }
 
 static int put_add_call(const lazy_call *call, const neap_run *run) {
-    (void)run;
-    return put_call(call, true);
+    return put_call(call, true, run);
 }
 
 static int put_set_call(const lazy_call *call, const neap_run *run) {
-    (void)run;
-    return put_call(call, false);
+    return put_call(call, false, run);
 }
 
 /* Both put ops: along one axis further where all examples have the same indices. */

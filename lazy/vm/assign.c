@@ -214,6 +214,8 @@ int vm_place(vm_builder *b) {
     int status = place_sinks(b);
     if (p->form == VM_NEST_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
         p->chunk = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
+    if (p->form == VM_NEST_COLUMNS && p->carried && !registers(b))
+        p->chunk = p->columns * LAZY_LEAF * (VM_CHUNK / (p->columns * LAZY_LEAF) + 1); /* whole leaves */
     let_folds_ask(p);
     if (!status)
         place_values(b);

@@ -140,4 +140,20 @@ const char *vm_isa_name(void);
 typedef void (*vm_map_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
 vm_map_loop vm_map_loop_of(int op, int dtype);
 
+/* ---- Rows at places that are data (put.c) ------------------------------------------------------------------------ */
+/* For each index k in order and all outer o: row (o, index[k]) of `out`, (outer, size, inner), becomes updates row (o, k)
+ * of (outer, n, inner), or with `add` the sum of both. Negative indices count from the end; those that are out of range
+ * are left out. */
+typedef struct vm_put {
+    void *out;
+    const void *indices, *updates;
+    uint8_t dtype, index_dtype; /* of an integer dtype the indices */
+    bool add;
+    int64_t outer, size, inner, n;
+} vm_put;
+
+/* Splits the rows of the result over the workers. Each row takes its updates in order, so the result does not depend on
+ * how many there are. */
+void vm_put_rows(const vm_put *put, const neap_run *run);
+
 #endif

@@ -162,7 +162,7 @@ static void nest_columns(vm_program *p, int64_t chunk) {
 }
 
 static void nest_tiles(vm_program *p, int across, int64_t chunk) {
-    int64_t tile = chunk < VM_TILE * VM_TILE ? VM_TILE / 2 : VM_TILE;
+    int64_t tile = (chunk < VM_TILE * VM_TILE ? VM_TILE / 2 : VM_TILE) * (p->copies ? 2 : 1);
     p->form = VM_NEST_TILES;
     for (int k = 0; k < p->axes.n - 1; k++)
         if (k != across)
@@ -207,7 +207,8 @@ static void nest_rows(vm_program *p, int64_t chunk) {
     int64_t row = box_elements(a->shape + split, a->n - split);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
     bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
-    bool batch = split > 0 && (row < ROW_MIN || leaves || leaf);
+    bool copied = p->copies && row * 2 <= chunk;
+    bool batch = split > 0 && (row < ROW_MIN || leaves || leaf || copied);
     p->form = batch ? VM_NEST_PACKED : VM_NEST_ROWS;
     for (int k = 0; k < a->n; k++)
         if (k < split && !batch)
@@ -227,14 +228,14 @@ static void nest_rows(vm_program *p, int64_t chunk) {
 void vm_choose_nest(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
-    int64_t chunk = vm_limit.chunk;
+    int64_t chunk = p->copies ? VM_LONG * vm_limit.chunk : vm_limit.chunk; /* no registers */
     p->reduced = p->reduces ? box_elements(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
     if (column_wise(p))
         nest_columns(p, chunk);
     else if (across >= 0)
-        nest_tiles(p, across, chunk);
+        nest_tiles(p, across, vm_limit.chunk);
     else
-        nest_rows(p, p->far && !p->staged && !p->computes && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
+        nest_rows(p, p->far && !p->staged && !p->computes && !p->copies && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
     p->cells = box_elements(p->grid, p->ngrid);
     p->walk_size = box_elements(p->walk, p->nwalk);
 }

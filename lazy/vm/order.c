@@ -163,6 +163,13 @@ static int order_part(vm_builder *b, int part) {
     return status;
 }
 
+/* Is the value a load that nobody else reads, and is neither of both one piece of memory? */
+static bool is_moved(const vm_builder *b, const vm_sink *sink) {
+    const vm_program *p = b->p;
+    return p->copies && b->rate[sink->value] == VM_EACH && p->loads[sink->value].kind == LAZY_LOAD_BUFFER &&
+           !p->loads[sink->value].in_place && !vm_contiguous(p, &sink->map);
+}
+
 /* What STORE_ROW sinks store. */
 static void row_sinks(vm_builder *b) {
     vm_program *p = b->p;
@@ -191,7 +198,7 @@ int vm_order(vm_builder *b) {
             fold_users(b, v);
     status = status ? status : order_part(b, VM_EACH);
     for (int k = 0; k < p->nsinks; k++)
-        if (p->sinks[k].kind == LAZY_SINK_STORE)
+        if (p->sinks[k].kind == LAZY_SINK_STORE && !(p->sinks[k].moved = is_moved(b, &p->sinks[k])))
             p->sinks[k].value = ready_operand(b, p->sinks[k].value, WIDE);
     if (!p->carried)
         row_sinks(b);

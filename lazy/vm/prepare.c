@@ -138,6 +138,29 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
+/* Is the result the operand itself? */
+static bool passes_through(const lazy_ins *ins) {
+    const char *text = lazy_ops[ins->op]->kernel.any;
+    return text && strcmp(text, "a") == 0;
+}
+
+/* Who reads what a step passes through reads its operand instead. */
+static void read_through(vm_builder *b) {
+    vm_program *p = b->p;
+    int32_t *through = b->last; /* not in use yet */
+    for (int v = 0; v < p->nvalues; v++)
+        through[v] = v;
+    for (int i = 0; i < b->nsteps; i++) {
+        lazy_ins *ins = &b->steps[i].ins;
+        for (int k = 0; k < ins->narg; k++)
+            ins->arg[k] = through[ins->arg[k]];
+        if (passes_through(ins))
+            through[p->nloads + i] = ins->arg[0];
+    }
+    for (int k = 0; k < p->nsinks; k++)
+        p->sinks[k].value = through[p->sinks[k].value];
+}
+
 /* Counts readers; what nobody reads is gone. */
 static void count_uses(vm_builder *b) {
     vm_program *p = b->p;
@@ -149,6 +172,7 @@ static void count_uses(vm_builder *b) {
         for (int k = 0; k < s->ins.narg && !s->gone; k++)
             b->uses[s->ins.arg[k]]++;
     }
+    p->copies = p->nsinks == 1 && !p->reduces && p->sinks[0].value < p->nloads;
 }
 
 /* Which values depend on a reduction of this kernel, and does one of these differ inside a row? */
@@ -277,6 +301,7 @@ int vm_kernel_prepare(lazy_kernel *kernel) {
         goto fail;
     copy_kernel(&b, kernel);
     if (p->size > 0) {
+        read_through(&b);
         count_uses(&b);
         find_late_values(&b, kernel);
         find_traffic(&b, kernel);

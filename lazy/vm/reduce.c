@@ -202,10 +202,10 @@ static void combine_leaves(const vm_sink *sink, char *leaf, char *half, int64_t 
 }
 
 /* Rows shorter than the lanes of a leaf, all at once: turned, so that each lane is a vector over the rows. */
-static void fold_short_rows(const vm_sink *sink, char *results, char *lanes, const char *values, int64_t rows,
-                            int64_t length) {
+static void fold_short_rows(const lazy_moves *moves, const vm_sink *sink, char *results, char *lanes,
+                            const char *values, int64_t rows, int64_t length) {
     int64_t width = sink->value_width, row_bytes = rows * width;
-    vm_gather((int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
+    vm_gather(moves, (int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
     for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
         if (length > half) {
             sink->fold->pairs(lanes, lanes, lanes + half * row_bytes, NULL, (length - half) * rows);
@@ -227,7 +227,7 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
             sink->choice->first(&best, index, a + row * row_bytes, length, 0);
         }
     else if (is_short(p) && rows >= SHORT_ROWS && !sink->summed)
-        fold_short_rows(sink, results, leaf, a, rows, length);
+        fold_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);
     else if (count == 1)
         (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
     else
@@ -270,17 +270,48 @@ static void leaf_end(accumulator *a) {
     a->used = 0;
 }
 
+/* Asks for rows of a block some rows ahead: they lie on pages of their own, where hardware asks too late. */
+static void ask_rows(const char *values, int64_t step, int64_t row_bytes, int64_t rows) {
+    enum { LINE = 64 };
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < row_bytes; at += LINE)
+            __builtin_prefetch(values + r * step + at);
+}
+
+/* A whole leaf: each lane is taken down its rows in registers. */
+static void feed_leaf(accumulator *a, const char *values, int64_t step, int64_t rows, bool far) {
+    int64_t row_bytes = a->columns * a->width, groups = rows / LAZY_LANES, rest = rows % LAZY_LANES;
+    lazy_down down = a->sink->fold->down;
+    if (step == row_bytes && groups > 0) { /* lanes lie side by side, too */
+        down(a->lanes, values, LAZY_LANES * step, groups, LAZY_LANES * a->columns);
+        if (rest > 0)
+            a->sink->fold->pairs(a->lanes, a->lanes, values + groups * LAZY_LANES * step, NULL, rest * a->columns);
+    } else
+        for (int64_t l = 0; l < LAZY_LANES && l < rows; l++) {
+            if (far)
+                ask_rows(values + (l + 1) * step, LAZY_LANES * step, row_bytes, groups);
+            down(a->lanes + l * row_bytes, values + l * step, LAZY_LANES * step, groups + (l < rest), a->columns);
+        }
+    a->used = rows < LAZY_LANES ? rows : LAZY_LANES;
+    leaf_end(a);
+}
+
 /* Rows first … of the columns of a block, `step` bytes from one to the next; a leaf ends after each 256 rows and at
  * `end`. */
-static void feed_columns(accumulator *a, const char *values, int64_t step, int64_t first, int64_t rows, int64_t end) {
+static void feed_columns(accumulator *a, const char *values, int64_t step, int64_t first, int64_t rows, int64_t end,
+                         bool far) {
     int64_t row_bytes = a->columns * a->width, most = step == row_bytes ? LAZY_LANES : 1;
     if (a->sink->choice) {
-        for (int64_t r = 0; r < rows; r++, values += step)
-            a->sink->choice->columns(a->lanes, a->index, values, a->columns, (int32_t)(first + r));
+        a->sink->choice->columns(a->lanes, a->index, values, step, a->columns, rows, (int32_t)first);
         return;
     }
     for (int64_t r = 0, n; r < rows; r += n) {
-        int64_t lane = (first + r) % LAZY_LANES;
+        int64_t lane = (first + r) % LAZY_LANES, left = end - first - r;
+        n = left < LAZY_LEAF ? left : LAZY_LEAF;
+        if ((first + r) % LAZY_LEAF == 0 && n <= rows - r) {
+            feed_leaf(a, values + r * step, step, n, far);
+            continue;
+        }
         char *lanes = a->lanes + lane * row_bytes;
         n = rows - r < LAZY_LANES - lane ? rows - r : LAZY_LANES - lane;
         n = n < most ? n : most;
@@ -295,18 +326,10 @@ static void feed_columns(accumulator *a, const char *values, int64_t step, int64
     }
 }
 
-/* Asks for rows of a block some rows ahead: they lie on pages of their own, where hardware asks too late. */
-static void ask_rows(const char *values, int64_t step, int64_t row_bytes, int64_t rows) {
-    enum { LINE = 64 };
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t at = 0; at < row_bytes; at += LINE)
-            __builtin_prefetch(values + r * step + at);
-}
-
 static void fold_columns(const vm_run_state *f, int sink, const char *values, int64_t step) {
     const vm_program *p = f->program;
     accumulator *acc = p->carried ? accumulator_of(f, sink) : accumulator_begin(f, sink);
-    feed_columns(acc, values, step, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced);
+    feed_columns(acc, values, step, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced, p->far);
     if (!p->carried)
         accumulator_end(acc);
 }
@@ -316,10 +339,8 @@ void vm_fold(vm_run_state *f, const vm_ins *ins) {
     const char *a = f->at[ins->arg[0]], *b = f->at[ins->arg[1]];
     if (ins->what == VM_FOLD_LOAD) {
         const vm_load *load = &p->loads[ins->arg[0]];
-        int64_t columns = f->n[1], rows = f->n[0] / columns, step = load->map.walk[0] * load->width;
+        int64_t columns = f->n[1], step = load->map.walk[0] * load->width;
         a = (const char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width + f->start[0] / columns * step;
-        if (p->far)
-            ask_rows(a + rows * step, step, columns * load->width, rows);
         fold_columns(f, ins->out, a, step);
     } else if (whole_rows(p)) {
         fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);

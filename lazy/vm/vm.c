@@ -45,8 +45,8 @@ static void gather_load(vm_run_state *f, int k, int by_row) {
     if (load->kind == LAZY_LOAD_IOTA)
         vm_iota(load->dtype, f->at[k], f->base[k], naxes, shape, stride, f->start[by_row], f->n[by_row]);
     else
-        vm_gather(load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width, naxes, shape,
-                  stride, f->start[by_row], f->n[by_row]);
+        vm_gather(p->simd->moves, load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width,
+                  naxes, shape, stride, f->start[by_row], f->n[by_row]);
 }
 
 static void run_take(vm_run_state *f, const vm_ins *ins) {
@@ -56,20 +56,20 @@ static void run_take(vm_run_state *f, const vm_ins *ins) {
     char *from = (char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width;
     const void *index = f->at[ins->arg[1]];
     if (load->table.in_place)
-        f->at[ins->out] = from + (vm_take_distance(&load->table, index) + f->start[0]) * load->width;
+        f->at[ins->out] = from + (vm_take_distance(p->simd->moves, &load->table, index) + f->start[0]) * load->width;
     else
-        vm_take(&load->table, f->at[ins->out], from, index, naxes, f->walk + first, load->map.walk + first,
-                f->start[ins->by_row], f->n[ins->by_row]);
+        vm_take(p->simd->moves, &load->table, f->at[ins->out], from, index, naxes, f->walk + first,
+                load->map.walk + first, f->start[ins->by_row], f->n[ins->by_row]);
 }
 
 static void spread_rows(vm_run_state *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     int64_t n = f->n[0], rows = f->n[1];
     if (p->form == VM_NEST_PACKED)
-        vm_repeat(ins->width, f->at[ins->out], f->at[ins->arg[0]], rows, p->reduced);
+        vm_repeat(p->simd->moves, ins->width, f->at[ins->out], f->at[ins->arg[0]], rows, p->reduced);
     else
-        vm_gather(ins->width, f->at[ins->out], f->at[ins->arg[0]], 2, (int64_t[]){n / rows, rows}, (int64_t[]){0, 1}, 0,
-                  n);
+        vm_gather(p->simd->moves, ins->width, f->at[ins->out], f->at[ins->arg[0]], 2, (int64_t[]){n / rows, rows},
+                  (int64_t[]){0, 1}, 0, n);
 }
 
 static void run_chain(vm_run_state *f, const vm_ins *ins) {
@@ -87,7 +87,7 @@ static void other(vm_run_state *f, const vm_ins *ins) {
     else if (ins->what == VM_GATHER)
         gather_load(f, ins->out, ins->by_row);
     else if (ins->what == VM_FILL)
-        vm_fill(ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
+        vm_fill(f->program->simd->moves, ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
     else if (ins->what == VM_BROADCAST)
         spread_rows(f, ins);
     else if (ins->what == VM_TAKE)
@@ -206,8 +206,14 @@ static void store(vm_run_state *f, int k) {
     char *to;
     if (sink->direct)
         return;
-    if (!sink->in_place)
-        vm_scatter(sink->width, sink_at(f, k, 0), from, p->nwalk, f->walk, sink->map.walk, f->start[0], f->n[0]);
+    if (sink->moved) {
+        const vm_load *load = &p->loads[sink->value];
+        from = (const char *)f->bufs[load->slot] + f->base[sink->value] * load->width;
+        vm_move(p->simd->moves, sink->width, sink_at(f, k, 0), sink->map.walk, from, load->map.walk, p->nwalk, f->walk,
+                f->start[0], f->n[0]);
+    } else if (!sink->in_place)
+        vm_scatter(p->simd->moves, sink->width, sink_at(f, k, 0), from, p->nwalk, f->walk, sink->map.walk, f->start[0],
+                   f->n[0]);
     else if ((to = sink_at(f, k, f->start[0])) != from && p->stream)
         p->simd->stream(to, from, f->n[0] * sink->width);
     else if (to != from)
@@ -225,7 +231,7 @@ static void store_rows(vm_run_state *f) {
         if (p->form == VM_NEST_ROWS)
             memcpy(sink_at(f, k, 0), from, sink->width);
         else
-            vm_scatter(sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
+            vm_scatter(p->simd->moves, sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
                        sink->map.walk + p->row_axis, f->start[1], f->n[1]);
     }
 }

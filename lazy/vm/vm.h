@@ -10,6 +10,7 @@
  *      PACKED    one cell                      all axes; a chunk is        the inner axis is short
  *                                              several whole rows
  *      TILES     other axes, blocks of two     two axes, 32 × 32           something runs across the inner axis
+ *                                              (copies: 64 × 64)
  *      COLUMNS   outer kept axes, blocks of    reduced axes, then the      reductions: memory runs along the last
  *                the last kept axis            columns of one block        kept axis
  *
@@ -30,6 +31,9 @@
  *      [once, cell)   for each cell
  *      [cell, late)   for each chunk
  *      [late, nins)   for each row that was carried
+ *
+ * A kernel without instructions that stores one load *copies*: where neither lies in one piece, elements go from one to
+ * the other without a register between, turned in squares of vectors where memory runs across (simd/moves.c).
  *
  * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results
  * go straight to their destination where that is contiguous, else they are scattered.
@@ -101,6 +105,7 @@ typedef struct vm_link { /* of a chain: a lazy_link whose operand is a value, -1
 typedef struct vm_sink {
     uint8_t kind, dtype, width, value_width; /* value_width differs for LAZY_OP_ARG */
     bool in_place, direct;                   /* direct: the value is computed in its destination */
+    bool moved;                              /* the value is a load that goes from its buffer to its destination */
     int16_t op, slot;
     int32_t value;
     /* REDUCE: offsets into the scratch, of its accumulators and of the results of a chunk or cell. */
@@ -120,6 +125,7 @@ typedef struct vm_program {
     const lazy_simd *simd;
     vm_nest form;
     bool reduces; /* rows and kept axes are told apart */
+    bool copies;  /* no instructions, one result: elements that lie otherwise */
     bool staged;  /* something late runs over whole rows */
     bool carried; /* rows are longer than a chunk */
     int ngrid, nwalk, nedges;
@@ -168,23 +174,27 @@ static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of
 /* Collapses the axes (p->axes, map.axis), chooses the nest, and fills in grid, walk and the maps' strides over them. */
 void vm_choose_nest(vm_program *program);
 
-/* ---- vm/walk.c: moving between a strided box and a row of elements ---------------------------------------------- */
-/* Elements start … start+n-1, in row-major order, of the box `shape` under `stride`, from or to packed memory. */
-void vm_gather(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
-               int64_t start, int64_t n);
-void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
-                int64_t start, int64_t n);
+/* ---- vm/walk.c: moving between strided boxes and rows of elements ------------------------------------------------ */
+/* Elements start … start+n-1, in row-major order, of the box `shape`, from where they lie under the strides `from` to
+ * where they lie under `to`. */
+void vm_move(const lazy_moves *moves, int width, void *dst, const int64_t *to, const void *src, const int64_t *from,
+             int naxes, const int64_t *shape, int64_t start, int64_t n);
+/* The same from or to packed memory, which has these elements alone. */
+void vm_gather(const lazy_moves *moves, int width, void *dst, const void *src, int naxes, const int64_t *shape,
+               const int64_t *stride, int64_t start, int64_t n);
+void vm_scatter(const lazy_moves *moves, int width, void *dst, const void *src, int naxes, const int64_t *shape,
+                const int64_t *stride, int64_t start, int64_t n);
 /* The numbers first + Σ i[k]·stride[k] as dtype. */
 void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
              int64_t n);
-void vm_fill(int width, void *dst, const void *element, int64_t n);
+void vm_fill(const lazy_moves *moves, int width, void *dst, const void *element, int64_t n);
 /* Each of `rows` elements `length` times. */
-void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t length);
+void vm_repeat(const lazy_moves *moves, int width, void *dst, const void *src, int64_t rows, int64_t length);
 /* Like vm_gather, each element moved by its index · step; index[0] goes with element `start`. */
-void vm_take(const vm_table *table, void *dst, const void *src, const void *index, int naxes, const int64_t *shape,
-             const int64_t *stride, int64_t start, int64_t n);
+void vm_take(const lazy_moves *moves, const vm_table *table, void *dst, const void *src, const void *index, int naxes,
+             const int64_t *shape, const int64_t *stride, int64_t start, int64_t n);
 /* The distance that an index means: index · step, counted from the end if negative, clamped. */
-int64_t vm_take_distance(const vm_table *table, const void *index);
+int64_t vm_take_distance(const lazy_moves *moves, const vm_table *table, const void *index);
 
 /* ---- vm.c -------------------------------------------------------------------------------------------------------- */
 /* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */

@@ -141,21 +141,26 @@ static void sample_new(sample *s, bool reduces) {
         random_sink(s, k, reduces);
 }
 
-/* A reduction of a load whose columns lie side by side, in more than one block. */
+/* A reduction of a load whose columns lie side by side: in more than one block, or few of them, with row behind row. */
 static void columns_new(sample *s, int k) {
     static const int64_t rows[] = {2, 7, 15, 16, 17, 100, 256, 300, 1000};
     static const int ops[] = {LAZY_OP_sum, LAZY_OP_max, LAZY_OP_argmin};
-    const int64_t columns = 270 + below(40), step = columns + below(9), n = rows[k / 3] * step;
-    *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {columns, rows[k / 3]}, .nloads = 1, .nsinks = 1}};
+    const bool few = k >= 27;
+    const int64_t columns = few ? 2 + below(90) : 270 + below(40), step = few ? columns : columns + below(9);
+    const int64_t count = rows[k / 3 % 9] + (few ? below(600) : 0), n = count * step;
+    const int dtype = few ? random_dtype() : NEAP_DTYPE_F32, op = few ? k % 2 : k % 3;
+    *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {columns, count}, .nloads = 1, .nsinks = 1}};
     s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
-    s->loads[0] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_F32, .read = {.stride = {1, step}}};
-    s->sinks[0] = (lazy_sink){.kind = LAZY_SINK_REDUCE, .op = (int16_t)ops[k % 3], .slot = 1, .write = {.stride = {1}}};
-    s->sinks[0].dtype = k % 3 == 2 ? NEAP_DTYPE_I32 : NEAP_DTYPE_F32;
-    s->dtypes[0] = NEAP_DTYPE_F32;
+    s->loads[0] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)dtype, .read = {.stride = {1, step}}};
+    s->sinks[0] = (lazy_sink){.kind = LAZY_SINK_REDUCE, .op = (int16_t)ops[op], .slot = 1, .write = {.stride = {1}}};
+    if (dtype == NEAP_DTYPE_BOOL)
+        s->sinks[0].op = op ? LAZY_OP_any : LAZY_OP_all;
+    s->sinks[0].dtype = (uint8_t)(ops[op] == LAZY_OP_argmin ? NEAP_DTYPE_I32 : dtype);
+    s->dtypes[0] = dtype;
     s->nbufs = 2;
-    s->bytes[0] = n * 4, s->bytes[1] = columns * 4;
-    s->bufs[0] = random_buffer(NEAP_DTYPE_F32, n);
-    s->bufs[1] = calloc((size_t)columns, 4);
+    s->bytes[0] = n * neap_dtype_bytes(dtype), s->bytes[1] = columns * neap_dtype_bytes(s->sinks[0].dtype);
+    s->bufs[0] = random_buffer(dtype, n);
+    s->bufs[1] = calloc(1, (size_t)s->bytes[1]);
 }
 
 static void sample_free(sample *s) {
@@ -351,7 +356,7 @@ int main(int argc, char **argv) {
         try_sample(&s, k);
         sample_free(&s);
     }
-    for (int k = 0; k < 27; k++) {
+    for (int k = 0; k < 120; k++) {
         sample s;
         columns_new(&s, k);
         try_sample(&s, k);

@@ -36,7 +36,7 @@ static void *random_buffer(int dtype, int64_t n) {
 
 /* A map over some axes that reads a box of its own: axes in a random order, some skipped, flipped or spread.
  * Returns the elements that the base needs. */
-static int64_t random_map(int naxes, const int64_t *shape, bool write, lazy_wide_map *map) {
+static inline int64_t random_map(int naxes, const int64_t *shape, bool write, lazy_wide_map *map) {
     int order[LAZY_MAX_DOMAIN];
     int64_t size = 1;
     bool plain = below(2) == 0;
@@ -64,13 +64,13 @@ static int64_t random_map(int naxes, const int64_t *shape, bool write, lazy_wide
 }
 
 /* f32 twice as often as others. */
-static int random_dtype(void) {
+static inline int random_dtype(void) {
     int dtype = (int)below(NEAP_DTYPE_COUNT + 1);
     return dtype < NEAP_DTYPE_COUNT ? dtype : NEAP_DTYPE_F32;
 }
 
 /* Drawn from the maps alone, so that rows of other classes do not change the samples. */
-static int random_map_op(void) {
+static inline int random_map_op(void) {
     static int maps[LAZY_OP_COUNT], n = 0;
     static bool listed = false;
     for (int op = 0; op < LAZY_OP_COUNT && !listed; op++)
@@ -81,7 +81,7 @@ static int random_map_op(void) {
 }
 
 /* Bits, but any NaN equals any NaN. */
-static bool same(int dtype, const char *a, const char *b, int64_t bytes) {
+static inline bool same(int dtype, const char *a, const char *b, int64_t bytes) {
     int width = neap_dtype_bytes(dtype);
     for (int64_t i = 0; i + width <= bytes; i += width) {
         if (memcmp(a + i, b + i, (size_t)width) == 0)

@@ -174,8 +174,8 @@ local function write_reduction(row)
                 identity = expand(identity, operand, operand)
                 id = instance("FOLD", id, { operand.type, text, identity })
                 local member = dtype.name == "bool" and "b" or dtype.name
-                entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves},\n"):format(
-                    dtype.id, member, identity, id, id)
+                entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves, %s_down},\n"):format(
+                    dtype.id, member, identity, id, id, id)
             end
         end
     end

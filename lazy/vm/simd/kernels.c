@@ -91,13 +91,13 @@
  * One leaf alone would wait for each of its sums; GROUP leaves go side by side, as many as half of the registers hold.
  * `omp simd` keeps the compiler from unrolling a loop over lanes before it has become one vector. */
 #if defined(__AVX512F__)
-enum { VECTORS_BYTES = 16 * 64 };
+enum { VECTOR_BYTES = 64, VECTORS_BYTES = 16 * VECTOR_BYTES };
 #elif defined(__AVX2__)
-enum { VECTORS_BYTES = 8 * 32 };
+enum { VECTOR_BYTES = 32, VECTORS_BYTES = 8 * VECTOR_BYTES };
 #elif defined(__aarch64__)
-enum { VECTORS_BYTES = 16 * 16 };
+enum { VECTOR_BYTES = 16, VECTORS_BYTES = 16 * VECTOR_BYTES };
 #else
-enum { VECTORS_BYTES = 8 * 16 };
+enum { VECTOR_BYTES = 16, VECTORS_BYTES = 8 * VECTOR_BYTES };
 #endif
 enum { GROUP_MAX = 4 }; /* leaves of f32 in a chunk */
 #define GROUP_FIT(T) (VECTORS_BYTES / (LAZY_LANES * (int)sizeof(T)))
@@ -161,9 +161,46 @@ enum { GROUP_MAX = 4 }; /* leaves of f32 in a chunk */
             o[k] = id##_short(v + k * length, u + k * length, length);                                                 \
     }
 
+/* Columns side by side, each folded from its first row on, `step` bytes apart: a strip of STRIP vectors stays in
+ * registers from the first row to the last. */
+enum { STRIP = 8 };
+#define VECTOR_ELEMENTS(T) (VECTOR_BYTES / (int)sizeof(T))
+#define EACH_VECTOR(V) _Pragma("GCC unroll 8") for (int g = 0; g < (V); g++)
+#define DOWN_STRIP(T, V, at, text)                                                                                     \
+    {                                                                                                                  \
+        T acc[V][VECTOR_ELEMENTS(T)];                                                                                  \
+        const char *row = (const char *)((const T *)in + (at));                                                        \
+        EACH_VECTOR(V) EACH_LANE(VECTOR_ELEMENTS(T)) acc[g][l] = ((const T *)row)[g * VECTOR_ELEMENTS(T) + l];         \
+        for (int64_t r = 1; r < rows; r++) {                                                                           \
+            row += step;                                                                                               \
+            EACH_VECTOR(V) EACH_LANE(VECTOR_ELEMENTS(T)) {                                                             \
+                const T a = acc[g][l], b = ((const T *)row)[g * VECTOR_ELEMENTS(T) + l];                               \
+                acc[g][l] = text;                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        EACH_VECTOR(V) EACH_LANE(VECTOR_ELEMENTS(T)) o[(at) + g * VECTOR_ELEMENTS(T) + l] = acc[g][l];                 \
+    }
+#define DOWN(id, T, text)                                                                                              \
+    static void id##_down(void *out, const void *in, int64_t step, int64_t rows, int64_t columns) {                    \
+        T *o = out;                                                                                                    \
+        int64_t c = 0;                                                                                                 \
+        for (; c + STRIP * VECTOR_ELEMENTS(T) <= columns; c += STRIP * VECTOR_ELEMENTS(T))                             \
+            DOWN_STRIP(T, STRIP, c, text)                                                                              \
+        for (; c + VECTOR_ELEMENTS(T) <= columns; c += VECTOR_ELEMENTS(T))                                             \
+            DOWN_STRIP(T, 1, c, text)                                                                                  \
+        for (int64_t k = c; k < columns; k++)                                                                          \
+            o[k] = ((const T *)in)[k];                                                                                 \
+        for (int64_t r = 1; r < rows && c < columns; r++)                                                              \
+            for (int64_t k = c; k < columns; k++) {                                                                    \
+                const T a = o[k], b = ((const T *)((const char *)in + r * step))[k];                                   \
+                o[k] = text;                                                                                           \
+            }                                                                                                          \
+    }
+
 #define FOLD(id, T, text, identity)                                                                                    \
     MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
-    LEAVES(id, T, x, text, identity)
+    LEAVES(id, T, x, text, identity)                                                                                   \
+    DOWN(id, T, text)
 
 /* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
 #define CHOICE(id, T, text)                                                                                            \
@@ -195,13 +232,40 @@ enum { GROUP_MAX = 4 }; /* leaves of f32 in a chunk */
             if (id##_wins(v[i], *best))                                                                                \
                 *best = v[i], *index = base + (int32_t)i;                                                              \
     }                                                                                                                  \
-    static void id##_columns(void *out, int32_t *index, const void *in, int64_t n, int32_t row) {                      \
+    VM_INLINE void id##_strip(T *best, int32_t *index, const T *in, int64_t step, int64_t rows, int32_t row,           \
+                              int count) {                                                                             \
+        T lane[GROUP_MAX][LAZY_LANES];                                                                                 \
+        int32_t at[GROUP_MAX][LAZY_LANES];                                                                             \
+        EACH_LEAF EACH_LANE(LAZY_LANES) lane[g][l] = best[g * LAZY_LANES + l];                                         \
+        EACH_LEAF EACH_LANE(LAZY_LANES) at[g][l] = index[g * LAZY_LANES + l];                                          \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            const T *v = (const T *)((const char *)in + r * step);                                                     \
+            EACH_LEAF EACH_LANE(LAZY_LANES) {                                                                          \
+                const T next = v[g * LAZY_LANES + l];                                                                  \
+                const int wins = id##_wins(next, lane[g][l]);                                                          \
+                lane[g][l] = wins ? next : lane[g][l];                                                                 \
+                at[g][l] = wins ? row + (int32_t)r : at[g][l];                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        EACH_LEAF EACH_LANE(LAZY_LANES) best[g * LAZY_LANES + l] = lane[g][l];                                         \
+        EACH_LEAF EACH_LANE(LAZY_LANES) index[g * LAZY_LANES + l] = at[g][l];                                          \
+    }                                                                                                                  \
+    static void id##_columns(void *out, int32_t *index, const void *in, int64_t step, int64_t n, int64_t rows,         \
+                             int32_t row) {                                                                            \
         T *best = out;                                                                                                 \
-        const T *v = in;                                                                                               \
-        EACH {                                                                                                         \
-            const int wins = (index[i] < 0) | id##_wins(v[i], best[i]);                                                \
-            best[i] = wins ? v[i] : best[i];                                                                           \
-            index[i] = wins ? row : index[i];                                                                          \
+        const T *from = in;                                                                                            \
+        int64_t c = 0;                                                                                                 \
+        for (int64_t i = 0; i < n && index[n - 1] < 0; i++)                                                            \
+            best[i] = from[i], index[i] = row;                                                                         \
+        for (; c + GROUP(T) * LAZY_LANES <= n; c += GROUP(T) * LAZY_LANES)                                             \
+            id##_strip(best + c, index + c, from + c, step, rows, row, GROUP(T));                                      \
+        for (; c + LAZY_LANES <= n; c += LAZY_LANES)                                                                   \
+            id##_strip(best + c, index + c, from + c, step, rows, row, 1);                                             \
+        for (int64_t r = 0; r < rows && c < n; r++) {                                                                  \
+            const T *v = (const T *)((const char *)in + r * step);                                                     \
+            for (int64_t i = c; i < n; i++)                                                                            \
+                if (id##_wins(v[i], best[i]))                                                                          \
+                    best[i] = v[i], index[i] = row + (int32_t)r;                                                       \
         }                                                                                                              \
     }
 
@@ -240,18 +304,18 @@ static void stream(void *dst, const void *src, int64_t bytes) {
 
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_simd_##isa
-#define CHAINS_NAME(isa) CHAINS_NAME_OF(isa)
-#define CHAINS_NAME_OF(isa) lazy_chains_##isa
-#define SCANS_NAME(isa) SCANS_NAME_OF(isa)
-#define SCANS_NAME_OF(isa) lazy_scans_##isa
+#define NAME_OF(table, isa) NAME_OF_ISA(table, isa)
+#define NAME_OF_ISA(table, isa) lazy_##table##_##isa
 #define TEXT_OF(isa) TEXT(isa)
 #define TEXT(isa) #isa
 
 const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .name = TEXT_OF(NEAP_ISA),
     .map = map_table,
-    .chains = &CHAINS_NAME(NEAP_ISA),
-    .scans = &SCANS_NAME(NEAP_ISA),
+    .chains = &NAME_OF(chains, NEAP_ISA),
+    .moves = &NAME_OF(moves, NEAP_ISA),
+    .scatter = &NAME_OF(scatter, NEAP_ISA),
+    .scans = &NAME_OF(scans, NEAP_ISA),
     .summed = summed_table,
     .nsummed = sizeof summed_table / sizeof *summed_table,
     .fold = fold_table,

@@ -63,10 +63,14 @@ enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
  * (kernel.h tells the order inside a leaf). b is read by the sums of lazy_summed alone. */
 typedef void (*lazy_leaves)(void *out, const void *a, const void *b, int64_t count, int64_t length);
 
+/* Columns that lie side by side, each combined in order over `rows` >= 1 rows, `step` bytes from one to the next. */
+typedef void (*lazy_down)(void *out, const void *in, int64_t step, int64_t rows, int64_t columns);
+
 typedef struct lazy_fold { /* a reduction of one dtype */
     lazy_scalar identity;
     lazy_loop pairs; /* out[i] = combine(a[i], b[i]) */
     lazy_leaves leaves;
+    lazy_down down;
 } lazy_fold;
 
 typedef struct lazy_summed {          /* a reduction of what a map, or two in a row, make of vectors a and b */
@@ -77,9 +81,55 @@ typedef struct lazy_summed {          /* a reduction of what a map, or two in a 
 typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stands for "none yet" */
     /* Goes on from *best, *index through in[0, n), whose first element has the index `base`. */
     void (*first)(void *best, int32_t *index, const void *in, int64_t n, int32_t base);
-    /* best[i], index[i] against in[i], whose index is `at`, for n columns. */
-    void (*columns)(void *best, int32_t *index, const void *in, int64_t n, int32_t at);
+    /* best[i], index[i] of n columns, all "none yet" or none, against rows that are `step` bytes apart, of which
+     * the first has the index `at`. */
+    void (*columns)(void *best, int32_t *index, const void *in, int64_t step, int64_t n, int64_t rows, int32_t at);
 } lazy_choice;
+
+/* ---- Rows at places that are data (scatter.c) ------------------------------------------------------------------- */
+enum { LAZY_PLACES = 512, LAZY_PLACES_SLACK = 16 }; /* indices of a block; what a vector may write behind them */
+
+typedef struct lazy_places { /* rows of a range, counted from its first one, and the updates that go there, in order */
+    uint32_t row[LAZY_PLACES + LAZY_PLACES_SLACK], from[LAZY_PLACES + LAZY_PLACES_SLACK];
+} lazy_places;
+
+/* Of n <= LAZY_PLACES indices into an axis of `extent`, negative ones counted from its end, those that lie in low …
+ * high-1, less than 2^31 rows. Returns how many. */
+typedef int64_t (*lazy_find)(lazy_places *places, const void *indices, int64_t n, int64_t extent, int64_t low,
+                             int64_t high);
+/* Rows of `length` elements of `in` are written to, or added to, rows of `out`: one after another. */
+typedef void (*lazy_put)(void *out, const void *in, const lazy_places *places, int64_t count, int64_t length);
+
+typedef struct lazy_scatter {
+    lazy_find find[NEAP_DTYPE_COUNT]; /* by dtype of the indices */
+    lazy_put set[4];                  /* by width of an element: 1, 2, 4, 8 bytes */
+    lazy_put add[NEAP_DTYPE_COUNT];
+} lazy_scatter;
+
+/* ---- Moves (moves.c) -------------------------------------------------------------------------------------------- */
+typedef struct lazy_rectangle { /* rows × length elements, and how far apart they lie, in elements */
+    int64_t rows, length;
+    int64_t to_row, to, from_row, from;
+} lazy_rectangle;
+
+/* Arrays of four are by width of an element: 1, 2, 4, 8 bytes. */
+typedef struct lazy_moves {
+    void (*move[4])(void *to, const void *from, const lazy_rectangle *r);
+    void (*fill[4])(void *to, const void *element, int64_t n);
+    /* Of `rows` elements at `stride`, each `length` times, one after another. */
+    void (*repeat[4])(void *to, const void *from, int64_t stride, int64_t rows, int64_t length);
+    /* to[i] = from[d + i * stride], where d is the distance that indices[i] means, by dtype of the indices: index *
+     * step, where a negative index is counted from the end of the extent, and what is still outside is clamped. The
+     * indices may lie under the result, exactly if they are as wide. */
+    void (*take[NEAP_DTYPE_COUNT][4])(void *to, const void *from, const void *indices, int64_t n, int64_t extent,
+                                      int64_t step, int64_t stride);
+    /* Rows of so many bytes, one after another, of places distance[i] + i * row_step, in bytes. */
+    void (*take_rows)(void *to, const void *from, const int64_t *distance, int64_t rows, int64_t row_step,
+                      int64_t bytes);
+    /* to[i] is the distance that indices[i * every] means. */
+    void (*distances[NEAP_DTYPE_COUNT])(int64_t *to, const void *indices, int64_t every, int64_t n, int64_t extent,
+                                        int64_t step);
+} lazy_moves;
 
 typedef struct lazy_simd {
     const char *name;
@@ -88,6 +138,8 @@ typedef struct lazy_simd {
     const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
     const lazy_chains *chains;
     const lazy_scans *scans;
+    const lazy_moves *moves;
+    const lazy_scatter *scatter;
     const lazy_summed *summed;
     int nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */
@@ -97,9 +149,13 @@ typedef struct lazy_simd {
 
 extern const lazy_simd lazy_simd_baseline;
 extern const lazy_chains lazy_chains_baseline;
+extern const lazy_moves lazy_moves_baseline;
+extern const lazy_scatter lazy_scatter_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
+extern const lazy_moves lazy_moves_avx2, lazy_moves_avx512;
+extern const lazy_scatter lazy_scatter_avx2, lazy_scatter_avx512;
 #endif
 
 #endif

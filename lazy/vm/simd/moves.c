@@ -1,0 +1,314 @@
+/* moves.c: copies of elements that are not one piece of memory (simd.h has the contract): rows, turned rectangles,
+ * broadcasts, elements at places that are data. Only the width of an element matters. This file is compiled once per
+ * instruction set (-DNEAP_ISA).
+ */
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+#include <string.h>
+
+#include "lazy/vm/simd/simd.h"
+
+#if defined(__AVX512F__)
+enum { VECTOR = 64 };
+#elif defined(__AVX2__)
+enum { VECTOR = 32 };
+#else
+enum { VECTOR = 16 };
+#endif
+enum { QUAD = 16, LINE = 64, QUADS = VECTOR / QUAD };
+
+/* One, two or four quads, the same operation on each. */
+#if defined(__AVX512F__)
+#define EACH_QUAD(INDICES, per)                                                                                        \
+    INDICES(0, 4 * per), INDICES(per, 4 * per), INDICES(2 * per, 4 * per), INDICES(3 * per, 4 * per)
+#elif defined(__AVX2__)
+#define EACH_QUAD(INDICES, per) INDICES(0, 2 * per), INDICES(per, 2 * per)
+#else
+#define EACH_QUAD(INDICES, per) INDICES(0, per)
+#endif
+#define ONE_QUAD(INDICES, per) INDICES(0, per)
+
+typedef uint8_t quad_8 __attribute__((vector_size(QUAD)));
+typedef uint16_t quad_16 __attribute__((vector_size(QUAD)));
+typedef uint32_t quad_32 __attribute__((vector_size(QUAD)));
+typedef uint64_t quad_64 __attribute__((vector_size(QUAD)));
+typedef uint8_t wide_8 __attribute__((vector_size(VECTOR)));
+typedef uint16_t wide_16 __attribute__((vector_size(VECTOR)));
+typedef uint32_t wide_32 __attribute__((vector_size(VECTOR)));
+typedef uint64_t wide_64 __attribute__((vector_size(VECTOR)));
+typedef wide_64 loose_wide __attribute__((aligned(1), may_alias));
+typedef quad_64 loose_quad __attribute__((aligned(1), may_alias));
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+/* A row of so many bytes; the end of a row that is no multiple of a vector overlaps what was copied before. */
+static inline void copy_row(char *to, const char *from, int64_t bytes) {
+    if (bytes >= VECTOR) {
+        for (int64_t at = 0; at + VECTOR <= bytes; at += VECTOR)
+            *(loose_wide *)(to + at) = *(const loose_wide *)(from + at);
+        *(loose_wide *)(to + bytes - VECTOR) = *(const loose_wide *)(from + bytes - VECTOR);
+    } else if (bytes >= QUAD) {
+        for (int64_t at = 0; at + QUAD <= bytes; at += QUAD)
+            *(loose_quad *)(to + at) = *(const loose_quad *)(from + at);
+        *(loose_quad *)(to + bytes - QUAD) = *(const loose_quad *)(from + bytes - QUAD);
+    } else if (bytes >= 8) {
+        uint64_t first, end;
+        memcpy(&first, from, 8), memcpy(&end, from + bytes - 8, 8);
+        memcpy(to, &first, 8), memcpy(to + bytes - 8, &end, 8);
+    } else {
+        for (int64_t at = 0; at < bytes; at++)
+            to[at] = from[at];
+    }
+}
+
+enum { LONG_ROW = 2048 }; /* bytes from which the library's copy is as quick */
+
+static void copy_rows(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t rows, int64_t bytes) {
+    for (int64_t i = 0; i < rows; i++, to += to_step, from += from_step)
+        if (bytes >= LONG_ROW)
+            memcpy(to, from, (size_t)bytes);
+        else
+            copy_row(to, from, bytes);
+}
+
+/* One row again and again: what is there is copied behind itself. */
+static void repeat_row(char *to, const char *from, int64_t rows, int64_t bytes) {
+    int64_t done = bytes, total = rows * bytes;
+    memcpy(to, from, (size_t)bytes);
+    for (; done < total; done *= 2)
+        memcpy(to + done, to, (size_t)(done < total - done ? done : total - done));
+}
+
+static void take_rows(void *out, const void *in, const int64_t *distance, int64_t rows, int64_t row_step,
+                      int64_t bytes) {
+    char *to = out;
+    for (int64_t i = 0; i < rows; i++, to += bytes)
+        copy_rows(to, 0, (const char *)in + distance[i] + i * row_step, 0, 1, bytes);
+}
+
+/* ---- Turned rectangles ------------------------------------------------------------------------------------------- */
+/* Quads of 16 bytes that start `step` bytes apart, side by side. */
+static inline wide_64 load_quads(const char *from, int64_t step) {
+#if defined(__AVX2__)
+    const __m128i first = _mm_loadu_si128((const __m128i *)from);
+    const __m256i low =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(first), _mm_loadu_si128((const __m128i *)(from + step)), 1);
+#if defined(__AVX512F__)
+    const __m128i third = _mm_loadu_si128((const __m128i *)(from + 2 * step));
+    const __m256i high =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(third), _mm_loadu_si128((const __m128i *)(from + 3 * step)), 1);
+    return (wide_64)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+    return (wide_64)low;
+#endif
+#else
+    (void)step;
+    return *(const loose_quad *)from;
+#endif
+}
+
+static inline quad_64 load_quad(const char *from, int64_t step) {
+    (void)step;
+    return *(const loose_quad *)from;
+}
+
+/* In each quad: the elements of the first halves of a and b in turn, of the second halves. `n`: a vector's elements. */
+#define LOW_8(q, n)                                                                                                    \
+    q, n + q, q + 1, n + q + 1, q + 2, n + q + 2, q + 3, n + q + 3, q + 4, n + q + 4, q + 5, n + q + 5, q + 6,         \
+        n + q + 6, q + 7, n + q + 7
+#define HIGH_8(q, n) LOW_8(q + 8, n)
+#define LOW_16(q, n) q, n + q, q + 1, n + q + 1, q + 2, n + q + 2, q + 3, n + q + 3
+#define HIGH_16(q, n) LOW_16(q + 4, n)
+#define LOW_32(q, n) q, n + q, q + 1, n + q + 1
+#define HIGH_32(q, n) LOW_32(q + 2, n)
+#define LOW_64(q, n) q, n + q
+#define HIGH_64(q, n) LOW_64(q + 1, n)
+
+/* Squares of `SIDE` elements, one in each quad of vectors: to[k * to_stride + b] = from[b * from_stride + k] for k <
+ * SIDE, and b < SIDE in the first square, SIDE <= b < 2 · SIDE in the next. Halves are taken in turn as often as
+ * leads there. */
+#define SQUARES(id, BITS, SIDE, V, LOADED, load, QUADS_OF, ...)                                                        \
+    static inline void id##_##BITS(uint##BITS##_t *to, int64_t to_stride, const uint##BITS##_t *from,                  \
+                                   int64_t from_stride) {                                                              \
+        V in[SIDE], out[SIDE];                                                                                         \
+        for (int k = 0; k < SIDE; k++)                                                                                 \
+            in[k] = (V)load((const char *)(from + k * from_stride), SIDE * from_stride * (BITS / 8));                  \
+        _Pragma("GCC unroll 4") for (int round = SIDE; round > 1; round /= 2) {                                        \
+            _Pragma("GCC unroll 8") for (int k = 0; k < SIDE / 2; k++) {                                               \
+                out[2 * k] = __builtin_shufflevector(in[k], in[k + SIDE / 2], QUADS_OF(LOW_##BITS, SIDE));             \
+                out[2 * k + 1] = __builtin_shufflevector(in[k], in[k + SIDE / 2], QUADS_OF(HIGH_##BITS, SIDE));        \
+            }                                                                                                          \
+            _Pragma("GCC unroll 16") for (int k = 0; k < SIDE; k++) in[k] = out[k];                                    \
+        }                                                                                                              \
+        _Pragma("GCC unroll 16") for (int k = 0; k < SIDE; k++) * (LOADED *)(to + k * to_stride) = (LOADED)in[k];      \
+    }
+SQUARES(squares, 8, 16, wide_8, loose_wide, load_quads, EACH_QUAD)
+SQUARES(squares, 16, 8, wide_16, loose_wide, load_quads, EACH_QUAD)
+SQUARES(squares, 32, 4, wide_32, loose_wide, load_quads, EACH_QUAD)
+SQUARES(squares, 64, 2, wide_64, loose_wide, load_quads, EACH_QUAD)
+SQUARES(square, 8, 16, quad_8, loose_quad, load_quad, ONE_QUAD)
+SQUARES(square, 16, 8, quad_16, loose_quad, load_quad, ONE_QUAD)
+SQUARES(square, 32, 4, quad_32, loose_quad, load_quad, ONE_QUAD)
+SQUARES(square, 64, 2, quad_64, loose_quad, load_quad, ONE_QUAD)
+
+/* to[a * to_stride + b] = from[b * from_stride + a] for a < na, b < nb. A line of `from` is used up before the next
+ * one is touched. */
+#define TURN(BITS, T)                                                                                                  \
+    static void turn_##BITS(T *to, int64_t to_stride, const T *from, int64_t from_stride, int64_t na, int64_t nb) {    \
+        enum { SIDE = QUAD / sizeof(T), LONG = SIDE * QUADS, IN_LINE = LINE / sizeof(T) };                             \
+        const int64_t whole = na / SIDE * SIDE;                                                                        \
+        for (int64_t line = 0; line < whole; line += IN_LINE) {                                                        \
+            const int64_t end = line + IN_LINE < whole ? line + IN_LINE : whole;                                       \
+            int64_t b = 0;                                                                                             \
+            for (; b + LONG <= nb; b += LONG)                                                                          \
+                for (int64_t a = line; a < end; a += SIDE)                                                             \
+                    squares_##BITS(to + a * to_stride + b, to_stride, from + b * from_stride + a, from_stride);        \
+            for (; b + SIDE <= nb; b += SIDE)                                                                          \
+                for (int64_t a = line; a < end; a += SIDE)                                                             \
+                    square_##BITS(to + a * to_stride + b, to_stride, from + b * from_stride + a, from_stride);         \
+            for (; b < nb; b++)                                                                                        \
+                for (int64_t a = line; a < end; a++)                                                                   \
+                    to[a * to_stride + b] = from[b * from_stride + a];                                                 \
+        }                                                                                                              \
+        for (int64_t a = whole; a < na; a++)                                                                           \
+            for (int64_t b = 0; b < nb; b++)                                                                           \
+                to[a * to_stride + b] = from[b * from_stride + a];                                                     \
+    }
+
+/* ---- Rectangles -------------------------------------------------------------------------------------------------- */
+static int64_t magnitude(int64_t stride) {
+    return stride < 0 ? -stride : stride;
+}
+
+/* Loops with a stride that the compiler knows, where rows are written element by element. */
+#define STEP_ROW(T, step)                                                                                              \
+    for (int64_t j = 0; j < r->length; j++)                                                                            \
+        to[j] = from[j * (step)];
+/* Short rows of one element are written as whole vectors as long as more follows, which covers what was too much. */
+#define MOVES(BITS, T)                                                                                                 \
+    TURN(BITS, T)                                                                                                      \
+    static void fill_##BITS(void *out, const void *element, int64_t n) {                                               \
+        T *to = out;                                                                                                   \
+        const T value = *(const T *)element;                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            to[i] = value;                                                                                             \
+    }                                                                                                                  \
+    static void repeat_##BITS(void *out, const void *in, int64_t stride, int64_t rows, int64_t length) {               \
+        const int64_t lanes = VECTOR / sizeof(T);                                                                      \
+        const T *from = in;                                                                                            \
+        T *to = out, *end = to + rows * length;                                                                        \
+        for (int64_t i = 0; i < rows; i++, to += length) {                                                             \
+            const wide_##BITS all = from[i * stride] - (wide_##BITS){0};                                               \
+            if (to + length + lanes > end)                                                                             \
+                fill_##BITS(to, from + i * stride, length);                                                            \
+            else                                                                                                       \
+                for (int64_t j = 0; j < length; j += lanes)                                                            \
+                    *(loose_wide *)(to + j) = (wide_64)all;                                                            \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void read_row_##BITS(T *restrict to, const T *restrict from, const lazy_rectangle *r) {                     \
+        if (r->from == -1)                                                                                             \
+            STEP_ROW(T, -1)                                                                                            \
+        else if (r->from == 2)                                                                                         \
+            STEP_ROW(T, 2)                                                                                             \
+        else                                                                                                           \
+            STEP_ROW(T, r->from)                                                                                       \
+    }                                                                                                                  \
+    static void move_each_##BITS(T *to, const T *from, const lazy_rectangle *r) {                                      \
+        const int64_t across = magnitude(r->from_row) + magnitude(r->to_row);                                          \
+        if (r->rows > 1 && across < magnitude(r->from) + magnitude(r->to))                                             \
+            for (int64_t j = 0; j < r->length; j++)                                                                    \
+                for (int64_t i = 0; i < r->rows; i++)                                                                  \
+                    to[i * r->to_row + j * r->to] = from[i * r->from_row + j * r->from];                               \
+        else                                                                                                           \
+            for (int64_t i = 0; i < r->rows; i++, to += r->to_row, from += r->from_row)                                \
+                if (r->to == 1)                                                                                        \
+                    read_row_##BITS(to, from, r);                                                                      \
+                else                                                                                                   \
+                    for (int64_t j = 0; j < r->length; j++)                                                            \
+                        to[j * r->to] = from[j * r->from];                                                             \
+    }                                                                                                                  \
+    static void move_##BITS(void *out, const void *in, const lazy_rectangle *r) {                                      \
+        const bool packed = r->to == 1 && (r->to_row == r->length || r->rows == 1);                                    \
+        if (r->to == 1 && r->from == 1 && (r->from_row != 0 || r->rows == 1 || !packed))                               \
+            copy_rows(out, r->to_row *(int64_t)sizeof(T), in, r->from_row *(int64_t)sizeof(T), r->rows,                \
+                      r->length *(int64_t)sizeof(T));                                                                  \
+        else if (packed && r->from == 1)                                                                               \
+            repeat_row(out, in, r->rows, r->length *(int64_t)sizeof(T));                                               \
+        else if (packed && r->from == 0)                                                                               \
+            repeat_##BITS(out, in, r->from_row, r->rows, r->length);                                                   \
+        else if (r->to == 1 && r->from_row == 1)                                                                       \
+            turn_##BITS(out, r->to_row, in, r->from, r->rows, r->length);                                              \
+        else if (r->from == 1 && r->to_row == 1)                                                                       \
+            turn_##BITS(out, r->to, in, r->from_row, r->length, r->rows);                                              \
+        else                                                                                                           \
+            move_each_##BITS(out, in, r);                                                                              \
+    }
+MOVES(8, uint8_t)
+MOVES(16, uint16_t)
+MOVES(32, uint32_t)
+MOVES(64, uint64_t)
+
+/* ---- Distances --------------------------------------------------------------------------------------------------- */
+/* W is a type that has all signed indices and the extent, U the same without a sign. */
+#define DISTANCES_LOOP(kind, I, W, U)                                                                                  \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        const I given = ((const I *)indices)[i * every];                                                               \
+        const U counted = (U)given < (U)most ? (U)given : (U)most;                                                     \
+        const W up = (W)((W)given + ((kind) == 'i' && given < 0 ? (W)most + 1 : 0));                                   \
+        const W inside = up < 0 ? 0 : up < (W)most ? up : (W)most;                                                     \
+        to[i] = (int64_t)((kind) == 'u' ? (W)counted : inside) * step;                                                 \
+    }
+#define DISTANCES(NAME, name, kind, I, bits, ...)                                                                      \
+    static void distances_##name(int64_t *to, const void *indices, int64_t every, int64_t n, int64_t extent,           \
+                                 int64_t step) {                                                                       \
+        const int64_t most = extent - 1;                                                                               \
+        if ((bits) < 64 && extent < INT32_MAX && every == 1)                                                           \
+            DISTANCES_LOOP(kind, I, int32_t, uint32_t)                                                                 \
+        else                                                                                                           \
+            DISTANCES_LOOP(kind, I, int64_t, uint64_t)                                                                 \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtype-limits"
+NEAP_DTYPE_INTEGER_ROWS(DISTANCES)
+#pragma GCC diagnostic pop
+
+/* ---- Elements of tables ------------------------------------------------------------------------------------------ */
+#define TAKE_LOOP(kind, I, step, way)                                                                                  \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        int64_t at = dtype_index(kind, (uint64_t)((const I *)indices)[i]);                                             \
+        at += at < 0 ? extent : 0;                                                                                     \
+        at = at < 0 ? 0 : at > most ? most : at;                                                                       \
+        to[i] = from[at * (step) + (way)];                                                                             \
+    }
+#define TAKE(BITS, T, name, kind, I)                                                                                   \
+    static void take_##BITS##_##name(void *out, const void *in, const void *indices, int64_t n, int64_t extent,        \
+                                     int64_t step, int64_t stride) {                                                   \
+        T *to = out;                                                                                                   \
+        const T *from = in;                                                                                            \
+        const int64_t most = extent - 1;                                                                               \
+        if (step == 1 && stride == 0)                                                                                  \
+            TAKE_LOOP(kind, I, 1, 0)                                                                                   \
+        else                                                                                                           \
+            TAKE_LOOP(kind, I, step, i *stride)                                                                        \
+    }
+#define TAKE_WIDTHS(NAME, name, kind, I, ...)                                                                          \
+    TAKE(8, uint8_t, name, kind, I)                                                                                    \
+    TAKE(16, uint16_t, name, kind, I) TAKE(32, uint32_t, name, kind, I) TAKE(64, uint64_t, name, kind, I)
+NEAP_DTYPE_INTEGER_ROWS(TAKE_WIDTHS)
+
+#define TABLE_NAME(isa) TABLE_NAME_OF(isa)
+#define TABLE_NAME_OF(isa) lazy_moves_##isa
+#define OF_WIDTHS(id)                                                                                                  \
+    { id##_8, id##_16, id##_32, id##_64 }
+#define TAKE_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = {take_8_##name, take_16_##name, take_32_##name, take_64_##name},
+#define DISTANCES_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = distances_##name,
+
+const lazy_moves TABLE_NAME(NEAP_ISA) = {
+    .move = OF_WIDTHS(move),
+    .fill = OF_WIDTHS(fill),
+    .repeat = OF_WIDTHS(repeat),
+    .take = {NEAP_DTYPE_INTEGER_ROWS(TAKE_OF)},
+    .take_rows = take_rows,
+    .distances = {NEAP_DTYPE_INTEGER_ROWS(DISTANCES_OF)},
+};
