@@ -1,8 +1,9 @@
 /* radix.h: sorting by unsigned keys, for sort.c: values, and values with their places.
  *
- * Every sort here is stable, so its result is the only one there is: how work is cut changes no bit. A range of elements
- * is dealt out into buckets by the highest digit in which its keys differ, each bucket again, until few elements are
- * left, which are sorted by insertion, or few bits, which two digits from the lowest up sort. The first dealing of a long line is done by all workers, and so are its buckets.
+ * Every sort here is stable, so its result is the only one there is: how work is cut changes no bit. A range of
+ * elements is dealt out into buckets by the highest digit in which its keys differ, each bucket again, until few
+ * elements are left, which are sorted by insertion, or few bits, which two digits from the lowest up sort. The first
+ * dealing of a long line is done by all workers, and so are its buckets.
  */
 #ifndef LAZY_OPS_RADIX_H
 #define LAZY_OPS_RADIX_H

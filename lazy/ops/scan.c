@@ -10,8 +10,7 @@
 #include "engine/device.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
-#include "lazy/vm/simd/scans.h"
-#include "lazy/vm/vm.h"
+#include "lazy/vm/simd/simd.h"
 
 enum {
     TASK = 1 << 15,        /* elements that are worth a task */
@@ -400,8 +399,8 @@ static int recurrence_jvp(lazy_tangent *g) {
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 /* clang-format off */
 NEAP_OP(cumsum,
-    .doc = "Sums of all elements up to each one along an axis, or from each one on where `reverse` is set. Dtypes as in "
-           "sum. Blocks of 4096 elements have an order of additions of their own (docs/numbers.md).",
+    .doc = "Sums of all elements up to each one along an axis, or from each one on where `reverse` is set. Dtypes as "
+           "in sum. Blocks of 4096 elements have an order of additions of their own (docs/numbers.md).",
     .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_NUMERIC,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_sum, .shape = scan_shape,
     .call = cumsum_call, .cost = scan_cost, .flops = scan_flops, .grad = cumsum_grad, .jvp = derive_jvp_linear,

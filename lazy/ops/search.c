@@ -269,8 +269,8 @@ static int searchsorted_shard(lazy_shard_rule *g) {
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 /* clang-format off */
 NEAP_OP(places,
-    .doc = "Row-major places (i32, of more than 2^31 - 1 elements i64) of the elements that are not 0, in order; `count` "
-           "says how many there are. NaN is not 0.",
+    .doc = "Row-major places (i32, of more than 2^31 - 1 elements i64) of the elements that are not 0, in order; "
+           "`count` says how many there are. NaN is not 0.",
     .attrs = "count", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = nonzero_dtype,
     .shape = nonzero_shape, .call = nonzero_call)

@@ -216,9 +216,7 @@ void vm_fold(vm_run_state *frame, const vm_ins *ins);
 /* Runs a kernel whose rows are carried. */
 int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 
-/* ---- vm/isa.c ---------------------------------------------------------------------------------------------------- */
-const lazy_simd *vm_simd(void);
-
+/* ---- vm/isa.c; simd/simd.h has vm_simd --------------------------------------------------------------------------- */
 typedef struct vm_limits { /* tests change them while no kernel runs */
     int64_t chunk;         /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
     int64_t parallel_min;  /* ns of work below which no worker is woken */

@@ -147,6 +147,9 @@ typedef struct lazy_simd {
     void (*stream)(void *dst, const void *src, int64_t bytes);
 } lazy_simd;
 
+/* The set in use (vm/isa.c). */
+const lazy_simd *vm_simd(void);
+
 extern const lazy_simd lazy_simd_baseline;
 extern const lazy_chains lazy_chains_baseline;
 extern const lazy_moves lazy_moves_baseline;
