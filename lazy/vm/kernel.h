@@ -141,9 +141,9 @@ typedef void (*vm_map_loop)(void *out, const void *a, const void *b, const void 
 vm_map_loop vm_map_loop_of(int op, int dtype);
 
 /* ---- Rows at places that are data (put.c) ------------------------------------------------------------------------ */
-/* For each index k in order and all outer o: row (o, index[k]) of `out`, (outer, size, inner), becomes updates row (o, k)
- * of (outer, n, inner), or with `add` the sum of both. Negative indices count from the end; those that are out of range
- * are left out. */
+/* For each index k in order and all outer o: row (o, index[k]) of `out`, (outer, size, inner), becomes row (o, k) of
+ * `updates`, (outer, n, inner), or with `add` the sum of both. Negative indices count from the end; those that are out
+ * of range are left out. */
 typedef struct vm_put {
     void *out;
     const void *indices, *updates;
