@@ -151,6 +151,8 @@ int session_load_library(lua_State *L) {
     }
     if (status == SESSION_OK && lua_cpcall(L, keep_library, NULL) != 0)
         lua_pop(L, 1); /* there was no memory for it: cycles cost more */
+    if (status == SESSION_OK)
+        status = session_call(L, "neap.core", "arm_sentinel", 0);
     return status;
 }
 
