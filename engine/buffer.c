@@ -33,6 +33,8 @@ neap_buffer *neap_buffer_retain(neap_buffer *buffer) {
 void neap_buffer_release(neap_buffer *buffer) {
     if (!buffer)
         return;
+    if (buffer->bytes >= ENGINE_MEMORY_WAITED && neap_buffer_owned(buffer))
+        engine_memory_dying(buffer); /* before the reference goes, since it may be the last */
     if (atomic_load_explicit(&buffer->refs, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) {
         return;

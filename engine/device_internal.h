@@ -10,14 +10,18 @@
 #include "engine/op_internal.h"
 
 enum { ENGINE_MEMORY_CLASSES = 160 };
+enum {
+    ENGINE_MEMORY_WAITED = 1 << 20
+}; /* from so many bytes on, it may be better to wait for a block than to make one */
 
 typedef struct engine_memory { /* the buffers of one memory: a device's, or that which the CPU devices share */
     struct engine_memory_class {
         engine_lock lock;
-        neap_buffer *first; /* free blocks */
-        uint64_t kept;      /* how many free blocks there are */
-        uint64_t least;     /* the fewest free blocks since the window began */
-        uint64_t taken;     /* from the pool or made, ever */
+        neap_buffer *first;    /* free blocks */
+        uint64_t kept;         /* how many free blocks there are */
+        uint64_t least;        /* the fewest free blocks since the window began */
+        uint64_t taken;        /* from the pool or made, ever */
+        _Atomic int64_t dying; /* large blocks that nobody refers to but work in flight */
     } classes[ENGINE_MEMORY_CLASSES];
     _Atomic uint64_t live, peak, limit;
     _Atomic uint64_t recent, before; /* the highest live bytes of this window and of the one before it */
@@ -25,13 +29,17 @@ typedef struct engine_memory { /* the buffers of one memory: a device's, or that
     _Atomic uint64_t made, returned; /* blocks got from the device and given back */
     _Atomic uint64_t total;          /* bytes of the device, once somebody asked; 0: not known */
     _Atomic int64_t window;          /* when it began */
-    bool host;                       /* the CPU can touch it */
+    _Atomic bool awaited;            /* somebody waits for a large block to come back; looked at without the lock */
+    engine_lock waiting;
+    engine_watch *watches;
+    bool host; /* the CPU can touch it */
 } engine_memory;
 
 struct neap_buffer { /* with its block; also while it is free */
     neap_var var;
     _Atomic uint32_t refs;
     _Atomic uint32_t lent; /* of refs: those of work in flight that runs in the order of the variable */
+    _Atomic bool dying;    /* a large one, which counts in its class as such */
     int device;            /* its number then */
     int class;
     struct engine_device *home; /* whose memory it is; a living buffer holds a reference */
@@ -81,7 +89,8 @@ void engine_stream_run(engine_op *op, const neap_run *run);
 /* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error
  * set. */
 int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out);
-void engine_memory_keep(neap_buffer *buffer);                    /* TAKES a block that is not used any more */
+void engine_memory_keep(neap_buffer *buffer);  /* TAKES a block that is not used any more */
+void engine_memory_dying(neap_buffer *buffer); /* a large one: only work in flight refers to it from now on */
 void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives so many pooled bytes back, if there are */
 /* Ends the window if it has lasted long enough at `now`, and gives back what nobody needed in it. */
 void engine_memory_tidy(engine_device *device, int64_t now);

@@ -303,6 +303,10 @@ NEAP_API void neap_memory_limit(uint64_t bytes); /* of the CPU devices' memory; 
 /* Gives pooled blocks back to the system, on all devices. Blocks that were unused for some seconds are given back
  * without this call. */
 NEAP_API void neap_memory_trim(void);
+/* Whether it is better to wait for a block of so many bytes than to make one: NEAP_PENDING if the CPU devices' pool has
+ * none, and work in flight holds two or more to which nobody else refers; `waker` is woken when one comes back. For
+ * callers that can pause: NEAP_OK is no promise, and a buffer can be had at any time. */
+NEAP_API int neap_memory_poll(size_t bytes, neap_waker *waker);
 
 typedef struct neap_engine_counts { /* counters that tests assert on */
     uint64_t pushed, completed, inlined, skipped;

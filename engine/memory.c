@@ -38,7 +38,7 @@ enum { ALIGN = 64, LINEAR = 4 /* classes below this are multiples of ALIGN */, C
 
 static const uint64_t LARGE = UINT64_C(1) << 16;  /* smaller blocks come and go without a look at the whole pool */
 static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never too many */
-static _Atomic int64_t window_ns = INT64_C(5000000000);
+static _Atomic int64_t window_ns = INT64_C(30000000000);
 
 enum { HEADER = (sizeof(neap_buffer) + ALIGN - 1) / ALIGN * ALIGN };
 static engine_slab header_slab = {.bytes = sizeof(neap_buffer)};
@@ -217,6 +217,7 @@ static int make_block(engine_device *home, int class, uint64_t live, neap_buffer
     }
     buffer->class = class;
     buffer->home = home;
+    buffer->dying = false;
     atomic_fetch_add_explicit(&memory->reserved, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&memory->made, 1, memory_order_relaxed);
     engine_lock_take(&memory->classes[class].lock);
@@ -269,10 +270,53 @@ int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out) {
     return NEAP_OK;
 }
 
+void engine_memory_dying(neap_buffer *buffer) {
+    if (!atomic_exchange_explicit(&buffer->dying, true, memory_order_relaxed))
+        atomic_fetch_add(&buffer->home->memory.classes[buffer->class].dying, 1);
+}
+
+static void fire_watches(engine_memory *memory) {
+    engine_lock_take(&memory->waiting);
+    engine_watch *due = engine_watch_take(&memory->watches, 0);
+    atomic_store(&memory->awaited, false);
+    engine_lock_drop(&memory->waiting);
+    engine_watch_fire(due);
+}
+
+static bool is_short(engine_memory *memory, int class) {
+    struct engine_memory_class *of = &memory->classes[class];
+    engine_lock_take(&of->lock);
+    bool none = of->kept == 0;
+    engine_lock_drop(&of->lock);
+    return none && atomic_load(&of->dying) >= 2;
+}
+
+/* A waiter sets `awaited` and then looks at the blocks; who keeps a block does so and then looks at `awaited`. */
+int neap_memory_poll(size_t bytes, neap_waker *waker) {
+    engine_memory *memory = &engine_cpu.memory;
+    int class = class_of(bytes);
+    if (class == CLASSES || engine_phase() != ENGINE_RUNNING || !is_short(memory, class))
+        return NEAP_OK;
+    engine_bulk_flush(engine_self());
+    engine_watch *made = waker ? engine_alloc(sizeof *made) : NULL;
+    if (!made)
+        return NEAP_OK; /* nothing depends on waiting */
+    engine_lock_take(&memory->waiting);
+    made = engine_watch_add(&memory->watches, made, waker, 0);
+    atomic_store(&memory->awaited, true);
+    engine_lock_drop(&memory->waiting);
+    free(made);
+    if (is_short(memory, class))
+        return NEAP_PENDING;
+    fire_watches(memory);
+    return NEAP_OK;
+}
+
 void engine_memory_keep(neap_buffer *buffer) {
     engine_device *home = buffer->home;
     struct engine_memory_class *to = &home->memory.classes[buffer->class];
     uint64_t size = class_bytes(buffer->class);
+    bool was_dying = atomic_exchange_explicit(&buffer->dying, false, memory_order_relaxed);
     if (home->memory.host)
         HIDE(buffer->data, size);
     engine_lock_take(&to->lock);
@@ -281,6 +325,11 @@ void engine_memory_keep(neap_buffer *buffer) {
     to->kept++;
     engine_lock_drop(&to->lock);
     atomic_fetch_sub_explicit(&home->memory.live, size, memory_order_relaxed);
+    if (was_dying) {
+        atomic_fetch_sub(&to->dying, 1);
+        if (atomic_load(&home->memory.awaited))
+            fire_watches(&home->memory);
+    }
     if (size >= LARGE)
         engine_memory_tidy(home, engine_now());
 }

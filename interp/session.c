@@ -121,6 +121,17 @@ lua_State *session_new(int argc, char **argv, int script) {
     return L;
 }
 
+/* The library lives as long as the state, so no later cycle of the collector need look at it (tools/luajit.patch). May
+ * raise "not enough memory". */
+static int keep_library(lua_State *L) {
+#ifdef LUA_GCKEEP
+    lua_gc(L, LUA_GCKEEP, 0);
+#else
+    (void)L;
+#endif
+    return 0;
+}
+
 int session_load_library(lua_State *L) {
     lua_getglobal(L, "require");
     lua_pushliteral(L, "neap");
@@ -138,6 +149,10 @@ int session_load_library(lua_State *L) {
         lua_settop(L, 0);
         status = session_call(L, "neap.interp.input", "install", 0);
     }
+    if (status == SESSION_OK && lua_cpcall(L, keep_library, NULL) != 0)
+        lua_pop(L, 1); /* there was no memory for it: cycles cost more */
+    if (status == SESSION_OK)
+        status = session_call(L, "neap.core", "arm_sentinel", 0);
     return status;
 }
 

@@ -51,6 +51,16 @@ NEAP_API int neap_throttle(neap_ctx *ctx);
 NEAP_API void neap_collector_cycled(neap_ctx *ctx);
 /* Called after a full collection and sweep: sets the next high-water mark from what is still live. */
 NEAP_API void neap_collected(neap_ctx *ctx);
+/* What Lua's collector should do while Lua waits, or has been asked for NEAP_ATTEND_STEP: NEAP_COLLECT_CYCLE if a whole
+ * cycle and a sweep cost little beside the memory that they may bring back; else NEAP_COLLECT_STEP if a step is due.
+ * The caller does it. A whole cycle, with its sweep, stands between neap_cycle_begin and neap_cycle_end. */
+enum { NEAP_COLLECT_NOTHING = 0, NEAP_COLLECT_STEP = 1, NEAP_COLLECT_CYCLE = 2 };
+NEAP_API int neap_collector_due(neap_ctx *ctx);
+NEAP_API void neap_cycle_begin(neap_ctx *ctx);
+NEAP_API void neap_cycle_end(neap_ctx *ctx);
+/* NEAP_PENDING while dead arrays of the size of the last large one only wait for their readers: better than mapping new
+ * memory is to wait for one of them. The waker is woken; a wait ends after a second in any case. */
+NEAP_API int neap_room(neap_ctx *ctx);
 /* Gives the last recorded node its script line. After neap_site_reset (each loaded chunk) every node's line is asked
  * for, until the answers for its op repeat themselves, as in a loop: then more and more rarely, until there is a new
  * line again. Other nodes get the chunk's name, and the last line told of an identical region. */

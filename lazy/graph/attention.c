@@ -1,13 +1,26 @@
 /* attention.c: what a context asks Lua to attend to, and what it counts.
  *
- * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 4 MiB of new buffers, which
- * take some ten times as long to be written, it is asked for a step; when live buffers pass max(256 MiB, 2 × what was
- * live after the last collection), for a full collection.
+ * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it.
+ *
+ *   - A whole cycle is due once the bytes allocated since the last one are worth it: when to touch so much new memory
+ *     takes twice as long as a cycle does. Lua runs it while it waits for the workers, or else when it records.
+ *     So of a loop that drops a large array in each turn, two blocks go round.
+ *   - Where a cycle takes long (much Lua data), for each 4 MiB of new buffers, which take some ten times as long to be
+ *     written, the collector is asked for a step.
+ *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
+ *
+ * A script that runs ahead of the workers drops arrays that work in flight still reads. Where two or more of the size
+ * of the last large one do so and the pool has none, it waits for one of them.
  */
+#include <time.h>
+
 #include "lazy/graph/graph.h"
 
-static const int64_t LOOK_AT_BYTES = 4 << 20;
+static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
+static const int64_t BYTES_PER_NS = 10; /* first touch of new memory, in huge pages */
+static const int64_t WORTH = 2;         /* how much longer that must take than a cycle */
+static const int64_t PATIENCE_NS = 1000000000, PAUSE_NS = 10000000000;
 
 int neap_attention(neap_ctx *ctx) {
     int bits = ctx->collector.attention;
@@ -22,6 +35,7 @@ int neap_attention(neap_ctx *ctx) {
 
 void neap_collector_cycled(neap_ctx *ctx) {
     ctx->collector.attention |= NEAP_ATTEND_SWEEP;
+    ctx->collector.took /= 2; /* there may be less Lua data now: in the end that is tried */
 }
 
 void neap_collected(neap_ctx *ctx) {
@@ -29,9 +43,56 @@ void neap_collected(neap_ctx *ctx) {
     ctx->collector.above = live * 2 > COLLECT_AT_LEAST ? live * 2 : COLLECT_AT_LEAST;
 }
 
+static int64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_cycle_due(const lazy_collector *collector) {
+    return collector->since >= LARGE_BYTES && collector->since / BYTES_PER_NS >= WORTH * collector->took;
+}
+
+int neap_collector_due(neap_ctx *ctx) {
+    bool step = ctx->collector.attention & NEAP_ATTEND_STEP;
+    ctx->collector.attention &= ~NEAP_ATTEND_STEP;
+    return is_cycle_due(&ctx->collector) ? NEAP_COLLECT_CYCLE : step ? NEAP_COLLECT_STEP : NEAP_COLLECT_NOTHING;
+}
+
+void neap_cycle_begin(neap_ctx *ctx) {
+    ctx->collector.since = 0;
+    ctx->collector.began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* A single long one, of cold caches, is not taken at its word. */
+void neap_cycle_end(neap_ctx *ctx) {
+    int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, most = 2 * ctx->collector.took;
+    ctx->collector.took = most && took > most ? most : took;
+    ctx->collector.attention &= ~(NEAP_ATTEND_SWEEP | NEAP_ATTEND_STEP);
+}
+
+int neap_room(neap_ctx *ctx) {
+    lazy_collector *collector = &ctx->collector;
+    if (collector->large == 0)
+        return NEAP_OK;
+    int64_t now = clock_ns(CLOCK_MONOTONIC);
+    int status = now < collector->again ? NEAP_OK : neap_memory_poll((size_t)collector->large, ctx->waker);
+    if (status == NEAP_PENDING && collector->until == 0)
+        collector->until = now + PATIENCE_NS;
+    if (status == NEAP_PENDING && now < collector->until)
+        return status;
+    if (status == NEAP_PENDING)
+        collector->again = now + PAUSE_NS;
+    collector->large = collector->until = 0;
+    return NEAP_OK;
+}
+
 /* Live bytes are those of all threads and devices, so they are looked at once in a while only. */
 void graph_count_bytes(neap_ctx *ctx, int64_t bytes) {
     ctx->collector.unseen += bytes;
+    ctx->collector.since += bytes;
+    if (bytes >= LARGE_BYTES)
+        ctx->collector.large = bytes;
     if (ctx->collector.unseen < LOOK_AT_BYTES)
         return;
     ctx->collector.unseen = 0;

@@ -21,6 +21,7 @@ local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
 local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
 local CALLBACK = C.NEAP_ATTEND_CALLBACK
 local INSIDE = C.NEAP_REQUESTED_INSIDE
+local COLLECT_STEP, COLLECT_CYCLE = C.NEAP_COLLECT_STEP, C.NEAP_COLLECT_CYCLE
 local STEP_SIZE = 200 -- about the garbage, in KiB, that a step deals with
 local BATCH = 256
 
@@ -182,9 +183,28 @@ function core.callbacks_due(idle)
 end
 local callbacks_due = core.callbacks_due
 
+--- A whole cycle of Lua's collector, and the release of what it has found.
+local function cycle()
+    C.neap_cycle_begin(ctx)
+    collectgarbage()
+    sweep()
+    C.neap_cycle_end(ctx)
+end
+
+--- Lets Lua's collector look for dead arrays, if C finds that they are worth its time; returns whether it did.
+local function collect_some()
+    local due = C.neap_collector_due(ctx)
+    if due == COLLECT_CYCLE then
+        cycle()
+    elseif due == COLLECT_STEP then
+        collectgarbage("step", STEP_SIZE)
+    end
+    return due == COLLECT_CYCLE or due == COLLECT_STEP
+end
+
 --- The one place where Lua waits, but for input and children (neap.interp.input): calls callbacks, runs small ready
--- work, else sleeps until something has finished, and tries again. `try` makes a C call that may return NEAP_PENDING;
--- the first other status is returned.
+-- work, collects, else sleeps until something has finished, and tries again. `try` makes a C call that may return
+-- NEAP_PENDING; the first other status is returned.
 local function pump(try)
     local rc, idle = try(), false
     while rc == PENDING do
@@ -192,7 +212,7 @@ local function pump(try)
         if callbacks_due(idle) then
             run_callbacks()
             idle = false
-        elseif C.neap_engine_help(HELP_NS) == 0 then
+        elseif C.neap_engine_help(HELP_NS) == 0 and not collect_some() then
             C.neap_waker_clear(waker)
             rc = try()
             if rc ~= PENDING then break end
@@ -211,6 +231,9 @@ core.pump = pump
 
 --- NEAP_PENDING while the script is too far ahead of the workers.
 local function throttle() return C.neap_throttle(ctx) end
+
+--- NEAP_PENDING while dead arrays come back so soon that new ones had better wait for their memory.
+local function room() return C.neap_room(ctx) end
 
 local stdout_told = false
 
@@ -236,7 +259,8 @@ local function attend()
     elseif band(what, SWEEP) ~= 0 then
         sweep()
     elseif band(what, STEP) ~= 0 then
-        collectgarbage("step", STEP_SIZE)
+        if C.neap_collector_due(ctx) == COLLECT_CYCLE then cycle() else collectgarbage("step", STEP_SIZE) end
+        if frame.depth == 0 then pump(room) end
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
     if band(what, CALLBACK) ~= 0 then
@@ -301,8 +325,8 @@ end
 core.attend, core.settle = attend, settle
 
 -- All of this walks the stack, calls back or waits: nothing in it is worth a trace, and a trace would pin handles.
-for _, f in ipairs { attend, pump, attempt, settle, forget_callees, check_room, failure_text, call_next, call_callee,
-                     run_callback, run_callbacks, core.failure, core.call, core.call_ids } do
+for _, f in ipairs { attend, pump, cycle, collect_some, attempt, settle, forget_callees, check_room, failure_text,
+                     call_next, call_callee, run_callback, run_callbacks, core.failure, core.call, core.call_ids } do
     jit.off(f)
 end
 

@@ -1,0 +1,127 @@
+--- collector_test.lua: dead results are found early, so that a loop that drops a large result in each turn maps two or
+-- three blocks in all; and the library, once it is loaded, is looked at no more by Lua's collector.
+local check = require "tests.lib.check"
+
+local function size_of(n)
+    return ("%.0f MB"):format(4 * n * n / 1e6)
+end
+
+--- How many blocks are mapped by so many calls of a function that drops its result. Nothing is counted in between: the
+-- calls of that would clear what is left of earlier calls on Lua's stack.
+local function mapped(call, calls)
+    np.wait_all()
+    np.memory.trim()
+    local made = np.memory().made
+    for _ = 1, calls do call() end
+    made = np.memory().made - made
+    np.wait_all()
+    return made
+end
+
+local global -- luacheck: ignore 231
+local loops = {
+    ["waited for"] = function(a, b)
+        return function()
+            local r = a + b
+            r:wait()
+        end
+    end,
+    ["held by one variable"] = function(a, b)
+        return function()
+            global = a + b
+            global:wait()
+        end
+    end,
+    ["of a jitted function"] = function(a, b)
+        local f = np.jit(function(x, y) return x * y + x end)
+        return function()
+            local r = f(a, b)
+            r:wait()
+        end
+    end,
+    ["started only"] = function(a, b)
+        return function()
+            local r = a + b
+            np.force(r)
+        end
+    end,
+    ["of a jitted function, started only"] = function(a, b)
+        local f = np.jit(function(x, y) return x * y + x end)
+        return function() f(a, b) end
+    end,
+}
+
+-- Compiled code, when it comes, holds a result or two of the call that it was recorded in.
+local HELD_BY_TRACES = 3
+
+for name, loop in pairs(loops) do
+    for _, n in ipairs { 1024, 3200 } do
+        local calls = n == 1024 and 150 or 12
+        check.test(("%d results of %s, %s, are in three blocks at most"):format(calls, size_of(n), name), function()
+            local a, b = (np.ones { n, n } * 1):wait(), (np.ones { n, n } * 2):wait()
+            local call = loop(a, b)
+            local compiled = mapped(call, calls)
+            jit.off()
+            jit.flush()
+            local interpreted = mapped(call, calls)
+            jit.on()
+            check.ok(interpreted <= 3, "without compiled code: " .. interpreted)
+            check.ok(compiled <= 3 + HELD_BY_TRACES, "with compiled code: " .. compiled)
+            global = nil
+            a:delete()
+            b:delete()
+        end)
+    end
+end
+
+-- ---- The library is kept --------------------------------------------------------------------------------------------
+
+--- How many of the smallest steps a cycle of the collector takes.
+local function steps_of_a_cycle()
+    collectgarbage()
+    collectgarbage()
+    local steps = 1
+    while not collectgarbage("step", 0) do steps = steps + 1 end
+    return steps
+end
+
+check.test("what is stored into the library after it was loaded lives on, and is let go again", function()
+    local seen = setmetatable({}, { __mode = "v" })
+    local function fresh(k)
+        local value = { k }
+        seen[k] = value
+        return value
+    end
+    local places = {
+        { set = function(v) np.an_own_name = v end, get = function() return rawget(np, "an_own_name") end },
+        { set = function(v) package.loaded["an.own.module"] = v end,
+          get = function() return package.loaded["an.own.module"] end },
+        { set = function(v) rawset(string, "an_own_name", v) end,
+          get = function() return rawget(string, "an_own_name") end },
+        { set = function(v) _G.an_own_name = v end, get = function() return rawget(_G, "an_own_name") end },
+        { set = function(v) setmetatable(np.memory, v and { __call = getmetatable(np.memory).__call, v }
+              or { __call = getmetatable(np.memory).__call }) end,
+          get = function() return getmetatable(np.memory)[1] end },
+    }
+    for round = 1, 40 do
+        for k, place in ipairs(places) do place.set(fresh(100 * round + k)) end
+        for _ = 1, round % 4 do collectgarbage("step", round % 7 * 40) end
+        if round % 5 == 0 then collectgarbage() end
+        for k, place in ipairs(places) do check.equal(place.get()[1], 100 * round + k) end
+    end
+    for _, place in ipairs(places) do place.set(nil) end
+    collectgarbage()
+    collectgarbage()
+    check.equal(next(seen), nil)
+end)
+
+check.test("a cycle of the collector costs little beside the library", function()
+    local before = steps_of_a_cycle()
+    local kept = {}
+    for k = 1, 20000 do kept[k] = { k } end
+    local more = steps_of_a_cycle() - before
+    check.ok(before < more / 4, before .. " steps; 20000 tables: " .. more)
+    check.equal(#kept, 20000)
+end)
+
+check.done()
