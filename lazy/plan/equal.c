@@ -112,7 +112,8 @@ static bool leaves_no_trace(const finder *f, const int32_t *inside, int32_t k, l
     const neap_node *node = node_at(f, k);
     if (why == LAZY_WHY_NOT || why == LAZY_WHY_KERNELS || why == LAZY_WHY_REDUCTION)
         return true;
-    return (why == LAZY_WHY_CALL || why == LAZY_WHY_OPERAND) && !node->lasting && inside[k] == node->consumers;
+    bool inner = why == LAZY_WHY_CALL || why == LAZY_WHY_VERSION || why == LAZY_WHY_OPERAND;
+    return inner && !node->lasting && inside[k] == node->consumers;
 }
 
 /* Are so many of its elements asked for that it is worth to have them all? (See is_little in region.c.) */

@@ -119,6 +119,24 @@ check.test("versions that somebody reads keep their values", function()
     check.equal(joined:totable(), { -11, -22, -33, 78, 44 })
 end)
 
+check.test("equal updates are made once", function()
+    local x, starts = np.zeros({ ROWS }):wait(), np.array({ 0 }, { dtype = "i64" }):wait()
+    local five, six = np.array({ 5 }):wait(), np.array({ 6 }):wait() -- a Lua number is equal to none
+    local function put(y, v) return np.dynamic_update_slice(y, v, starts) end
+    local both
+    local bytes = written(function()
+        local a, b = put(x, five), put(x, five)
+        both = put(a, six)[{ { 0, 2 } }] + put(b, six)[{ { 0, 2 } }]
+        both:wait()
+    end)
+    check.equal(both:totable(), { 12, 0 })
+    check.ok(bytes < ROWS * 4 + 500, bytes)
+    local a, b = put(x, five), put(x, five)
+    local c = put(a, six)
+    np.force(c, b)
+    check.equal({ a[0]:item(), b[0]:item(), c[0]:item(), x[0]:item() }, { 5, 5, 6, 0 })
+end)
+
 check.test("all versions of a chain, asked for later, and in any order", function()
     local versions = { [0] = np.zeros({ 64 }) }
     for k = 1, 40 do versions[k] = versions[k - 1]:at{ k }:set(k) end
