@@ -274,10 +274,15 @@ static void test_assemblies(void) {
     RULE("put_set", "12:i 6:j, 9:k, 12 9", "i -, -, i -, i -");
     ATTRS(1, 0);
     RULE("argsort", "8:i 6:j", "i -, i -");
+    ATTRS(1, 0);
     RULE("sort", "8:i 6:j", "i -, i -");
+    ATTRS(1, 0);
     RULE("cumsum", "8:i 6:j", "i -, i -");
+    ATTRS(1, 0);
     RULE("recurrence", "8:i 6:j, 8 6", "i -, i -, i -");
+    ATTRS(0);
     RULE("searchsorted", "8, 8:i 6:j", "-, i j, i j");
+    ATTRS(0);
     RULE("searchsorted", "8 5:j, 8:i 6:k", "i -, i k, i k");
 }
 
