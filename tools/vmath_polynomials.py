@@ -224,12 +224,12 @@ table("erfc", "f64", "(1 + 2x) exp(x²) erfc(x) in (x - 2) / (x + 2), for x from
       t_of("0.45", 2), t_of("6.1", 2), 19, lambda t: 1)
 table("erfc", "f32", "log2(erfc(x)), for x from 0.9 to 4", lambda x: mp.log(mp.erfc(x), 2), mpf("0.9"), mpf("4.0"), 9,
       lambda x: mp.erfc(x))
-table("erf_inv_near", "f32", "erf_inv(x) / x in w = -log(1 - x²), for w up to 5", erf_inv_ratio, mpf("1e-9"), mpf("5.01"),
-      11, lambda w: 1 / erf_inv_ratio(w))
+table("erf_inv_near", "f32", "erf_inv(x) / x in w = -log(1 - x²), for w up to 5", erf_inv_ratio, mpf("1e-9"),
+      mpf("5.01"), 11, lambda w: 1 / erf_inv_ratio(w))
 table("erf_inv_far", "f32", "erf_inv(x) / x in sqrt(w) - 3, for w from 5 to 16.7", lambda u: erf_inv_ratio((u + 3)**2),
       mpf("-0.765"), mpf("1.09"), 11, lambda u: 1 / erf_inv_ratio((u + 3)**2))
-table("erf_inv_near", "f64", "erf_inv(x) / x in w = -log(1 - x²), for w up to 5", erf_inv_ratio, mpf("1e-9"), mpf("5.01"),
-      7, lambda w: 1 / erf_inv_ratio(w))
+table("erf_inv_near", "f64", "erf_inv(x) / x in w = -log(1 - x²), for w up to 5", erf_inv_ratio, mpf("1e-9"),
+      mpf("5.01"), 7, lambda w: 1 / erf_inv_ratio(w))
 table("erf_inv_far", "f64", "erf_inv(x) / x in sqrt(w) - 4, for w from 5 to 37", lambda u: erf_inv_ratio((u + 4)**2),
       mpf("-1.765"), mpf("2.09"), 8, lambda u: 1 / erf_inv_ratio((u + 4)**2))
 table("cbrt", "f64", "cube root, for x from 0.7 to 5.7", mp.cbrt, mpf("0.7"), mpf("5.7"), 6)

@@ -8,8 +8,8 @@
 -- dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
 -- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
 -- the first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
--- text that is a call of a function with rare arguments (VM_RARE(NAME, D, …) in lazy/vm/simd) takes the form MAP1_RARE or
--- MAP2_RARE.
+-- text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE
+-- or MAP2_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -67,7 +67,9 @@ end
 local function read_rare()
     local rare = {}
     for path in files.command("ls " .. files.quote(root) .. "/lazy/vm/simd/*.h"):gmatch("[^\n]+") do
-        for name, dtype in files.read(path):gmatch("\nVM_RARE2?%(([%w_]+), (%w+),") do rare[name .. "_" .. dtype] = true end
+        for name, dtype in files.read(path):gmatch("\nVM_RARE2?%(([%w_]+), (%w+),") do
+            rare[name .. "_" .. dtype] = true
+        end
     end
     return rare
 end
