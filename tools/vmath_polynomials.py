@@ -197,7 +197,8 @@ for name, base in (("log", 1), ("log2", LN2), ("log10", mp.log(10))):
           lambda f: (mp.log(1 + f) - f) / f**2 / base, *LOG_F, 10, lambda f: f * base)
 table("log1p", "f32", "(log(1 + f) - f) / f², for log1p", lambda f: (mp.log(1 + f) - f) / f**2, mpf("-0.2501"),
       mpf("0.5001"), 11, lambda f: f)
-table("pow_log2", "f64", "log2(1 + f) / f, for pow of f32", lambda f: mp.log(1 + f, 2) / f, *LOG_F, 13, lambda f: f / mp.log(1 + f, 2))
+table("pow_log2", "f64", "log2(1 + f) / f, for pow of f32", lambda f: mp.log(1 + f, 2) / f, *LOG_F, 13,
+      lambda f: f / mp.log(1 + f, 2))
 table("pow_exp2", "f64", "(2^r - 1) / r, for pow of f32", lambda r: (mpf(2)**r - 1) / r, mpf("-0.505"), mpf("0.505"), 6,
       lambda r: r)
 for dtype, terms in (("f64", 6), ("f32", 3)):

@@ -37,6 +37,7 @@
 
 #include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
+#include "lazy/vm/simd/draws.h"
 
 enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE };
 
@@ -140,24 +141,7 @@ const char *vm_isa_name(void);
 typedef void (*vm_map_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
 vm_map_loop vm_map_loop_of(int op, int dtype);
 
-/* ---- Random numbers (simd/draws.c) ------------------------------------------------------------------------------- */
-typedef struct vm_key { /* a key of the threefry hash, a counter, or what it makes of one */
-    uint32_t hi, lo;
-} vm_key;
-
-/* Draws of the counters first … first + n - 1 under a key. */
-typedef void (*vm_draw)(void *out, vm_key key, uint64_t first, int64_t n);
-
-enum { VM_DRAW_UNIFORM, VM_DRAW_NORMAL, VM_DRAW_EXPONENTIAL, VM_DRAW_GUMBEL, VM_DRAW_COUNT };
-
-typedef struct vm_draws {
-    vm_draw words;                    /* u32: both words of the hash, exclusive or */
-    vm_draw pairs;                    /* vm_key */
-    vm_draw floats[VM_DRAW_COUNT][2]; /* by distribution, f32 and f64 */
-    void (*hash)(vm_key *out, vm_key key, const vm_key *counts, int64_t n);
-} vm_draws;
-
-/* Those of the instruction set in use. */
+/* The random numbers of the instruction set in use. */
 const vm_draws *vm_draws_in_use(void);
 
 #endif

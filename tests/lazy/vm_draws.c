@@ -1,6 +1,6 @@
-/* vm_draws.c: random numbers from counters. Words, pairs and hashes equal a plain threefry on every instruction set, for
- * all lengths around a vector and a part, and where the counter's high word changes; floats are those that the loops of
- * maps make of the words, in one order of operations, on every set. */
+/* vm_draws.c: random numbers from counters. Words, pairs and hashes equal a plain threefry on every instruction set,
+ * for all lengths around a vector and a part, and where the counter's high word changes; floats are those that the
+ * loops of maps make of the words, on every set. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,11 @@
-/* draws.c: random numbers from counters (kernel.h says which), compiled once per instruction set (-DNEAP_ISA), and the
+/* draws.c: random numbers from counters (draws.h says which), compiled once per instruction set (-DNEAP_ISA), and the
  * compiler vectorizes over counters.
  *
  * threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011).
  * Integer arithmetic alone, so the bits are the same everywhere. Floats are made of the bits while these are in the
  * first cache, with the operations that the op rows of the same names have, each rounded by itself.
  */
-#include "lazy/vm/kernel.h"
-#include "lazy/vm/simd/simd.h"
+#include "lazy/vm/simd/draws.h"
 #include "lazy/vm/simd/vmath.h"
 
 enum { PART = 512 }; /* draws that are made together */

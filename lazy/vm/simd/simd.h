@@ -2,8 +2,8 @@
  * VM.
  *
  * tools/gen/kernels.lua writes the loops from the kernel texts of the op rows; simd/kernels.c and chains.c compile them
- * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>; simd/draws.c
- * exports lazy_draws_<NEAP_ISA>. All sets give the same bits.
+ * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>, and
+ * simd/draws.c lazy_draws_<NEAP_ISA>. All sets give the same bits.
  *
  * Loops never touch memory outside of their n elements. A result may lie exactly over an operand of the same width, but
  * must not overlap one in another way.
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "lazy/dtype/scalar.h"
+#include "lazy/vm/simd/draws.h"
 
 /* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
 typedef void (*lazy_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
@@ -86,7 +87,7 @@ typedef struct lazy_simd {
     const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
     const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
     const lazy_chains *chains;
-    const struct vm_draws *draws; /* kernel.h */
+    const vm_draws *draws;
     const lazy_summed *summed;
     int nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */
@@ -96,11 +97,9 @@ typedef struct lazy_simd {
 
 extern const lazy_simd lazy_simd_baseline;
 extern const lazy_chains lazy_chains_baseline;
-extern const struct vm_draws lazy_draws_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
-extern const struct vm_draws lazy_draws_avx2, lazy_draws_avx512;
 #endif
 
 #endif

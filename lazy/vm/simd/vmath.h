@@ -5,13 +5,13 @@
  *  - each operation rounds by itself (-ffp-contract=off); a fused multiply-add is asked for with vm_fma_f32/f64, which
  *    is exact everywhere, with hardware or without;
  *  - no libm function whose result is not exact by definition (fmod and fma are exact, exp is not);
- *  - a function whose fast form is not sound for all arguments names the others by VM_RARE(NAME, D, …) and comes with
- *    vm_slow_NAME_D, which takes all; kernels.lua makes loops with both. A chunk with a rare argument is computed by the
- *    slow one alone, so both give the same bits where the argument is not rare;
+ *  - a function whose fast form is not sound for all arguments names the others by VM_RARE(NAME, D, …), and
+ *    comes with vm_slow_NAME_D, which takes all; kernels.lua makes loops with both. A chunk with a rare argument is computed by
+ *    the slow one alone, so both give the same bits where the argument is not rare;
  *  - no branches on data that would change the arithmetic of an element with its neighbours.
  *
- * Errors: the largest that tests/lazy/vm_math.c met, in units of the last place, f32 and f64 (those of one operand in f32:
- * of all numbers, against the f64 functions):
+ * Errors: the largest that tests/lazy/vm_math.c met, in units of the last place, f32 and f64 (f32 of one operand: of
+ * all numbers, against f64):
  *
  *      exp 0.89 0.90    log   0.80 0.78    sin 0.84 0.90     asin 1.15 1.11    sinh 1.29 1.25    erf       1.23 1.04
  *      exp2 0.82 0.87   log1p 0.85 0.80    cos 0.83 0.93     acos 1.09 0.77    cosh 1.10 1.05    erf_inv   1.91 3.86

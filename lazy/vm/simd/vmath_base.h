@@ -52,8 +52,8 @@ VM_INLINE double vm_fma_f64(double a, double b, double c) {
 VM_POLY(f32, float)
 VM_POLY(f64, double)
 
-/* Rare arguments. VM_RARE(NAME, D, T, condition on x) and VM_RARE2 (on x and y) say for which arguments vm_NAME_D is not
- * sound; there is a vm_slow_NAME_D then, which takes all, and gives the same bits for those that are not rare.
+/* Rare arguments. VM_RARE(NAME, D, T, condition on x) and VM_RARE2 (on x and y) say for which arguments vm_NAME_D is
+ * not sound; there is a vm_slow_NAME_D then, which takes all, and gives the same bits for those that are not rare.
  * tools/gen/kernels.lua finds these lines. Conditions compare bits as signed integers where they can, since that is one
  * instruction everywhere. */
 #define VM_RARE(name, D, T, condition)                                                                                 \
@@ -127,10 +127,10 @@ VM_EXACT(f64, double, uint64_t, , 64)
 #define vm_max_finite_f32 0x1.fffffep127f
 #define vm_max_finite_f64 0x1.fffffffffffffp1023
 
-/* Quotients rounded down, as NumPy. Where |a / b| is below 2^22 (2^51), its floor q is that of the exact quotient or one
- * more, when rounding reached an integer; a - q b is exact then, and has the wrong side. Elsewhere, and for a divisor 0 or
- * infinite, the rest is that of fmod, brought to b's side, and the quotient is rounded to the integer that it stands
- * for. */
+/* Quotients rounded down, as NumPy. Where |a / b| is below 2^22 (2^51), its floor q is that of the exact quotient, or
+ * one more when rounding reached an integer; then a - q b is exact and has the wrong side. Elsewhere, and for a divisor
+ * 0 or infinite, the rest is that of fmod, brought to b's side, and the quotient is rounded to the integer that it
+ * stands for. */
 #define VM_DIVISION(D, T, S)                                                                                           \
     VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
         const T rest = vm_fma_##D(-vm_floor_##D(a / b), b, a);                                                         \

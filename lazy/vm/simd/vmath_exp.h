@@ -12,100 +12,100 @@
 
 /* BIAS and SHIFT: of the exponent; ROUND: 1.5 * 2^mantissa bits; LOW … HIGH: outside, exp is 0 or infinite; NQ, NH:
  * terms. */
-#define VM_EXP(D, C, T, U, BIAS, SHIFT, ROUND, LOW, HIGH, NQ, NQ2, LOW2, HIGH2, NH)                                               \
-    /* 2^n for an integral n whose factor is a normal number. */                                                                  \
-    VM_INLINE T vm_power_##D(T n) {                                                                                               \
-        return vm_float_##D((vm_bits_##D(n + ROUND) + BIAS) << SHIFT);                                                            \
-    }                                                                                                                             \
-    VM_INLINE T vm_scale_##D(T y, T n) {                                                                                          \
-        const T half = (n * (T)0.5 + ROUND) - ROUND;                                                                              \
-        return y * vm_power_##D(half) * vm_power_##D(n - half);                                                                   \
-    }                                                                                                                             \
-    /* y 2^n for normal y and result; `shifted` is n + ROUND. */                                                                  \
-    VM_INLINE T vm_raise_##D(T y, T shifted) {                                                                                    \
-        return vm_float_##D(vm_bits_##D(y) + (vm_bits_##D(shifted) << SHIFT));                                                    \
-    }                                                                                                                             \
-    VM_INLINE T vm_clamp_##D(T x, T low, T high) {                                                                                \
-        x = x > high ? high : x;                                                                                                  \
-        return x < low ? low : x;                                                                                                 \
-    }                                                                                                                             \
-    /* exp(x) = 2^n (1 + p): gives p and n + ROUND. The second part of n log 2 is subtracted from the small terms. */             \
-    VM_INLINE T vm_exp_parts_##D(T x, T *shifted) {                                                                               \
-        *shifted = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND);                                                                          \
-        const T n = *shifted - ROUND, rest = n * VM_LN2_2_##C;                                                                    \
-        const T part = vm_fma_##D(-n, VM_LN2_1_##C, x), r = part - rest;                                                          \
-        return part + vm_fma_##D(r * r, vm_poly_##D(vm_exp_##D##_terms, NQ, r), -rest);                                           \
-    }                                                                                                                             \
-    VM_INLINE T vm_exp_##D(T x) {                                                                                                 \
-        T shifted;                                                                                                                \
-        const T p = vm_exp_parts_##D(x, &shifted);                                                                                \
-        return vm_raise_##D(1 + p, shifted);                                                                                      \
-    }                                                                                                                             \
-    /* 2^k exp(x) for every x. */                                                                                                 \
-    VM_INLINE T vm_exp_scaled_##D(T x, T k) {                                                                                     \
-        T shifted;                                                                                                                \
-        const T p = vm_exp_parts_##D(vm_clamp_##D(x, LOW, HIGH + 2), &shifted);                                                   \
-        return vm_scale_##D(1 + p, shifted - ROUND + k);                                                                          \
-    }                                                                                                                             \
-    VM_INLINE T vm_slow_exp_##D(T x) {                                                                                            \
-        return vm_exp_scaled_##D(x, 0);                                                                                           \
-    }                                                                                                                             \
-    VM_INLINE T vm_exp2_##D(T x) {                                                                                                \
-        const T shifted = x + ROUND, r = x - (shifted - ROUND);                                                                   \
-        return vm_raise_##D(vm_fma_##D(r, vm_poly_##D(vm_exp2_##D##_terms, NQ2, r), 1), shifted);                                 \
-    }                                                                                                                             \
-    VM_INLINE T vm_slow_exp2_##D(T x) {                                                                                           \
-        const T limited = vm_clamp_##D(x, LOW2, HIGH2), n = (limited + ROUND) - ROUND, r = limited - n;                           \
-        return vm_scale_##D(vm_fma_##D(r, vm_poly_##D(vm_exp2_##D##_terms, NQ2, r), 1), n);                                       \
-    }                                                                                                                             \
-    /* 2^n p + (2^n - 1), with one halving against overflow. */                                                                   \
-    VM_INLINE T vm_expm1_##D(T x) {                                                                                               \
-        T shifted;                                                                                                                \
-        const T p = vm_exp_parts_##D(x, &shifted), half = vm_raise_##D((T)0.5, shifted);                                          \
-        return vm_copysign_##D(2 * vm_fma_##D(half, p, half - (T)0.5), x);                                                        \
-    }                                                                                                                             \
-    VM_INLINE T vm_slow_expm1_##D(T x) {                                                                                          \
-        return vm_expm1_##D(vm_clamp_##D(x, -50, HIGH));                                                                          \
-    }                                                                                                                             \
-    /* exp(-|x|) never overflows, and keeps small results on the left exact to the end. */                                        \
-    VM_INLINE T vm_sigmoid_of_##D(T x, T e) {                                                                                     \
-        return (x < 0 ? e : 1) / (1 + e);                                                                                         \
-    }                                                                                                                             \
-    VM_INLINE T vm_sigmoid_##D(T x) {                                                                                             \
-        return vm_sigmoid_of_##D(x, vm_exp_##D(-vm_abs_##D(x)));                                                                  \
-    }                                                                                                                             \
-    VM_INLINE T vm_slow_sigmoid_##D(T x) {                                                                                        \
-        return vm_sigmoid_of_##D(x, vm_slow_exp_##D(-vm_abs_##D(x)));                                                             \
-    }                                                                                                                             \
-    /* exp(±x) = 2^±n (c ± s), c and s being the hyperbolic cosine and sine of r. Those of x are c·m + s·d and c·d + s·m,\
-     * where m and d are half the sum and half the difference of 2^n and 2^-n: no large numbers cancel. */ \
-    typedef struct vm_hyperbolic_##D {                                                                                            \
-        T s, more, up, down; /* c = 1 + more; up and down: half of 2^n and 2^-n */                                                \
-    } vm_hyperbolic_##D;                                                                                                          \
-    VM_INLINE vm_hyperbolic_##D vm_hyperbolic_of_##D(T x) {                                                                       \
-        const T shifted = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND), n = shifted - ROUND, rest = n * VM_LN2_2_##C;                     \
-        const T part = vm_fma_##D(-n, VM_LN2_1_##C, x), r = part - rest, w = r * r;                                               \
-        const T s = part + vm_fma_##D(r * w, vm_poly_##D(vm_sinh_##D##_terms, NH, w), -rest);                                     \
-        return (vm_hyperbolic_##D){s, w * vm_poly_##D(vm_cosh_##D##_terms, NH, w), vm_raise_##D((T)0.5, shifted),                 \
-                                   vm_raise_##D((T)0.5, ROUND - n)};                                                              \
-    }                                                                                                                             \
-    VM_INLINE T vm_sinh_##D(T x) {                                                                                                \
-        const vm_hyperbolic_##D h = vm_hyperbolic_of_##D(x);                                                                      \
-        const T mean = h.up + h.down, difference = h.up - h.down;                                                                 \
-        return vm_copysign_##D(difference + vm_fma_##D(h.s, mean, h.more * difference), x);                                       \
-    }                                                                                                                             \
-    VM_INLINE T vm_cosh_##D(T x) {                                                                                                \
-        const vm_hyperbolic_##D h = vm_hyperbolic_of_##D(vm_abs_##D(x));                                                          \
-        const T mean = h.up + h.down, difference = h.up - h.down;                                                                 \
-        return h.up + vm_fma_##D(h.s, difference, vm_fma_##D(h.more, mean, h.down));                                              \
-    }                                                                                                                             \
-    /* Beyond the arguments that are not rare, exp(-|x|) no longer counts. */                                                     \
-    VM_INLINE T vm_slow_sinh_##D(T x) {                                                                                           \
-        const T a = vm_abs_##D(x);                                                                                                \
-        return vm_rare_sinh_##D(x) ? vm_copysign_##D(vm_exp_scaled_##D(a, -1), x) : vm_sinh_##D(x);                               \
-    }                                                                                                                             \
-    VM_INLINE T vm_slow_cosh_##D(T x) {                                                                                           \
-        return vm_rare_cosh_##D(x) ? vm_exp_scaled_##D(vm_abs_##D(x), -1) : vm_cosh_##D(x);                                       \
+#define VM_EXP(D, C, T, U, BIAS, SHIFT, ROUND, LOW, HIGH, NQ, NQ2, LOW2, HIGH2, NH)                                    \
+    /* 2^n for an integral n whose factor is a normal number. */                                                       \
+    VM_INLINE T vm_power_##D(T n) {                                                                                    \
+        return vm_float_##D((vm_bits_##D(n + ROUND) + BIAS) << SHIFT);                                                 \
+    }                                                                                                                  \
+    VM_INLINE T vm_scale_##D(T y, T n) {                                                                               \
+        const T half = (n * (T)0.5 + ROUND) - ROUND;                                                                   \
+        return y * vm_power_##D(half) * vm_power_##D(n - half);                                                        \
+    }                                                                                                                  \
+    /* y 2^n for normal y and result; `shifted` is n + ROUND. */                                                       \
+    VM_INLINE T vm_raise_##D(T y, T shifted) {                                                                         \
+        return vm_float_##D(vm_bits_##D(y) + (vm_bits_##D(shifted) << SHIFT));                                         \
+    }                                                                                                                  \
+    VM_INLINE T vm_clamp_##D(T x, T low, T high) {                                                                     \
+        x = x > high ? high : x;                                                                                       \
+        return x < low ? low : x;                                                                                      \
+    }                                                                                                                  \
+    /* exp(x) = 2^n (1 + p): gives p and n + ROUND. The second part of n log 2 is taken from the small terms. */       \
+    VM_INLINE T vm_exp_parts_##D(T x, T *shifted) {                                                                    \
+        *shifted = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND);                                                               \
+        const T n = *shifted - ROUND, rest = n * VM_LN2_2_##C;                                                         \
+        const T part = vm_fma_##D(-n, VM_LN2_1_##C, x), r = part - rest;                                               \
+        return part + vm_fma_##D(r * r, vm_poly_##D(vm_exp_##D##_terms, NQ, r), -rest);                                \
+    }                                                                                                                  \
+    VM_INLINE T vm_exp_##D(T x) {                                                                                      \
+        T shifted;                                                                                                     \
+        const T p = vm_exp_parts_##D(x, &shifted);                                                                     \
+        return vm_raise_##D(1 + p, shifted);                                                                           \
+    }                                                                                                                  \
+    /* 2^k exp(x) for every x. */                                                                                      \
+    VM_INLINE T vm_exp_scaled_##D(T x, T k) {                                                                          \
+        T shifted;                                                                                                     \
+        const T p = vm_exp_parts_##D(vm_clamp_##D(x, LOW, HIGH + 2), &shifted);                                        \
+        return vm_scale_##D(1 + p, shifted - ROUND + k);                                                               \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_exp_##D(T x) {                                                                                 \
+        return vm_exp_scaled_##D(x, 0);                                                                                \
+    }                                                                                                                  \
+    VM_INLINE T vm_exp2_##D(T x) {                                                                                     \
+        const T shifted = x + ROUND, r = x - (shifted - ROUND);                                                        \
+        return vm_raise_##D(vm_fma_##D(r, vm_poly_##D(vm_exp2_##D##_terms, NQ2, r), 1), shifted);                      \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_exp2_##D(T x) {                                                                                \
+        const T limited = vm_clamp_##D(x, LOW2, HIGH2), n = (limited + ROUND) - ROUND, r = limited - n;                \
+        return vm_scale_##D(vm_fma_##D(r, vm_poly_##D(vm_exp2_##D##_terms, NQ2, r), 1), n);                            \
+    }                                                                                                                  \
+    /* 2^n p + (2^n - 1), with one halving against overflow. */                                                        \
+    VM_INLINE T vm_expm1_##D(T x) {                                                                                    \
+        T shifted;                                                                                                     \
+        const T p = vm_exp_parts_##D(x, &shifted), half = vm_raise_##D((T)0.5, shifted);                               \
+        return vm_copysign_##D(2 * vm_fma_##D(half, p, half - (T)0.5), x);                                             \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_expm1_##D(T x) {                                                                               \
+        return vm_expm1_##D(vm_clamp_##D(x, -50, HIGH));                                                               \
+    }                                                                                                                  \
+    /* exp(-|x|) never overflows, and keeps small results on the left exact to the end. */                             \
+    VM_INLINE T vm_sigmoid_of_##D(T x, T e) {                                                                          \
+        return (x < 0 ? e : 1) / (1 + e);                                                                              \
+    }                                                                                                                  \
+    VM_INLINE T vm_sigmoid_##D(T x) {                                                                                  \
+        return vm_sigmoid_of_##D(x, vm_exp_##D(-vm_abs_##D(x)));                                                       \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_sigmoid_##D(T x) {                                                                             \
+        return vm_sigmoid_of_##D(x, vm_slow_exp_##D(-vm_abs_##D(x)));                                                  \
+    }                                                                                                                  \
+    /* exp(±x) = 2^±n (c ± s), c and s being the hyperbolic cosine and sine of r. Those of x are c·m + s·d and \
+     * c·d + s·m, where m and d are half the sum and half the difference of 2^n and 2^-n: no large numbers cancel. */  \
+    typedef struct vm_hyperbolic_##D {                                                                                 \
+        T s, more, up, down; /* c = 1 + more; up and down: half of 2^n and 2^-n */                                     \
+    } vm_hyperbolic_##D;                                                                                               \
+    VM_INLINE vm_hyperbolic_##D vm_hyperbolic_of_##D(T x) {                                                            \
+        const T shifted = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND), n = shifted - ROUND, rest = n * VM_LN2_2_##C;          \
+        const T part = vm_fma_##D(-n, VM_LN2_1_##C, x), r = part - rest, w = r * r;                                    \
+        const T s = part + vm_fma_##D(r * w, vm_poly_##D(vm_sinh_##D##_terms, NH, w), -rest);                          \
+        return (vm_hyperbolic_##D){s, w * vm_poly_##D(vm_cosh_##D##_terms, NH, w), vm_raise_##D((T)0.5, shifted),      \
+                                   vm_raise_##D((T)0.5, ROUND - n)};                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_sinh_##D(T x) {                                                                                     \
+        const vm_hyperbolic_##D h = vm_hyperbolic_of_##D(x);                                                           \
+        const T mean = h.up + h.down, difference = h.up - h.down;                                                      \
+        return vm_copysign_##D(difference + vm_fma_##D(h.s, mean, h.more * difference), x);                            \
+    }                                                                                                                  \
+    VM_INLINE T vm_cosh_##D(T x) {                                                                                     \
+        const vm_hyperbolic_##D h = vm_hyperbolic_of_##D(vm_abs_##D(x));                                               \
+        const T mean = h.up + h.down, difference = h.up - h.down;                                                      \
+        return h.up + vm_fma_##D(h.s, difference, vm_fma_##D(h.more, mean, h.down));                                   \
+    }                                                                                                                  \
+    /* Beyond the arguments that are not rare, exp(-|x|) no longer counts. */                                          \
+    VM_INLINE T vm_slow_sinh_##D(T x) {                                                                                \
+        const T a = vm_abs_##D(x);                                                                                     \
+        return vm_rare_sinh_##D(x) ? vm_copysign_##D(vm_exp_scaled_##D(a, -1), x) : vm_sinh_##D(x);                    \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_cosh_##D(T x) {                                                                                \
+        return vm_rare_cosh_##D(x) ? vm_exp_scaled_##D(vm_abs_##D(x), -1) : vm_cosh_##D(x);                            \
     }
 
 /* |x| up to 87, 708, 126 and 1022: results are normal. */

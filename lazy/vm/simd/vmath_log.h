@@ -9,8 +9,8 @@
 #include "lazy/vm/simd/vmath_base.h"
 #include "lazy/vm/simd/vmath_exp.h"
 
-/* x = 2^e (1 + f), 1 + f from ROOT (its bits) on, for log1p from ROOT1; subnormal numbers are scaled by 2^UP first, where they are asked for.
- * COUNT: the integer k as a number of type T. */
+/* x = 2^e (1 + f), 1 + f from ROOT (its bits) on, for log1p from ROOT1; subnormal numbers are scaled by 2^UP first,
+ * where they are asked for. COUNT: the integer k as a number of type T. */
 #define VM_LOG_PARTS(D, T, U, I, BIAS, SHIFT, ROOT, COUNT, TINY, UP, ROOT1)                                            \
     VM_INLINE T vm_log_parts_##D(T x, T *e) {                                                                          \
         const U bits = vm_bits_##D(x);                                                                                 \

@@ -46,9 +46,9 @@ VM_INLINE float vm_slow_erf_inv_f32(float x) {
     return vm_rare_erf_inv_f32(x) ? edge : vm_erf_inv_f32(x);
 }
 
-/* In f64 shorter polynomials, with an error near 2^-15, and a step of Halley's method with the next term of the inverse's
- * series, which takes the error to its fourth power: on erf(y) - a, or from 1/2 on on (1 - a) - erfc(y), which is exact
- * in a. */
+/* In f64 shorter polynomials, with an error near 2^-16, and a step of Halley's method with the next term of the series
+ * of the inverse, which takes the error to its fourth power: on erf(y) - a, or from 1/2 on on (1 - a) - erfc(y), which
+ * is exact in a. */
 VM_INLINE double vm_erf_inv_f64(double x) {
     const double a = vm_abs_f64(x), w = -vm_log_f64((1 - a) * (1 + a));
     const double near = vm_poly_f64(vm_erf_inv_near_f64_terms, 7, w);
