@@ -2,11 +2,14 @@
 
     python3 tools/vmath_polynomials.py > lazy/vm/simd/vmath_tables.h        (needs mpmath)
 
-Each table interpolates a function at the Chebyshev nodes of its interval, in 60 digits, which is within a small factor
-of the best polynomial; coefficients are then rounded to the table's dtype. The comment of a table gives the largest
-error of the rounded polynomial, relative to the `scale` function (what the polynomial's value is a part of), as a power
-of two. The argument reductions around the tables are the classic ones of Cody and Waite (1980) and of fdlibm.
+A table interpolates a function at the Chebyshev nodes of its interval, in 60 digits, which is within a small factor of
+the best polynomial; coefficients are then rounded to the table's dtype. Tables of `best` are the polynomials of least
+error, by the exchanges of Remez (1934); their coefficients are rounded one after the other, lowest first, and what is
+left is fitted anew to what rounding took. The comment of a table gives the largest error of the rounded polynomial,
+relative to the `scale` function (what the polynomial's value is a part of), as a power of two. The argument reductions
+around the tables are the classic ones of Cody and Waite (1980) and of fdlibm.
 """
+import math
 import struct
 
 from mpmath import mp, mpf
@@ -44,8 +47,50 @@ def error(f, coefficients, low, high, scale):
     return mp.log(worst, 2) if worst else mp.mpf(-999)
 
 
-def table(name, dtype, what, f, low, high, terms, scale=lambda x: mpf(1)):
-    coefficients = [rounded(c, dtype) for c in chebyshev(f, low, high, terms)]
+def exchanged(values, xs, weights, powers):
+    """Coefficients of x^power whose largest weighted error from `values` at the points xs is least."""
+    n = len(powers)
+    at = [round((len(xs) - 1) * (1 - math.cos(math.pi * k / n)) / 2) for k in range(n + 1)]
+    for _ in range(30):
+        matrix, right = mp.matrix(n + 1, n + 1), mp.matrix(n + 1, 1)
+        for row, k in enumerate(at):
+            for column, power in enumerate(powers):
+                matrix[row, column] = xs[k]**power
+            matrix[row, n] = (-1)**row / weights[k]
+            right[row] = values[k]
+        solved = mp.lu_solve(matrix, right)
+        coefficients, level = list(solved)[:n], abs(solved[n])
+        terms = {power: c for power, c in zip(powers, coefficients)}
+        dense = [terms.get(power, mpf(0)) for power in range(max(powers), -1, -1)]
+        errors = [(mp.polyval(dense, x) - v) * w for x, v, w in zip(xs, values, weights)]
+        peaks = [0]  # the largest error of each run of one sign
+        for k in range(1, len(xs)):
+            if (errors[k] > 0) != (errors[peaks[-1]] > 0):
+                peaks.append(k)
+            elif abs(errors[k]) > abs(errors[peaks[-1]]):
+                peaks[-1] = k
+        while len(peaks) > n + 1:
+            peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+        if len(peaks) < n + 1 or max(map(abs, errors)) < level * mpf("1.001"):
+            break
+        at = peaks
+    return coefficients
+
+
+def best(f, low, high, terms, scale, dtype):
+    """Rounded coefficients, lowest first, of the polynomial of least error times scale."""
+    low, high, count = mpf(low), mpf(high), 60 * terms
+    xs = [low + (high - low) * (1 - mp.cos(mp.pi * (k + mpf("0.5")) / count)) / 2 for k in range(count)]
+    values, weights, done = [f(x) for x in xs], [scale(x) for x in xs], []
+    for power in range(terms):
+        done.append(rounded(exchanged(values, xs, weights, range(power, terms))[0], dtype))
+        values = [v - mpf(done[-1]) * x**power for x, v in zip(xs, values)]
+    return done
+
+
+def table(name, dtype, what, f, low, high, terms, scale=lambda x: mpf(1), fit=None):
+    coefficients = fit and fit(f, low, high, terms, scale, dtype)
+    coefficients = coefficients or [rounded(c, dtype) for c in chebyshev(f, low, high, terms)]
     bits = error(f, coefficients, low, high, scale)
     print(f"/* {what}; error 2^{float(bits):.1f} */")
     print(f"static const {'float' if dtype == 'f32' else 'double'} vm_{name}_{dtype}_terms[{terms}] = {{")
@@ -102,6 +147,12 @@ def erfcx_scaled(k):
     return f
 
 
+def erf_inv_ratio(w):
+    """erf_inv(x) / x as a function of w = -log(1 - x²)."""
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x
+
+
 def t_of(x, k):
     return (mpf(x) - k) / (mpf(x) + k)
 
@@ -139,8 +190,28 @@ table("log", "f64", "(2 atanh(s) - 2s) / s³ in s²",
 table("log_tail", "f64", "(2 atanh(s) - 2s - 2s³/3) / s⁵ in s²",
       lambda w: (2 * mp.atanh(mp.sqrt(w)) - 2 * mp.sqrt(w) - 2 * mp.sqrt(w)**3 / 3) / mp.sqrt(w)**5, *LOG_W, 8,
       lambda w: w**2)
-table("log", "f32", "(log(1 + f) - f + f²/2) / f³", lambda f: (mp.log(1 + f) - f + f**2 / 2) / f**3, *LOG_F, 9,
-      lambda f: f**2)
+table("log1p", "f64", "(2 atanh(s) - 2s) / s³ in s², for log1p",
+      lambda w: (2 * mp.atanh(mp.sqrt(w)) - 2 * mp.sqrt(w)) / mp.sqrt(w)**3, mpf("1e-9"), mpf("0.0404"), 9, lambda w: w)
+for name, base in (("log", 1), ("log2", LN2), ("log10", mp.log(10))):
+    table(name, "f32", "(log(1 + f) - f) / f²" + (f" / log({name[3:]})" if name != "log" else ""),
+          lambda f: (mp.log(1 + f) - f) / f**2 / base, *LOG_F, 10, lambda f: f * base)
+table("log1p", "f32", "(log(1 + f) - f) / f², for log1p", lambda f: (mp.log(1 + f) - f) / f**2, mpf("-0.2501"),
+      mpf("0.5001"), 11, lambda f: f)
+table("pow_log2", "f64", "log2(1 + f) / f, for pow of f32", lambda f: mp.log(1 + f, 2) / f, *LOG_F, 13,
+      lambda f: f / mp.log(1 + f, 2))
+table("pow_exp2", "f64", "(2^r - 1) / r, for pow of f32", lambda r: (mpf(2)**r - 1) / r, mpf("-0.505"), mpf("0.505"), 6,
+      lambda r: r)
+for dtype, terms in (("f64", 6), ("f32", 3)):
+    table("sinh", dtype, "(sinh(r) - r) / r³ in r²", lambda w: (mp.sinh(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
+          mpf("1e-9"), HALF_LN2**2, terms, lambda w: w)
+    table("cosh", dtype, "(cosh(r) - 1) / r² in r²", lambda w: (mp.cosh(mp.sqrt(w)) - 1) / w, mpf("1e-9"),
+          HALF_LN2**2, terms, lambda w: w)
+table("tan", "f32", "(tan(r) - r) / r³ in r²", lambda w: (mp.tan(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
+      mpf("1e-9"), QUARTER**2, 7, lambda w: w, best)
+table("asin", "f32", "(asin(x) - x) / x³ in x²", lambda w: (mp.asin(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
+      mpf("1e-9"), mpf("0.2503"), 5, lambda w: w, best)
+table("atan", "f32", "(atan(x) - x) / x³ in x²", lambda w: (mp.atan(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
+      mpf("1e-9"), mpf("1.001"), 9, lambda w: w, best)
 table("asin", "f64", "(asin(x) - x) / x³ in x²", lambda w: (mp.asin(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
       mpf("1e-9"), mpf("0.2503"), 14, lambda w: w)
 table("atan", "f64", "(atan(x) - x) / x³ in x²", lambda w: (mp.atan(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3, *ATAN_W,
@@ -154,6 +225,14 @@ table("erfc", "f64", "(1 + 2x) exp(x²) erfc(x) in (x - 2) / (x + 2), for x from
       t_of("0.45", 2), t_of("6.1", 2), 19, lambda t: 1)
 table("erfc", "f32", "log2(erfc(x)), for x from 0.9 to 4", lambda x: mp.log(mp.erfc(x), 2), mpf("0.9"), mpf("4.0"), 9,
       lambda x: mp.erfc(x))
+table("erf_inv_near", "f32", "erf_inv(x) / x in w = -log(1 - x²), for w up to 5", erf_inv_ratio, mpf("1e-9"),
+      mpf("5.01"), 11, lambda w: 1 / erf_inv_ratio(w))
+table("erf_inv_far", "f32", "erf_inv(x) / x in sqrt(w) - 3, for w from 5 to 16.7", lambda u: erf_inv_ratio((u + 3)**2),
+      mpf("-0.765"), mpf("1.09"), 11, lambda u: 1 / erf_inv_ratio((u + 3)**2))
+table("erf_inv_near", "f64", "erf_inv(x) / x in w = -log(1 - x²), for w up to 5", erf_inv_ratio, mpf("1e-9"),
+      mpf("5.01"), 7, lambda w: 1 / erf_inv_ratio(w))
+table("erf_inv_far", "f64", "erf_inv(x) / x in sqrt(w) - 4, for w from 5 to 37", lambda u: erf_inv_ratio((u + 4)**2),
+      mpf("-1.765"), mpf("2.09"), 8, lambda u: 1 / erf_inv_ratio((u + 4)**2))
 table("cbrt", "f64", "cube root, for x from 0.7 to 5.7", mp.cbrt, mpf("0.7"), mpf("5.7"), 6)
 bits("two_over_pi", "the bits of 2 / pi behind the binary point", lambda: 2 / mp.pi, 20)
 print("#endif")

@@ -1,8 +1,8 @@
-/* random.c: counter-based random numbers: threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
- * numbers: as easy as 1, 2, 3", 2011). A key is u32 of shape (2,). Draw i hashes the 64-bit counter i under the key, so
- * elements are independent of each other, of the number of threads and of the machine; the layout of counters and the
- * use of the hash's two words are those of JAX (its "partitionable" mode), so the bits are the same for the same key.
- * Distributions over floats are made from these bits in Lua (stdlib/neap/random.lua).
+/* random.c: counter-based random numbers by the threefry-2x32 hash (lazy/vm/simd/draws.c). A key is u32 of shape (2,).
+ * Draw i hashes the 64-bit counter i under the key, so elements are independent of each other, of the number of threads
+ * and of the machine; the layout of counters and the use of the hash's two words are those of JAX (its "partitionable"
+ * mode), so the bits are the same for the same key. Four distributions over floats without parameters are drawn here,
+ * part by part in the cache; others are made from these in Lua (stdlib/neap/arrays/random.lua).
  *
  * Batches: keys of shape (…, 2) make as many draws, each with the bits that its key gives alone: their axes come first
  * in the result.
@@ -16,33 +16,6 @@
 
 enum { CHUNK = 1 << 14 }; /* draws of one parallel task */
 
-typedef struct word_pair {
-    uint32_t hi, lo;
-} word_pair;
-
-static inline uint32_t rotate(uint32_t x, int by) {
-    return x << by | x >> (32 - by);
-}
-
-static word_pair threefry(word_pair key, word_pair count) {
-    static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    const uint32_t schedule[3] = {key.hi, key.lo, key.hi ^ key.lo ^ 0x1BD11BDAu};
-    uint32_t x = count.hi + schedule[0], y = count.lo + schedule[1];
-    for (uint32_t group = 0; group < 5; group++) {
-        for (int k = 0; k < 4; k++) {
-            x += y;
-            y = rotate(y, rotations[group % 2][k]) ^ x;
-        }
-        x += schedule[(group + 1) % 3];
-        y += schedule[(group + 2) % 3] + group + 1;
-    }
-    return (word_pair){x, y};
-}
-
-static inline word_pair threefry_at(word_pair key, uint64_t count) {
-    return threefry(key, (word_pair){(uint32_t)(count >> 32), (uint32_t)count});
-}
-
 static int check_key(const char *op, const lazy_aval *key) {
     if (key->dtype != NEAP_DTYPE_U32)
         return neap_error(NEAP_E_DTYPE, "%s: expected a key of dtype u32, got %s", op, neap_dtype_name(key->dtype));
@@ -52,18 +25,19 @@ static int check_key(const char *op, const lazy_aval *key) {
     return NEAP_OK;
 }
 
-/* The result's shape: the axes of the keys, then the attributes after the first. */
-static int shape_of_draws(const char *op, const lazy_call_desc *call, const lazy_aval *key, lazy_result *out) {
-    int ndim = call->nattrs - 1, lead = key->ndim - 1;
+/* The result's shape: the axes of the keys, then the attributes from `first` on. */
+static int shape_of_draws(const char *op, const lazy_call_desc *call, int first, const lazy_aval *key,
+                          lazy_result *out) {
+    int ndim = call->nattrs - first, lead = key->ndim - 1;
     if (ndim < 0 || lead + ndim > NEAP_MAX_DIMS - 1)
         return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS - 1, lead + ndim);
     out->ndim = (uint8_t)(lead + ndim);
     for (int k = 0; k < lead; k++)
         out->shape[k] = key->shape[k];
     for (int k = 0; k < ndim; k++) {
-        out->shape[lead + k] = call->attrs[k + 1];
-        if (call->attrs[k + 1] < 0)
-            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %" PRId64, op, call->attrs[k + 1]);
+        out->shape[lead + k] = call->attrs[first + k];
+        if (out->shape[lead + k] < 0)
+            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %" PRId64, op, out->shape[lead + k]);
     }
     return NEAP_OK;
 }
@@ -79,7 +53,9 @@ static int64_t cost_of_size(const lazy_result *out, int64_t ns) {
 typedef struct draw {
     const lazy_call *call;
     int64_t size, each; /* elements of all draws, and of one */
-    const word_pair *keys;
+    const vm_key *keys;
+    vm_draw loop; /* for loop_task, and the bytes of an element that it makes */
+    int64_t bytes;
 } draw;
 
 static draw draw_of(const lazy_call *call, int64_t size, const lazy_tensor *keys) {
@@ -99,7 +75,7 @@ static inline int64_t task_end(const draw *d, int64_t task) {
 /* Elements of a task that one key draws, and where its draw begins. */
 typedef struct draw_span {
     int64_t from, end, first, key;
-    word_pair words;
+    vm_key words;
 } draw_span;
 
 /* The next span of a task; the first begins at .end. */
@@ -113,6 +89,14 @@ static inline bool next_span(const draw *d, int64_t task, draw_span *s) {
     s->end = s->first + d->each < end ? s->first + d->each : end;
     s->words = d->keys[s->key];
     return true;
+}
+
+/* Draws by d->loop. */
+static void loop_task(void *arg, int64_t task, const neap_run *run) {
+    (void)run;
+    const draw *d = arg;
+    for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+        d->loop((char *)d->call->out->data + s.from * d->bytes, s.words, (uint64_t)(s.from - s.first), s.end - s.from);
 }
 
 /* ---- threefry ---------------------------------------------------------------------------------------------------- */
@@ -137,11 +121,10 @@ static int threefry_shape(const lazy_call_desc *call, lazy_result *out) {
 static void threefry_task(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     const draw *d = arg;
-    const word_pair *counts = d->call->in[1].data;
-    word_pair *out = d->call->out->data;
+    const vm_key *counts = d->call->in[1].data;
+    vm_key *out = d->call->out->data;
     for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
-        for (int64_t i = s.from; i < s.end; i++)
-            out[i] = threefry(s.words, counts[i]);
+        vm_draws_in_use()->hash(out + s.from, s.words, counts + s.from, s.end - s.from);
 }
 
 static int threefry_call(const lazy_call *call, const neap_run *run) {
@@ -181,7 +164,7 @@ NEAP_OP(
 static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("random_bits", &call->in[0]);
     if (status == NEAP_OK)
-        status = shape_of_draws("random_bits", call, &call->in[0], out);
+        status = shape_of_draws("random_bits", call, 1, &call->in[0], out);
     if (status)
         return status;
     if (call->attrs[0] != 32 && call->attrs[0] != 64)
@@ -191,36 +174,18 @@ static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-static void bits32_task(void *arg, int64_t task, const neap_run *run) {
-    (void)run;
-    const draw *d = arg;
-    uint32_t *out = d->call->out->data;
-    for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
-        for (int64_t i = s.from; i < s.end; i++) {
-            word_pair w = threefry_at(s.words, (uint64_t)(i - s.first));
-            out[i] = w.hi ^ w.lo;
-        }
-}
-
-static void bits64_task(void *arg, int64_t task, const neap_run *run) {
-    (void)run;
-    const draw *d = arg;
-    word_pair *out = d->call->out->data;
-    for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
-        for (int64_t i = s.from; i < s.end; i++)
-            out[i] = threefry_at(s.words, (uint64_t)(i - s.first));
-}
-
 static int bits_call(const lazy_call *call, const neap_run *run) {
     bool wide = call->attrs[0] == 64;
+    const vm_draws *draws = vm_draws_in_use();
     draw d = draw_of(call, wide ? call->out->size / 2 : call->out->size, &call->in[0]);
-    draw_parallel(&d, run, wide ? bits64_task : bits32_task);
+    d.loop = wide ? draws->pairs : draws->words, d.bytes = wide ? sizeof(vm_key) : sizeof(uint32_t);
+    draw_parallel(&d, run, loop_task);
     return NEAP_OK;
 }
 
 static int64_t bits_cost(const lazy_call_desc *call, const lazy_result *out) {
     (void)call;
-    return cost_of_size(out, 8);
+    return cost_of_size(out, 1);
 }
 
 /* Draws under many keys are divided as the keys are. */
@@ -245,11 +210,50 @@ NEAP_OP(
     .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = derive_batch_leading, .shard = bits_shard,
     .follow = program_follow_sizes)
 
+/* ---- random_floats ----------------------------------------------------------------------------------------------- */
+static int floats_dtype(const lazy_call_desc *call, lazy_result *out) {
+    if (call->nattrs < 2 || (call->attrs[1] != NEAP_DTYPE_F32 && call->attrs[1] != NEAP_DTYPE_F64))
+        return neap_error(NEAP_E_DTYPE, "random_floats: expected f32 or f64 as second attribute");
+    out->compute = call->in[0].dtype;
+    out->dtype = (uint8_t)call->attrs[1];
+    return NEAP_OK;
+}
+
+static int floats_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_key("random_floats", &call->in[0]);
+    if (status == NEAP_OK && (call->attrs[0] < 0 || call->attrs[0] >= VM_DRAW_COUNT))
+        return neap_error(NEAP_E_ARGUMENT, "random_floats: expected a distribution below %d, got %" PRId64,
+                          VM_DRAW_COUNT, call->attrs[0]);
+    return status ? status : shape_of_draws("random_floats", call, 2, &call->in[0], out);
+}
+
+static int floats_call(const lazy_call *call, const neap_run *run) {
+    draw d = draw_of(call, call->out->size, &call->in[0]);
+    d.loop = vm_draws_in_use()->floats[call->attrs[0]][call->out->dtype == NEAP_DTYPE_F64];
+    d.bytes = neap_dtype_bytes(call->out->dtype);
+    draw_parallel(&d, run, loop_task);
+    return NEAP_OK;
+}
+
+static int64_t floats_cost(const lazy_call_desc *call, const lazy_result *out) {
+    return cost_of_size(out, call->attrs[0] == VM_DRAW_UNIFORM ? 1 : 3) * (out->dtype == NEAP_DTYPE_F64 ? 3 : 1);
+}
+
+NEAP_OP(
+    random_floats,
+    .doc = "Random floats, f32 or f64, of a shape under a key, u32 of shape (2,). Distributions: 0, uniform in [0, 1); "
+           "1, the standard normal one; 2, the exponential one of rate 1; 3, the standard Gumbel one. Keys of shape "
+           "(…, 2) make one such array each.",
+    .attrs = "distribution dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = floats_dtype,
+    .shape = floats_shape, .call = floats_call, .cost = floats_cost, .batch = derive_batch_leading, .shard = bits_shard,
+    .follow = program_follow_sizes)
+
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("random_integers", &call->in[2]);
     if (status == NEAP_OK)
-        status = shape_of_draws("random_integers", call, &call->in[2], out);
+        status = shape_of_draws("random_integers", call, 1, &call->in[2], out);
     if (status)
         return status;
     int64_t size = 1, keys = call->in[2].size / 2;
@@ -281,38 +285,42 @@ static bound bound_of(const draw *d, const lazy_tensor *bounds, const draw_span 
 
 /* Two draws of `bits` random bits make an offset below span: (higher · 2^bits + lower) mod span, where 2^bits mod span
  * is the square of 2^(bits/2) mod span, in arithmetic modulo 2^bits. The bias is below span / 2^bits. */
-#define INTEGERS(NAME, T, U, HALF, RANDOM)                                                                             \
-    static void NAME##_span(const draw *d, const draw_span *s) {                                                       \
+#define INTEGERS(NAME, T, U, HALF, W, RANDOM, LOOP)                                                                    \
+    static void NAME##_part(const draw *d, const draw_span *s, int64_t from, int64_t end) {                            \
         const T *lows = d->call->in[0].data, *highs = d->call->in[1].data;                                             \
         bound low_at = bound_of(d, &d->call->in[0], s), high_at = bound_of(d, &d->call->in[1], s);                     \
-        word_pair key = threefry_at(s->words, 0), other = threefry_at(s->words, 1);                                    \
+        vm_key keys[2];                                                                                                \
+        W higher[INTEGERS_PART], lower[INTEGERS_PART];                                                                 \
         U extra = d->call->attrs[0] != 0;                                                                              \
         T *out = d->call->out->data;                                                                                   \
-        for (int64_t i = s->from; i < s->end; i++) {                                                                   \
+        vm_draws_in_use()->pairs(keys, s->words, 0, 2);                                                                \
+        vm_draws_in_use()->LOOP(higher, keys[0], (uint64_t)(from - s->first), end - from);                             \
+        vm_draws_in_use()->LOOP(lower, keys[1], (uint64_t)(from - s->first), end - from);                              \
+        for (int64_t i = from; i < end; i++) {                                                                         \
             T low = lows[low_at.at + i * low_at.step], high = highs[high_at.at + i * high_at.step];                    \
             U span = high <= low ? 1 : (U)high - (U)low + extra;                                                       \
-            word_pair h = threefry_at(key, (uint64_t)(i - s->first)),                                                  \
-                      l = threefry_at(other, (uint64_t)(i - s->first));                                                \
-            U higher = RANDOM(h), lower = RANDOM(l);                                                                   \
+            U more = RANDOM(higher[i - from]), rest = RANDOM(lower[i - from]);                                         \
             if (span == 0) { /* the whole range of the dtype */                                                        \
-                out[i] = (T)((U)low + lower);                                                                          \
+                out[i] = (T)((U)low + rest);                                                                           \
                 continue;                                                                                              \
             }                                                                                                          \
             U multiplier = ((U)1 << HALF) % span;                                                                      \
             multiplier = multiplier * multiplier % span;                                                               \
-            U offset = (higher % span * multiplier + lower % span) % span;                                             \
+            U offset = (more % span * multiplier + rest % span) % span;                                                \
             out[i] = (T)((U)low + offset);                                                                             \
         }                                                                                                              \
     }                                                                                                                  \
     static void NAME(void *arg, int64_t task, const neap_run *run) {                                                   \
         (void)run;                                                                                                     \
         for (draw_span s = {.end = task * CHUNK}; next_span(arg, task, &s);)                                           \
-            NAME##_span(arg, &s);                                                                                      \
+            for (int64_t from = s.from; from < s.end; from += INTEGERS_PART)                                           \
+                NAME##_part(arg, &s, from, from + INTEGERS_PART < s.end ? from + INTEGERS_PART : s.end);               \
     }
-#define RANDOM32(w) ((w).hi ^ (w).lo)
+enum { INTEGERS_PART = 512 };
+#define RANDOM32(w) (w)
 #define RANDOM64(w) ((uint64_t)(w).hi << 32 | (w).lo)
-#define INTEGERS_32(name, T) INTEGERS(integers_##name, T, uint32_t, 16, RANDOM32)
-#define INTEGERS_64(name, T) INTEGERS(integers_##name, T, uint64_t, 32, RANDOM64)
+#define INTEGERS_32(name, T) INTEGERS(integers_##name, T, uint32_t, 16, uint32_t, RANDOM32, words)
+#define INTEGERS_64(name, T) INTEGERS(integers_##name, T, uint64_t, 32, vm_key, RANDOM64, pairs)
 /* Narrow ones are drawn as i32 (np.random.randint) and refused here. */
 #define INTEGERS_16(name, T) enum { integers_##name = 0 };
 #define INTEGERS_8 INTEGERS_16

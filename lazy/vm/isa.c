@@ -41,6 +41,10 @@ const lazy_simd *vm_simd(void) {
     return simd;
 }
 
+const vm_draws *vm_draws_in_use(void) {
+    return vm_simd()->draws;
+}
+
 int vm_isa_set(const char *name) {
     const lazy_simd *list[3];
     int n = candidates(list);

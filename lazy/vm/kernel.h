@@ -37,6 +37,7 @@
 
 #include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
+#include "lazy/vm/simd/draws.h"
 
 enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE };
 
@@ -139,6 +140,9 @@ const char *vm_isa_name(void);
 /* The loop of a map of two arrays, out[i] = op(a[i], b[i]) for n elements of a dtype; c is unused. */
 typedef void (*vm_map_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
 vm_map_loop vm_map_loop_of(int op, int dtype);
+
+/* The random numbers of the instruction set in use. */
+const vm_draws *vm_draws_in_use(void);
 
 /* ---- Rows at places that are data (put.c) ------------------------------------------------------------------------ */
 /* For each index k in order and all outer o: row (o, index[k]) of `out`, (outer, size, inner), becomes row (o, k) of

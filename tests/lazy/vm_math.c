@@ -1,6 +1,6 @@
 /* vm_math.c: the vector math against libm in long double: over random numbers of all sizes and over the range where
- * each function is interesting, special values among them, no error exceeds the bound of the op's row; and every
- * instruction set gives the same bits.
+ * each function is interesting, special values among them, no error exceeds the bound of the op's row; every
+ * instruction set gives the same bits; and so does an argument alone, whose chunk has no rare arguments but itself.
  *
  *     vm_math [--table] [--batches N] [--every NAME]
  *
@@ -157,6 +157,19 @@ static void round_arguments(int dtype, batch *t) {
     from(t->a, t->in_a, t->in_a, t->in_a, BATCH), from(t->b, t->in_b, t->in_b, t->in_b, BATCH);
 }
 
+static void run_alone(int op, int dtype, batch *t) {
+    static char alone[BATCH * 8];
+    int width = neap_dtype_bytes(dtype);
+    for (int k = 0; k < nsets; k++) {
+        for (int i = 0; i < BATCH; i++)
+            loop_of(sets[k], op, dtype)(alone + i * width, t->in_a + i * width, t->in_b + i * width,
+                                        t->in_b + i * width, 1);
+        if (!CHECK(same_bits(dtype, t->out[k], alone)))
+            fprintf(stderr, "  %s of %s depends on its neighbours on %s\n", lazy_ops[op]->name, neap_dtype_name(dtype),
+                    sets[k]->name);
+    }
+}
+
 static void run_batch(const function *f, int dtype, batch *t) {
     for (int k = 0; k < nsets; k++) {
         loop_of(sets[k], f->op, dtype)(t->out[k], t->in_a, t->in_b, t->in_b, BATCH);
@@ -198,9 +211,47 @@ static void try_samples(const function *f, int dtype, bool table) {
             t.a[i] = random_number(dtype, style, f), t.b[i] = random_number(dtype, style / 3, f);
         round_arguments(dtype, &t);
         run_batch(f, dtype, &t);
+        if (style % 30 < 3) /* one of each style */
+            run_alone(f->op, dtype, &t);
         find_error(f, dtype, &t, &worst);
     }
     check_error(f, dtype, &worst, table);
+}
+
+/* Quotients rounded down, exactly: the remainder is that of fmod, brought to b's side, and the quotient, where it is
+ * exact, the number of times that b was taken away. */
+static void try_division(int dtype) {
+    static const function from = {LAZY_OP_remainder, 0, 0, -30, 30};
+    static batch t;
+    double rests[BATCH], quotients[BATCH];
+    lazy_loop to_double = lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64];
+    for (int style = 0; style < batches; style++) {
+        for (int i = 0; i < BATCH; i++) {
+            t.a[i] = random_number(dtype, style, &from), t.b[i] = random_number(dtype, style / 3, &from);
+            if (i % 4 == 0) /* at a multiple, or beside one */
+                t.a[i] = t.b[i] * (double)(next() % 1000) *
+                         (1 + (double)(next() % 3) * (dtype == NEAP_DTYPE_F32 ? 0x1p-24 : 0x1p-53));
+        }
+        round_arguments(dtype, &t);
+        run_batch(&from, dtype, &t);
+        if (style % 30 < 9)
+            run_alone(LAZY_OP_remainder, dtype, &t);
+        to_double(rests, t.out[0], t.out[0], t.out[0], BATCH);
+        run_batch(&(function){.op = LAZY_OP_floor_divide}, dtype, &t);
+        if (style % 30 < 9)
+            run_alone(LAZY_OP_floor_divide, dtype, &t);
+        to_double(quotients, t.out[0], t.out[0], t.out[0], BATCH);
+        int wrong = 0;
+        for (int i = 0; i < BATCH; i++) {
+            double a = t.a[i], b = t.b[i], rest = fmod(a, b), side = (b < 0) != (rest < 0) ? rest + b : rest;
+            side = rest == 0 ? copysign(0, b) : dtype == NEAP_DTYPE_F32 ? (double)(float)side : side;
+            wrong += side == side ? memcmp(&side, &rests[i], sizeof side) != 0 : rests[i] == rests[i];
+            wide times = floorl(((wide)a - (wide)rest) / (wide)b + 0.5L) - (rest != 0 && (b < 0) != (rest < 0));
+            if (fabsl(times) < 0x1p22L && isfinite(b))
+                wrong += (wide)quotients[i] != times || (times == 0 && !signbit(quotients[i]) != !signbit(a / b));
+        }
+        CHECK_EQ(wrong, 0);
+    }
 }
 
 static void try_every(const function *f) {
@@ -259,5 +310,7 @@ int main(int argc, char **argv) {
             try_every(f);
         }
     }
+    if (!every)
+        try_division(NEAP_DTYPE_F32), try_division(NEAP_DTYPE_F64);
     return check_end();
 }

@@ -55,6 +55,7 @@ local function definite() return input({ 4, 4, 4 }, "f32", -3, 3, function(x)
     return np.matmul(x, np.swapaxes(x, -1, -2)) + np.eye(4)
 end) end
 
+local F32, F64 = core.dtype_codes.f32, core.dtype_codes.f64
 local KEYS = input({ 4, 2 }, "u32", 0, 1000)
 
 -- ---- Cases: lists of { attributes, inputs… } ------------------------------------------------------------------------
@@ -100,6 +101,7 @@ local CASES = {
     argsort = { { { 0, 0 }, input({ 4, 4 }, "i32") }, { { -1, 1 }, input { 4, 8 } } },
     threefry = { { {}, KEYS, input({ 4, 4, 2 }, "u32", 0, 9) }, { {}, input({ 2 }, "u32", 0, 9), KEYS } },
     random_bits = { { { 32, 2, 4 }, KEYS }, { { 64, 4 }, KEYS } },
+    random_floats = { { { 0, F32, 2, 4 }, KEYS }, { { 1, F64, 4 }, KEYS } },
     random_integers = {
         { { 0, 2, 4 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEYS },
         { { 0, 4 }, input({ 4, 4 }, "i32", 0, 5), input({ 4, 1 }, "i32", 10, 90), KEYS },

@@ -294,6 +294,9 @@ static void test_others(void) {
     ATTRS(32, 8);
     RULE_OF(U32, "random_bits", "4:i 2:j", "i -, i -");
     CHECK_EQ(block_attrs[1], 8);
+    ATTRS(1, NEAP_DTYPE_F32, 8);
+    RULE_OF(U32, "random_floats", "4:i 2:j", "i -, i -");
+    CHECK_EQ(block_attrs[2], 8);
     RULE_OF(U32, "threefry", "4:i 2, 4 6:j 2", "i -, i j -, i j -");
     ATTRS(0, 8);
     RULE_OF(U32, "random_integers", ", , 4:i 2", ", , i -, i -");

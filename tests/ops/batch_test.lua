@@ -62,6 +62,7 @@ local function definite()
     return made(function(x) return np.matmul(x, np.swapaxes(x, -1, -2)) + np.eye(3) end, { 3, 3 })
 end
 
+local F32, F64 = core.dtype_codes.f32, core.dtype_codes.f64
 local KEY = input({ 2 }, "u32", 0, 1000)
 
 -- ---- Cases: lists of { attributes, inputs… } ------------------------------------------------------------------------
@@ -114,6 +115,7 @@ local CASES = {
     },
     threefry = { { {}, KEY, input({ 3, 2 }, "u32", 0, 9) }, { {}, KEY, input({ 2 }, "u32", 0, 9) } },
     random_bits = { { { 32, 2, 3 }, KEY }, { { 64, 3 }, KEY }, { { 32 }, KEY }, { { 32, 0 }, KEY } },
+    random_floats = { { { 0, F32, 2, 3 }, KEY }, { { 1, F64, 3 }, KEY }, { { 2, F32 }, KEY }, { { 3, F32, 0 }, KEY } },
     random_integers = {
         { { 0, 2, 3 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEY },
         { { 1, 4 }, input({ 4 }, "u32", 0, 5), input({}, "u32", 10, 90), KEY },

@@ -186,7 +186,8 @@ check.test("the body of a loop has its constants computed once, a branch where i
     local sorted, loop = text:find("sort[", 1, true), text:find("scan[", 1, true)
     check.equal(sorted and loop and sorted < loop, true, text)
     local branch = text:find("cond[", 1, true)
-    check.equal({ (text:find("random_bits", 1, true)) > branch, (text:find("tanh", 1, true)) > branch }, { true, true })
+    check.equal(text:find("random_floats", 1, true) > branch, true)
+    check.equal(text:find("tanh", 1, true) > branch, true)
     for _, start in ipairs { 0, -100 } do
         local x = np.full({ 3 }, start)
         same(np.jit(f)(x), f(x))
@@ -308,7 +309,7 @@ check.test("jit in deferred mode: constants are part of the export", function()
         return np.export { inputs = { x = x }, outputs = { y = y } }
     end)
     check.equal(program:cost().memory.captured < 4096, true)
-    check.equal(tostring(program):find("random_bits") ~= nil, true)
+    check.equal(tostring(program):find("random_floats") ~= nil, true)
     same(program(np.ones {}), (np.ones {} + np.random.normal(key(), { N, N })) * 2)
 end)
 

@@ -8,7 +8,8 @@
 -- dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
 -- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
 -- the first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
--- text that is a call of a function with rare arguments (vm_rare_NAME_D in lazy/vm/simd) takes the form MAP1_RARE.
+-- text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE
+-- or MAP2_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -66,7 +67,9 @@ end
 local function read_rare()
     local rare = {}
     for path in files.command("ls " .. files.quote(root) .. "/lazy/vm/simd/*.h"):gmatch("[^\n]+") do
-        for name in files.read(path):gmatch("vm_rare_([%w_]+)%(%w+ x%)") do rare[name] = true end
+        for name, dtype in files.read(path):gmatch("\nVM_RARE2?%(([%w_]+), (%w+),") do
+            rare[name .. "_" .. dtype] = true
+        end
     end
     return rare
 end
@@ -120,7 +123,7 @@ local function write_map(row)
             end
             arguments[arity + 1] = result.type
             local text = expand(given, operand, result)
-            local called = text:match("^vm_([%w_]+)%(a%)$")
+            local called = text:match("^vm_([%w_]+)%(a%)$") or text:match("^vm_([%w_]+)%(a, b%)$")
             arguments[arity + 2] = rare[called] and called or "(" .. text .. ")"
             local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
             local id = instance(form, row.name .. "_" .. dtype.name, arguments)

@@ -27,11 +27,11 @@
         }                                                                                                              \
     }
 
-/* A chunk without rare arguments takes the fast function; another one takes the slow one where it must. */
+/* A chunk without rare arguments takes the fast function, another one the slow function; they agree where no argument
+ * is rare. */
 #define MAP1_RARE(id, A, O, function)                                                                                  \
     static __attribute__((noinline)) void id##_slow(O *o, const A *x, int64_t n) {                                     \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            o[i] = vm_rare_##function(x[i]) ? vm_slow_##function(x[i]) : vm_##function(x[i]);                          \
+        EACH o[i] = vm_slow_##function(x[i]);                                                                          \
     }                                                                                                                  \
     LOOP_HEAD(id##_v) {                                                                                                \
         O *o = out;                                                                                                    \
@@ -62,6 +62,31 @@
     MAP2_LOOP(id##_vv, A, B, O, x[i], y[i], text)                                                                      \
     MAP2_LOOP(id##_sv, A, B, O, x0, y[i], text)                                                                        \
     MAP2_LOOP(id##_vs, A, B, O, x[i], y0, text)
+
+/* The same for rare pairs. */
+#define MAP2_RARE_LOOP(name, A, B, O, X, Y, function)                                                                  \
+    static __attribute__((noinline)) void name##_slow(O *o, const A *x, const B *y, int64_t n) {                       \
+        const A x0 = *x;                                                                                               \
+        const B y0 = *y;                                                                                               \
+        EACH o[i] = vm_slow_##function(X, Y);                                                                          \
+    }                                                                                                                  \
+    LOOP_HEAD(name) {                                                                                                  \
+        O *o = out;                                                                                                    \
+        const A *x = pa, x0 = *x;                                                                                      \
+        const B *y = pb, y0 = *y;                                                                                      \
+        int rare = 0;                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            rare |= vm_rare_##function(X, Y);                                                                          \
+        if (rare) {                                                                                                    \
+            name##_slow(o, x, y, n);                                                                                   \
+            return;                                                                                                    \
+        }                                                                                                              \
+        EACH o[i] = vm_##function(X, Y);                                                                               \
+    }
+#define MAP2_RARE(id, A, B, O, function)                                                                               \
+    MAP2_RARE_LOOP(id##_vv, A, B, O, x[i], y[i], function)                                                             \
+    MAP2_RARE_LOOP(id##_sv, A, B, O, x0, y[i], function)                                                               \
+    MAP2_RARE_LOOP(id##_vs, A, B, O, x[i], y0, function)
 
 #define MAP3_LOOP(name, A, B, C, O, X, Y, Z, text)                                                                     \
     LOOP_HEAD(name) {                                                                                                  \
@@ -316,6 +341,7 @@ const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .moves = &NAME_OF(moves, NEAP_ISA),
     .scatter = &NAME_OF(scatter, NEAP_ISA),
     .scans = &NAME_OF(scans, NEAP_ISA),
+    .draws = &NAME_OF(draws, NEAP_ISA),
     .summed = summed_table,
     .nsummed = sizeof summed_table / sizeof *summed_table,
     .fold = fold_table,

@@ -2,8 +2,8 @@
  * VM.
  *
  * tools/gen/kernels.lua writes the loops from the kernel texts of the op rows; simd/kernels.c and chains.c compile them
- * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>. All sets
- * give the same bits.
+ * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>, and
+ * simd/draws.c lazy_draws_<NEAP_ISA>. All sets give the same bits.
  *
  * Loops never touch memory outside of their n elements. A result may lie exactly over an operand of the same width, but
  * must not overlap one in another way.
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "lazy/dtype/scalar.h"
+#include "lazy/vm/simd/draws.h"
 #include "lazy/vm/simd/scans.h"
 
 /* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
@@ -140,6 +141,7 @@ typedef struct lazy_simd {
     const lazy_scans *scans;
     const lazy_moves *moves;
     const lazy_scatter *scatter;
+    const vm_draws *draws;
     const lazy_summed *summed;
     int nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */

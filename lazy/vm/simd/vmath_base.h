@@ -52,11 +52,32 @@ VM_INLINE double vm_fma_f64(double a, double b, double c) {
 VM_POLY(f32, float)
 VM_POLY(f64, double)
 
-/* A function of f32 that is computed as f64 and rounded. */
-#define VM_FROM_F64(name)                                                                                              \
-    VM_INLINE float vm_##name##_f32(float x) {                                                                         \
-        return (float)vm_##name##_f64((double)x);                                                                      \
+/* Rare arguments. VM_RARE(NAME, D, T, condition on x) and VM_RARE2 (on x and y) say for which arguments vm_NAME_D is
+ * not sound; there is a vm_slow_NAME_D then, which takes all, and gives the same bits for those that are not rare.
+ * tools/gen/kernels.lua finds these lines. Conditions compare bits as signed integers where they can, since that is one
+ * instruction everywhere. */
+#define VM_RARE(name, D, T, condition)                                                                                 \
+    VM_INLINE int vm_rare_##name##_##D(T x) {                                                                          \
+        return condition;                                                                                              \
     }
+#define VM_RARE2(name, D, T, condition)                                                                                \
+    VM_INLINE int vm_rare_##name##_##D(T x, T y) {                                                                     \
+        return condition;                                                                                              \
+    }
+
+/* The bits of |x|, ordered as |x| is, with NaN above infinity. */
+VM_INLINE int32_t vm_size_f32(float x) {
+    return (int32_t)(vm_bits_f32(x) & 0x7fffffffu);
+}
+VM_INLINE int64_t vm_size_f64(double x) {
+    return (int64_t)(vm_bits_f64(x) & 0x7fffffffffffffffull);
+}
+
+/* Bits of f32 and f64 that conditions name. */
+enum { VM_ONE_F32 = 0x3f800000, VM_INFINITE_F32 = 0x7f800000, VM_2_28_F32 = 0x4d800000 };
+#define VM_ONE_F64 INT64_C(0x3ff0000000000000)
+#define VM_INFINITE_F64 INT64_C(0x7ff0000000000000)
+#define VM_2_28_F64 INT64_C(0x41b0000000000000)
 
 /* Functions of one width: S is "f" or "" in C's names, T float or double, U its bits, NAN_BITS sets a NaN. minimum and
  * maximum are those of IEEE 754-2019: both selections agree unless the operands are NaN or zeros of different signs;
@@ -94,18 +115,6 @@ VM_POLY(f64, double)
         const T left = a > b ? a : b, right = b > a ? b : a;                                                           \
         const U unordered = (a != a) | (b != b) ? ~(U)0 : 0;                                                           \
         return vm_float_##D((vm_bits_##D(left) & vm_bits_##D(right)) | unordered);                                     \
-    }                                                                                                                  \
-    /* As NumPy: the quotient of what fmod leaves, brought to b's side, rounded to the integer that it stands for. */  \
-    VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
-        const T rest = __builtin_fmod##S(a, b);                                                                        \
-        return rest != 0 ? ((b < 0) != (rest < 0) ? rest + b : rest) : __builtin_copysign##S(rest, b);                 \
-    }                                                                                                                  \
-    VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
-        const T rest = __builtin_fmod##S(a, b);                                                                        \
-        const T quotient = (a - rest) / b - (rest != 0 && (b < 0) != (rest < 0) ? 1 : 0);                              \
-        const T floored = __builtin_floor##S(quotient);                                                                \
-        const T rounded = floored + (quotient - floored > (T)0.5 ? 1 : 0);                                             \
-        return b == 0 ? a / b : quotient != 0 ? rounded : __builtin_copysign##S(0, a / b);                             \
     }
 
 VM_EXACT(f32, float, uint32_t, f, 32)
@@ -117,5 +126,36 @@ VM_EXACT(f64, double, uint64_t, , 64)
 #define vm_highest_f64 __builtin_inf()
 #define vm_max_finite_f32 0x1.fffffep127f
 #define vm_max_finite_f64 0x1.fffffffffffffp1023
+
+/* Quotients rounded down, as NumPy. Where |a / b| is below 2^22 (2^51), its floor q is that of the exact quotient, or
+ * one more when rounding reached an integer; then a - q b is exact and has the wrong side. Elsewhere, and for a divisor
+ * 0 or infinite, the rest is that of fmod, brought to b's side, and the quotient is rounded to the integer that it
+ * stands for. */
+#define VM_DIVISION(D, T, S)                                                                                           \
+    VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
+        const T rest = vm_fma_##D(-vm_floor_##D(a / b), b, a);                                                         \
+        return vm_copysign_##D((rest != 0) & ((b < 0) != (rest < 0)) ? rest + b : rest, b);                            \
+    }                                                                                                                  \
+    VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
+        const T quotient = vm_floor_##D(a / b), rest = vm_fma_##D(-quotient, b, a);                                    \
+        return quotient - ((rest != 0) & ((b < 0) != (rest < 0)) ? 1 : 0);                                             \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_remainder_##D(T a, T b) {                                                                      \
+        const T rest = __builtin_fmod##S(a, b);                                                                        \
+        return rest != 0 ? ((b < 0) != (rest < 0) ? rest + b : rest) : __builtin_copysign##S(rest, b);                 \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_floor_divide_##D(T a, T b) {                                                                   \
+        const T rest = __builtin_fmod##S(a, b);                                                                        \
+        const T quotient = (a - rest) / b - (rest != 0 && (b < 0) != (rest < 0) ? 1 : 0);                              \
+        const T floored = __builtin_floor##S(quotient);                                                                \
+        const T rounded = floored + (quotient - floored > (T)0.5 ? 1 : 0);                                             \
+        return b == 0 ? a / b : quotient != 0 ? rounded : __builtin_copysign##S(0, a / b);                             \
+    }
+VM_DIVISION(f32, float, f)
+VM_DIVISION(f64, double, )
+VM_RARE2(remainder, f32, float, !((vm_abs_f32(x) < 0x1p22f * vm_abs_f32(y)) & (vm_abs_f32(y) < vm_highest_f32)))
+VM_RARE2(remainder, f64, double, !((vm_abs_f64(x) < 0x1p51 * vm_abs_f64(y)) & (vm_abs_f64(y) < vm_highest_f64)))
+VM_RARE2(floor_divide, f32, float, vm_rare_remainder_f32(x, y))
+VM_RARE2(floor_divide, f64, double, vm_rare_remainder_f64(x, y))
 
 #endif

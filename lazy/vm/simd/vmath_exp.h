@@ -2,16 +2,17 @@
  *
  * exp(x) = 2^n exp(r) with n = round(x / log 2) and r = x - n log 2, |r| <= log(2) / 2, where n log 2 is subtracted in
  * two parts (Cody and Waite). n is found by adding a number so large that its last bit counts ones; the bits of the sum
- * then make the factor 2^n. Results below the normal range are scaled in two steps, of which the second rounds.
+ * then go into the exponent. That is sound where the result is a normal number; other arguments are rare, and the slow
+ * functions limit them and scale in two steps, of which the second rounds.
  */
 #ifndef LAZY_SIMD_VMATH_EXP_H
 #define LAZY_SIMD_VMATH_EXP_H
 
 #include "lazy/vm/simd/vmath_base.h"
 
-/* BIAS and SHIFT: of the exponent; ROUND: 1.5 * 2^mantissa bits; LOW … HIGH: outside, exp is 0 or infinite; NQ:
+/* BIAS and SHIFT: of the exponent; ROUND: 1.5 * 2^mantissa bits; LOW … HIGH: outside, exp is 0 or infinite; NQ, NH:
  * terms. */
-#define VM_EXP(D, C, T, BIAS, SHIFT, ROUND, LOW, HIGH, NQ, NQ2, LOW2, HIGH2)                                           \
+#define VM_EXP(D, C, T, U, BIAS, SHIFT, ROUND, LOW, HIGH, NQ, NQ2, LOW2, HIGH2, NH)                                    \
     /* 2^n for an integral n whose factor is a normal number. */                                                       \
     VM_INLINE T vm_power_##D(T n) {                                                                                    \
         return vm_float_##D((vm_bits_##D(n + ROUND) + BIAS) << SHIFT);                                                 \
@@ -20,46 +21,113 @@
         const T half = (n * (T)0.5 + ROUND) - ROUND;                                                                   \
         return y * vm_power_##D(half) * vm_power_##D(n - half);                                                        \
     }                                                                                                                  \
+    /* y 2^n for normal y and result; `shifted` is n + ROUND. */                                                       \
+    VM_INLINE T vm_raise_##D(T y, T shifted) {                                                                         \
+        return vm_float_##D(vm_bits_##D(y) + (vm_bits_##D(shifted) << SHIFT));                                         \
+    }                                                                                                                  \
     VM_INLINE T vm_clamp_##D(T x, T low, T high) {                                                                     \
         x = x > high ? high : x;                                                                                       \
         return x < low ? low : x;                                                                                      \
     }                                                                                                                  \
-    /* exp(x) = 2^n (1 + p): gives p and n. */                                                                         \
-    VM_INLINE T vm_exp_parts_##D(T x, T *n) {                                                                          \
-        *n = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND) - ROUND;                                                             \
-        const T part = vm_fma_##D(-*n, VM_LN2_1_##C, x);                                                               \
-        const T r = vm_fma_##D(-*n, VM_LN2_2_##C, part);                                                               \
-        const T rest = vm_fma_##D(-*n, VM_LN2_2_##C, part - r);                                                        \
-        return r + vm_fma_##D(r * r, vm_poly_##D(vm_exp_##D##_terms, NQ, r), rest);                                    \
-    }                                                                                                                  \
-    /* 2^k exp(x) */                                                                                                   \
-    VM_INLINE T vm_exp_scaled_##D(T x, T k) {                                                                          \
-        T n;                                                                                                           \
-        const T p = vm_exp_parts_##D(vm_clamp_##D(x, LOW, HIGH + 2), &n);                                              \
-        return vm_scale_##D(1 + p, n + k);                                                                             \
+    /* exp(x) = 2^n (1 + p): gives p and n + ROUND. The second part of n log 2 is taken from the small terms. */       \
+    VM_INLINE T vm_exp_parts_##D(T x, T *shifted) {                                                                    \
+        *shifted = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND);                                                               \
+        const T n = *shifted - ROUND, rest = n * VM_LN2_2_##C;                                                         \
+        const T part = vm_fma_##D(-n, VM_LN2_1_##C, x), r = part - rest;                                               \
+        return part + vm_fma_##D(r * r, vm_poly_##D(vm_exp_##D##_terms, NQ, r), -rest);                                \
     }                                                                                                                  \
     VM_INLINE T vm_exp_##D(T x) {                                                                                      \
+        T shifted;                                                                                                     \
+        const T p = vm_exp_parts_##D(x, &shifted);                                                                     \
+        return vm_raise_##D(1 + p, shifted);                                                                           \
+    }                                                                                                                  \
+    /* 2^k exp(x) for every x. */                                                                                      \
+    VM_INLINE T vm_exp_scaled_##D(T x, T k) {                                                                          \
+        T shifted;                                                                                                     \
+        const T p = vm_exp_parts_##D(vm_clamp_##D(x, LOW, HIGH + 2), &shifted);                                        \
+        return vm_scale_##D(1 + p, shifted - ROUND + k);                                                               \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_exp_##D(T x) {                                                                                 \
         return vm_exp_scaled_##D(x, 0);                                                                                \
     }                                                                                                                  \
     VM_INLINE T vm_exp2_##D(T x) {                                                                                     \
+        const T shifted = x + ROUND, r = x - (shifted - ROUND);                                                        \
+        return vm_raise_##D(vm_fma_##D(r, vm_poly_##D(vm_exp2_##D##_terms, NQ2, r), 1), shifted);                      \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_exp2_##D(T x) {                                                                                \
         const T limited = vm_clamp_##D(x, LOW2, HIGH2), n = (limited + ROUND) - ROUND, r = limited - n;                \
         return vm_scale_##D(vm_fma_##D(r, vm_poly_##D(vm_exp2_##D##_terms, NQ2, r), 1), n);                            \
     }                                                                                                                  \
     /* 2^n p + (2^n - 1), with one halving against overflow. */                                                        \
     VM_INLINE T vm_expm1_##D(T x) {                                                                                    \
-        T n;                                                                                                           \
-        const T p = vm_exp_parts_##D(vm_clamp_##D(x, -50, HIGH), &n);                                                  \
-        const T half = vm_power_##D(n - 1);                                                                            \
-        return x == 0 ? x : 2 * vm_fma_##D(half, p, half - (T)0.5);                                                    \
+        T shifted;                                                                                                     \
+        const T p = vm_exp_parts_##D(x, &shifted), half = vm_raise_##D((T)0.5, shifted);                               \
+        return vm_copysign_##D(2 * vm_fma_##D(half, p, half - (T)0.5), x);                                             \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_expm1_##D(T x) {                                                                               \
+        return vm_expm1_##D(vm_clamp_##D(x, -50, HIGH));                                                               \
     }                                                                                                                  \
     /* exp(-|x|) never overflows, and keeps small results on the left exact to the end. */                             \
-    VM_INLINE T vm_sigmoid_##D(T x) {                                                                                  \
-        const T e = vm_exp_##D(-vm_abs_##D(x));                                                                        \
+    VM_INLINE T vm_sigmoid_of_##D(T x, T e) {                                                                          \
         return (x < 0 ? e : 1) / (1 + e);                                                                              \
+    }                                                                                                                  \
+    VM_INLINE T vm_sigmoid_##D(T x) {                                                                                  \
+        return vm_sigmoid_of_##D(x, vm_exp_##D(-vm_abs_##D(x)));                                                       \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_sigmoid_##D(T x) {                                                                             \
+        return vm_sigmoid_of_##D(x, vm_slow_exp_##D(-vm_abs_##D(x)));                                                  \
+    }                                                                                                                  \
+    /* exp(±x) = 2^±n (c ± s), c and s being the hyperbolic cosine and sine of r. Those of x are c·m + s·d and \
+     * c·d + s·m, where m and d are half the sum and half the difference of 2^n and 2^-n: no large numbers cancel. */  \
+    typedef struct vm_hyperbolic_##D {                                                                                 \
+        T s, more, up, down; /* c = 1 + more; up and down: half of 2^n and 2^-n */                                     \
+    } vm_hyperbolic_##D;                                                                                               \
+    VM_INLINE vm_hyperbolic_##D vm_hyperbolic_of_##D(T x) {                                                            \
+        const T shifted = vm_fma_##D(x, VM_LOG2E_1_##C, ROUND), n = shifted - ROUND, rest = n * VM_LN2_2_##C;          \
+        const T part = vm_fma_##D(-n, VM_LN2_1_##C, x), r = part - rest, w = r * r;                                    \
+        const T s = part + vm_fma_##D(r * w, vm_poly_##D(vm_sinh_##D##_terms, NH, w), -rest);                          \
+        return (vm_hyperbolic_##D){s, w * vm_poly_##D(vm_cosh_##D##_terms, NH, w), vm_raise_##D((T)0.5, shifted),      \
+                                   vm_raise_##D((T)0.5, ROUND - n)};                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_sinh_##D(T x) {                                                                                     \
+        const vm_hyperbolic_##D h = vm_hyperbolic_of_##D(x);                                                           \
+        const T mean = h.up + h.down, difference = h.up - h.down;                                                      \
+        return vm_copysign_##D(difference + vm_fma_##D(h.s, mean, h.more * difference), x);                            \
+    }                                                                                                                  \
+    VM_INLINE T vm_cosh_##D(T x) {                                                                                     \
+        const vm_hyperbolic_##D h = vm_hyperbolic_of_##D(vm_abs_##D(x));                                               \
+        const T mean = h.up + h.down, difference = h.up - h.down;                                                      \
+        return h.up + vm_fma_##D(h.s, difference, vm_fma_##D(h.more, mean, h.down));                                   \
+    }                                                                                                                  \
+    /* Beyond the arguments that are not rare, exp(-|x|) no longer counts. */                                          \
+    VM_INLINE T vm_slow_sinh_##D(T x) {                                                                                \
+        const T a = vm_abs_##D(x);                                                                                     \
+        return vm_rare_sinh_##D(x) ? vm_copysign_##D(vm_exp_scaled_##D(a, -1), x) : vm_sinh_##D(x);                    \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_cosh_##D(T x) {                                                                                \
+        return vm_rare_cosh_##D(x) ? vm_exp_scaled_##D(vm_abs_##D(x), -1) : vm_cosh_##D(x);                            \
     }
 
-VM_EXP(f32, F32, float, 127, 23, 0x1.8p23f, -104.0f, 89.0f, 5, 7, -151.0f, 129.0f)
-VM_EXP(f64, F64, double, 1023, 52, 0x1.8p52, -746.0, 710.0, 10, 12, -1076.0, 1025.0)
+/* |x| up to 87, 708, 126 and 1022: results are normal. */
+enum { VM_EXP_SIZE_F32 = 0x42ae0000, VM_EXP2_SIZE_F32 = 0x42fc0000 };
+#define VM_EXP_SIZE_F64 INT64_C(0x4086200000000000)
+#define VM_EXP2_SIZE_F64 INT64_C(0x408ff00000000000)
+
+VM_RARE(exp, f32, float, vm_size_f32(x) > VM_EXP_SIZE_F32)
+VM_RARE(exp, f64, double, vm_size_f64(x) > VM_EXP_SIZE_F64)
+VM_RARE(exp2, f32, float, vm_size_f32(x) > VM_EXP2_SIZE_F32)
+VM_RARE(exp2, f64, double, vm_size_f64(x) > VM_EXP2_SIZE_F64)
+VM_RARE(expm1, f32, float, vm_size_f32(x) > VM_EXP_SIZE_F32)
+VM_RARE(expm1, f64, double, vm_size_f64(x) > VM_EXP_SIZE_F64)
+VM_RARE(sigmoid, f32, float, vm_size_f32(x) > VM_EXP_SIZE_F32)
+VM_RARE(sigmoid, f64, double, vm_size_f64(x) > VM_EXP_SIZE_F64)
+VM_RARE(sinh, f32, float, vm_size_f32(x) > VM_EXP_SIZE_F32)
+VM_RARE(sinh, f64, double, vm_size_f64(x) > VM_EXP_SIZE_F64)
+VM_RARE(cosh, f32, float, vm_size_f32(x) > VM_EXP_SIZE_F32)
+VM_RARE(cosh, f64, double, vm_size_f64(x) > VM_EXP_SIZE_F64)
+
+VM_EXP(f32, F32, float, uint32_t, 127, 23, 0x1.8p23f, -104.0f, 89.0f, 5, 7, -151.0f, 129.0f, 3)
+VM_EXP(f64, F64, double, uint64_t, 1023, 52, 0x1.8p52, -746.0, 710.0, 10, 12, -1076.0, 1025.0, 6)
 
 /* tanh(a) = t / (t + 2) = 1 - 2 / (t + 2) with t = exp(2a) - 1, a = |x|: the first form where the result is small. */
 VM_INLINE double vm_tanh_f64(double x) {
@@ -70,26 +138,16 @@ VM_INLINE double vm_tanh_f64(double x) {
 
 /* An odd polynomial near 0, else 1 - 2 / (exp(2a) + 1). */
 VM_INLINE float vm_tanh_f32(float x) {
-    float n;
-    const float a = vm_abs_f32(x), limited = a > 10.0f ? 10.0f : a, w = a * a;
+    float shifted;
+    const float a = vm_abs_f32(x), w = a * a;
     const float small = vm_fma_f32(a * w, vm_poly_f32(vm_tanh_f32_terms, 6, w), a);
-    const float p = vm_exp_parts_f32(2 * limited, &n);
-    const float large = 1 - 2 / (vm_fma_f32(1 + p, vm_power_f32(n), 1));
+    const float p = vm_exp_parts_f32(2 * a, &shifted);
+    const float large = 1 - 2 / (1 + vm_raise_f32(1 + p, shifted));
     return vm_copysign_f32(a < 0.6f ? small : large, x);
 }
-
-/* sinh(a) = (t + t / (t + 1)) / 2 with t = exp(a) - 1, and exp(a) / 2 where the rest no longer counts. */
-VM_INLINE double vm_sinh_f64(double x) {
-    const double a = vm_abs_f64(x), t = vm_expm1_f64(a > 22 ? 22 : a);
-    return vm_copysign_f64(a < 22 ? 0.5 * (t + t / (t + 1)) : vm_exp_scaled_f64(a, -1), x);
+VM_RARE(tanh, f32, float, vm_size_f32(x) > 0x42200000) /* |x| > 40 */
+VM_INLINE float vm_slow_tanh_f32(float x) {
+    return x == x ? vm_tanh_f32(vm_clamp_f32(x, -40, 40)) : x;
 }
-
-VM_INLINE double vm_cosh_f64(double x) {
-    const double half = vm_exp_scaled_f64(vm_abs_f64(x), -1);
-    return half + 0.25 / half;
-}
-
-VM_FROM_F64(sinh)
-VM_FROM_F64(cosh)
 
 #endif

@@ -1,7 +1,7 @@
 /* vmath_log.h: logarithms and what is made of them.
  *
  * x = 2^e (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2). In f64, log(1 + f) = f - (f²/2 - s (f²/2 + R(s²))) with
- * s = f / (2 + f), as in fdlibm; in f32, f - f²/2 + f³ P(f).
+ * s = f / (2 + f), as in fdlibm; in f32, f + f² P(f). That is sound for positive normal numbers; others are rare.
  */
 #ifndef LAZY_SIMD_VMATH_LOG_H
 #define LAZY_SIMD_VMATH_LOG_H
@@ -9,104 +9,179 @@
 #include "lazy/vm/simd/vmath_base.h"
 #include "lazy/vm/simd/vmath_exp.h"
 
-/* x = 2^e (1 + f), for positive finite x; subnormal numbers are scaled by 2^UP first. ROOT: bits of sqrt(1/2). */
-#define VM_LOG_PARTS(D, T, U, BIAS, SHIFT, ROOT, TINY, UP)                                                             \
+/* x = 2^e (1 + f), 1 + f from ROOT (its bits) on, for log1p from ROOT1; subnormal numbers are scaled by 2^UP first,
+ * where they are asked for. COUNT: the integer k as a number of type T. */
+#define VM_LOG_PARTS(D, T, U, I, BIAS, SHIFT, ROOT, COUNT, TINY, UP, ROOT1)                                            \
     VM_INLINE T vm_log_parts_##D(T x, T *e) {                                                                          \
-        const T scaled = x < TINY ? x * (T)(1ull << UP) : x;                                                           \
-        const U bits = vm_bits_##D(scaled), one = (U)BIAS << SHIFT;                                                    \
-        const U biased = (bits + (one - ROOT)) >> SHIFT;                                                               \
-        const T count = vm_float_##D(vm_bits_##D((T)(1ull << SHIFT)) | biased) - (T)(1ull << SHIFT);                   \
-        *e = count - (x < TINY ? BIAS + UP : BIAS);                                                                    \
-        return vm_float_##D(bits - ((biased - BIAS) << SHIFT)) - 1;                                                    \
+        const U bits = vm_bits_##D(x);                                                                                 \
+        const I k = (I)(bits - ROOT) >> SHIFT;                                                                         \
+        *e = COUNT;                                                                                                    \
+        return vm_float_##D(bits - ((U)k << SHIFT)) - 1;                                                               \
+    }                                                                                                                  \
+    VM_INLINE T vm_log_all_parts_##D(T x, T *e) {                                                                      \
+        const T f = vm_log_parts_##D(x < TINY ? x * (T)(1ull << UP) : x, e);                                           \
+        *e -= x < TINY ? UP : 0;                                                                                       \
+        return f;                                                                                                      \
     }                                                                                                                  \
     /* What a logarithm is where there are no parts; `value` elsewhere. */                                             \
     VM_INLINE T vm_log_edges_##D(T x, T value) {                                                                       \
         value = x == vm_highest_##D ? x : value;                                                                       \
         value = x == 0 ? vm_lowest_##D : value;                                                                        \
         return x >= 0 ? value : (x - x) / (x - x);                                                                     \
+    }                                                                                                                  \
+    /* 1 + x = 2^e (1 + f), 1 + f from 3/4 on, where f is rounded once and x itself for e = 0. */                      \
+    VM_INLINE T vm_log1p_parts_##D(T x, T *e) {                                                                        \
+        const I k = (I)(vm_bits_##D(1 + x) - ROOT1) >> SHIFT;                                                          \
+        const T scale = vm_float_##D((U)(BIAS - k) << SHIFT);                                                          \
+        *e = COUNT;                                                                                                    \
+        return vm_fma_##D(x, scale, scale - 1);                                                                        \
     }
 
-VM_LOG_PARTS(f32, float, uint32_t, 127, 23, 0x3f3504f3u, 0x1p-126f, 25)
-VM_LOG_PARTS(f64, double, uint64_t, 1023, 52, 0x3fe6a09e667f3bcdull, 0x1p-1022, 54)
+VM_LOG_PARTS(f32, float, uint32_t, int32_t, 127, 23, 0x3f3504f3u, (float)k, 0x1p-126f, 25, 0x3f400000u)
+VM_LOG_PARTS(f64, double, uint64_t, int64_t, 1023, 52, 0x3fe6a09e667f3bcdull,
+             vm_float_f64(vm_bits_f64(0x1.8p52) + (uint64_t)k) - 0x1.8p52, 0x1p-1022, 54, 0x3fe8000000000000ull)
 
-/* log(1 + f) = f - square + rest, with square = f²/2 rounded. */
+/* log(2^e (1 + f)) = e log 2 + f - square + rest, with square = f²/2 rounded; TERMS of R. */
+#define VM_LOG_REST_F64(f, square, s, TERMS, N) ((s)*vm_fma_f64((s) * (s), vm_poly_f64(TERMS, N, (s) * (s)), square))
 VM_INLINE double vm_log_rest_f64(double f, double square) {
-    const double s = f / (2 + f), w = s * s;
-    return s * vm_fma_f64(w, vm_poly_f64(vm_log_f64_terms, 8, w), square);
+    const double s = f / (2 + f);
+    return VM_LOG_REST_F64(f, square, s, vm_log_f64_terms, 8);
 }
-VM_INLINE float vm_log_rest_f32(float f, float square) {
-    return 2 * square * f * vm_poly_f32(vm_log_f32_terms, 9, f);
+VM_INLINE double vm_log_of_f64(double f, double e) {
+    const double square = 0.5 * f * f, rest = vm_fma_f64(e, VM_LN2_2_F64, vm_log_rest_f64(f, square));
+    return vm_fma_f64(e, VM_LN2_1_F64, f - (square - rest));
+}
+VM_INLINE double vm_log1p_of_f64(double f, double e) {
+    const double square = 0.5 * f * f, s = f / (2 + f);
+    const double rest = vm_fma_f64(e, VM_LN2_2_F64, VM_LOG_REST_F64(f, square, s, vm_log1p_f64_terms, 9));
+    return vm_fma_f64(e, VM_LN2_1_F64, f - (square - rest));
 }
 
-/* log: the two parts of e log 2. log1p: of u = 1 + x, and what u lost in rounding, as `lost` / u. log2 and log10: f -
- * square as a sum of two numbers, times the factor as a sum of two numbers. */
-#define VM_LOG(D, C, T)                                                                                                \
-    VM_INLINE T vm_log_##D(T x) {                                                                                      \
+/* f - square as a sum of two numbers, times the factor as a sum of two numbers. */
+VM_INLINE double vm_log_scaled_f64(double f, double e, double factor, double factor_low, double unit, double unit_low) {
+    const double square = 0.5 * f * f;
+    const double high = f - square, low = ((f - high) - square) + vm_log_rest_f64(f, square);
+    const double main = high * factor, exponent = e * unit, sum = exponent + main;
+    const double tail = vm_fma_f64(high, factor, -main) + vm_fma_f64(low, factor, high * factor_low);
+    return sum + (((exponent - sum) + main) + vm_fma_f64(e, unit_low, tail));
+}
+VM_INLINE double vm_log2_of_f64(double f, double e) {
+    return vm_log_scaled_f64(f, e, VM_LOG2E_1_F64, VM_LOG2E_2_F64, 1, 0);
+}
+VM_INLINE double vm_log10_of_f64(double f, double e) {
+    return vm_log_scaled_f64(f, e, VM_LOG10E_1_F64, VM_LOG10E_2_F64, VM_LOG10_2_1_F64, VM_LOG10_2_2_F64);
+}
+
+/* In f32, with the small terms first. */
+VM_INLINE float vm_log_of_f32(float f, float e) {
+    const float rest = vm_fma_f32(f * f, vm_poly_f32(vm_log_f32_terms, 10, f), e * VM_LN2_2_F32);
+    return vm_fma_f32(e, VM_LN2_1_F32, f + rest);
+}
+VM_INLINE float vm_log1p_of_f32(float f, float e) {
+    const float rest = vm_fma_f32(f * f, vm_poly_f32(vm_log1p_f32_terms, 11, f), e * VM_LN2_2_F32);
+    return vm_fma_f32(e, VM_LN2_1_F32, f + rest);
+}
+VM_INLINE float vm_log2_of_f32(float f, float e) {
+    const float rest = f * f * vm_poly_f32(vm_log2_f32_terms, 10, f);
+    return e + vm_fma_f32(f, VM_LOG2E_1_F32, vm_fma_f32(f, VM_LOG2E_2_F32, rest));
+}
+VM_INLINE float vm_log10_of_f32(float f, float e) {
+    const float rest = vm_fma_f32(f * f, vm_poly_f32(vm_log10_f32_terms, 10, f), e * VM_LOG10_2_2_F32);
+    return vm_fma_f32(e, VM_LOG10_2_1_F32, vm_fma_f32(f, VM_LOG10E_1_F32, vm_fma_f32(f, VM_LOG10E_2_F32, rest)));
+}
+
+#define VM_LOG(name, D, T)                                                                                             \
+    VM_INLINE T vm_##name##_##D(T x) {                                                                                 \
         T e;                                                                                                           \
-        const T f = vm_log_parts_##D(x, &e), square = (T)0.5 * f * f;                                                  \
-        const T rest = vm_fma_##D(e, VM_LN2_2_##C, vm_log_rest_##D(f, square));                                        \
-        return vm_log_edges_##D(x, vm_fma_##D(e, VM_LN2_1_##C, f - (square - rest)));                                  \
+        const T f = vm_log_parts_##D(x, &e);                                                                           \
+        return vm_##name##_of_##D(f, e);                                                                               \
     }                                                                                                                  \
+    VM_INLINE T vm_slow_##name##_##D(T x) {                                                                            \
+        T e;                                                                                                           \
+        const T f = vm_log_all_parts_##D(x, &e);                                                                       \
+        return vm_log_edges_##D(x, vm_##name##_of_##D(f, e));                                                          \
+    }
+VM_LOG(log, f32, float)
+VM_LOG(log, f64, double)
+VM_LOG(log2, f32, float)
+VM_LOG(log2, f64, double)
+VM_LOG(log10, f32, float)
+VM_LOG(log10, f64, double)
+
+/* Not positive, normal and finite; the sum turns these into the numbers from some number up. */
+#define VM_LOG_RARE_F32 ((int32_t)(vm_bits_f32(x) + 0x7f800000u) >= (int32_t)0xff000000u)
+#define VM_LOG_RARE_F64 ((int64_t)(vm_bits_f64(x) + 0x7ff0000000000000ull) >= (int64_t)0xffe0000000000000ull)
+VM_RARE(log, f32, float, VM_LOG_RARE_F32)
+VM_RARE(log, f64, double, VM_LOG_RARE_F64)
+VM_RARE(log2, f32, float, VM_LOG_RARE_F32)
+VM_RARE(log2, f64, double, VM_LOG_RARE_F64)
+VM_RARE(log10, f32, float, VM_LOG_RARE_F32)
+VM_RARE(log10, f64, double, VM_LOG_RARE_F64)
+
+VM_RARE(log1p, f32, float, !((x > -1) & (x < 0x1p100f)))
+VM_RARE(log1p, f64, double, !((x > -1) & (x < 0x1p1000)))
+VM_RARE(asinh, f32, float, vm_size_f32(x) >= VM_2_28_F32)
+VM_RARE(asinh, f64, double, vm_size_f64(x) >= VM_2_28_F64)
+VM_RARE(acosh, f32, float, !((x >= 1) & (x < 0x1p28f)))
+VM_RARE(acosh, f64, double, !((x >= 1) & (x < 0x1p28)))
+VM_RARE(atanh, f32, float, vm_size_f32(x) >= VM_ONE_F32)
+VM_RARE(atanh, f64, double, vm_size_f64(x) >= VM_ONE_F64)
+VM_RARE2(logaddexp, f32, float, !(vm_abs_f32(x - y) < 80))
+VM_RARE2(logaddexp, f64, double, !(vm_abs_f64(x - y) < 700))
+
+/* Where they are rare, asinh and acosh are log(2x). */
+#define VM_AREA(D, C, T)                                                                                               \
     VM_INLINE T vm_log1p_##D(T x) {                                                                                    \
         T e;                                                                                                           \
-        const T u = 1 + x, f = vm_log_parts_##D(u, &e), square = (T)0.5 * f * f;                                       \
-        const T lost = (x > 1 ? 1 - (u - x) : x - (u - 1)) / u;                                                        \
-        const T rest = vm_log_rest_##D(f, square) + vm_fma_##D(e, VM_LN2_2_##C, lost);                                 \
-        const T value = vm_fma_##D(e, VM_LN2_1_##C, f - (square - rest));                                              \
-        return u == 1 ? x : vm_log_edges_##D(u, value);                                                                \
+        const T f = vm_log1p_parts_##D(x, &e);                                                                         \
+        return vm_copysign_##D(vm_log1p_of_##D(f, e), x);                                                              \
     }                                                                                                                  \
-    VM_INLINE T vm_log_scaled_##D(T x, T factor, T factor_low, T unit, T unit_low) {                                   \
-        T e;                                                                                                           \
-        const T f = vm_log_parts_##D(x, &e), square = (T)0.5 * f * f;                                                  \
-        const T high = f - square, low = ((f - high) - square) + vm_log_rest_##D(f, square);                           \
-        const T main = high * factor, exponent = e * unit, sum = exponent + main;                                      \
-        const T tail = vm_fma_##D(high, factor, -main) + vm_fma_##D(low, factor, high * factor_low);                   \
-        return vm_log_edges_##D(x, sum + (((exponent - sum) + main) + vm_fma_##D(e, unit_low, tail)));                 \
+    VM_INLINE T vm_slow_log1p_##D(T x) {                                                                               \
+        return vm_rare_log1p_##D(x) ? vm_slow_log_##D(1 + x) : vm_log1p_##D(x);                                        \
     }                                                                                                                  \
-    VM_INLINE T vm_log2_##D(T x) {                                                                                     \
-        return vm_log_scaled_##D(x, VM_LOG2E_1_##C, VM_LOG2E_2_##C, 1, 0);                                             \
+    VM_INLINE T vm_log_twice_##D(T x) {                                                                                \
+        return vm_slow_log_##D(x) + VM_LN2_2_##C + VM_LN2_1_##C;                                                       \
     }                                                                                                                  \
-    VM_INLINE T vm_log10_##D(T x) {                                                                                    \
-        return vm_log_scaled_##D(x, VM_LOG10E_1_##C, VM_LOG10E_2_##C, VM_LOG10_2_1_##C, VM_LOG10_2_2_##C);             \
+    /* sign(x) log1p(a + a² / (1 + sqrt(1 + a²))) */                                                                 \
+    VM_INLINE T vm_asinh_##D(T x) {                                                                                    \
+        const T a = vm_abs_##D(x), w = a * a;                                                                          \
+        return vm_copysign_##D(vm_log1p_##D(a + w / (1 + vm_sqrt_##D(1 + w))), x);                                     \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_asinh_##D(T x) {                                                                               \
+        return vm_rare_asinh_##D(x) ? vm_copysign_##D(vm_log_twice_##D(vm_abs_##D(x)), x) : vm_asinh_##D(x);           \
+    }                                                                                                                  \
+    /* log1p(u + sqrt(2u + u²)) with u = x - 1 */                                                                     \
+    VM_INLINE T vm_acosh_##D(T x) {                                                                                    \
+        const T u = x - 1;                                                                                             \
+        return vm_log1p_##D(u + vm_sqrt_##D(vm_fma_##D(u, u, 2 * u)));                                                 \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_acosh_##D(T x) {                                                                               \
+        return x < 1 ? (x - x) / (x - x) : vm_rare_acosh_##D(x) ? vm_log_twice_##D(x) : vm_acosh_##D(x);               \
+    }                                                                                                                  \
+    /* sign(x) log1p(2a / (1 - a)) / 2 */                                                                              \
+    VM_INLINE T vm_atanh_##D(T x) {                                                                                    \
+        const T a = vm_abs_##D(x);                                                                                     \
+        return vm_copysign_##D((T)0.5 * vm_log1p_##D(2 * a / (1 - a)), x);                                             \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_atanh_##D(T x) {                                                                               \
+        const T a = vm_abs_##D(x);                                                                                     \
+        const T edge = a == 1 ? vm_copysign_##D(vm_highest_##D, x) : (x - x) / (x - x);                                \
+        return vm_rare_atanh_##D(x) ? edge : vm_atanh_##D(x);                                                          \
     }                                                                                                                  \
     VM_INLINE T vm_logaddexp_##D(T a, T b) {                                                                           \
+        return (a > b ? a : b) + vm_log1p_##D(vm_exp_##D(-vm_abs_##D(a - b)));                                         \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_logaddexp_##D(T a, T b) {                                                                      \
         const T difference = a == b ? 0 : a - b;                                                                       \
-        return vm_max_##D(a, b) + vm_log1p_##D(vm_exp_##D(-vm_abs_##D(difference)));                                   \
+        return vm_max_##D(a, b) + vm_log1p_##D(vm_slow_exp_##D(-vm_abs_##D(difference)));                              \
     }
-
-VM_LOG(f32, F32, float)
-VM_LOG(f64, F64, double)
-
-/* sign(x) log1p(a + a² / (1 + sqrt(1 + a²))), and log(2a) where a² no longer notices 1. */
-VM_INLINE double vm_asinh_f64(double x) {
-    const double a = vm_abs_f64(x), w = a * a;
-    const bool large = a > 0x1p28;
-    const double value = vm_log1p_f64(large ? a - 1 : a + w / (1 + vm_sqrt_f64(1 + w)));
-    return vm_copysign_f64(large ? value + VM_LN2_2_F64 + VM_LN2_1_F64 : value, x);
-}
-
-/* log1p(u + sqrt(2u + u²)) with u = x - 1; log(2x) for large x. */
-VM_INLINE double vm_acosh_f64(double x) {
-    const double u = x - 1;
-    const bool large = x > 0x1p28;
-    const double value = vm_log1p_f64(large ? u : u + vm_sqrt_f64(2 * u + u * u));
-    return x >= 1 ? (large ? value + VM_LN2_2_F64 + VM_LN2_1_F64 : value) : (x - x) / (x - x);
-}
-
-/* sign(x) log1p(2a / (1 - a)) / 2 */
-VM_INLINE double vm_atanh_f64(double x) {
-    const double a = vm_abs_f64(x);
-    return vm_copysign_f64(0.5 * vm_log1p_f64(2 * a / (1 - a)), x);
-}
-
-VM_FROM_F64(asinh)
-VM_FROM_F64(acosh)
-VM_FROM_F64(atanh)
+VM_AREA(f32, F32, float)
+VM_AREA(f64, F64, double)
 
 /* log(x) as high + *low with a relative error near 2^-65: 2 atanh(s), whose first two terms are sums of two numbers. */
 VM_INLINE double vm_log_double_f64(double x, double *low) {
     double e;
-    const double f = vm_log_parts_f64(x, &e), d = 2 + f, d_low = f - (d - 2);
+    const double f = vm_log_all_parts_f64(x, &e), d = 2 + f, d_low = f - (d - 2);
     const double s = f / d, s_low = (vm_fma_f64(-s, d, f) - s * d_low) / d;
     const double w = s * s, w_low = vm_fma_f64(s, s, -w) + 2 * s * s_low;
     const double c = s * w, c_low = vm_fma_f64(s, w, -c) + (s * w_low + s_low * w);
@@ -124,29 +199,53 @@ VM_INLINE double vm_log_double_f64(double x, double *low) {
 
 /* |x|^y for finite nonzero x and finite y. */
 VM_INLINE double vm_pow_magnitude_f64(double a, double y) {
-    double low, n;
+    double low, shifted;
     const double high = vm_log_double_f64(a, &low), product = y * high;
     const double rest = vm_fma_f64(y, high, -product) + y * low;
     const bool inside = (product > -800) & (product < 800);
-    const double p = vm_exp_parts_f64(vm_clamp_f64(product, -800, 800), &n);
-    return vm_scale_f64(1 + vm_fma_f64(inside ? rest : 0, 1 + p, p), n);
+    const double p = vm_exp_parts_f64(vm_clamp_f64(product, -800, 800), &shifted);
+    return vm_scale_f64(1 + vm_fma_f64(inside ? rest : 0, 1 + p, p), shifted - 0x1.8p52);
 }
+
+/* What C's pow is at the edges; `value` is |x|^y for the others. */
+#define VM_POW_EDGES(D, T)                                                                                             \
+    VM_INLINE T vm_pow_edges_##D(T x, T y, T value) {                                                                  \
+        const T a = vm_abs_##D(x), infinite = vm_highest_##D;                                                          \
+        const bool integral = vm_trunc_##D(y) == y, odd = integral & (vm_trunc_##D(y * (T)0.5) != y * (T)0.5);         \
+        const bool bad_root = (x < 0) & !integral & (a != infinite), is_nan = (x != x) | (y != y);                     \
+        value = (a == 0) | (a == infinite) ? ((a == 0) == (y < 0) ? infinite : 0) : value;                             \
+        value = vm_abs_##D(y) == infinite ? (a == 1 ? 1 : (a > 1) == (y > 0) ? infinite : 0) : value;                  \
+        value = odd ? vm_copysign_##D(value, x) : value;                                                               \
+        value = bad_root ? (x - x) / (x - x) : value;                                                                  \
+        value = is_nan ? x + y : value;                                                                                \
+        return (y == 0) | (x == 1) ? 1 : value;                                                                        \
+    }
+VM_POW_EDGES(f32, float)
+VM_POW_EDGES(f64, double)
 
 VM_INLINE double vm_pow_f64(double x, double y) {
-    const double a = vm_abs_f64(x), infinite = vm_highest_f64;
-    const bool integral = vm_trunc_f64(y) == y, odd = integral & (vm_trunc_f64(y * 0.5) != y * 0.5);
-    const bool bad_root = (x < 0) & !integral & (a != infinite), is_nan = (x != x) | (y != y);
-    double value = vm_pow_magnitude_f64(a, y);
-    value = (a == 0) | (a == infinite) ? ((a == 0) == (y < 0) ? infinite : 0) : value;
-    value = vm_abs_f64(y) == infinite ? (a == 1 ? 1 : (a > 1) == (y > 0) ? infinite : 0) : value;
-    value = odd ? vm_copysign_f64(value, x) : value;
-    value = bad_root ? (x - x) / (x - x) : value;
-    value = is_nan ? x + y : value;
-    return (y == 0) | (x == 1) ? 1 : value;
+    return vm_pow_edges_f64(x, y, vm_pow_magnitude_f64(vm_abs_f64(x), y));
 }
 
-VM_INLINE float vm_pow_f32(float x, float y) {
-    return (float)vm_pow_f64(x, y);
+/* (2^e (1 + f))^y of f32 as 2^t, t = y (e + log2(1 + f)), with an error near 2^-30: in f64, rounded at the end. */
+VM_INLINE double vm_pow_exponent_f32(float f, float e, float y) {
+    return y * vm_fma_f64(f, vm_poly_f64(vm_pow_log2_f64_terms, 13, f), e);
 }
+VM_INLINE float vm_pow_of_f32(double t) {
+    const double shifted = t + 0x1.8p52, r = t - (shifted - 0x1.8p52);
+    return (float)vm_raise_f64(vm_fma_f64(r, vm_poly_f64(vm_pow_exp2_f64_terms, 6, r), 1), shifted);
+}
+VM_INLINE float vm_pow_f32(float x, float y) {
+    float e;
+    const float f = vm_log_parts_f32(x, &e);
+    return vm_pow_of_f32(vm_pow_exponent_f32(f, e, y));
+}
+VM_INLINE float vm_slow_pow_f32(float x, float y) {
+    float e;
+    const float a = vm_abs_f32(x), f = vm_log_all_parts_f32(a, &e);
+    return vm_pow_edges_f32(x, y, vm_pow_of_f32(vm_clamp_f64(vm_pow_exponent_f32(f, e, y), -400, 400)));
+}
+/* Also where |t| might reach 1022. */
+VM_RARE2(pow, f32, float, VM_LOG_RARE_F32 | (vm_size_f32(y) > 0x40e00000)) /* |y| > 7 */
 
 #endif

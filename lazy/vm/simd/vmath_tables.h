@@ -110,11 +110,91 @@ static const double vm_log_tail_f64_terms[8] = {
     0x1.1118e9497c403p-3, 0x1.df75d148674edp-4, 0x1.e07718a4a9bfdp-4,
 };
 
-/* (log(1 + f) - f + f²/2) / f³; error 2^-28.6 */
-static const float vm_log_f32_terms[9] = {
-    0x1.5555540000000p-2f, -0x1.fffffc0000000p-3f, 0x1.999d5a0000000p-3f, -0x1.555b4a0000000p-3f,
-    0x1.23d21a0000000p-3f, -0x1.fcf4c60000000p-4f, 0x1.dea2820000000p-4f, -0x1.d635bc0000000p-4f,
-    0x1.1d8ea60000000p-4f,
+/* (2 atanh(s) - 2s) / s³ in s², for log1p; error 2^-59.2 */
+static const double vm_log1p_f64_terms[9] = {
+    0x1.5555555555555p-1, 0x1.9999999999988p-2, 0x1.249249249526dp-2, 0x1.c71c71c16f057p-3, 0x1.745d1a15f6525p-3,
+    0x1.3b12e932d3636p-3, 0x1.1131986c5a2e6p-3, 0x1.dbc1bd7883e75p-4, 0x1.fd7dc96416686p-4,
+};
+
+/* (log(1 + f) - f) / f²; error 2^-28.6 */
+static const float vm_log_f32_terms[10] = {
+    -0x1.0000000000000p-1f, 0x1.55554e0000000p-2f, -0x1.0000080000000p-2f, 0x1.99a1300000000p-3f,
+    -0x1.5559e60000000p-3f, 0x1.237a560000000p-3f, -0x1.fcc1ae0000000p-4f, 0x1.e3d33a0000000p-4f,
+    -0x1.d962f20000000p-4f, 0x1.15425c0000000p-4f,
+};
+
+/* (log(1 + f) - f) / f² / log(2); error 2^-27.6 */
+static const float vm_log2_f32_terms[10] = {
+    -0x1.7154760000000p-1f, 0x1.ec70940000000p-2f, -0x1.7154800000000p-2f, 0x1.277c3e0000000p-2f,
+    -0x1.ec77320000000p-3f, 0x1.a483800000000p-3f, -0x1.6efd840000000p-3f, 0x1.5d018c0000000p-3f,
+    -0x1.5579e80000000p-3f, 0x1.9000220000000p-4f,
+};
+
+/* (log(1 + f) - f) / f² / log(10); error 2^-27.3 */
+static const float vm_log10_f32_terms[10] = {
+    -0x1.bcb7b20000000p-3f, 0x1.287a700000000p-3f, -0x1.bcb7be0000000p-4f, 0x1.63ccbe0000000p-4f,
+    -0x1.287e6c0000000p-4f, 0x1.fa59520000000p-5f, -0x1.b9e67c0000000p-5f, 0x1.a43ec20000000p-5f,
+    -0x1.9b2da60000000p-5f, 0x1.e1a60c0000000p-6f,
+};
+
+/* (log(1 + f) - f) / f², for log1p; error 2^-29.0 */
+static const float vm_log1p_f32_terms[11] = {
+    -0x1.0000000000000p-1f, 0x1.5555540000000p-2f, -0x1.00000a0000000p-2f, 0x1.999b140000000p-3f,
+    -0x1.5551f80000000p-3f, 0x1.24496c0000000p-3f, -0x1.ffb0d60000000p-4f, 0x1.d11fc60000000p-4f,
+    -0x1.b0f3840000000p-4f, 0x1.4f1e620000000p-4f, -0x1.0f37660000000p-5f,
+};
+
+/* log2(1 + f) / f, for pow of f32; error 2^-35.7 */
+static const double vm_pow_log2_f64_terms[13] = {
+    0x1.71547652a44dbp+0, -0x1.715476572cc31p-1, 0x1.ec709ea6a0c5ep-2, -0x1.71546f4871651p-2, 0x1.277658c21e745p-2,
+    -0x1.ec7352cb89bf3p-3, 0x1.a63df11f4d312p-3, -0x1.7131ef80d3e2cp-3, 0x1.453051c8c9c33p-3, -0x1.25de4aa3aaf85p-3,
+    0x1.28dbd2cf0a272p-3, -0x1.21af6d5ddd93cp-3, 0x1.35673bb33fc05p-4,
+};
+
+/* (2^r - 1) / r, for pow of f32; error 2^-27.9 */
+static const double vm_pow_exp2_f64_terms[6] = {
+    0x1.62e43033b9195p-1, 0x1.ebfbe00fc1dc9p-3, 0x1.c6af6120556d4p-5, 0x1.3b2a4ef42d02ep-7, 0x1.5f104eb6b6a44p-10,
+    0x1.4418e6a439585p-13,
+};
+
+/* (sinh(r) - r) / r³ in r²; error 2^-59.6 */
+static const double vm_sinh_f64_terms[6] = {
+    0x1.5555555555555p-3, 0x1.1111111111111p-7, 0x1.a01a01a0195e6p-13, 0x1.71de3a5af94e9p-19, 0x1.ae642ad2afc4ep-26,
+    0x1.61c2c1ba4e2aep-33,
+};
+
+/* (cosh(r) - 1) / r² in r²; error 2^-66.5 */
+static const double vm_cosh_f64_terms[6] = {
+    0x1.0000000000000p-1, 0x1.5555555555557p-5, 0x1.6c16c16c158f5p-10, 0x1.a01a01aa828e3p-16, 0x1.27e4d2841fbb7p-22,
+    0x1.1f820dbf72cc0p-29,
+};
+
+/* (sinh(r) - r) / r³ in r²; error 2^-30.7 */
+static const float vm_sinh_f32_terms[3] = {
+    0x1.5555560000000p-3f, 0x1.1110e00000000p-7f, 0x1.a12a420000000p-13f,
+};
+
+/* (cosh(r) - 1) / r² in r²; error 2^-31.3 */
+static const float vm_cosh_f32_terms[3] = {
+    0x1.0000000000000p-1f, 0x1.5554e40000000p-5f, 0x1.6d49200000000p-10f,
+};
+
+/* (tan(r) - r) / r³ in r²; error 2^-29.1 */
+static const float vm_tan_f32_terms[7] = {
+    0x1.5555640000000p-2f, 0x1.110c980000000p-3f, 0x1.bb06b60000000p-5f, 0x1.5afaaa0000000p-6f, 0x1.6bd7cc0000000p-7f,
+    -0x1.038c5a0000000p-12f, 0x1.29a3680000000p-8f,
+};
+
+/* (asin(x) - x) / x³ in x²; error 2^-27.6 */
+static const float vm_asin_f32_terms[5] = {
+    0x1.5555cc0000000p-3f, 0x1.3300c40000000p-4f, 0x1.749b2a0000000p-5f, 0x1.8b05700000000p-6f, 0x1.5a68da0000000p-5f,
+};
+
+/* (atan(x) - x) / x³ in x²; error 2^-28.7 */
+static const float vm_atan_f32_terms[9] = {
+    -0x1.5555400000000p-2f, 0x1.9992660000000p-3f, -0x1.24262a0000000p-3f, 0x1.c0c8e20000000p-4f,
+    -0x1.58bcfc0000000p-4f, 0x1.dc983a0000000p-5f, -0x1.012eea0000000p-5f, 0x1.6965920000000p-7f,
+    -0x1.dcc3a20000000p-10f,
 };
 
 /* (asin(x) - x) / x³ in x²; error 2^-58.8 */
@@ -164,6 +244,32 @@ static const float vm_erfc_f32_terms[9] = {
     0x1.e1e1040000000p-12f, -0x1.a16d9c0000000p+0f, -0x1.d2b3f60000000p-1f, -0x1.4544940000000p-3f,
     0x1.3856280000000p-5f, -0x1.c24c880000000p-8f, 0x1.c401ac0000000p-11f, -0x1.17579a0000000p-14f,
     0x1.3e27b00000000p-19f,
+};
+
+/* erf_inv(x) / x in w = -log(1 - x²), for w up to 5; error 2^-25.0 */
+static const float vm_erf_inv_near_f32_terms[11] = {
+    0x1.c5bf8a0000000p-1f, 0x1.db29e00000000p-3f, 0x1.7a80220000000p-7f, -0x1.32b7f60000000p-9f,
+    -0x1.f723300000000p-14f, 0x1.468dc60000000p-15f, 0x1.b8042e0000000p-18f, -0x1.6aeb240000000p-19f,
+    0x1.72c95a0000000p-22f, -0x1.60fec00000000p-26f, 0x1.03c3bc0000000p-31f,
+};
+
+/* erf_inv(x) / x in sqrt(w) - 3, for w from 5 to 16.7; error 2^-25.3 */
+static const float vm_erf_inv_far_f32_terms[11] = {
+    0x1.6a9efc0000000p+1f, 0x1.006dca0000000p+0f, 0x1.35810a0000000p-7f, -0x1.f4f0540000000p-8f,
+    0x1.74c0b20000000p-8f, -0x1.d2dbcc0000000p-9f, 0x1.824b7a0000000p-10f, -0x1.1286200000000p-13f,
+    -0x1.1d7aba0000000p-12f, 0x1.60bb820000000p-13f, -0x1.20ca260000000p-15f,
+};
+
+/* erf_inv(x) / x in w = -log(1 - x²), for w up to 5; error 2^-18.4 */
+static const double vm_erf_inv_near_f64_terms[7] = {
+    0x1.c5bfdc93b710ep-1, 0x1.db10d03655fa5p-3, 0x1.7f1e5608c0572p-7, -0x1.44edbe342ae8ep-9, -0x1.392111bb2af7ep-14,
+    0x1.8d14a3f38c420p-15, -0x1.ace9fdb2eb6a9p-19,
+};
+
+/* erf_inv(x) / x in sqrt(w) - 4, for w from 5 to 37; error 2^-16.2 */
+static const double vm_erf_inv_far_f64_terms[8] = {
+    0x1.eb7d5567eb795p+1, 0x1.0269d57c8c224p+0, 0x1.802854c7f6b7fp-10, -0x1.7c09df19687e9p-11, 0x1.f6358c5363801p-18,
+    -0x1.5e6a0067c3acep-13, 0x1.b4d3f3234ceb4p-13, -0x1.c16a4bda65d03p-15,
 };
 
 /* cube root, for x from 0.7 to 5.7; error 2^-9.2 */

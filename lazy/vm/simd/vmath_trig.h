@@ -65,7 +65,16 @@ VM_INLINE double vm_tan_f64(double x) {
     const double r = vm_reduce_f64(x, &low, &quadrant), value = vm_tan_quadrant_f64(r, low, quadrant);
     return x == 0 ? x : value;
 }
-VM_FROM_F64(tan)
+
+/* The tangent of r is a polynomial; in odd quadrants, -1 over it. */
+VM_INLINE float vm_tan_f32(float x) {
+    float low;
+    uint32_t quadrant;
+    const float r = vm_reduce_f32(x, &low, &quadrant), w = r * r;
+    const float t = r + vm_fma_f32(r * w, vm_poly_f32(vm_tan_f32_terms, 7, w), low);
+    const float value = quadrant & 1 ? -1 / t : t;
+    return x == 0 ? x : value;
+}
 
 /* ---- Arguments of any size --------------------------------------------------------------------------------------- */
 /* 64 bits of 2/pi from bit `start` behind the point; bits before the point are 0. */
@@ -105,35 +114,26 @@ static __attribute__((noinline, unused)) double vm_reduce_slow_f64(double x, dou
     return sum * sign;
 }
 
-VM_INLINE int vm_rare_sin_f64(double x) {
-    return vm_abs_f64(x) > 0x1p30;
-}
-VM_INLINE int vm_rare_cos_f64(double x) {
-    return vm_abs_f64(x) > 0x1p30;
-}
-VM_INLINE int vm_rare_tan_f64(double x) {
-    return vm_abs_f64(x) > 0x1p30;
-}
-VM_INLINE int vm_rare_sin_f32(float x) {
-    return vm_abs_f32(x) > 0x1p17f;
-}
-VM_INLINE int vm_rare_cos_f32(float x) {
-    return vm_abs_f32(x) > 0x1p17f;
-}
-VM_INLINE int vm_rare_tan_f32(float x) {
-    return vm_abs_f32(x) > 0x1p30f;
-}
+VM_RARE(sin, f64, double, vm_abs_f64(x) > 0x1p30)
+VM_RARE(cos, f64, double, vm_abs_f64(x) > 0x1p30)
+VM_RARE(tan, f64, double, vm_abs_f64(x) > 0x1p30)
+VM_RARE(sin, f32, float, vm_abs_f32(x) > 0x1p17f)
+VM_RARE(cos, f32, float, vm_abs_f32(x) > 0x1p17f)
+VM_RARE(tan, f32, float, vm_abs_f32(x) > 0x1p17f)
 
 #define VM_TRIG_SLOW(name, expression)                                                                                 \
-    static inline double vm_slow_##name##_f64(double x) {                                                              \
+    static inline double vm_far_##name##_f64(double x) {                                                               \
         double low;                                                                                                    \
         uint64_t quadrant;                                                                                             \
         const double r =                                                                                               \
             vm_abs_f64(x) > 0x1p30 ? vm_reduce_slow_f64(x, &low, &quadrant) : vm_reduce_f64(x, &low, &quadrant);       \
         return expression;                                                                                             \
     }                                                                                                                  \
-    static inline float vm_slow_##name##_f32(float x) {                                                                \
-        return (float)vm_slow_##name##_f64((double)x);                                                                 \
+    VM_INLINE double vm_slow_##name##_f64(double x) {                                                                  \
+        return vm_rare_##name##_f64(x) ? vm_far_##name##_f64(x) : vm_##name##_f64(x);                                  \
+    }                                                                                                                  \
+    VM_INLINE float vm_slow_##name##_f32(float x) {                                                                    \
+        return vm_rare_##name##_f32(x) ? (float)vm_far_##name##_f64((double)x) : vm_##name##_f32(x);                   \
     }
 
 VM_TRIG_SLOW(sin, vm_sin_quadrant_f64(r, low, quadrant))
@@ -197,11 +197,57 @@ VM_INLINE double vm_atan2_f64(double y, double x) {
     return (x != x) | (y != y) ? x + y : value;
 }
 
-VM_FROM_F64(asin)
-VM_FROM_F64(acos)
-VM_FROM_F64(atan)
+/* In f32, without the correction of s, and with atan(t) = t + t w P(w) up to t = 1. pi/2 - 2s
+ * is a sum of two numbers. */
+VM_INLINE float vm_arcsine_f32(float a, bool small, float *rest) {
+    const float z = small ? a * a : (1 - a) * 0.5f, s = small ? a : vm_sqrt_f32(z);
+    *rest = s * z * vm_poly_f32(vm_asin_f32_terms, 5, z);
+    return s;
+}
+VM_INLINE float vm_asin_f32(float x) {
+    float rest;
+    const float a = vm_abs_f32(x), s = vm_arcsine_f32(a, a <= 0.5f, &rest);
+    const float main = vm_fma_f32(-2, s, VM_PIO2_1_F32), lost = vm_fma_f32(-2, s, VM_PIO2_1_F32 - main);
+    const float large = main - (vm_fma_f32(2, rest, -VM_PIO2_2_F32) - lost);
+    return vm_copysign_f32(a <= 0.5f ? s + rest : large, x);
+}
+VM_INLINE float vm_acos_f32(float x) {
+    float rest;
+    const float a = vm_abs_f32(x), angle = vm_arcsine_f32(a, a <= 0.5f, &rest) + rest, near = vm_copysign_f32(angle, x);
+    const float left = 2 * (VM_PIO2_1_F32 - (angle - VM_PIO2_2_F32));
+    return a <= 0.5f ? VM_PIO2_1_F32 - (near - VM_PIO2_2_F32) : x < 0 ? left : 2 * angle;
+}
+
+VM_INLINE float vm_arctangent_f32(float t) {
+    const float w = t * t;
+    return vm_fma_f32(t * w, vm_poly_f32(vm_atan_f32_terms, 9, w), t);
+}
+VM_INLINE float vm_atan_f32(float x) {
+    const float a = vm_abs_f32(x), angle = vm_arctangent_f32(a > 1 ? 1 / a : a);
+    return vm_copysign_f32(a > 1 ? VM_PIO2_1_F32 - (angle - VM_PIO2_2_F32) : angle, x);
+}
+
+/* n / d is the tangent of the angle from the nearest axis. */
+VM_INLINE float vm_atan2_of_f32(float y, float x, float n, float d) {
+    const bool flip = vm_abs_f32(y) > vm_abs_f32(x), turn = vm_copysign_f32(1, x) < 0;
+    const float angle = vm_arctangent_f32(n / d), turned = flip != turn ? -angle : angle;
+    const float base = flip ? VM_PIO2_1_F32 : turn ? 2 * VM_PIO2_1_F32 : 0;
+    const float base_low = flip ? VM_PIO2_2_F32 : turn ? 2 * VM_PIO2_2_F32 : 0;
+    return vm_copysign_f32(base + (turned + base_low), y);
+}
 VM_INLINE float vm_atan2_f32(float y, float x) {
-    return (float)vm_atan2_f64((double)y, (double)x);
+    const float a = vm_abs_f32(x), b = vm_abs_f32(y);
+    return vm_atan2_of_f32(y, x, a > b ? b : a, a > b ? a : b);
+}
+/* Neither number is infinite or NaN, nor are both 0. */
+VM_RARE2(atan2, f32, float,
+         (vm_size_f32(x) >= VM_INFINITE_F32) | (vm_size_f32(y) >= VM_INFINITE_F32) |
+             ((vm_size_f32(x) | vm_size_f32(y)) == 0))
+VM_INLINE float vm_slow_atan2_f32(float y, float x) {
+    const float a = vm_abs_f32(x), b = vm_abs_f32(y), infinite = vm_highest_f32;
+    const bool both = (a == b) & (a == infinite), none = (a == 0) & (b == 0);
+    const float value = vm_atan2_of_f32(y, x, both ? 1 : a > b ? b : a, both | none ? 1 : a > b ? a : b);
+    return (x != x) | (y != y) ? x + y : value;
 }
 
 #endif

@@ -98,17 +98,16 @@ end
 
 -- ---- Uniform numbers ------------------------------------------------------------------------------------------------
 
---- Uniform in [0, 1): the highest bits of each draw as the fraction of a number in [1, 2), less 1.
-local function unit(key, dims, dtype)
-    if dtype.name == "f32" then
-        local bits = draw_bits(key, 32, dims)
-        return np.astype(np.bitwise_right_shift(bits, 9), "f32") * 2 ^ -23
-    end
-    local pairs_of_words = draw_bits(key, 64, dims)
-    local high = np.astype(core.index(pairs_of_words, { np.ellipsis, 0 }), "f64")
-    local low = np.astype(np.bitwise_right_shift(core.index(pairs_of_words, { np.ellipsis, 1 }), 12), "f64")
-    return (high * 2 ^ 20 + low) * 2 ^ -52 -- 52 bits: exact
+local UNIFORM, NORMAL, EXPONENTIAL, GUMBEL = 0, 1, 2, 3 -- of the op random_floats
+
+local function draw_floats(distribution, key, dims, dtype)
+    attrs[0], attrs[1] = distribution, dtype.code
+    for k = 1, #dims do attrs[k + 1] = dims[k] end
+    return core.record1(ids.random_floats, key, 2 + #dims)
 end
+
+--- Uniform in [0, 1): the highest bits of each draw as the fraction of a number in [1, 2), less 1.
+local function unit(key, dims, dtype) return draw_floats(UNIFORM, key, dims, dtype) end
 
 --- Uniform between two bounds (numbers or arrays).
 local function between(key, dims, dtype, low, high)
@@ -264,18 +263,13 @@ end
 
 -- ---- Other distributions --------------------------------------------------------------------------------------------
 
-local function standard_normal(key, dims, dtype)
-    local below_one = dtype.name == "f32" and 1 - 2 ^ -24 or 1 - 2 ^ -53
-    return np.erf_inv(between(key, dims, dtype, -below_one, 1)) * math.sqrt(2)
-end
-
 --- np.random.normal(key, shape, {dtype="f32"}): the standard normal distribution: sqrt(2) erf_inv(u), u uniform in
 -- (-1, 1).
 function random.normal(key, dims, given)
     check_key("normal", key)
     local o
     dims, o = shape_and_options("normal", dims, given, { dtype = true })
-    return standard_normal(key, dims, float_dtype("normal", o.dtype))
+    return draw_floats(NORMAL, key, dims, float_dtype("normal", o.dtype))
 end
 
 --- np.random.truncated_normal(key, lower, upper, shape, {dtype="f32"}): the standard normal distribution within two
@@ -298,7 +292,7 @@ function random.exponential(key, dims, given)
     check_key("exponential", key)
     local o
     dims, o = shape_and_options("exponential", dims, given, { dtype = true })
-    return -np.log1p(-unit(key, dims, float_dtype("exponential", o.dtype)))
+    return draw_floats(EXPONENTIAL, key, dims, float_dtype("exponential", o.dtype))
 end
 
 --- np.random.gumbel(key, shape, {dtype="f32"}): the standard Gumbel distribution: -log(-log(u)).
@@ -306,8 +300,7 @@ function random.gumbel(key, dims, given)
     check_key("gumbel", key)
     local o
     dims, o = shape_and_options("gumbel", dims, given, { dtype = true })
-    local dtype = float_dtype("gumbel", o.dtype)
-    return -np.log(-np.log(between(key, dims, dtype, np.finfo(dtype.name).tiny, 1)))
+    return draw_floats(GUMBEL, key, dims, float_dtype("gumbel", o.dtype))
 end
 
 --- np.random.bernoulli(key, p, shape): true with probability p (0.5 by default; a number or an array that broadcasts to

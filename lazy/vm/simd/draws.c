@@ -1,0 +1,144 @@
+/* draws.c: random numbers from counters (draws.h says which), compiled once per instruction set (-DNEAP_ISA), and the
+ * compiler vectorizes over counters.
+ *
+ * threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011).
+ * Integer arithmetic alone, so the bits are the same everywhere. Floats are made of the bits while these are in the
+ * first cache, with the operations that the op rows of the same names have, each rounded by itself.
+ */
+#include "lazy/vm/simd/draws.h"
+#include "lazy/vm/simd/vmath.h"
+
+enum { PART = 512 }; /* draws that are made together */
+
+#define ROUND(by) x += y, y = (y << by | y >> (32 - by)) ^ x;
+#define ROUNDS_EVEN ROUND(13) ROUND(15) ROUND(26) ROUND(6)
+#define ROUNDS_ODD ROUND(17) ROUND(29) ROUND(16) ROUND(24)
+#define INJECT(first, second, count) x += first, y += second + count##u;
+
+typedef struct schedule {
+    uint32_t a, b, c;
+} schedule;
+
+VM_INLINE schedule schedule_of(vm_key key) {
+    return (schedule){key.hi, key.lo, key.hi ^ key.lo ^ 0x1BD11BDAu};
+}
+
+VM_INLINE void threefry(schedule k, uint32_t *hi, uint32_t *lo) {
+    uint32_t x = *hi + k.a, y = *lo + k.b;
+    ROUNDS_EVEN INJECT(k.b, k.c, 1) ROUNDS_ODD INJECT(k.c, k.a, 2) ROUNDS_EVEN INJECT(k.a, k.b, 3)
+        ROUNDS_ODD INJECT(k.b, k.c, 4) ROUNDS_EVEN
+        INJECT(k.c, k.a, 5) *hi = x,
+                            *lo = y;
+}
+
+/* How many of n counters from `at` on have its high word. */
+static inline int64_t same_high(uint64_t at, int64_t n) {
+    const uint64_t left = (UINT64_C(1) << 32) - (uint32_t)at;
+    return (uint64_t)n < left ? n : (int64_t)left;
+}
+
+#define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++)
+
+static void words_part(uint32_t *out, schedule k, uint32_t high, uint32_t low, int64_t count) {
+    EACH {
+        uint32_t hi = high, lo = low + (uint32_t)i;
+        threefry(k, &hi, &lo);
+        out[i] = hi ^ lo;
+    }
+}
+
+static void pairs_part(vm_key *out, schedule k, uint32_t high, uint32_t low, int64_t count) {
+    EACH {
+        uint32_t hi = high, lo = low + (uint32_t)i;
+        threefry(k, &hi, &lo);
+        out[i] = (vm_key){hi, lo};
+    }
+}
+
+static void draw_words(void *out, vm_key key, uint64_t first, int64_t n) {
+    const schedule k = schedule_of(key);
+    for (int64_t from = 0, count; from < n; from += count) {
+        const uint64_t at = first + (uint64_t)from;
+        count = same_high(at, n - from);
+        words_part((uint32_t *)out + from, k, (uint32_t)(at >> 32), (uint32_t)at, count);
+    }
+}
+
+static void draw_pairs(void *out, vm_key key, uint64_t first, int64_t n) {
+    const schedule k = schedule_of(key);
+    for (int64_t from = 0, count; from < n; from += count) {
+        const uint64_t at = first + (uint64_t)from;
+        count = same_high(at, n - from);
+        pairs_part((vm_key *)out + from, k, (uint32_t)(at >> 32), (uint32_t)at, count);
+    }
+}
+
+static void hash(vm_key *out, vm_key key, const vm_key *counts, int64_t count) {
+    const schedule k = schedule_of(key);
+    EACH {
+        uint32_t hi = counts[i].hi, lo = counts[i].lo;
+        threefry(k, &hi, &lo);
+        out[i] = (vm_key){hi, lo};
+    }
+}
+
+/* The highest bits of a draw as a fraction: 23 of 32, 52 of 64. */
+VM_INLINE float unit_f32(uint32_t word) {
+    return (float)(int32_t)(word >> 9) * 0x1p-23f;
+}
+VM_INLINE double unit_f64(vm_key pair) {
+    const uint64_t bits = (uint64_t)pair.hi << 20 | pair.lo >> 12;
+    return vm_float_f64(bits | 0x3ff0000000000000ull) - 1;
+}
+
+/* Between `low` and `high` as np.random.uniform does it. No function gets a rare argument from there. */
+#define SHAPES(D, T, BELOW_ONE, TINY)                                                                                  \
+    VM_INLINE T between_##D(T u, T low, T high) {                                                                      \
+        const T value = u * (high - low) + low;                                                                        \
+        return value > low ? value : low;                                                                              \
+    }                                                                                                                  \
+    VM_INLINE T uniform_##D(T u) {                                                                                     \
+        return u;                                                                                                      \
+    }                                                                                                                  \
+    VM_INLINE T normal_##D(T u) {                                                                                      \
+        return vm_erf_inv_##D(between_##D(u, -(BELOW_ONE), 1)) * (T)1.41421356237309504880;                            \
+    }                                                                                                                  \
+    VM_INLINE T exponential_##D(T u) {                                                                                 \
+        return -vm_log1p_##D(-u);                                                                                      \
+    }                                                                                                                  \
+    VM_INLINE T gumbel_##D(T u) {                                                                                      \
+        return -vm_log_##D(-vm_log_##D(between_##D(u, TINY, 1)));                                                      \
+    }
+SHAPES(f32, float, 0x1.fffffep-1f, 0x1p-126f)
+SHAPES(f64, double, 0x1.fffffffffffffp-1, 0x1p-1022)
+
+#define FLOATS(name, D, T, W, draw)                                                                                    \
+    static void draw_##name##_##D(void *out, vm_key key, uint64_t first, int64_t n) {                                  \
+        W words[PART];                                                                                                 \
+        for (int64_t from = 0; from < n; from += PART) {                                                               \
+            const int64_t count = n - from < PART ? n - from : PART;                                                   \
+            T *o = (T *)out + from;                                                                                    \
+            draw(words, key, first + (uint64_t)from, count);                                                           \
+            EACH o[i] = name##_##D(unit_##D(words[i]));                                                                \
+        }                                                                                                              \
+    }
+#define FLOATS_OF(name)                                                                                                \
+    FLOATS(name, f32, float, uint32_t, draw_words)                                                                     \
+    FLOATS(name, f64, double, vm_key, draw_pairs)
+FLOATS_OF(uniform)
+FLOATS_OF(normal)
+FLOATS_OF(exponential)
+FLOATS_OF(gumbel)
+
+#define TABLE_NAME(isa) TABLE_NAME_OF(isa)
+#define TABLE_NAME_OF(isa) lazy_draws_##isa
+
+const vm_draws TABLE_NAME(NEAP_ISA) = {
+    .words = draw_words,
+    .pairs = draw_pairs,
+    .hash = hash,
+    .floats = {[VM_DRAW_UNIFORM] = {draw_uniform_f32, draw_uniform_f64},
+               [VM_DRAW_NORMAL] = {draw_normal_f32, draw_normal_f64},
+               [VM_DRAW_EXPONENTIAL] = {draw_exponential_f32, draw_exponential_f64},
+               [VM_DRAW_GUMBEL] = {draw_gumbel_f32, draw_gumbel_f64}},
+};

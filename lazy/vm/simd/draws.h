@@ -1,0 +1,28 @@
+/* draws.h: random numbers of one instruction set, drawn from counters (draws.c). All sets give the same bits. */
+#ifndef LAZY_SIMD_DRAWS_H
+#define LAZY_SIMD_DRAWS_H
+
+#include <stdint.h>
+
+typedef struct vm_key { /* a key of the threefry hash, a counter, or what it makes of one */
+    uint32_t hi, lo;
+} vm_key;
+
+/* Draws of the counters first … first + n - 1 under a key. */
+typedef void (*vm_draw)(void *out, vm_key key, uint64_t first, int64_t n);
+
+enum { VM_DRAW_UNIFORM, VM_DRAW_NORMAL, VM_DRAW_EXPONENTIAL, VM_DRAW_GUMBEL, VM_DRAW_COUNT };
+
+typedef struct vm_draws {
+    vm_draw words;                    /* u32: both words of the hash, exclusive or */
+    vm_draw pairs;                    /* vm_key */
+    vm_draw floats[VM_DRAW_COUNT][2]; /* by distribution, f32 and f64 */
+    void (*hash)(vm_key *out, vm_key key, const vm_key *counts, int64_t n);
+} vm_draws;
+
+extern const vm_draws lazy_draws_baseline;
+#if defined(__x86_64__)
+extern const vm_draws lazy_draws_avx2, lazy_draws_avx512;
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+/* vm_draws.c: random numbers from counters. Words, pairs and hashes equal a plain threefry on every instruction set,
+ * for all lengths around a vector and a part, and where the counter's high word changes; floats are those that the
+ * loops of maps make of the words, on every set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/vm/kernel.h"
+#include "lazy/vm/simd/simd.h"
+#include "ops_gen.h"
+#include "tests/check.h"
+
+enum { MOST = 1100 };
+
+static uint32_t rotate(uint32_t x, int by) {
+    return x << by | x >> (32 - by);
+}
+
+/* As the paper writes it. */
+static vm_key threefry(vm_key key, uint64_t count) {
+    static const int rotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+    const uint32_t k[3] = {key.hi, key.lo, key.hi ^ key.lo ^ 0x1BD11BDAu};
+    uint32_t x = (uint32_t)(count >> 32) + k[0], y = (uint32_t)count + k[1];
+    for (int round = 0; round < 20; round++) {
+        x += y;
+        y = rotate(y, rotations[round % 8]) ^ x;
+        if (round % 4 == 3) {
+            uint32_t group = (uint32_t)round / 4 + 1;
+            x += k[group % 3], y += k[(group + 1) % 3] + group;
+        }
+    }
+    return (vm_key){x, y};
+}
+
+static const int64_t lengths[] = {0, 1, 3, 15, 16, 17, 63, 511, 512, 513, 1023, 1024, 1025, MOST};
+static const uint64_t firsts[] = {0, 7, 0xfffffff0u, 0xffffffffu, 0x123456789au, ~UINT64_C(0) - 2000};
+static const vm_key keys[] = {{0, 0}, {1, 2}, {0xffffffffu, 0x13579bdfu}};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static void test_bits(const vm_draws *draws, vm_key key, uint64_t first, int64_t n) {
+    static uint32_t words[MOST + 1];
+    static vm_key pairs[MOST + 1], counts[MOST + 1], hashed[MOST + 1];
+    int64_t wrong = 0;
+    words[n] = 77, pairs[n] = hashed[n] = (vm_key){7, 7};
+    for (int64_t i = 0; i < n; i++)
+        counts[i] = (vm_key){(uint32_t)((first + (uint64_t)i) >> 32), (uint32_t)(first + (uint64_t)i)};
+    draws->words(words, key, first, n);
+    draws->pairs(pairs, key, first, n);
+    draws->hash(hashed, key, counts, n);
+    for (int64_t i = 0; i < n; i++) {
+        vm_key want = threefry(key, first + (uint64_t)i);
+        wrong += words[i] != (want.hi ^ want.lo);
+        wrong += memcmp(&pairs[i], &want, sizeof want) != 0 || memcmp(&hashed[i], &want, sizeof want) != 0;
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(words[n] == 77 && pairs[n].hi == 7 && hashed[n].lo == 7);
+}
+
+/* out = op(out, number), or op(out) where the op has one operand. */
+static void apply(const lazy_simd *simd, int op, int dtype, void *out, double number, int64_t n) {
+    float single = (float)number;
+    const void *other = dtype == NEAP_DTYPE_F32 ? (const void *)&single : &number;
+    bool two = lazy_ops[op]->arity == 2;
+    simd->map[op][dtype].by_scalars[two ? 2 : 0](out, out, other, other, n);
+}
+
+static void compose(const lazy_simd *simd, int distribution, int dtype, void *out, vm_key key, uint64_t first,
+                    int64_t n) {
+    static vm_key pairs[MOST];
+    bool single = dtype == NEAP_DTYPE_F32;
+    simd->draws->pairs(pairs, key, first, n);
+    for (int64_t i = 0; i < n; i++)
+        if (single)
+            ((float *)out)[i] = (float)((pairs[i].hi ^ pairs[i].lo) >> 9) * 0x1p-23f;
+        else
+            ((double *)out)[i] = (double)((uint64_t)pairs[i].hi << 20 | pairs[i].lo >> 12) * 0x1p-52;
+    if (distribution == VM_DRAW_NORMAL || distribution == VM_DRAW_GUMBEL) {
+        double low = distribution == VM_DRAW_NORMAL ? (single ? -0x1.fffffep-1 : -0x1.fffffffffffffp-1)
+                                                    : (single ? 0x1p-126 : 0x1p-1022);
+        apply(simd, LAZY_OP_multiply, dtype, out, single ? (double)(1 - (float)low) : 1 - low, n);
+        apply(simd, LAZY_OP_add, dtype, out, low, n);
+        apply(simd, LAZY_OP_maximum, dtype, out, low, n);
+    }
+    if (distribution == VM_DRAW_NORMAL) {
+        apply(simd, LAZY_OP_erf_inv, dtype, out, 0, n);
+        apply(simd, LAZY_OP_multiply, dtype, out, 1.41421356237309504880, n);
+    }
+    if (distribution == VM_DRAW_EXPONENTIAL)
+        apply(simd, LAZY_OP_negative, dtype, out, 0, n), apply(simd, LAZY_OP_log1p, dtype, out, 0, n);
+    if (distribution == VM_DRAW_GUMBEL)
+        for (int k = 0; k < 2; k++) {
+            apply(simd, LAZY_OP_log, dtype, out, 0, n);
+            if (k == 0)
+                apply(simd, LAZY_OP_negative, dtype, out, 0, n);
+        }
+    if (distribution == VM_DRAW_EXPONENTIAL || distribution == VM_DRAW_GUMBEL)
+        apply(simd, LAZY_OP_negative, dtype, out, 0, n);
+}
+
+static void test_floats(const lazy_simd *simd, vm_key key, uint64_t first, int64_t n) {
+    static char got[(MOST + 1) * 8], want[MOST * 8];
+    for (int distribution = 0; distribution < VM_DRAW_COUNT; distribution++)
+        for (int wide = 0; wide < 2; wide++) {
+            int dtype = wide ? NEAP_DTYPE_F64 : NEAP_DTYPE_F32;
+            size_t bytes = (size_t)n * (wide ? 8 : 4);
+            memset(got, 0x55, sizeof got);
+            simd->draws->floats[distribution][wide](got, key, first, n);
+            compose(simd, distribution, dtype, want, key, first, n);
+            if (!CHECK(memcmp(got, want, bytes) == 0 && got[bytes] == 0x55))
+                fprintf(stderr, "  distribution %d of %s, %s\n", distribution, neap_dtype_name(dtype), simd->name);
+        }
+}
+
+static void test_set(const lazy_simd *simd) {
+    for (size_t k = 0; k < COUNT(keys); k++)
+        for (size_t f = 0; f < COUNT(firsts); f++)
+            for (size_t l = 0; l < COUNT(lengths); l++) {
+                test_bits(simd->draws, keys[k], firsts[f], lengths[l]);
+                test_floats(simd, keys[k], firsts[f], lengths[l]);
+            }
+}
+
+int main(void) {
+    test_set(&lazy_simd_baseline);
+#if defined(__x86_64__)
+    if (vm_isa_set("avx2") == NEAP_OK)
+        test_set(&lazy_simd_avx2);
+    if (vm_isa_set("avx512") == NEAP_OK)
+        test_set(&lazy_simd_avx512);
+#endif
+    return check_end();
+}
