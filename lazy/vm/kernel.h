@@ -37,7 +37,7 @@
 
 #include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
-#include "lazy/vm/simd/draws.h"
+#include "lazy/vm/simd/simd.h"
 
 enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE };
 

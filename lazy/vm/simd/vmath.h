@@ -5,9 +5,9 @@
  *  - each operation rounds by itself (-ffp-contract=off); a fused multiply-add is asked for with vm_fma_f32/f64, which
  *    is exact everywhere, with hardware or without;
  *  - no libm function whose result is not exact by definition (fmod and fma are exact, exp is not);
- *  - a function whose fast form is not sound for all arguments names the others by VM_RARE(NAME, D, …), and
- *    comes with vm_slow_NAME_D, which takes all; kernels.lua makes loops with both. A chunk with a rare argument is computed by
- *    the slow one alone, so both give the same bits where the argument is not rare;
+ *  - a function whose fast form is not sound for all arguments names the others by VM_RARE(NAME, D, …), and comes
+ *    with vm_slow_NAME_D, which takes all; kernels.lua makes loops with both. A chunk with a rare argument is left to
+ *    the slow one, so both give the same bits where the argument is not rare;
  *  - no branches on data that would change the arithmetic of an element with its neighbours.
  *
  * Errors: the largest that tests/lazy/vm_math.c met, in units of the last place, f32 and f64 (f32 of one operand: of
