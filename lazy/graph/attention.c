@@ -20,7 +20,7 @@ static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 static const int64_t BYTES_PER_NS = 10; /* first touch of new memory, in huge pages */
 static const int64_t WORTH = 2;         /* how much longer that must take than a cycle */
-static const int64_t PATIENCE_NS = 1000000000, PAUSE_NS = 10000000000;
+static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
 int neap_attention(neap_ctx *ctx) {
     int bits = ctx->collector.attention;
@@ -67,7 +67,7 @@ void neap_cycle_begin(neap_ctx *ctx) {
 /* A single long one, of cold caches, is not taken at its word. */
 void neap_cycle_end(neap_ctx *ctx) {
     int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, most = 2 * ctx->collector.took;
-    ctx->collector.took = most && took > most ? most : took;
+    ctx->collector.took = ctx->collector.said ? ctx->collector.said : most && took > most ? most : took;
     ctx->collector.attention &= ~(NEAP_ATTEND_SWEEP | NEAP_ATTEND_STEP);
 }
 
@@ -78,13 +78,19 @@ int neap_room(neap_ctx *ctx) {
     int64_t now = clock_ns(CLOCK_MONOTONIC);
     int status = now < collector->again ? NEAP_OK : neap_memory_poll((size_t)collector->large, ctx->waker);
     if (status == NEAP_PENDING && collector->until == 0)
-        collector->until = now + PATIENCE_NS;
+        collector->until = now + (collector->patience ? collector->patience : PATIENCE_NS);
     if (status == NEAP_PENDING && now < collector->until)
         return status;
     if (status == NEAP_PENDING)
         collector->again = now + PAUSE_NS;
     collector->large = collector->until = 0;
     return NEAP_OK;
+}
+
+void neap_debug_collector(neap_ctx *ctx, int64_t cycle_ns, int64_t patience_ns) {
+    ctx->collector.said = ctx->collector.took = cycle_ns;
+    ctx->collector.patience = patience_ns;
+    ctx->collector.again = 0;
 }
 
 /* Live bytes are those of all threads and devices, so they are looked at once in a while only. */

@@ -144,6 +144,7 @@ typedef struct lazy_collector {
     int64_t large;  /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
     int64_t until;  /* how long the wait for one may take; 0: nobody waits */
     int64_t again;  /* no wait before: the last one was in vain */
+    int64_t said, patience; /* neap_debug_collector */
 } lazy_collector;
 
 /* program/program.c, program/jit.c */

@@ -67,6 +67,19 @@ function np.debug.reuse(bytes)
     C.neap_debug_memory_plan(math.min(bytes, 2 ^ 53))
 end
 
+--- np.debug.collector{cycle_ns=…, patience_ns=…}: what a cycle of Lua's collector is taken to cost, and how long a
+-- script waits for the memory of an array that it has dropped. What is not given is measured, or as at the start. For
+-- tests, which must not depend on measured times.
+function np.debug.collector(given)
+    given = core.options("debug.collector", given, { cycle_ns = true, patience_ns = true })
+    for name, value in pairs(given) do
+        if type(value) ~= "number" or value < 1 then
+            bad_argument("debug.collector", nil, name, "a number from 1 up", value)
+        end
+    end
+    C.neap_debug_collector(ctx, given.cycle_ns or 0, given.patience_ns or 0)
+end
+
 --- np.debug.jit_bytes(): what the programs of jitted functions take.
 function np.debug.jit_bytes()
     return tonumber(C.neap_jit_bytes(ctx))
