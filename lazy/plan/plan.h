@@ -307,7 +307,7 @@ int plan_memory_verify(const lazy_memory_plan *reuse);
 void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 
-/* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops --------------------------------- */
+/* ---- flush.c: from nodes to engine ops --------------------------------------------------------------------------- */
 /* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
 int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
 /* Computes what is pending past the limits: past that of nodes everything; past that of bytes all but what the newest
