@@ -80,8 +80,9 @@ check.test("onto other meshes", function()
     same(t, u)
     u = np.io.load_checkpoint(folder, { shardings = { rows = t.bits.sharding, both = t.same.sharding } })
     same(t, u)
-    check.ok(u.rows.sharding == np.device_put(t.rows, flat, P "k").sharding and u.columns.sharding == nil)
-    check.equal((u.rows * 2):sum():item(), (t.rows * 2):sum():item())
+    local rows = np.device_put(t.rows, flat, P "k") -- a sum's bits depend on how the axis is divided
+    check.ok(u.rows.sharding == rows.sharding and u.columns.sharding == nil)
+    check.equal((u.rows * 2):sum():item(), (rows * 2):sum():item())
 end)
 
 check.test("every block is written once", function()
