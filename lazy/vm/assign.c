@@ -65,7 +65,7 @@ static void find_last(vm_builder *b) {
 }
 
 /* ---- Sinks ------------------------------------------------------------------------------------------------------- */
-static bool same_store(const vm_program *p, const vm_map *a, const vm_map *b) {
+bool vm_same_place(const vm_program *p, const vm_map *a, const vm_map *b) {
     return a->offset == b->offset && memcmp(a->grid, b->grid, (size_t)p->ngrid * sizeof *a->grid) == 0 &&
            memcmp(a->walk, b->walk, (size_t)p->nwalk * sizeof *a->walk) == 0;
 }
@@ -76,7 +76,7 @@ static bool may_write_early(const vm_builder *b, const vm_sink *sink) {
     for (int k = 0; k < p->nloads; k++) {
         int32_t read = p->loads[k].in_place ? b->last[k] : b->maker[k];
         if (p->loads[k].kind == LAZY_LOAD_BUFFER && read > b->maker[sink->value] &&
-            same_store(p, &p->loads[k].map, &sink->map))
+            vm_same_place(p, &p->loads[k].map, &sink->map))
             return false;
     }
     return true;

@@ -214,14 +214,17 @@ static void rate_values(vm_builder *b) {
     vm_program *p = b->p;
     for (int k = 0; k < p->nloads; k++) {
         vm_load *load = &p->loads[k];
-        bool stored = false;
-        for (int j = 0; j < p->nsinks; j++)
-            stored |= p->sinks[j].value == k && p->sinks[j].kind != LAZY_SINK_REDUCE && p->nsinks > 1;
+        bool stored = false, shared = false;
+        for (int j = 0; j < p->nsinks && p->nsinks > 1; j++) {
+            stored |= p->sinks[j].value == k && p->sinks[j].kind != LAZY_SINK_REDUCE;
+            shared |= p->sinks[j].kind == LAZY_SINK_STORE && vm_same_place(p, &load->map, &p->sinks[j].map);
+        }
         load->rate = load->kind == LAZY_LOAD_SCALAR ? VM_ONCE : b->late[k] ? VM_ROW : map_rate(p, &load->map);
-        /* With several sinks, a load that is itself stored is copied first: a sink may write over its buffer. */
+        /* With several sinks, a load that is itself stored is copied first: a sink may write over its buffer. So is a
+         * single element at the very place of a store, which may be read again when that has been written. */
         load->in_place =
             load->kind == LAZY_LOAD_BUFFER && load->rate == VM_EACH && vm_contiguous(p, &load->map) && !stored;
-        load->copied = load->kind == LAZY_LOAD_BUFFER && load->rate <= VM_CELL && stored;
+        load->copied = load->kind == LAZY_LOAD_BUFFER && load->rate <= VM_CELL && (stored || shared);
         b->rate[k] = load->rate;
         b->flat[k] = b->late[k] ? p->form != VM_NEST_COLUMNS : load->map.walk[p->nwalk - 1] == 0;
     }

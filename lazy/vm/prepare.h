@@ -59,5 +59,7 @@ int vm_order(vm_builder *build);
 bool vm_contiguous(const vm_program *program, const vm_map *map);
 /* Decides where sinks' values are computed, and gives each value a place in the scratch. */
 int vm_place(vm_builder *build);
+/* Do they lead to the same element all along the grid and the walk? */
+bool vm_same_place(const vm_program *program, const vm_map *a, const vm_map *b);
 
 #endif

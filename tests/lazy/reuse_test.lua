@@ -278,4 +278,17 @@ check.test("a training loop stays at the peak of its first steps, and asks the s
     check.equal(late.made, early.made)
 end)
 
+check.test("a single element is read before a kernel with several sinks writes over it", function()
+    np.debug.reuse(1)
+    local function f(a, b)
+        local both = a + b[3]
+        local picked = np.where(np.greater(np.full({ 64, 20 }, 0.5), 0), 0.5, a:max())
+        return a:mean() + both:mean() + picked[0]:mean()
+    end
+    local of_a, of_b = np.grad(f, { argnums = { 1, 2 } })(np.array(-4.0), np.ones { 5, 1 })
+    check.equal(of_a:item(), 2)
+    check.equal(of_b:sum():item(), 1)
+    np.debug.reuse(0)
+end)
+
 check.done()

@@ -389,6 +389,22 @@ line(4, function(d)
     if b and d:chance(0.7) then value = b.name end
     return ("%s:at{%s}:%s(%s)"):format(a.name, first, how, value)
 end)
+line(3, function(d) -- updates of updates, which read the version before
+    local a = d:of(d:pick { "real", "real", "int" }, 1)
+    if not a then return nil end
+    local n = a.dims[1]
+    local from = d:random(n) - 1
+    local texts = {
+        "A:at{I}:set(A[J]):at{{F,N}}:add(A[{{F,N}}])", "A:at{I}:add(A[J]):at{J}:set(A[I])",
+        "A:at{I}:set(2):at{I}:add(A[J]) - A", "A:at{{F,N}}:set(A[I]):at{J}:set(3):at{I}:add(1)",
+        "A:at{I}:set(A[J]) + A:at{I}:set(A[J]):at{{F,N}}:add(1)",
+    }
+    local places = { A = a.name, I = d:random(n) - 1, J = d:random(n) - 1, F = from, N = n }
+    return (d:pick(texts):gsub("[AIJFN]", places))
+end)
+line(4, function(d) -- what was recorded before, once more
+    return #d.lines > 0 and d:pick(d.lines) or nil
+end)
 
 -- Joins.
 line(4, function(d)
