@@ -166,7 +166,7 @@ static bool reads_far(const product *p, const engine_product *x) {
 
 static int multiply_tile(const product *p, engine_product *x, const neap_run *run) {
     int wide = p->args->f64;
-    size_t bytes = (size_t)p->loops->room[wide];
+    size_t bytes = (size_t)(engine_product_room(x) * (wide ? 8 : 4));
     if (p->blas)
         return engine_blas_multiply(run, wide, x);
     if (reads_far(p, x) && neap_run_alloc(run, bytes, &x->room) != NEAP_OK)
