@@ -158,15 +158,15 @@ static offsets offsets_of(const engine_gemm_args *x, int64_t matrix) {
     return at;
 }
 
-/* Whether a copy of the left side of a tile is worth its time. */
+/* Whether a copy of the left side of a tile is worth its time: few rows stay in the caches wherever they lie. */
 static bool reads_far(const product *p, const engine_product *x) {
     int64_t apart = (x->a_column == 1 ? x->a_row : x->a_column) * (p->args->f64 ? 8 : 4);
-    return x->n >= COPIED_COLUMNS && apart >= COPIED_BYTES && x->m <= p->loops->tile_rows;
+    return x->n >= COPIED_COLUMNS && apart >= COPIED_BYTES && x->m > p->loops->rows && x->m <= p->loops->tile_rows;
 }
 
 static int multiply_tile(const product *p, engine_product *x, const neap_run *run) {
     int wide = p->args->f64;
-    size_t bytes = (size_t)p->loops->room[wide];
+    size_t bytes = (size_t)(engine_product_room(x) * (wide ? 8 : 4));
     if (p->blas)
         return engine_blas_multiply(run, wide, x);
     if (reads_far(p, x) && neap_run_alloc(run, bytes, &x->room) != NEAP_OK)

@@ -29,7 +29,6 @@ enum {
     STRIPS_COPIED = 3,     /* b is copied for so many strips of rows and more, if its rows lie far apart, */
     FAR = 2048,            /* bytes: they would meet in few places of the caches */
     PANELS = 4,            /* of b are copied at a time */
-    PAD = 16,              /* elements between the rows of a copy, for the same reason */
     TILE_ROWS = 192,       /* of a product whose left side is copied */
     VECTOR_ROWS = 32,      /* of a matrix by a vector that is copied, at a time: rows are contiguous, */
     VECTOR_COLUMNS = 2048, /* bytes at a time: columns are */
@@ -84,8 +83,6 @@ const engine_products TABLE(NEAP_ISA) = {
     .rows = ROWS,
     .columns = {2 * VECTOR / 4, 2 * VECTOR / 8},
     .tile_rows = TILE_ROWS,
-    .room = {(ENGINE_PRODUCT_INNER + PAD) * (TILE_ROWS + PAD) * 4,
-             (ENGINE_PRODUCT_INNER + PAD) * (TILE_ROWS + PAD) * 8},
     .matrices = {multiply_f32, multiply_f64},
     .vectors = {multiply_vector_f32, multiply_vector_f64},
     .integers = {multiply_bool, multiply_8, multiply_16, multiply_32, multiply_64}};

@@ -24,7 +24,7 @@ typedef struct engine_product { /* c = a · b; c's rows are contiguous */
     const void *a, *b;
     void *c;
     int64_t a_row, a_column, b_row, b_column, c_row;
-    void *room; /* engine_products.room bytes for a copy of a, 256 columns at a time; NULL: a is read where it is */
+    void *room; /* engine_product_room elements for a copy of a, 256 columns at a time; NULL: a is read where it is */
 } engine_product;
 
 typedef struct engine_matrix_vector { /* c[i · c_step] = Σ a[i, k] x[k · x_step] */
@@ -39,12 +39,22 @@ typedef struct engine_products {
     bool fused;        /* the hardware multiplies and adds at once; else that is computed, in many steps */
     int rows;          /* of c that are computed at once: */
     int columns[2];    /* by so many columns ([0] f32, [1] f64) */
-    int64_t tile_rows; /* most rows of a product that has room, */
-    int64_t room[2];   /* of so many bytes */
+    int64_t tile_rows; /* most rows of a product that has room */
     void (*matrices[2])(const engine_product *p);
     void (*vectors[2])(const engine_matrix_vector *p);
     void (*integers[5])(const engine_product *p); /* bool, integers of 8, 16, 32, 64 bits; any strides */
 } engine_products;
+
+/* How far lines of n elements lie apart in a copy: an odd number of lines of the cache, so that they meet in few. */
+static inline int64_t engine_product_apart(int64_t n) {
+    return ((n + 15) / 16 | 1) * 16;
+}
+
+/* The elements of a copy of a block of a's columns, in the order that a has. */
+static inline int64_t engine_product_room(const engine_product *p) {
+    int64_t k = p->k < ENGINE_PRODUCT_INNER ? p->k : ENGINE_PRODUCT_INNER;
+    return p->a_column == 1 ? p->m * engine_product_apart(k) : k * engine_product_apart(p->m);
+}
 
 extern const engine_products engine_products_baseline, engine_products_avx2, engine_products_avx512;
 

@@ -213,13 +213,13 @@ static void NAME(copy_rows)(T *to, int64_t to_row, const T *from, int64_t from_r
 static void NAME(copy_left)(NAME(block) * x, const engine_product *p, int64_t k) {
     T *room = p->room;
     if (p->a_column == 1) {
-        NAME(copy_rows)(room, ENGINE_PRODUCT_INNER + PAD, x->a, p->a_row, p->m, k);
-        x->a_row = ENGINE_PRODUCT_INNER + PAD;
+        x->a_row = engine_product_apart(k);
+        NAME(copy_rows)(room, x->a_row, x->a, p->a_row, p->m, k);
         x->a_column = 1;
     } else {
-        NAME(copy_rows)(room, TILE_ROWS + PAD, x->a, p->a_column, k, p->m);
+        x->a_column = engine_product_apart(p->m);
+        NAME(copy_rows)(room, x->a_column, x->a, p->a_column, k, p->m);
         x->a_row = 1;
-        x->a_column = TILE_ROWS + PAD;
     }
     x->a = room;
 }
