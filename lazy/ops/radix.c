@@ -59,12 +59,13 @@ static uint32_t radix_add_up(uint32_t *counts, int buckets) {
 #include "lazy/ops/radix_of.h"
 
 #define NAME(x) pair64_##x
-#define E radix_pair
+#define E lazy_pair
 #define KEY(e) ((e).key)
 #include "lazy/ops/radix_of.h"
 
 typedef struct radix_functions {
     int bytes;
+    int width; /* of elements that are numbers, which all of their bits order: a row of lazy_sorts; -1 without */
     void (*range)(const void *data, int64_t n, uint64_t *low, uint64_t *high);
     void (*count)(const void *data, int64_t n, radix_digit digit, uint32_t *counts);
     void (*deal)(void *to, const void *data, int64_t n, radix_digit digit, uint32_t *places);
@@ -72,18 +73,25 @@ typedef struct radix_functions {
 } radix_functions;
 
 static const radix_functions functions[] = {
-    [RADIX_KEYS32] = {sizeof(uint32_t), keys32_range, keys32_count, keys32_deal, keys32_sort},
-    [RADIX_KEYS64] = {sizeof(uint64_t), keys64_range, keys64_count, keys64_deal, keys64_sort},
-    [RADIX_PAIR32] = {sizeof(uint64_t), pair32_range, pair32_count, pair32_deal, pair32_sort},
-    [RADIX_PAIR64] = {sizeof(radix_pair), pair64_range, pair64_count, pair64_deal, pair64_sort},
+    [RADIX_KEYS32] = {sizeof(uint32_t), 0, keys32_range, keys32_count, keys32_deal, keys32_sort},
+    [RADIX_KEYS64] = {sizeof(uint64_t), 1, keys64_range, keys64_count, keys64_deal, keys64_sort},
+    [RADIX_PAIR32] = {sizeof(uint64_t), 1, pair32_range, pair32_count, pair32_deal, pair32_sort},
+    [RADIX_PAIR64] = {sizeof(lazy_pair), -1, pair64_range, pair64_count, pair64_deal, pair64_sort},
 };
 
 int radix_bytes(radix_form form) {
     return functions[form].bytes;
 }
 
+/* Whether the instruction set sorts them by itself. Pairs of 8 bytes are all different, so their order is stable. */
+static bool radix_is_fast(const radix_functions *f) {
+    return f->width >= 0 && vm_simd()->sorts->keys[f->width];
+}
+
 void radix_sort(radix_form form, void *data, void *spare, int64_t n) {
-    functions[form].sort(data, spare, n, false);
+    const radix_functions *f = &functions[form];
+    if (!radix_is_fast(f) || !vm_simd()->sorts->keys[f->width](data, spare, n))
+        f->sort(data, spare, n, false);
 }
 
 /* ---- By all workers ---------------------------------------------------------------------------------------------- */
@@ -94,6 +102,7 @@ typedef struct radix_chunk { /* a part of the elements, and how many of it, then
 
 typedef struct radix_job {
     const radix_functions *f;
+    radix_form form;
     char *data, *spare;
     int64_t n, chunks;
     radix_digit digit;
@@ -133,10 +142,14 @@ static void radix_sort_buckets(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     for (uint32_t k = task ? j->tasks_end[task - 1] : 0; k < j->tasks_end[task]; k++) {
         int64_t first = k ? j->ends[k - 1] : 0, at = first * j->f->bytes;
-        if (j->digit.shift > 0)
+        const bool fast = radix_is_fast(j->f);
+        if (j->digit.shift > 0 && !fast) {
             j->f->sort(j->spare + at, j->data + at, j->ends[k] - first, true);
-        else
-            memcpy(j->data + at, j->spare + at, (size_t)(j->ends[k] - first) * (size_t)j->f->bytes);
+            continue;
+        }
+        memcpy(j->data + at, j->spare + at, (size_t)(j->ends[k] - first) * (size_t)j->f->bytes);
+        if (j->digit.shift > 0)
+            radix_sort(j->form, j->data + at, j->spare + at, j->ends[k] - first);
     }
 }
 
@@ -159,9 +172,13 @@ static void radix_place(radix_job *j) {
 
 int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *spare, int64_t n) {
     int64_t chunks = n / CHUNK, most = 4 * (int64_t)neap_engine_workers();
-    radix_job j = {
-        .f = &functions[form], .data = data, .spare = spare, .n = n, .chunks = chunks < most ? chunks : most};
-    if (chunks < 2) {
+    radix_job j = {.f = &functions[form],
+                   .form = form,
+                   .data = data,
+                   .spare = spare,
+                   .n = n,
+                   .chunks = chunks < most ? chunks : most};
+    if (chunks < 2 || (neap_engine_workers() < 2 && radix_is_fast(j.f))) {
         radix_sort(form, data, spare, n);
         return NEAP_OK;
     }

@@ -3,7 +3,8 @@
  * Every sort here is stable, so its result is the only one there is: how work is cut changes no bit. A range of
  * elements is dealt out into buckets by the highest digit in which its keys differ, each bucket again, until few
  * elements are left, which are sorted by insertion, or few bits, which two digits from the lowest up sort. The first
- * dealing of a long line is done by all workers, and so are its buckets.
+ * dealing of a long line is done by all workers, and so are its buckets. Where the instruction set has a way of its own
+ * to sort elements that are numbers, ranges of one worker go there.
  */
 #ifndef LAZY_OPS_RADIX_H
 #define LAZY_OPS_RADIX_H
@@ -11,17 +12,13 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
-
-/* An element of 16 bytes: a key and a place. With keys of 4 bytes both fit into a uint64_t, the key above. */
-typedef struct radix_pair {
-    uint64_t key, place;
-} radix_pair;
+#include "lazy/vm/simd/simd.h"
 
 typedef enum radix_form {
     RADIX_KEYS32, /* uint32_t: keys alone */
     RADIX_KEYS64, /* uint64_t */
-    RADIX_PAIR32, /* uint64_t: key and place */
-    RADIX_PAIR64  /* radix_pair */
+    RADIX_PAIR32, /* uint64_t: the key above the place */
+    RADIX_PAIR64  /* lazy_pair */
 } radix_form;
 
 int radix_bytes(radix_form form);

@@ -4,118 +4,154 @@
 #include "engine/device.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
+#include "lazy/vm/simd/simd.h"
 
-enum { BLOCK = 4096, BLOCKS = 16 /* of a task */, TOGETHER = 8 /* values that are looked up at a time */ };
-
-/* ---- nonzero ----------------------------------------------------------------------------------------------------- */
-typedef struct nonzero_functions {
-    int32_t (*count)(const void *in, int64_t n);
-    int32_t (*find)(int32_t *places, const void *in, int64_t n); /* `places` has room for n */
-} nonzero_functions;
-
-#define NONZERO(NAME, name, kind, ctype, ...)                                                                          \
-    static int32_t count_##name(const void *in, int64_t n) {                                                           \
-        const ctype *x = in;                                                                                           \
-        int32_t count = 0;                                                                                             \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            count += x[i] != 0;                                                                                        \
-        return count;                                                                                                  \
-    }                                                                                                                  \
-    static int32_t find_##name(int32_t *places, const void *in, int64_t n) {                                           \
-        const ctype *x = in;                                                                                           \
-        int32_t count = 0;                                                                                             \
-        for (int32_t i = 0; i < n; i++) {                                                                              \
-            places[count] = i;                                                                                         \
-            count += x[i] != 0;                                                                                        \
-        }                                                                                                              \
-        return count;                                                                                                  \
-    }
-NEAP_DTYPE_ROWS(NONZERO)
-
-static const nonzero_functions nonzero_of[NEAP_DTYPE_COUNT] = {
-#define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = {count_##name, find_##name},
-    NEAP_DTYPE_ROWS(FUNCTIONS)
-#undef FUNCTIONS
+enum {
+    BLOCK = 4096, /* elements */
+    BLOCKS = 16,  /* of a task */
+    WORD = 64,
+    TOGETHER = 8 /* values that are looked up at a time */
 };
 
-typedef struct nonzero_job {
-    const nonzero_functions *f;
+/* ---- Marks ------------------------------------------------------------------------------------------------------- */
+/* An array of words: a bit for each element (simd.h), and how many are set in the last word. */
+static int64_t words_of(int64_t elements) {
+    return (elements + WORD - 1) / WORD;
+}
+
+typedef struct mark_job {
     const char *in;
-    void *out;
-    int bytes;
-    bool wide; /* places are i64 */
-    int64_t n, blocks;
-    int64_t count, *starts; /* places of the result, and how many the blocks before each have */
-} nonzero_job;
+    uint64_t *words;
+    int dtype, bytes;
+    bool changes; /* marked is what differs from the element before it, and the first one; without: what is not 0 */
+    int64_t n, count;
+} mark_job;
 
-static int64_t block_size(const nonzero_job *j, int64_t block) {
-    return j->n - block * BLOCK < BLOCK ? j->n - block * BLOCK : BLOCK;
-}
-
-static void nonzero_count(void *arg, int64_t task, const neap_run *run) {
-    const nonzero_job *j = arg;
+static void mark_task(void *arg, int64_t task, const neap_run *run) {
+    mark_job *j = arg;
+    const lazy_marks *marks = vm_simd()->marks;
+    int64_t first = task * BLOCKS * BLOCK, n = j->n - first < BLOCKS * BLOCK ? j->n - first : BLOCKS * BLOCK;
+    uint64_t *words = j->words + first / WORD;
     (void)run;
-    for (int64_t b = task * BLOCKS; b < (task + 1) * BLOCKS && b < j->blocks; b++)
-        j->starts[b] = j->f->count(j->in + b * BLOCK * j->bytes, block_size(j, b));
-}
-
-static void nonzero_write(void *arg, int64_t task, const neap_run *run) {
-    const nonzero_job *j = arg;
-    int32_t places[BLOCK];
-    (void)run;
-    for (int64_t b = task * BLOCKS; b < (task + 1) * BLOCKS && b < j->blocks; b++) {
-        int64_t count = j->f->find(places, j->in + b * BLOCK * j->bytes, block_size(j, b)), at = j->starts[b];
-        count = at + count > j->count ? j->count - at : count;
-        if (j->wide)
-            for (int64_t i = 0; i < count; i++)
-                ((int64_t *)j->out)[at + i] = places[i] + b * BLOCK;
-        else
-            for (int64_t i = 0; i < count; i++)
-                ((int32_t *)j->out)[at + i] = places[i] + (int32_t)(b * BLOCK);
+    if (!j->changes) {
+        marks->nonzero[j->dtype](words, j->in + first * j->bytes, n);
+    } else if (first > 0) {
+        marks->changes[j->dtype](words, j->in + first * j->bytes, n);
+    } else { /* nothing is before the first element */
+        uint64_t copy[WORD + 1];
+        int64_t head = n < WORD ? n : WORD;
+        memcpy((char *)(copy + 1) - j->bytes, j->in, (size_t)j->bytes);
+        memcpy(copy + 1, j->in, (size_t)(head * j->bytes));
+        marks->changes[j->dtype](words, copy + 1, head);
+        words[0] |= 1;
+        if (n > WORD)
+            marks->changes[j->dtype](words + 1, j->in + WORD * (int64_t)j->bytes, n - WORD);
     }
+    __atomic_fetch_add(&j->count, marks->count(words, n), __ATOMIC_RELAXED);
+}
+
+static int mark_call(const lazy_call *call, const neap_run *run, bool changes) {
+    const lazy_tensor *in = &call->in[0];
+    mark_job j = {.in = in->data,
+                  .words = call->out->data,
+                  .dtype = in->dtype,
+                  .bytes = neap_dtype_bytes(in->dtype),
+                  .changes = changes,
+                  .n = in->size};
+    neap_parallel_for(run, (j.n + BLOCKS * BLOCK - 1) / (BLOCKS * BLOCK), mark_task, &j);
+    j.words[words_of(j.n)] = (uint64_t)j.count;
+    return NEAP_OK;
 }
 
 static int nonzero_call(const lazy_call *call, const neap_run *run) {
-    const lazy_tensor *in = &call->in[0], *out = call->out;
-    nonzero_job j = {.f = &nonzero_of[in->dtype],
-                     .in = in->data,
-                     .out = out->data,
-                     .bytes = neap_dtype_bytes(in->dtype),
-                     .wide = out->dtype == NEAP_DTYPE_I64,
-                     .n = in->size,
-                     .blocks = (in->size + BLOCK - 1) / BLOCK,
-                     .count = out->size};
+    return mark_call(call, run, false);
+}
+
+static int changes_call(const lazy_call *call, const neap_run *run) {
+    return mark_call(call, run, true);
+}
+
+static int marks_dtype(const lazy_call_desc *call, lazy_result *out) {
+    out->compute = call->in[0].dtype;
+    out->dtype = NEAP_DTYPE_U64;
+    return NEAP_OK;
+}
+
+static int marks_shape(const lazy_call_desc *call, lazy_result *out) {
+    out->ndim = 1;
+    out->shape[0] = words_of(call->in[0].size) + 1;
+    return NEAP_OK;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+typedef struct places_job {
+    const uint64_t *words;
+    char *out;
+    bool wide; /* places are i64 */
+    int64_t n, blocks;
+    int64_t *starts; /* how many places the blocks before each have, and at the end all have */
+} places_job;
+
+static void places_count(void *arg, int64_t task, const neap_run *run) {
+    const places_job *j = arg;
+    (void)run;
+    for (int64_t b = task * BLOCKS; b < (task + 1) * BLOCKS && b < j->blocks; b++) {
+        int64_t n = j->n - b * BLOCK < BLOCK ? j->n - b * BLOCK : BLOCK;
+        j->starts[b + 1] = vm_simd()->marks->count(j->words + b * (BLOCK / WORD), n);
+    }
+}
+
+static void places_write(void *arg, int64_t task, const neap_run *run) {
+    const places_job *j = arg;
+    (void)run;
+    for (int64_t b = task * BLOCKS; b < (task + 1) * BLOCKS && b < j->blocks; b++)
+        vm_simd()->marks->places[j->wide](j->out + j->starts[b] * (j->wide ? 8 : 4), j->words + b * (BLOCK / WORD),
+                                          j->starts[b + 1] - j->starts[b], b * BLOCK);
+}
+
+static int places_call(const lazy_call *call, const neap_run *run) {
+    places_job j = {.words = call->in[0].data,
+                    .out = call->out->data,
+                    .wide = call->out->dtype == NEAP_DTYPE_I64,
+                    .n = call->attrs[1],
+                    .blocks = (call->attrs[1] + BLOCK - 1) / BLOCK};
+    const int64_t tasks = (j.blocks + BLOCKS - 1) / BLOCKS;
+    const size_t bytes = (size_t)(j.blocks + 1) * sizeof *j.starts;
     void *room;
-    if (out->size == 0)
+    if (call->out->size == 0)
         return NEAP_OK;
-    int status = neap_run_alloc(run, (size_t)j.blocks * sizeof *j.starts, &room);
+    int status = neap_run_alloc(run, bytes, &room);
     if (status)
         return status;
     j.starts = room;
-    neap_parallel_for(run, (j.blocks + BLOCKS - 1) / BLOCKS, nonzero_count, &j);
-    int64_t at = 0;
-    for (int64_t b = 0; b < j.blocks && !neap_run_cancelled(run); b++) {
-        int64_t count = j.starts[b];
-        j.starts[b] = at < j.count ? at : j.count;
-        at += count;
+    j.starts[0] = 0;
+    neap_parallel_for(run, tasks, places_count, &j);
+    if (!neap_run_cancelled(run)) {
+        for (int64_t b = 0; b < j.blocks; b++)
+            j.starts[b + 1] += j.starts[b];
+        if (j.starts[j.blocks] == call->out->size)
+            neap_parallel_for(run, tasks, places_write, &j);
+        else
+            status = neap_error(NEAP_E_ARGUMENT, "places: expected %lld marks, got %lld", (long long)call->out->size,
+                                (long long)j.starts[j.blocks]);
     }
-    if (at < j.count) /* the caller counted something else */
-        memset(out->data, 0, (size_t)(out->size * neap_dtype_bytes(out->dtype)));
-    if (!neap_run_cancelled(run))
-        neap_parallel_for(run, (j.blocks + BLOCKS - 1) / BLOCKS, nonzero_write, &j);
-    neap_run_free(run, room, (size_t)j.blocks * sizeof *j.starts);
-    return NEAP_OK;
+    neap_run_free(run, room, bytes);
+    return status;
 }
 
-static int nonzero_dtype(const lazy_call_desc *call, lazy_result *out) {
+static int places_dtype(const lazy_call_desc *call, lazy_result *out) {
     out->compute = call->in[0].dtype;
-    out->dtype = call->in[0].size > INT32_MAX ? NEAP_DTYPE_I64 : NEAP_DTYPE_I32;
+    out->dtype = call->nattrs == 2 && call->attrs[1] > INT32_MAX ? NEAP_DTYPE_I64 : NEAP_DTYPE_I32;
     return NEAP_OK;
 }
 
-static int nonzero_shape(const lazy_call_desc *call, lazy_result *out) {
-    if (call->nattrs != 1 || call->attrs[0] < 0 || call->attrs[0] > call->in[0].size)
-        return neap_error(NEAP_E_ARGUMENT, "places: expected how many elements are not 0");
+static int places_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *marks = &call->in[0];
+    if (marks->dtype != NEAP_DTYPE_U64)
+        return neap_error(NEAP_E_DTYPE, "places: expected marks of dtype u64, got %s", neap_dtype_name(marks->dtype));
+    if (call->nattrs != 2 || call->attrs[0] < 0 || call->attrs[0] > call->attrs[1] ||
+        marks->size != words_of(call->attrs[1]) + 1)
+        return neap_error(NEAP_E_ARGUMENT, "places: expected how many elements are marked, of how many");
     out->ndim = 1;
     out->shape[0] = call->attrs[0];
     return NEAP_OK;
@@ -268,12 +304,25 @@ static int searchsorted_shard(lazy_shard_rule *g) {
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 /* clang-format off */
+NEAP_OP(marks_nonzero,
+    .doc = "One bit for each element, row-major, in words of 64: set where it is not 0; NaN is not 0. A last word says "
+           "how many are set.",
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = marks_dtype,
+    .shape = marks_shape, .call = nonzero_call)
+
+NEAP_OP(marks_changes,
+    .doc = "As `marks_nonzero`, of the first element and those that differ from the one before them; NaN equals NaN.",
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = marks_dtype,
+    .shape = marks_shape, .call = changes_call)
+
 NEAP_OP(places,
-    .doc = "Row-major places (i32, of more than 2^31 - 1 elements i64) of the elements that are not 0, in order; "
-           "`count` says how many there are. NaN is not 0.",
-    .attrs = "count", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = nonzero_dtype,
-    .shape = nonzero_shape, .call = nonzero_call)
+    .doc = "The places (i32, of more than 2^31 - 1 elements i64) of the bits that are set in what a `marks` op gives, "
+           "in order: `count` of `size` elements.",
+    .attrs = "count size", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = places_dtype,
+    .shape = places_shape, .call = places_call)
 
 NEAP_OP(searchsorted,
     .doc = "For each value of the second input its place (i32) in the first one, lines in ascending order: before its "

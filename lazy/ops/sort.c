@@ -14,103 +14,12 @@ enum {
     PART = 1 << 15,    /* elements that are worth a task */
     SIDE_BY_SIDE = 16, /* lines that are read together where they lie beside each other, */
     TILE = 64,         /* so many elements of each at a time */
-    SKIPPED = 32       /* elements that a selection looks at together */
-};
-
-/* ---- Keys -------------------------------------------------------------------------------------------------------- */
-#define NAME(x) bool_##x
-#define T uint8_t
-#define K uint32_t
-#define HIGH 31
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) u8_##x
-#define T uint8_t
-#define K uint32_t
-#define HIGH 31
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) u16_##x
-#define T uint16_t
-#define K uint32_t
-#define HIGH 31
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) u32_##x
-#define T uint32_t
-#define K uint32_t
-#define HIGH 31
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) u64_##x
-#define T uint64_t
-#define K uint64_t
-#define HIGH 63
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) i8_##x
-#define T int8_t
-#define K uint32_t
-#define HIGH 31
-#define SIGNED
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) i16_##x
-#define T int16_t
-#define K uint32_t
-#define HIGH 31
-#define SIGNED
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) i32_##x
-#define T int32_t
-#define K uint32_t
-#define HIGH 31
-#define SIGNED
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) i64_##x
-#define T int64_t
-#define K uint64_t
-#define HIGH 63
-#define SIGNED
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) f32_##x
-#define T float
-#define K uint32_t
-#define HIGH 31
-#define REAL
-#include "lazy/ops/sort_of.h"
-
-#define NAME(x) f64_##x
-#define T double
-#define K uint64_t
-#define HIGH 63
-#define REAL
-#include "lazy/ops/sort_of.h"
-
-typedef struct sort_functions {
-    void (*keys)(void *to, const void *from, int64_t n, int64_t stride, bool descending);
-    void (*pairs)(void *to, const void *from, int64_t n, int64_t stride, bool descending, int64_t place);
-    void (*values)(void *to, const void *keys, int64_t n, int64_t stride, bool descending);
-    int64_t (*skip)(const void *from, int64_t i, int64_t n, uint64_t bound);
-    void (*zeros)(void *sorted, const void *from, int64_t n, int64_t stride, bool descending); /* NULL: one zero */
-} sort_functions;
-
-static const sort_functions sort_of[NEAP_DTYPE_COUNT] = {
-#define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = {name##_keys, name##_pairs, name##_values, name##_skip, NULL},
-    NEAP_DTYPE_BOOL_ROWS(FUNCTIONS) NEAP_DTYPE_INTEGER_ROWS(FUNCTIONS)
-#undef FUNCTIONS
-#define FUNCTIONS(NAME, name, ...)                                                                                     \
-    [NEAP_DTYPE_##NAME] = {name##_keys, name##_pairs, name##_values, name##_skip, name##_zeros},
-        NEAP_DTYPE_REAL_ROWS(FUNCTIONS)
-#undef FUNCTIONS
+    TOGETHER = 64      /* elements that a selection looks at together */
 };
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 typedef struct sort_job {
-    const sort_functions *f;
+    const lazy_keys *f;
     radix_form form;
     bool places, descending; /* the result is the order, not the values */
     const char *in;
@@ -143,7 +52,7 @@ static void sort_write(const sort_job *j, const char *keys, int64_t at, int64_t 
             ((int32_t *)to)[i * j->stride] = (int32_t)((const uint64_t *)keys)[first + i];
     else if (j->form == RADIX_PAIR64)
         for (int64_t i = 0; i < n; i++)
-            ((int32_t *)to)[i * j->stride] = (int32_t)((const radix_pair *)keys)[first + i].place;
+            ((int32_t *)to)[i * j->stride] = (int32_t)((const lazy_pair *)keys)[first + i].place;
     else
         j->f->values(to, keys + first * radix_bytes(j->form), n, j->stride, j->descending);
 }
@@ -222,7 +131,7 @@ static int sort_run(const lazy_call *call, const neap_run *run, bool places) {
     if (status || in->size == 0)
         return status;
     const bool wide = neap_dtype_bytes(in->dtype) > 4;
-    sort_job j = {.f = &sort_of[in->dtype],
+    sort_job j = {.f = &vm_simd()->keys[in->dtype],
                   .form = places ? (wide ? RADIX_PAIR64 : RADIX_PAIR32) : (wide ? RADIX_KEYS64 : RADIX_KEYS32),
                   .places = places,
                   .descending = call->attrs[1] != 0,
@@ -339,14 +248,14 @@ static int sort_jvp(lazy_tangent *g) {
 /* The k first of a descending order. Candidates are gathered under a bound, the worst of the k best so far, and sorted
  * when there are many. A line is cut into segments, whose best are sorted in turn; as the order of keys and places is
  * the only one there is, it does not matter how. */
-enum { SEGMENT = 1 << 16, CANDIDATES = 1024 };
+enum { SEGMENT = 1 << 16, CANDIDATES = 192 };
 
 typedef struct top_job {
-    const sort_functions *f;
+    const lazy_keys *f;
     radix_form form;
     const char *in;
     int32_t *out;
-    int in_bytes;
+    int dtype, in_bytes;
     uint64_t nan; /* the key of NaN: as a bound it leaves nothing out */
     int64_t n, stride, lines;
     int64_t k, most; /* wanted of a line, and of a segment */
@@ -357,38 +266,80 @@ typedef struct top_job {
 } top_job;
 
 static uint64_t top_key(const top_job *j, const char *pairs, int64_t i) {
-    return j->form == RADIX_PAIR32 ? ((const uint64_t *)pairs)[i] >> 32 : ((const radix_pair *)pairs)[i].key;
+    return j->form == RADIX_PAIR32 ? ((const uint64_t *)pairs)[i] >> 32 : ((const lazy_pair *)pairs)[i].key;
+}
+
+/* Elements of a segment that may be among its best: pairs in descending order of keys are the better ones. */
+typedef struct top_some {
+    char *pairs;
+    int64_t count;
+    bool bounded;
+    uint64_t bound, value; /* the key that a candidate comes before, and the element that has it */
+} top_some;
+
+static void top_sort(const top_job *j, top_some *some, int64_t room_for) {
+    radix_sort(j->form, some->pairs, some->pairs + room_for * radix_bytes(j->form), some->count);
+    if (some->count < j->most)
+        return;
+    some->count = j->most;
+    some->bound = top_key(j, some->pairs, some->count - 1);
+    some->bounded = some->bound < j->nan;
+    const uint32_t narrow = (uint32_t)some->bound;
+    j->f->values(&some->value, j->form == RADIX_PAIR32 ? (const void *)&narrow : &some->bound, 1, 1, true);
+}
+
+/* All of n elements from `first` on, without those that are not before the bound. */
+static void top_add(const top_job *j, top_some *some, const char *from, int64_t first, int64_t n) {
+    char *to = some->pairs + some->count * radix_bytes(j->form);
+    j->f->pairs(to, from + first * j->stride * j->in_bytes, n, j->stride, true, first);
+    if (!some->bounded) {
+        some->count += n;
+        return;
+    }
+    for (int64_t k = 0, before = some->count; k < n; k++) {
+        if (j->form == RADIX_PAIR32)
+            ((uint64_t *)some->pairs)[some->count] = ((const uint64_t *)some->pairs)[before + k];
+        else
+            ((lazy_pair *)some->pairs)[some->count] = ((const lazy_pair *)some->pairs)[before + k];
+        some->count += top_key(j, some->pairs, some->count) < some->bound;
+    }
+}
+
+/* The next elements of a line without gaps that are above the bound. Returns where they end. */
+static int64_t top_add_next(const top_job *j, top_some *some, const char *from, int64_t first, int64_t end) {
+    uint64_t word;
+    first = vm_simd()->marks->above[j->dtype](&word, from, first, end, &some->value);
+    for (; word != 0; word &= word - 1, some->count++) {
+        const int64_t place = first + __builtin_ctzll(word);
+        j->f->pairs(some->pairs + some->count * radix_bytes(j->form), from + place * j->in_bytes, 1, 1, true, place);
+    }
+    return first + TOGETHER < end ? first + TOGETHER : end;
 }
 
 static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
     top_job *j = arg;
     const int64_t line = task / j->segments, first = task % j->segments * SEGMENT, bytes = radix_bytes(j->form);
-    const int64_t end = first + SEGMENT < j->n ? first + SEGMENT : j->n, room_for = j->most + CANDIDATES;
+    const int64_t end = first + SEGMENT < j->n ? first + SEGMENT : j->n, room_for = 2 * j->most + CANDIDATES;
     const char *from = j->in + (line / j->stride * j->n * j->stride + line % j->stride) * j->in_bytes;
-    uint64_t bound = UINT64_MAX; /* none yet */
-    int64_t count = 0;
     void *room;
     if (neap_run_alloc(run, (size_t)(2 * room_for * bytes), &room) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    char *some = room;
-    for (int64_t i = first; i < end || count > j->most;) {
-        if (i == end || count + SKIPPED > room_for) {
-            radix_sort(j->form, some, some + room_for * bytes, count);
-            count = count < j->most ? count : j->most;
-            bound = count == j->most ? top_key(j, some, count - 1) : bound;
-            continue;
-        }
-        if (j->stride == 1 && bound < j->nan)
-            i = j->f->skip(from, i, end, bound);
-        for (int64_t next = i + SKIPPED < end ? i + SKIPPED : end; i < next; i++) {
-            j->f->pairs(some + count * bytes, from + i * j->stride * j->in_bytes, 1, 1, true, i);
-            count += bound >= j->nan || top_key(j, some, count) < bound;
+    top_some some = {.pairs = room};
+    for (int64_t i = first; i < end || some.count > j->most;) {
+        if (i == end || some.count + TOGETHER > room_for) {
+            top_sort(j, &some, room_for);
+        } else if (some.bounded && j->stride == 1) {
+            i = top_add_next(j, &some, from, i, end);
+        } else {
+            const int64_t n = end - i < TOGETHER ? end - i : TOGETHER;
+            top_add(j, &some, from, i, n);
+            i += n;
         }
     }
-    j->found[task] = count;
-    memcpy(j->best + task * j->most * bytes, some, (size_t)(count * bytes));
+    j->found[task] = some.count;
+    memcpy(j->best + task * j->most * bytes, some.pairs, (size_t)(some.count * bytes));
     neap_run_free(run, room, (size_t)(2 * room_for * bytes));
 }
 
@@ -409,7 +360,7 @@ static void top_of_line(void *arg, int64_t line, const neap_run *run) {
     radix_sort(j->form, all, all + most * bytes, count);
     for (int64_t i = 0; i < j->k && i < count; i++)
         j->out[(line / j->stride * j->k + i) * j->stride + line % j->stride] =
-            (int32_t)(j->form == RADIX_PAIR32 ? ((uint64_t *)room)[i] : ((radix_pair *)room)[i].place);
+            (int32_t)(j->form == RADIX_PAIR32 ? ((uint64_t *)room)[i] : ((lazy_pair *)room)[i].place);
     neap_run_free(run, room, (size_t)(2 * most * bytes));
 }
 
@@ -418,10 +369,11 @@ static int argtop_call(const lazy_call *call, const neap_run *run) {
     int axis, status = graph_axis("argtop", call->attrs[0], in->ndim, &axis);
     if (status || in->size == 0 || call->attrs[1] == 0)
         return status;
-    top_job j = {.f = &sort_of[in->dtype],
+    top_job j = {.f = &vm_simd()->keys[in->dtype],
                  .form = neap_dtype_bytes(in->dtype) > 4 ? RADIX_PAIR64 : RADIX_PAIR32,
                  .in = in->data,
                  .out = call->out->data,
+                 .dtype = in->dtype,
                  .in_bytes = neap_dtype_bytes(in->dtype),
                  .n = in->shape[axis],
                  .stride = 1,

@@ -13,6 +13,7 @@ local SIZE = 3
 -- Rows that have no inputs, or cannot be called by themselves: where they are tested.
 local ELSEWHERE = {
     constant = "no inputs", placeholder = "no inputs", array = "no inputs", iota = "no inputs",
+    marks_nonzero = "never batched: it is waited for", marks_changes = "never batched: it is waited for",
     places = "its input has values when it is recorded, so it is never batched",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
 }

@@ -48,12 +48,17 @@ local function share(report)
                 report((select(2, np.top_k(x, math.min(3, dims[axis + 1]), { axis = axis }))))
             end
         end
-        for _, part in ipairs { np.nonzero(values(dims, "f32")) } do report(part) end
+        for _, dtype in ipairs(NAMES) do
+            for _, part in ipairs { np.nonzero(values(dims, dtype)) } do report(part) end
+            report(np.unique(values(dims, dtype)))
+        end
     end
     local big = reals({ 300001 }, "f32")
     report(np.cumsum(big))
     report(np.sort(big))
     report(np.argsort(big))
+    report(np.unique(big))
+    for _, k in ipairs { 1, 64, 1000, 30000 } do report((select(2, np.top_k(big, k)))) end
     report(np.searchsorted(np.sort(values({ 5001 }, "f32")), big))
     report(np.grad(function(x) return (np.cumsum(x) * x):sum() end)(big))
     report(np.grad(function(x) return (np.cumprod(x) * 2):sum() end)(reals({ 5000, 3 }, "f32") + 0.5))
@@ -302,6 +307,21 @@ check.test("places of what is not zero", function()
     check.equal(np.grad(function(a) return (a[np.greater(a, 1)] ^ 2):sum() end)(np.array { 1, 2, 0, 3 }):totable(),
                 { 0, 4, 0, 6 })
     check.equal(np.unique(np.array({ 3, 1, 3, 2 }, { dtype = "u8" })):totable(), { 1, 2, 3 })
+end)
+
+check.test("different values", function()
+    for _, dtype in ipairs(NAMES) do
+        for _, n in ipairs { 0, 1, 2, 63, 64, 65, 66, 129, 65536, 65537, 70001 } do
+            local x, expected, last = values({ n }, dtype, n), {}, nil
+            for k, value in ipairs(numbers(np.sort(x))) do
+                if k == 1 or value ~= last and (value == value or last == last) then expected[#expected + 1] = value end
+                last = value
+            end
+            local found = np.unique(x)
+            check.equal(found.dtype, dtype)
+            same(numbers(found), expected, ("%s %d"):format(dtype, n))
+        end
+    end
 end)
 
 -- ---- Derivatives ----------------------------------------------------------------------------------------------------

@@ -107,6 +107,45 @@ typedef struct lazy_scatter {
     lazy_put add[NEAP_DTYPE_COUNT];
 } lazy_scatter;
 
+/* ---- Elements marked by bits (marks.c) --------------------------------------------------------------------------- */
+/* Bit k % 64 of words[k / 64] is set where element k is marked; bits behind the last one are not. */
+typedef void (*lazy_mark)(uint64_t *words, const void *in, int64_t n);
+
+typedef struct lazy_marks {
+    lazy_mark nonzero[NEAP_DTYPE_COUNT];
+    lazy_mark
+        changes[NEAP_DTYPE_COUNT]; /* differs from the one before, also of the first: it is read; NaN equals NaN */
+    /* The first of the elements from `from` up to n that may be greater than *bound: which of the 64 from it on are,
+     * so far as there are so many; n: none is. */
+    int64_t (*above[NEAP_DTYPE_COUNT])(uint64_t *word, const void *in, int64_t from, int64_t n, const void *bound);
+    int64_t (*count)(const uint64_t *words, int64_t n);
+    /* The places of the bits that are set, `count` in all, added to `base`: i32, and i64. */
+    void (*places[2])(void *out, const uint64_t *words, int64_t count, int64_t base);
+} lazy_marks;
+
+/* ---- Elements as keys (keys.c) ----------------------------------------------------------------------------------- */
+/* Keys of the same order, NaN last: uint32_t for elements of up to 4 bytes, uint64_t for wider ones; turned around if
+ * the order descends, but for NaN. A line of elements that are `stride` apart; keys lie one after another. */
+typedef struct lazy_pair { /* a key of 8 bytes and a place; one of 4 bytes is in a uint64_t, above its place */
+    uint64_t key, place;
+} lazy_pair;
+
+typedef struct lazy_keys {
+    void (*keys)(void *to, const void *from, int64_t n, int64_t stride, bool descending);
+    /* With places from `place` on; zeros of both signs have one key. */
+    void (*pairs)(void *to, const void *from, int64_t n, int64_t stride, bool descending, int64_t place);
+    void (*values)(void *to, const void *keys, int64_t n, int64_t stride, bool descending);
+    /* Sorted keys of zeros get the order that these have in the line. NULL: there is one zero. */
+    void (*zeros)(void *sorted, const void *from, int64_t n, int64_t stride, bool descending);
+} lazy_keys;
+
+/* ---- Keys in order (sorts.c) ------------------------------------------------------------------------------------- */
+typedef struct lazy_sorts {
+    /* By width of the keys, uint32_t and uint64_t: sorts n of them, of which `spare` has room for as many. NULL: this
+     * set has no fast way. false: these keys need too many steps; they are still all there, in some order. */
+    bool (*keys[2])(void *keys, void *spare, int64_t n);
+} lazy_sorts;
+
 /* ---- Moves (moves.c) -------------------------------------------------------------------------------------------- */
 typedef struct lazy_rectangle { /* rows × length elements, and how far apart they lie, in elements */
     int64_t rows, length;
@@ -141,6 +180,9 @@ typedef struct lazy_simd {
     const lazy_scans *scans;
     const lazy_moves *moves;
     const lazy_scatter *scatter;
+    const lazy_marks *marks;
+    const lazy_keys *keys; /* [dtype] */
+    const lazy_sorts *sorts;
     const vm_draws *draws;
     const lazy_summed *summed;
     int nsummed;
@@ -156,11 +198,17 @@ extern const lazy_simd lazy_simd_baseline;
 extern const lazy_chains lazy_chains_baseline;
 extern const lazy_moves lazy_moves_baseline;
 extern const lazy_scatter lazy_scatter_baseline;
+extern const lazy_marks lazy_marks_baseline;
+extern const lazy_keys lazy_keys_baseline[NEAP_DTYPE_COUNT];
+extern const lazy_sorts lazy_sorts_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
 extern const lazy_moves lazy_moves_avx2, lazy_moves_avx512;
 extern const lazy_scatter lazy_scatter_avx2, lazy_scatter_avx512;
+extern const lazy_marks lazy_marks_avx2, lazy_marks_avx512;
+extern const lazy_keys lazy_keys_avx2[NEAP_DTYPE_COUNT], lazy_keys_avx512[NEAP_DTYPE_COUNT];
+extern const lazy_sorts lazy_sorts_avx2, lazy_sorts_avx512;
 #endif
 
 #endif

@@ -294,14 +294,13 @@ local function on_host(x)
     return core.fill(dtype.code, shape_of(x), function(to) ffi.copy(to, values, bytes) end, "char *")
 end
 
---- Row-major places (i32, or i64 where that cannot count them) of the elements of x that are not 0. Waits until they
--- are counted.
-local function nonzero_places(x)
-    x = on_host(x)
-    local truth = core.dtype_of(x).kind == "b" and x or np.not_equal(x, 0)
-    if core.info(x).size >= 2 ^ 31 then truth = np.astype(truth, "i64") end
-    core.attrs[0] = np.item(np.sum(truth))
-    return core.record1(ids.places, x, 1)
+--- Row-major places (i32, or i64 where that cannot count them) of the elements that an op marks of x, which is of the
+-- host. Waits until they are counted.
+local function marked_places(marks, x)
+    local words = core.record1(marks, x, 0)
+    local count = core.read(words, function(data, size) return tonumber(data[size - 1]) end)
+    core.attrs[0], core.attrs[1] = count, core.info(x).size
+    return core.record1(ids.places, words, 2)
 end
 
 --- np.nonzero(x): for each axis an i32 array with the coordinates of the elements that are not 0; several results.
@@ -310,7 +309,7 @@ define("nonzero", function(x)
     x = coerce("nonzero", 1, x)
     local dims = shape_of(x)
     if #dims == 0 then raise("nonzero", "needs at least 1 axis") end
-    local places = nonzero_places(x)
+    local places = marked_places(ids.marks_nonzero, on_host(x))
     local results = {}
     for axis = #dims, 1, -1 do
         local n = core.count(dims[axis])
@@ -325,11 +324,7 @@ define("unique", function(x)
     x = np.ravel(coerce("unique", 1, x))
     if x.size == 0 then return x end
     local sorted = on_host(np.sort(x))
-    local n = sorted.size
-    local last, first = shape.cut(sorted, 0, 0, n - 1), shape.cut(sorted, 0, 1, n)
-    local changed = np.not_equal(first, last)
-    changed = np.logical_and(changed, np.logical_not(np.logical_and(np.isnan(first), np.isnan(last))))
-    return take(sorted, nonzero_places(shape.join({ np.ones(1, { dtype = "bool" }), changed }, 0)), 0)
+    return take(sorted, marked_places(ids.marks_changes, sorted), 0)
 end)
 
 -- ---- Comparing whole arrays -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/* sort_of.h: elements of one dtype as keys; sort.c includes it once for each, with these defined, which it takes away:
+/* keys_of.h: elements of one dtype as keys; keys.c includes it once for each, with these defined, which it takes away:
  *
  *      NAME(x), T      x with the dtype's name, and its type
  *      K, HIGH         the type of its keys, uint32_t or uint64_t, and the number of their highest bit
@@ -21,40 +21,65 @@ static inline K NAME(key)(T value, bool descending) {
 #endif
 }
 
-static void NAME(keys)(void *to, const void *from, int64_t n, int64_t stride, bool descending) {
+static inline void NAME(strided_keys)(K *restrict to, const T *restrict from, int64_t n, int64_t stride,
+                                      bool descending) {
     for (int64_t i = 0; i < n; i++)
-        ((K *)to)[i] = NAME(key)(((const T *)from)[i * stride], descending);
+        to[i] = NAME(key)(from[i * stride], descending);
 }
 
-/* And places, from `place` on. Zeros of both signs have one key. */
-static void NAME(pairs)(void *to, const void *from, int64_t n, int64_t stride, bool descending, int64_t place) {
+static void NAME(keys)(void *to, const void *from, int64_t n, int64_t stride, bool descending) {
+    if (stride == 1)
+        NAME(strided_keys)(to, from, n, 1, descending);
+    else
+        NAME(strided_keys)(to, from, n, stride, descending);
+}
+
+/* Zeros of both signs have one key. */
+static inline void NAME(strided_pairs)(void *restrict to, const T *restrict from, int64_t n, int64_t stride,
+                                       bool descending, int64_t place) {
     for (int64_t i = 0; i < n; i++) {
-        const T value = ((const T *)from)[i * stride];
+        const T value = from[i * stride];
         const K key = NAME(key)(value == 0 ? 0 : value, descending);
 #if HIGH == 31
         ((uint64_t *)to)[i] = (uint64_t)key << 32 | (uint32_t)(place + i);
 #else
-        ((radix_pair *)to)[i] = (radix_pair){key, (uint64_t)(place + i)};
+        ((lazy_pair *)to)[i] = (lazy_pair){key, (uint64_t)(place + i)};
 #endif
     }
 }
 
-/* The elements that have these keys. */
-static void NAME(values)(void *to, const void *keys, int64_t n, int64_t stride, bool descending) {
-    for (int64_t i = 0; i < n; i++) {
-        K key = ((const K *)keys)[i];
+static void NAME(pairs)(void *to, const void *from, int64_t n, int64_t stride, bool descending, int64_t place) {
+    if (stride == 1)
+        NAME(strided_pairs)(to, from, n, 1, descending, place);
+    else
+        NAME(strided_pairs)(to, from, n, stride, descending, place);
+}
+
+static inline T NAME(value)(K key, bool descending) {
 #if defined(REAL)
-        key = descending && key != (K)-1 ? ~key : key;
-        key = key >> HIGH ? key ^ (K)1 << HIGH : ~key;
-        memcpy((T *)to + i * stride, &key, sizeof key);
+    T value;
+    key = descending && key != (K)-1 ? ~key : key;
+    key = key >> HIGH ? key ^ (K)1 << HIGH : ~key;
+    memcpy(&value, &key, sizeof key);
+    return value;
+#elif defined(SIGNED)
+    return (T)((descending ? ~key : key) ^ (K)1 << HIGH);
 #else
-        key = descending ? ~key : key;
-#if defined(SIGNED)
-        key ^= (K)1 << HIGH;
+    return (T)(descending ? ~key : key);
 #endif
-        ((T *)to)[i * stride] = (T)key;
-#endif
-    }
+}
+
+static inline void NAME(strided_values)(T *restrict to, const K *restrict keys, int64_t n, int64_t stride,
+                                        bool descending) {
+    for (int64_t i = 0; i < n; i++)
+        to[i * stride] = NAME(value)(keys[i], descending);
+}
+
+static void NAME(values)(void *to, const void *keys, int64_t n, int64_t stride, bool descending) {
+    if (stride == 1)
+        NAME(strided_values)(to, keys, n, 1, descending);
+    else
+        NAME(strided_values)(to, keys, n, stride, descending);
 }
 
 #if defined(REAL)
@@ -84,19 +109,6 @@ static void NAME(zeros)(void *sorted, const void *from, int64_t n, int64_t strid
     }
 }
 #endif
-
-/* The first of n elements in a row from `i` on that may be before `bound`, in blocks; n: there is none. */
-static int64_t NAME(skip)(const void *from, int64_t i, int64_t n, uint64_t bound) {
-    const T *x = from;
-    for (; i + SKIPPED <= n; i += SKIPPED) {
-        int found = 0;
-        for (int64_t k = 0; k < SKIPPED; k++)
-            found |= NAME(key)(x[i + k], true) < bound;
-        if (found)
-            return i;
-    }
-    return i;
-}
 
 #undef NAME
 #undef T

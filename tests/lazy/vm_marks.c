@@ -1,0 +1,150 @@
+/* vm_marks.c: marks, their places and sorted keys of every instruction set against loops over one element after
+ * another: every dtype, extents around those of words and vectors, few and many marks, keys in any order. */
+#include "tests/lazy/vm_random.h"
+
+static const char *const sets[] = {"baseline", "avx2", "avx512"};
+static const int64_t extents[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 640, 1000, 4096, 4097};
+
+static bool is_marked(const uint64_t *words, int64_t k) {
+    return words[k / 64] >> k % 64 & 1;
+}
+
+/* What the three marks say of element k, by its value as f64, which has all of the test's values. */
+static double value_of(int dtype, const char *x, int64_t k) {
+    double value;
+    lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64](&value, x + k * neap_dtype_bytes(dtype), NULL, NULL, 1);
+    return value;
+}
+
+static void try_marks(int dtype, int64_t n) {
+    const lazy_marks *marks = vm_simd()->marks;
+    const int width = neap_dtype_bytes(dtype);
+    char *x = random_buffer(dtype, n + 1);
+    uint64_t *words = malloc((size_t)(n / 64 + 2) * sizeof *words);
+    bool right = true;
+    for (int64_t k = 1; k <= n; k++)
+        if (below(3) == 0)
+            memcpy(x + k * width, x + (k - 1) * width, (size_t)width);
+        else if (below(3) == 0)
+            memset(x + k * width, 0, (size_t)width);
+    marks->nonzero[dtype](words, x + width, n);
+    int64_t count = 0;
+    for (int64_t k = 0; k < n; k++) {
+        right &= is_marked(words, k) == (value_of(dtype, x, k + 1) != 0);
+        count += is_marked(words, k);
+    }
+    right &= marks->count(words, n) == count;
+    marks->changes[dtype](words, x + width, n);
+    for (int64_t k = 0; k < n; k++) {
+        const double a = value_of(dtype, x, k), b = value_of(dtype, x, k + 1);
+        right &= is_marked(words, k) == (a != b && (a == a || b == b));
+    }
+    for (int64_t k = n; k % 64 != 0; k++)
+        right &= !is_marked(words, k);
+    const double bound = value_of(dtype, x, 0);
+    for (int64_t from = 0, next; from < n; from = next + 64) {
+        uint64_t word;
+        next = marks->above[dtype](&word, x + width, from, n, x);
+        for (int64_t k = from; k < next + 64 && k < n; k++)
+            right &= (value_of(dtype, x, k + 1) > bound) == (k >= next && (word >> (k - next) & 1));
+        right &= next < n ? word != 0 : word == 0 && next == n;
+    }
+    if (!CHECK(right))
+        fprintf(stderr, "marks of %d %s, %s\n", (int)n, neap_dtype_name(dtype), vm_isa_name());
+    free(x), free(words);
+}
+
+/* `often`: one of so many bits is set. What is behind the result stays. */
+static void try_places(int64_t n, int64_t often) {
+    uint64_t *words = calloc((size_t)(n / 64 + 2), sizeof *words);
+    int64_t count = 0, base = 1000 * below(3), k = 0;
+    for (int64_t i = 0; i < n; i++)
+        words[i / 64] |= (uint64_t)(below(often) == 0) << i % 64;
+    count = vm_simd()->marks->count(words, n);
+    int32_t *narrow = malloc((size_t)(count + 1) * sizeof *narrow);
+    int64_t *wide = malloc((size_t)(count + 1) * sizeof *wide);
+    narrow[count] = -7, wide[count] = -7;
+    vm_simd()->marks->places[0](narrow, words, count, base);
+    vm_simd()->marks->places[1](wide, words, count, base + INT64_C(0x300000000));
+    bool right = narrow[count] == -7 && wide[count] == -7;
+    for (int64_t i = 0; i < n; i++)
+        if (is_marked(words, i)) {
+            right &= narrow[k] == base + i && wide[k] == base + i + INT64_C(0x300000000);
+            k++;
+        }
+    if (!CHECK(right && k == count))
+        fprintf(stderr, "places of %d, one of %d, %s\n", (int)n, (int)often, vm_isa_name());
+    free(words), free(narrow), free(wide);
+}
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+static int compare32(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+static int compare64(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Random keys, few different ones, rising, falling, organ pipes, all the least and greatest. */
+enum { KINDS = 7 };
+static uint64_t key_of(int kind, int64_t k, int64_t n) {
+    switch (kind) {
+    case 0:
+        return next();
+    case 1:
+        return next() % 5;
+    case 2:
+        return (uint64_t)k;
+    case 3:
+        return (uint64_t)(n - k);
+    case 4:
+        return (uint64_t)(k < n / 2 ? k : n - k) << 32 | (uint64_t)(k < n / 2 ? k : n - k);
+    case 5:
+        return below(2) ? UINT64_MAX : 0;
+    }
+    return UINT64_MAX;
+}
+
+static void try_keys(int width, int kind, int64_t n) {
+    const size_t bytes = (size_t)n * (width ? 8 : 4);
+    char *keys = malloc(bytes + 8), *expected = malloc(bytes + 8), *spare = malloc(bytes + 8);
+    for (int64_t k = 0; k < n; k++) {
+        const uint64_t key = key_of(kind, k, n);
+        if (width)
+            ((uint64_t *)keys)[k] = key;
+        else
+            ((uint32_t *)keys)[k] = (uint32_t)key;
+    }
+    memcpy(expected, keys, bytes);
+    qsort(expected, (size_t)n, width ? 8 : 4, width ? compare64 : compare32);
+    memset(keys + bytes, 0x5a, 8), memset(spare + bytes, 0x5a, 8), memset(expected + bytes, 0x5a, 8);
+    if (!vm_simd()->sorts->keys[width](keys, spare, n)) /* then they are all there, in some order */
+        qsort(keys, (size_t)n, width ? 8 : 4, width ? compare64 : compare32);
+    if (!CHECK(memcmp(keys, expected, bytes + 8) == 0 && memcmp(spare + bytes, expected + bytes, 8) == 0))
+        fprintf(stderr, "%d keys of width %d, kind %d, %s\n", (int)n, width, kind, vm_isa_name());
+    free(keys), free(expected), free(spare);
+}
+
+int main(void) {
+    for (int set = 0; set < 3; set++) {
+        if (vm_isa_set(sets[set]) != NEAP_OK)
+            continue;
+        for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
+            for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
+                try_marks(dtype, extents[e]);
+            for (int64_t often = 1; often <= 512; often *= 2)
+                try_places(extents[e], often);
+            for (int kind = 0; kind < KINDS; kind++)
+                for (int width = 0; width < 2; width++)
+                    if (vm_simd()->sorts->keys[width])
+                        try_keys(width, kind, extents[e]);
+        }
+        for (int kind = 0; kind < KINDS; kind++)
+            for (int width = 0; width < 2; width++)
+                if (vm_simd()->sorts->keys[width])
+                    try_keys(width, kind, check_times(50000, 20000));
+    }
+    return check_end();
+}
