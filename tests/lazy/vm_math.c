@@ -80,6 +80,11 @@ static bool is_trigonometric(int op) {
     return op == LAZY_OP_sin || op == LAZY_OP_cos || op == LAZY_OP_tan;
 }
 
+/* At most 8 times the smallest number. */
+static double tiny_number(int dtype) {
+    return ((double)(next() % 17) - 8) * (dtype == NEAP_DTYPE_F32 ? 0x1p-149 : 0x1p-1074);
+}
+
 static double random_number(int dtype, int style, const function *f) {
     static const double special[] = {0.0, -0.0, 1, -1, 0.5, 2, INFINITY, -INFINITY, NAN, 1e-310, -1e-42, 3e38, 1e308};
     double unit = (double)(next() >> 11) * 0x1p-53;
@@ -209,6 +214,8 @@ static void try_samples(const function *f, int dtype, bool table) {
     for (int style = 0; style < batches; style++) {
         for (int i = 0; i < BATCH; i++)
             t.a[i] = random_number(dtype, style, f), t.b[i] = random_number(dtype, style / 3, f);
+        for (int i = 0; i < BATCH; i += 16)
+            t.a[i] = tiny_number(dtype), t.b[i] = tiny_number(dtype);
         round_arguments(dtype, &t);
         run_batch(f, dtype, &t);
         if (style % 30 < 3) /* one of each style */

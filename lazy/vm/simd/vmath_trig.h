@@ -187,11 +187,12 @@ VM_INLINE double vm_atan_f64(double x) {
     return vm_copysign_f64(vm_arctangent(flip ? 1 : a, flip ? a : 1, flip, false), x);
 }
 
-/* Both coordinates are scaled where their sum might overflow; equal infinities count as equal numbers. */
+/* Both coordinates are scaled where their sum might overflow, or a part of one would not be exact; equal infinities
+ * count as equal numbers. */
 VM_INLINE double vm_atan2_f64(double y, double x) {
     const double a = vm_abs_f64(x), b = vm_abs_f64(y), top = a > b ? a : b;
     const bool flip = b > a, infinite = (a == b) & (a == vm_highest_f64);
-    const double scale = top > 0x1p1000 ? 0x1p-10 : 1;
+    const double scale = top > 0x1p1000 ? 0x1p-10 : top < 0x1p-900 ? 0x1p100 : 1;
     const double n = infinite ? 1 : (flip ? a : b) * scale, d = infinite | (top == 0) ? 1 : (flip ? b : a) * scale;
     const double value = vm_copysign_f64(vm_arctangent(n, d, flip, vm_copysign_f64(1, x) < 0), y);
     return (x != x) | (y != y) ? x + y : value;
