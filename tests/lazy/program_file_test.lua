@@ -140,13 +140,13 @@ for name, f in pairs(cases) do
 end
 
 check.test("no op is without its program", function()
-    -- What no program holds, what only its own file records, what tests of others need; collectives over the axes of
-    -- np.vmap, which no file can hold, and what lies on a mesh (tests/mesh).
+    -- What no program holds (marks are counted when they are recorded), what only its own file records, what tests of
+    -- others need; collectives over the axes of np.vmap, which no file can hold, and what lies on a mesh (tests/mesh).
     local without = { array = true, constant = true, placeholder = true, callback = true, callback_part = true,
                       debug_sleep = true, debug_hold = true, debug_device = true, debug_fail = true, all_gather = true,
                       all_to_all = true, pmax = true, pmin = true, ppermute = true, psum = true, psum_scatter = true,
                       axis_index = true, bare = true, enter = true, leave = true, exchange = true, pick = true,
-                      pvary = true, reshard = true, transfer = true }
+                      pvary = true, reshard = true, transfer = true, marks_nonzero = true, marks_changes = true }
     local missing = {}
     for _, row in ipairs(values.rows) do
         if not covered[row.name] and not without[row.name] then missing[#missing + 1] = row.name end

@@ -74,7 +74,7 @@ ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bo
     const T *a = x->a, *b = x->b;
     const int64_t a_row = x->a_row, a_column = x->a_column, b_row = x->b_row, part = x->part;
     UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (V){0};
+        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = -(V){0}; /* what leaves every number as it is */
     }
     for (int64_t k = x->k; k > 0; k--, a += a_column, b += b_row) {
         V right[2];
@@ -85,7 +85,7 @@ ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bo
                 right[j] = *(const LOOSE *)(b + j * WIDTH);
         }
         UNROLL for (int i = 0; i < rows; i++) {
-            const V left = (V){0} + a[i * a_row];
+            const V left = a[i * a_row] - (V){0};
             UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = FUSED(left, right[j], sum[i][j]);
         }
     }
