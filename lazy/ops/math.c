@@ -64,188 +64,188 @@ NEAP_OP(rsqrt,
     .doc = "1 / sqrt(a).",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_rsqrt,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(rsqrt)(a)"}, .ns = 0.7,
+    .kernel = {.real = "F(rsqrt)(a)"}, .ns = 0.37,
     .domain = {0.1, 9}, .reference = "1 / math.sqrt(a)", .ulp = 1)
 
 NEAP_OP(cbrt,
     .doc = "The cube root, of negative numbers too.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_cbrt,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(cbrt)(a)"}, .ns = 2.5,
+    .kernel = {.real = "F(cbrt)(a)"}, .ns = 0.64,
     .domain = {0.1, 9}, .reference = "a ^ (1 / 3)", .ulp = 1)
 
 NEAP_OP(exp,
     .doc = "e to the power a.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_exp,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(exp)(a)"}, .ns = 0.5,
+    .kernel = {.real = "F(exp)(a)"}, .ns = 0.27,
     .domain = {-5, 5}, .reference = "math.exp(a)", .ulp = 1)
 
 NEAP_OP(exp2,
     .doc = "2 to the power a.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_exp2,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(exp2)(a)"}, .ns = 0.4,
+    .kernel = {.real = "F(exp2)(a)"}, .ns = 0.21,
     .domain = {-5, 5}, .reference = "2 ^ a", .ulp = 1)
 
 NEAP_OP(expm1,
     .doc = "exp(a) - 1 without cancellation near 0.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_expm1,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(expm1)(a)"}, .ns = 0.5,
+    .kernel = {.real = "F(expm1)(a)"}, .ns = 0.33,
     .domain = {0.5, 5}, .reference = "math.exp(a) - 1", .ulp = 2)
 
 NEAP_OP(log,
     .doc = "The natural logarithm; -inf at 0, NaN below.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log)(a)"}, .ns = 0.6,
+    .kernel = {.real = "F(log)(a)"}, .ns = 0.34,
     .domain = {0.1, 9}, .reference = "math.log(a)", .ulp = 1)
 
 NEAP_OP(log1p,
     .doc = "log(1 + a) without cancellation near 0.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log1p,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log1p)(a)"}, .ns = 0.8,
+    .kernel = {.real = "F(log1p)(a)"}, .ns = 0.49,
     .domain = {0.5, 5}, .reference = "math.log(1 + a)", .ulp = 2)
 
 NEAP_OP(log2,
     .doc = "The logarithm to base 2.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log2,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log2)(a)"}, .ns = 0.7,
+    .kernel = {.real = "F(log2)(a)"}, .ns = 0.35,
     .domain = {2, 9}, .reference = "math.log(a) / math.log(2)", .ulp = 2)
 
 NEAP_OP(log10,
     .doc = "The logarithm to base 10.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log10,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log10)(a)"}, .ns = 0.7,
+    .kernel = {.real = "F(log10)(a)"}, .ns = 0.36,
     .domain = {2, 9}, .reference = "math.log10(a)", .ulp = 2)
 
 NEAP_OP(sin,
     .doc = "The sine of a in radians, for arguments of any size.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_sin,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(sin)(a)"}, .ns = 0.5,
+    .kernel = {.real = "F(sin)(a)"}, .ns = 0.57,
     .domain = {-5, 5}, .reference = "math.sin(a)", .ulp = 1)
 
 NEAP_OP(cos,
     .doc = "The cosine of a in radians, for arguments of any size.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_cos,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(cos)(a)"}, .ns = 0.5,
+    .kernel = {.real = "F(cos)(a)"}, .ns = 0.56,
     .domain = {-5, 5}, .reference = "math.cos(a)", .ulp = 2)
 
 NEAP_OP(tan,
     .doc = "The tangent of a in radians, for arguments of any size.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_tan,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(tan)(a)"}, .ns = 1.2,
+    .kernel = {.real = "F(tan)(a)"}, .ns = 0.48,
     .domain = {-1.4, 1.4}, .reference = "math.tan(a)", .ulp = 3)
 
 NEAP_OP(asin,
     .doc = "The angle in [-pi/2, pi/2] whose sine is a; NaN outside [-1, 1].",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_asin,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(asin)(a)"}, .ns = 1.5,
+    .kernel = {.real = "F(asin)(a)"}, .ns = 0.41,
     .domain = {-0.9, 0.9}, .reference = "math.asin(a)", .ulp = 2)
 
 NEAP_OP(acos,
     .doc = "The angle in [0, pi] whose cosine is a; NaN outside [-1, 1].",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_acos,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(acos)(a)"}, .ns = 1.5,
+    .kernel = {.real = "F(acos)(a)"}, .ns = 0.48,
     .domain = {-0.9, 0.9}, .reference = "math.acos(a)", .ulp = 2)
 
 NEAP_OP(atan,
     .doc = "The angle in [-pi/2, pi/2] whose tangent is a.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_atan,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(atan)(a)"}, .ns = 1.4,
+    .kernel = {.real = "F(atan)(a)"}, .ns = 0.52,
     .domain = {-5, 5}, .reference = "math.atan(a)", .ulp = 2)
 
 NEAP_OP(sinh,
     .doc = "The hyperbolic sine.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_sinh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(sinh)(a)"}, .ns = 3,
+    .kernel = {.real = "F(sinh)(a)"}, .ns = 0.41,
     .domain = {-5, 5}, .reference = "math.sinh(a)", .ulp = 3)
 
 NEAP_OP(cosh,
     .doc = "The hyperbolic cosine.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_cosh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(cosh)(a)"}, .ns = 1.5,
+    .kernel = {.real = "F(cosh)(a)"}, .ns = 0.39,
     .domain = {-5, 5}, .reference = "math.cosh(a)", .ulp = 2)
 
 NEAP_OP(tanh,
     .doc = "The hyperbolic tangent.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_tanh,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(tanh)(a)"}, .ns = 0.6,
+    .kernel = {.real = "F(tanh)(a)"}, .ns = 0.56,
     .domain = {-3, 3}, .reference = "math.tanh(a)", .ulp = 3)
 
 NEAP_OP(asinh,
     .doc = "The inverse hyperbolic sine.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_asinh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(asinh)(a)"}, .ns = 2.5,
+    .kernel = {.real = "F(asinh)(a)"}, .ns = 0.94,
     .domain = {0.5, 5}, .reference = "math.log(a + math.sqrt(a * a + 1))", .ulp = 4)
 
 NEAP_OP(acosh,
     .doc = "The inverse hyperbolic cosine; NaN below 1.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_acosh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(acosh)(a)"}, .ns = 2.5,
+    .kernel = {.real = "F(acosh)(a)"}, .ns = 0.79,
     .domain = {1.5, 5}, .reference = "math.log(a + math.sqrt(a * a - 1))", .ulp = 4)
 
 NEAP_OP(atanh,
     .doc = "The inverse hyperbolic tangent; NaN outside [-1, 1].",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_atanh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(atanh)(a)"}, .ns = 2.5,
+    .kernel = {.real = "F(atanh)(a)"}, .ns = 0.72,
     .domain = {0.2, 0.8}, .reference = "0.5 * math.log((1 + a) / (1 - a))", .ulp = 4)
 
 NEAP_OP(erf,
     .doc = "The error function, 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to a.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_erf,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(erf)(a)"}, .ns = 1,
+    .kernel = {.real = "F(erf)(a)"}, .ns = 0.7,
     .domain = {-2, 2}, .ulp = 2)
 
 NEAP_OP(erf_inv,
     .doc = "The inverse of the error function; infinite at -1 and 1, NaN outside.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_erf_inv,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(erf_inv)(a)"}, .ns = 13,
+    .kernel = {.real = "F(erf_inv)(a)"}, .ns = 1.36,
     .domain = {-0.9, 0.9}, .ulp = 4)
 
 NEAP_OP(sigmoid,
     .doc = "1 / (1 + exp(-a)).",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_sigmoid,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(sigmoid)(a)"}, .ns = 0.7,
+    .kernel = {.real = "F(sigmoid)(a)"}, .ns = 0.38,
     .domain = {-5, 5}, .reference = "1 / (1 + math.exp(-a))", .ulp = 3)
 
 NEAP_OP(atan2,
     .doc = "The angle of the point (b, a) in [-pi, pi], with signed zeros and infinities as C's atan2.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_atan2,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.real = "F(atan2)(a, b)"}, .ns = 5,
+    .kernel = {.real = "F(atan2)(a, b)"}, .ns = 0.63,
     .domain = {0.5, 3}, .reference = "math.atan2(a, b)", .ulp = 2)
 
 NEAP_OP(hypot,
     .doc = "sqrt(a * a + b * b) without overflow or underflow in between.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_hypot,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.real = "F(hypot)(a, b)"}, .ns = 2.5,
+    .kernel = {.real = "F(hypot)(a, b)"}, .ns = 0.53,
     .domain = {0.5, 3}, .reference = "math.sqrt(a * a + b * b)", .ulp = 1)
 
 NEAP_OP(logaddexp,
     .doc = "log(exp(a) + exp(b)) without overflow.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_logaddexp,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.real = "F(logaddexp)(a, b)"}, .ns = 2.5,
+    .kernel = {.real = "F(logaddexp)(a, b)"}, .ns = 1.15,
     .domain = {1, 3}, .reference = "math.log(math.exp(a) + math.exp(b))", .ulp = 4)
 /* clang-format on */
