@@ -74,7 +74,7 @@ ALWAYS void NAME(compute_block)(const NAME(block) * x, int rows, int vectors, bo
     const T *a = x->a, *b = x->b;
     const int64_t a_row = x->a_row, a_column = x->a_column, b_row = x->b_row, part = x->part;
     UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = -(V){0}; /* what leaves every number as it is */
+        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = (V){0};
     }
     for (int64_t k = x->k; k > 0; k--, a += a_column, b += b_row) {
         V right[2];
@@ -402,7 +402,7 @@ static void NAME(multiply_vector)(const engine_matrix_vector *p) {
         }
         const T *sum = NAME(sum_of_tree)(&tree);
         for (int64_t l = 0; l < tree.width; l++)
-            ((T *)p->c)[(i + l) * p->c_step] = sum[l];
+            ((T *)p->c)[(i + l) * p->c_step] = sum[l] + (T)0; /* no -0, as of matrices */
     }
 }
 
