@@ -1,13 +1,15 @@
 --- measure.lua: timing for the rows, and the lines in which they are handed to run.lua.
 --
 -- A measurement is a number of rounds. In each round every contender runs for a few milliseconds, one after the other,
--- so that a busy moment of the machine hits all of them; what is compared is the median over the rounds, and a ratio is
--- the median of the rounds' ratios. Contenders run once before, to be compiled and warm.
+-- with a rest between two, so that a busy moment of the machine hits all of them, and none is in another's way. What is
+-- compared is the median over the rounds, and a ratio is the median of the rounds' ratios. Contenders run once before,
+-- to be compiled and warm.
 local ffi = require "ffi"
 
 ffi.cdef [[
 typedef struct neap_bench_clock { long seconds, nanoseconds; } neap_bench_clock;
 int clock_gettime(int clock, neap_bench_clock *out);
+int usleep(unsigned microseconds);
 ]]
 
 local measure = {}
@@ -25,6 +27,7 @@ end
 
 local MONOTONIC = 1
 local SLICE_NS = 4e6 -- of one contender in one round, about
+local REST_US = 15000 -- between two contenders: some systems' threads spin for milliseconds after their work
 local clock = ffi.new("neap_bench_clock")
 
 --- Nanoseconds since some fixed moment.
@@ -84,7 +87,10 @@ function measure.rounds_of(contenders)
         counts[k], times[k] = calibrate(f), {}
     end
     for round = 1, measure.rounds do
-        for k, f in ipairs(contenders) do times[k][round] = run(f, counts[k]) end
+        for k, f in ipairs(contenders) do
+            if #contenders > 1 then ffi.C.usleep(REST_US) end
+            times[k][round] = run(f, counts[k])
+        end
     end
     return times
 end

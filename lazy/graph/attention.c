@@ -3,10 +3,10 @@
  * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it.
  *
  *   - A whole cycle is due once the bytes allocated since the last one are worth it: when to touch so much new memory
- *     takes twice as long as a cycle does. Lua runs it while it waits for the workers, or else when it records.
+ *     takes eight times as long as a cycle does. Lua runs it while it waits for the workers, or else when it records.
  *     So of a loop that drops a large array in each turn, two blocks go round.
- *   - Where a cycle takes long (much Lua data), for each 4 MiB of new buffers, which take some ten times as long to be
- *     written, the collector is asked for a step.
+ *   - Where a cycle takes more than a millisecond (much Lua data), for each 4 MiB of new buffers, which take some ten
+ *     times as long to be written, the collector is asked for a step.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
  *
  * A script that runs ahead of the workers drops arrays that work in flight still reads. Where two or more of the size
@@ -19,12 +19,13 @@
 static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 static const int64_t BYTES_PER_NS = 10; /* first touch of new memory, in huge pages */
-static const int64_t WORTH = 2;         /* how much longer that must take than a cycle */
+static const int64_t WORTH = 8;         /* how much longer that must take than a cycle */
+static const int64_t LONG_NS = 1000000; /* a cycle that is rather made in steps */
 static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
 int neap_attention(neap_ctx *ctx) {
     int bits = ctx->collector.attention;
-    ctx->collector.attention = 0;
+    ctx->collector.attention &= NEAP_ATTEND_STEP; /* until neap_collector_due */
     if (neap_interrupt_pending())
         bits |= NEAP_ATTEND_INTERRUPT;
     if (neap_effects_requested(ctx->effects) || ctx->callbacks.dropping ||
@@ -35,11 +36,12 @@ int neap_attention(neap_ctx *ctx) {
 
 void neap_collector_cycled(neap_ctx *ctx) {
     ctx->collector.attention |= NEAP_ATTEND_SWEEP;
-    ctx->collector.took /= 2; /* there may be less Lua data now: in the end that is tried */
+    ctx->collector.took -= ctx->collector.took / 8; /* there may be less Lua data now: in the end that is tried */
 }
 
 void neap_collected(neap_ctx *ctx) {
     uint64_t live = neap_memory_live();
+    ctx->collector.attention &= ~NEAP_ATTEND_STEP;
     ctx->collector.above = live * 2 > COLLECT_AT_LEAST ? live * 2 : COLLECT_AT_LEAST;
 }
 
@@ -54,7 +56,7 @@ static bool is_cycle_due(const lazy_collector *collector) {
 }
 
 int neap_collector_due(neap_ctx *ctx) {
-    bool step = ctx->collector.attention & NEAP_ATTEND_STEP;
+    bool step = ctx->collector.attention & NEAP_ATTEND_STEP && ctx->collector.took > LONG_NS;
     ctx->collector.attention &= ~NEAP_ATTEND_STEP;
     return is_cycle_due(&ctx->collector) ? NEAP_COLLECT_CYCLE : step ? NEAP_COLLECT_STEP : NEAP_COLLECT_NOTHING;
 }
@@ -64,10 +66,12 @@ void neap_cycle_begin(neap_ctx *ctx) {
     ctx->collector.began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* A single long one, of cold caches, is not taken at its word. */
+/* A single long one, of cold caches, is taken at half its word. */
 void neap_cycle_end(neap_ctx *ctx) {
-    int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, most = 2 * ctx->collector.took;
-    ctx->collector.took = ctx->collector.said ? ctx->collector.said : most && took > most ? most : took;
+    int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, before = ctx->collector.took;
+    if (before && took > before)
+        took = before + (took - before) / 2;
+    ctx->collector.took = ctx->collector.said ? ctx->collector.said : took;
     ctx->collector.attention &= ~(NEAP_ATTEND_SWEEP | NEAP_ATTEND_STEP);
 }
 

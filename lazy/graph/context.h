@@ -139,7 +139,7 @@ typedef struct lazy_collector {
     uint64_t above; /* live bytes that ask for a collection */
     int64_t unseen; /* bytes allocated since live bytes were last looked at */
     int64_t since;  /* bytes allocated since the last whole cycle */
-    int64_t took;   /* time of a thread in ns that a whole cycle takes, halved by each one in steps; 0: not known */
+    int64_t took;   /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
     int64_t began;  /* of the thread's time, when the cycle began that is going on */
     int64_t large;  /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
     int64_t until;  /* how long the wait for one may take; 0: nobody waits */

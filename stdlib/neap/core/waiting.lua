@@ -259,7 +259,7 @@ local function attend()
     elseif band(what, SWEEP) ~= 0 then
         sweep()
     elseif band(what, STEP) ~= 0 then
-        if C.neap_collector_due(ctx) == COLLECT_CYCLE then cycle() else collectgarbage("step", STEP_SIZE) end
+        collect_some()
         if frame.depth == 0 then pump(room) end
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
