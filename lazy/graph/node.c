@@ -192,12 +192,19 @@ static void release_data(neap_ctx *ctx, neap_node *node) {
 }
 
 /* Only its structure is needed from now on. */
+/* The node lives on without its inputs. */
+static void leave_inputs(neap_ctx *ctx, neap_node *node) {
+    if (node->flags & LAZY_WEAK && node->nin > 0 && !(node->flags & LAZY_DROPPED))
+        graph_note_meetings(node);
+    unref_inputs(ctx, node);
+}
+
 static void give_data_back(neap_ctx *ctx, neap_node *node) {
     release_data(ctx, node);
     if (graph_keeps_structure(node)) {
         loosen_inputs(ctx, node);
     } else {
-        unref_inputs(ctx, node);
+        leave_inputs(ctx, node);
         unref_base(ctx, node);
     }
 }
@@ -236,7 +243,7 @@ void graph_node_drop(neap_ctx *ctx, neap_node *node) {
     if (node->levels == 0 && graph_keeps_structure(node))
         loosen_inputs(ctx, node);
     else if (node->levels == 0)
-        unref_inputs(ctx, node);
+        leave_inputs(ctx, node);
     free_dead(ctx);
 }
 

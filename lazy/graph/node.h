@@ -71,7 +71,8 @@ struct neap_node {
     uint32_t loose_refs; /* how many of its references are to its structure alone */
     union {             /* PENDING: the elements of its views; RECIPE: those computed in kernels of others (region.c) */
         uint32_t asked; /* at most UINT32_MAX */
-        uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
+        uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run;
+                           of DROPPED numbers: such dtypes that they can meet */
     };
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */

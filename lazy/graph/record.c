@@ -92,6 +92,11 @@ static bool computed_number_meets(neap_node *number, int dtype) {
                 return false;
             continue;
         }
+        if (of[k]->flags & LAZY_DROPPED) {
+            if (!(of[k]->meets >> dtype & 1))
+                return false;
+            continue;
+        }
         if (!(graph_node_op(of[k])->flags & LAZY_OP_INTEGRAL) || of[k]->nin == 0 || n + of[k]->nin > NUMBER_OPS)
             return false;
         for (int j = 0; j < of[k]->nin; j++)
@@ -110,6 +115,13 @@ bool graph_number_meets(neap_node *number, int dtype) {
         return computed_number_meets(number, dtype);
     number->meets |= 1u << dtype;
     return true;
+}
+
+void graph_note_meetings(neap_node *number) {
+    uint32_t meets = 0;
+    for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
+        meets |= (uint32_t)computed_number_meets(number, dtype) << dtype;
+    number->meets = meets;
 }
 
 /* A node cast to dtype; OWNED. `op` names the op for errors. */

@@ -25,7 +25,8 @@
  *  15. Batches follow one another and list the slots and numbers of their steps, and which of the slots are written.
  *  Memory plans:
  *  16. A home is its own home, on the device of the slots that share it, and large enough for all of them.
- *  17. When a step reads a slot, its home holds that slot's value: nobody has written over it, but in place.
+ *  17. When a step reads a slot, its home holds that slot's value: nobody has written over it, but in place. A slot of
+ *      no bytes need not be written by anybody.
  *  18. What stays, and what an effect uses, is not written over; nor is a leaf, but by the last step, by one that
  *      copies it, or if the program was given it.
  */
@@ -502,7 +503,7 @@ static int rehearse_step(rehearsal *r, const lazy_group *group, const lazy_step 
     int status = 0;
     for (int32_t k = 0; k < step->nbufs - step->nouts; k++) {
         int32_t s = group->slots[step->slots[k]];
-        if (r->holds[r->homes->home[s]] != s)
+        if (r->plan->slots[s].bytes > 0 && r->holds[r->homes->home[s]] != s)
             return plan_broken_rule(&r->v, 17, "it reads slot %d, but its home %d holds slot %d", s, r->homes->home[s],
                                     r->holds[r->homes->home[s]]);
     }

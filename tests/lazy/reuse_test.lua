@@ -295,4 +295,12 @@ check.test("a single element is read before a kernel with several sinks writes o
     np.debug.reuse(0)
 end)
 
+check.test("an array without elements is shared by kernels, and written by none", function()
+    np.debug.reuse(1)
+    local empty = np.ones { 2, 0, 3 } % np.array(2)
+    check.equal(tostring(x:matmul(w):matmul(w):sum() * 0 + empty:var()), "nan")
+    check.equal(empty:totable(), { {}, {} })
+    np.debug.reuse(0)
+end)
+
 check.done()

@@ -101,4 +101,19 @@ check.test("saved and loaded, the number is still checked", function()
     os.remove(path)
 end)
 
+check.test("computed numbers meet integers alike before and after they are computed", function()
+    local i = np.array({ 1, 9, 5 }, { dtype = "i64" })
+    local function meet(number) return i:ne(number):totable() end
+    local square = np.square(np.negative(3))
+    local before = meet(square)
+    np.wait(square)
+    for k = 1, 100 do np.sin(k) end -- takes the places of what the square was computed of
+    check.equal(meet(square), before)
+    check.equal(before, { true, false, true })
+    local root = np.sqrt(4)
+    check.raises(function() meet(root) end, "a number computed")
+    np.wait(root)
+    check.raises(function() meet(root) end, "a number computed")
+end)
+
 check.done()
