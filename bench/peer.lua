@@ -1,10 +1,16 @@
 --- peer.lua: other systems as contenders: each is a process of peers.py that is told, line by line, what to time, so
--- that it takes its turns in the same rounds as neap and C.
+-- that it takes its turns in the same rounds as neap and C. It is stopped while it is not asked anything: the threads of
+-- some systems spin for tens of milliseconds after their work, and would take the cores from whoever is timed next.
 --
 --     for _, peer in ipairs(peers.start({ "numpy", "jax jit" }, 1)) do
 --         local contender = peer:contender(kernel, n)
 --         print(peer.name, contender and contender.timer(100))   -- ns a call
 --     end
+local ffi = require "ffi"
+
+ffi.cdef "int kill(int process, int signal);"
+local SIGCONT, SIGSTOP = 18, 19
+
 local peers = {}
 
 local Peer = {}
@@ -14,9 +20,12 @@ local python = (os.getenv "XDG_CACHE_HOME" or os.getenv "HOME" .. "/.cache") .. 
 
 --- Asks for an answer of one line.
 function Peer:ask(...)
+    ffi.C.kill(self.process, SIGCONT)
     self.requests:write(table.concat({ ... }, "\t"), "\n")
     self.requests:flush()
-    return assert(self.answers:read "*l", "bench: the process of " .. self.name .. " ended")
+    local answer = assert(self.answers:read "*l", "bench: the process of " .. self.name .. " ended")
+    ffi.C.kill(self.process, SIGSTOP)
+    return answer
 end
 
 --- Starts a system; nil where it is not installed.
@@ -24,7 +33,7 @@ local function start(name, threads)
     local pipe = os.tmpname()
     os.remove(pipe)
     assert(os.execute(("mkfifo '%s'"):format(pipe)) == 0, "bench: mkfifo failed")
-    local command = "'%s' bench/peers.py serve '%s' %d <'%s' 2>/dev/null"
+    local command = "exec '%s' bench/peers.py serve '%s' %d <'%s' 2>/dev/null"
     local answers = io.popen(command:format(python, name, threads, pipe))
     local peer = setmetatable({ name = name, answers = answers, requests = assert(io.open(pipe, "w")) }, Peer)
     os.remove(pipe)
@@ -38,7 +47,11 @@ function peers.start(names, threads)
     file:close()
     for k, name in ipairs(names) do started[k] = start(name, threads) end
     for _, peer in ipairs(started) do
-        if peer.answers:read "*l" == "ready" then list[#list + 1] = peer end
+        peer.process = tonumber((peer.answers:read "*l" or ""):match "^ready (%d+)$")
+        if peer.process then
+            ffi.C.kill(peer.process, SIGSTOP)
+            list[#list + 1] = peer
+        end
     end
     return list
 end

@@ -16,8 +16,10 @@ Started by bench/peers it measures the training step and writes "row name<TAB>sy
 rounds of about 4 ms each.
 """
 
+import ctypes
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -180,13 +182,20 @@ def magnitude(result):
     return float(np.abs(first.astype(np.float64)).sum())
 
 
+def end_with_parent():
+    """Stopped processes (peer.lua) do not see the end of their input."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def serve(name, threads):
     import numpy as np
 
     system = SYSTEMS[name](threads)
+    end_with_parent()
     np.seterr(all="ignore")
     function, arguments, ready = None, None, None
-    print("ready", flush=True)
+    print("ready %d" % os.getpid(), flush=True)
     for line in sys.stdin:
         words = line.rstrip("\n").split("\t")
         try:
