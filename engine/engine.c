@@ -49,12 +49,25 @@ int engine_check_running(void) {
     }
 }
 
+static uint16_t core_ranks[CPU_SETSIZE]; /* by number: among the cores that the process may run on */
+
+/* Counts the cores that the process may run on, and ranks them. */
 static int count_cores(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return 1;
-    int count = CPU_COUNT(&set);
+    int count = 0;
+    for (int k = 0; k < CPU_SETSIZE; k++) {
+        core_ranks[k] = (uint16_t)count;
+        count += CPU_ISSET(k, &set) != 0;
+    }
     return count < 1 ? 1 : count < WORKERS_MOST ? count : WORKERS_MOST;
+}
+
+int engine_core_part(int parts) {
+    int core = sched_getcpu();
+    int rank = core >= 0 && core < CPU_SETSIZE ? core_ranks[core] : 0;
+    return rank < engine.cores ? rank * parts / engine.cores : 0;
 }
 
 static int start_engine_once(const neap_engine_config *config) {

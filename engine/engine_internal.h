@@ -216,6 +216,9 @@ typedef struct engine_state {
 
 extern engine_state engine;
 
+/* Where the core that this thread runs on stands among the process's cores, as one of 0 … parts - 1. */
+int engine_core_part(int parts);
+
 /* Whether an op may run at its push: only the CPU's small ones. Others would call into a driver, which may wait. */
 static inline bool engine_push_small(const neap_push *push) {
     return push->flags & NEAP_PUSH_SMALL && push->device < engine.cpus;

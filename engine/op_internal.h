@@ -126,14 +126,23 @@ int engine_pool_width(int device); /* workers that a loop on the device may have
 /* Works on a loop that was entered, to its end; a guest only until `waker` is woken (a worker: NULL). */
 void engine_parallel_join(engine_parallel *loop, neap_waker *waker);
 
+int64_t engine_parallel_left(const engine_parallel *loop); /* indices that nobody has claimed */
+
+enum { ENGINE_PARTS = 16 };            /* of a loop, at most */
+typedef struct engine_part {           /* of a loop's indices; in a line of the cache of its own */
+    _Alignas(64) _Atomic int64_t next; /* the first that nobody has claimed */
+    int64_t end;
+} engine_part;
+
 struct engine_parallel { /* lives on the caller's stack while it is offered */
     void (*fn)(void *arg, int64_t i, const neap_run *run);
     void *arg;
-    int64_t n, chunk;
-    _Atomic int64_t next;     /* first index that nobody claimed */
-    _Atomic int64_t piece_ns; /* what a chunk takes: estimated, later measured; 0: not known */
-    _Atomic uint32_t active;  /* helpers inside */
-    int device, wanted;       /* helpers that may still join */
+    int64_t chunk;
+    int nparts;
+    engine_part parts[ENGINE_PARTS]; /* the first nparts are set */
+    _Atomic int64_t piece_ns;        /* what a chunk takes: estimated, later measured; 0: not known */
+    _Atomic uint32_t active;         /* helpers inside */
+    int device, wanted;              /* helpers that may still join */
     uint32_t epoch;
     bool expects;     /* a guest, so no worker was woken: the caller looks after its first chunk whether one has come */
     const char *name; /* of the op that it is a part of */

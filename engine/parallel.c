@@ -1,8 +1,14 @@
 /* parallel.c: a loop that is split over the workers from inside an op.
  *
  * The caller offers the loop to the pool, works on it itself, takes the offer back, and waits for the helpers inside.
- * Indices are claimed in chunks from one atomic counter. The caller alone would finish the loop, so nested loops, and
- * loops while every worker is busy, cannot deadlock. A cancelled loop (neap_engine_cancel) claims no more indices.
+ * The caller alone would finish the loop, so nested loops, and loops while every worker is busy, cannot deadlock. A
+ * cancelled loop (neap_engine_cancel) claims no more indices.
+ *
+ *      indices   0 ──────────── n/2 ──────────── n      two parts, for two workers. A thread claims chunks of the part
+ *                │ part 0 ▶▶    │ part 1 ▶▶▶▶    │      of the core that it runs on, and then of those that follow.
+ *
+ * So the same elements come to the same core op by op, where its caches have them: with one counter for all, two
+ * threads read 16 MiB again and again at 30 GB/s each, so at 110 (two cores of Zen 5).
  */
 #include "engine/timeline.h"
 
@@ -15,16 +21,47 @@ static void measure(engine_parallel *loop, int64_t began) {
     atomic_store_explicit(&loop->piece_ns, ns > 0 ? ns : 1, memory_order_relaxed);
 }
 
+/* A chunk of the part `*at`, or of those behind it; false: none is left. */
+static bool claim(engine_parallel *loop, int *at, int64_t *first, int64_t *end) {
+    for (int tries = 0; tries < loop->nparts; tries++) {
+        engine_part *part = &loop->parts[*at];
+        if (atomic_load_explicit(&part->next, memory_order_relaxed) < part->end &&
+            (*first = atomic_fetch_add_explicit(&part->next, loop->chunk, memory_order_relaxed)) < part->end) {
+            *end = part->end - *first < loop->chunk ? part->end : *first + loop->chunk;
+            return true;
+        }
+        *at = *at + 1 < loop->nparts ? *at + 1 : 0;
+    }
+    return false;
+}
+
+int64_t engine_parallel_left(const engine_parallel *loop) {
+    int64_t left = 0;
+    for (int k = 0; k < loop->nparts; k++) {
+        int64_t next = atomic_load_explicit(&loop->parts[k].next, memory_order_relaxed);
+        left += next < loop->parts[k].end ? loop->parts[k].end - next : 0;
+    }
+    return left;
+}
+
+/* Parts of nearly equal lengths. */
+static void divide(engine_parallel *loop, int64_t n, int parts) {
+    loop->nparts = n < parts ? (int)n : parts < ENGINE_PARTS ? parts : ENGINE_PARTS;
+    int64_t each = n / loop->nparts, longer = n % loop->nparts;
+    for (int k = 0; k < loop->nparts; k++) {
+        atomic_init(&loop->parts[k].next, k * each + (k < longer ? k : longer));
+        loop->parts[k].end = (k + 1) * each + (k + 1 < longer ? k + 1 : longer);
+    }
+}
+
 /* Until no index is left, or `waker`, if there is one, is woken. Its first chunk tells how long one takes. `calls`:
  * this is the thread that offers the loop. */
 static void work_on_loop(engine_parallel *loop, const neap_run *run, bool calls, neap_waker *waker) {
-    int64_t began = engine_timeline_now(), done = 0, clock = engine_now();
-    int interrupts = neap_interrupt_pending();
+    int64_t began = engine_timeline_now(), done = 0, clock = engine_now(), first, end;
+    int interrupts = neap_interrupt_pending(), at = engine_core_part(loop->nparts);
     while (!waker || !(engine_waker_woken(waker) || neap_interrupt_pending() != interrupts)) {
-        int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
-        if (first >= loop->n || engine_is_cancelled(loop->epoch))
+        if (engine_is_cancelled(loop->epoch) || !claim(loop, &at, &first, &end))
             break;
-        int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
         for (int64_t i = first; i < end && !engine_is_cancelled(loop->epoch); i++, done++)
             loop->fn(loop->arg, i, run);
         if (done == end - first)
@@ -44,7 +81,7 @@ void engine_parallel_join(engine_parallel *loop, neap_waker *waker) {
     self->depth++;
     work_on_loop(loop, &run, false, waker);
     self->depth--;
-    if (waker && atomic_load_explicit(&loop->next, memory_order_relaxed) < loop->n)
+    if (waker && engine_parallel_left(loop) > 0)
         engine_pool_reoffer(loop);
     _Atomic uint32_t *active = &loop->active;
     if (atomic_fetch_sub_explicit(active, 1, memory_order_acq_rel) == (CALLER_SLEEPS | 1))
@@ -82,12 +119,12 @@ static void split(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t 
         chunk = 1;
     engine_parallel loop = {.fn = fn,
                             .arg = arg,
-                            .n = n,
                             .chunk = chunk,
                             .piece_ns = (int64_t)(cost * (double)chunk),
                             .device = run->device,
                             .epoch = run->epoch,
                             .name = self->op_name};
+    divide(&loop, n, workers);
     int64_t others = (n + loop.chunk - 1) / loop.chunk - 1;
     engine_pool_offer(&loop, others < workers ? (int)others : workers);
     work_on_loop(&loop, run, true, NULL);

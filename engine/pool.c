@@ -290,9 +290,8 @@ static bool is_in_brief_pieces(const engine_parallel *loop) {
 
 /* ns of work that nobody has claimed yet. */
 static double left_of(const engine_parallel *loop) {
-    int64_t next = atomic_load_explicit(&loop->next, memory_order_relaxed);
     int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
-    return (double)ns * (double)(loop->n - next) / (double)loop->chunk;
+    return (double)ns * (double)engine_parallel_left(loop) / (double)loop->chunk;
 }
 
 static int awake(const engine_pool *pool) {
