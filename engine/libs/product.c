@@ -31,8 +31,9 @@ enum {
     COLUMN_STEP = 32,        /* (a block of registers, on every processor) */
     PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked */
     TASK_WORK = 1 << 16,     /* of the matrices of a batch that are computed together, and of parts of a vector */
-    VECTOR_STEP = 32,
-    CHUNK = 1 << 17, /* of k, of a vector: a power of two of leaves */
+    VECTOR_STEP = 32,        /* of a vector's parts, and where it is contiguous that they are long: */
+    FAR_STEP = 128,          /* lines of the cache that are read one behind the other, not page by page */
+    CHUNK = 1 << 17,         /* of k, of a vector: a power of two of leaves */
     EMULATED_WORK =
         1 << 15,          /* multiplications of the largest product whose fused multiply-adds are computed in steps */
     COPIED_COLUMNS = 128, /* of a tile whose left side is copied, at least, if its rows lie so far apart that they */
@@ -135,7 +136,7 @@ static void choose_parts(product *p) {
     const engine_product *x = &p->matrix;
     double work = (double)x->m * (double)x->k;
     int64_t parts = work < TASK_WORK ? 1 : work > (double)TASK_WORK * TILES ? TILES : (int64_t)(work / TASK_WORK);
-    p->tile_m = edge_of(x->m, parts, VECTOR_STEP);
+    p->tile_m = edge_of(x->m, parts, x->a_column == 1 ? VECTOR_STEP : FAR_STEP);
     p->tile_n = 1;
     p->rows = ceil_div(x->m, p->tile_m);
     p->columns = 1;
@@ -193,8 +194,19 @@ static void compute_tile(product *p, int64_t matrix, int64_t row, int64_t column
         atomic_store(&p->status, status);
 }
 
+/* The elements of a vector one behind the other: where they are, or, if they stand apart, in *room. */
+static int gather_vector(const neap_run *run, const void **x, int64_t k, int64_t step, size_t size, void **room) {
+    int status = step == 1 ? NEAP_OK : neap_run_alloc(run, (size_t)k * size, room);
+    if (step == 1 || status)
+        return status;
+    for (int64_t i = 0; i < k; i++)
+        memcpy((char *)*room + (size_t)i * size, (const char *)*x + (size_t)(i * step) * size, size);
+    *x = *room;
+    return NEAP_OK;
+}
+
 /* One part of the rows of one matrix, by a chunk of its vector. */
-static void compute_part(product *p, int64_t matrix, int64_t row, int64_t chunk) {
+static void compute_part(product *p, int64_t matrix, int64_t row, int64_t chunk, const neap_run *run) {
     const engine_gemm_args *args = p->args;
     const engine_product *x = &p->matrix;
     int64_t size = args->f64 ? 8 : 4, i = row * p->tile_m, k = chunk * CHUNK;
@@ -205,13 +217,19 @@ static void compute_part(product *p, int64_t matrix, int64_t row, int64_t chunk)
                                                          : CHUNK,
                                  .a_row = x->a_row,
                                  .a_column = x->a_column,
-                                 .x_step = x->b_row,
                                  .c_step = p->parts ? p->chunks : x->c_row};
     part.a = (const char *)x->a + ((p->exchanged ? at.b : at.a) + i * x->a_row + k * x->a_column) * size;
     part.x = (const char *)x->b + ((p->exchanged ? at.a : at.b) + k * x->b_row) * size;
     part.c = p->parts ? p->parts + ((matrix * x->m + i) * p->chunks + chunk) * size
                       : (char *)x->c + (at.c + i * x->c_row) * size;
-    p->loops->vectors[args->f64](&part);
+    void *room = NULL;
+    int status = gather_vector(run, &part.x, part.k, x->b_row, (size_t)size, &room);
+    if (status == NEAP_OK)
+        p->loops->vectors[args->f64](&part);
+    else
+        atomic_store(&p->status, neap_error(status, "no memory for the vector of a product"));
+    if (room)
+        neap_run_free(run, room, (size_t)(part.k * size));
 }
 
 static void compute_task(void *arg, int64_t index, const neap_run *run) {
@@ -221,7 +239,7 @@ static void compute_task(void *arg, int64_t index, const neap_run *run) {
     int64_t across = p->columns * p->chunks;
     for (int64_t matrix = first; matrix < end; matrix++) {
         if (p->vector)
-            compute_part(p, matrix, tile / across, tile % across);
+            compute_part(p, matrix, tile / across, tile % across, run);
         else
             compute_tile(p, matrix, tile / across, tile % across, run);
     }

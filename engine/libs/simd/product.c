@@ -30,8 +30,7 @@ enum {
     FAR = 2048,            /* bytes: they would meet in few places of the caches */
     PANELS = 4,            /* of b are copied at a time */
     TILE_ROWS = 192,       /* of a product whose left side is copied */
-    VECTOR_ROWS = 32,      /* of a matrix by a vector that is copied, at a time: rows are contiguous, */
-    VECTOR_COLUMNS = 2048, /* bytes at a time: columns are */
+    VECTOR_COLUMNS = 2048, /* bytes of contiguous columns that are multiplied by a vector at a time */
     INTEGER_ROWS = 16,     /* of integers are computed together */
     TREE_LEVELS = 40       /* of leaves, more than there can be */
 };
@@ -60,13 +59,16 @@ ALWAYS __m128 fma_four(__m128 a, __m128 b, __m128 c) {
 
 #define T float
 #define BITS 32
+#define PLACE int32_t
 #define NAME(name) name##_f32
 #include "engine/libs/simd/product_loops.h"
 #undef T
 #undef BITS
+#undef PLACE
 #undef NAME
 #define T double
 #define BITS 64
+#define PLACE int64_t
 #define NAME(name) name##_f64
 #include "engine/libs/simd/product_loops.h"
 

@@ -27,11 +27,11 @@ typedef struct engine_product { /* c = a · b; c's rows are contiguous */
     void *room; /* engine_product_room elements for a copy of a, 256 columns at a time; NULL: a is read where it is */
 } engine_product;
 
-typedef struct engine_matrix_vector { /* c[i · c_step] = Σ a[i, k] x[k · x_step] */
+typedef struct engine_matrix_vector { /* c[i · c_step] = Σ a[i, k] x[k] */
     int64_t m, k;
     const void *a, *x;
     void *c;
-    int64_t a_row, a_column, x_step, c_step;
+    int64_t a_row, a_column, c_step;
 } engine_matrix_vector;
 
 typedef struct engine_products {

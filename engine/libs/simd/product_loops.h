@@ -3,6 +3,7 @@
 
 typedef T NAME(lanes) __attribute__((vector_size(VECTOR)));
 typedef T NAME(loose) __attribute__((vector_size(VECTOR), aligned(BITS / 8), may_alias));
+typedef PLACE NAME(places) __attribute__((vector_size(VECTOR)));
 #define V NAME(lanes)
 #define LOOSE NAME(loose)
 #define WIDTH (VECTOR / (BITS / 8))
@@ -273,44 +274,52 @@ static void NAME(multiply)(const engine_product *p) {
 
 /* ---- A matrix by a vector ---------------------------------------------------------------------------------------- */
 enum { NAME(LANE_VECTORS) = ENGINE_PRODUCT_LANES / WIDTH > 0 ? ENGINE_PRODUCT_LANES / WIDTH : 1 };
+#define GROUP (WIDTH < 4 ? WIDTH : 4) /* rows at once */
 
 /* Sums of leaves, `width` at once, that wait for their partners: level l holds the sum of 2^l leaves if bit l of the
  * number of leaves is set. */
 typedef struct NAME(tree) {
-    int64_t leaves, width;
+    int64_t leaves;
     T *levels; /* [TREE_LEVELS][width] */
 } NAME(tree);
 
 /* Adds the leaf that stands in `leaf`, which is overwritten. */
-static void NAME(add_leaf)(NAME(tree) * t, T *leaf) {
+ALWAYS void NAME(add_leaf)(NAME(tree) * t, T *leaf, int64_t width) {
     int level = 0;
     for (; t->leaves >> level & 1; level++) {
-        const T *left = t->levels + level * t->width;
-        for (int64_t i = 0; i < t->width; i++)
+        const T *left = t->levels + level * width;
+        for (int64_t i = 0; i < width; i++)
             leaf[i] = left[i] + leaf[i];
     }
-    memcpy(t->levels + level * t->width, leaf, (size_t)t->width * sizeof *leaf);
+    memcpy(t->levels + level * width, leaf, (size_t)width * sizeof *leaf);
     t->leaves++;
 }
 
 /* The sum of all leaves, of which there is one at least. */
-static const T *NAME(sum_of_tree)(NAME(tree) * t) {
+static const T *NAME(sum_of_tree)(NAME(tree) * t, int64_t width) {
     T *sum = NULL;
     for (int level = 0; t->leaves >> level; level++) {
-        T *left = t->levels + level * t->width;
+        T *left = t->levels + level * width;
         if (!(t->leaves >> level & 1))
             continue;
-        for (int64_t i = 0; sum && i < t->width; i++)
+        for (int64_t i = 0; sum && i < width; i++)
             left[i] += sum[i];
         sum = left;
     }
     return sum;
 }
 
-/* The lanes of a leaf of `rows` (a constant) rows of contiguous elements, at sums[row][lane]. */
-ALWAYS void NAME(leaf_of_rows)(T (*sums)[ENGINE_PRODUCT_LANES], int rows, const T *a, int64_t a_row, const T *x,
-                               int64_t k) {
-    V lanes[4][NAME(LANE_VECTORS)];
+/* The first n elements, 0 behind them: a sum takes no harm of that, as it is no -0 in the end. */
+ALWAYS V NAME(load_some)(const T *p, int64_t n) {
+    if (n >= WIDTH)
+        return *(const LOOSE *)p;
+    return LOAD_PART(p, n);
+}
+
+/* The lanes of a leaf of `rows` (a constant) rows of contiguous elements, each row's as one vector of sums of its first
+ * lanes with those that stand half the lanes behind them, and so on. */
+ALWAYS void NAME(lanes_of_rows)(V *sums, int rows, const T *a, int64_t a_row, const T *x, int64_t k) {
+    V lanes[GROUP][NAME(LANE_VECTORS)];
     int64_t at = 0;
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int v = 0; v < NAME(LANE_VECTORS); v++) lanes[i][v] = -(V){0};
@@ -321,33 +330,62 @@ ALWAYS void NAME(leaf_of_rows)(T (*sums)[ENGINE_PRODUCT_LANES], int rows, const 
             UNROLL for (int i = 0; i < rows; i++) lanes[i][v] +=
                 *(const LOOSE *)(a + i * a_row + at + v * WIDTH) * factor;
         }
+        UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch(a + (i + rows) * a_row + at);
+    }
+    UNROLL for (int v = 0; v < NAME(LANE_VECTORS); v++) {
+        const int64_t left = k - at - v * WIDTH;
+        if (left <= 0)
+            break;
+        const V factor = NAME(load_some)(x + at + v * WIDTH, left);
+        UNROLL for (int i = 0; i < rows; i++) lanes[i][v] +=
+            NAME(load_some)(a + i * a_row + at + v * WIDTH, left) * factor;
     }
     UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int v = 0; v < NAME(LANE_VECTORS); v++) * (LOOSE *)(sums[i] + v * WIDTH) = lanes[i][v];
-        for (int64_t lane = 0; at + lane < k; lane++)
-            sums[i][lane] += a[i * a_row + at + lane] * x[at + lane];
+        UNROLL for (int half = NAME(LANE_VECTORS) / 2; half > 0; half /= 2) {
+            UNROLL for (int v = 0; v < half; v++) lanes[i][v] += lanes[i][v + half];
+        }
+        sums[i] = lanes[i][0];
     }
 }
 
-ALWAYS T NAME(sum_of_lanes)(T *lanes) {
-    UNROLL for (int half = ENGINE_PRODUCT_LANES / 2; half > 0; half /= 2) {
-        UNROLL for (int lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
+/* Of both vectors, in groups of 2 · half elements, each group's first half plus its second one: p's, then q's. */
+ALWAYS V NAME(add_halves)(V p, V q, int half) {
+    NAME(places) first, second;
+    UNROLL for (int i = 0; i < WIDTH; i++) {
+        const int groups = WIDTH / (2 * half), group = i / half;
+        first[i] = group % groups * 2 * half + i % half + (group < groups ? 0 : WIDTH);
+        second[i] = first[i] + half;
     }
-    return lanes[0];
+    return __builtin_shuffle(p, q, first) + __builtin_shuffle(p, q, second);
 }
 
-/* The leaf that starts at a for m rows, in out. */
-static void NAME(leaves_of_rows)(T *out, const engine_matrix_vector *p, const T *a, int64_t m, const T *x, int64_t k) {
-    T sums[4][ENGINE_PRODUCT_LANES] __attribute__((aligned(64)));
-    int64_t i = 0;
-    for (; i + 4 <= m; i += 4) {
-        NAME(leaf_of_rows)(sums, 4, a + i * p->a_row, p->a_row, x, k);
-        UNROLL for (int r = 0; r < 4; r++) out[i + r] = NAME(sum_of_lanes)(sums[r]);
+/* The sum of each of WIDTH vectors, which are overwritten. */
+ALWAYS V NAME(sums_of_vectors)(V *of) {
+    UNROLL for (int half = WIDTH / 2; half > 0; half /= 2) {
+        UNROLL for (int i = 0; i < half; i++) of[i] = NAME(add_halves)(of[2 * i], of[2 * i + 1], half);
     }
-    for (; i < m; i++) {
-        NAME(leaf_of_rows)(sums, 1, a + i * p->a_row, p->a_row, x, k);
-        out[i] = NAME(sum_of_lanes)(sums[0]);
+    return of[0];
+}
+
+/* Adds the next leaves of `rows` rows, GROUP at most, and WIDTH / GROUP of each at most, which start at a; k terms are
+ * left. The tree is GROUP wide. */
+static void NAME(add_leaves_of_rows)(NAME(tree) * t, const engine_matrix_vector *p, int64_t rows, const T *a,
+                                     const T *x, int64_t k) {
+    V sums[WIDTH];
+    T leaves[WIDTH];
+    int64_t n = 0;
+    UNROLL for (int r = 0; r < WIDTH; r++) sums[r] = (V){0};
+    for (int64_t at = 0; n < WIDTH && at < k; n += GROUP, at += ENGINE_PRODUCT_LEAF) {
+        const int64_t terms = k - at < ENGINE_PRODUCT_LEAF ? k - at : ENGINE_PRODUCT_LEAF;
+        if (rows == GROUP)
+            NAME(lanes_of_rows)(sums + n, GROUP, a + at, p->a_row, x + at, terms);
+        for (int64_t r = 0; r < rows && rows < GROUP; r++)
+            NAME(lanes_of_rows)(sums + n + r, 1, a + r * p->a_row + at, p->a_row, x + at, terms);
     }
+    const V each = NAME(sums_of_vectors)(sums);
+    memcpy(leaves, &each, sizeof leaves);
+    for (int64_t r = 0; r < n; r += GROUP)
+        NAME(add_leaf)(t, leaves + r, GROUP);
 }
 
 /* The leaf that starts at a for m columns of at most VECTOR_COLUMNS bytes, in out: lanes lie in memory, and take rows
@@ -382,33 +420,49 @@ static void NAME(leaves_of_columns)(T *out, const engine_matrix_vector *p, const
     memcpy(out, lanes[0], (size_t)m * sizeof *out);
 }
 
-static void NAME(multiply_vector)(const engine_matrix_vector *p) {
+/* Stores sums; of zeros, which may be -0, 0, as of matrices. */
+static void NAME(store_sums)(const engine_matrix_vector *p, int64_t i, int64_t m, const T *sums) {
+    for (int64_t l = 0; l < m; l++)
+        ((T *)p->c)[(i + l) * p->c_step] = sums[l] + (T)0;
+}
+
+static void NAME(multiply_rows)(const engine_matrix_vector *p) {
+    enum { STEP = ENGINE_PRODUCT_LEAF * WIDTH / GROUP };
+    T levels[TREE_LEVELS * GROUP];
+    for (int64_t i = 0; i < p->m; i += GROUP) {
+        const int64_t rows = p->m - i < GROUP ? p->m - i : GROUP;
+        const T *a = (const T *)p->a + i * p->a_row;
+        NAME(tree) tree = {.levels = levels};
+        for (int64_t at = 0; at < p->k; at += STEP)
+            NAME(add_leaves_of_rows)(&tree, p, rows, a + at, (const T *)p->x + at, p->k - at);
+        NAME(store_sums)(p, i, rows, NAME(sum_of_tree)(&tree, GROUP));
+    }
+}
+
+static void NAME(multiply_columns)(const engine_matrix_vector *p) {
     enum { MOST = VECTOR_COLUMNS / sizeof(T) };
-    T levels[TREE_LEVELS * MOST], leaf[MOST], factors[ENGINE_PRODUCT_LEAF];
-    const bool rows = p->a_column == 1;
-    const int64_t most = !rows ? MOST : p->x_step == 1 ? 4 : VECTOR_ROWS;
-    for (int64_t i = 0; i < p->m; i += most) {
-        NAME(tree) tree = {.width = p->m - i < most ? p->m - i : most, .levels = levels};
+    T levels[TREE_LEVELS * MOST], leaf[MOST];
+    for (int64_t i = 0; i < p->m; i += MOST) {
+        const int64_t columns = p->m - i < MOST ? p->m - i : MOST;
+        NAME(tree) tree = {.levels = levels};
         for (int64_t at = 0; at < p->k; at += ENGINE_PRODUCT_LEAF) {
             const int64_t k = p->k - at < ENGINE_PRODUCT_LEAF ? p->k - at : ENGINE_PRODUCT_LEAF;
-            const T *a = (const T *)p->a + i * p->a_row + at * p->a_column, *x = (const T *)p->x + at * p->x_step;
-            if (p->x_step != 1) {
-                for (int64_t l = 0; l < k; l++)
-                    factors[l] = x[l * p->x_step];
-                x = factors;
-            }
-            (rows ? NAME(leaves_of_rows) : NAME(leaves_of_columns))(leaf, p, a, tree.width, x, k);
-            NAME(add_leaf)(&tree, leaf);
+            const T *a = (const T *)p->a + i * p->a_row + at * p->a_column;
+            NAME(leaves_of_columns)(leaf, p, a, columns, (const T *)p->x + at, k);
+            NAME(add_leaf)(&tree, leaf, columns);
         }
-        const T *sum = NAME(sum_of_tree)(&tree);
-        for (int64_t l = 0; l < tree.width; l++)
-            ((T *)p->c)[(i + l) * p->c_step] = sum[l] + (T)0; /* no -0, as of matrices */
+        NAME(store_sums)(p, i, columns, NAME(sum_of_tree)(&tree, columns));
     }
+}
+
+static void NAME(multiply_vector)(const engine_matrix_vector *p) {
+    (p->a_column == 1 ? NAME(multiply_rows) : NAME(multiply_columns))(p);
 }
 
 #undef V
 #undef LOOSE
 #undef WIDTH
+#undef GROUP
 #undef COLUMNS
 #undef PART_MASK
 #undef LOAD_PART
