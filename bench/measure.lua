@@ -1,9 +1,9 @@
 --- measure.lua: timing for the rows, and the lines in which they are handed to run.lua.
 --
 -- A measurement is a number of rounds. In each round every contender runs for a few milliseconds, one after the other,
--- with a rest between two, so that a busy moment of the machine hits all of them, and none is in another's way. What is
--- compared is the median over the rounds, and a ratio is the median of the rounds' ratios. Contenders run once before,
--- to be compiled and warm.
+-- with a rest between two, so that a busy moment of the machine hits all of them, and none is in another's way. It runs
+-- for a few milliseconds more before, which do not count: its threads are awake then, and its data in the caches. What
+-- is compared is the median over the rounds, and a ratio is the median of the rounds' ratios.
 local ffi = require "ffi"
 
 ffi.cdef [[
@@ -27,7 +27,8 @@ end
 
 local MONOTONIC = 1
 local SLICE_NS = 4e6 -- of one contender in one round, about
-local REST_US = 15000 -- between two contenders: some systems' threads spin for milliseconds after their work
+local WARM = 0.5 -- of a slice, before it
+local REST_US = 2000 -- between two contenders
 local clock = ffi.new("neap_bench_clock")
 
 --- Nanoseconds since some fixed moment.
@@ -88,7 +89,10 @@ function measure.rounds_of(contenders)
     end
     for round = 1, measure.rounds do
         for k, f in ipairs(contenders) do
-            if #contenders > 1 then ffi.C.usleep(REST_US) end
+            if #contenders > 1 then
+                ffi.C.usleep(REST_US)
+                run(f, math.ceil(counts[k] * WARM))
+            end
             times[k][round] = run(f, counts[k])
         end
     end

@@ -1,5 +1,5 @@
 --- peer.lua: other systems as contenders: each is a process of peers.py that is told, line by line, what to time, so
--- that it takes its turns in the same rounds as neap and C. It is stopped while it is not asked anything: the threads of
+-- that it takes its turns in the same rounds as neap and C. It is stopped while it is not asked anything: threads of
 -- some systems spin for tens of milliseconds after their work, and would take the cores from whoever is timed next.
 --
 --     for _, peer in ipairs(peers.start({ "numpy", "jax jit" }, 1)) do
