@@ -20,7 +20,7 @@ measure.case = arg and arg[4] or "" -- a Lua pattern: which cases of bench/cases
 measure.workers = tonumber(arg and arg[5]) or 1
 
 do
-    local pipe = io.popen "nproc"
+    local pipe = assert(io.popen "nproc")
     measure.cores = tonumber(pipe:read "*l") or 1
     pipe:close()
 end
