@@ -209,7 +209,7 @@ NEAP_OP(argmax,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_ARG, .dtype = dtype_arg,
     .shape = shape_arg,
-    .kernel = {.boolean = "a > b", .integer = "a > b", .real = "(a > b) | ((a != a) & (b == b))"},
+    .kernel = {.boolean = "a > b", .integer = "a > b", .real = "!(a <= b) & (b == b)"},
     .domain = {-3, 3})
 
 NEAP_OP(argmin,
@@ -218,6 +218,6 @@ NEAP_OP(argmin,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_ARG, .dtype = dtype_arg,
     .shape = shape_arg,
-    .kernel = {.boolean = "a < b", .integer = "a < b", .real = "(a < b) | ((a != a) & (b == b))"},
+    .kernel = {.boolean = "a < b", .integer = "a < b", .real = "!(a >= b) & (b == b)"},
     .domain = {-3, 3})
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* vm_marks.c: marks, their places and sorted keys of every instruction set against loops over one element after
+/* vm_marks.c: marks, their places, the best of elements and sorted keys of every instruction set against loops over one element after
  * another: every dtype, extents around those of words and vectors, few and many marks, keys in any order. */
 #include "tests/lazy/vm_random.h"
 
@@ -77,6 +77,39 @@ static void try_places(int64_t n, int64_t often) {
     free(words), free(narrow), free(wide);
 }
 
+/* ---- The best -------------------------------------------------------------------------------------------------- */
+static bool is_better(int op, double a, double b) {
+    return b == b && (a != a || (op == LAZY_OP_argmax ? a > b : a < b));
+}
+
+/* `rises`: few different values, each element at least as good as the one before. NaNs are there by chance. The best
+ * is sought in pieces, as kernels do. */
+static void try_best(int op, int dtype, int64_t n, bool rises) {
+    const lazy_choice *choice = &vm_simd()->choice[op][dtype];
+    const int width = neap_dtype_bytes(dtype);
+    char *x = random_buffer(dtype, n);
+    int64_t expected = -1;
+    int32_t index = -1;
+    double best;
+    for (int64_t k = 1; k < n && rises; k++)
+        if (below(9) > 0 || is_better(op, value_of(dtype, x, k - 1), value_of(dtype, x, k)))
+            memcpy(x + k * width, x + (k - 1) * width, (size_t)width);
+    for (int64_t k = 0; k < n && below(2); k++) /* without NaN, so that those behind others are met */
+        if (value_of(dtype, x, k) != value_of(dtype, x, k))
+            memset(x + k * width, 0, (size_t)width);
+    for (int64_t k = 0; k < n; k++)
+        if (expected < 0 || is_better(op, value_of(dtype, x, k), value_of(dtype, x, expected)))
+            expected = k;
+    for (int64_t at = 0, count; at < n; at += count) {
+        count = below(3) == 0 ? 1 + below(n - at) : n - at;
+        choice->first(&best, &index, x + at * width, count, (int32_t)at);
+    }
+    if (!CHECK(index == expected))
+        fprintf(stderr, "%s of %d %s, %s: %d, expected %d\n", lazy_ops[op]->name, (int)n, neap_dtype_name(dtype),
+                vm_isa_name(), (int)index, (int)expected);
+    free(x);
+}
+
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 static int compare32(const void *a, const void *b) {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -134,6 +167,9 @@ int main(void) {
         for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
             for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
                 try_marks(dtype, extents[e]);
+            for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
+                for (int k = 0; k < 24; k++)
+                    try_best(k % 2 ? LAZY_OP_argmax : LAZY_OP_argmin, dtype, extents[e], k % 4 < 2);
             for (int64_t often = 1; often <= 512; often *= 2)
                 try_places(extents[e], often);
             for (int kind = 0; kind < KINDS; kind++)

@@ -170,7 +170,8 @@ local function write_reduction(row)
             local text = "(" .. expand(text_for(row, dtype), operand, operand) .. ")"
             local id = row.name .. "_" .. dtype.name
             if chooses then
-                id = instance("CHOICE", id, { operand.type, text })
+                local beats = "(" .. expand(row.fields.kernel.integer, operand, operand) .. ")"
+                id = instance("CHOICE", id, { operand.type, beats, text })
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {%s_first, %s_columns},\n"):format(dtype.id, id, id)
             else
                 local identity = row.fields.kernel.identity or complain(row, ".kernel needs an .identity")

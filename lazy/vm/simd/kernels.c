@@ -227,31 +227,82 @@ enum { STRIP = 8 };
     LEAVES(id, T, x, text, identity)                                                                                   \
     DOWN(id, T, text)
 
-/* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
-#define CHOICE(id, T, text)                                                                                            \
+/* The first of the best elements. Most blocks of CHOICE_VECTORS vectors have none that wins against the best one so far;
+ * from the first other one on, lanes find the best value of what is left, and its place is the first that it does not
+ * win against. `beats` tells of numbers, `wins` of NaNs, too: these win against numbers, and nothing wins against
+ * them. Flags are as wide as elements, and are set by choice, which compilers turn into vectors of masks. */
+enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at together */ };
+#define CHOICE_FLAG(T) __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0, default : (T)0))
+#define EACH_CHOICE(T) EACH_LANE(CHOICE_LANES *VECTOR_ELEMENTS(T))
+#define EACH_HALF(T)                                                                                                   \
+    _Pragma("GCC unroll 8") for (int half = CHOICE_LANES / 2 * VECTOR_ELEMENTS(T); half > 0;                           \
+                                 half /= 2) for (int l = 0; l < half; l++)
+#define CHOICE(id, T, BEATS, WINS)                                                                                     \
+    static inline bool id##_beats(T a, T b) {                                                                          \
+        return BEATS;                                                                                                  \
+    }                                                                                                                  \
     static inline int id##_wins(T a, T b) {                                                                            \
-        return text;                                                                                                   \
+        return WINS;                                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE bool id##_set(CHOICE_FLAG(T) * flag) {                                                                   \
+        EACH_HALF(T) flag[l] |= flag[l + half];                                                                        \
+        return flag[0] != 0;                                                                                           \
+    }                                                                                                                  \
+    VM_INLINE bool id##_any(const T *v, T best) {                                                                      \
+        CHOICE_FLAG(T) any[CHOICE_LANES * VECTOR_ELEMENTS(T)] = {0};                                                   \
+        for (int i = 0; i < CHOICE_VECTORS / CHOICE_LANES; i++, v += CHOICE_LANES * VECTOR_ELEMENTS(T))                \
+            EACH_CHOICE(T) any[l] = id##_wins(v[l], best) ? 1 : any[l];                                                \
+        return id##_set(any);                                                                                          \
+    }                                                                                                                  \
+    /* Of at least so many elements as there are lanes; the last ones may be looked at twice. */                       \
+    VM_INLINE T id##_best(const T *v, int64_t n) {                                                                     \
+        T lane[CHOICE_LANES * VECTOR_ELEMENTS(T)];                                                                     \
+        CHOICE_FLAG(T) nan[CHOICE_LANES * VECTOR_ELEMENTS(T)];                                                         \
+        const T *last = v + n - CHOICE_LANES * VECTOR_ELEMENTS(T);                                                     \
+        EACH_CHOICE(T) lane[l] = v[l], nan[l] = v[l] != v[l];                                                          \
+        while (v < last) {                                                                                             \
+            v = last - v < CHOICE_LANES * VECTOR_ELEMENTS(T) ? last : v + CHOICE_LANES * VECTOR_ELEMENTS(T);           \
+            EACH_CHOICE(T) {                                                                                           \
+                lane[l] = id##_beats(v[l], lane[l]) ? v[l] : lane[l];                                                  \
+                nan[l] = v[l] != v[l] ? 1 : nan[l];                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        EACH_HALF(T) lane[l] = id##_beats(lane[l + half], lane[l]) ? lane[l + half] : lane[l];                         \
+        return id##_set(nan) ? (T)NAN : lane[0];                                                                       \
+    }                                                                                                                  \
+    VM_INLINE bool id##_meets(const T *v, int n, T best) {                                                             \
+        CHOICE_FLAG(T) met = 0;                                                                                        \
+        for (int l = 0; l < n; l++)                                                                                    \
+            met = id##_wins(best, v[l]) ? met : 1;                                                                     \
+        return met != 0;                                                                                               \
+    }                                                                                                                  \
+    VM_INLINE int64_t id##_place(const T *v, int64_t n, T best) {                                                      \
+        int64_t i = 0;                                                                                                 \
+        while (i + CHOICE_LANES * VECTOR_ELEMENTS(T) <= n &&                                                           \
+               !id##_meets(v + i, CHOICE_LANES * VECTOR_ELEMENTS(T), best))                                            \
+            i += CHOICE_LANES * VECTOR_ELEMENTS(T);                                                                    \
+        while (i + VECTOR_ELEMENTS(T) <= n && !id##_meets(v + i, VECTOR_ELEMENTS(T), best))                            \
+            i += VECTOR_ELEMENTS(T);                                                                                   \
+        while (id##_wins(best, v[i]))                                                                                  \
+            i++;                                                                                                       \
+        return i;                                                                                                      \
     }                                                                                                                  \
     static void id##_first(void *out, int32_t *index, const void *in, int64_t n, int32_t base) {                       \
         T *best = out;                                                                                                 \
         const T *v = in;                                                                                               \
+        const bool none = *index < 0 && n > 0;                                                                         \
         int64_t i = 0;                                                                                                 \
-        if (*index < 0 && n > 0)                                                                                       \
+        if (none)                                                                                                      \
             *best = v[0], *index = base;                                                                               \
-        if (n >= 4 * LAZY_LANES) {                                                                                     \
-            T lane[LAZY_LANES];                                                                                        \
-            int32_t at[LAZY_LANES];                                                                                    \
-            for (int l = 0; l < LAZY_LANES; l++)                                                                       \
-                lane[l] = *best, at[l] = *index;                                                                       \
-            for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                               \
-                for (int l = 0; l < LAZY_LANES; l++) {                                                                 \
-                    const int wins = id##_wins(v[i + l], lane[l]);                                                     \
-                    lane[l] = wins ? v[i + l] : lane[l];                                                               \
-                    at[l] = wins ? base + (int32_t)i + l : at[l];                                                      \
-                }                                                                                                      \
-            for (int l = 0; l < LAZY_LANES; l++)                                                                       \
-                if (id##_wins(lane[l], *best) || (!id##_wins(*best, lane[l]) && at[l] < *index))                       \
-                    *best = lane[l], *index = at[l];                                                                   \
+        if (*best != *best)                                                                                            \
+            return;                                                                                                    \
+        while (!none && n - i >= CHOICE_VECTORS * VECTOR_ELEMENTS(T) && !id##_any(v + i, *best))                       \
+            i += CHOICE_VECTORS * VECTOR_ELEMENTS(T);                                                                  \
+        if (n - i >= CHOICE_LANES * VECTOR_ELEMENTS(T)) {                                                              \
+            const T most = id##_best(v + i, n - i);                                                                    \
+            if (id##_wins(most, *best))                                                                                \
+                *best = most, *index = base + (int32_t)(i + id##_place(v + i, n - i, most));                           \
+            return;                                                                                                    \
         }                                                                                                              \
         for (; i < n; i++)                                                                                             \
             if (id##_wins(v[i], *best))                                                                                \
