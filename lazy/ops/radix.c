@@ -88,13 +88,123 @@ static bool radix_is_fast(const radix_functions *f) {
     return f->width >= 0 && vm_simd()->sorts->keys[f->width];
 }
 
-void radix_sort(radix_form form, void *data, void *spare, int64_t n) {
-    const radix_functions *f = &functions[form];
-    if (!radix_is_fast(f) || !vm_simd()->sorts->keys[f->width](data, spare, n))
+/* Elements that are numbers, which lie in `spare` if they are `away`. */
+static void radix_sort_fast(const radix_functions *f, void *data, void *spare, int64_t n, bool away) {
+    if (!vm_simd()->sorts->keys[f->width](data, spare, n, away))
         f->sort(data, spare, n, false);
 }
 
-/* ---- By all workers ---------------------------------------------------------------------------------------------- */
+void radix_sort(radix_form form, void *data, void *spare, int64_t n) {
+    const radix_functions *f = &functions[form];
+    if (radix_is_fast(f))
+        radix_sort_fast(f, data, spare, n, false);
+    else
+        f->sort(data, spare, n, false);
+}
+
+/* ---- By all workers, in parts ------------------------------------------------------------------------------------ */
+/* Of elements that the instruction set sorts: chunks are cut at the same keys, by halves, each where it lies; then the
+ * pieces of each part are brought together, and sorted. */
+enum { PARTS_MOST = 64, PART_SAMPLES = 32 };
+
+typedef struct parts_piece { /* elements of a chunk, in the spare room if they are away */
+    int64_t first, count;
+    bool away;
+} parts_piece;
+
+typedef struct parts_job {
+    const radix_functions *f;
+    char *data, *spare, *third;
+    int64_t n, chunks;
+    int parts;                         /* a power of two */
+    uint64_t middles[PARTS_MOST];      /* 1: of all; 2k and 2k + 1: of what lies below and above k */
+    int64_t starts[PARTS_MOST + 1];    /* of parts */
+    parts_piece (*pieces)[PARTS_MOST]; /* by chunk */
+} parts_job;
+
+static uint64_t parts_key(const parts_job *j, const char *keys, int64_t k) {
+    return j->f->width ? ((const uint64_t *)keys)[k] : ((const uint32_t *)keys)[k];
+}
+
+/* Keys at which to cut, from some of them: any would do, but these make parts about as long as each other. */
+static void parts_choose(parts_job *j) {
+    uint64_t some[PARTS_MOST * PART_SAMPLES], room[PARTS_MOST * PART_SAMPLES];
+    const int64_t count = (int64_t)j->parts * PART_SAMPLES, apart = j->n / count;
+    for (int64_t k = 0; k < count; k++)
+        memcpy((char *)some + k * j->f->bytes, j->data + (k * apart + apart / 2) * j->f->bytes, (size_t)j->f->bytes);
+    radix_sort_fast(j->f, some, room, count, false);
+    for (int k = 1; k < j->parts; k++) {
+        const int level = 31 - __builtin_clz((unsigned)k), place = 2 * (k - (1 << level)) + 1;
+        j->middles[k] = parts_key(j, (const char *)some, place * (count >> (level + 1)));
+    }
+}
+
+/* n elements of a chunk, at the middle of this number and those below it. */
+static void parts_cut(const parts_job *j, parts_piece *pieces, parts_piece piece, int number) {
+    if (number >= j->parts) {
+        pieces[number - j->parts] = piece;
+        return;
+    }
+    const int64_t at = piece.first * j->f->bytes;
+    const int64_t low =
+        vm_simd()->sorts->part[j->f->width](j->data + at, j->spare + at, piece.count, j->middles[number], piece.away);
+    parts_cut(j, pieces, (parts_piece){piece.first, low, false}, 2 * number);
+    parts_cut(j, pieces, (parts_piece){piece.first + low, piece.count - low, true}, 2 * number + 1);
+}
+
+static void parts_cut_chunk(void *arg, int64_t k, const neap_run *run) {
+    const parts_job *j = arg;
+    const int64_t first = j->n / j->chunks * k, end = k + 1 < j->chunks ? j->n / j->chunks * (k + 1) : j->n;
+    (void)run;
+    parts_cut(j, j->pieces[k], (parts_piece){first, end - first, false}, 1);
+}
+
+static void parts_gather(void *arg, int64_t part, const neap_run *run) {
+    const parts_job *j = arg;
+    int64_t at = j->starts[part] * j->f->bytes;
+    (void)run;
+    for (int64_t k = 0, bytes; k < j->chunks; k++, at += bytes) {
+        const parts_piece *piece = &j->pieces[k][part];
+        bytes = piece->count * j->f->bytes;
+        memcpy(j->third + at, (piece->away ? j->spare : j->data) + piece->first * j->f->bytes, (size_t)bytes);
+    }
+}
+
+static void parts_sort(void *arg, int64_t part, const neap_run *run) {
+    const parts_job *j = arg;
+    const int64_t at = j->starts[part] * j->f->bytes;
+    (void)run;
+    radix_sort_fast(j->f, j->data + at, j->third + at, j->starts[part + 1] - j->starts[part], true);
+}
+
+static int sort_in_parts(const neap_run *run, const radix_functions *f, void *data, void *spare, int64_t n,
+                         int64_t chunks) {
+    parts_job j = {.f = f, .data = data, .spare = spare, .n = n, .chunks = chunks, .parts = 2};
+    const size_t half = (size_t)n * (size_t)f->bytes, bytes = half + (size_t)chunks * sizeof *j.pieces;
+    while (j.parts < 4 * neap_engine_workers() && j.parts < PARTS_MOST)
+        j.parts *= 2;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    j.pieces = room;
+    j.third = (char *)room + (bytes - half);
+    parts_choose(&j);
+    neap_parallel_for(run, chunks, parts_cut_chunk, &j);
+    for (int part = 0; part < j.parts && !neap_run_cancelled(run); part++) {
+        j.starts[part + 1] = j.starts[part];
+        for (int64_t k = 0; k < chunks; k++)
+            j.starts[part + 1] += j.pieces[k][part].count;
+    }
+    if (!neap_run_cancelled(run))
+        neap_parallel_for(run, j.parts, parts_gather, &j);
+    if (!neap_run_cancelled(run))
+        neap_parallel_for(run, j.parts, parts_sort, &j);
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
+/* ---- By all workers, in buckets ---------------------------------------------------------------------------------- */
 typedef struct radix_chunk { /* a part of the elements, and how many of it, then where they go, by bucket */
     uint64_t low, high;
     uint32_t places[1 << MOST_BITS];
@@ -102,7 +212,6 @@ typedef struct radix_chunk { /* a part of the elements, and how many of it, then
 
 typedef struct radix_job {
     const radix_functions *f;
-    radix_form form;
     char *data, *spare;
     int64_t n, chunks;
     radix_digit digit;
@@ -142,14 +251,10 @@ static void radix_sort_buckets(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     for (uint32_t k = task ? j->tasks_end[task - 1] : 0; k < j->tasks_end[task]; k++) {
         int64_t first = k ? j->ends[k - 1] : 0, at = first * j->f->bytes;
-        const bool fast = radix_is_fast(j->f);
-        if (j->digit.shift > 0 && !fast) {
-            j->f->sort(j->spare + at, j->data + at, j->ends[k] - first, true);
-            continue;
-        }
-        memcpy(j->data + at, j->spare + at, (size_t)(j->ends[k] - first) * (size_t)j->f->bytes);
         if (j->digit.shift > 0)
-            radix_sort(j->form, j->data + at, j->spare + at, j->ends[k] - first);
+            j->f->sort(j->spare + at, j->data + at, j->ends[k] - first, true);
+        else
+            memcpy(j->data + at, j->spare + at, (size_t)(j->ends[k] - first) * (size_t)j->f->bytes);
     }
 }
 
@@ -171,17 +276,14 @@ static void radix_place(radix_job *j) {
 }
 
 int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *spare, int64_t n) {
-    int64_t chunks = n / CHUNK, most = 4 * (int64_t)neap_engine_workers();
-    radix_job j = {.f = &functions[form],
-                   .form = form,
-                   .data = data,
-                   .spare = spare,
-                   .n = n,
-                   .chunks = chunks < most ? chunks : most};
+    const int64_t most = 4 * (int64_t)neap_engine_workers(), chunks = n / CHUNK < most ? n / CHUNK : most;
+    radix_job j = {.f = &functions[form], .data = data, .spare = spare, .n = n, .chunks = chunks};
     if (chunks < 2 || (neap_engine_workers() < 2 && radix_is_fast(j.f))) {
         radix_sort(form, data, spare, n);
         return NEAP_OK;
     }
+    if (radix_is_fast(j.f))
+        return sort_in_parts(run, j.f, data, spare, n, chunks);
     size_t bytes = (size_t)j.chunks * sizeof(radix_chunk) + 2 * (sizeof *j.ends << MOST_BITS);
     void *room;
     int status = neap_run_alloc(run, bytes, &room);

@@ -141,9 +141,13 @@ typedef struct lazy_keys {
 
 /* ---- Keys in order (sorts.c) ------------------------------------------------------------------------------------- */
 typedef struct lazy_sorts {
-    /* By width of the keys, uint32_t and uint64_t: sorts n of them, of which `spare` has room for as many. NULL: this
-     * set has no fast way. false: these keys need too many steps; they are still all there, in some order. */
-    bool (*keys[2])(void *keys, void *spare, int64_t n);
+    /* By width of the keys, uint32_t and uint64_t: sorts n of them, of which `spare` has room for as many, or has them
+     * if they are `away`. NULL: this set has no fast way. false: these keys need too many steps; they are still all
+     * there, in some order. */
+    bool (*keys[2])(void *keys, void *spare, int64_t n, bool away);
+    /* Parts them: `low` ones, those below `middle`, are left at the front of `keys`, the others behind as many in
+     * `spare`. Returns how many are low. */
+    int64_t (*part[2])(void *keys, void *spare, int64_t n, uint64_t middle, bool away);
 } lazy_sorts;
 
 /* ---- Moves (moves.c) -------------------------------------------------------------------------------------------- */
