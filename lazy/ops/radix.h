@@ -3,8 +3,8 @@
  * Every sort here is stable, so its result is the only one there is: how work is cut changes no bit. A range of
  * elements is dealt out into buckets by the highest digit in which its keys differ, each bucket again, until few
  * elements are left, which are sorted by insertion, or few bits, which two digits from the lowest up sort. The first
- * dealing of a long line is done by all workers, and so are its buckets. Where the instruction set has a way of its own
- * to sort elements that are numbers, ranges of one worker go there.
+ * dealing of a long line is done by all workers, and so are its buckets. Elements that are numbers are left to the
+ * instruction set where it has sorts: workers cut a long line into parts by its way to part a range.
  */
 #ifndef LAZY_OPS_RADIX_H
 #define LAZY_OPS_RADIX_H

@@ -283,31 +283,25 @@ static bound bound_of(const draw *d, const lazy_tensor *bounds, const draw_span 
     return bounds->size == d->size ? (bound){0, 1} : (bound){s->key, 0};
 }
 
-/* Two draws of `bits` random bits make an offset below span: (higher · 2^bits + lower) mod span, where 2^bits mod span
- * is the square of 2^(bits/2) mod span, in arithmetic modulo 2^bits. The bias is below span / 2^bits. */
-#define INTEGERS(NAME, T, U, HALF, W, RANDOM, LOOP)                                                                    \
+/* Two draws make an offset below the span of the bounds, with a bias below span / 2^bits. Where elements have bounds of
+ * their own, each is drawn by itself. */
+#define INTEGERS(NAME, T, U, WIDE, W, LOOP)                                                                            \
     static void NAME##_part(const draw *d, const draw_span *s, int64_t from, int64_t end) {                            \
         const T *lows = d->call->in[0].data, *highs = d->call->in[1].data;                                             \
-        bound low_at = bound_of(d, &d->call->in[0], s), high_at = bound_of(d, &d->call->in[1], s);                     \
+        const bound low_at = bound_of(d, &d->call->in[0], s), high_at = bound_of(d, &d->call->in[1], s);               \
+        const int64_t count = low_at.step || high_at.step ? 1 : end - from;                                            \
+        const U extra = d->call->attrs[0] != 0;                                                                        \
+        const vm_draws *draws = vm_draws_in_use();                                                                     \
         vm_key keys[2];                                                                                                \
         W higher[INTEGERS_PART], lower[INTEGERS_PART];                                                                 \
-        U extra = d->call->attrs[0] != 0;                                                                              \
-        T *out = d->call->out->data;                                                                                   \
-        vm_draws_in_use()->pairs(keys, s->words, 0, 2);                                                                \
-        vm_draws_in_use()->LOOP(higher, keys[0], (uint64_t)(from - s->first), end - from);                             \
-        vm_draws_in_use()->LOOP(lower, keys[1], (uint64_t)(from - s->first), end - from);                              \
-        for (int64_t i = from; i < end; i++) {                                                                         \
-            T low = lows[low_at.at + i * low_at.step], high = highs[high_at.at + i * high_at.step];                    \
-            U span = high <= low ? 1 : (U)high - (U)low + extra;                                                       \
-            U more = RANDOM(higher[i - from]), rest = RANDOM(lower[i - from]);                                         \
-            if (span == 0) { /* the whole range of the dtype */                                                        \
-                out[i] = (T)((U)low + rest);                                                                           \
-                continue;                                                                                              \
-            }                                                                                                          \
-            U multiplier = ((U)1 << HALF) % span;                                                                      \
-            multiplier = multiplier * multiplier % span;                                                               \
-            U offset = (more % span * multiplier + rest % span) % span;                                                \
-            out[i] = (T)((U)low + offset);                                                                             \
+        draws->pairs(keys, s->words, 0, 2);                                                                            \
+        draws->LOOP(higher, keys[0], (uint64_t)(from - s->first), end - from);                                         \
+        draws->LOOP(lower, keys[1], (uint64_t)(from - s->first), end - from);                                          \
+        for (int64_t i = from; i < end; i += count) {                                                                  \
+            const T low = lows[low_at.at + i * low_at.step], high = highs[high_at.at + i * high_at.step];              \
+            const U span = high <= low ? 1 : (U)high - (U)low + extra;                                                 \
+            draws->within[WIDE]((T *)d->call->out->data + i, higher + (i - from), lower + (i - from), count, (U)low,   \
+                                span);                                                                                 \
         }                                                                                                              \
     }                                                                                                                  \
     static void NAME(void *arg, int64_t task, const neap_run *run) {                                                   \
@@ -317,10 +311,8 @@ static bound bound_of(const draw *d, const lazy_tensor *bounds, const draw_span 
                 NAME##_part(arg, &s, from, from + INTEGERS_PART < s.end ? from + INTEGERS_PART : s.end);               \
     }
 enum { INTEGERS_PART = 512 };
-#define RANDOM32(w) (w)
-#define RANDOM64(w) ((uint64_t)(w).hi << 32 | (w).lo)
-#define INTEGERS_32(name, T) INTEGERS(integers_##name, T, uint32_t, 16, uint32_t, RANDOM32, words)
-#define INTEGERS_64(name, T) INTEGERS(integers_##name, T, uint64_t, 32, vm_key, RANDOM64, pairs)
+#define INTEGERS_32(name, T) INTEGERS(integers_##name, T, uint32_t, 0, uint32_t, words)
+#define INTEGERS_64(name, T) INTEGERS(integers_##name, T, uint64_t, 1, vm_key, pairs)
 /* Narrow ones are drawn as i32 (np.random.randint) and refused here. */
 #define INTEGERS_16(name, T) enum { integers_##name = 0 };
 #define INTEGERS_8 INTEGERS_16

@@ -55,6 +55,35 @@ static void test_bits(const vm_draws *draws, vm_key key, uint64_t first, int64_t
     CHECK(words[n] == 77 && pairs[n].hi == 7 && hashed[n].lo == 7);
 }
 
+/* Integers of both widths by spans around those where an inverse could be wrong, against remainders. */
+static void test_within(const vm_draws *draws, uint64_t span, vm_key key, int64_t n) {
+    static vm_key more[MOST], rest[MOST];
+    static uint64_t wide[MOST + 1];
+    static uint32_t few_more[MOST], few_rest[MOST], narrow[MOST + 1];
+    const uint64_t half = span ? (UINT64_C(1) << 32) % span : 0, multiplier = span ? half * half % span : 0;
+    const uint32_t span32 = (uint32_t)span, half32 = span32 ? (UINT32_C(1) << 16) % span32 : 0;
+    const uint32_t multiplier32 = span32 ? half32 * half32 % span32 : 0;
+    int64_t wrong = 0;
+    draws->pairs(more, key, 0, n), draws->pairs(rest, key, 5000, n);
+    draws->words(few_more, key, 0, n), draws->words(few_rest, key, 5000, n);
+    for (int64_t i = 0; i < n && i < 40; i++) { /* multiples of the span, and what lies beside them */
+        const uint64_t by = span ? UINT64_MAX / span - (uint64_t)i / 3 : 0, at = by * span + (uint64_t)i % 3 - 1;
+        more[i] = (vm_key){(uint32_t)(at >> 32), (uint32_t)at};
+        few_rest[i] = span32 ? (UINT32_MAX / span32 - (uint32_t)i / 3) * span32 + (uint32_t)i % 3 - 1 : 0;
+    }
+    wide[n] = narrow[n] = 77;
+    draws->within[0](narrow, few_more, few_rest, n, 12345, span32);
+    draws->within[1](wide, more, rest, n, UINT64_C(0xfffffffff0000000), span);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t a = (uint64_t)more[i].hi << 32 | more[i].lo, b = (uint64_t)rest[i].hi << 32 | rest[i].lo;
+        wrong += wide[i] != UINT64_C(0xfffffffff0000000) + (span ? (a % span * multiplier + b % span) % span : b);
+        const uint32_t c = few_more[i], e = few_rest[i];
+        wrong += narrow[i] != 12345 + (span32 ? (c % span32 * multiplier32 + e % span32) % span32 : e);
+    }
+    CHECK_EQ(wrong, 0);
+    CHECK(wide[n] == 77 && narrow[n] == 77);
+}
+
 /* out = op(out, number), or op(out) where the op has one operand. */
 static void apply(const lazy_simd *simd, int op, int dtype, void *out, double number, int64_t n) {
     float single = (float)number;
@@ -111,6 +140,29 @@ static void test_floats(const lazy_simd *simd, vm_key key, uint64_t first, int64
 }
 
 static void test_set(const lazy_simd *simd) {
+    static const uint64_t spans[] = {0,
+                                     1,
+                                     2,
+                                     3,
+                                     7,
+                                     1000,
+                                     65535,
+                                     65536,
+                                     65537,
+                                     0x7fffffff,
+                                     0x80000000,
+                                     0x80000001,
+                                     0xffffffff,
+                                     UINT64_C(1) << 32,
+                                     UINT64_C(0x100000001),
+                                     UINT64_C(0x123456789abcd),
+                                     UINT64_C(1) << 63,
+                                     (UINT64_C(1) << 63) + 1,
+                                     UINT64_MAX - 1,
+                                     UINT64_MAX};
+    for (size_t k = 0; k < COUNT(spans); k++)
+        for (size_t l = 0; l < COUNT(lengths); l++)
+            test_within(simd->draws, spans[k], keys[l % COUNT(keys)], lengths[l]);
     for (size_t k = 0; k < COUNT(keys); k++)
         for (size_t f = 0; f < COUNT(firsts); f++)
             for (size_t l = 0; l < COUNT(lengths); l++) {

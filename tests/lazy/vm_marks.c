@@ -1,5 +1,6 @@
-/* vm_marks.c: marks, their places, the best of elements and sorted keys of every instruction set against loops over one element after
- * another: every dtype, extents around those of words and vectors, few and many marks, keys in any order. */
+/* vm_marks.c: marks, their places, the best of elements and sorted keys of every instruction set against loops over one
+ * element after another: every dtype, extents around those of words and vectors, few and many marks, all kinds of keys.
+ */
 #include "tests/lazy/vm_random.h"
 
 static const char *const sets[] = {"baseline", "avx2", "avx512"};

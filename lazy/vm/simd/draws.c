@@ -130,6 +130,34 @@ FLOATS_OF(normal)
 FLOATS_OF(exponential)
 FLOATS_OF(gumbel)
 
+/* Integers. The quotient by a product with the inverse, 2^bits / span rounded down, is at most one too small: what is
+ * missing of x / span is less than x / 2^bits. */
+#define WITHIN(name, U, WIDE, bits, W, NUMBER)                                                                         \
+    VM_INLINE U modulo_##name(U x, U span, U inverse) {                                                                \
+        const U rest = x - (U)((WIDE)x * inverse >> bits) * span, less = rest - span;                                  \
+        return rest < less ? rest : less;                                                                              \
+    }                                                                                                                  \
+    static void within_##name(void *out, const void *more, const void *rest, int64_t count, uint64_t low,              \
+                              uint64_t wide_span) {                                                                    \
+        U *o = out;                                                                                                    \
+        const W *high_words = more, *low_words = rest;                                                                 \
+        const U first = (U)low, span = (U)wide_span;                                                                   \
+        if (span == 0) {                                                                                               \
+            EACH o[i] = first + NUMBER(low_words[i]);                                                                  \
+            return;                                                                                                    \
+        }                                                                                                              \
+        const U inverse = (U)-1 / span, half = ((U)1 << bits / 2) % span, multiplier = (U)(half * half) % span;        \
+        EACH {                                                                                                         \
+            const U high = modulo_##name(NUMBER(high_words[i]), span, inverse);                                        \
+            const U sum = high * multiplier + modulo_##name(NUMBER(low_words[i]), span, inverse);                      \
+            o[i] = first + modulo_##name(sum, span, inverse);                                                          \
+        }                                                                                                              \
+    }
+#define WORD_NUMBER(word) (word)
+#define PAIR_NUMBER(pair) ((uint64_t)(pair).hi << 32 | (pair).lo)
+WITHIN(u32, uint32_t, uint64_t, 32, uint32_t, WORD_NUMBER)
+WITHIN(u64, uint64_t, unsigned __int128, 64, vm_key, PAIR_NUMBER)
+
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_draws_##isa
 
@@ -137,6 +165,7 @@ const vm_draws TABLE_NAME(NEAP_ISA) = {
     .words = draw_words,
     .pairs = draw_pairs,
     .hash = hash,
+    .within = {within_u32, within_u64},
     .floats = {[VM_DRAW_UNIFORM] = {draw_uniform_f32, draw_uniform_f64},
                [VM_DRAW_NORMAL] = {draw_normal_f32, draw_normal_f64},
                [VM_DRAW_EXPONENTIAL] = {draw_exponential_f32, draw_exponential_f64},

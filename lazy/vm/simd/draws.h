@@ -17,6 +17,9 @@ typedef struct vm_draws {
     vm_draw words;                    /* u32: both words of the hash, exclusive or */
     vm_draw pairs;                    /* vm_key */
     vm_draw floats[VM_DRAW_COUNT][2]; /* by distribution, f32 and f64 */
+    /* By width, u32 and u64: out[i] = low + (more[i] · 2^bits + rest[i]) mod span, where 2^bits mod span is the square
+     * of 2^(bits/2) mod span, in arithmetic modulo 2^bits; a span of 0 is 2^bits. What is drawn are words, or pairs. */
+    void (*within[2])(void *out, const void *more, const void *rest, int64_t n, uint64_t low, uint64_t span);
     void (*hash)(vm_key *out, vm_key key, const vm_key *counts, int64_t n);
 } vm_draws;
 

@@ -227,9 +227,9 @@ enum { STRIP = 8 };
     LEAVES(id, T, x, text, identity)                                                                                   \
     DOWN(id, T, text)
 
-/* The first of the best elements. Most blocks of CHOICE_VECTORS vectors have none that wins against the best one so far;
+/* The first of the best elements. Most blocks of CHOICE_VECTORS vectors have none that wins against the best so far;
  * from the first other one on, lanes find the best value of what is left, and its place is the first that it does not
- * win against. `beats` tells of numbers, `wins` of NaNs, too: these win against numbers, and nothing wins against
+ * win against. `BEATS` tells of numbers, `WINS` of NaNs, too: these win against numbers, and nothing wins against
  * them. Flags are as wide as elements, and are set by choice, which compilers turn into vectors of masks. */
 enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at together */ };
 #define CHOICE_FLAG(T) __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0, default : (T)0))

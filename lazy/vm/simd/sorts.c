@@ -29,8 +29,8 @@ INLINE __m128i parted_row(unsigned mask) {
     return _mm_loadl_epi64((const __m128i *)(parted + mask));
 }
 
-/* Vectors of a range: `some`, those below `middle` before the others, and how many are below. Keys of 4 bytes are parted
- * by 256 bits in every set: there are eight of them, as the table has. */
+/* A vector of a range: `some`, those below `middle` before the others, and how many are below. Keys of 4 bytes are
+ * parted by 256 bits in every set: there are eight of them, as the table has. */
 INLINE __m256i part_32(__m256i some, __m256i middle, int64_t *low) {
     const __m256i sign = _mm256_set1_epi32(INT32_MIN);
     const __m256i below = _mm256_cmpgt_epi32(_mm256_xor_si256(middle, sign), _mm256_xor_si256(some, sign));
