@@ -375,6 +375,26 @@ check.test("carries that turns update are written in place", function()
     check.equal(b:sum():item(), 0)
 end)
 
+check.test("what a loop ends with is its carry, copied once", function()
+    for _, n in ipairs { 1, 100, 4095, 4096, 4097, 8191, 100000, 300001 } do
+        local x = np.arange(n, { dtype = "f32" }):wait()
+        local run = np.jit(function(t, turns)
+            return np.fori_loop(0, 2, function(i, c) return c:at{ i * (n - 1) }:add(turns) end, t)
+        end)
+        local result, bytes = run(x, 1):wait(), nil
+        bytes = written(function() result = run(x, 3) end)
+        check.ok(n < 1e4 or bytes < 4 * n + 1000, ("%d elements: %d bytes"):format(n, bytes))
+        check.ok((result - x):sum():item() == 6, n)
+        check.equal({ result[0]:item(), result[-1]:item() }, n > 1 and { 3, n + 2 } or { 6, 6 })
+        check.ok((result[{ { 1, -1 } }] - x[{ { 1, -1 } }]):abs():sum():item() == 0, n)
+        check.equal(x[-1]:item(), n - 1)
+        local doubled = np.jit(function(t) -- what is behind the loop writes over what it made, not over x
+            return np.fori_loop(0, 2, function(_, c) return c:at{ 0 }:add(1) end, t) * 2
+        end)(x)
+        check.equal({ doubled[0]:item(), doubled[-1]:item() }, { 4, n > 1 and 2 * n - 2 or 4 })
+    end
+end)
+
 check.test("carries that turns read after the update, swap or hand out are right", function()
     local x = np.arange(6, { dtype = "f32" }):wait()
     local old = np.fori_loop(0, 3, function(i, c)
