@@ -238,6 +238,10 @@ static void copy_task(void *arg, int64_t task, const neap_run *run) {
 }
 
 void vm_copy(void *to, const void *from, int64_t bytes, const neap_run *run) {
+    if (bytes <= PIECE) {
+        memcpy(to, from, (size_t)bytes);
+        return;
+    }
     copy_job job = {.to = to, .from = from, .bytes = bytes, .tasks = 1};
     int64_t work = (int64_t)(2 * LAZY_BYTE_COST * (double)bytes);
     if (work >= vm_limit.parallel_min && run && neap_engine_workers() > 1)

@@ -244,8 +244,8 @@ end
 
 local places_box = ffi.new("double[?]", core.MAX_DIMS)
 
---- x with a small part written over, which the integers place[1] … place[n] name: by a number, or an array of the part's
--- shape and x's dtype; nil if that is not all there is to it.
+--- x with a small part written over, which the integers place[1] … place[n] name: by a number, or an array of the
+-- part's shape and x's dtype; nil if that is not all there is to it.
 function core.set_part(x, place, n, value)
     for k = 1, n do places_box[k - 1] = place[k] end
     local id
@@ -374,8 +374,9 @@ function core.text(name, write)
 end
 
 -- Slow paths are not worth a trace, and a trace would pin handles.
-for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_set, slow_record,
-                     slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill, core.text } do
+for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_set,
+                     slow_record, slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill,
+                     core.text } do
     jit.off(f)
 end
 
