@@ -137,6 +137,11 @@ NEAP_API int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a);
 /* Part `index` of the first axis, from its end if negative; it must be an integer. An error too where the axis is
  * divided over a mesh: then the library finds the part where it is. */
 NEAP_API int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index);
+/* The array with a small part written over: the one at integers at[0] … at[n - 1] along its first n axes, from their
+ * ends if negative. By `value`, an array of the part's shape and the array's dtype; NULL: by `number`. An error too
+ * where more is to be done than to record that: then the library does it. */
+NEAP_API int32_t neap_quick_set(neap_ctx *ctx, const neap_handle *a, int n, const double *at, const neap_handle *value,
+                                double number);
 NEAP_API int neap_quick_outcome(neap_ctx *ctx, int32_t *out);
 /* neap_array_poll. */
 NEAP_API int neap_quick_poll(neap_ctx *ctx, const neap_handle *a);

@@ -264,6 +264,9 @@ typedef struct lazy_op {
      * new array. Such a call finds input 0 in the memory of its result, and touches what it writes. It waits with what
      * is pending, if it writes little, so that a chain of such calls is planned as one array. */
     uint8_t updates;
+    /* LAZY_CALL: with these attributes, is its result what its input begins with, as it lies there? Then there is
+     * nothing to do where both are one piece of memory. NULL: never. */
+    bool (*begins)(const int64_t *attrs);
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
     int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
     /* Operations on elements that it takes (cost.c). NULL: maps one for each element of the result, reductions one for

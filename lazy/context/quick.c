@@ -2,6 +2,7 @@
  * since LuaJIT's interpreter takes longer to pass those than the core takes for a small op.
  */
 #include <math.h>
+#include <string.h>
 
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"
@@ -90,6 +91,78 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
         part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
     graph_release(ctx, slice);
     return finish_quick_call(ctx, part);
+}
+
+/* ---- Small parts written over ------------------------------------------------------------------------------------ */
+typedef struct quick_box { /* a part of an array */
+    int64_t start[NEAP_MAX_DIMS], count[NEAP_MAX_DIMS], size;
+} quick_box;
+
+/* The part at integers along the first axes; false: there is none. */
+static bool find_box(const neap_node *x, int n, const double *at, quick_box *box) {
+    bool inside = n <= x->ndim;
+    box->size = 1;
+    for (int k = 0; k < x->ndim && inside; k++) {
+        double extent = (double)x->shape[k];
+        inside = k >= n || (at[k] >= -extent && at[k] < extent && at[k] == floor(at[k]));
+        box->start[k] = k < n && inside ? (int64_t)at[k] : 0;
+        box->count[k] = k < n ? 1 : x->shape[k];
+        box->size *= box->count[k];
+    }
+    return inside;
+}
+
+/* Is it an array that is recorded as it is? */
+static bool is_plain(const neap_ctx *ctx, const neap_node *node) {
+    return !(node->flags & (LAZY_ABSTRACT | LAZY_WEAK)) && !graph_is_meshed(node) && ctx->levels.n == 0 &&
+           !ctx->start.deferring;
+}
+
+/* What is to be written over the box, in its shape; OWNED. NULL: the library has to see to it. */
+static neap_node *find_written(neap_ctx *ctx, const neap_node *x, int n, const quick_box *box, neap_node *value,
+                               double number) {
+    if (!value && (neap_dtype_kind(x->dtype) == 'b' || !dtype_holds(x->dtype, number)))
+        return NULL;
+    if (value && (!is_plain(ctx, value) || value->dtype != x->dtype || value->ndim != x->ndim - n ||
+                  memcmp(value->shape, x->shape + n, value->ndim * sizeof *value->shape) != 0))
+        return NULL;
+    neap_node *given = value ? graph_retain(value) : graph_constant(ctx, x->dtype, false, number);
+    if (!given)
+        return NULL;
+    neap_node *written =
+        graph_record(ctx, value ? LAZY_OP_reshape : LAZY_OP_broadcast_to, 1, &given, x->ndim, box->count);
+    graph_release(ctx, given);
+    return written;
+}
+
+/* A vector of i64, which is there; OWNED. */
+static neap_node *vector_of(neap_ctx *ctx, int n, const int64_t *elements) {
+    lazy_result aval = {.dtype = NEAP_DTYPE_I64, .ndim = 1, .shape = {n}};
+    neap_buffer *buffer;
+    if (neap_buffer_new(graph_host_device(graph_home_device()), (size_t)n * sizeof *elements, &buffer))
+        return NULL;
+    memcpy(neap_buffer_data(buffer), elements, (size_t)n * sizeof *elements);
+    graph_count_bytes(ctx, n * (int64_t)sizeof *elements);
+    return graph_node_of_buffer(ctx, &aval, buffer);
+}
+
+int32_t neap_quick_set(neap_ctx *ctx, const neap_handle *a, int n, const double *at, const neap_handle *value,
+                       double number) {
+    enum { SMALL_PART = 4 }; /* as for graph_starts_at_once */
+    neap_node *x = graph_lookup(ctx, a->_id), *given = x && value ? graph_lookup(ctx, value->_id) : NULL;
+    quick_box box;
+    bool sound = x && (given || !value) && is_plain(ctx, x) && find_box(x, n, at, &box) && box.size > 0 &&
+                 box.size <= x->size / SMALL_PART;
+    neap_node *written = sound ? find_written(ctx, x, n, &box, given, number) : NULL;
+    neap_node *starts = written ? vector_of(ctx, x->ndim, box.start) : NULL;
+    neap_node *updated =
+        starts ? graph_record(ctx, LAZY_OP_dynamic_update_slice, 3, (neap_node *[]){x, written, starts}, 0, NULL)
+               : NULL;
+    graph_release(ctx, written);
+    graph_release(ctx, starts);
+    if (!updated && !starts)
+        neap_error(NEAP_E_STATE, "the library has to write the part");
+    return finish_quick_call(ctx, updated);
 }
 
 int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {

@@ -109,7 +109,8 @@ typedef struct body_run {
 /* The bytes of a node's frame without its tables. */
 size_t control_frame_bytes(const lazy_runner *runner);
 /* Begins a run: `in` is the memory of its inputs, `block` that of its results. */
-void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory);
+void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory,
+                        const neap_run *run);
 /* Goes on until the end (0), a failure, or a callback (NEAP_PENDING). After a failure it must not be continued. */
 int control_body_advance(body_run *r, const neap_run *run);
 /* The error text of a failed item, with its script line and name. Returns the status. */

@@ -85,20 +85,20 @@ static void fill_frame_numbers(body_frame *f, int which) {
 }
 
 /* ---- Frames ------------------------------------------------------------------------------------------------------ */
-static void copy_carry(body_frame *f, void *to, const void *from, int64_t bytes) {
+static void copy_carry(body_frame *f, void *to, const void *from, int64_t bytes, const neap_run *run) {
     if (!bytes || to == from)
         return;
-    memcpy(to, from, (size_t)bytes);
+    vm_copy(to, from, bytes, run);
     f->written += bytes;
 }
 
 /* Turns of a scan end with parity 0, that of the results. */
-static void begin_loop(body_frame *f) {
+static void begin_loop(body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
     f->parity = runner->kind->stacks && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
     for (int k = 0; k < runner->operands; k++)
         if (!runner->fixed[k])
-            copy_carry(f, f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
+            copy_carry(f, f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k], run);
     for (int b = 0; b < runner->nbodies; b++) {
         fill_table(f, b, f->parity, 0);
         fill_table(f, b, 1 - f->parity, 1);
@@ -120,7 +120,7 @@ static void begin_body(body_frame *f, int which) {
 }
 
 static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char *block, char *memory,
-                               body_frame *parent) {
+                               body_frame *parent, const neap_run *run) {
     char *at = memory;
     body_frame *f = lazy_next_block(&at, control_frame_bytes(runner), LAZY_BLOCK_ALIGN);
     *f = (body_frame){.parent = parent, .runner = runner, .in = in};
@@ -145,7 +145,7 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     }
     f->scratch = memory + runner->frame;
     if (runner->kind->loop) {
-        begin_loop(f);
+        begin_loop(f, run);
         begin_body(f, 0);
     } else {
         begin_body(f, runner->kind->branches ? branch_of(f) : 0);
@@ -155,22 +155,23 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     return f;
 }
 
-void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory) {
+void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory,
+                        const neap_run *run) {
     uintptr_t at = ((uintptr_t)memory + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
-    r->frame = begin_frame(runner, in, block, (char *)at, NULL);
+    r->frame = begin_frame(runner, in, block, (char *)at, NULL, run);
     r->waiting = NULL;
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
 /* Carries that end in the wrong place, or never left their input, are copied into the results. */
-static void end_loop(body_frame *f) {
+static void end_loop(body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
     bool swapped = runner->kind->condition && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
     for (int k = 0; k < runner->operands; k++) {
         if (runner->fixed[k] || (runner->kind->stacks && runner->length == 0))
-            copy_carry(f, f->out[k], f->in[k], runner->in_bytes[k]);
+            copy_carry(f, f->out[k], f->in[k], runner->in_bytes[k], run);
         else if (swapped)
-            copy_carry(f, f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
+            copy_carry(f, f->out[k], f->carries[runner->operands + k], runner->in_bytes[k], run);
     }
 }
 
@@ -229,22 +230,23 @@ void control_body_report(body_run *r, const char *text) {
             }
 }
 
-static int run_item(body_run *r, body_frame *f, const body_item *item, const neap_run *run) {
-    void **data = f->tables[2 * f->which + f->parity] + item->first;
+/* Runs an item other than a kernel, on these operands. */
+static int run_item(body_run *r, body_frame *f, const body_item *item, void **data, const neap_run *run) {
     switch ((body_what)item->what) {
     case BODY_KERNEL:
-        return vm_kernel_run(item->kernel, data, f->numbers[f->which] + item->step->first_number, run);
+        break;
     case BODY_CALL:
         effect_exchange_at(item->line);
         return vm_call_run(&item->step->call, item->step->offsets, data, run);
     case BODY_COPY:
         if (item->bytes && data[1] != data[0])
-            memcpy(data[1], data[0], item->bytes);
+            vm_copy(data[1], data[0], (int64_t)item->bytes, run);
         return 0;
     case BODY_PRINT:
         return write_message(r, item->message, data, NULL);
     case BODY_INNER:
-        r->frame = begin_frame(item->inner, data, data[item->inner->nin], f->scratch + body_round(f->body->scratch), f);
+        r->frame =
+            begin_frame(item->inner, data, data[item->inner->nin], f->scratch + body_round(f->body->scratch), f, run);
         return 0;
     case BODY_CALLBACK:
         r->waiting = item;
@@ -264,28 +266,49 @@ static bool is_stopped(const body_run *r, const neap_run *run) {
     return neap_run_cancelled(run) || (r->effects && neap_interrupt_pending());
 }
 
+/* Runs what is left of the turn; stops where another frame has begun, or with NEAP_PENDING at a callback. */
+static int run_turn(body_run *r, body_frame *f, const neap_run *run) {
+    const lazy_body *body = f->body;
+    void **table = f->tables[2 * f->which + f->parity];
+    const lazy_scalar *numbers = f->numbers[f->which];
+    while (f->item < body->items.n) {
+        const body_item *item = &body->items.at[f->item++];
+        int status = item->what == BODY_KERNEL
+                         ? vm_kernel_run(item->kernel, table + item->first, numbers + item->step->first_number, run)
+                         : run_item(r, f, item, table + item->first, run);
+        if (status < 0)
+            return control_body_failure(item, status);
+        if (status == NEAP_PENDING || r->frame != f)
+            return status;
+    }
+    return 0;
+}
+
+/* Runs turns to the end of the node's loop, or until one stops (run_turn). */
+static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over) {
+    *over = is_over(f);
+    while (!*over) {
+        int status = run_turn(r, f, run);
+        if (status || r->frame != f)
+            return status;
+        *over = end_turn(f);
+        if (!*over && is_stopped(r, run))
+            return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
+    }
+    return 0;
+}
+
 int control_body_advance(body_run *r, const neap_run *run) {
     r->waiting = NULL;
     while (r->frame) {
         body_frame *f = r->frame;
-        bool over = is_over(f);
-        while (!over && r->frame == f) {
-            if (f->item == f->body->items.n) {
-                over = end_turn(f);
-                if (!over && is_stopped(r, run))
-                    return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
-                continue;
-            }
-            const body_item *item = &f->body->items.at[f->item++];
-            int status = run_item(r, f, item, run);
-            if (status == NEAP_PENDING)
-                return status;
-            if (status < 0)
-                return control_body_failure(item, status);
-        }
+        bool over;
+        int status = run_turns(r, f, run, &over);
+        if (status)
+            return status;
         if (over) {
             if (f->runner->kind->loop)
-                end_loop(f);
+                end_loop(f, run);
             atomic_fetch_add_explicit(&graph_written_in_bodies, (uint64_t)f->written, memory_order_relaxed);
             r->frame = f->parent;
         }

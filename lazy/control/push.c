@@ -61,14 +61,14 @@ static int find_failure(const lazy_control_run *job) {
 }
 
 /* A failure is told where the next print of the body would have been. What a branch would print nobody knows. */
-static int tell(lazy_control_run *job, int status, bool begun) {
+static int tell(lazy_control_run *job, int status, bool begun, const neap_run *run) {
     char text[1024];
     if (!job->effects || status == NEAP_E_INTERRUPT || (!begun && job->runner->kind->branches))
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
     if (!begun)
         control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block),
-                           neap_buffer_data(job->scratch));
+                           neap_buffer_data(job->scratch), run);
     control_body_report(&job->run, text);
     return neap_error(status, "%s", text);
 }
@@ -77,11 +77,11 @@ static int advance_runner(lazy_control_run *job, const neap_run *run) {
     int status = job->effects && !job->begun ? find_failure(job) : 0;
     if (status == 0 && !job->begun)
         control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block),
-                           neap_buffer_data(job->scratch));
+                           neap_buffer_data(job->scratch), run);
     bool begun = job->begun = status == 0;
     if (status == 0)
         status = control_body_advance(&job->run, run);
-    return status < 0 ? tell(job, status, begun) : status;
+    return status < 0 ? tell(job, status, begun, run) : status;
 }
 
 static int run_control_job(void *arg, const neap_run *run) {
@@ -90,7 +90,7 @@ static int run_control_job(void *arg, const neap_run *run) {
 
 static int fail_at_callback(void *arg, int status) {
     lazy_control_run *job = arg;
-    return tell(job, control_body_failure(job->run.waiting, status), true);
+    return tell(job, control_body_failure(job->run.waiting, status), true, NULL);
 }
 
 static int advance_to_callback(void *arg, const neap_run *where, const lazy_job_call **call, void *const **operands) {

@@ -9,6 +9,9 @@
  *     times as long to be written, the collector is asked for a step.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
  *
+ *   - Before an update of a large array that nothing but a handle names: if that is dead, as in x = x:at{i}:set(v), the
+ *     update needs no copy. Where cycles do not find it dead, fewer and fewer updates ask for one.
+ *
  * A script that runs ahead of the workers drops arrays that work in flight still reads. Where two or more of the size
  * of the last large one do so and the pool has none, it waits for one of them.
  */
@@ -55,10 +58,61 @@ static bool is_cycle_due(const lazy_collector *collector) {
     return collector->since >= LARGE_BYTES && collector->since / BYTES_PER_NS >= WORTH * collector->took;
 }
 
+/* ---- Before updates ---------------------------------------------------------------------------------------------- */
+/* The array that is there and that a chain of pending updates, of which the node is the last or a view, copies; NULL:
+ * there is none. */
+static neap_node *updated_array(neap_node *node) {
+    bool updated = false;
+    while (!node->buffer && (graph_is_update(node) || graph_is_view(node)) && !(node->flags & LAZY_DROPPED)) {
+        updated |= graph_is_update(node);
+        node = node->in[0];
+    }
+    return updated && node->buffer ? node : NULL;
+}
+
+/* Does nothing but a handle name the array, and is a cycle short beside a copy of it? Until there was a cycle, nobody
+ * knows, or who polls has no collector. */
+static bool is_worth_a_look(const neap_ctx *ctx, const neap_node *array) {
+    int64_t bytes = (int64_t)graph_node_bytes(array), took = ctx->collector.took;
+    return array->id && ctx->levels.n == 0 && neap_buffer_sole(array->buffer) && took > 0 && bytes >= LARGE_BYTES &&
+           bytes / BYTES_PER_NS >= WORTH * took;
+}
+
+bool graph_collects_first(neap_ctx *ctx, neap_node *node) {
+    enum { ASKS = 3, PASS_MOST = 63 }; /* asks: a quick call, the call, and the first of those that wait */
+    lazy_collector *collector = &ctx->collector;
+    neap_node *array = updated_array(node);
+    int put_off = collector->put_off;
+    if (!array)
+        return false;
+    collector->put_off = 0;
+    if (!is_worth_a_look(ctx, array)) {
+        collector->in_vain = put_off < 0 ? 0 : collector->in_vain;
+        return false;
+    }
+    if (put_off < 0) { /* there was a cycle, and the array is there */
+        collector->pass = collector->in_vain = collector->in_vain < PASS_MOST ? 2 * collector->in_vain + 1 : PASS_MOST;
+        return false;
+    }
+    if (put_off == 0 && collector->pass > 0) {
+        collector->pass--;
+        return false;
+    }
+    if (put_off == ASKS)
+        return false;
+    collector->put_off = put_off + 1;
+    neap_waker_wake(ctx->waker); /* nothing else would */
+    return true;
+}
+
 int neap_collector_due(neap_ctx *ctx) {
     bool step = ctx->collector.attention & NEAP_ATTEND_STEP && ctx->collector.took > LONG_NS;
     ctx->collector.attention &= ~NEAP_ATTEND_STEP;
-    return is_cycle_due(&ctx->collector) ? NEAP_COLLECT_CYCLE : step ? NEAP_COLLECT_STEP : NEAP_COLLECT_NOTHING;
+    bool put_off = ctx->collector.put_off > 0;
+    ctx->collector.put_off = put_off ? -1 : ctx->collector.put_off;
+    if (put_off || is_cycle_due(&ctx->collector))
+        return NEAP_COLLECT_CYCLE;
+    return step ? NEAP_COLLECT_STEP : NEAP_COLLECT_NOTHING;
 }
 
 void neap_cycle_begin(neap_ctx *ctx) {

@@ -145,6 +145,10 @@ typedef struct lazy_collector {
     int64_t until;  /* how long the wait for one may take; 0: nobody waits */
     int64_t again;  /* no wait before: the last one was in vain */
     int64_t said, patience; /* neap_debug_collector */
+    /* Of an update of a large array that only a dead handle may name (graph_collects_first): how often its flush was
+     * put off for a cycle (-1: Lua runs one), a measure of how often cycles found it alive, and how many flushes ask
+     * for none. */
+    int put_off, in_vain, pass;
 } lazy_collector;
 
 /* program/program.c, program/jit.c */

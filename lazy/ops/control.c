@@ -55,6 +55,10 @@ static int part_call(const lazy_call *call, const neap_run *run) {
     return 0;
 }
 
+static bool part_begins(const int64_t *attrs) {
+    return attrs[PART_OFFSET] == 0;
+}
+
 static int part_batch(lazy_batching *g) {
     return derive_batch_part(g, (int)graph_node_attrs(g->node)[PART_RESULT]);
 }
@@ -97,5 +101,5 @@ NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = part_batch, .expand = control_part_expand)
+    .call = part_call, .begins = part_begins, .batch = part_batch, .expand = control_part_expand)
 /* clang-format on */

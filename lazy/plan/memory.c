@@ -224,7 +224,7 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
 /* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
 static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
-        return false;
+        return step->copies;
     const lazy_kernel *kernel = &step->kernel;
     const lazy_sink *sink = NULL;
     for (int k = 0; k < kernel->nsinks; k++)

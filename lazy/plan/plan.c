@@ -211,6 +211,8 @@ static int add_call(planner *p, lazy_draft *draft) {
     if (lazy_push(&p->steps, step))
         return NEAP_E_MEMORY;
     draft->call = NULL; /* it belongs to the plan now */
+    const lazy_call *call = &step->call;
+    step->copies = !step->moves && !step->payload && call->op->begins && call->op->begins(call->attrs);
     for (int32_t k = 0; k < step->nbufs; k++)
         if ((step->slots[k] = slot_for(p, step->slots[k])) < 0)
             return step->slots[k];

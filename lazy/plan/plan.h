@@ -73,7 +73,7 @@ typedef struct lazy_step {
     const char *lacks;           /* why the device of its results cannot do it; NULL: it can. BORROWED for ever */
     bool moves;                  /* it is a copy from one memory to another */
     bool effect;                 /* what it does is an effect */
-    bool copies;                 /* a kernel that does nothing if what it reads and writes is the same memory */
+    bool copies;                 /* it does nothing if what it reads and writes is the same memory */
     const lazy_payload *payload; /* that of its node: the step pushes its op itself. NULL: an ordinary step */
     int32_t nbufs, nouts;        /* its buffers; the nouts that it writes stand last */
     int32_t *slots;   /* their positions among the buffers of the group (while planning: nodes, slots of the plan) */

@@ -27,6 +27,8 @@ static int force_and_poll(neap_ctx *ctx, int32_t id, neap_buffer **out) {
     if (!node)
         return neap_error_code();
     int status = plan_host_node(ctx, node, &node);
+    if (status == 0 && graph_collects_first(ctx, node))
+        return NEAP_PENDING;
     if (status == 0)
         status = plan_force(ctx, node);
     return status ? status : graph_host_poll(ctx, node, out);
@@ -37,6 +39,8 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
+    if (graph_collects_first(ctx, node))
+        return NEAP_PENDING;
     int status = plan_flush_roots(ctx, 1, &node);
     if (status || !graph_is_meshed(node))
         return status ? status : plan_node_poll(ctx, node, ctx->waker);
@@ -92,7 +96,7 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
         at = node->map->offset;
         node = node->base;
     } else {
-        int status = plan_force(ctx, node);
+        int status = graph_collects_first(ctx, node) ? NEAP_PENDING : plan_force(ctx, node);
         if (status)
             return status;
     }

@@ -464,7 +464,7 @@ static bool writes_in_place(const lazy_group *group, const lazy_step *step, int3
     const lazy_kernel *kernel = &step->kernel;
     const lazy_sink *sink = NULL;
     if (step->kind != LAZY_STEP_KERNEL)
-        return false;
+        return step->call.op->begins && step->call.op->begins(step->call.attrs);
     for (int k = 0; k < kernel->nsinks; k++)
         if (kernel->sinks[k].slot == out)
             sink = &kernel->sinks[k];

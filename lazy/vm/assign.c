@@ -208,6 +208,56 @@ static void let_folds_ask(vm_program *p) {
         p->loads[k].asked |= p->loads[k].in_place;
 }
 
+/* ---- Points ------------------------------------------------------------------------------------------------------ */
+static void add_point(vm_program *p, vm_from from, int value, int slot, int64_t offset) {
+    p->points[p->point_ends[from]++] = (vm_point){.value = value, .slot = slot, .offset = offset};
+}
+
+static bool is_from(const vm_program *p, vm_from from, int v) {
+    const vm_load *load = &p->loads[v];
+    if (p->place[v] >= 0 || v >= p->nloads)
+        return p->place[v] >= 0 && from == VM_FROM_SCRATCH;
+    if (load->kind == LAZY_LOAD_SCALAR)
+        return from == VM_FROM_SCALARS;
+    if (load->kind == LAZY_LOAD_RESULT)
+        return from == VM_FROM_LOADS;
+    return from == VM_FROM_BUFFER && (load->in_place || load->rate == VM_ONCE);
+}
+
+static void add_points(vm_program *p, vm_from from) {
+    p->point_ends[from] = from > 0 ? p->point_ends[from - 1] : 0;
+    for (int v = 0; v < p->nvalues; v++) {
+        if (!is_from(p, from, v))
+            continue;
+        const vm_load *load = &p->loads[v];
+        int64_t offsets[VM_FROMS] = {[VM_FROM_SCRATCH] = p->place[v]};
+        if (v < p->nloads) {
+            offsets[VM_FROM_SCALARS] = load->slot * (int64_t)sizeof(lazy_scalar);
+            offsets[VM_FROM_LOADS] = (const char *)&load->constant - (const char *)p->loads;
+            offsets[VM_FROM_BUFFER] = load->map.offset * load->width;
+        }
+        add_point(p, from, v, from == VM_FROM_BUFFER ? load->slot : 0, offsets[from]);
+    }
+    for (int k = 0; k < p->nsinks && from == VM_FROM_BUFFER; k++) {
+        const vm_sink *sink = &p->sinks[k];
+        if (sink->direct)
+            add_point(p, from, sink->value, sink->slot, sink->map.offset * sink->width);
+    }
+}
+
+/* Tells whether the program is whole, and where its values are then. */
+static void find_points(vm_program *p) {
+    for (int m = 0; m < p->nloads + p->nsinks; m++)
+        p->first[m] = vm_map_at(p, m)->offset;
+    p->tables = (size_t)p->nvalues * sizeof(char *) + (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
+    p->tables = (p->tables + sizeof p->walk + PAGE - 1) / PAGE * PAGE;
+    p->whole = p->ngrid == 0 && p->form != VM_NEST_COLUMNS && !p->carried && !p->far && p->walk_size <= p->chunk;
+    for (int from = 0; from < VM_FROMS && p->whole; from++)
+        add_points(p, (vm_from)from);
+    for (int k = 0; k < p->nloads; k++)
+        p->fetches |= vm_is_fetched(&p->loads[k]);
+}
+
 int vm_place(vm_builder *b) {
     vm_program *p = b->p;
     find_last(b);
@@ -219,6 +269,8 @@ int vm_place(vm_builder *b) {
     let_folds_ask(p);
     if (!status)
         place_values(b);
+    if (!status)
+        find_points(p);
     if (!status && p->scratch > INT32_MAX)
         return neap_error(NEAP_E_INTERNAL, "the rows of a kernel are too long for its scratch");
     return status;

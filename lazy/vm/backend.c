@@ -39,7 +39,8 @@ int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs
     int n = call->nin + 1;
     memcpy(tensors, call->in, (size_t)n * sizeof *tensors);
     for (int k = 0; k < n; k++)
-        tensors[k].data = (char *)bufs[k] + (k < call->nin ? offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
+        tensors[k].data =
+            (char *)bufs[k] + (k < call->nin && offsets[k] ? offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
     lazy_call bound = *call;
     bound.in = tensors;
     bound.out = tensors + call->nin;

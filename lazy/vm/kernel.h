@@ -122,6 +122,8 @@ void vm_kernel_unprepare(lazy_kernel *kernel);
  * very buffer of BUFFER loads if all of these have the STORE's map; else no sink's buffer is that of a load or another
  * sink. */
 int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
+/* Copies memory, from one place to another that does not overlap it; on several workers where that pays. */
+void vm_copy(void *to, const void *from, int64_t bytes, const neap_run *run);
 /* Estimated ns on one core. */
 int64_t vm_kernel_cost(const lazy_kernel *kernel);
 typedef struct lazy_traffic {

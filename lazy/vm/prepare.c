@@ -29,7 +29,8 @@ static vm_program *program_new(const lazy_kernel *kernel) {
     size_t links = (size_t)kernel->nins * 5;                                         /* of as many chains */
     vm_program *p, own = {.nloads = (int)loads, .nvalues = (int)values, .simd = vm_simd()};
     if (!LAZY_ARENA(LAZY_PART(p, 1), LAZY_PART(own.loads, loads), LAZY_PART(own.ins, sequence),
-                    LAZY_PART(own.links, links), LAZY_PART(own.sinks, sinks), LAZY_PART(own.place, 2 * values + sinks)))
+                    LAZY_PART(own.links, links), LAZY_PART(own.sinks, sinks), LAZY_PART(own.place, 2 * values + sinks),
+                    LAZY_PART(own.first, loads + sinks), LAZY_PART(own.points, 3 * values + 2 * sinks)))
         return NULL;
     *p = own;
     return p;

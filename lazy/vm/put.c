@@ -55,8 +55,14 @@ void vm_put_rows(const vm_put *put, const neap_run *run) {
     job.move = put->add ? scatter->add[put->dtype] : scatter->set[__builtin_ctz((unsigned)width)];
     if (put->outer * put->size * put->inner == 0)
         return;
+    bool small = put_work(put, job.row_bytes) < (double)vm_limit.parallel_min;
+    if (small && put->size <= RANGE_MOST) {
+        for (int64_t o = 0; o < put->outer; o++)
+            put_range(&job, o, 0, put->size);
+        return;
+    }
     int workers = run ? neap_engine_workers() : 1;
-    job.tasks = workers <= 1 || put_work(put, job.row_bytes) < (double)vm_limit.parallel_min ? 1 : workers;
+    job.tasks = small || workers <= 1 ? 1 : workers;
     if (job.tasks > 1 && (job.row_bytes >= LONG_ROW || put->outer > workers))
         job.tasks *= RANGES_A_WORKER;
     job.ranges = (job.tasks + put->outer - 1) / put->outer;

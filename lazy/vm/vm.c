@@ -44,6 +44,8 @@ static void gather_load(vm_run_state *f, int k, int by_row) {
     const int64_t *shape = f->walk + first, *stride = load->map.walk + first;
     if (load->kind == LAZY_LOAD_IOTA)
         vm_iota(load->dtype, f->at[k], f->base[k], naxes, shape, stride, f->start[by_row], f->n[by_row]);
+    else if (load->copied)
+        memcpy(f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width, load->width);
     else
         vm_gather(p->simd->moves, load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width,
                   naxes, shape, stride, f->start[by_row], f->n[by_row]);
@@ -129,34 +131,37 @@ static void point_loads(vm_run_state *f, uint8_t rate) {
             f->at[k] = (char *)&f->scalars[load->slot];
         else if (load->kind == LAZY_LOAD_RESULT)
             f->at[k] = (char *)&load->constant;
-        else if (load->kind == LAZY_LOAD_IOTA || load->copied)
+        else if (vm_is_fetched(load))
             gather_load(f, k, 0);
         else
             f->at[k] = (char *)f->bufs[load->slot] + f->base[k] * load->width;
     }
 }
 
-int vm_run_begin(vm_run_state *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
-    size_t pointers = (size_t)p->nvalues * sizeof(char *);
-    size_t bases = (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
-    size_t tables = (pointers + bases + 4095) / 4096 * 4096;
-    char *block = scratch_get(tables + p->scratch);
-    if (!block) {
-        neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");
-        return NEAP_E_MEMORY;
-    }
+/* The thread's scratch, and all that does not depend on where values are. */
+static inline int begin_state(vm_run_state *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
+    char *block = scratch_get(p->tables + p->scratch);
+    if (!block)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");
     f->program = p, f->bufs = bufs, f->scalars = scalars, f->cell = -1;
     f->at = (char **)block;
-    f->base = (int64_t *)(block + pointers);
-    f->scratch = block + tables;
+    f->scratch = block + p->tables;
+    f->base = p->first, f->walk = (int64_t *)p->walk;
+    f->start[0] = f->start[1] = 0, f->n[0] = f->n[1] = 1;
+    if (p->ngrid > 0) {
+        int maps = p->nloads + p->nsinks;
+        f->base = memcpy(block + (size_t)p->nvalues * sizeof(char *), p->first, (size_t)maps * sizeof *f->base);
+        f->walk = memcpy(f->base + maps, p->walk, (size_t)p->nwalk * sizeof *p->walk);
+    }
+    return NEAP_OK;
+}
+
+int vm_run_begin(vm_run_state *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
+    int status = begin_state(f, p, bufs, scalars);
+    if (status)
+        return status;
     for (int v = 0; v < p->nvalues; v++)
         f->at[v] = p->place[v] >= 0 ? f->scratch + p->place[v] : NULL;
-    for (int k = 0; k < p->nloads; k++)
-        f->base[k] = p->loads[k].map.offset;
-    for (int k = 0; k < p->nsinks; k++)
-        f->base[p->nloads + k] = p->sinks[k].map.offset;
-    memcpy(f->walk, p->walk, (size_t)p->nwalk * sizeof *f->walk);
-    f->start[0] = f->start[1] = 0, f->n[0] = f->n[1] = 1;
     point_loads(f, VM_ONCE);
     for (int i = 0; i < p->once; i++)
         run_instruction(f, &p->ins[i]);
@@ -286,6 +291,47 @@ static void run_chunks(vm_run_state *f, int64_t from, int64_t to) {
         atomic_thread_fence(memory_order_seq_cst); /* stores past the caches are ordered by nothing less */
 }
 
+/* ---- Whole programs ---------------------------------------------------------------------------------------------- */
+static inline void point_from(vm_run_state *f, vm_from from, const void *base) {
+    const vm_program *p = f->program;
+    for (int k = from > 0 ? p->point_ends[from - 1] : 0; k < p->point_ends[from]; k++)
+        f->at[p->points[k].value] = (char *)base + p->points[k].offset;
+}
+
+static inline void point_values(vm_run_state *f) {
+    const vm_program *p = f->program;
+    point_from(f, VM_FROM_SCRATCH, f->scratch);
+    point_from(f, VM_FROM_SCALARS, f->scalars);
+    point_from(f, VM_FROM_LOADS, p->loads);
+    for (int k = p->point_ends[VM_FROM_LOADS]; k < p->point_ends[VM_FROM_BUFFER]; k++)
+        f->at[p->points[k].value] = (char *)f->bufs[p->points[k].slot] + p->points[k].offset;
+}
+
+static int run_whole(const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
+    vm_run_state f;
+    int status = begin_state(&f, p, bufs, scalars);
+    if (status)
+        return status;
+    point_values(&f);
+    for (int k = 0; k < p->nloads && p->fetches; k++)
+        if (vm_is_fetched(&p->loads[k]))
+            gather_load(&f, k, 0);
+    for (int i = 0; i < p->once; i++)
+        run_instruction(&f, &p->ins[i]);
+    f.n[0] = p->walk_size;
+    if (p->form == VM_NEST_PACKED)
+        f.n[1] = p->walk_size / p->reduced;
+    for (int i = p->once; i < p->late; i++)
+        run_instruction(&f, &p->ins[i]);
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind == LAZY_SINK_STORE && !p->sinks[k].direct)
+            store(&f, k);
+    if (p->reduces)
+        vm_run_rows(&f);
+    return NEAP_OK;
+}
+
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 typedef struct chunk_run {
     const vm_program *program;
     void *const *bufs;
@@ -318,6 +364,8 @@ int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scala
     const vm_program *p = kernel->prepared;
     if (p->size == 0)
         return NEAP_OK;
+    if (p->whole)
+        return run_whole(p, bufs, scalars);
     if (p->carried)
         return vm_reduce(p, bufs, scalars, run);
     chunk_run job = {.program = p, .bufs = bufs, .scalars = scalars};

@@ -121,6 +121,15 @@ typedef struct vm_edge { /* a blocked axis: cell g of grid axis `grid` walks min
     int64_t tile, extent;
 } vm_edge;
 
+/* Where a value is in a run of a *whole* program: `offset` bytes into the scratch, the numbers, the program's loads
+ * (their constants), or buffer `slot`. */
+typedef enum vm_from { VM_FROM_SCRATCH, VM_FROM_SCALARS, VM_FROM_LOADS, VM_FROM_BUFFER, VM_FROMS } vm_from;
+
+typedef struct vm_point {
+    int32_t value, slot;
+    int64_t offset;
+} vm_point;
+
 typedef struct vm_program {
     const lazy_simd *simd;
     vm_nest form;
@@ -128,6 +137,9 @@ typedef struct vm_program {
     bool copies;  /* no instructions, one result: elements that lie otherwise */
     bool staged;  /* something late runs over whole rows */
     bool carried; /* rows are longer than a chunk */
+    /* One cell without a grid, which is one chunk: what a run has to set up is known but for addresses, the points. */
+    bool whole;
+    bool fetches; /* there are single elements that are computed or copied before the first instruction */
     int ngrid, nwalk, nedges;
     int64_t grid[LAZY_MAX_DOMAIN], walk[LAZY_MAX_DOMAIN];
     vm_edge edge[2];
@@ -146,7 +158,11 @@ typedef struct vm_program {
     bool stream;          /* results go past the caches */
     bool computes;        /* functions, which take longer than memory does */
     size_t scratch;
-    int32_t *place; /* of each value in the scratch; -1: elsewhere */
+    int32_t *place;   /* of each value in the scratch; -1: elsewhere */
+    int64_t *first;   /* of each load and then each sink, the offset of the first cell */
+    vm_point *points; /* by where they are from */
+    int point_ends[VM_FROMS];
+    size_t tables; /* bytes in front of the scratch, of what a run keeps there */
     vm_load *loads;
     vm_ins *ins;
     vm_link *links;
@@ -160,12 +176,16 @@ typedef struct vm_run_state { /* one thread's state while it runs chunks */
     const lazy_scalar *scalars;
     char *scratch;
     char **at;     /* where each value is now */
-    int64_t *base; /* of each load and then each sink, the offset of the current cell */
+    int64_t *base; /* of each load and then each sink, the offset of the current cell; without a grid the program's */
+    int64_t *walk; /* the shape that the current cell walks; without a grid the program's */
     int64_t cell;
-    int64_t walk[LAZY_MAX_DOMAIN]; /* the shape that the current cell walks */
-    int64_t start[2], n[2];        /* what is run now: [0] elements of the walk, [1] rows */
+    int64_t start[2], n[2]; /* what is run now: [0] elements of the walk, [1] rows */
 } vm_run_state;
 
+/* Is the load a single element that is computed, or copied before anything is written? */
+static inline bool vm_is_fetched(const vm_load *load) {
+    return load->rate <= VM_CELL && (load->kind == LAZY_LOAD_IOTA || load->copied);
+}
 static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of the sinks */
     return k < p->nloads ? &p->loads[k].map : &p->sinks[k - p->nloads].map;
 }

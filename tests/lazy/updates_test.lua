@@ -52,6 +52,151 @@ check.test("3000 updates: a copy for each flush of what is pending", function()
     check.equal(last:sum():item(), 2999 * 3000 / 2)
 end)
 
+--- The elements of an array in order.
+local function elements(x) return np.ravel(x):totable() end
+
+--- Writes a number, or an array, over the part of x at integers, which are within it, and compares with a list.
+local function try_set(x, place, value)
+    local dims, want, first, inner = x.shape, elements(x), 0, 1
+    for k = 1, #dims do
+        local at = place[k] or 0
+        first = first * dims[k] + (at < 0 and at + dims[k] or at)
+        if k > #place then inner = inner * dims[k] end
+    end
+    local new = type(value) ~= "table" and type(value) ~= "number" and elements(value) or nil
+    for k = 1, inner do want[first + k] = new and new[k] or not new and value end
+    local before = elements(x)
+    local result = x:at(place):set(value)
+    check.equal(result.dtype, x.dtype)
+    check.equal(result.shape, x.shape)
+    check.equal(elements(result), want)
+    check.equal(elements(x), before)
+end
+
+check.test("places at integers, for all dtypes", function()
+    local shapes = { { 40 }, { 20, 3 }, { 8, 4, 5 }, { 1 }, { 4 }, { 3, 1 }, { 2, 2, 2 } }
+    for _, dtype in ipairs { "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64" } do
+        for _, dims in ipairs(shapes) do
+            local size = 1
+            for k = 1, #dims do size = size * dims[k] end
+            local x = np.astype(np.arange(size):reshape(dims) % 50, dtype):wait()
+            for _, pending in ipairs { false, true } do
+                if pending then x = x + 1 end
+                local place = {}
+                for k = 1, #dims do
+                    place[k] = dims[k] - 1
+                    try_set(x, place, 7)
+                    place[k] = -dims[k]
+                    try_set(x, place, 0)
+                    local part = x[place]
+                    try_set(x, place, np.astype(np.zeros(part.shape) + 9, dtype))
+                    try_set(x, place, part + part)
+                end
+            end
+        end
+    end
+    local bools = np.zeros({ 9 }, { dtype = "bool" }):at{ 4 }:set(true):at{ -1 }:set(2)
+    check.equal(bools:totable(), { false, false, false, false, true, false, false, false, true })
+    local odd = np.zeros({ 9 }):at{ 3 }:set(0 / 0):at{ 4 }:set(math.huge):at{ 5 }:set(-0.0)
+    check.ok(odd[3]:item() ~= odd[3]:item() and odd[4]:item() == math.huge and 1 / odd[5]:item() == -math.huge)
+end)
+
+check.test("what is no place at integers goes another way, or is refused", function()
+    local x, ints = np.zeros({ 20, 3 }):wait(), np.zeros({ 20 }, { dtype = "i32" }):wait()
+    check.raises(function() return x:at{ 20 } end, "index 20 is out of range for axis 0 of extent 20")
+    check.raises(function() return x:at{ 0, -4 } end, "index %-4 is out of range for axis 1 of extent 3")
+    check.raises(function() return x:at{ 0, 0, 0 } end, "3 indices for an array of 2 axes")
+    check.raises(function() return x:at{ 0.5 } end, "array index")
+    check.raises(function() return x:at{ 0 / 0 } end, "array index")
+    check.raises(function() return x:at{ 1 }:set(np.ones({ 2 })) end, "does not broadcast")
+    check.raises(function() return x:at{ 1 }:set("a") end, "must be a number")
+    check.raises(function() return ints:at{ 1 }:set(2.5) end, "does not fit into dtype i32")
+    check.raises(function() return ints:at{ 1 }:set(2 ^ 31) end, "does not fit into dtype i32")
+    check.raises(function() return ints:at{ 1 }:set(0 / 0) end, "does not fit into dtype i32")
+    check.equal(ints:at{ 3 }:set(np.array(2.75))[3]:item(), 2) -- cast, as ever
+    check.equal(x:at{ 3 }:set(np.array { 5 })[3]:totable(), { 5, 5, 5 })
+    local place = x:at{ 2, 1 }
+    check.equal({ place:get():item(), place:set(4)[{ 2, 1 }]:item(), place:add(3)[{ 2, 1 }]:item(),
+                  place:set(1):sum():item() }, { 0, 4, 3, 1 })
+    local list = { 2, 1 }
+    local kept = x:at(list)
+    list[1] = 7 -- a place is what it was when it was named
+    check.equal(kept:set(6)[{ 2, 1 }]:item(), 6)
+    check.equal(tostring(kept), "the place x:at{…} of an array of shape (20, 3)")
+    check.equal(np.vmap(function(one) return one:at{ 1 }:set(8) end)(x):sum():item(), 160)
+    check.equal(np.grad(function(a) return (a:at{ 1 }:set(8) * 2):sum() end)(np.ones({ 9 })):totable(),
+                { 2, 0, 2, 2, 2, 2, 2, 2, 2 })
+    check.equal(np.grad(function(v) return (np.ones({ 9 }):at{ 1 }:set(v) * 2):sum() end)(np.array(3.0)):item(), 2)
+    check.equal(np.jit(function(a) return np.ones({ 9 }):at{ 2 }:set(5) + a end)(1):totable(),
+                { 2, 2, 6, 2, 2, 2, 2, 2, 2 })
+    local gone = np.zeros({ 9 }):wait()
+    gone:delete()
+    check.raises(function() return gone:at{ 1 }:set(1) end, "deleted")
+end)
+
+--- Runs f where cycles of Lua's collector are taken to be short, so that what happens does not depend on times.
+local function with_short_cycles(f)
+    np.debug.collector { cycle_ns = 1 }
+    local ok, problem = pcall(f)
+    np.debug.collector {}
+    if not ok then error(problem, 0) end
+end
+
+check.test("a loop that waits for each version copies hardly any", function()
+    local n, turns = 500000, 40
+    local loops = {
+        wait = function(x)
+            for k = 1, turns do
+                x = x:at{ k }:set(k)
+                x:wait()
+            end
+            return x
+        end,
+        item = function(x)
+            for k = 1, turns do
+                x = x:at{ k }:set(k)
+                check.equal(x[k]:item(), k)
+            end
+            return x
+        end,
+        several = function(x)
+            for k = 1, turns do
+                for j = 0, 4 do x = x:at{ k + j }:set(k) end
+                x = x:at{ { k + 1, k + 5 } }:set(0)
+                x:wait()
+            end
+            return x
+        end,
+    }
+    with_short_cycles(function()
+        for name, loop in pairs(loops) do
+            local last
+            local bytes = written(function() last = loop(np.zeros({ n }):wait()) end)
+            check.ok(bytes < 12 * 4 * n, ("%s: %d bytes"):format(name, bytes)) -- collectors look at old stacks, too
+            check.equal(last:sum():item(), turns * (turns + 1) / 2)
+        end
+    end)
+end)
+
+check.test("versions that somebody holds are kept, and are not looked for at each turn", function()
+    with_short_cycles(function()
+        local x, versions = np.zeros({ 500000 }):wait(), {}
+        versions[0] = x
+        for k = 1, 20 do
+            x = x:at{ k }:set(k)
+            versions[k] = x
+            x:wait()
+        end
+        for k = 0, 20 do check.equal(versions[k]:sum():item(), k * (k + 1) / 2) end
+        local kept, view = x, x[{ { 1, 21 } }]
+        for _ = 1, 9 do
+            x = x:at{ 0 }:add(1)
+            x:wait()
+        end
+        check.equal({ kept[0]:item(), x[0]:item(), view:sum():item() }, { 0, 9, 210 })
+    end)
+end)
+
 check.test("one chain of each kind of place", function()
     local places = {
         function(k) return { k } end,
@@ -373,6 +518,27 @@ check.test("carries that turns update are written in place", function()
     check.equal(loops.reads(9)[{ {}, 0 }][{ { 0, 11 } }]:totable(), { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0 })
     check.equal(loops.element(9):sum():item(), 9)
     check.equal(b:sum():item(), 0)
+end)
+
+check.test("what a loop ends with is its carry, copied once", function()
+    for _, n in ipairs { 1, 100, 4095, 4096, 4097, 8191, 100000, 300001 } do
+        local x = np.arange(n, { dtype = "f32" }):wait()
+        local run = np.jit(function(t, turns)
+            return np.fori_loop(0, 2, function(i, c) return c:at{ i * (n - 1) }:add(turns) end, t)
+        end)
+        run(x, 1):wait()
+        local result
+        local bytes = written(function() result = run(x, 3) end)
+        check.ok(n < 1e4 or bytes < 4 * n + 1000, ("%d elements: %d bytes"):format(n, bytes))
+        check.ok((result - x):sum():item() == 6, n)
+        check.equal({ result[0]:item(), result[-1]:item() }, n > 1 and { 3, n + 2 } or { 6, 6 })
+        check.ok((result[{ { 1, -1 } }] - x[{ { 1, -1 } }]):abs():sum():item() == 0, n)
+        check.equal(x[-1]:item(), n - 1)
+        local doubled = np.jit(function(t) -- what is behind the loop writes over what it made, not over x
+            return np.fori_loop(0, 2, function(_, c) return c:at{ 0 }:add(1) end, t) * 2
+        end)(x)
+        check.equal({ doubled[0]:item(), doubled[-1]:item() }, { 4, n > 1 and 2 * n - 2 or 4 })
+    end
 end)
 
 check.test("carries that turns read after the update, swap or hand out are right", function()

@@ -430,6 +430,30 @@ end)
 
 local function large(value) return (np.zeros(LARGE) + value):wait() end
 
+check.test("each call that donates is told by its own line", function()
+    local f = np.jit(function(x) return x + 1 end, { donate = { 1 } })
+    local function here() return debug.getinfo(2, "l").currentline end
+    local function first(x)
+        return f(x), here()
+    end
+    local function second(x)
+        return f(x), here()
+    end
+    for turn = 1, 5 do
+        for _, call in ipairs { first, second, first, first, second } do
+            local given = np.zeros({ 4 })
+            local _, line = call(given)
+            check.raises(function() return given + 1 end, ("called at .*jit_test.lua:%d"):format(line))
+            local text = check.raises(function() return given + 1 end, "donated")
+            check.ok(text:find((":%d$"):format(line)), ("turn %d: %s"):format(turn, text))
+        end
+    end
+    local pending = np.zeros({ 4 })
+    local ok = pcall(f, pending) -- a call with no line of its own: that of the call around it
+    check.ok(ok)
+    check.raises(function() return pending + 1 end, ("called at .*jit_test.lua:%d"):format(here() - 2))
+end)
+
 check.test("a donated array gives its memory and is deleted", function()
     local f = np.jit(function(x) return x + 1 end, { donate = { 1 } })
     local x = large(1)

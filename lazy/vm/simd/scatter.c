@@ -67,7 +67,7 @@ static void keep_inside(lazy_places *places, int64_t n, int64_t count) {
         if (inside < n)                                                                                                \
             keep_inside(places, n, high - low);                                                                        \
         else                                                                                                           \
-            for (uint32_t k = 0; k < LAZY_PLACES; k++)                                                                 \
+            for (uint32_t k = 0; k < (uint32_t)n; k++)                                                                 \
                 places->from[k] = k;                                                                                   \
         return inside;                                                                                                 \
     }

@@ -457,9 +457,33 @@ local function part_shape(p)
     return dims
 end
 
+--- The number of items of an index of integers alone, which are in range; nil: it is another one.
+local function count_integers(x, key)
+    if type(key) ~= "table" or getmetatable(key) ~= nil then return nil end
+    local info, n = core.info(x), #key
+    if n == 0 or n > info.ndim or info.traced ~= 0 then return nil end
+    for k = 1, n do
+        local item, extent = key[k], tonumber(info.shape[k - 1])
+        if not is_integer(item) or item < -extent or item >= extent then return nil end
+    end
+    return n
+end
+
+--- What the index of a place means, which a place at integers has not said yet.
+local function plan_of(at)
+    local p = at.plan
+    if not p then
+        p = plan(shape_of(at.array), { unpack(at, 1, at.n) })
+        at.plan = p
+    end
+    return p
+end
+
 local function updater(how)
     return function(at, value)
-        local x, p = at.array, at.plan
+        local quick = at.n and how == "set" and core.set_part(at.array, at, at.n, value)
+        if quick then return quick end
+        local x, p = at.array, plan_of(at)
         local code = core.dtype_of(x).code
         local name = "at:" .. how
         value = create.value(name, value, code)
@@ -480,15 +504,16 @@ for how in pairs(combine) do At[how] = updater(how) end
 
 --- x:at{…}:get(): the part itself.
 function At.get(at)
-    return get_elements(at.array, at.plan)
+    return get_elements(at.array, plan_of(at))
 end
 
 --- x:at(index): a place in x, with the methods above. The index is as in x[index].
 define("at", function(x, key)
     if not is_array(x) then core.bad_argument("at", 1, "x", "an array", x) end
     if key == nil then core.raise("at", "argument 2 (index) is missing") end
-    local dims = shape_of(x)
-    local p = plan(dims, key)
-    p.dims = dims
-    return setmetatable({ array = x, plan = p }, At)
+    local n = count_integers(x, key)
+    if not n then return setmetatable({ array = x, plan = plan(shape_of(x), key) }, At) end
+    local at = { array = x, plan = false, n = n }
+    for k = 1, n do at[k] = key[k] end
+    return setmetatable(at, At)
 end)

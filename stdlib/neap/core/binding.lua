@@ -101,15 +101,27 @@ function core.is_library(f)
     return is_own(getinfo(f, "S").source)
 end
 
---- File and line of the first frame that is neither C nor of this library; nil when there is none.
-local function user_site()
-    local level, frame = 2, getinfo(2, "Sl")
+local files = setmetatable({}, { __mode = "k" }) -- by function: its file, false: it is C or of this library
+
+--- The texts about a function are made once: that costs more than all else about a frame.
+local function file_of(f)
+    local info = getinfo(f, "S")
+    local file = info.what ~= "C" and not is_own(info.source) and info.short_src
+    files[f] = file
+    return file
+end
+
+--- File and line of the first frame that is neither C nor of this library; nil when there is none. level: the first
+-- frame to look at, counted from this function, which is 1.
+local function user_site(level)
+    level = level or 2
+    local frame = getinfo(level, "fl")
     while frame do
-        if frame.what ~= "C" and frame.currentline > 0 and not is_own(frame.source) then
-            return frame.short_src, frame.currentline
-        end
+        local file = files[frame.func]
+        if file == nil then file = file_of(frame.func) end
+        if file and frame.currentline > 0 then return file, frame.currentline end
         level = level + 1
-        frame = getinfo(level, "Sl")
+        frame = getinfo(level, "fl")
     end
 end
 
@@ -360,6 +372,6 @@ core.check_interrupt = check_interrupt
 
 -- Errors and collections are not worth a trace, and a trace would pin handles. The loop of a sweep is worth one, and
 -- holds no handle.
-for _, f in ipairs { user_site, fail, core.warn, core.try, core.describe, reclaim } do jit.off(f) end
+for _, f in ipairs { user_site, file_of, fail, core.warn, core.try, core.describe, reclaim } do jit.off(f) end
 
 return core

@@ -20,6 +20,7 @@ local wrap, attend, settle = core.wrap, core.attend, core.settle
 local neap_op, op1, op2, op_number = C.neap_op, C.neap_quick_op1, C.neap_quick_op2, C.neap_quick_number
 local quick_outcome, quick_reduce = C.neap_quick_outcome, C.neap_quick_reduce
 local quick_part, quick_item, quick_poll = C.neap_quick_part, C.neap_quick_item, C.neap_quick_poll
+local quick_set = C.neap_quick_set
 local neap_array_item = C.neap_array_item
 
 local OK, ATTEND = C.NEAP_OK, C.NEAP_ATTEND
@@ -65,6 +66,15 @@ end
 local function slow_part(x, index)
     return quick_outcome(ctx, out) >= 0
         and settle_quick(core.ids.slice, function() quick_part(ctx, x, index) end) or nil
+end
+
+--- What attention is asked for is given; an error is nobody's.
+local function slow_set()
+    local rc = quick_outcome(ctx, out)
+    local handle = out[0] ~= 0 and wrap(out[0]) or nil
+    if rc < 0 then return nil end
+    if rc == ATTEND then attend() end
+    return handle
 end
 
 local function slow_record(rc, op, inputs, nin, nattrs)
@@ -232,6 +242,24 @@ function core.part(x, index)
     return slow_part(x, index)
 end
 
+local places_box = ffi.new("double[?]", core.MAX_DIMS)
+
+--- x with a small part written over, which the integers place[1] … place[n] name: by a number, or an array of the
+-- part's shape and x's dtype; nil if that is not all there is to it.
+function core.set_part(x, place, n, value)
+    for k = 1, n do places_box[k - 1] = place[k] end
+    local id
+    if type(value) == "number" then
+        id = quick_set(ctx, x, n, places_box, nil, value)
+    elseif istype(Handle, value) then
+        id = quick_set(ctx, x, n, places_box, value, 0)
+    else
+        return nil
+    end
+    if id > 0 then return wrap(id) end
+    return slow_set()
+end
+
 -- ---- Memory in and out ----------------------------------------------------------------------------------------------
 
 local shape_box = ffi.new("int64_t[?]", core.MAX_DIMS)
@@ -346,8 +374,9 @@ function core.text(name, write)
 end
 
 -- Slow paths are not worth a trace, and a trace would pin handles.
-for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_record,
-                     slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill, core.text } do
+for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_set,
+                     slow_record, slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill,
+                     core.text } do
     jit.off(f)
 end
 

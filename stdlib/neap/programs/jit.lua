@@ -67,11 +67,15 @@ local function attend_first(state)
     end
 end
 
---- Tells the core the line of a call that donates.
-local function tell_site(state, cform)
+--- Tells the core the line of a call that donates, if it is another than that of the form's last call. level: the frame
+-- of who may be the user, counted from this function, which is 1.
+local function tell_site(state, form, level)
     attend_first(state)
-    local file, line = core.user_site()
-    if file then C.neap_form_site(cform, file .. ":" .. line) end
+    local file, line = core.user_site(level + 1)
+    if file and (file ~= form.file or line ~= form.line) then
+        form.file, form.line = file, line
+        C.neap_form_site(form.cform, file .. ":" .. line)
+    end
 end
 
 -- ---- Recording ------------------------------------------------------------------------------------------------------
@@ -253,7 +257,9 @@ local function chain(state, form)
     local last = state.chains[form.n]
     if last and last.length == MOST_CHAINED then return end
     local use = { fills = form.fills, miss = { state.slow }, finish = finisher(state, form, state.donates),
-                  site = function() tell_site(state, form.cform) end }
+                  site = function()
+                      tell_site(state, form, 4) -- behind this function and the generated code
+                  end }
     jit.off(use.site)
     local f = forms.compile(form, form.cform, state.places, state.donates, use)
     if not f then return end
@@ -455,7 +461,7 @@ local function slow_call(state, ...)
     local form, leaves = form_of(state, given)
     if state.donates then
         attend_first(state)
-        if form.cform then tell_site(state, form.cform) end
+        if form.cform then tell_site(state, form, 2) end
     end
     local number, rc
     if form.cform then number, rc = call_core(state, form, leaves) end
@@ -466,7 +472,7 @@ local function slow_call(state, ...)
         note_changes(state, form)
         local results = pack(record_and_run(state, form, given, leaves))
         if results[1] then return unpack(results, 2, results.n) end
-        if state.donates then tell_site(state, form.cform) end
+        if state.donates then tell_site(state, form, 2) end
         number, rc = call_core(state, form, leaves)
         if not number then raise_changed(state) end
     end
