@@ -8,15 +8,21 @@
  *      storing:          its bytes, once written, and read by each later kernel
  *      computing again:  what it is made of, read by each later kernel, and its maps
  *
- * Later kernels are told apart by the calls that they wait for. Never computed again is what is no map, or is read by
- * others than this region.
+ * Later kernels are told apart by the calls that they wait for. Who reads a value behind this region, as what a
+ * gradient will read, or what has several consumers of which only some run now, is not known, nor how often. So such a
+ * value is computed again only if that is hardly more than to read it, each time: x * 0.5, x - mean, h + bias. It stays
+ * a recipe, which keeps what it is made of: at most half more memory than the value itself would take.
+ *
+ * Never computed again is what is no map, what is read across its memory, and what lies on another device.
  */
 #include <string.h>
 
 #include "lazy/arena.h"
 #include "lazy/plan/plan.h"
 
-enum { SOURCES = 4 }; /* most stored values that a value is computed from again */
+enum { LEAST_BYTES = 1 << 16 };       /* of what others read: smaller ones are stored */
+enum { SOURCES = 4 };                 /* most stored values that a value is computed from again */
+static const double MOST_AGAIN = 1.5; /* what others read: what computing it may take, if reading it takes 1 */
 
 typedef struct recipe { /* how a value that is inside of kernels comes from what is stored */
     double cost;        /* ns for an element; negative: not at all */
@@ -84,6 +90,14 @@ static bool add_source(recipe *to, int32_t from) {
     return true;
 }
 
+/* Are neighbours along the last axis neighbours in memory, or one element? */
+static bool runs_along_memory(const neap_node *view) {
+    int last = view->ndim - 1;
+    while (last >= 0 && view->shape[last] == 1)
+        last--;
+    return last < 0 || view->map->stride[last] == 0 || view->map->stride[last] == 1;
+}
+
 /* How the node comes from what is stored, if it is computed where it is read. */
 static recipe recipe_of(const weigher *w, const neap_node *node) {
     const recipe none = {.cost = -1};
@@ -92,7 +106,10 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
         return out;
     neap_node *const *in;
     int n = plan_region_children((neap_node *)node, &in);
-    if (!graph_is_view(node)) {
+    if (graph_is_view(node)) {
+        if (!runs_along_memory(node))
+            return none;
+    } else {
         if (graph_node_op(node)->kind != LAZY_MAP || node->size == 0)
             return none;
         out.cost = vm_ins_cost(node->op, node->in[node->nin - 1]->dtype);
@@ -100,6 +117,8 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
     for (int i = 0; i < n; i++) {
         const neap_node *from = plan_same(w->ctx, in[i]);
         const recipe *other = &w->recipes[from->index];
+        if (!graph_is_number(from) && graph_node_runs_on(from) != graph_node_runs_on(node))
+            return none;
         if (stays(w, from)) {
             if (!add_source(&out, (int32_t)from->index))
                 return none;
@@ -115,24 +134,33 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
     return out;
 }
 
+/* Is it stored for readers behind this region? */
+static bool is_for_others(uint8_t why) {
+    return why == LAZY_WHY_SHARED || why == LAZY_WHY_RESIDUAL || why == LAZY_WHY_AGAIN;
+}
+
 static bool pays(const weigher *w, const neap_node *node, const recipe *how) {
-    double later = w->later[node->index], bytes = (double)graph_node_bytes(node);
-    double saved = bytes * (1 + later);
-    if (w->made[node->index] != LAZY_WHY_KERNELS || later == 0 || how->cost < 0 || plan_same(w->ctx, node) != node)
+    uint8_t why = w->made[node->index];
+    double later = w->later[node->index], bytes = (double)graph_node_bytes(node), read = 0;
+    if ((why != LAZY_WHY_KERNELS && !is_for_others(why)) || how->cost < 0 || plan_same(w->ctx, node) != node)
         return false;
     for (int k = 0; k < how->n; k++)
-        saved -= later * (double)graph_node_bytes(node_at(w, how->from[k]));
-    return saved * LAZY_BYTE_COST > later * how->cost * (double)node->size;
+        read += (double)graph_node_bytes(node_at(w, how->from[k]));
+    double again = read * LAZY_BYTE_COST + how->cost * (double)node->size;
+    if (is_for_others(why))
+        return bytes >= LEAST_BYTES && again <= MOST_AGAIN * bytes * LAZY_BYTE_COST;
+    return later > 0 && later * again < bytes * (1 + later) * LAZY_BYTE_COST;
 }
 
 int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits) {
     int64_t n = ctx->walk.order.n;
-    bool shared = false, calls = false;
+    bool shared = false, calls = false, others = false;
     for (int64_t k = 0; k < n; k++) {
         shared |= made[k] == LAZY_WHY_KERNELS;
         calls |= waits[k].depth > 0;
+        others |= is_for_others(made[k]);
     }
-    if (!shared || !calls)
+    if (!others && !(shared && calls))
         return 0;
     weigher w = {.ctx = ctx, .made = made, .waits = waits};
     if (!LAZY_ARENA(LAZY_PART(w.recipes, n), LAZY_PART(w.runs, n), LAZY_PART(w.later, n), LAZY_PART(w.last, n)))
