@@ -1,6 +1,6 @@
 /* again.c: what is cheaper to compute again than to store.
  *
- * A value with several consumers is stored where a call stands between these, since no kernel can have them all. This
+ * A value with several consumers is stored where no kernel can have them all, as where a call stands between them. This
  * is what gradients do: in gelu(x @ w) the forward pass makes x * 0.5, x * x and tanh(…) + 1, and the backward pass,
  * with products in between, reads them again. A cheap map of what is stored anyway is not stored but computed where it
  * is read. It gives the same bits there, since it is the same op of the same operands.
@@ -8,10 +8,11 @@
  *      storing:          its bytes, once written, and read by each later kernel
  *      computing again:  what it is made of, read by each later kernel, and its maps
  *
- * Later kernels are told apart by the calls that they wait for. Who reads a value behind this region, as what a
- * gradient will read, or what has several consumers of which only some run now, is not known, nor how often. So such a
- * value is computed again only if that is hardly more than to read it, each time: x * 0.5, x - mean, h + bias. It stays
- * a recipe, which keeps what it is made of: at most half more memory than the value itself would take.
+ * Later kernels are told apart by the calls that they wait for. Where there are none, how many kernels will read the
+ * value is not known yet (merge.c); and who reads it behind this region, as what a gradient will read or what has
+ * consumers that do not run now, is not known at all. Then a value is computed again only if that is hardly more than
+ * to read it, each time: x * 0.5, x - mean, h + bias. For readers behind the region it stays a recipe, which keeps what
+ * it is made of: at most half more memory than the value itself would take.
  *
  * Never computed again is what is no map, what is read across its memory, and what lies on another device.
  */
@@ -20,9 +21,9 @@
 #include "lazy/arena.h"
 #include "lazy/plan/plan.h"
 
-enum { LEAST_BYTES = 1 << 16 };       /* of what others read: smaller ones are stored */
+enum { LEAST_BYTES = 1 << 16 };       /* of what readers are not known of: smaller ones are stored */
 enum { SOURCES = 4 };                 /* most stored values that a value is computed from again */
-static const double MOST_AGAIN = 1.5; /* what others read: what computing it may take, if reading it takes 1 */
+static const double MOST_AGAIN = 1.5; /* the same: what computing it may take, if reading it takes 1 */
 
 typedef struct recipe { /* how a value that is inside of kernels comes from what is stored */
     double cost;        /* ns for an element; negative: not at all */
@@ -70,14 +71,15 @@ static void find_later_readers(const weigher *w) {
     }
 }
 
-/* Is it sure to be there for later kernels? */
-static bool stays(const weigher *w, const neap_node *node) {
+/* Is it there for later kernels? What may lose its buffer, since one kernel has all that read it, keeps it then. */
+static bool is_stored(const weigher *w, const neap_node *node) {
+    return plan_is_leaf(node) || w->made[node->index] != LAZY_WHY_NOT;
+}
+
+static bool may_lose_buffer(const weigher *w, const neap_node *node) {
     uint8_t why = w->made[node->index];
-    if (plan_is_leaf(node))
-        return true;
-    return why != LAZY_WHY_NOT &&
-           (why != LAZY_WHY_REDUCTION && why != LAZY_WHY_KERNELS && why != LAZY_WHY_TIMES ? true
-                                                                                          : w->later[node->index] > 0);
+    return !plan_is_leaf(node) && w->later[node->index] == 0 &&
+           (why == LAZY_WHY_REDUCTION || why == LAZY_WHY_KERNELS || why == LAZY_WHY_TIMES);
 }
 
 static bool add_source(recipe *to, int32_t from) {
@@ -119,12 +121,12 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
         const recipe *other = &w->recipes[from->index];
         if (!graph_is_number(from) && graph_node_runs_on(from) != graph_node_runs_on(node))
             return none;
-        if (stays(w, from)) {
+        if (is_stored(w, from)) {
             if (!add_source(&out, (int32_t)from->index))
                 return none;
             continue;
         }
-        if ((w->made[from->index] && !plan_is_leaf(from)) || other->cost < 0)
+        if (other->cost < 0)
             return none;
         out.cost += other->cost;
         for (int k = 0; k < other->n; k++)
@@ -139,28 +141,31 @@ static bool is_for_others(uint8_t why) {
     return why == LAZY_WHY_SHARED || why == LAZY_WHY_RESIDUAL || why == LAZY_WHY_AGAIN;
 }
 
+static bool may_compute_again(uint8_t why) {
+    return why == LAZY_WHY_KERNELS || is_for_others(why);
+}
+
 static bool pays(const weigher *w, const neap_node *node, const recipe *how) {
     uint8_t why = w->made[node->index];
     double later = w->later[node->index], bytes = (double)graph_node_bytes(node), read = 0;
-    if ((why != LAZY_WHY_KERNELS && !is_for_others(why)) || how->cost < 0 || plan_same(w->ctx, node) != node)
+    if (!may_compute_again(why) || how->cost < 0 || plan_same(w->ctx, node) != node)
         return false;
-    for (int k = 0; k < how->n; k++)
-        read += (double)graph_node_bytes(node_at(w, how->from[k]));
+    for (int k = 0; k < how->n; k++) {
+        const neap_node *from = node_at(w, how->from[k]);
+        read += (may_lose_buffer(w, from) ? 2 : 1) * (double)graph_node_bytes(from);
+    }
     double again = read * LAZY_BYTE_COST + how->cost * (double)node->size;
-    if (is_for_others(why))
+    if (is_for_others(why) || later == 0)
         return bytes >= LEAST_BYTES && again <= MOST_AGAIN * bytes * LAZY_BYTE_COST;
-    return later > 0 && later * again < bytes * (1 + later) * LAZY_BYTE_COST;
+    return later * again < bytes * (1 + later) * LAZY_BYTE_COST;
 }
 
 int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits) {
     int64_t n = ctx->walk.order.n;
-    bool shared = false, calls = false, others = false;
-    for (int64_t k = 0; k < n; k++) {
-        shared |= made[k] == LAZY_WHY_KERNELS;
-        calls |= waits[k].depth > 0;
-        others |= is_for_others(made[k]);
-    }
-    if (!others && !(shared && calls))
+    bool any = false;
+    for (int64_t k = 0; k < n; k++)
+        any |= may_compute_again(made[k]);
+    if (!any)
         return 0;
     weigher w = {.ctx = ctx, .made = made, .waits = waits};
     if (!LAZY_ARENA(LAZY_PART(w.recipes, n), LAZY_PART(w.runs, n), LAZY_PART(w.later, n), LAZY_PART(w.last, n)))

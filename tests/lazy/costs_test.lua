@@ -57,6 +57,15 @@ local SIDE = 160
 local w, x = leaf(3, 8, SIDE, SIDE), leaf(5, SIDE, SIDE)
 local column, row = leaf(7, SIDE, 1), leaf(11, 1, SIDE)
 
+local PLANE = SIDE * SIDE * 4
+
+--- What a function adds to a counter.
+local function adds(counter, f)
+    local before = np.debug.counters()[counter]
+    f()
+    return tonumber(np.debug.counters()[counter] - before)
+end
+
 -- ---- What would be computed again and again -------------------------------------------------------------------------
 
 plans("an expensive op is not computed for each element that it is broadcast to", function(keep)
@@ -278,6 +287,45 @@ check.test("cheap maps are computed again for gradients", function()
     same_bits("gelu", { value, gradient }, { plain_value, plain_gradient })
 end)
 
+local function normal_rows(a, scale)
+    local centred = a - a:mean(ROWS)
+    return centred * np.rsqrt((centred * centred):mean(ROWS) + 1e-5) * scale
+end
+
+local function normal_rows_apart(a, scale)
+    local centred = waits(a - waits(a:mean(ROWS)))
+    local factor = waits(np.rsqrt(waits(waits(waits(centred * centred):mean(ROWS)) + 1e-5)))
+    return waits(waits(centred * factor) * scale)
+end
+
+--- Bytes that a jitted function writes, as np.debug.counters() counts them.
+local function written_by(f, ...)
+    local given = { ... }
+    np.force(f(...))
+    return adds("written", function() np.force(f(unpack(given))) end)
+end
+
+check.test("also where no call stands between: a layer norm's gradients read rows and numbers of rows", function()
+    local scale = leaf(41, SIDE)
+    local function loss(a, b) return (normal_rows(a, b) * x):sum() end
+    local f = np.jit(np.grad(loss, { argnums = { 1, 2 } }))
+    check.ok(written_by(f, w[1], scale) < 2.2 * PLANE)
+    local of_rows, of_scale = f(w[1], scale)
+    check.equal(steps_of(f), 2)
+    local function apart(a, b) return (normal_rows_apart(a, b) * x):sum() end
+    same_bits("layer norm", { of_rows, of_scale }, { np.grad(apart, { argnums = { 1, 2 } })(w[1], scale) })
+end)
+
+check.test("and behind products x - mean is made of x and the mean", function()
+    local scale = leaf(41, SIDE)
+    local function loss(a, b) return normal_rows(a:matmul(x), b):matmul(x):sum() end
+    local f = np.jit(np.grad(loss, { argnums = { 1, 2 } }))
+    local gradients = { f(x, scale) }
+    check.ok(written_by(f, x, scale) < 6.1 * PLANE)
+    local function apart(a, b) return waits(normal_rows_apart(waits(a:matmul(x)), b):matmul(x)):sum() end
+    same_bits("layer norm", gradients, { np.grad(apart, { argnums = { 1, 2 } })(x, scale) })
+end)
+
 check.test("but not where reading what they are made of costs as much", function()
     local f = np.jit(function(a, b, c)
         local sum = a + b + c
@@ -298,15 +346,6 @@ check.test("expensive maps are stored", function()
 end)
 
 -- ---- Eager gradients ------------------------------------------------------------------------------------------------
-
-local PLANE = SIDE * SIDE * 4
-
---- What a function adds to a counter.
-local function adds(counter, f)
-    local before = np.debug.counters()[counter]
-    f()
-    return tonumber(np.debug.counters()[counter] - before)
-end
 
 local function gelu_sum(a) return np.nn.gelu(a):sum() end
 
