@@ -14,7 +14,8 @@
  * to read it, each time: x * 0.5, x - mean, h + bias. For readers behind the region it stays a recipe, which keeps what
  * it is made of: at most half more memory than the value itself would take.
  *
- * Never computed again is what is no map, what is read across its memory, and what lies on another device.
+ * Nor is it then read across memory, or made of what is spread over short rows. Never computed again is what is no map,
+ * and what lies on another device.
  */
 #include <string.h>
 
@@ -22,11 +23,13 @@
 #include "lazy/plan/plan.h"
 
 enum { LEAST_BYTES = 1 << 16 };       /* of what readers are not known of: smaller ones are stored */
+enum { ROW_LONG = 128 };              /* elements of rows of one element that are not short */
 enum { SOURCES = 4 };                 /* most stored values that a value is computed from again */
 static const double MOST_AGAIN = 1.5; /* the same: what computing it may take, if reading it takes 1 */
 
 typedef struct recipe { /* how a value that is inside of kernels comes from what is stored */
     double cost;        /* ns for an element; negative: not at all */
+    bool spread;        /* it is read across memory, or in short rows of one element */
     int n;
     int32_t from[SOURCES];
 } recipe;
@@ -39,11 +42,34 @@ typedef struct weigher {
         *runs;      /* by node: what the kernel waits for that makes it; of what is inside of kernels, that reads it */
     int32_t *later; /* by node: kernels that wait for further calls and read it, and the last one found */
     lazy_waits *last;
+    bool *across; /* by node: a view reads it so */
     recipe *recipes;
 } weigher;
 
 static neap_node *node_at(const weigher *w, int64_t k) {
     return w->ctx->walk.order.at[k];
+}
+
+/* Is a box read in rows that lie in memory as they are, or are one element each? Short rows of one element are not:
+ * they are spread first. */
+static bool reads_rows(int ndim, const int64_t *shape, const int64_t *stride) {
+    int64_t run = 1;
+    int last = ndim - 1;
+    for (; last >= 0 && (shape[last] == 1 || stride[last] == 0); last--)
+        run *= shape[last];
+    return last < 0 || (run == 1 ? stride[last] == 1 : run >= ROW_LONG);
+}
+
+/* The same of input k of a map. */
+static bool map_reads_rows(const neap_node *node, int k) {
+    const neap_node *in = node->in[k];
+    int64_t stride[NEAP_MAX_DIMS], step = 1;
+    for (int a = node->ndim - 1, b = in->ndim - 1; a >= 0; a--, b--) {
+        int64_t extent = b >= 0 ? in->shape[b] : 1;
+        stride[a] = extent == 1 ? 0 : step;
+        step *= extent;
+    }
+    return in->size == 1 || reads_rows(node->ndim, node->shape, stride);
 }
 
 /* Notes that a kernel reads the node. */
@@ -66,6 +92,8 @@ static void find_later_readers(const weigher *w) {
             continue;
         if (w->made[k] || w->runs[k].depth == INT32_MAX)
             w->runs[k] = w->waits[k];
+        if (graph_is_view(node) && n && !reads_rows(node->ndim, node->shape, node->map->stride))
+            w->across[plan_same(w->ctx, node->base)->index] = true;
         for (int i = 0; i < n; i++)
             add_reader(w, plan_same(w->ctx, in[i]), &w->runs[k]);
     }
@@ -92,14 +120,6 @@ static bool add_source(recipe *to, int32_t from) {
     return true;
 }
 
-/* Are neighbours along the last axis neighbours in memory, or one element? */
-static bool runs_along_memory(const neap_node *view) {
-    int last = view->ndim - 1;
-    while (last >= 0 && view->shape[last] == 1)
-        last--;
-    return last < 0 || view->map->stride[last] == 0 || view->map->stride[last] == 1;
-}
-
 /* How the node comes from what is stored, if it is computed where it is read. */
 static recipe recipe_of(const weigher *w, const neap_node *node) {
     const recipe none = {.cost = -1};
@@ -109,8 +129,7 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
     neap_node *const *in;
     int n = plan_region_children((neap_node *)node, &in);
     if (graph_is_view(node)) {
-        if (!runs_along_memory(node))
-            return none;
+        out.spread = !reads_rows(node->ndim, node->shape, node->map->stride);
     } else {
         if (graph_node_op(node)->kind != LAZY_MAP || node->size == 0)
             return none;
@@ -119,6 +138,7 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
     for (int i = 0; i < n; i++) {
         const neap_node *from = plan_same(w->ctx, in[i]);
         const recipe *other = &w->recipes[from->index];
+        out.spread |= !graph_is_view(node) && !map_reads_rows(node, i);
         if (!graph_is_number(from) && graph_node_runs_on(from) != graph_node_runs_on(node))
             return none;
         if (is_stored(w, from)) {
@@ -129,6 +149,7 @@ static recipe recipe_of(const weigher *w, const neap_node *node) {
         if (other->cost < 0)
             return none;
         out.cost += other->cost;
+        out.spread |= other->spread;
         for (int k = 0; k < other->n; k++)
             if (!add_source(&out, other->from[k]))
                 return none;
@@ -156,7 +177,8 @@ static bool pays(const weigher *w, const neap_node *node, const recipe *how) {
     }
     double again = read * LAZY_BYTE_COST + how->cost * (double)node->size;
     if (is_for_others(why) || later == 0)
-        return bytes >= LEAST_BYTES && again <= MOST_AGAIN * bytes * LAZY_BYTE_COST;
+        return bytes >= LEAST_BYTES && !how->spread && !w->across[node->index] &&
+               again <= MOST_AGAIN * bytes * LAZY_BYTE_COST;
     return later * again < bytes * (1 + later) * LAZY_BYTE_COST;
 }
 
@@ -168,7 +190,8 @@ int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits) {
     if (!any)
         return 0;
     weigher w = {.ctx = ctx, .made = made, .waits = waits};
-    if (!LAZY_ARENA(LAZY_PART(w.recipes, n), LAZY_PART(w.runs, n), LAZY_PART(w.later, n), LAZY_PART(w.last, n)))
+    if (!LAZY_ARENA(LAZY_PART(w.recipes, n), LAZY_PART(w.runs, n), LAZY_PART(w.later, n), LAZY_PART(w.last, n),
+                    LAZY_PART(w.across, n)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int64_t k = 0; k < n; k++)
         w.runs[k].depth = INT32_MAX;

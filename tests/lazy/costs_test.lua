@@ -466,6 +466,11 @@ check.test("what is read across its memory, or is made of two arrays, is stored 
     check.equal(first_of_two(x:transpose() * 2), 2 * PLANE)
     check.equal(first_of_two(x + w[0]), 2 * PLANE)
     check.equal(first_of_two(np.exp(x)), 2 * PLANE)
+    check.equal(first_of_two(leaf(43, SIDE, SIDE / 4, 4) * leaf(47, SIDE, SIDE / 4, 1)), 2 * PLANE)
+    local doubled = x * 2
+    local even, odd = doubled ":, ::2" + 1, doubled ":, 1::2" + 1
+    check.equal(adds("written", function() even:wait() end), 1.5 * PLANE)
+    same_bits("halves", { even, odd }, { waits(x * 2) ":, ::2" + 1, waits(x * 2) ":, 1::2" + 1 })
 end)
 
 check.done()
