@@ -20,6 +20,9 @@ NEAP_API int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out)
  * (NULL) means one for each, and then the results must be 0-d floats. Arrays that they do not depend on get zeros. */
 NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds,
                                 int n, const int32_t *wrt, int32_t *out);
+/* Nobody is given this value of the tape's function (np.grad drops it): what was recorded for it alone is computed only
+ * if it is asked for after all. */
+NEAP_API int neap_tape_unread(neap_ctx *ctx, int level, int32_t id);
 /* Forward mode: tangents of results, for those of wrt[n] (aliases of the level); tangent 0 is zero. */
 NEAP_API int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents,
                                int nresults, const int32_t *results, int32_t *out);

@@ -231,3 +231,55 @@ int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *re
     free(nodes);
     return status ? status : graph_attend(ctx);
 }
+
+/* ---- The value that is not asked for ----------------------------------------------------------------------------- */
+/* Takes a node off the pending work, whose readers are off it. What it reads alone may follow. */
+static int leave_unread(neap_ctx *ctx, neap_node *node) {
+    const lazy_op *row = graph_node_op(node);
+    bool map = graph_is_made_in_place(node) || row->kind == LAZY_REDUCE;
+    if (node->mark != ctx->walk.epoch || node->state != LAZY_PENDING || node->consumers > 0 || !map ||
+        graph_is_effect(node))
+        return 0;
+    plan_leave_pending(ctx, node, LAZY_RECIPE);
+    node->asked = 0;
+    int status = 0;
+    for (int k = 0; k < node->nin && status == 0; k++) {
+        bool again = false;
+        for (int j = 0; j < k; j++)
+            again |= node->in[j] == node->in[k];
+        neap_node *target = graph_read_target(node->in[k]);
+        if (again || target->consumers == 0)
+            continue;
+        target->consumers--;
+        if (!target->buffer)
+            graph_count_pending(ctx, target);
+        status = lazy_push(&ctx->walk.stack, target);
+    }
+    return status;
+}
+
+static int push_blocks(neap_ctx *ctx, const lazy_shards *shards) {
+    int status = 0;
+    for (int32_t b = 0; b < shards->sharding->nblocks && status == 0; b++)
+        status = lazy_push(&ctx->walk.stack, graph_read_target(shards->blocks[b]));
+    return status;
+}
+
+/* A demand computes it nevertheless, as what has been fused away (region.c). */
+int neap_tape_unread(neap_ctx *ctx, int level, int32_t id) {
+    neap_node *node = graph_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (level < 0 || level >= ctx->levels.n)
+        return neap_error(NEAP_E_STATE, "the gradient is not open");
+    ctx->walk.epoch++;
+    ctx->walk.stack.n = 0;
+    for (int64_t k = ctx->levels.at[level].pending; k < ctx->pending.nodes.n; k++)
+        ctx->pending.nodes.at[k]->mark = ctx->walk.epoch;
+    int status = !graph_is_meshed(node)   ? lazy_push(&ctx->walk.stack, graph_read_target(node))
+                 : graph_has_blocks(node) ? push_blocks(ctx, node->shards)
+                                          : 0;
+    while (ctx->walk.stack.n > 0 && status == 0)
+        status = leave_unread(ctx, ctx->walk.stack.at[--ctx->walk.stack.n]);
+    return status;
+}

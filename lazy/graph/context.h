@@ -71,6 +71,7 @@ typedef struct lazy_level {
     int64_t staged;      /* levels.staged when it was opened */
     int64_t start;       /* first index of the tape */
     int64_t end;         /* the tape's length when its function had returned: what is behind makes constants */
+    int64_t pending;     /* first index of what is pending and was recorded since it was opened */
     lazy_nodes inputs;   /* its placeholders; the last of them stand for the captured arrays */
     lazy_nodes captured; /* one reference each */
     int32_t *capture_slot; /* hash → 1 + index into captured, 0: free; a power of two of slots, or NULL */

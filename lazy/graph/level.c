@@ -18,6 +18,7 @@ static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
                           .serial = trace ? ++ctx->levels.traces : 0,
                           .staged = ctx->levels.staged,
                           .start = ctx->levels.tape.n,
+                          .pending = ctx->pending.nodes.n,
                           .end = INT64_MAX};
     ctx->levels.closed += closed;
     *out = ctx->levels.n++;

@@ -58,9 +58,8 @@ static neap_node *node_at(const chains *c, int64_t k) {
 
 /* Is it a map of its own, with elements? */
 static bool is_link(const chains *c, const neap_node *node) {
-    bool little = c->made[node->index] == LAZY_WHY_NOT && node->consumers > 1; /* of it little is read (region.c) */
     return !plan_is_leaf(node) && graph_is_fusible(node) && node->size > 1 && plan_same(c->ctx, node) == node &&
-           !graph_is_formula(node) && !little;
+           !graph_is_formula(node) && !plan_region_asks_little(c->ctx, node);
 }
 
 static int32_t end_of(chains *c, int32_t k) {

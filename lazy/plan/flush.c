@@ -34,13 +34,18 @@ static void tidy_pending(neap_ctx *ctx, bool now) {
     if (!now && ctx->pending.n > 0 && ctx->pending.nodes.n < 2 * ctx->pending.n)
         return;
     int64_t kept = 0, n = ctx->pending.nodes.n;
+    int inner = 0; /* levels whose first node has been met */
     for (int64_t k = 0; k < n; k++) {
         neap_node *node = ctx->pending.nodes.at[k];
+        for (; inner < ctx->levels.n && ctx->levels.at[inner].pending <= k; inner++)
+            ctx->levels.at[inner].pending = kept;
         if (node->state == LAZY_PENDING)
             ctx->pending.nodes.at[kept++] = node;
         else
             graph_release(ctx, node);
     }
+    for (; inner < ctx->levels.n; inner++)
+        ctx->levels.at[inner].pending = kept;
     ctx->pending.nodes.n = kept;
     ctx->start.first_call = 0;
 }

@@ -159,6 +159,8 @@ int plan_region_children(neap_node *node, neap_node *const **children);
 /* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
  * copy. Else the node itself. */
 neap_node *plan_region_root(neap_node *node);
+/* Has a node of the region that is being planned several readers, and no buffer since these read little of it? */
+bool plan_region_asks_little(const neap_ctx *ctx, const neap_node *node);
 /* The plan for the region in ctx->walk.order: found by structure, or made. BORROWED from the context's table. sliced:
  * it may have sliced leaves, whose origins whoever runs it takes from the context. */
 int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool sliced, lazy_plan **out);

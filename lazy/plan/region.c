@@ -189,6 +189,11 @@ static bool is_little(const neap_node *node, int64_t asked) {
     return node->size >= LARGE_SIZE && graph_is_made_in_place(node) && before + asked < node->size / 2;
 }
 
+bool plan_region_asks_little(const neap_ctx *ctx, const neap_node *node) {
+    return ctx->plans.counted && !ctx->plans.made.at[node->index] && node->consumers > 1 &&
+           is_little(node, ctx->plans.asked.at[node->index].elements);
+}
+
 /* What a flush materializes depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
  * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
  * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again, by

@@ -100,7 +100,8 @@ static void place_store(vm_builder *b, int k) {
     sink->direct = sink->in_place && !taken && may_write_early(b, sink);
     if (sink->direct && p->stream) {
         const vm_ins *ins = &p->ins[b->maker[sink->value]];
-        p->links[ins->arg[0] + ins->arg[1] - 1].code = p->simd->chains->end_far;
+        vm_link *end = &p->links[ins->arg[0] + ins->arg[1] - 1];
+        end->code = end->code == p->simd->chains->end ? p->simd->chains->end_far : end->code;
     }
 }
 

@@ -67,9 +67,41 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink) {
 }
 
 /* ---- Chains ------------------------------------------------------------------------------------------------------ */
-static const lazy_codes *codes_of(const vm_builder *b, const lazy_ins *ins) {
+static bool is_cast(const lazy_ins *ins) {
+    return lazy_ops[ins->op]->flags & LAZY_OP_CASTS;
+}
+
+/* The dtype of the chain that a step can be part of. */
+static int chain_dtype(const lazy_ins *ins) {
+    return is_cast(ins) ? ins->result : ins->dtype;
+}
+
+/* The code of a map whose operand `side` the chain gives; NULL: there is none. */
+static lazy_code code_of(const vm_builder *b, const lazy_ins *ins, int side) {
     const lazy_codes *codes = b->p->simd->chains->codes[ins->op];
-    return codes && codes[ins->dtype].left[0] ? &codes[ins->dtype] : NULL;
+    bool single[2] = {false, false};
+    for (int k = 0, n = 0; k < ins->narg; k++)
+        if (k != side)
+            single[n++] = vm_single(b, ins->arg[k]);
+    return codes ? codes[ins->dtype].by[side][single[0]][single[1]] : NULL;
+}
+
+/* How a chain of a dtype begins with this value; NULL: it cannot. */
+static lazy_code begin_of(const vm_builder *b, int value, int dtype) {
+    const lazy_chains *chains = b->p->simd->chains;
+    return vm_single(b, value)        ? NULL
+           : b->dtype[value] == dtype ? chains->begin
+                                      : chains->begin_as[b->dtype[value]][dtype];
+}
+
+/* The operand with which a chain begins whose first step this is: one of the chain's dtype, if it can be. -1: none. */
+static int first_side(const vm_builder *b, const lazy_ins *ins) {
+    int side = -1, dtype = chain_dtype(ins);
+    for (int k = ins->narg - 1; k >= 0; k--)
+        if (begin_of(b, ins->arg[k], dtype) && (is_cast(ins) || code_of(b, ins, k)) &&
+            (side < 0 || b->dtype[ins->arg[side]] != dtype || b->dtype[ins->arg[k]] == dtype))
+            side = k;
+    return side;
 }
 
 static bool stored(const vm_program *p, int value) {
@@ -82,19 +114,25 @@ static bool stored(const vm_program *p, int value) {
 /* Elements from which chains pay: the last block of a chain that is not whole goes through memory. */
 enum { CHAIN_MIN = 256 };
 
-/* Puts a step behind the longest chain that makes one of its operands. Alone it is worth a chain if its result goes
- * past the caches, which the end of a chain does by itself. */
+/* Puts a step behind the chain that makes one of its operands, the newest of them: a chain runs where it ends, and
+ * until then registers hold all that it takes on the way. Alone a step is worth a chain if its result goes past the
+ * caches, which the end of a chain does by itself. */
 static void extend_chain(vm_builder *b, int i) {
     const vm_program *p = b->p;
     vm_step *s = &b->steps[i], *before = NULL;
-    if (p->size < CHAIN_MIN || s->gone || b->rate[p->nloads + i] < VM_EACH || !codes_of(b, &s->ins))
+    if (p->size < CHAIN_MIN || s->gone || b->rate[p->nloads + i] < VM_EACH)
         return;
     for (int k = 0; k < s->ins.narg; k++) {
         vm_step *maker = lone_step(b, s->ins.arg[k]);
-        if (maker && maker->length > 0 && maker->length < LAZY_CHAIN_MAX && maker->ins.dtype == s->ins.dtype &&
-            (!before || maker->length > before->length))
+        if (maker && maker->length > 0 && maker->length < LAZY_CHAIN_MAX &&
+            chain_dtype(&maker->ins) == chain_dtype(&s->ins) && (is_cast(&s->ins) || code_of(b, &s->ins, k)) &&
+            (!before || maker > before))
             before = maker, s->side = (uint8_t)k;
     }
+    int first = before ? s->side : first_side(b, &s->ins);
+    if (first < 0)
+        return;
+    s->side = (uint8_t)first;
     s->length = 1;
     if (before) {
         before->gone = true;
@@ -136,35 +174,58 @@ lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s) {
     return simd->map[s->ins.op] ? simd->map[s->ins.op][s->ins.dtype].by_scalars[scalars] : NULL;
 }
 
-static void link(vm_program *p, lazy_code code, int32_t value, bool vector) {
-    p->links[p->nlinks++] = (vm_link){.code = code, .value = value, .vector = vector};
-    vm_load *load = vector && value < p->nloads ? &p->loads[value] : NULL;
+/* How much narrower an element in memory is than one of the chain. */
+static int narrower(const vm_builder *b, int value, int dtype) {
+    return __builtin_ctz((unsigned)neap_dtype_bytes(dtype)) - __builtin_ctz(b->width[value]);
+}
+
+static void add_link(vm_program *p, lazy_code code, int32_t value, bool vector, int narrower) {
+    p->links[p->nlinks++] = (vm_link){.code = code, .value = value, .vector = vector, .narrower = (uint8_t)narrower};
+}
+
+/* Memory is asked for what a link reads in place, if nothing has asked for it. Bytes come by the line. */
+static void ask(vm_program *p, int32_t value, bool vector, int narrower) {
+    vm_load *load = vector && narrower == 0 && value < p->nloads ? &p->loads[value] : NULL;
     if (!load || !p->far || !load->in_place || load->asked)
         return;
     load->asked = true;
-    p->links[p->nlinks++] = (vm_link){.code = p->simd->chains->ask, .value = value};
+    add_link(p, p->simd->chains->ask, value, false, 0);
+}
+
+/* The links of a map: one for each operand that the chain does not give. */
+static void link_map(const vm_builder *b, const lazy_ins *ins, int side) {
+    vm_program *p = b->p;
+    lazy_code code = code_of(b, ins, side);
+    if (ins->narg == 1)
+        add_link(p, code, -1, false, 0);
+    for (int k = 0; k < ins->narg; k++)
+        if (k != side) {
+            add_link(p, code, ins->arg[k], !vm_single(b, ins->arg[k]), narrower(b, ins->arg[k], ins->dtype));
+            code = NULL;
+        }
+    for (int k = 0; k < ins->narg; k++)
+        if (k != side)
+            ask(p, ins->arg[k], !vm_single(b, ins->arg[k]), narrower(b, ins->arg[k], ins->dtype));
 }
 
 void vm_chain_links(vm_builder *b, int i, vm_ins *ins) {
     vm_program *p = b->p;
     int32_t steps[LAZY_CHAIN_MAX];
-    int n = vm_chain_steps(b, i, steps);
-    ins->width = b->width[p->nloads + i];
+    int n = vm_chain_steps(b, i, steps), dtype = chain_dtype(&b->steps[i].ins);
+    const lazy_chains *chains = p->simd->chains;
+    ins->width = (uint8_t)neap_dtype_bytes(dtype);
     ins->arg[0] = p->nlinks;
     for (int k = 0; k < n; k++) {
         const vm_step *s = &b->steps[steps[k]];
-        const lazy_codes *codes = codes_of(b, &s->ins);
-        int side = k > 0 ? s->side : s->ins.narg == 2 && vm_single(b, s->ins.arg[0]);
-        if (k == 0)
-            link(p, p->simd->chains->begin, s->ins.arg[side], true);
-        if (s->ins.narg == 1) {
-            link(p, codes->left[0], -1, false);
-            continue;
+        int32_t value = s->ins.arg[s->side];
+        if (k == 0) {
+            add_link(p, begin_of(b, value, dtype), value, true, narrower(b, value, dtype));
+            ask(p, value, true, narrower(b, value, dtype));
         }
-        int32_t other = s->ins.arg[1 - side];
-        bool single = vm_single(b, other);
-        link(p, side == 0 ? codes->left[single] : codes->right[single], other, !single);
+        if (!is_cast(&s->ins))
+            link_map(b, &s->ins, s->side);
     }
-    link(p, p->simd->chains->end, ins->out, false);
+    int less = narrower(b, ins->out, dtype);
+    add_link(p, b->dtype[ins->out] == dtype ? chains->end : chains->end_bool[ins->width], ins->out, false, less);
     ins->arg[1] = p->nlinks - ins->arg[0];
 }

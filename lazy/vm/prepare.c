@@ -26,7 +26,7 @@ static bool rows_empty(const lazy_kernel *kernel) {
 static vm_program *program_new(const lazy_kernel *kernel) {
     size_t sinks = (size_t)kernel->nsinks, loads = (size_t)kernel->nloads + (rows_empty(kernel) ? sinks : 0);
     size_t values = loads + (size_t)kernel->nins, sequence = 2 * values + 2 * sinks; /* gathers, spreads, folds */
-    size_t links = (size_t)kernel->nins * 5;                                         /* of as many chains */
+    size_t links = (size_t)kernel->nins * (LAZY_LINKS_OF_MAP + 3);                   /* of as many chains */
     vm_program *p, own = {.nloads = (int)loads, .nvalues = (int)values, .simd = vm_simd()};
     if (!LAZY_ARENA(LAZY_PART(p, 1), LAZY_PART(own.loads, loads), LAZY_PART(own.ins, sequence),
                     LAZY_PART(own.links, links), LAZY_PART(own.sinks, sinks), LAZY_PART(own.place, 2 * values + sinks),

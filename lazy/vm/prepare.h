@@ -11,9 +11,9 @@ enum { VM_WIDTHS = 4 }; /* classes of registers: 1, 2, 4 and 8 bytes an element 
 typedef struct vm_step { /* an instruction */
     lazy_ins ins;
     int32_t length; /* of the chain that it ends; 0: in none */
-    int32_t before; /* with length > 1: the step whose result it takes, its operand `side` */
-    uint8_t side;
-    bool gone; /* read by nobody, or a part of another step or of a sink */
+    int32_t before; /* with length > 1: the step whose result it takes */
+    uint8_t side;   /* with length > 0: its operand that the chain gives, or begins with */
+    bool gone;      /* read by nobody, or a part of another step or of a sink */
 } vm_step;
 
 /* Arrays are by value, but `steps` by instruction and `folded` by sink. Spread values follow those of the kernel. */

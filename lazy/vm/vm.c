@@ -79,7 +79,8 @@ static void run_chain(vm_run_state *f, const vm_ins *ins) {
     const vm_link *from = &f->program->links[ins->arg[0]];
     lazy_link links[LAZY_LINKS_MAX];
     for (int k = 0; k < ins->arg[1]; k++)
-        links[k] = (lazy_link){from[k].code, from[k].value < 0 ? NULL : f->at[from[k].value], from[k].vector};
+        links[k] = (lazy_link){from[k].code, from[k].value < 0 ? NULL : f->at[from[k].value], from[k].vector,
+                               from[k].narrower};
     chains->run(links, ins->arg[1], f->n[0] * ins->width);
 }
 

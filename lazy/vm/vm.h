@@ -93,13 +93,14 @@ typedef struct vm_ins {
     int32_t out, arg[3];
     uint8_t what;
     uint8_t by_row; /* 1: runs over the rows of a chunk, one element each */
-    uint8_t width;  /* of CHAIN, FILL and SPREAD */
+    uint8_t width;  /* of FILL and SPREAD; of CHAIN that of the elements in its registers */
 } vm_ins;
 
 typedef struct vm_link { /* of a chain: a lazy_link whose operand is a value, -1: none */
     lazy_code code;
     int32_t value;
     bool vector;
+    uint8_t narrower;
 } vm_link;
 
 typedef struct vm_sink {

@@ -57,6 +57,15 @@ local SIDE = 160
 local w, x = leaf(3, 8, SIDE, SIDE), leaf(5, SIDE, SIDE)
 local column, row = leaf(7, SIDE, 1), leaf(11, 1, SIDE)
 
+local PLANE = SIDE * SIDE * 4
+
+--- What a function adds to a counter.
+local function adds(counter, f)
+    local before = np.debug.counters()[counter]
+    f()
+    return tonumber(np.debug.counters()[counter] - before)
+end
+
 -- ---- What would be computed again and again -------------------------------------------------------------------------
 
 plans("an expensive op is not computed for each element that it is broadcast to", function(keep)
@@ -278,6 +287,45 @@ check.test("cheap maps are computed again for gradients", function()
     same_bits("gelu", { value, gradient }, { plain_value, plain_gradient })
 end)
 
+local function normal_rows(a, scale)
+    local centred = a - a:mean(ROWS)
+    return centred * np.rsqrt((centred * centred):mean(ROWS) + 1e-5) * scale
+end
+
+local function normal_rows_apart(a, scale)
+    local centred = waits(a - waits(a:mean(ROWS)))
+    local factor = waits(np.rsqrt(waits(waits(waits(centred * centred):mean(ROWS)) + 1e-5)))
+    return waits(waits(centred * factor) * scale)
+end
+
+--- Bytes that a jitted function writes, as np.debug.counters() counts them.
+local function written_by(f, ...)
+    local given = { ... }
+    np.force(f(...))
+    return adds("written", function() np.force(f(unpack(given))) end)
+end
+
+check.test("also where no call stands between: a layer norm's gradients read rows and numbers of rows", function()
+    local scale = leaf(41, SIDE)
+    local function loss(a, b) return (normal_rows(a, b) * x):sum() end
+    local f = np.jit(np.grad(loss, { argnums = { 1, 2 } }))
+    check.ok(written_by(f, w[1], scale) < 2.2 * PLANE)
+    local of_rows, of_scale = f(w[1], scale)
+    check.equal(steps_of(f), 2)
+    local function apart(a, b) return (normal_rows_apart(a, b) * x):sum() end
+    same_bits("layer norm", { of_rows, of_scale }, { np.grad(apart, { argnums = { 1, 2 } })(w[1], scale) })
+end)
+
+check.test("and behind products x - mean is made of x and the mean", function()
+    local scale = leaf(41, SIDE)
+    local function loss(a, b) return normal_rows(a:matmul(x), b):matmul(x):sum() end
+    local f = np.jit(np.grad(loss, { argnums = { 1, 2 } }))
+    local gradients = { f(x, scale) }
+    check.ok(written_by(f, x, scale) < 6.1 * PLANE)
+    local function apart(a, b) return waits(normal_rows_apart(waits(a:matmul(x)), b):matmul(x)):sum() end
+    same_bits("layer norm", gradients, { np.grad(apart, { argnums = { 1, 2 } })(x, scale) })
+end)
+
 check.test("but not where reading what they are made of costs as much", function()
     local f = np.jit(function(a, b, c)
         local sum = a + b + c
@@ -295,6 +343,134 @@ check.test("expensive maps are stored", function()
     check.equal(ops_of(f).sin, 1)
     local sine = np.sin(x):wait()
     same_bits("sine", { y }, { (sine + x:matmul((sine * 2):wait()):wait()):wait() * sine })
+end)
+
+-- ---- Eager gradients ------------------------------------------------------------------------------------------------
+
+local function gelu_sum(a) return np.nn.gelu(a):sum() end
+
+check.test("np.grad computes no value, and stores nothing for it", function()
+    np.wait_all()
+    local gradient
+    local function run() gradient = np.grad(gelu_sum)(x):wait() end
+    check.equal(adds("written", run), PLANE)
+    check.equal(tonumber(np.debug.counters().pending), 0)
+    check.equal(adds("launches", np.wait_all), 0)
+    local _, apart = np.value_and_grad(function(a) return waits(waits(np.nn.gelu(waits(a))):sum()) end)(x)
+    same_bits("gelu", { gradient }, { apart })
+end)
+
+check.test("a value that somebody has kept is computed when it is asked for", function()
+    for _, first in ipairs { "value", "gradient", "both" } do
+        local value, inner, twice
+        local gradient = np.grad(function(a)
+            inner = np.exp(a) * 2
+            value = (inner * a):sum()
+            twice = value * 2
+            return value
+        end)(x)
+        local alone = np.grad(function(a)
+            local loss = (np.exp(a) * a):sum()
+            value = first == "both" and value or loss
+            return loss
+        end)(x)
+        if first == "gradient" then np.force(gradient, alone) end
+        if first == "both" then np.wait_all() end
+        local plain = waits(waits(np.exp(x)) * 2)
+        local sum = waits(waits(plain * x):sum())
+        same_bits(first, { inner, twice }, { plain, sum * 2 })
+        local loss = first == "both" and sum or waits(waits(waits(np.exp(x)) * x):sum())
+        same_bits(first, { value }, { loss })
+        check.close(gradient:sum():item(), 2 * alone:sum():item(), 1)
+    end
+end)
+
+check.test("what was pending before, and what else the function returns, is computed as ever", function()
+    np.wait_all()
+    local before = np.sqrt(np.abs(x)) + 1
+    check.equal(tonumber(np.debug.counters().pending), 3)
+    local gradient = np.grad(function(a) return (a * 3):sum() + before:sum() end)(x)
+    gradient:wait()
+    check.ok(np.debug.counters().pending >= 3)
+    np.wait_all()
+    check.equal(adds("launches", function() before:wait() end), 0)
+    local slope, rest = np.grad(function(a)
+        local y = a * a
+        return y:sum(), y
+    end, { has_aux = true })(x)
+    check.ok(np.debug.counters().pending >= 3)
+    same_bits("auxiliary", { slope, rest }, { x * 2, x * x })
+end)
+
+check.test("gradients of gradients", function()
+    local function slope(a) return (np.grad(gelu_sum)(a) * a):sum() end
+    local function apart(a) return waits(waits(np.grad(gelu_sum)(a)) * a):sum() end
+    local again = np.grad(slope)(x)
+    same_bits("second", { again, np.jit(np.grad(slope))(x) }, { np.grad(apart)(x), again })
+end)
+
+check.test("what a gradient will read is stored only where it takes more than reading it", function()
+    local written
+    local function loss(a)
+        local y = np.nn.gelu(a)
+        written = adds("written", function() y:wait() end)
+        return (y * y):sum()
+    end
+    local gradient
+    local all = adds("written", function() gradient = np.grad(loss)(x):wait() end)
+    check.equal(written, 2 * PLANE) -- y, and the tanh
+    check.equal(all - written, PLANE)
+    same_bits("gelu", { gradient }, { np.grad(function(a) return np.square(np.nn.gelu(a)):sum() end)(x) })
+end)
+
+check.test("a layer norm flushed on the way keeps its rows' numbers alone", function()
+    local written
+    local function norm(a)
+        local centred = a - a:mean(ROWS)
+        local y = centred * np.rsqrt((centred * centred):mean(ROWS) + 1e-5)
+        written = adds("written", function() y:wait() end)
+        return (y * row):sum()
+    end
+    local gradient = np.grad(norm)(x)
+    check.ok(written < 1.2 * PLANE, ("%d bytes for a plane of %d"):format(written, PLANE))
+    gradient:wait()
+    local function apart(a)
+        local centred = waits(a - waits(a:mean(ROWS)))
+        local scale = waits(np.rsqrt(waits(waits(waits(centred * centred):mean(ROWS)) + 1e-5)))
+        return waits(waits(centred * scale) * row):sum()
+    end
+    same_bits("layer norm", { gradient }, { np.grad(apart)(x) })
+end)
+
+check.test("a recipe outlives the names of what it is made of", function()
+    local given = x * 1
+    given:wait()
+    local y = given * 0.5
+    local sum, other = (y + 1):sum(), y * y
+    sum:wait()
+    given:delete()
+    collectgarbage()
+    same_bits("recipe", { y, other }, { x * 0.5, waits(x * 0.5) * waits(x * 0.5) })
+end)
+
+check.test("what is read across its memory, or is made of two arrays, is stored for others", function()
+    local function first_of_two(y)
+        local first, second = y + 1, y + 2
+        local written = adds("written", function() first:wait() end)
+        same_bits("both", { first, second }, { waits(y) + 1, waits(y) + 2 })
+        return written
+    end
+    check.equal(first_of_two(x * 2), PLANE)
+    check.equal(first_of_two(x + leaf(37, SIDE)), PLANE)
+    check.equal(first_of_two(x[{ {}, { -1, -SIDE - 1, -1 } }] * 2), 2 * PLANE)
+    check.equal(first_of_two(x:transpose() * 2), 2 * PLANE)
+    check.equal(first_of_two(x + w[0]), 2 * PLANE)
+    check.equal(first_of_two(np.exp(x)), 2 * PLANE)
+    check.equal(first_of_two(leaf(43, SIDE, SIDE / 4, 4) * leaf(47, SIDE, SIDE / 4, 1)), 2 * PLANE)
+    local doubled = x * 2
+    local even, odd = doubled ":, ::2" + 1, doubled ":, 1::2" + 1
+    check.equal(adds("written", function() even:wait() end), 1.5 * PLANE)
+    same_bits("halves", { even, odd }, { waits(x * 2) ":, ::2" + 1, waits(x * 2) ":, 1::2" + 1 })
 end)
 
 check.done()

@@ -39,17 +39,21 @@ static void random_load(sample *s, int k) {
     s->dtypes[k] = load->dtype;
 }
 
-/* A value of the dtype among the first n, or a cast of one. Returns its number; may add an instruction. */
+static int add_cast(sample *s, int from, int dtype) {
+    int out = s->kernel.nloads + s->kernel.nins;
+    s->ins[s->kernel.nins++] = (lazy_ins){
+        .op = LAZY_OP_astype, .dtype = (uint8_t)s->dtypes[from], .result = (uint8_t)dtype, .narg = 1, .arg = {from}};
+    s->dtypes[out] = dtype;
+    return out;
+}
+
+/* A value of the dtype, or a cast of one. Returns its number; may add an instruction. */
 static int value_of_dtype(sample *s, int dtype) {
     int n = s->kernel.nloads + s->kernel.nins, from = (int)below(n);
     for (int k = 0; k < n; k++)
         if (s->dtypes[(from + k) % n] == dtype)
             return (from + k) % n;
-    s->ins[s->kernel.nins] = (lazy_ins){
-        .op = LAZY_OP_astype, .dtype = (uint8_t)s->dtypes[from], .result = (uint8_t)dtype, .narg = 1, .arg = {from}};
-    s->dtypes[n] = dtype;
-    s->kernel.nins++;
-    return n;
+    return add_cast(s, from, dtype);
 }
 
 /* An instruction on values of the dtype; operand `side` is `value` if that is not negative. Returns its result, or -1
@@ -80,15 +84,30 @@ static void random_ins(sample *s) {
     add_ins(s, op, dtype, 0, -1);
 }
 
-/* Cheap instructions, each on the result of the one before. */
-static void random_chain(sample *s) {
+/* A cheap instruction of a dtype on a value: of that dtype, or bool, as comparing gives it. */
+static int add_cheap(sample *s, int dtype, int value) {
     static const int cheap[] = {LAZY_OP_add,      LAZY_OP_subtract, LAZY_OP_multiply, LAZY_OP_divide,
                                 LAZY_OP_maximum,  LAZY_OP_minimum,  LAZY_OP_negative, LAZY_OP_abs,
                                 LAZY_OP_subtract, LAZY_OP_square,   LAZY_OP_sqrt,     LAZY_OP_reciprocal};
+    static const int compare[] = {LAZY_OP_less,          LAZY_OP_less_equal, LAZY_OP_greater,
+                                  LAZY_OP_greater_equal, LAZY_OP_equal,      LAZY_OP_not_equal};
+    const bool chooses = value >= 0 && s->dtypes[value] == NEAP_DTYPE_BOOL;
+    if (chooses && below(2) && s->kernel.nins + 4 < MAX_INS)
+        return add_cast(s, value, dtype);
+    if (chooses || below(6) == 0)
+        return add_ins(s, LAZY_OP_where, dtype, chooses ? 0 : 1 + (int)below(2), value);
+    return add_ins(s, below(5) ? cheap[below(12)] : compare[below(6)], dtype, (int)below(2), value);
+}
+
+/* Cheap instructions, each on the result of the one before. */
+static void random_chain(sample *s) {
     static const int dtypes[] = {NEAP_DTYPE_F32, NEAP_DTYPE_F32, NEAP_DTYPE_F64, NEAP_DTYPE_I32, NEAP_DTYPE_I64};
+    static const int bytes[] = {NEAP_DTYPE_BOOL, NEAP_DTYPE_U8, NEAP_DTYPE_I8};
     int dtype = dtypes[below(5)], value = -1;
+    if (below(3) == 0 && s->kernel.nins + 4 < MAX_INS)
+        value = add_cast(s, value_of_dtype(s, bytes[below(3)]), dtype);
     for (int length = 2 + (int)below(LAZY_CHAIN_MAX + 4); length > 0; length--) {
-        int next_value = add_ins(s, cheap[below(12)], dtype, (int)below(2), value);
+        int next_value = add_cheap(s, dtype, value);
         value = next_value < 0 ? value : next_value;
     }
 }
@@ -301,6 +320,16 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
 /* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the
  * set that every CPU has. */
 static int forms[4], chains[LAZY_LINKS_MAX + 1], sums, loads;
+static int begin_casts, end_bools, wheres; /* in chains */
+
+static void count_links(const vm_program *p, const vm_ins *ins) {
+    const vm_link *first = &p->links[ins->arg[0]], *last = first + ins->arg[1] - 1;
+    chains[ins->arg[1]]++;
+    begin_casts += first->code != p->simd->chains->begin;
+    end_bools += last->code == p->simd->chains->end_bool[ins->width];
+    for (const vm_link *link = first; link < last; link++)
+        wheres += link->code == NULL;
+}
 
 static void count_form(const sample *s) {
     const vm_program *p = s->kernel.prepared;
@@ -309,7 +338,7 @@ static void count_form(const sample *s) {
     forms[p->form]++;
     for (int k = 0; k < p->nins; k++)
         if (p->ins[k].what == VM_CHAIN)
-            chains[p->ins[k].arg[1]]++;
+            count_links(p, &p->ins[k]);
         else
             loads += p->ins[k].what == VM_FOLD_LOAD;
     for (int k = 0; k < p->nsinks; k++)
@@ -366,6 +395,7 @@ int main(int argc, char **argv) {
     for (int form = 0; form < 4 && samples >= 400; form++)
         CHECK(forms[form] > 6);
     CHECK(samples < 400 || (sums > 10 && loads >= 27));
+    CHECK(samples < 400 || (begin_casts > 20 && end_bools > 20 && wheres > 20));
     for (int links = 4; links < 14; links++)
         CHECK(samples < 400 || chains[links] > 0);
     return check_end();

@@ -4,7 +4,8 @@
 --
 -- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op
 -- and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h
--- does the same with the forms of lazy/vm/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a
+-- does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and
+-- lists them in code_table and begin_table. The text of a
 -- dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
 -- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
 -- the first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
@@ -236,11 +237,33 @@ end
 -- Cheap maps that join chains, and those of them whose operands may change places.
 local CHAINED = {
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "square", "sqrt", "reciprocal",
+    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where",
 }
-local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true }
+local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true, equal = true, not_equal = true }
 --- Chains are of dtypes that much arithmetic is done in.
 local function is_chained(dtype)
     return dtype.kind == "f" or dtype.kind == "i" and dtype.bits >= 32
+end
+
+--- Casts from memory with which chains begin: of what is a byte, masks and images above all.
+local function write_begins()
+    local forms_of_begin, lines = {}, {}
+    for _, from in ipairs(dtypes) do
+        local entries = {}
+        for _, to in ipairs(dtypes) do
+            if from.bits == 8 and is_chained(to) then
+                local id = from.name .. "_" .. to.name
+                forms_of_begin[#forms_of_begin + 1] = ("BEGIN_AS(%s, %s, %s)\n"):format(id, from.type, to.type)
+                entries[#entries + 1] = ("[NEAP_DTYPE_%s] = (lazy_code)%s_begin"):format(to.id, id)
+            end
+        end
+        if #entries > 0 then
+            lines[#lines + 1] = ("    [NEAP_DTYPE_%s] = {%s},\n"):format(from.id, table.concat(entries, ", "))
+        end
+    end
+    return table.concat(forms_of_begin) ..
+           ("static const lazy_code begin_table[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
+               table.concat(lines))
 end
 
 local function write_chains()
@@ -251,7 +274,7 @@ local function write_chains()
         for _, dtype in ipairs(dtypes) do
             if is_chained(dtype) and accepts(row, dtype) then
                 local id = name .. "_" .. dtype.name
-                local form = row.fields.arity == 1 and "LINK1" or COMMUTES[name] and "LINK2_COMMUTES" or "LINK2"
+                local form = "LINK" .. row.fields.arity .. (COMMUTES[name] and "_COMMUTES" or "")
                 links[#links + 1] = ("%s(%s, %s, (%s))\n"):format(form, id, dtype.type,
                                                                  expand(text_for(row, dtype), dtype, dtype))
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = %s_CODES(%s),\n"):format(dtype.id, form, id)
@@ -261,7 +284,7 @@ local function write_chains()
             name, table.concat(entries))
         lines[#lines + 1] = ("    [LAZY_OP_%s] = codes_%s,\n"):format(name, name)
     end
-    return table.concat(links) .. table.concat(codes) ..
+    return table.concat(links) .. table.concat(codes) .. write_begins() ..
            ("static const lazy_codes *const code_table[LAZY_OP_COUNT] = {\n%s};\n"):format(table.concat(lines))
 end
 

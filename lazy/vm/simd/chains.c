@@ -64,6 +64,11 @@ typedef void (*begin_code)(const lazy_link *at, int64_t i);
 #define FROM_SCALAR(l) s
 #define NO_OTHER(l) 0
 
+/* The operand that is so many links on: elements of a type, one for each of the chain's. */
+#define PLACE(type, T) (sizeof(type) == sizeof(T) ? (uint64_t)i : (uint64_t)i / sizeof(T) * sizeof(type))
+#define VECTOR_AT(links, type, T) ((const type *)((const char *)at[links].operand + PLACE(type, T)))
+#define SCALAR_AT(links, type) (*(const type *)at[links].operand)
+
 #define LINK1(id, T, text)                                                                                             \
     CODE(id##_one) {                                                                                                   \
         ALL_ELEMENTS(T, NO_OTHER, a, b, text)                                                                          \
@@ -71,28 +76,87 @@ typedef void (*begin_code)(const lazy_link *at, int64_t i);
     }
 #define LINK_SIDE(name, T, mine, others, text)                                                                         \
     CODE(name##_vector) {                                                                                              \
-        const T *y = (const T *)((const char *)at->operand + i);                                                       \
+        const T *y = VECTOR_AT(0, T, T);                                                                               \
         ALL_ELEMENTS(T, FROM_VECTOR, mine, others, text)                                                               \
         NEXT;                                                                                                          \
     }                                                                                                                  \
     CODE(name##_scalar) {                                                                                              \
-        const T s = *(const T *)at->operand;                                                                           \
+        const T s = SCALAR_AT(0, T);                                                                                   \
         ALL_ELEMENTS(T, FROM_SCALAR, mine, others, text)                                                               \
         NEXT;                                                                                                          \
     }
 #define LINK2(id, T, text) LINK_SIDE(id##_left, T, a, b, text) LINK_SIDE(id##_right, T, b, a, text)
 #define LINK2_COMMUTES(id, T, text) LINK_SIDE(id##_left, T, a, b, text)
 
-#define SIDE_CODES(name)                                                                                               \
+/* The whole block as elements: compilers make vectors of loops over elements of several widths only if these are as
+ * long as vectors of the narrowest are. They keep the block in registers. */
+#define BLOCK_ELEMENTS(T, ...)                                                                                         \
+    T x[BLOCK / sizeof(T)];                                                                                            \
+    const vector before[8] = {v0, v1, v2, v3, v4, v5, v6, v7};                                                         \
+    memcpy(x, before, sizeof x);                                                                                       \
+    _Pragma("omp simd") for (int l = 0; l < (int)(BLOCK / sizeof(T)); l++) __VA_ARGS__;
+#define NEXT_WITH(x, links)                                                                                            \
+    const loose *after = (const loose *)(x);                                                                           \
+    ((code)at[links].code)(after[0], after[1], after[2], after[3], after[4], after[5], after[6], after[7],             \
+                           at + (links), i)
+
+/* Of three operands, the first of which are bools: bytes, or what the chain gives. The second other one is z. */
+#define SECOND_VECTOR(l) z[l]
+#define SECOND_SCALAR(l) t
+#define CODE3(name, T, mine, P, first, FIRST, get_first, second, SECOND, get_second, text)                             \
+    CODE(name) {                                                                                                       \
+        get_first;                                                                                                     \
+        get_second;                                                                                                    \
+        BLOCK_ELEMENTS(T, {                                                                                            \
+            const T mine = x[l], second = SECOND(l);                                                                   \
+            const P first = FIRST(l);                                                                                  \
+            x[l] = text;                                                                                               \
+        })                                                                                                             \
+        NEXT_WITH(x, 2);                                                                                               \
+    }
+#define CODE3_BY_SECOND(name, T, mine, P, first, FIRST, get_first, second, text)                                       \
+    CODE3(name##_vector, T, mine, P, first, FIRST, get_first, second, SECOND_VECTOR, const T *z = VECTOR_AT(1, T, T),  \
+          text)                                                                                                        \
+    CODE3(name##_scalar, T, mine, P, first, FIRST, get_first, second, SECOND_SCALAR, const T t = SCALAR_AT(1, T), text)
+#define LINK3(id, T, text)                                                                                             \
+    CODE3_BY_SECOND(id##_a, T, a, T, b, FROM_VECTOR, const T *y = VECTOR_AT(0, T, T), c, text)                         \
+    CODE3_BY_SECOND(id##_a_scalar, T, a, T, b, FROM_SCALAR, const T s = SCALAR_AT(0, T), c, text)                      \
+    CODE3_BY_SECOND(id##_b, T, b, uint8_t, a, FROM_VECTOR, const uint8_t *y = VECTOR_AT(0, uint8_t, T), c, text)       \
+    CODE3_BY_SECOND(id##_c, T, c, uint8_t, a, FROM_VECTOR, const uint8_t *y = VECTOR_AT(0, uint8_t, T), b, text)
+
+/* A chain that begins with a cast from memory. */
+#define BEGIN_AS(id, S, T)                                                                                             \
+    static void id##_begin(const lazy_link *at, int64_t i) {                                                           \
+        const S *y = VECTOR_AT(0, S, T);                                                                               \
+        T x[BLOCK / sizeof(T)];                                                                                        \
+        _Pragma("omp simd") for (int l = 0; l < (int)(BLOCK / sizeof(T)); l++) x[l] = (T)y[l];                         \
+        NEXT_WITH(x, 1);                                                                                               \
+    }
+
+#define BY_OTHER(name)                                                                                                 \
+    {                                                                                                                  \
+        {(lazy_code)name##_vector}, {                                                                                  \
+            (lazy_code) name##_scalar                                                                                  \
+        }                                                                                                              \
+    }
+#define BY_SECOND(name)                                                                                                \
     { (lazy_code) name##_vector, (lazy_code)name##_scalar }
 #define LINK1_CODES(id)                                                                                                \
     {                                                                                                                  \
-        .left = {(lazy_code)id##_one }                                                                                 \
+        .by = { {{(lazy_code)id##_one}} }                                                                              \
     }
 #define LINK2_CODES(id)                                                                                                \
-    { .left = SIDE_CODES(id##_left), .right = SIDE_CODES(id##_right) }
+    {                                                                                                                  \
+        .by = { BY_OTHER(id##_left), BY_OTHER(id##_right) }                                                            \
+    }
 #define LINK2_COMMUTES_CODES(id)                                                                                       \
-    { .left = SIDE_CODES(id##_left), .right = SIDE_CODES(id##_left) }
+    {                                                                                                                  \
+        .by = { BY_OTHER(id##_left), BY_OTHER(id##_left) }                                                             \
+    }
+#define LINK3_CODES(id)                                                                                                \
+    {                                                                                                                  \
+        .by = { {BY_SECOND(id##_a), BY_SECOND(id##_a_scalar)}, {BY_SECOND(id##_b)}, {BY_SECOND(id##_c)} }              \
+    }
 
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -123,33 +187,46 @@ CODE(end_far) {
     STREAM(out + 4, v4), STREAM(out + 5, v5), STREAM(out + 6, v6), STREAM(out + 7, v7);
 }
 
+/* Elements of the chain's own type that are 1 or 0, as bools. */
+#define END_BOOL(name, T)                                                                                              \
+    CODE(name) {                                                                                                       \
+        uint8_t *out = (uint8_t *)at->operand + PLACE(uint8_t, T);                                                     \
+        BLOCK_ELEMENTS(T, out[l] = x[l] != 0)                                                                          \
+    }
+END_BOOL(end_bool_4, int32_t)
+END_BOOL(end_bool_8, int64_t)
+
 /* The block that ends with the last element, into a place of its own: its first elements may be results already. */
 static void last(const lazy_link *links, int count, int64_t from, int64_t bytes) {
     char block[BLOCK] __attribute__((aligned(VECTOR)));
-    lazy_link copied[LAZY_LINKS_MAX];
+    lazy_link copied[LAZY_LINKS_MAX], *store = &copied[count - 1];
     int64_t i = bytes - BLOCK;
     memcpy(copied, links, (size_t)count * sizeof *links);
-    copied[count - 1].code = (lazy_code)end;
-    copied[count - 1].operand = (const void *)((uintptr_t)block - (uintptr_t)i);
+    if (store->code == (lazy_code)end_far)
+        store->code = (lazy_code)end;
+    store->operand = (const void *)((uintptr_t)block - (uintptr_t)(i >> store->narrower));
     ((begin_code)copied->code)(copied, i);
-    memcpy((char *)links[count - 1].operand + from, block + (from - i), (size_t)(bytes - from));
+    memcpy((char *)links[count - 1].operand + (from >> store->narrower), block + ((from - i) >> store->narrower),
+           (size_t)(bytes - from) >> store->narrower);
 }
 
 /* Less than a block: operands are copied into blocks of their own, and the result back. */
 static void lone(const lazy_link *links, int count, int64_t bytes) {
-    char block[LAZY_CHAIN_MAX + 2][BLOCK] __attribute__((aligned(VECTOR)));
-    lazy_link copied[LAZY_LINKS_MAX];
+    char block[2 * LAZY_CHAIN_MAX + 2][BLOCK] __attribute__((aligned(VECTOR)));
+    lazy_link copied[LAZY_LINKS_MAX], *store = &copied[count - 1];
     int used = 0;
     memcpy(copied, links, (size_t)count * sizeof *links);
     for (int k = 0; k < count; k++)
         if (links[k].vector) {
             memset(block[used], 0, BLOCK);
-            memcpy(block[used], links[k].operand, (size_t)bytes);
+            memcpy(block[used], links[k].operand, (size_t)bytes >> links[k].narrower);
             copied[k].operand = block[used++];
         }
-    copied[count - 1] = (lazy_link){.code = (lazy_code)end, .operand = block[used]};
+    if (store->code == (lazy_code)end_far)
+        store->code = (lazy_code)end;
+    store->operand = block[used];
     ((begin_code)copied->code)(copied, 0);
-    memcpy((char *)links[count - 1].operand, block[used], (size_t)bytes);
+    memcpy((char *)links[count - 1].operand, block[used], (size_t)bytes >> store->narrower);
 }
 
 static void run_links(lazy_link *links, int count, int64_t bytes) {
@@ -173,9 +250,11 @@ static void run_links(lazy_link *links, int count, int64_t bytes) {
 
 const lazy_chains TABLE_NAME(NEAP_ISA) = {
     .codes = code_table,
+    .begin_as = begin_table,
     .begin = (lazy_code)begin_chain,
     .ask = (lazy_code)ask,
     .end = (lazy_code)end,
     .end_far = (lazy_code)end_far,
+    .end_bool = {[4] = (lazy_code)end_bool_4, [8] = (lazy_code)end_bool_8},
     .run = run_links,
 };

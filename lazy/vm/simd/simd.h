@@ -30,31 +30,37 @@ typedef struct lazy_loops {
  * A block of elements is loaded once, taken through the codes of all maps in vector registers, rounding after each, and
  * stored once. A chain is an array of links:
  *
- *      begin      left or right of a map      …      end
- *      ▲ loads    ▲ the other operand                ▼ stores
+ *      begin      a map                    …      end
+ *      ▲ loads    ▲ its other operands            ▼ stores
  *
- * Between begin and end any of them may be an ask, which asks memory for what its operand will be some blocks later. */
+ * A map with two other operands takes two links, the second of which has no code. Between these, any link may be an
+ * ask, which asks memory for what its operand will be some blocks later. A bool that a chain makes, by comparing, is 1
+ * or 0 of the chain's dtype until it is stored; those in memory are bytes, as they are outside. */
 typedef void (*lazy_code)(void); /* its real type is its instruction set's own */
 
 typedef struct lazy_link {
     lazy_code code;
     const void *operand; /* end: where the result goes */
-    bool vector;         /* begin, and codes that take a vector: the operand is read as far as the chain runs */
+    bool vector;         /* begin, and links whose operand is read as far as the chain runs */
+    uint8_t narrower;    /* vectors, and the end: an element has 2^-narrower as many bytes as one of the chain */
 } lazy_link;
 
-/* The codes of a map of one dtype by what its other operand is, [0] a vector, [1] one element: the chain gives the left
- * operand or the right one. A map of one operand has left[0], which has no operand. */
+/* The codes of a map of one dtype: [which operand the chain gives][is the first of the others one element][is the
+ * second]. NULL: there is none; none at all for a map that joins no chain. */
 typedef struct lazy_codes {
-    lazy_code left[2], right[2];
+    lazy_code by[3][2][2];
 } lazy_codes;
 
-/* Maps of the longest chain; links that these need with an ask for each vector, begin and end. */
-enum { LAZY_CHAIN_MAX = 12, LAZY_LINKS_MAX = 2 * LAZY_CHAIN_MAX + 3 };
+/* Maps of the longest chain; links of a map, with an ask for each vector; links of a chain, with those, begin, its ask
+ * and end. */
+enum { LAZY_CHAIN_MAX = 12, LAZY_LINKS_OF_MAP = 4, LAZY_LINKS_MAX = LAZY_LINKS_OF_MAP * LAZY_CHAIN_MAX + 3 };
 
 typedef struct lazy_chains {
-    const lazy_codes *const *codes; /* [op][dtype]; NULL, and codes without left[0], for what joins no chain */
+    const lazy_codes *const *codes;                /* [op][dtype]; NULL for what joins no chain */
+    const lazy_code (*begin_as)[NEAP_DTYPE_COUNT]; /* [dtype in memory][dtype of the chain]: with a cast; NULL: none */
     lazy_code begin, ask, end;
-    lazy_code end_far; /* stores past the caches, where vectors of the result are aligned */
+    lazy_code end_far;     /* stores past the caches, where vectors of the result are aligned */
+    lazy_code end_bool[9]; /* by bytes of the chain's elements: stores bools */
     void (*run)(lazy_link *links, int count, int64_t bytes); /* over so many bytes of elements */
 } lazy_chains;
 

@@ -69,6 +69,11 @@ function derive.gradient(tape, results, seeds)
     end)
 end
 
+--- A result of the function that nobody is given: it is computed only if it is asked for after all.
+function derive.drop(tape, result)
+    core.call(tape.name, function() return C.neap_tape_unread(ctx, tape.level, result._id) end)
+end
+
 --- The tangents of some results for those of the aliases, in a table.
 function derive.tangent(tape, results, tangents)
     local n, count = #tape.aliases, #results
@@ -353,9 +358,9 @@ function np.jvp(f, primals, tangents, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { alias_argument, derive.on_tape, derive.gradient, derive.tangent, linear_map, form_of, match_leaves,
-                     match_all, forms_of, derive.refill, derive.take_results, append, linearized, np.vjp, np.linearize,
-                     np.jvp } do
+for _, f in ipairs { alias_argument, derive.on_tape, derive.gradient, derive.drop, derive.tangent, linear_map, form_of,
+                     match_leaves, match_all, forms_of, derive.refill, derive.take_results, append, linearized, np.vjp,
+                     np.linearize, np.jvp } do
     jit.off(f)
 end
 

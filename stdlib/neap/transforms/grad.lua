@@ -39,6 +39,7 @@ local function gradient_function(name, user_function, given_options, with_value)
                 derive.append(tape.results, gradients, 1)
                 return unpack(tape.results, 1, tape.results.n)
             end
+            if not has_aux then derive.drop(tape, value) end -- what else the function returns may be read of it
             derive.append(gradients, tape.results, 2)
             return unpack(gradients, 1, gradients.n)
         end)
