@@ -327,28 +327,50 @@ NEAP_DTYPE_INTEGER_ROWS(DISTANCES)
 #pragma GCC diagnostic pop
 
 /* ---- Elements of tables ------------------------------------------------------------------------------------------ */
-#define TAKE_LOOP(kind, I, step, way)                                                                                  \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
-        int64_t at = dtype_index(kind, (uint64_t)((const I *)indices)[i]);                                             \
-        at += at < 0 ? extent : 0;                                                                                     \
-        at = at < 0 ? 0 : at > most ? most : at;                                                                       \
-        to[i] = from[at * (step) + (way)];                                                                             \
-    }
-#define TAKE(BITS, T, name, kind, I)                                                                                   \
+enum { PLACES = 256 }; /* that are found at once: by vectors, which loads of one element each then wait for */
+
+/* Elements from `first` on, at places that `at` tells. */
+#define TAKE_LOOP(at, step, way)                                                                                       \
+    for (int64_t i = first; i < end; i++)                                                                              \
+        to[i] = from[(at) * (step) + (way)];
+#define TAKE_ALL(at)                                                                                                   \
+    if (step == 1 && stride == 0)                                                                                      \
+        TAKE_LOOP(at, 1, 0)                                                                                            \
+    else                                                                                                               \
+        TAKE_LOOP(at, step, i *stride)
+#define TAKE(BITS, T, name, bits)                                                                                      \
     static void take_##BITS##_##name(void *out, const void *in, const void *indices, int64_t n, int64_t extent,        \
                                      int64_t step, int64_t stride) {                                                   \
         T *to = out;                                                                                                   \
         const T *from = in;                                                                                            \
-        const int64_t most = extent - 1;                                                                               \
-        if (step == 1 && stride == 0)                                                                                  \
-            TAKE_LOOP(kind, I, 1, 0)                                                                                   \
-        else                                                                                                           \
-            TAKE_LOOP(kind, I, step, i *stride)                                                                        \
+        for (int64_t first = 0, end; first < n; first = end) {                                                         \
+            end = n - first < PLACES ? n : first + PLACES;                                                             \
+            if ((bits) < 64 && extent < INT32_MAX) {                                                                   \
+                uint32_t place[PLACES];                                                                                \
+                near_places_##name(place, indices, first, end - first, extent - 1);                                    \
+                TAKE_ALL((int64_t)place[i - first])                                                                    \
+            } else {                                                                                                   \
+                int64_t place[PLACES];                                                                                 \
+                places_##name(place, indices, first, end - first, extent - 1);                                         \
+                TAKE_ALL(place[i - first])                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-#define TAKE_WIDTHS(NAME, name, kind, I, ...)                                                                          \
-    TAKE(8, uint8_t, name, kind, I)                                                                                    \
-    TAKE(16, uint16_t, name, kind, I) TAKE(32, uint32_t, name, kind, I) TAKE(64, uint64_t, name, kind, I)
+#define PLACES_OF(id, name, kind, I, P, W, U)                                                                          \
+    static void id##_##name(P *to, const void *given_indices, int64_t first, int64_t n, int64_t most) {                \
+        enum { every = 1, step = 1 };                                                                                  \
+        const I *indices = (const I *)given_indices + first;                                                           \
+        DISTANCES_LOOP(kind, I, W, U)                                                                                  \
+    }
+#define TAKE_WIDTHS(NAME, name, kind, I, bits, ...)                                                                    \
+    PLACES_OF(near_places, name, kind, I, uint32_t, int32_t, uint32_t)                                                 \
+    PLACES_OF(places, name, kind, I, int64_t, int64_t, uint64_t)                                                       \
+    TAKE(8, uint8_t, name, bits)                                                                                       \
+    TAKE(16, uint16_t, name, bits) TAKE(32, uint32_t, name, bits) TAKE(64, uint64_t, name, bits)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtype-limits"
 NEAP_DTYPE_INTEGER_ROWS(TAKE_WIDTHS)
+#pragma GCC diagnostic pop
 
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_moves_##isa
