@@ -16,6 +16,8 @@ static int width_class(int width) {
 }
 
 bool vm_contiguous(const vm_program *p, const vm_map *map) {
+    if (p->form == VM_NEST_STRIPS)
+        return map->walk[p->nwalk - 1] == 1;
     int64_t expected = 1;
     for (int k = p->nwalk - 1; k >= 0; k--) {
         if (map->walk[k] != expected && p->walk[k] != 1)
@@ -82,10 +84,12 @@ static bool may_write_early(const vm_builder *b, const vm_sink *sink) {
     return true;
 }
 
-/* Is the value where it is read? */
+/* Is the value where it is read, or in a panel? */
 static bool in_place(const vm_builder *b, int value) {
     const vm_program *p = b->p;
     const vm_ins *maker = b->maker[value] < 0 ? NULL : &p->ins[b->maker[value]];
+    if (value < p->nloads && p->loads[value].panel)
+        return true;
     return maker ? maker->what == VM_TAKE && p->loads[maker->arg[0]].table.in_place : true;
 }
 
@@ -154,14 +158,18 @@ static bool is_direct(const vm_program *p, int value) {
     return false;
 }
 
-/* What is one element for a chunk or for each of its rows. */
+/* What is one element for a chunk or for each of its rows; panels. */
 static void place_lower(vm_builder *b) {
     vm_program *p = b->p;
     int64_t rows = p->form == VM_NEST_COLUMNS ? p->columns : p->packed_rows;
     for (int v = 0; v < p->nvalues; v++) {
         const vm_load *load = v < p->nloads ? &p->loads[v] : NULL;
         p->place[v] = -1;
-        if (load && b->late[v]) {
+        if (load && load->panel) {
+            p->scratch = (p->scratch + LINE - 1) / LINE * LINE;
+            p->place[v] = (int32_t)p->scratch;
+            p->scratch += (size_t)(p->walk_size * load->width);
+        } else if (load && b->late[v]) {
             p->place[v] = p->sinks[load->slot].result;
         } else if (vm_single(b, v) ? !load || load->kind == LAZY_LOAD_IOTA || load->copied
                                    : b->rate[v] == VM_ROW && b->maker[v] >= 0) {
@@ -179,7 +187,7 @@ static void place_values(vm_builder *b) {
         const vm_ins *ins = &p->ins[at];
         for (int k = 0; k < operands(ins); k++) {
             int v = operand_value(p, ins, k);
-            if (v < 0 || b->rate[v] < VM_EACH || b->last[v] != at)
+            if (v < 0 || b->rate[v] < VM_EACH || b->last[v] != at || (v < p->nloads && p->loads[v].panel))
                 continue;
             free_register(b, v);
             b->last[v] = -1; /* it may be an operand again */
@@ -252,7 +260,8 @@ static void find_points(vm_program *p) {
         p->first[m] = vm_map_at(p, m)->offset;
     p->tables = (size_t)p->nvalues * sizeof(char *) + (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
     p->tables = (p->tables + sizeof p->walk + PAGE - 1) / PAGE * PAGE;
-    p->whole = p->ngrid == 0 && p->form != VM_NEST_COLUMNS && !p->carried && !p->far && p->walk_size <= p->chunk;
+    p->whole = p->ngrid == 0 && p->form != VM_NEST_COLUMNS && p->form != VM_NEST_STRIPS && !p->carried && !p->far &&
+               p->walk_size <= p->chunk;
     for (int from = 0; from < VM_FROMS && p->whole; from++)
         add_points(p, (vm_from)from);
     for (int k = 0; k < p->nloads; k++)

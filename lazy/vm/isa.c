@@ -75,8 +75,11 @@ int neap_debug_kernels(const neap_kernel_limits *limits) {
 }
 
 const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity) {
-    static const char *const forms[] = {
-        [VM_NEST_ROWS] = "rows", [VM_NEST_PACKED] = "batch", [VM_NEST_TILES] = "tiles", [VM_NEST_COLUMNS] = "columns"};
+    static const char *const forms[] = {[VM_NEST_ROWS] = "rows",
+                                        [VM_NEST_PACKED] = "batch",
+                                        [VM_NEST_TILES] = "tiles",
+                                        [VM_NEST_STRIPS] = "strips",
+                                        [VM_NEST_COLUMNS] = "columns"};
     const vm_program *program = kernel->prepared;
     snprintf(text, capacity, "%s, %s", program->simd->name, forms[program->form]);
     return text;

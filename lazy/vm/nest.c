@@ -172,6 +172,29 @@ static void nest_tiles(vm_program *p, int across, int64_t chunk) {
     p->chunk = tile * tile;
 }
 
+/* Do all results run along the inner axis, in rows that are worth a chunk? */
+static bool stores_along(const vm_program *p) {
+    if (p->axes.shape[p->axes.n - 1] < ROW_MIN)
+        return false;
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].map.axis[p->axes.n - 1] != 1)
+            return false;
+    return true;
+}
+
+/* Strips of about the same width, each a multiple of a line. */
+static void nest_strips(vm_program *p, int across, int64_t chunk) {
+    int64_t extent = p->axes.shape[p->axes.n - 1], strips = (2 * extent + chunk - 1) / chunk;
+    int64_t width = (extent + strips - 1) / strips;
+    p->form = VM_NEST_STRIPS;
+    for (int k = 0; k < p->axes.n - 1; k++)
+        if (k != across)
+            to_grid(p, k, 1);
+    to_blocks(p, across, VM_STRIP_ROWS);
+    to_blocks(p, p->axes.n - 1, (width + ROWS_ALIGN - 1) / ROWS_ALIGN * ROWS_ALIGN);
+    p->chunk = p->walk[1];
+}
+
 /* Is some load one element for each row, which is best taken by a scalar loop? */
 static bool row_operands(const vm_program *p, int split) {
     for (int m = 0; m < p->nloads; m++) {
@@ -232,6 +255,8 @@ void vm_choose_nest(vm_program *p) {
     p->reduced = p->reduces ? box_elements(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
     if (column_wise(p))
         nest_columns(p, chunk);
+    else if (across >= 0 && !p->copies && stores_along(p))
+        nest_strips(p, across, vm_limit.chunk);
     else if (across >= 0)
         nest_tiles(p, across, vm_limit.chunk);
     else

@@ -188,9 +188,12 @@ int vm_order(vm_builder *b) {
     vm_program *p = b->p;
     int status = order_part(b, VM_ONCE);
     p->once = p->nins;
-    for (int k = 0; k < p->nloads; k++)
-        if (p->form == VM_NEST_COLUMNS && b->uses[k] > 0 && b->rate[k] == VM_ROW && !b->late[k])
+    for (int k = 0; k < p->nloads; k++) {
+        vm_load *load = &p->loads[k];
+        load->panel = p->form == VM_NEST_STRIPS && b->uses[k] > 0 && b->rate[k] == VM_EACH && is_gathered(p, k);
+        if (load->panel || (p->form == VM_NEST_COLUMNS && b->uses[k] > 0 && b->rate[k] == VM_ROW && !b->late[k]))
             ready_operand(b, k, ANY);
+    }
     status = status ? status : order_part(b, VM_CELL);
     p->cell = p->nins;
     for (int v = 0; v < p->nloads + b->nsteps; v++)

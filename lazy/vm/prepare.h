@@ -36,7 +36,8 @@ typedef struct vm_builder {
 
 /* Is the value one element in each chunk? */
 static inline bool vm_single(const vm_builder *b, int value) {
-    return b->rate[value] < (b->p->form == VM_NEST_ROWS || b->p->form == VM_NEST_TILES ? VM_EACH : VM_ROW);
+    const bool vectors = b->p->form == VM_NEST_PACKED || b->p->form == VM_NEST_COLUMNS;
+    return b->rate[value] < (vectors ? VM_ROW : VM_EACH);
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
@@ -55,7 +56,7 @@ void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
 int vm_order(vm_builder *build);
 
 /* ---- vm/assign.c ------------------------------------------------------------------------------------------------- */
-/* Does the walk run through memory element by element? */
+/* Does a chunk run through memory element by element, wherever in the walk it is? */
 bool vm_contiguous(const vm_program *program, const vm_map *map);
 /* Decides where sinks' values are computed, and gives each value a place in the scratch. */
 int vm_place(vm_builder *build);

@@ -36,19 +36,26 @@ static char *scratch_get(size_t bytes) {
     return block;
 }
 
+/* How far the chunk that is run now lies from the begin of the cell, for what is read or written in place. */
+static inline int64_t chunk_offset(const vm_run_state *f, const vm_map *map) {
+    return f->program->form == VM_NEST_STRIPS ? f->start[0] / f->walk[1] * map->walk[0] : f->start[0];
+}
+
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
 static void gather_load(vm_run_state *f, int k, int by_row) {
     const vm_program *p = f->program;
     const vm_load *load = &p->loads[k];
     int first = by_row ? p->row_axis : 0, naxes = by_row ? p->row_axes : p->nwalk;
     const int64_t *shape = f->walk + first, *stride = load->map.walk + first;
+    int64_t start = load->panel ? 0 : f->start[by_row], n = load->panel ? f->walk[0] * f->walk[1] : f->n[by_row];
+    char *to = load->panel ? f->scratch + p->place[k] : f->at[k];
     if (load->kind == LAZY_LOAD_IOTA)
-        vm_iota(load->dtype, f->at[k], f->base[k], naxes, shape, stride, f->start[by_row], f->n[by_row]);
+        vm_iota(load->dtype, to, f->base[k], naxes, shape, stride, start, n);
     else if (load->copied)
-        memcpy(f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width, load->width);
+        memcpy(to, (const char *)f->bufs[load->slot] + f->base[k] * load->width, load->width);
     else
-        vm_gather(p->simd->moves, load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width,
-                  naxes, shape, stride, f->start[by_row], f->n[by_row]);
+        vm_gather(p->simd->moves, load->width, to, (const char *)f->bufs[load->slot] + f->base[k] * load->width, naxes,
+                  shape, stride, start, n);
 }
 
 static void run_take(vm_run_state *f, const vm_ins *ins) {
@@ -58,7 +65,8 @@ static void run_take(vm_run_state *f, const vm_ins *ins) {
     char *from = (char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width;
     const void *index = f->at[ins->arg[1]];
     if (load->table.in_place)
-        f->at[ins->out] = from + (vm_take_distance(p->simd->moves, &load->table, index) + f->start[0]) * load->width;
+        f->at[ins->out] =
+            from + (vm_take_distance(p->simd->moves, &load->table, index) + chunk_offset(f, &load->map)) * load->width;
     else
         vm_take(p->simd->moves, &load->table, f->at[ins->out], from, index, naxes, f->walk + first,
                 load->map.walk + first, f->start[ins->by_row], f->n[ins->by_row]);
@@ -200,9 +208,15 @@ void vm_run_move_cell(vm_run_state *f, int64_t cell) {
 }
 
 /* ---- Stores ------------------------------------------------------------------------------------------------------ */
-static char *sink_at(const vm_run_state *f, int k, int64_t start) {
+/* Where a chunk goes of a sink that is written in place. */
+static char *chunk_sink(const vm_run_state *f, int k) {
     const vm_sink *sink = &f->program->sinks[k];
-    return (char *)f->bufs[sink->slot] + (f->base[f->program->nloads + k] + start) * sink->width;
+    return (char *)f->bufs[sink->slot] + (f->base[f->program->nloads + k] + chunk_offset(f, &sink->map)) * sink->width;
+}
+
+static char *sink_at(const vm_run_state *f, int k) {
+    const vm_sink *sink = &f->program->sinks[k];
+    return (char *)f->bufs[sink->slot] + f->base[f->program->nloads + k] * sink->width;
 }
 
 static void store(vm_run_state *f, int k) {
@@ -215,12 +229,12 @@ static void store(vm_run_state *f, int k) {
     if (sink->moved) {
         const vm_load *load = &p->loads[sink->value];
         from = (const char *)f->bufs[load->slot] + f->base[sink->value] * load->width;
-        vm_move(p->simd->moves, sink->width, sink_at(f, k, 0), sink->map.walk, from, load->map.walk, p->nwalk, f->walk,
+        vm_move(p->simd->moves, sink->width, sink_at(f, k), sink->map.walk, from, load->map.walk, p->nwalk, f->walk,
                 f->start[0], f->n[0]);
     } else if (!sink->in_place)
-        vm_scatter(p->simd->moves, sink->width, sink_at(f, k, 0), from, p->nwalk, f->walk, sink->map.walk, f->start[0],
+        vm_scatter(p->simd->moves, sink->width, sink_at(f, k), from, p->nwalk, f->walk, sink->map.walk, f->start[0],
                    f->n[0]);
-    else if ((to = sink_at(f, k, f->start[0])) != from && p->stream)
+    else if ((to = chunk_sink(f, k)) != from && p->stream)
         p->simd->stream(to, from, f->n[0] * sink->width);
     else if (to != from)
         memcpy(to, from, (size_t)(f->n[0] * sink->width));
@@ -235,9 +249,9 @@ static void store_rows(vm_run_state *f) {
             continue;
         const char *from = sink->kind == LAZY_SINK_REDUCE ? f->scratch + sink->result : f->at[sink->value];
         if (p->form == VM_NEST_ROWS)
-            memcpy(sink_at(f, k, 0), from, sink->width);
+            memcpy(sink_at(f, k), from, sink->width);
         else
-            vm_scatter(p->simd->moves, sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
+            vm_scatter(p->simd->moves, sink->width, sink_at(f, k), from, p->row_axes, f->walk + p->row_axis,
                        sink->map.walk + p->row_axis, f->start[1], f->n[1]);
     }
 }
@@ -247,12 +261,16 @@ void vm_run_chunk(vm_run_state *f, int64_t start, int64_t n) {
     f->start[0] = start, f->n[0] = n;
     if (p->form == VM_NEST_PACKED)
         f->start[1] = start / p->reduced, f->n[1] = n / p->reduced;
-    for (int k = 0; k < p->nloads; k++)
-        if (p->loads[k].in_place)
-            f->at[k] = (char *)f->bufs[p->loads[k].slot] + (f->base[k] + start) * p->loads[k].width;
+    for (int k = 0; k < p->nloads; k++) {
+        const vm_load *load = &p->loads[k];
+        if (load->in_place)
+            f->at[k] = (char *)f->bufs[load->slot] + (f->base[k] + chunk_offset(f, &load->map)) * load->width;
+        else if (load->panel)
+            f->at[k] = f->scratch + p->place[k] + start * load->width;
+    }
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].direct)
-            f->at[p->sinks[k].value] = sink_at(f, k, start);
+            f->at[p->sinks[k].value] = chunk_sink(f, k);
     for (int i = p->cell; i < p->late; i++) {
         if (p->far)
             prefetch(f, i - p->cell, p->late - p->cell);
@@ -281,7 +299,9 @@ static void run_chunks(vm_run_state *f, int64_t from, int64_t to) {
             vm_run_move_cell(f, cell);
         for (int k = 0; k < p->nwalk; k++)
             end *= f->walk[k];
-        vm_run_chunk(f, start, end - start < p->chunk ? end - start : p->chunk);
+        int64_t n = p->form == VM_NEST_STRIPS ? f->walk[1] : p->chunk, first = start / p->chunk * n;
+        if (first < end)
+            vm_run_chunk(f, first, end - first < n ? end - first : n);
         if (p->reduces)
             vm_run_rows(f);
         start += p->chunk;
@@ -341,6 +361,13 @@ typedef struct chunk_run {
     _Atomic int status;
 } chunk_run;
 
+/* A strip's panel is gathered by one thread. */
+static int64_t first_chunk(const chunk_run *job, int64_t task) {
+    const vm_program *p = job->program;
+    int64_t first = job->chunks * task / job->tasks;
+    return p->form == VM_NEST_STRIPS ? first - first % p->walk[0] : first;
+}
+
 static void chunk_task(void *arg, int64_t task, const neap_run *run) {
     chunk_run *job = arg;
     vm_run_state frame;
@@ -349,7 +376,7 @@ static void chunk_task(void *arg, int64_t task, const neap_run *run) {
     if (status)
         job->status = status;
     else
-        run_chunks(&frame, job->chunks * task / job->tasks, job->chunks * (task + 1) / job->tasks);
+        run_chunks(&frame, first_chunk(job, task), first_chunk(job, task + 1));
 }
 
 int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {

@@ -11,6 +11,9 @@
  *                                              several whole rows
  *      TILES     other axes, blocks of two     two axes, 32 × 32           something runs across the inner axis
  *                                              (copies: 64 × 64)
+ *      STRIPS    the same                      two axes, 16 × at most      the same, if that axis is long and
+ *                                              half a chunk; a chunk is    all results run along it
+ *                                              one row
  *      COLUMNS   outer kept axes, blocks of    reduced axes, then the      reductions: memory runs along the last
  *                the last kept axis            columns of one block        kept axis
  *
@@ -35,6 +38,10 @@
  * A kernel without instructions that stores one load *copies*: where neither lies in one piece, elements go from one to
  * the other without a register between, turned in squares of vectors where memory runs across (simd/moves.c).
  *
+ * The rows of a strip are turned once for all: what does not run along the inner axis is gathered into a *panel*, with
+ * the cell, and chunks read their rows there. So an operand that crosses costs one pass more, and the others and the
+ * results none.
+ *
  * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results
  * go straight to their destination where that is contiguous, else they are scattered.
  */
@@ -45,9 +52,9 @@
 #include "lazy/vm/simd/simd.h"
 
 /* VM_LONG: chunks of a program without registers are so many times as long. */
-enum { VM_CHUNK = 1024, VM_LONG = 4, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
+enum { VM_CHUNK = 1024, VM_LONG = 4, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_STRIP_ROWS = 16, VM_COLUMNS_WIDE = 256 };
 
-typedef enum vm_nest { VM_NEST_ROWS, VM_NEST_PACKED, VM_NEST_TILES, VM_NEST_COLUMNS } vm_nest;
+typedef enum vm_nest { VM_NEST_ROWS, VM_NEST_PACKED, VM_NEST_TILES, VM_NEST_STRIPS, VM_NEST_COLUMNS } vm_nest;
 typedef enum vm_rate { VM_ONCE, VM_CELL, VM_ROW, VM_EACH } vm_rate;
 
 typedef struct vm_map { /* a lazy_wide_map: strides over the collapsed domain, and by grid and walk */
@@ -74,6 +81,7 @@ typedef struct vm_table {
 typedef struct vm_load {
     uint8_t kind, dtype, width, rate;
     bool in_place;
+    bool panel;  /* of STRIPS: gathered with the cell */
     bool asked;  /* chains or folds ask for it early */
     bool copied; /* a single element that must not be read from memory once sinks are written */
     int16_t slot;

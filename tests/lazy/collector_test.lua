@@ -119,6 +119,33 @@ check.test("what is stored into the library after it was loaded lives on, and is
     check.equal(next(seen), nil)
 end)
 
+check.test("strings come and go between steps and whole cycles, and are let go", function()
+    local before
+    for round = 1, 12 do
+        local strings, tables = {}, {}
+        for k = 1, 4000 do
+            local text = ("a string %d of %d"):format(k % 1500, round % 3)
+            strings[k % 700 + 1] = text
+            tables[text] = k
+            if k % 11 == 0 then tables[strings[k % 300 + 1] or text] = nil end
+            if k % 97 == 0 then collectgarbage("step", k % 5 * 30) end
+            if k % 1301 == 0 then collectgarbage() end
+        end
+        for _, text in pairs(strings) do
+            local again = text:sub(1, 4) .. text:sub(5)
+            check.ok(rawequal(again, text) and rawget(tables, again) == tables[text])
+        end
+        strings, tables = {}, nil -- luacheck: ignore 311
+        for k = 1, 20000 do strings[k] = "one of many: " .. k + round end -- the table of strings grows, and shrinks
+        check.equal(#strings, 20000)
+        strings = nil -- luacheck: ignore 311
+        collectgarbage()
+        collectgarbage()
+        before = before or collectgarbage "count"
+    end
+    check.ok(collectgarbage "count" < before + 64, collectgarbage "count" .. " KB; " .. before)
+end)
+
 local kept_test = process.has_hook_checks() and check.test
     or function(title) check.skip(title, "a packaged LuaJIT, which keeps nothing for good") end
 

@@ -182,6 +182,48 @@ static void columns_new(sample *s, int k) {
     s->bufs[1] = calloc(1, (size_t)s->bytes[1]);
 }
 
+/* Maps of loads that run across the result, along it, or stay the same along one axis: blocks of rows and columns that
+ * are whole or end at an edge. Some store a load that crosses besides. */
+static void strips_new(sample *s, int k) {
+    static const int64_t across[] = {8, 15, 16, 17, 32, 47}, along[] = {511, 512, 513, 640, 1023, 1025, 127, 128, 129};
+    const int64_t rows = across[k % 6] * (along[k % 9] < 500 ? 6 : 1), columns = along[k % 9], outer = 1 + k / 9 % 3;
+    const int dtype = k % 3 ? random_dtype() : NEAP_DTYPE_F32, nloads = 2 + (int)below(3);
+    *s = (sample){.kernel = {.ndim = 3, .nkept = 3, .shape = {outer, rows, columns}, .nloads = nloads}};
+    s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
+    for (int j = 0; j < nloads; j++) {
+        const int64_t n = outer * rows * columns, wide = rows * columns;
+        const lazy_wide_map maps[] = {{.stride = {wide, 1, rows}},
+                                      {.stride = {wide, columns, 1}},
+                                      {.offset = n - 1, .stride = {-wide, -1, -rows}},
+                                      {.stride = {wide, columns, 0}},
+                                      {.stride = {0, 0, 1}},
+                                      {.offset = columns - 1, .stride = {wide, columns, -1}}};
+        s->loads[j] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)dtype, .slot = (int16_t)s->nbufs};
+        s->loads[j].read = maps[j < 2 ? j : (int)below(6)];
+        if (j > 1 && below(5) == 0)
+            s->loads[j].kind = LAZY_LOAD_IOTA, s->loads[j].dtype = NEAP_DTYPE_I64;
+        s->dtypes[j] = s->loads[j].dtype;
+        s->bytes[s->nbufs] = n * neap_dtype_bytes(s->dtypes[j]);
+        s->bufs[s->nbufs++] = random_buffer(s->dtypes[j], n);
+    }
+    while (s->kernel.nins == 0)
+        random_ins(s);
+    add_ins(s, dtype == NEAP_DTYPE_BOOL ? LAZY_OP_logical_and : LAZY_OP_multiply, dtype, 0, 0);
+    add_ins(s, dtype == NEAP_DTYPE_BOOL ? LAZY_OP_logical_or : LAZY_OP_maximum, dtype, 1, 1);
+    if (below(2))
+        random_chain(s);
+    s->kernel.nsinks = 1 + (int)below(MAX_SINKS);
+    for (int j = 0; j < s->kernel.nsinks; j++) {
+        const int nvalues = nloads + s->kernel.nins, value = j == 1 ? 0 : nvalues - 1 - (int)below(nvalues - nloads);
+        s->sinks[j] = (lazy_sink){.kind = LAZY_SINK_STORE, .value = value, .dtype = (uint8_t)s->dtypes[value]};
+        s->sinks[j].slot = (int16_t)s->nbufs;
+        s->sinks[j].write = (lazy_wide_map){.stride = {rows * columns, columns, 1}};
+        s->bytes[s->nbufs] = outer * rows * columns * neap_dtype_bytes(s->sinks[j].dtype);
+        s->bufs[s->nbufs] = calloc(1, (size_t)s->bytes[s->nbufs]);
+        s->nbufs++;
+    }
+}
+
 static void sample_free(sample *s) {
     for (int k = 0; k < s->nbufs; k++)
         free(s->bufs[k]);
@@ -319,7 +361,7 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
 
 /* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the
  * set that every CPU has. */
-static int forms[4], chains[LAZY_LINKS_MAX + 1], sums, loads;
+static int forms[VM_NEST_COLUMNS + 1], chains[LAZY_LINKS_MAX + 1], sums, loads;
 static int begin_casts, end_bools, wheres; /* in chains */
 
 static void count_links(const vm_program *p, const vm_ins *ins) {
@@ -390,10 +432,14 @@ int main(int argc, char **argv) {
         columns_new(&s, k);
         try_sample(&s, k);
         sample_free(&s);
+        strips_new(&s, k);
+        try_sample(&s, 1000 + k);
+        sample_free(&s);
     }
     neap_engine_stop();
-    for (int form = 0; form < 4 && samples >= 400; form++)
+    for (int form = 0; form <= VM_NEST_COLUMNS && samples >= 400; form++)
         CHECK(forms[form] > 6);
+    CHECK(forms[VM_NEST_STRIPS] >= 2 * 90);
     CHECK(samples < 400 || (sums > 10 && loads >= 27));
     CHECK(samples < 400 || (begin_casts > 20 && end_bools > 20 && wheres > 20));
     for (int links = 4; links < 14; links++)

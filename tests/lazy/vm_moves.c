@@ -143,6 +143,32 @@ static void try_take(int width, int dtype) {
     free(x), free(expected), free(out), free(index);
 }
 
+/* As many elements as are found at once, and some more or less; each over its index, where it is as wide. */
+static void try_take_over_indices(int width, int dtype, int64_t size) {
+    int64_t extent = 1 + below(1000), step = 1 + below(3), stride = below(2);
+    bool over = neap_dtype_bytes(dtype) == width;
+    vm_table table = {.dtype = (uint8_t)dtype, .width = (uint8_t)width, .extent = extent, .step = step, .run = 1};
+    table.index = VM_INDEX_EACH;
+    char *x = malloc((size_t)((extent * step + size) * width)), *expected = malloc((size_t)(size * width));
+    char *out = malloc((size_t)(size * width)), *index = malloc((size_t)(size * neap_dtype_bytes(dtype)));
+    for (int64_t i = 0; i < (extent * step + size) * width; i++)
+        x[i] = (char)next();
+    for (int64_t i = 0; i < size; i++)
+        random_index(dtype, extent, index + i * neap_dtype_bytes(dtype));
+    for (int64_t i = 0; i < size; i++)
+        memcpy(expected + i * width, x + (clamped_index(dtype, index, i, extent) * step + i * stride) * width,
+               (size_t)width);
+    for (int k = 0; k < SETS; k++)
+        if (has(sets[k])) {
+            memset(out, 7, (size_t)(size * width));
+            if (over)
+                memcpy(out, index, (size_t)(size * width));
+            vm_take(sets[k]->moves, &table, out, x, over ? out : index, 1, &size, &stride, 0, size);
+            all_equal(out, expected, size * width, "take over indices", sets[k], width);
+        }
+    free(x), free(expected), free(out), free(index);
+}
+
 /* ---- Kernels of copies alone ------------------------------------------------------------------------------------- */
 static int moved;
 
@@ -191,6 +217,9 @@ int main(void) {
         if (neap_dtype_kind(dtype) != 'f')
             try_take(1 << below(4), dtype);
     }
+    for (int dtype = 1; dtype < NEAP_DTYPE_COUNT; dtype++)
+        for (int k = 0; neap_dtype_kind(dtype) != 'f' && k < 32; k++)
+            try_take_over_indices(1 << k % 4, dtype, (int64_t[]){1, 15, 255, 256, 257, 512, 600, 1025}[k / 4]);
     for (int k = 0; k < check_times(400, 60); k++)
         try_copy((int)below(NEAP_DTYPE_COUNT), below(2));
     CHECK(moved > 10);

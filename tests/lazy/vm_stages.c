@@ -422,7 +422,7 @@ static void run_unfused(const sample *s, void **expected) {
 
 /* ---- Comparing --------------------------------------------------------------------------------------------------- */
 /* Kernels and instructions that were met with the set that every CPU has. */
-static int forms[4], carried[4], takes[3], takes_in_place, lates;
+static int forms[VM_NEST_COLUMNS + 1], carried[VM_NEST_COLUMNS + 1], takes[3], takes_in_place, lates;
 
 static void count(const sample *s) {
     const vm_program *p = s->kernel.prepared;

@@ -151,18 +151,71 @@ SQUARES(square, 16, 8, quad_16, loose_quad, load_quad, ONE_QUAD)
 SQUARES(square, 32, 4, quad_32, loose_quad, load_quad, ONE_QUAD)
 SQUARES(square, 64, 2, quad_64, loose_quad, load_quad, ONE_QUAD)
 
+/* A square as wide as a vector, whose rows are whole vectors in both ways: quads are turned, each for itself, and then
+ * change places, the even ones and the odd ones of two vectors at a time. */
+#if defined(__AVX512F__)
+#define EVEN_QUADS 0, 1, 4, 5, 8, 9, 12, 13
+#define ODD_QUADS 2, 3, 6, 7, 10, 11, 14, 15
+#elif defined(__AVX2__)
+#define EVEN_QUADS 0, 1, 4, 5
+#define ODD_QUADS 2, 3, 6, 7
+#endif
+#if defined(__AVX2__)
+#define WHOLE(BITS, SIDE)                                                                                              \
+    static inline void whole_##BITS(uint##BITS##_t *to, int64_t to_stride, const uint##BITS##_t *from,                 \
+                                    int64_t from_stride) {                                                             \
+        wide_##BITS in[QUADS][SIDE], out[SIDE];                                                                        \
+        wide_64 quads[QUADS], moved[QUADS];                                                                            \
+        _Pragma("GCC unroll 4") for (int g = 0; g < QUADS; g++) {                                                      \
+            _Pragma("GCC unroll 8") for (int k = 0; k < SIDE; k++) in[g][k] =                                          \
+                (wide_##BITS) * (const loose_wide *)(from + (g * SIDE + k) * from_stride);                             \
+            _Pragma("GCC unroll 4") for (int round = SIDE; round > 1; round /= 2) {                                    \
+                _Pragma("GCC unroll 8") for (int k = 0; k < SIDE / 2; k++) {                                           \
+                    const wide_##BITS a = in[g][k], b = in[g][k + SIDE / 2];                                           \
+                    out[2 * k] = __builtin_shufflevector(a, b, EACH_QUAD(LOW_##BITS, SIDE));                           \
+                    out[2 * k + 1] = __builtin_shufflevector(a, b, EACH_QUAD(HIGH_##BITS, SIDE));                      \
+                }                                                                                                      \
+                _Pragma("GCC unroll 8") for (int k = 0; k < SIDE; k++) in[g][k] = out[k];                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("GCC unroll 8") for (int k = 0; k < SIDE; k++) {                                                       \
+            _Pragma("GCC unroll 4") for (int g = 0; g < QUADS; g++) quads[g] = (wide_64)in[g][k];                      \
+            _Pragma("GCC unroll 2") for (int round = QUADS; round > 1; round /= 2) {                                   \
+                _Pragma("GCC unroll 2") for (int g = 0; g < QUADS / 2; g++) {                                          \
+                    moved[g] = __builtin_shufflevector(quads[2 * g], quads[2 * g + 1], EVEN_QUADS);                    \
+                    moved[g + QUADS / 2] = __builtin_shufflevector(quads[2 * g], quads[2 * g + 1], ODD_QUADS);         \
+                }                                                                                                      \
+                _Pragma("GCC unroll 4") for (int g = 0; g < QUADS; g++) quads[g] = moved[g];                           \
+            }                                                                                                          \
+            _Pragma("GCC unroll 4") for (int g = 0; g < QUADS; g++) *                                                  \
+                (loose_wide *)(to + (g * SIDE + k) * to_stride) = (loose_wide)quads[g];                                \
+        }                                                                                                              \
+    }
+WHOLE(32, 4)
+WHOLE(64, 2)
+#define WHOLE_SQUARES(BITS)                                                                                            \
+    for (; a + LONG <= end; a += LONG)                                                                                 \
+        whole_##BITS(to + a * to_stride + b, to_stride, from + b * from_stride + a, from_stride);
+#else
+#define WHOLE_SQUARES(BITS) /* a quad is a vector */
+#endif
+#define NO_WHOLE_SQUARES(BITS) /* as many vectors as there are registers */
+
 /* to[a * to_stride + b] = from[b * from_stride + a] for a < na, b < nb. A line of `from` is used up before the next
  * one is touched. */
-#define TURN(BITS, T)                                                                                                  \
+#define TURN(BITS, T, WHOLE_ONES)                                                                                      \
     static void turn_##BITS(T *to, int64_t to_stride, const T *from, int64_t from_stride, int64_t na, int64_t nb) {    \
         enum { SIDE = QUAD / sizeof(T), LONG = SIDE * QUADS, IN_LINE = LINE / sizeof(T) };                             \
         const int64_t whole = na / SIDE * SIDE;                                                                        \
         for (int64_t line = 0; line < whole; line += IN_LINE) {                                                        \
             const int64_t end = line + IN_LINE < whole ? line + IN_LINE : whole;                                       \
             int64_t b = 0;                                                                                             \
-            for (; b + LONG <= nb; b += LONG)                                                                          \
-                for (int64_t a = line; a < end; a += SIDE)                                                             \
+            for (; b + LONG <= nb; b += LONG) {                                                                        \
+                int64_t a = line;                                                                                      \
+                WHOLE_ONES(BITS)                                                                                       \
+                for (; a < end; a += SIDE)                                                                             \
                     squares_##BITS(to + a * to_stride + b, to_stride, from + b * from_stride + a, from_stride);        \
+            }                                                                                                          \
             for (; b + SIDE <= nb; b += SIDE)                                                                          \
                 for (int64_t a = line; a < end; a += SIDE)                                                             \
                     square_##BITS(to + a * to_stride + b, to_stride, from + b * from_stride + a, from_stride);         \
@@ -185,8 +238,8 @@ static int64_t magnitude(int64_t stride) {
     for (int64_t j = 0; j < r->length; j++)                                                                            \
         to[j] = from[j * (step)];
 /* Short rows of one element are written as whole vectors as long as more follows, which covers what was too much. */
-#define MOVES(BITS, T)                                                                                                 \
-    TURN(BITS, T)                                                                                                      \
+#define MOVES(BITS, T, WHOLE_ONES)                                                                                     \
+    TURN(BITS, T, WHOLE_ONES)                                                                                          \
     static void fill_##BITS(void *out, const void *element, int64_t n) {                                               \
         T *to = out;                                                                                                   \
         const T value = *(const T *)element;                                                                           \
@@ -244,10 +297,10 @@ static int64_t magnitude(int64_t stride) {
         else                                                                                                           \
             move_each_##BITS(out, in, r);                                                                              \
     }
-MOVES(8, uint8_t)
-MOVES(16, uint16_t)
-MOVES(32, uint32_t)
-MOVES(64, uint64_t)
+MOVES(8, uint8_t, NO_WHOLE_SQUARES)
+MOVES(16, uint16_t, NO_WHOLE_SQUARES)
+MOVES(32, uint32_t, WHOLE_SQUARES)
+MOVES(64, uint64_t, WHOLE_SQUARES)
 
 /* ---- Distances --------------------------------------------------------------------------------------------------- */
 /* W is a type that has all signed indices and the extent, U the same without a sign. */
@@ -274,28 +327,50 @@ NEAP_DTYPE_INTEGER_ROWS(DISTANCES)
 #pragma GCC diagnostic pop
 
 /* ---- Elements of tables ------------------------------------------------------------------------------------------ */
-#define TAKE_LOOP(kind, I, step, way)                                                                                  \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
-        int64_t at = dtype_index(kind, (uint64_t)((const I *)indices)[i]);                                             \
-        at += at < 0 ? extent : 0;                                                                                     \
-        at = at < 0 ? 0 : at > most ? most : at;                                                                       \
-        to[i] = from[at * (step) + (way)];                                                                             \
-    }
-#define TAKE(BITS, T, name, kind, I)                                                                                   \
+enum { PLACES = 256 }; /* that are found at once: by vectors, which loads of one element each then wait for */
+
+/* Elements from `first` on, at places that `at` tells. */
+#define TAKE_LOOP(at, step, way)                                                                                       \
+    for (int64_t i = first; i < end; i++)                                                                              \
+        to[i] = from[(at) * (step) + (way)];
+#define TAKE_ALL(at)                                                                                                   \
+    if (step == 1 && stride == 0)                                                                                      \
+        TAKE_LOOP(at, 1, 0)                                                                                            \
+    else                                                                                                               \
+        TAKE_LOOP(at, step, i *stride)
+#define TAKE(BITS, T, name, bits)                                                                                      \
     static void take_##BITS##_##name(void *out, const void *in, const void *indices, int64_t n, int64_t extent,        \
                                      int64_t step, int64_t stride) {                                                   \
         T *to = out;                                                                                                   \
         const T *from = in;                                                                                            \
-        const int64_t most = extent - 1;                                                                               \
-        if (step == 1 && stride == 0)                                                                                  \
-            TAKE_LOOP(kind, I, 1, 0)                                                                                   \
-        else                                                                                                           \
-            TAKE_LOOP(kind, I, step, i *stride)                                                                        \
+        for (int64_t first = 0, end; first < n; first = end) {                                                         \
+            end = n - first < PLACES ? n : first + PLACES;                                                             \
+            if ((bits) < 64 && extent < INT32_MAX) {                                                                   \
+                uint32_t place[PLACES];                                                                                \
+                near_places_##name(place, indices, first, end - first, extent - 1);                                    \
+                TAKE_ALL((int64_t)place[i - first])                                                                    \
+            } else {                                                                                                   \
+                int64_t place[PLACES];                                                                                 \
+                places_##name(place, indices, first, end - first, extent - 1);                                         \
+                TAKE_ALL(place[i - first])                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-#define TAKE_WIDTHS(NAME, name, kind, I, ...)                                                                          \
-    TAKE(8, uint8_t, name, kind, I)                                                                                    \
-    TAKE(16, uint16_t, name, kind, I) TAKE(32, uint32_t, name, kind, I) TAKE(64, uint64_t, name, kind, I)
+#define PLACES_OF(id, name, kind, I, P, W, U)                                                                          \
+    static void id##_##name(P *to, const void *given_indices, int64_t first, int64_t n, int64_t most) {                \
+        enum { every = 1, step = 1 };                                                                                  \
+        const I *indices = (const I *)given_indices + first;                                                           \
+        DISTANCES_LOOP(kind, I, W, U)                                                                                  \
+    }
+#define TAKE_WIDTHS(NAME, name, kind, I, bits, ...)                                                                    \
+    PLACES_OF(near_places, name, kind, I, uint32_t, int32_t, uint32_t)                                                 \
+    PLACES_OF(places, name, kind, I, int64_t, int64_t, uint64_t)                                                       \
+    TAKE(8, uint8_t, name, bits)                                                                                       \
+    TAKE(16, uint16_t, name, bits) TAKE(32, uint32_t, name, bits) TAKE(64, uint64_t, name, bits)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtype-limits"
 NEAP_DTYPE_INTEGER_ROWS(TAKE_WIDTHS)
+#pragma GCC diagnostic pop
 
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_moves_##isa
