@@ -439,6 +439,9 @@ end
 
 local At = {}
 At.__index = At
+setmetatable(At, { __index = function(_, key)
+    fail("np.at: a place x:at{…} has the methods set, add, mul, min, max and get, and no '%s'", tostring(key))
+end })
 At.__tostring = function(at) return "the place x:at{…} of an array of shape " .. core.shape_text(at.array) end
 
 --- The shape of the part that the index names.
@@ -459,6 +462,7 @@ end
 
 local function updater(how)
     return function(at, value)
+        if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:%s(v)", how) end
         local x, p = at.array, at.plan
         local code = core.dtype_of(x).code
         local name = "at:" .. how
@@ -480,6 +484,7 @@ for how in pairs(combine) do At[how] = updater(how) end
 
 --- x:at{…}:get(): the part itself.
 function At.get(at)
+    if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:get()") end
     return get_elements(at.array, at.plan)
 end
 
