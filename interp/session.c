@@ -149,6 +149,8 @@ int session_load_library(lua_State *L) {
         lua_settop(L, 0);
         status = session_call(L, "neap.interp.input", "install", 0);
     }
+    if (status == SESSION_OK)
+        status = session_call(L, "neap.interp.conditions", "install", 0);
     if (status == SESSION_OK && lua_cpcall(L, keep_library, NULL) != 0)
         lua_pop(L, 1); /* there was no memory for it: cycles cost more */
     if (status == SESSION_OK)
@@ -332,7 +334,8 @@ int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {
     }
     int base = lua_gettop(L);
     lua_pushstring(L, name);
-    int status = session_call(L, "neap.interp.sites", "enter", 1);
+    lua_pushvalue(L, base - nargs);
+    int status = session_call(L, "neap.interp.sites", "enter", 2);
     lua_settop(L, base);
     if (status == SESSION_OK)
         status = session_run(L, nargs);

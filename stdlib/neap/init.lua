@@ -89,6 +89,7 @@ local function guarded(name, part)
         if value == nil then return refuse(t, key) end
         return value
     end
+    if core.on_part then core.on_part(part) end
     return setmetatable(part, meta)
 end
 

@@ -173,6 +173,7 @@ methods.tostring = text_of
 -- ---- The metatable --------------------------------------------------------------------------------------------------
 
 local meta = {}
+core.metatable = meta
 
 function meta.__index(x, key)
     local method = methods[key]
