@@ -115,7 +115,7 @@ end
 --- Replaces Lua's functions that load code, and assert; once.
 -- luacheck: push ignore 121 122
 function conditions.install()
-    local raw = { load = load, loadstring = loadstring, loadfile = loadfile, assert = assert }
+    local raw = { load = load, loadstring = loadstring, loadfile = loadfile }
     local function checked(f, ...)
         if f then check(f) end
         return f, ...
@@ -145,7 +145,11 @@ function conditions.install()
                  and remedy(x, "x") or x.size == 1 and "assert its value, x:item()"
                  or "assert x:all():item(), or np.array_equal(x, y)")
         end
-        return raw.assert(...)
+        if x then return ... end
+        local n = select("#", ...)
+        if n == 0 then error("bad argument #1 to 'assert' (value expected)", 2) end
+        if n == 1 then error("assertion failed!", 2) end
+        error((select(2, ...)), 0)
     end
 end
 -- luacheck: pop
