@@ -13,7 +13,6 @@
 -- before it is tested; and, of several calls of one name on one line, those of which some are tested and some are not.
 local core = require "neap.core"
 local util = require "jit.util"
-local source = require "neap.core.source"
 local tests_of = require "neap.interp.tests_of"
 
 local is_array, fail = core.is_array, core.fail
@@ -105,39 +104,9 @@ function conditions.check(f)
     end)
     return f
 end
-local check = conditions.check
-
---- Whether a chunk of this name is the library's own.
-local function is_own(name)
-    return type(name) == "string" and (name:find "^[=@]neap[/%.]" or name:find "^[=@]%(neap")
-end
-
---- Replaces Lua's functions that load code, and assert; once.
--- luacheck: push ignore 121 122
+--- Replaces assert, once.
+-- luacheck: push ignore 121
 function conditions.install()
-    local raw = { load = load, loadstring = loadstring, loadfile = loadfile }
-    local function checked(f, ...)
-        if f then check(f) end
-        return f, ...
-    end
-    local function load_text(raw_load, text, name, ...)
-        if is_own(name) then return raw_load(text, name, ...) end
-        if type(text) == "string" and type(name) == "string" and name:sub(1, 1) == "=" then source.keep(name, text) end
-        return checked(raw_load(text, name, ...))
-    end
-    function load(...) return load_text(raw.load, ...) end
-    function loadstring(...) return load_text(raw.loadstring, ...) end
-    function loadfile(...) return checked(raw.loadfile(...)) end
-    function dofile(path)
-        local f, problem = loadfile(path)
-        if not f then error(problem, 0) end
-        return f()
-    end
-    local find_file = package.loaders[3]
-    package.loaders[3] = function(name)
-        local f = find_file(name)
-        return type(f) == "function" and check(f) or f
-    end
     function assert(...)
         local x = ...
         if is_array(x) and core.dtype_of(x).kind == "b" then
