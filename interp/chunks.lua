@@ -64,6 +64,7 @@ function chunks.install()
         return f
     end
     conditions.install()
+    require("neap.interp.slips").install()
 end
 -- luacheck: pop
 

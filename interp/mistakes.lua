@@ -5,6 +5,9 @@
 local source = require "neap.core.source"
 local mistakes = {}
 
+local OWN = "=neap/value" -- a chunk of the library's, which chunks.lua leaves alone
+local LONGEST = 300       -- bytes of a line that is looked at: patterns take the square of it
+
 local OPERATORS = { ["+"] = "add", ["*"] = "mul" } -- that a changed part of an array has
 
 --- The text of an index in brackets, as an index in text form or in a table.
@@ -77,12 +80,12 @@ local RULES = {
     { "near '['", "", "lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array" },
     { "')' expected near '='", "([%a_][%w_%.:]*)%(%s*([%a_][%w_]*%s*=[^=].-)%)", "options go in braces: %1{%2}",
       raw = true },
-    { "')' expected near '='", "([%a_][%w_%.:]*)%((.-),%s*([%a_][%w_]*%s*=[^=].-)%)", "options go in braces: %1(%2, {%3})",
-      raw = true },
+    { "')' expected near '='", "([%a_][%w_%.:]*)%((.-),%s*([%a_][%w_]*%s*=[^=].-)%)",
+      "options go in braces: %1(%2, {%3})", raw = true },
     { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)%s*$", "a method is called: %1:%2()" },
     { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)", "a method is called: %1:%2()" },
     { "near '{'", "^%s*function.*%)%s*{", "a body has no braces in Lua: function f(x) … end" },
-    { "near '{'", "^%s*if.*{", "Lua writes if … then … end" },
+    { "'then' expected", "^%s*if%s*%(.*{", "Lua writes if … then … end" },
     { "near '{'", "^%s*while.*{", "Lua writes while … do … end" },
     { "near '{'", "^%s*for.*{", "Lua writes for k = 1, n do … end" },
     { "", "^%s*if%f[%W].*:%s*$", "Lua writes if … then … end" },
@@ -109,21 +112,43 @@ end
 
 --- The hint for a line of code that does not parse, with LuaJIT's message; nil: none is known.
 function mistakes.hint(message, line)
+    if #line > LONGEST then return nil end
     local code = source.code(line)
     for _, rule in ipairs(RULES) do
         local hint = apply(rule, message, line, code)
         if hint then return hint end
     end
+    local is_statement = message:find("'=' expected", 1, true) or message:find("unexpected symbol", 1, true)
+    if is_statement and loadstring("return " .. line, OWN) then
+        return "a value alone is no statement: print(…) shows it"
+    end
     return nil
+end
+
+--- The line of a message, and, where what is wrong may stand before it, the one before it that has code.
+local function lines_of(message, name, number)
+    local lines = { source.line(name, number) }
+    local ended = message:find("near '<eof>'", 1, true) or message:find("arguments expected", 1, true)
+    if not ended and not message:find("'=' expected", 1, true) then return lines end
+    for before = number - 1, math.max(1, number - 5), -1 do
+        local line = source.line(name, before)
+        if line and source.code(line):find "%S" then
+            lines[#lines + 1] = line
+            break
+        end
+    end
+    return lines
 end
 
 --- LuaJIT's message about a chunk of this source ("@path", "=name") that does not parse, with the hint behind it.
 function mistakes.explain(message, name)
     if type(message) ~= "string" then return message end
     local number = tonumber(message:match "^.-:(%d+): " or nil)
-    local line = number and source.line(name, number)
-    local hint = line and mistakes.hint(message, line)
-    return hint and message .. "; " .. hint or message
+    for _, line in ipairs(number and lines_of(message, name, number) or {}) do
+        local hint = mistakes.hint(message, line)
+        if hint then return message .. "; " .. hint end
+    end
+    return message
 end
 
 return mistakes

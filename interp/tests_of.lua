@@ -187,8 +187,8 @@ local function tested(f, code, line_of)
     return results
 end
 
---- Calls note(prototype, line, name, {label, any}) for each result of f's code, and of the functions defined in it, that
--- is tested; not where a line has other results of the same name, which are not.
+--- Calls note(prototype, line, name, {label, any}) for each result of f's code, and of the functions defined in it,
+-- that is tested; not where a line has other results of the same name, which are not.
 local function tests_of(f, note)
     local info, code = funcinfo(f), decode(f)
     local found, wanted, calls, others = {}, {}, false, false -- by line and name; by name

@@ -71,8 +71,20 @@ function core.ndim(x)
     return array_info(x).ndim
 end
 
-fields.shape = shape_of
-fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
+-- A shape is a Lua table: its [0], which would be nil, is a mistake.
+local shape_meta = {}
+core.shape_meta = shape_meta
+function shape_meta.__index(_, key)
+    if type(key) == "number" and key < 1 then
+        fail("x.shape is a Lua table, which counts from 1: x.shape[1] is the extent of axis 0; x:dim(%.14g) is that of "
+             .. "axis %.14g", key, key)
+    end
+end
+
+function fields.shape(x)
+    return setmetatable(shape_of(x), shape_meta)
+end
+fields.static_shape = fields.shape -- known when an op is recorded: there are no other sizes
 function fields.ndim(x) return array_info(x).ndim end
 function fields.size(x) return tonumber(array_info(x).size) end
 function fields.dtype(x) return dtype_of(x).name end
@@ -199,6 +211,7 @@ local WALK = "for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, an
 function meta.__call(x, key)
     if type(key) == "string" then return core.index(x, key) end
     if key == nil then fail("an array is no function and no iterator: %s", WALK) end
+    if is_array(key) then fail("an array is no function; a field that is one, as x.T, is read without parentheses") end
     fail("an array is called only with an index in text form, x\"1:3\"; got %s", core.describe(key))
 end
 

@@ -82,7 +82,8 @@ local function check_keys(list, n, path)
         if type(key) == "number" and key > n then
             raise("array", "item%s[%d] is nil, and the table goes on behind it (is a name misspelt?)", path, n + 1)
         elseif not is_item(key, n) then
-            raise("array", "item%s has the key %s, where only items 1, 2, … are possible", path, core.describe(key))
+            raise("array", "%s has the key %s beside its items 1, 2, …", path == "" and "the table" or "item" .. path,
+                  type(key) == "string" and ("%q"):format(key) or tostring(key))
         end
     end
 end
@@ -211,6 +212,7 @@ create.iota = iota
 
 local function filled(name, dims, value, code)
     if #dims > core.MAX_DIMS then raise(name, "at most %d axes, got %d", core.MAX_DIMS, #dims) end
+    if shape.product(dims) > 2 ^ 59 then raise(name, "the result would have more than 2^59 elements") end
     return shape.broadcast_to(core.number(value, code), dims)
 end
 

@@ -189,7 +189,8 @@ local function plan(dims, key)
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
                 if dtype.kind == "f" then
-                    fail("array index: an index array must have integers or bools, got dtype %s", dtype.name)
+                    fail("array index: an index array must have integers or bools, got dtype %s; cast it, as in "
+                         .. "k:astype(\"i32\")", dtype.name)
                 end
                 p.arrays[#p.arrays + 1] = item
                 p.places[#p.places + 1] = #p.sliced

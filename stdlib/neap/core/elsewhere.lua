@@ -5,7 +5,7 @@ local elsewhere = {}
 elsewhere.functions = {
     load = "np.io.load", save = "np.io.save", savez = "np.io.savez", loadz = "np.io.load",
     shape = "the field x.shape", ndim = "the field x.ndim", size = "the field x.size", dtype = "the field x.dtype",
-    append = "np.concatenate{x, y}", cat = "np.concatenate{x, y}", 
+    append = "np.concatenate{x, y}", cat = "np.concatenate{x, y}",
     hstack = "np.concatenate({x, y}, {axis=1})", vstack = "np.concatenate({x, y}, {axis=0})",
     rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
     randint = "np.random.randint(key, …)", randperm = "np.random.permutation(key, n)", manual_seed = "np.random.key(n)",
@@ -36,12 +36,14 @@ elsewhere.functions = {
 elsewhere.methods = {
     tolist = "x:totable()", numpy = "x itself, or x:totable()", cpu = 'np.device_put(x, "cpu:0")',
     to = 'x:astype("f64"), or np.device_put(x, "cpu:0")', view = "x:reshape(…)", unsqueeze = "x:expand_dims(axis)",
-    clone = "x itself: arrays never change", detach = "np.stop_gradient(x)", backward = "np.grad(f)(x)", grad = "np.grad(f)(x)",
+    clone = "x itself: arrays never change", detach = "np.stop_gradient(x)", backward = "np.grad(f)(x)",
+    grad = "np.grad(f)(x)",
     requires_grad = "np.grad(f)(x)", mm = "x:matmul(y)", cat = "np.concatenate{x, y}",
     append = "np.concatenate{x, y}", float = 'x:astype("f32")', double = 'x:astype("f64")', int = 'x:astype("i32")',
     long = 'x:astype("i64")', half = 'x:astype("f32")', bool = 'x:astype("bool")', len = "#x", nbytes = "x.size",
     set = "x:at{…}:set(v)", fill = "np.full(shape, v)", get = "x[…]", norm = "np.linalg.norm(x)",
-    inv = "np.linalg.inv(x)", det = "np.linalg.det(x)", block_until_ready = "x:wait()", cuda = "np.device_put(x, device)",
+    inv = "np.linalg.inv(x)", det = "np.linalg.det(x)", block_until_ready = "x:wait()",
+    cuda = "np.device_put(x, device)",
     itemset = "x:at{…}:set(v)", print = "print(x)", type = "x.dtype", dims = "x.shape", length = "#x",
 }
 

@@ -1,4 +1,4 @@
---- misuse.lua: what messages say of mistakes that are known: the remedy, in the user's own words where they can be read.
+--- misuse.lua: what messages say of mistakes that are known: the remedy, in the user's words where they can be read.
 --
 -- Loaded at the first such mistake. Nothing here raises; what cannot be found out is left out of the message.
 local core = require "neap.core.binding"
@@ -42,6 +42,11 @@ end
 
 --- What a comparison of a and b by one of Lua's operators, of which at least one is an array, should have been.
 function misuse.comparison(method, a, b)
+    local against = b -- what is no array, if one is none
+    if not is_array(a) then against = a end
+    if is_array(a) ~= is_array(b) and type(against) ~= "number" then
+        return ("an array is compared with %s; it must be an array or a number"):format(core.describe(against))
+    end
     local operator, other, shown = comparison_of(method, a, b)
     local traced, single = false, true
     for _, x in ipairs { is_array(a) and a or false, is_array(b) and b or false } do
@@ -156,7 +161,7 @@ function misuse.nil_index()
     local line, level = source.current()
     local found
     for name in (line or ""):gmatch "%[%s*([%a_][%w_]*)%s*%]" do
-        if source.variable(name, level) == nil then
+        if name ~= "nil" and source.variable(name, level) == nil then
             if found and found ~= name then return nil end
             found = name
         end

@@ -22,11 +22,13 @@ local function edits(a, b)
     return row[#b]
 end
 
---- Of the string keys of the tables in the list `holders`, the one that differs from `word` in the fewest letters;
--- nil if all differ in more than a third. Else the shortest that begins with the word, if that has three letters.
+--- Of the string keys of the tables in the list `holders`, the one that differs from `word` in the fewest letters, if
+-- not in more than a third of them. Else the shortest that begins with the word, or else the longest with which the
+-- word begins; what is begun with has three letters or more. Nil if there is none.
 function near.name(word, holders)
     if type(word) ~= "string" or #word > MOST_BYTES then return nil end
     local lower, best, fewest, longer = word:lower(), nil, math.min(3, math.max(1, math.floor(#word / 3))) + 0.5, nil
+    local shorter
     for _, holder in ipairs(holders) do
         for name in next, holder do
             if type(name) == "string" and not name:find "^_" and name ~= word then
@@ -36,10 +38,13 @@ function near.name(word, holders)
                     and (not longer or #name < #longer or #name == #longer and name < longer) then
                     longer = name
                 end
+                if #name >= 3 and lower:sub(1, #name) == name:lower() and (not shorter or #name > #shorter) then
+                    shorter = name
+                end
             end
         end
     end
-    return best or longer
+    return best or longer or shorter
 end
 
 --- "; did you mean PREFIX…NAME?", or nothing.

@@ -11,9 +11,11 @@ local trees = {}
 
 local MAX_DEPTH = 200
 
---- Whether a value is an inner node.
+--- Whether a value is an inner node. A shape is one, of numbers.
 local function is_node(value)
-    return type(value) == "table" and getmetatable(value) == nil
+    if type(value) ~= "table" then return false end
+    local meta = getmetatable(value)
+    return meta == nil or meta == core.shape_meta
 end
 trees.is_node = is_node
 
