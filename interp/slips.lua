@@ -95,6 +95,7 @@ function slips.install()
     function tonumber(...)
         local x = ...
         if not is_array(x) then return raw(...) end
+        if x.size ~= 1 then return nil end -- as of all that is no number
         local value = core.item(x)
         if type(value) == "boolean" then return value and 1 or 0 end
         return value

@@ -142,12 +142,13 @@ end
 
 --- "; methods take a colon: x:sum()" if the user's line calls the method `name` of an array by a dot; else nothing.
 function misuse.dot(name)
-    local short = name:match "[%w_]+$"
+    local short = name and name:match "[%w_]+$"
+    if not short then return "" end
     local line, level = source.current()
-    if not line or not short then return "" end
+    if not line then return "" end
     for place, receiver, method, rest in line:gmatch "()([%a_][%w_]*)%.([%a_][%w_]*)%s*([%({]?.?)" do
         local alone = place == 1 or not line:sub(place - 1, place - 1):find "[%.:%w_]"
-        if alone and core.methods[method] and (method == short or core.np[method] == core.np[short])
+        if alone and core.methods[method] and (method == short or core.methods[method] == core.methods[short])
             and is_array(source.variable(receiver, level)) then
             local call = rest:sub(1, 1) == "{" and "{…}" or rest == "()" and "()" or "(…)"
             return ("; methods take a colon: %s:%s%s"):format(receiver, method, call)
@@ -167,6 +168,21 @@ function misuse.nil_index()
         end
     end
     return found
+end
+
+local spelt = {} -- source and line → whether that line has a shape with a number below 1 in brackets
+
+--- Whether the line of the user's that runs spells x.shape[0], or [-1], out. An index that was computed may well be
+-- behind the end: `shape[#shape - k] or 1`.
+function misuse.spells_shape(level)
+    local frame = debug.getinfo(level + 1, "Sl")
+    if not frame or frame.currentline < 1 then return false end
+    local key = frame.source .. ":" .. frame.currentline
+    if spelt[key] == nil then
+        local line = source.line(frame.source, frame.currentline)
+        spelt[key] = line ~= nil and source.code(line):find "[%.]shape%s*%[%s*%-?%s*%d+%s*%]" ~= nil
+    end
+    return spelt[key]
 end
 
 for _, f in pairs(misuse) do jit.off(f) end
