@@ -260,6 +260,8 @@ local w = assert(find "mask")
 for k, flag in pairs { true, false } do if flag then print(k) end end
 local table_of = { true }
 if table_of[1] then print(np.isfinite(x)) end
+local unused = x and x:mean() or 0
+local unused_too = x and x:lt(0) or none
 local done = x:lt(0):any():item()
 if not done then print "done" end
 local changed = x:eq(1)

@@ -16,13 +16,14 @@ local MIRRORED = { ["<"] = ">", ["<="] = ">=", [">"] = "<", [">="] = "<=", ["=="
 -- Lua calls one function for both: of < and >, with the operands swapped, of == and ~=, as they are.
 local WRITTEN = { lt = { "<", ">" }, le = { "<=", ">=" }, eq = { "==", "~=" } }
 
---- Which of the operators that a metamethod stands for the user's line has; nil if it has both, or cannot be read.
+--- Which of the operators that a metamethod stands for the user's line has; nil if it has both, or cannot be read. One
+-- that has neither called a function that compares.
 local function written(method)
     local line, found = source.current(), {}
     for operator in (line or ""):gmatch "[<>=~]=?" do found[operator] = true end
     local a, b = WRITTEN[method][1], WRITTEN[method][2]
-    if found[a] and found[b] then return nil end
-    return found[a] and a or found[b] and b
+    if not line or found[a] and found[b] then return nil end
+    return found[b] and b or a
 end
 
 local function number_text(value)
