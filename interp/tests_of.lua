@@ -158,7 +158,7 @@ local function is_mistake(f, code, pc, slot)
     if op == OP.CALL or op == OP.CALLM then return select(2, callee(f, code, pc)) == "assert" end
     if op ~= OP.IST and op ~= OP.ISTC then return true end
     local target = target_of(code.words[pc + 1], pc + 1)
-    -- The value of `a or b` stands in the slot at the target: it is read there, or b has been written to it just before.
+    -- The value of `a or b` stands in the slot at the target: it is read there, or b was written to it just before.
     local is_value = op == OP.ISTC or writes(code.words[target - 1], slot) or is_live(code, target, slot)
     if not is_value then return true end
     return (code.from[pc + 2] or pc) >= pc and "bool"
