@@ -24,9 +24,6 @@ local MISTAKES = {
     { "print(m:sum(axis=0))", "')' expected near '='; options go in braces: m:sum{axis=0}" },
     { "print(m:sum{axis=2})", "np.sum: axis 2 is out of range for an array of 2 axes" },
     { "print(x[3])", "array index: index 3 is out of range for axis 0 of extent 3" },
-    { "print(x.shape[0])",
-      "x.shape is a Lua table, which counts from 1: x.shape[1] is the extent of axis 0; x:dim(0) is "
-      .. "that of axis 0" },
     { "print(m[1,2])", "']' expected near ','; several indices go in braces: m[{1,2}]" },
     { "print(x[1:2])", [[']' expected near ':'; slices are text: x"1:2"]] },
     { "print(m[:, 0])", [[unexpected symbol near ':'; slices are text: m":, 0"]] },
@@ -359,15 +356,6 @@ check.test("names of other libraries are none here, and what they are called her
     for name, there in pairs(elsewhere.dtypes) do
         check.ok(core.dtype_codes[there] and not core.dtype_codes[name], name)
     end
-end)
-
-check.test("a shape counts from 1, and is a table as others", function()
-    local x = np.ones { 2, 3 }
-    check.raises(function() return x.shape[0] end, "x:dim%(0%) is that of axis 0")
-    check.raises(function() return x.shape[-1] end, "x:dim%(%-1%) is that of axis %-1")
-    check.equal({ x.shape, #x.shape, x.shape[3] }, { { 2, 3 }, 2, nil })
-    check.equal({ np.zeros(x.shape).shape, { unpack(x.shape) } }, { { 2, 3 }, { 2, 3 } })
-    check.equal(np.tree.leaves { x.shape, 4 }, { 2, 3, 4 })
 end)
 
 check.test("near names", function()

@@ -71,20 +71,8 @@ function core.ndim(x)
     return array_info(x).ndim
 end
 
--- A shape is a Lua table: x.shape[0], which would be nil, is a mistake where it is spelt out.
-local shape_meta = {}
-core.shape_meta = shape_meta
-function shape_meta.__index(_, key)
-    if type(key) == "number" and key < 1 and require("neap.core.misuse").spells_shape(2) then
-        fail("x.shape is a Lua table, which counts from 1: x.shape[1] is the extent of axis 0; x:dim(%.14g) is that of "
-             .. "axis %.14g", key, key)
-    end
-end
-
-function fields.shape(x)
-    return setmetatable(shape_of(x), shape_meta)
-end
-fields.static_shape = fields.shape -- known when an op is recorded: there are no other sizes
+fields.shape = shape_of
+fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
 function fields.ndim(x) return array_info(x).ndim end
 function fields.size(x) return tonumber(array_info(x).size) end
 function fields.dtype(x) return dtype_of(x).name end

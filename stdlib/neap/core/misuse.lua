@@ -171,21 +171,6 @@ function misuse.nil_index()
     return found
 end
 
-local spelt = {} -- source and line → whether that line has a shape with a number below 1 in brackets
-
---- Whether the line of the user's that runs spells x.shape[0], or [-1], out. An index that was computed may well be
--- behind the end: `shape[#shape - k] or 1`.
-function misuse.spells_shape(level)
-    local frame = debug.getinfo(level + 1, "Sl")
-    if not frame or frame.currentline < 1 then return false end
-    local key = frame.source .. ":" .. frame.currentline
-    if spelt[key] == nil then
-        local line = source.line(frame.source, frame.currentline)
-        spelt[key] = line ~= nil and source.code(line):find "[%.]shape%s*%[%s*%-?%s*%d+%s*%]" ~= nil
-    end
-    return spelt[key]
-end
-
 for _, f in pairs(misuse) do jit.off(f) end
 
 return misuse

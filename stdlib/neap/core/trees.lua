@@ -11,11 +11,9 @@ local trees = {}
 
 local MAX_DEPTH = 200
 
---- Whether a value is an inner node. A shape is one, of numbers.
+--- Whether a value is an inner node.
 local function is_node(value)
-    if type(value) ~= "table" then return false end
-    local meta = getmetatable(value)
-    return meta == nil or meta == core.shape_meta
+    return type(value) == "table" and getmetatable(value) == nil
 end
 trees.is_node = is_node
 
