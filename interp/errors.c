@@ -170,11 +170,30 @@ static void append_frames(lua_State *L, error_text *text) {
         append_levels(L, last_ones + nlast - 1, nlast, -1, text);
 }
 
+/* Lua's messages about what arrays are not say more in slips.lua's words. */
+static void explain_message(lua_State *L, error_text *text) {
+    if (!text->at ||
+        (!strstr(text->at, "cdata)") && !strstr(text->at, "attempt to call ") && !strstr(text->at, "'for' ")))
+        return;
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "neap.interp.slips");
+    if (lua_pcall(L, 1, 1, 0) == 0) {
+        lua_getfield(L, -1, "explain");
+        lua_pushlstring(L, text->at, text->used);
+        if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1)) {
+            text->used = 0;
+            append_text(text, lua_tostring(L, -1));
+        }
+    }
+    lua_settop(L, 1);
+}
+
 /* ---- For the session --------------------------------------------------------------------------------------------- */
 
 int errors_handle(lua_State *L) {
     kept.used = 0;
     append_message(L, &kept);
+    explain_message(L, &kept);
     if (can_read_frames(&kept))
         append_frames(L, &kept);
     return 1;

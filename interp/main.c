@@ -61,7 +61,7 @@ static int start_engine(const options *options) {
 /* Runs the script argv[script] with the arguments behind it; "-" and NULL are the standard input. */
 static int run_script(lua_State *L, int argc, char **argv, int script) {
     const char *path = script > 0 && strcmp(argv[script], "-") != 0 ? argv[script] : NULL;
-    int loaded = luaL_loadfile(L, path);
+    int loaded = session_load_file(L, path);
     int nargs = 0;
     if (loaded == 0 && script > 0) {
         nargs = argc - script - 1;
@@ -77,7 +77,7 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
     int status = SESSION_OK;
     for (int k = 0; k < options->ncode && status == SESSION_OK; k++) {
         const char *code = options->code[k];
-        int loaded = luaL_loadbuffer(L, code, strlen(code), "=(command line)");
+        int loaded = session_load_text(L, "(command line)", code, strlen(code));
         status = session_run_chunk(L, "(command line)", loaded, 0);
     }
     bool from_input = options->script == 0 && options->ncode == 0 && !options->prompt && !isatty(STDIN_FILENO);

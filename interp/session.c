@@ -149,6 +149,8 @@ int session_load_library(lua_State *L) {
         lua_settop(L, 0);
         status = session_call(L, "neap.interp.input", "install", 0);
     }
+    if (status == SESSION_OK)
+        status = session_call(L, "neap.interp.chunks", "install", 0);
     if (status == SESSION_OK && lua_cpcall(L, keep_library, NULL) != 0)
         lua_pop(L, 1); /* there was no memory for it: cycles cost more */
     if (status == SESSION_OK)
@@ -322,6 +324,74 @@ int session_run(lua_State *L, int nargs) {
     if (interrupted && context && interrupt_prompt)
         drain(L, "abandon", 0);
     return interrupted ? SESSION_INTERRUPTED : SESSION_FAILED;
+}
+
+/* Lets neap.interp.chunks see what loading a chunk has left at the top of the stack, and put something in its place.
+ * `text` is NULL for a file. Returns `loaded`. */
+static int look_at_chunk(lua_State *L, int loaded, const char *source, const char *text, size_t bytes) {
+    int base = lua_gettop(L);
+    lua_pushstring(L, source);
+    lua_pushvalue(L, base);
+    if (text)
+        lua_pushlstring(L, text, bytes);
+    if (session_call(L, "neap.interp.chunks", "loaded", text ? 3 : 2) == SESSION_OK) {
+        lua_settop(L, base + 1);
+        lua_replace(L, base);
+    }
+    lua_settop(L, base);
+    return loaded;
+}
+
+int session_load_text(lua_State *L, const char *name, const char *text, size_t bytes) {
+    char source[64];
+    size_t first = 0;
+    if (bytes > 0 && text[0] == '#') /* "#!/usr/bin/env neap"; the line itself stays, so that lines are counted right */
+        while (first < bytes && text[first] != '\n')
+            first++;
+    snprintf(source, sizeof source, "=%s", name);
+    return look_at_chunk(L, luaL_loadbuffer(L, text + first, bytes - first, source), source, text, bytes);
+}
+
+/* All of the standard input. OWNED; NULL: there is no memory for it, or it cannot be read (ferror). */
+static char *read_input(size_t *bytes) {
+    size_t room = 1 << 16;
+    char *text = malloc(room);
+    for (*bytes = 0; text;) {
+        *bytes += fread(text + *bytes, 1, room - *bytes, stdin);
+        if (*bytes < room)
+            break;
+        char *more = realloc(text, room *= 2);
+        if (!more)
+            free(text);
+        text = more;
+    }
+    if (!ferror(stdin))
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int load_input(lua_State *L) {
+    size_t bytes;
+    char *text = read_input(&bytes);
+    if (!text) {
+        lua_pushfstring(L, "cannot read stdin: %s", strerror(errno));
+        return LUA_ERRFILE;
+    }
+    int loaded = session_load_text(L, "stdin", text, bytes);
+    free(text);
+    return loaded;
+}
+
+int session_load_file(lua_State *L, const char *path) {
+    if (!path)
+        return load_input(L);
+    int loaded = luaL_loadfile(L, path);
+    lua_pushfstring(L, "@%s", path);
+    lua_insert(L, -2);
+    loaded = look_at_chunk(L, loaded, lua_tostring(L, -2), NULL, 0);
+    lua_remove(L, -2);
+    return loaded;
 }
 
 int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {

@@ -29,6 +29,10 @@ neap_ctx *session_context(lua_State *L);
 /* Calls the function below its `nargs` arguments at the top of the stack, which it replaces by all results. On an
  * error, reports it on stderr, leaves nothing and returns SESSION_FAILED or SESSION_INTERRUPTED. */
 int session_run(lua_State *L, int nargs);
+/* Loads code: its function, or a message, is left at the top of the stack. Return the status, as luaL_loadfile does. A
+ * path that is NULL is the standard input; `name` is what messages call a text. */
+int session_load_file(lua_State *L, const char *path);
+int session_load_text(lua_State *L, const char *name, const char *text, size_t bytes);
 /* Like session_run for the user's chunk `name`, just loaded with the status `loaded`; drops its results. */
 int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs);
 /* Calls function `name` of the embedded module `module`, as session_run does. */

@@ -132,8 +132,8 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
     if (weak && neap_dtype_kind(dtype) != 'f' && !graph_number_meets(node, dtype)) {
         if (graph_is_constant(node))
             neap_error(NEAP_E_DTYPE,
-                       "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
-                       "as in x:astype(\"f32\")",
+                       "%s: the number %.17g is not a value of the array's dtype %s, which any number takes "
+                       "that meets it; cast the array first, as in x:astype(\"f32\")",
                        op, node->value, neap_dtype_name(dtype));
         else
             neap_error(NEAP_E_DTYPE,

@@ -71,18 +71,44 @@ for name, module in pairs {
     parts[name] = "neap." .. module
 end
 
+--- Reading a name that a part of the library does not have is an error. `holders`: tables with the names that it has.
+local function refuse_name(path, holders)
+    return function(_, name)
+        if type(name) ~= "string" then return nil end
+        core.fail("%s", require("neap.core.misuse").name(path, name, holders))
+    end
+end
+
+--- A part of the library, with that behind what it has.
+local function guarded(name, part)
+    local meta = getmetatable(part) or {}
+    local own, late = meta.__index, meta.__late and meta.__late[1]
+    local refuse = refuse_name("np." .. name, { part, late })
+    function meta.__index(t, key)
+        local value = own and own(t, key)
+        if value == nil then return refuse(t, key) end
+        return value
+    end
+    if core.on_part then core.on_part(part) end
+    return setmetatable(part, meta)
+end
+
+local unknown = refuse_name("np", { np, functions, parts })
 setmetatable(np, {
     __index = function(_, name)
         if parts[name] then
-            np[name] = require(parts[name])
+            np[name] = guarded(name, require(parts[name]))
         elseif functions[name] then
             require(functions[name])
+        else
+            return unknown(nil, name)
         end
         return rawget(np, name)
     end,
     __late = { functions, parts }, -- names that are there, though not loaded: for completions
 })
 
+guarded("debug", np.debug)
 output.install()
 if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
 

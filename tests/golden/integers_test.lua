@@ -71,7 +71,7 @@ function kinds.op(record)
         local list, want, odd = inputs(record, 4)
         if odd then list[1] = np.bitwise_or(list[1], 1) end
         if record[3] ~= "-" then list[#list + 1] = reader.options(record[3]) end
-        return difference((np[record[2]] or flip_sort)(unpack(list)), want)
+        return difference((rawget(np, record[2]) or flip_sort)(unpack(list)), want)
     end, about(record))
 end
 

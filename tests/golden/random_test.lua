@@ -53,7 +53,7 @@ local names = { nested = "split", permutation_rows = "permutation" } -- the func
 for _, record in ipairs(reader.records "random") do
     local name = record[1]
     local o = reader.options(record[3])
-    if not (random[names[name] or name] or np.nn[name]) then
+    if not (rawget(random, names[name] or name) or rawget(np.nn, name)) then
         collector.skip(name, "neap has no np.random." .. name)
     else
         collector.add(name, function()

@@ -128,7 +128,7 @@ check.test("what a trace cannot know is told with the line and a way out", funct
     fails(function(x)
         if x:sum() > 0 then return x end
         return -x
-    end, "'<' compares an array whose value is not known while tracing; use x:lt%(y%), which gives")
+    end, "'>' compares an array whose value is not known while tracing; use x:gt%(0%), which gives")
     fails(function(x, k) return k == 2 and x or -x end, "'==' compares an array whose value is not known")
     fails(function(x) return x:totable()[1] end, "np.cond or np.where")
     fails(function(x)

@@ -40,7 +40,8 @@ function core.dtype(name, value, fallback)
     if not code then
         local list = {}
         for k = 0, #dtypes do list[#list + 1] = dtypes[k].name end
-        raise(name, "dtype must be one of %s, got %s", table.concat(list, ", "), core.describe(value))
+        raise(name, "dtype must be one of %s, got %s%s", table.concat(list, ", "), core.describe(value),
+              require("neap.core.misuse").dtype(value))
     end
     return code
 end
@@ -172,14 +173,17 @@ methods.tostring = text_of
 -- ---- The metatable --------------------------------------------------------------------------------------------------
 
 local meta = {}
+core.metatable = meta
 
 function meta.__index(x, key)
     local method = methods[key]
     if method ~= nil then return method end
     local field = fields[key]
     if field ~= nil then return field(x) end
-    if type(key) == "string" then
-        fail("arrays have no field or method '%s' (an index in text form is a call: x\"1:3\")", key)
+    if type(key) == "string" then fail("%s", require("neap.core.misuse").member(key, methods, fields)) end
+    if key == nil then
+        local name = require("neap.core.misuse").nil_index()
+        fail("array index: the index is nil%s", name and (" ('%s' has no value: is it misspelt?)"):format(name) or "")
     end
     return type(key) == "number" and core.part(x, key) or core.index(x, key)
 end
@@ -189,13 +193,18 @@ function meta.__newindex(_, key)
     fail("arrays are immutable; x:at{…}:set(v) returns a changed copy")
 end
 
+local WALK = "for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, and x:totable() gives Lua's tables"
+
 --- x"1:3, ::-1"
 function meta.__call(x, key)
-    if type(key) ~= "string" then
-        fail("an array is called only with an index in text form, x\"1:3\"; got %s", core.describe(key))
-    end
-    return core.index(x, key)
+    if type(key) == "string" then return core.index(x, key) end
+    if key == nil then fail("an array is no function and no iterator: %s", WALK) end
+    if is_array(key) then fail("an array is no function; a field that is one, as x.T, is read without parentheses") end
+    fail("an array is called only with an index in text form, x\"1:3\"; got %s", core.describe(key))
 end
+
+function meta.__ipairs() fail("ipairs takes no array, whose elements count from 0: %s", WALK) end
+function meta.__pairs() fail("pairs takes no array: %s", WALK) end
 
 function meta.__len(x)
     local known = array_info(x)
@@ -205,20 +214,18 @@ end
 
 meta.__tostring = text_of
 
+--- A string or number with an array, as text.
 function meta.__concat(a, b)
+    local other = is_array(a) and b or a
+    if type(other) ~= "string" and type(other) ~= "number" and not is_array(other) then
+        fail("'..' joins the text of an array with a string, a number or an array, got %s%s", core.describe(other),
+             type(other) == "table" and "; np.concatenate{x, y} joins arrays" or "")
+    end
     return tostring(a) .. tostring(b)
 end
 
-local hints = { lt = "<", le = "<=", eq = "==" }
 local function refuse(method, a, b)
-    for _, x in ipairs { is_array(a) and a or false, is_array(b) and b or false } do
-        if x and array_info(x).traced ~= 0 then
-            fail("'%s' compares an array whose value is not known while tracing; use x:%s(y), which gives an array, "
-                 .. "with np.cond or np.where, or list the argument in {static={…}}", hints[method], method)
-        end
-    end
-    fail("'%s' cannot give an array in Lua; use x:%s(y) for elements, np.array_equal(x, y) for a boolean",
-          hints[method], method)
+    fail("%s", require("neap.core.misuse").comparison(method, a, b))
 end
 
 function meta.__lt(a, b) refuse("lt", a, b) end

@@ -63,6 +63,31 @@ local function check_number(value, dtype)
     end
 end
 
+local function is_item(key, n)
+    return type(key) == "number" and key >= 1 and key <= n and key == floor(key)
+end
+
+--- Whether a list of n items, of which #list tells, has no other keys: #list is less than was meant if there is a hole.
+local function has_items_alone(list, n)
+    if next(list, n > 0 and n or nil) == nil then return true end
+    for key in pairs(list) do
+        if not is_item(key, n) then return false end
+    end
+    return true
+end
+
+local function check_keys(list, n, path)
+    if has_items_alone(list, n) then return end
+    for key in pairs(list) do
+        if type(key) == "number" and key > n then
+            raise("array", "item%s[%d] is nil, and the table goes on behind it (is a name misspelt?)", path, n + 1)
+        elseif not is_item(key, n) then
+            raise("array", "%s has the key %s beside its items 1, 2, …", path == "" and "the table" or "item" .. path,
+                  type(key) == "string" and ("%q"):format(key) or tostring(key))
+        end
+    end
+end
+
 --- Raises for the first leaf in order that is in the wrong place, or is nothing that an array of this dtype holds.
 local function check_each(data, dims, dtype)
     local function visit(value, depth, path)
@@ -79,8 +104,10 @@ local function check_each(data, dims, dtype)
             raise("array", "item%s is %s, where others are tables", path, core.describe(value))
         end
         if #value ~= dims[depth] then
+            check_keys(value, #value, path)
             raise("array", "item%s has %d entries, where others have %d", path, #value, dims[depth])
         end
+        check_keys(value, #value, path)
         for k = 1, #value do visit(value[k], depth + 1, path .. "[" .. k .. "]") end
     end
     visit(data, 1, "")
@@ -89,7 +116,7 @@ end
 --- Whether a list is n numbers or booleans that the dtype holds: nearly all are, and then no leaf is looked at again.
 local function is_plain(list, n, dtype)
     local lowest, highest = dtype.lowest, dtype.highest -- of integers
-    if type(list) ~= "table" or #list ~= n then return false end
+    if type(list) ~= "table" or #list ~= n or not has_items_alone(list, n) then return false end
     for k = 1, n do
         local value = list[k]
         if type(value) == "number" then
@@ -106,7 +133,7 @@ local function next_level(tables, n)
     local inner, at = {}, 0
     for k = 1, #tables do
         local list = tables[k]
-        if type(list) ~= "table" or #list ~= n then return false end
+        if type(list) ~= "table" or #list ~= n or not has_items_alone(list, n) then return false end
         for j = 1, n do inner[at + j] = list[j] end
         at = at + n
     end
@@ -154,6 +181,7 @@ function np.array(data, given)
     end
     local dims, has_array, all_bool = examine(data)
     if has_array then
+        check_keys(data, #data, "")
         local parts = {}
         for k = 1, #data do parts[k] = np.array(data[k], given) end
         return np.stack(parts)
@@ -184,6 +212,7 @@ create.iota = iota
 
 local function filled(name, dims, value, code)
     if #dims > core.MAX_DIMS then raise(name, "at most %d axes, got %d", core.MAX_DIMS, #dims) end
+    if shape.product(dims) > 2 ^ 59 then raise(name, "the result would have more than 2^59 elements") end
     return shape.broadcast_to(core.number(value, code), dims)
 end
 

@@ -189,7 +189,8 @@ local function plan(dims, key)
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
                 if dtype.kind == "f" then
-                    fail("array index: an index array must have integers or bools, got dtype %s", dtype.name)
+                    fail("array index: an index array must have integers or bools, got dtype %s; cast it, as in "
+                         .. "k:astype(\"i32\")", dtype.name)
                 end
                 p.arrays[#p.arrays + 1] = item
                 p.places[#p.places + 1] = #p.sliced
@@ -439,6 +440,9 @@ end
 
 local At = {}
 At.__index = At
+setmetatable(At, { __index = function(_, key)
+    fail("np.at: a place x:at{…} has the methods set, add, mul, min, max and get, and no '%s'", tostring(key))
+end })
 At.__tostring = function(at) return "the place x:at{…} of an array of shape " .. core.shape_text(at.array) end
 
 --- The shape of the part that the index names.
@@ -481,6 +485,7 @@ end
 
 local function updater(how)
     return function(at, value)
+        if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:%s(v)", how) end
         local quick = at.n and how == "set" and core.set_part(at.array, at, at.n, value)
         if quick then return quick end
         local x, p = at.array, plan_of(at)
@@ -504,6 +509,7 @@ for how in pairs(combine) do At[how] = updater(how) end
 
 --- x:at{…}:get(): the part itself.
 function At.get(at)
+    if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:get()") end
     return get_elements(at.array, plan_of(at))
 end
 

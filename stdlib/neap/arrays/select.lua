@@ -182,8 +182,8 @@ end)
 define("clip", function(x, lo, hi, extra)
     if extra ~= nil then raise("clip", "takes an array and two limits") end
     if lo == nil and hi == nil then return coerce("clip", 1, x) end
-    if lo == nil then return np.minimum(x, hi) end
-    if hi == nil then return np.maximum(x, lo) end
+    if lo == nil then return np.minimum(x, type(hi) == "number" and hi or coerce("clip", 3, hi)) end
+    if hi == nil then return np.maximum(x, type(lo) == "number" and lo or coerce("clip", 2, lo)) end
     return core.recordn(ids.clip, core.coerce_all("clip", { x, lo, hi }, 3), 3, 0)
 end)
 

@@ -201,7 +201,7 @@ define("reshape", function(x, ...)
     local dims, known, free = {}, 1, nil
     for k = 1, #given do
         local n = given[k]
-        if n == -1 then
+        if type(n) == "number" and n == -1 then
             if free then raise("reshape", "only one extent may be -1, got %s", core.shape_text(given)) end
             free = k
         elseif not is_extent(n) then

@@ -182,8 +182,10 @@ function core.forget_warnings()
 end
 
 --- Raises "np.name: …" built by string.format.
+-- A method of an array that was called by a dot, x.sum(), has got wrong arguments for that reason.
 function core.raise(name, format, ...)
-    fail("np.%s: %s", name, select("#", ...) > 0 and format:format(...) or format)
+    fail("np.%s: %s%s", name, select("#", ...) > 0 and format:format(...) or format,
+         core.methods and require("neap.core.misuse").dot(name) or "")
 end
 local raise = core.raise
 
@@ -234,15 +236,14 @@ local no_options = {}
 -- option names to true.
 function core.options(name, options, known)
     if options == nil then return no_options end
-    if type(options) ~= "table" then
-        raise(name, "options must be a table such as {axis=0}, got %s", core.describe(options))
-    end
+    if type(options) ~= "table" then raise(name, "%s", require("neap.core.misuse").options(name, options, known)) end
     for key in pairs(options) do
         if not known[key] then
             local list = {}
             for option in pairs(known) do list[#list + 1] = option end
             table.sort(list)
-            raise(name, "unknown option '%s' (options: %s)", tostring(key), table.concat(list, ", "))
+            raise(name, "unknown option '%s' (options: %s)%s", tostring(key), table.concat(list, ", "),
+                  require("neap.core.misuse").option(name, key, known))
         end
     end
     return options

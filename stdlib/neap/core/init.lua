@@ -120,7 +120,8 @@ local function coerce_rare(name, position, value, inputs, how)
     end
     local meta = getmetatable(value)
     if type(meta) == "table" and meta.__array then return meta.__array(value, name, inputs, how) end
-    local hint = type(value) == "table" and "; np.array makes one from a table" or ""
+    local is_data = type(value) == "table" and (value[1] ~= nil or next(value) == nil)
+    local hint = is_data and "; np.array makes one from a table" or ""
     raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
 end
 

@@ -170,6 +170,16 @@ function capture.assigned(places, expected)
     return name
 end
 
-for _, f in ipairs { global_names, capture.places, capture.assigned } do jit.off(f) end
+--- After the body of f has run: the name of a global to which it assigned another number, or nil.
+function capture.counted(places)
+    for _, place in ipairs(places) do
+        if place.environment and type(place.value) == "number" then
+            local now = read(place)
+            if type(now) == "number" and now ~= place.value then return place.name end
+        end
+    end
+end
+
+for _, f in ipairs { global_names, capture.places, capture.assigned, capture.counted } do jit.off(f) end
 
 return capture

@@ -352,6 +352,11 @@ local function trace(name, user_function, given, is_static, places, captures, li
             raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",
                   assigned)
         end
+        local counted = capture.counted(places)
+        if counted then
+            core.warn(name, "the function assigns a number to the global '%s', which happens while it is traced, not "
+                      .. "at each call: make it local, return it, or pass it in as an array", counted)
+        end
         local entry = end_trace(name, level, #inputs, results)
         entry.captures, entry.lifted = captures, lifted_of(name, entry)
         return entry

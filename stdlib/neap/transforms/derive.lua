@@ -17,7 +17,7 @@ local one_id, id_box, check_function = staging.one_id, staging.id_box, staging.c
 local type, unpack = type, unpack
 local F32 = core.dtype_codes.f32
 
-local derive = {}
+local derive = { tapes = 0 } -- tapes: how many were ever opened
 
 -- ---- Tapes ----------------------------------------------------------------------------------------------------------
 
@@ -46,6 +46,7 @@ end
 function derive.on_tape(name, user_function, positions, given, body, check)
     return inside(name, C.neap_tape_begin, function(level)
         local arguments = { n = given.n, unpack(given, 1, given.n) }
+        derive.tapes = derive.tapes + 1
         local tape = { name = name, level = level, aliases = {}, arguments = arguments }
         for _, position in ipairs(positions) do
             if position > given.n then raise(name, "argument %d is missing, but argnums names it", position) end

@@ -8,11 +8,22 @@ local raise = core.raise
 local pack, check_function = staging.pack, staging.check_function
 local type, unpack = type, unpack
 
---- The value of a differentiated function: a 0-d float array.
-local function check_value(name, value)
-    if type(value) == "number" then return core.number(value, core.dtype_codes.f32) end
+--- Tells of a value that no argument has to do with: what a script is unlikely to mean. But a derivative that was
+-- taken meanwhile may well be a constant.
+local function warn_of_constant(name)
+    core.warn(name, "the function's value does not depend on its arguments, so the gradient is 0 "
+              .. "(what :item() and :totable() read is a constant)")
+end
+
+--- The value of a differentiated function: a 0-d float array. `alone`: the function has taken no derivative.
+local function check_value(name, value, alone)
+    if type(value) == "number" then
+        warn_of_constant(name)
+        return core.number(value, core.dtype_codes.f32)
+    end
     if not core.is_array(value) then
-        raise(name, "the function must return a 0-d float array, got %s", core.describe(value))
+        raise(name, "the function must return a 0-d float array, got %s%s", core.describe(value),
+              value == nil and " (did you forget return?)" or "")
     end
     if core.info(value).ndim ~= 0 then
         raise(name, "the function must return a 0-d array (reduce it, as with :sum()), got shape %s",
@@ -20,6 +31,7 @@ local function check_value(name, value)
     end
     local dtype = core.dtype_of(value)
     if dtype.kind ~= "f" then raise(name, "the function must return a float, got dtype %s", dtype.name) end
+    if alone and core.info(value).taped == 0 then warn_of_constant(name) end
     return value
 end
 
@@ -28,8 +40,9 @@ local function gradient_function(name, user_function, given_options, with_value)
     user_function = check_function(name, user_function)
     local argnums, has_aux = derive.options(name, given_options)
     local function derivative(...)
+        local tapes = derive.tapes + 1
         return derive.on_tape(name, user_function, argnums, pack(...), function(tape)
-            local value = check_value(name, tape.results[1])
+            local value = check_value(name, tape.results[1], derive.tapes == tapes)
             derive.check_aux(name, tape.results, has_aux)
             local flat, chosen = derive.gradient(tape, { value }), {}
             for k, position in ipairs(argnums) do chosen[k] = tape.arguments[position] end

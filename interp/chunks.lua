@@ -1,0 +1,71 @@
+--- chunks.lua: every chunk of the user's that is loaded: how it tests arrays (conditions.lua), its text, for messages,
+-- and what to write where it does not parse (mistakes.lua).
+--
+-- That holds for scripts, -e text, the prompt, modules, and for what load and its like get. Of a text that a program
+-- gives to load, without the name of a file or one of the form "=name", the message stays LuaJIT's.
+local conditions = require "neap.interp.conditions"
+local source = require "neap.core.source"
+local chunks = {}
+
+--- LuaJIT's message about a chunk that does not parse, with what to write instead. `name` is the chunk's source.
+local function explain(message, name)
+    return require("neap.interp.mistakes").explain(message, name)
+end
+
+--- Of a chunk that C has loaded: its function, or the message. Returns what takes its place. `text` is nil for a file.
+function chunks.loaded(name, result, text)
+    if text then source.keep(name, text) end
+    if type(result) ~= "function" then return explain(result, name) end
+    conditions.check(result)
+    return result
+end
+
+--- The same of a function that loads: returns what it did.
+local function checked(name, f, ...)
+    if f then
+        conditions.check(f)
+        return f, ...
+    end
+    local message = ...
+    return nil, type(name) == "string" and name:find "^[=@]" and explain(message, name) or message
+end
+
+--- Whether a chunk of this name is the library's own.
+local function is_own(name)
+    return type(name) == "string" and name:find "^[=@]neap/" ~= nil
+end
+
+local function load_text(load, text, name, ...)
+    if is_own(name) then return load(text, name, ...) end
+    if type(text) == "string" and type(name) == "string" and name:sub(1, 1) == "=" then source.keep(name, text) end
+    return checked(name, load(text, name, ...))
+end
+
+--- Replaces Lua's functions that load code, once.
+-- luacheck: push ignore 121 122
+function chunks.install()
+    local raw = { load = load, loadstring = loadstring, loadfile = loadfile }
+    function load(...) return load_text(raw.load, ...) end
+    function loadstring(...) return load_text(raw.loadstring, ...) end
+    function loadfile(path, ...) return checked(path and "@" .. path, raw.loadfile(path, ...)) end
+    function dofile(path)
+        local f, problem = loadfile(path)
+        if not f then error(problem, 0) end
+        return f()
+    end
+    local find_file = package.loaders[3] -- behind the library's own loader (session.c)
+    package.loaders[3] = function(name)
+        local path = package.searchpath(name, package.path)
+        if not path then return find_file(name) end
+        local f, problem = loadfile(path)
+        if not f then
+            error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, problem), 0)
+        end
+        return f
+    end
+    conditions.install()
+    require("neap.interp.slips").install()
+end
+-- luacheck: pop
+
+return chunks

@@ -1,0 +1,128 @@
+--- conditions.lua: an array as a condition is an error: in Lua it is always true, also one that holds false.
+--
+-- Two things must come together, so that no alarm is false: the code says that the result of a call or an operator is
+-- tested (if, while, until, and, or, not, assert), and that result, when the code runs, is an array. `if x then` asks
+-- whether there is an x, and is left alone; so is `x and x:sum() or 0`.
+--
+-- A chunk's bytecode is looked at when it is loaded (`check`, by interp/tests_of.lua). It gives *tests*: by prototype,
+-- line and name of what is called. If there are any, the functions of these names are *watched*: replaced by ones that
+-- look at what they return, and ask for their caller's line only if that is an array. A program without such code pays
+-- nothing.
+--
+-- What it does not see: a value that was stored in a table or an upvalue, or was returned by a function of the user's,
+-- before it is tested; and, of several calls of one name on one line, those of which some are tested and some are not.
+local core = require "neap.core"
+local util = require "jit.util"
+local tests_of = require "neap.interp.tests_of"
+
+local is_array, fail = core.is_array, core.fail
+local select, getinfo = select, debug.getinfo
+local conditions = {}
+
+local tests = setmetatable({}, { __mode = "k" }) -- prototype → line → name → { label, any }
+local watched, watchers = {}, setmetatable({}, { __mode = "k" }) -- names; the functions that watch
+local parts = {} -- np.random and its like, when they have been loaded
+
+-- ---- At run time ----------------------------------------------------------------------------------------------------
+
+--- What to write in place of an array x that is tested; `label` stands for the code that gave it.
+local function remedy(x, label)
+    local known = core.info(x)
+    if known.traced ~= 0 then return "while tracing its value is not known: np.cond or np.where decide" end
+    local name = label:find "^the " and "x" or label
+    if core.dtype_of(x).kind ~= "b" then
+        return ("compare its value, as in %s:item() > 0, or ask with ~= nil whether there is one"):format(name)
+    end
+    if tonumber(known.size) == 1 then return ("test its value, %s:item()"):format(name) end
+    return ("test %s:all():item() or :any():item(), or let np.where choose by element"):format(name)
+end
+
+--- Raises if the user's code tests x, which `name` has returned to it.
+local function look(name, x)
+    if name == "[]" and core.dtype_of(x).kind ~= "b" then return end
+    local level = 3
+    local frame = getinfo(level, "fl")
+    while frame and (watchers[frame.func] or frame.func == core.metatable.__index) do -- what is no tail call
+        level = level + 1
+        frame = getinfo(level, "fl")
+    end
+    if not frame or not frame.func then return end
+    local proto = util.funcinfo(frame.func).proto
+    local line = proto and tests[proto] and tests[proto][frame.currentline]
+    local test = line and line[name]
+    if not test or not (test.any or core.dtype_of(x).kind == "b") then return end
+    fail("%s is an array, which as a condition (if, while, until, and, or, not) is always true in Lua, whatever it "
+         .. "holds; %s", test.label, remedy(x, test.label))
+end
+
+local function pass(name, ...)
+    local x = ...
+    if is_array(x) then look(name, x) end
+    return ...
+end
+
+--- Replaces holder[key], a function of the library, by one that looks at what it returns.
+local function watch(holder, key, name)
+    local f = rawget(holder, key)
+    if type(f) ~= "function" or watchers[f] then return end
+    local function watcher(...) return pass(name, f(...)) end
+    watchers[watcher] = true
+    rawset(holder, key, watcher)
+end
+
+--- Watches all that is called by this name: a method, functions of np and its parts, a metamethod, "[]".
+local function watch_name(name)
+    if watched[name] then return end
+    watched[name] = true
+    if name == "[]" then
+        watch(core, "part", name)
+    elseif name:sub(1, 2) == "__" then
+        watch(core.metatable, name, name)
+    else
+        watch(core.methods, name, name)
+        watch(np, name, name)
+        for _, part in ipairs(parts) do watch(part, name, name) end
+    end
+    jit.flush() -- compiled code has the old functions in it
+end
+
+-- ---- When a chunk is loaded -----------------------------------------------------------------------------------------
+
+--- A part of np has been loaded.
+function core.on_part(part)
+    parts[#parts + 1] = part
+    for name in pairs(watched) do watch(part, name, name) end
+end
+
+--- Notes the tests of a function's code that has been loaded, and of all functions defined in it.
+function conditions.check(f)
+    tests_of(f, function(proto, line, name, test)
+        tests[proto] = tests[proto] or {}
+        tests[proto][line] = tests[proto][line] or {}
+        tests[proto][line][name] = test
+        watch_name(name)
+    end)
+    return f
+end
+--- Replaces assert, once.
+-- luacheck: push ignore 121
+function conditions.install()
+    function assert(...)
+        local x = ...
+        if is_array(x) and core.dtype_of(x).kind == "b" then
+            fail("assert got an array, which is always true in Lua, whatever it holds; %s", core.info(x).traced ~= 0
+                 and remedy(x, "x") or x.size == 1 and "assert its value, x:item()"
+                 or "assert x:all():item(), or np.array_equal(x, y)")
+        end
+        if x then return ... end
+        local n = select("#", ...)
+        if n == 0 then error("bad argument #1 to 'assert' (value expected)", 2) end
+        if n == 1 then error("assertion failed!", 2) end
+        error((select(2, ...)), 0)
+    end
+end
+-- luacheck: pop
+
+for _, f in ipairs { look, watch, watch_name, remedy, conditions.check } do jit.off(f) end
+
+return conditions

@@ -1,0 +1,154 @@
+--- mistakes.lua: what Python, C or JavaScript would have understood, recognised when code does not parse.
+--
+-- A hint is put behind LuaJIT's message, on the same line. Rules look at the line that the message names, without its
+-- comment and what its strings hold; the first that fits is taken. Where none fits, the message stays as it is.
+local source = require "neap.core.source"
+local mistakes = {}
+
+local OWN = "=neap/value" -- a chunk of the library's, which chunks.lua leaves alone
+local LONGEST = 300       -- bytes of a line that is looked at: patterns take the square of it
+
+local OPERATORS = { ["+"] = "add", ["*"] = "mul" } -- that a changed part of an array has
+
+--- The text of an index in brackets, as an index in text form or in a table.
+local function index_hint(code, separator)
+    for name, brackets in code:gmatch "([%a_][%w_%.]*)%s*(%b[])" do
+        local inside = brackets:sub(2, -2)
+        if inside:find(separator, 1, true) and not inside:find "[%[%]\"]" then
+            return name, inside:match "^%s*(.-)%s*$"
+        end
+    end
+    return "x", separator == ":" and "1:2" or "1, 2"
+end
+
+-- What the message must say ("" is anything), a pattern for the line, and the hint, or what makes one of the captures.
+-- raw: the pattern is for the line with what its strings hold.
+local RULES = {
+    { "", "^%s*def%s+([%a_][%w_%.]*)%s*(%b())", "Lua writes function %s%s … end" },
+    { "", "^%s*import%s+numpy", "np is there already, without import" },
+    { "", "^%s*import%s+([%a_][%w_]*)", 'Lua writes local %1 = require "%1"' },
+    { "", "^%s*from%s+([%a_][%w_%.]*)%s+import", 'Lua writes require "%s"' },
+    { "", "^%s*for%s+([%a_][%w_]*)%s+in%s+range%s*%(", "Lua writes for %s = 0, n - 1 do … end" },
+    { "near '('", "^%s*for%s*%(", "Lua writes for k = 1, n do … end" },
+    { "", "^%s*elif%f[%W]", "Lua writes elseif … then" },
+    { "", "^%s*class%s+[%a_]", "Lua has no classes: tables with functions in them" },
+    { "", "^%s*try%s*:", "Lua writes local ok, problem = pcall(f)" },
+    { "", "^%s*continue%s*;?%s*$", "Lua has no continue: goto next, and ::next:: at the end of the loop" },
+    { "", "^%s*let%s+([%a_][%w_]*)", "Lua writes local %s = …" },
+    { "", "^%s*var%s+([%a_][%w_]*)", "Lua writes local %s = …" },
+    { "", "^%s*const%s+([%a_][%w_]*)", "Lua writes local %s = …" },
+    { "", "^%s*int%s+([%a_][%w_]*)", "Lua writes local %s = …" },
+    { "", "^%s*float%s+([%a_][%w_]*)", "Lua writes local %s = …" },
+    { "", "^%s*print%s+([%a_%d%-].-)%s*$", "print is a function: print(%s)" },
+    { "", ":at(%b{})%s*=", "arrays never change; a changed copy is x = x:at%s:set(v)" },
+    { "", ":at(%b())%s*=", "arrays never change; a changed copy is x = x:at%s:set(v)" },
+    { "", "([%a_][%w_%.]*)%s*%[%s*(.-)%s*%]%s*([%+%-%*/%%^])=%s*(.-)%s*;?$", function(x, at, operator, value)
+        local how = OPERATORS[operator] and ("%s(%s)"):format(OPERATORS[operator], value)
+            or ("set(%s[{%s}] %s %s)"):format(x, at, operator, value)
+        return ("Lua has no '%s='; for an array %s = %s:at{%s}:%s"):format(operator, x, x, at, how)
+    end },
+    { "", "([%a_][%w_%.]*)%s*([%+%-%*/%%^])=%s*(.-)%s*;?$", function(x, operator, value)
+        return ("Lua has no '%s=': %s = %s %s %s"):format(operator, x, x, operator, value)
+    end },
+    { "", "([%a_][%w_%.]*)%s*%.%.=%s*(.-)%s*$", "Lua has no '..=': %1 = %1 .. %2", raw = true },
+    { "", "([%a_][%w_%.]*)%s*%+%+", "Lua has no '++': %1 = %1 + 1" },
+    { "", "!=%s*", "Lua writes ~= for !=, and x:ne(y) for the elements of an array" },
+    { "near '!'", "!%s*([%a_%(][%w_%.]*)", "Lua writes not for !" },
+    { "near '!'", "!", "Lua writes not for !" },
+    { "near '/'", "^%s*//", "comments begin with -- in Lua" },
+    { "near '/'", "([%a_][%w_%.]*)%s*//%s*([%w_%.]+)", "Lua has no '//': %1:floor_divide(%2) of an array, "
+        .. "math.floor(%1 / %2) of numbers" },
+    { "near '/'", "//", "Lua has no '//': x:floor_divide(y) of an array, math.floor(x / y) of numbers" },
+    { "near '*'", "%*%*", "Lua writes x ^ y for x ** y" },
+    { "near '&'", "&&", "Lua writes and for &&" },
+    { "near '&'", "&", "np.logical_and(x, y) is the and of elements, np.bitwise_and that of bits" },
+    { "near '|'", "||", "Lua writes or for ||" },
+    { "near '|'", "|", "np.logical_or(x, y) is the or of elements, np.bitwise_or that of bits" },
+    { "near '@'", "@", "Lua has no '@': x:matmul(y)" },
+    { "near '?'", "%?", "Lua writes c and a or b for c ? a : b, and np.where(c, a, b) for elements" },
+    { "near '#'", "^%s*#", "comments begin with -- in Lua" },
+    { "", "lambda%s+([%a_][%w_, ]*):%s*(.-)%s*[,%)]?$", "Lua writes function(%1) return %2 end" },
+    { "']' expected near ':'", "", function(_, code)
+        return ('slices are text: %s"%s"'):format(index_hint(code, ":"))
+    end },
+    { "near ':'", "%[%s*:", function(_, code) return ('slices are text: %s"%s"'):format(index_hint(code, ":")) end },
+    { "']' expected near ','", "", function(_, code)
+        local name, inside = index_hint(code, ",")
+        if inside:find(":", 1, true) then return ('slices are text: %s"%s"'):format(name, inside) end
+        return ("several indices go in braces: %s[{%s}]"):format(name, inside)
+    end },
+    { "near '['", "", "lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array" },
+    { "')' expected near '='", "([%a_][%w_%.:]*)%(%s*([%a_][%w_]*%s*=[^=].-)%)", "options go in braces: %1{%2}",
+      raw = true },
+    { "')' expected near '='", "([%a_][%w_%.:]*)%((.-),%s*([%a_][%w_]*%s*=[^=].-)%)",
+      "options go in braces: %1(%2, {%3})", raw = true },
+    { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)%s*$", "a method is called: %1:%2()" },
+    { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)", "a method is called: %1:%2()" },
+    { "near '{'", "^%s*function.*%)%s*{", "a body has no braces in Lua: function f(x) … end" },
+    { "'then' expected", "^%s*if%s*%(.*{", "Lua writes if … then … end" },
+    { "near '{'", "^%s*while.*{", "Lua writes while … do … end" },
+    { "near '{'", "^%s*for.*{", "Lua writes for k = 1, n do … end" },
+    { "", "^%s*if%f[%W].*:%s*$", "Lua writes if … then … end" },
+    { "", "^%s*while%f[%W].*:%s*$", "Lua writes while … do … end" },
+    { "", "^%s*for%f[%W].*:%s*$", "Lua writes for k = 1, n do … end" },
+    { "", "^%s*else%s*:", "Lua writes else without a colon" },
+}
+
+--- A rule's hint for a line, nil: it does not fit.
+local function apply(rule, message, line, code)
+    if rule[1] ~= "" and not message:find(rule[1], 1, true) then return nil end
+    local captures = { (rule.raw and line or code):match(rule[2]) }
+    if captures[1] == nil then return nil end
+    local hint = rule[3]
+    if type(hint) == "function" then
+        captures[#captures + 1] = code
+        return hint(unpack(captures))
+    end
+    if hint:find "%%%d" then
+        return (hint:gsub("%%(%d)", function(k) return captures[tonumber(k)] end))
+    end
+    return hint:format(unpack(captures))
+end
+
+--- The hint for a line of code that does not parse, with LuaJIT's message; nil: none is known.
+function mistakes.hint(message, line)
+    if #line > LONGEST then return nil end
+    local code = source.code(line)
+    for _, rule in ipairs(RULES) do
+        local hint = apply(rule, message, line, code)
+        if hint then return hint end
+    end
+    local is_statement = message:find("'=' expected", 1, true) or message:find("unexpected symbol", 1, true)
+    if is_statement and loadstring("return " .. line, OWN) then
+        return "a value alone is no statement: print(…) shows it"
+    end
+    return nil
+end
+
+--- The line of a message, and, where what is wrong may stand before it, the one before it that has code.
+local function lines_of(message, name, number)
+    local lines = { source.line(name, number) }
+    local ended = message:find("near '<eof>'", 1, true) or message:find("arguments expected", 1, true)
+    if not ended and not message:find("'=' expected", 1, true) then return lines end
+    for before = number - 1, math.max(1, number - 5), -1 do
+        local line = source.line(name, before)
+        if line and source.code(line):find "%S" then
+            lines[#lines + 1] = line
+            break
+        end
+    end
+    return lines
+end
+
+--- LuaJIT's message about a chunk of this source ("@path", "=name") that does not parse, with the hint behind it.
+function mistakes.explain(message, name)
+    if type(message) ~= "string" then return message end
+    local number = tonumber(message:match "^.-:(%d+): " or nil)
+    for _, line in ipairs(number and lines_of(message, name, number) or {}) do
+        local hint = mistakes.hint(message, line)
+        if hint then return message .. "; " .. hint end
+    end
+    return message
+end
+
+return mistakes

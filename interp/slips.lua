@@ -1,0 +1,106 @@
+--- slips.lua: Lua's own messages about arrays, in the words of a user: "got cdata" is "got an array", with the remedy.
+--
+-- Called by errors.c while the failed code is still on the stack, so what is said of an array is said of one.
+local core = require "neap.core"
+local source = require "neap.core.source"
+
+local is_array = core.is_array
+local slips = {}
+
+local FAILED = 3 -- the level of the failed function, as seen by slips.explain; errors.c's handler is between
+
+--- Whether an argument of the C function that failed is an array.
+local function had_array()
+    for index = 1, 20 do
+        local name, value = debug.getlocal(FAILED + 1, index)
+        if not name then return false end
+        if is_array(value) then return true end
+    end
+    return false
+end
+
+--- The line of the user's that runs, and a function that reads its variables.
+local function users_line()
+    for level = FAILED, FAILED + 10 do
+        local frame = debug.getinfo(level, "Slf")
+        if not frame then return "" end
+        if frame.what ~= "C" and frame.currentline > 0 and not core.is_library(frame.func) then
+            local line = source.line(frame.source, frame.currentline)
+            return line and source.code(line) or "", level - 1
+        end
+    end
+    return ""
+end
+
+local OWN = { max = "maximum", min = "minimum", fmod = "remainder" } -- what functions of math are called in np
+
+local function bad_argument(message)
+    local called = message:match "bad argument #%d+ to '([%w_]*)'"
+    if not called or not had_array() then return nil end
+    local remedy, own = "x:item() is the number in an array of one element", OWN[called] or called
+    if rawget(math, called) and rawget(core.np, own) then
+        remedy = ("np.%s takes arrays, and %s"):format(own, remedy)
+    elseif called == "format" then
+        remedy = remedy .. ", and np.printf takes it as it is"
+    elseif message:find("table expected", 1, true) then
+        remedy = "x:totable() gives Lua's tables"
+    elseif message:find("string expected", 1, true) then
+        remedy = "tostring(x) is the text of an array"
+    end
+    return (message:gsub("got cdata", "got an array")) .. "; " .. remedy
+end
+
+--- x:shape(), x.size(): a field is no function.
+local function called_field(message)
+    local name = message:match "attempt to call %a+ '([%w_]+)' %(a "
+    if not name or not core.fields[name] then return nil end
+    local line, level = users_line()
+    for receiver in line:gmatch("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({]") do
+        if is_array(source.variable(receiver, level)) then
+            return ("%s; '%s' is a field, no method: %s.%s"):format(message, name, receiver, name)
+        end
+    end
+end
+
+--- for k = 1, x do
+local function bad_limit(message)
+    local line, level = users_line()
+    for bound in ((line:match "for%s+[%a_][%w_]*%s*=%s*(.-)%s+do%f[%W]" or "") .. ","):gmatch "%s*(.-)%s*," do
+        local value = bound:find "^[%a_][%w_]*$" and source.variable(bound, level)
+        if is_array(value) then
+            local what = value.size == 1 and "its number is %s:item()" or "its length is #%s"
+            return ("%s; '%s' is an array, "):format(message, bound) .. what:format(bound)
+        end
+        local receiver, method = bound:match "^([%a_][%w_]*)[:%.]([%a_][%w_]*)"
+        if method and core.methods[method] and is_array(source.variable(receiver, level)) then
+            return ("%s; the number in an array is %s:item()"):format(message, bound)
+        end
+    end
+end
+
+--- A message about cdata, a call or a loop, and what is to be said in its place; nil: what it says is all.
+function slips.explain(message)
+    if message:find("got cdata)", 1, true) then return bad_argument(message) end
+    if message:find("invalid value (cdata)", 1, true) then
+        return (message:gsub("%(cdata%)", "(an array)")) .. "; tostring(x) is the text of an array"
+    end
+    if message:find("attempt to call ", 1, true) then return called_field(message) end
+    if message:find("'for' ", 1, true) then return bad_limit(message) end
+end
+
+--- Replaces tonumber by one that knows arrays of one element, once.
+-- luacheck: push ignore 121
+function slips.install()
+    local raw = tonumber
+    function tonumber(...)
+        local x = ...
+        if not is_array(x) then return raw(...) end
+        if x.size ~= 1 then return nil end -- as of all that is no number
+        local value = core.item(x)
+        if type(value) == "boolean" then return value and 1 or 0 end
+        return value
+    end
+end
+-- luacheck: pop
+
+return slips

@@ -1,0 +1,176 @@
+--- misuse.lua: what messages say of mistakes that are known: the remedy, in the user's words where they can be read.
+--
+-- Loaded at the first such mistake. Nothing here raises; what cannot be found out is left out of the message.
+local core = require "neap.core.binding"
+local near = require "neap.core.near"
+local source = require "neap.core.source"
+local elsewhere = require "neap.core.elsewhere"
+
+local is_array = core.is_array
+local misuse = {}
+
+-- ---- Comparisons ----------------------------------------------------------------------------------------------------
+
+local METHODS = { ["<"] = "lt", ["<="] = "le", [">"] = "gt", [">="] = "ge", ["=="] = "eq", ["~="] = "ne" }
+local MIRRORED = { ["<"] = ">", ["<="] = ">=", [">"] = "<", [">="] = "<=", ["=="] = "==", ["~="] = "~=" }
+-- Lua calls one function for both: of < and >, with the operands swapped, of == and ~=, as they are.
+local WRITTEN = { lt = { "<", ">" }, le = { "<=", ">=" }, eq = { "==", "~=" } }
+
+--- Which of the operators that a metamethod stands for the user's line has; nil if it has both, or cannot be read. One
+-- that has neither called a function that compares.
+local function written(method)
+    local line, found = source.current(), {}
+    for operator in (line or ""):gmatch "[<>=~]=?" do found[operator] = true end
+    local a, b = WRITTEN[method][1], WRITTEN[method][2]
+    if not line or found[a] and found[b] then return nil end
+    return found[b] and b or a
+end
+
+local function number_text(value)
+    return ("%.14g"):format(value)
+end
+
+--- The operator of a comparison with its operands in words, an array in front; nil: which it is cannot be found out.
+local function comparison_of(method, a, b)
+    local operator = written(method)
+    if is_array(a) and is_array(b) then return operator, "y" end
+    local first, other = is_array(a), is_array(a) and b or a
+    if method == "eq" then return operator, number_text(other) end
+    local straight = WRITTEN[method][1]
+    local in_order = first and straight or MIRRORED[straight] -- as if the array stood on the left
+    return in_order, number_text(other), operator or in_order
+end
+
+--- What a comparison of a and b by one of Lua's operators, of which at least one is an array, should have been.
+function misuse.comparison(method, a, b)
+    local against = b -- what is no array, if one is none
+    if not is_array(a) then against = a end
+    if is_array(a) ~= is_array(b) and type(against) ~= "number" then
+        return ("an array is compared with %s; it must be an array or a number"):format(core.describe(against))
+    end
+    local operator, other, shown = comparison_of(method, a, b)
+    local traced, single = false, true
+    for _, x in ipairs { is_array(a) and a or false, is_array(b) and b or false } do
+        if x then
+            local known = core.info(x)
+            traced, single = traced or known.traced ~= 0, single and tonumber(known.size) == 1
+        end
+    end
+    local calls, operators = {}, operator and { operator } or WRITTEN[method]
+    for k, each in ipairs(operators) do calls[k] = ("x:%s(%s)"):format(METHODS[each], other) end
+    local name, call = "'" .. (shown or table.concat(operators, "' or '")) .. "'", table.concat(calls, " or ")
+    if traced then
+        return ("%s compares an array whose value is not known while tracing; use %s, which gives an array, with "
+                .. "np.cond or np.where, or list the argument in {static={…}}"):format(name, call)
+    end
+    if single then
+        local value = other == "y" and "y:item()" or other
+        return ("%s cannot compare an array; its value can be: x:item() %s %s (%s gives an array)")
+            :format(name, operators[1], value, call)
+    end
+    return ("%s cannot give an array in Lua; use %s for elements, np.array_equal(x, y) for a boolean")
+        :format(name, call)
+end
+
+-- ---- Names ----------------------------------------------------------------------------------------------------------
+
+--- "np has no 'reshap'; …" for a name that a table of the library's does not have. `path` is "np" or "np.random".
+function misuse.name(path, name, holders)
+    local below = path == "np" and "" or path:sub(4) .. "."
+    local there = elsewhere.functions[below .. name] or elsewhere.functions[name]
+    if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
+    return ("%s has no '%s'%s"):format(path, name, near.hint(name, holders, path .. "."))
+end
+
+--- The same of a method or field of an array.
+function misuse.member(name, methods, fields)
+    local text = ("arrays have no field or method '%s'"):format(name)
+    if name:find "^[%s%d:,.+-]*$" then
+        return ("%s (an index in text form is a call: x\"%s\")"):format(text, name)
+    end
+    if elsewhere.methods[name] then return ("%s; here it is %s"):format(text, elsewhere.methods[name]) end
+    local found = near.name(name, { methods, fields })
+    if not found then return text end
+    return ("%s; did you mean %s?"):format(text, methods[found] and "x:" .. found .. "(…)" or "x." .. found)
+end
+
+--- What the dtype of this name is called here.
+function misuse.dtype(name)
+    local there = elsewhere.dtypes[name]
+    return there and ("; did you mean %q?"):format(there) or ""
+end
+
+-- ---- Arguments ------------------------------------------------------------------------------------------------------
+
+-- Functions that make a function of a function.
+local MAKERS = { grad = true, value_and_grad = true, jacobian = true, jacfwd = true, jacrev = true, hessian = true,
+                 vmap = true, jit = true, checkpoint = true }
+
+local function is_dtype(value)
+    return type(value) == "string" and (elsewhere.dtypes[value] or value == "bool" or value:find "^[iuf]%d+$")
+end
+
+--- An options table that the function has, with the value in it if that fits: {dtype="f64"}.
+local function example(value, known)
+    if known.dtype and is_dtype(value) then return ("{dtype=%q}"):format(elsewhere.dtypes[value] or value) end
+    if type(value) == "number" then
+        for _, option in ipairs { "lr", "axis" } do
+            if known[option] then return ("{%s=%.14g}"):format(option, value) end
+        end
+    end
+    local names = {}
+    for option in pairs(known) do names[#names + 1] = option end
+    table.sort(names)
+    return ("{%s=…}"):format(known.axis and "axis" or known.dtype and "dtype" or names[1] or "name")
+end
+
+--- What np.name, which was given `value` for its options, should have been given.
+function misuse.options(name, value, known)
+    if MAKERS[name] and not is_dtype(value) then
+        return ("options must be a table such as %s, got %s; np.%s(f) gives a function: np.%s(f)(x)")
+            :format(example(nil, known), core.describe(value), name, name)
+    end
+    local text = ("options must be a table such as %s, got %s"):format(example(value, known), core.describe(value))
+    return name == "array" and text .. "; the elements go into one table: np.array{1, 2, 3}" or text
+end
+
+--- What an unknown option of np.name may have meant, behind the list of those that there are.
+function misuse.option(name, key, known)
+    local hint = near.hint(key, { known })
+    if hint == "" and MAKERS[name] then hint = ("; np.%s(f) gives a function: np.%s(f)(…)"):format(name, name) end
+    return hint
+end
+
+--- "; methods take a colon: x:sum()" if the user's line calls the method `name` of an array by a dot; else nothing.
+function misuse.dot(name)
+    local short = name and name:match "[%w_]+$"
+    if not short then return "" end
+    local line, level = source.current()
+    if not line then return "" end
+    for place, receiver, method, rest in line:gmatch "()([%a_][%w_]*)%.([%a_][%w_]*)%s*([%({]?.?)" do
+        local alone = place == 1 or not line:sub(place - 1, place - 1):find "[%.:%w_]"
+        if alone and core.methods[method] and (method == short or core.methods[method] == core.methods[short])
+            and is_array(source.variable(receiver, level)) then
+            local call = rest:sub(1, 1) == "{" and "{…}" or rest == "()" and "()" or "(…)"
+            return ("; methods take a colon: %s:%s%s"):format(receiver, method, call)
+        end
+    end
+    return ""
+end
+
+--- The name of a variable in brackets in the user's line, if there is just one that is nil: x[name]. Else nil.
+function misuse.nil_index()
+    local line, level = source.current()
+    local found
+    for name in (line or ""):gmatch "%[%s*([%a_][%w_]*)%s*%]" do
+        if name ~= "nil" and source.variable(name, level) == nil then
+            if found and found ~= name then return nil end
+            found = name
+        end
+    end
+    return found
+end
+
+for _, f in pairs(misuse) do jit.off(f) end
+
+return misuse

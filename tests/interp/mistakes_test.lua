@@ -1,0 +1,371 @@
+--- mistakes_test.lua: what a beginner gets wrong, and what is said of it: each mistake in a script and at the prompt.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+
+-- What all of them find: x f32, i i32, m a matrix of integers, n and loss of one element, mask of bools.
+local BEFORE = 'x = np.array{1, 2, 3} y = np.array{2, 3, 4} i = np.arange(3) m = np.ones({2, 3}, {dtype="i32"}) '
+    .. 'n = x:sum() loss = np.array(0.5) mask = x:gt(1) count = 0 f = function(v) return (v * v):sum() end'
+local TRUE = " is an array, which as a condition (if, while, until, and, or, not)"
+    .. " is always true in Lua, whatever it holds; "
+
+-- Code and what is said of it, behind its place. at_end: the place is the end of the script, and at the prompt the
+-- command goes on; warns: on stderr, and the code runs; prompt: what is said there. PLACE is the place in the text.
+local MISTAKES = {
+    { "x + np.ones{4}", "'=' expected near '+'; a value alone is no statement: print(…) shows it",
+      prompt = "np.add: shapes (3,) and (4,) do not broadcast" },
+    { "m:matmul(m)", "np.matmul: shapes (2, 3) and (2, 3) do not fit: 3 columns meet 2 rows" },
+    { "print(x.sum())",
+      "np.sum: argument 1 must be an array or a number, got nothing (nil); methods take a colon: "
+      .. "x:sum()" },
+    { "print(m.sum{axis=0})",
+      "np.sum: argument 1 must be an array or a number, got a table; methods take a colon: m:sum{…}" },
+    { "x:sum", "function arguments expected near '<eof>'; a method is called: x:sum()", at_end = true },
+    { "print(m:sum{axes=0})", "np.sum: unknown option 'axes' (options: axis, dtype, keepdims); did you mean axis?" },
+    { "print(m:sum(axis=0))", "')' expected near '='; options go in braces: m:sum{axis=0}" },
+    { "print(m:sum{axis=2})", "np.sum: axis 2 is out of range for an array of 2 axes" },
+    { "print(x[3])", "array index: index 3 is out of range for axis 0 of extent 3" },
+    { "print(m[1,2])", "']' expected near ','; several indices go in braces: m[{1,2}]" },
+    { "print(x[1:2])", [[']' expected near ':'; slices are text: x"1:2"]] },
+    { "print(m[:, 0])", [[unexpected symbol near ':'; slices are text: m":, 0"]] },
+    { "x[0] = 1", "arrays are immutable; x:at{…}:set(v) returns a changed copy" },
+    { "x:at{0} = 5", "unexpected symbol near '='; arrays never change; a changed copy is x = x:at{0}:set(v)" },
+    { "print(x:at{0}.set(5))", "np.at: methods take a colon: x:at{…}:set(v)" },
+    { "print(x:at{0}:sett(5))",
+      "np.at: a place x:at{…} has the methods set, add, mul, min, max and get, and no 'sett'" },
+    { "print(x[nil])", "array index: the index is nil" },
+    { "print(x[undefinedname])", "array index: the index is nil ('undefinedname' has no value: is it misspelt?)" },
+    { "print(x[np.array{0,2}])",
+      "array index: an index array must have integers or bools, got dtype f32; cast it, as in "
+      .. [[k:astype("i32")]] },
+    { "print(x.size())", "attempt to call field 'size' (a number value); 'size' is a field, no method: x.size" },
+    { "print(x:shape())", "attempt to call method 'shape' (a table value); 'shape' is a field, no method: x.shape" },
+    { "print(x:shapee())", "arrays have no field or method 'shapee'; did you mean x.shape?" },
+    { "print(np.reshap(x,3))", "np has no 'reshap'; did you mean np.reshape?" },
+    { [[np.load("f")]], "np has no 'load'; here it is np.io.load" },
+    { "np.random.rand(3)", "np.random has no 'rand'; here it is np.random.uniform(key, {3})" },
+    { "np.random.seed(0)", "np.random has no 'seed'; here it is key = np.random.key(seed)" },
+    { "np.append(x, x)", "np has no 'append'; here it is np.concatenate{x, y}" },
+    { "np.shape(x)", "np has no 'shape'; here it is the field x.shape" },
+    { "np.linalg.invert(m)", "np.linalg has no 'invert'; did you mean np.linalg.inv?" },
+    { "x:numpy()", "arrays have no field or method 'numpy'; here it is x itself, or x:totable()" },
+    { "print(x < 2)",
+      "'<' cannot give an array in Lua; use x:lt(2) for elements, np.array_equal(x, y) for a boolean" },
+    { "print(x >= 1)",
+      "'>=' cannot give an array in Lua; use x:ge(1) for elements, np.array_equal(x, y) for a boolean" },
+    { "print(x > 1)",
+      "'>' cannot give an array in Lua; use x:gt(1) for elements, np.array_equal(x, y) for a boolean" },
+    { "print(x ~= 0)",
+      "'~=' cannot give an array in Lua; use x:ne(0) for elements, np.array_equal(x, y) for a boolean" },
+    { "print(x == 0)",
+      "'==' cannot give an array in Lua; use x:eq(0) for elements, np.array_equal(x, y) for a boolean" },
+    { "print(x > y)",
+      "'>' cannot give an array in Lua; use x:gt(y) for elements, np.array_equal(x, y) for a boolean" },
+    { "print(x:sum() < 7)", "'<' cannot compare an array; its value can be: x:item() < 7 (x:lt(7) gives an array)" },
+    { [[if loss:lt(0.1) then print "converged" end]], "x:lt(…)" .. TRUE .. "test its value, x:lt(…):item()" },
+    { "local done = loss:lt(0.1); while not done do end", "x:lt(…)" .. TRUE .. "test its value, x:lt(…):item()" },
+    { [[if np.zeros(3):any() then print "any" end]], "x:any(…)" .. TRUE .. "test its value, x:any(…):item()" },
+    { "assert(y:eq(4))",
+      "x:eq(…)" .. TRUE .. "test x:eq(…):all():item() or :any():item(), or let np.where choose by element" },
+    { "local equal = y:eq(4); assert(equal)",
+      "assert got an array, which is always true in Lua, whatever it holds; assert x:all():item(), or "
+      .. "np.array_equal(x, y)" },
+    { "print(not x:any())", "x:any(…)" .. TRUE .. "test its value, x:any(…):item()" },
+    { "print(x:gt(0) and 1 or 2)",
+      "x:gt(…)" .. TRUE .. "test x:gt(…):all():item() or :any():item(), or let np.where choose by element" },
+    { "repeat local k = 1 until x:eq(0)",
+      "x:eq(…)" .. TRUE .. "test x:eq(…):all():item() or :any():item(), or let np.where choose by element" },
+    { "print(x:lt(0) or x:gt(1))",
+      "x:lt(…)" .. TRUE .. "test x:lt(…):all():item() or :any():item(), or let np.where choose by element" },
+    { [[if mask[1] then print "masked" end]], "the element x[k]" .. TRUE .. "test its value, x:item()" },
+    { "np.jit(function(v) if v:sum():gt(0) then return v end return -v end)(x)",
+      "x:gt(…)" .. TRUE .. "while tracing its value is not known: np.cond or np.where decide" },
+    { "print(i * 0.5)",
+      "np.multiply: the number 0.5 is not a value of the array's dtype i32, which any number takes "
+      .. [[that meets it; cast the array first, as in x:astype("f32")]] },
+    { "print(i ^ 0.5)",
+      "np.pow: the number 0.5 is not a value of the array's dtype i32, which any number takes that "
+      .. [[meets it; cast the array first, as in x:astype("f32")]] },
+    { "print(i // 2)",
+      "unexpected symbol near '/'; Lua has no '//': i:floor_divide(2) of an array, math.floor(i / 2) "
+      .. "of numbers" },
+    { [[np.array("hello")]],
+      "np.array: argument 1 (data) must be a number, a boolean, an array or nested tables of them, got "
+      .. [[the string "hello"]] },
+    { "np.array{{1,2},{3}}", "np.array: item[2] has 1 entries, where others have 2" },
+    { "np.array{1,nil,3}", "np.array: item[2] is nil, and the table goes on behind it (is a name misspelt?)" },
+    { "np.array{1,2,n=3}", [[np.array: the table has the key "n" beside its items 1, 2, …]] },
+    { "np.array(1,2,3)",
+      "np.array: options must be a table such as {dtype=…}, got the number 2; the elements go into one "
+      .. "table: np.array{1, 2, 3}" },
+    { [[np.ones({3}, "f64")]], [[np.ones: options must be a table such as {dtype="f64"}, got the string "f64"]] },
+    { "np.optim.adam(0.1)", "np.optim.adam: options must be a table such as {lr=0.1}, got the number 0.1" },
+    { "np.grad(f, x)",
+      "np.grad: options must be a table such as {argnums=…}, got an array of shape (3,); np.grad(f) "
+      .. "gives a function: np.grad(f)(x)" },
+    { "np.zeros{2,-1}", "np.zeros: a shape is made of integers from 0 to 2^53, got the number -1 at axis 1" },
+    { "np.zeros{1e5,1e5,1e5,1e5}", "np.zeros: the result would have more than 2^59 elements" },
+    { [[x:astype("float32")]],
+      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, got the "
+      .. [[string "float32"; did you mean "f32"?]] },
+    { "np.float32(1)", [[np has no 'float32'; here it is the text "f32"]] },
+    { "x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]] },
+    { "x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },
+    { "for k, v in ipairs(x) do end",
+      "ipairs takes no array, whose elements count from 0: for k = 0, #x - 1 do local v = x[k] … end "
+      .. "walks along axis 0, and x:totable() gives Lua's tables" },
+    { "for k, v in pairs(x) do end",
+      "pairs takes no array: for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, and "
+      .. "x:totable() gives Lua's tables" },
+    { "for v in x do end",
+      "an array is no function and no iterator: for k = 0, #x - 1 do local v = x[k] … end walks along "
+      .. "axis 0, and x:totable() gives Lua's tables" },
+    { "for k = 1, x:sum() do end", "'for' limit must be a number; the number in an array is x:sum():item()" },
+    { "for k = 1, n do end", "'for' limit must be a number; 'n' is an array, its number is n:item()" },
+    { [[string.format("%.2f", x:sum())]],
+      "bad argument #2 to 'format' (number expected, got an array); x:item() is the number in an array "
+      .. "of one element, and np.printf takes it as it is" },
+    { "math.sqrt(x)",
+      "bad argument #1 to 'sqrt' (number expected, got an array); np.sqrt takes arrays, and x:item() "
+      .. "is the number in an array of one element" },
+    { "math.max(x:sum(), 3)",
+      "bad argument #1 to 'max' (number expected, got an array); np.maximum takes arrays, and x:item() "
+      .. "is the number in an array of one element" },
+    { "unpack(x)", "bad argument #1 to 'unpack' (table expected, got an array); x:totable() gives Lua's tables" },
+    { "table.concat(x)",
+      "bad argument #1 to 'concat' (table expected, got an array); x:totable() gives Lua's tables" },
+    { "x:item()", "np.item: the array must have one element, got shape (3,)" },
+    { [[print(x * "2")]], [[np.multiply: argument 2 must be an array or a number, got the string "2"]] },
+    { "print(x + nil)", "np.add: argument 2 must be an array or a number, got nothing (nil)" },
+    { "print(x + {1,2,3})",
+      "np.add: argument 2 must be an array or a number, got a table; np.array makes one from a table" },
+    { "x += 1", "'=' expected near '+'; Lua has no '+=': x = x + 1" },
+    { "x[0] += 1", "'=' expected near '+'; Lua has no '+='; for an array x = x:at{0}:add(1)" },
+    { "if x != 1 then end",
+      "'then' expected near '!'; Lua writes ~= for !=, and x:ne(y) for the elements of an array" },
+    { "y = !x", "unexpected symbol near '!'; Lua writes not for !" },
+    { "x = [1,2]", "unexpected symbol near '['; lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array" },
+    { "def f(x):", "'=' expected near 'f'; Lua writes function f(x) … end" },
+    { "print x", "'=' expected near 'x'; print is a function: print(x)" },
+    { "y = x ** 2", "unexpected symbol near '*'; Lua writes x ^ y for x ** y" },
+    { "y = x @ x", "unexpected symbol near '@'; Lua has no '@': x:matmul(y)" },
+    { "y = a && b", "unexpected symbol near '&'; Lua writes and for &&" },
+    { "y = c ? a : b",
+      "unexpected symbol near '?'; Lua writes c and a or b for c ? a : b, and np.where(c, a, b) for "
+      .. "elements" },
+    { "y = lambda v: v * 2", "function arguments expected near '*'; Lua writes function(v) return v * 2 end" },
+    { "import numpy as np", "'=' expected near 'numpy'; np is there already, without import" },
+    { "for j in range(3): print(j)",
+      "'do' expected near '<eof>'; Lua writes for j = 0, n - 1 do … end", at_end = true },
+    { "if (x) { print(1) }", "'then' expected near '<eof>'; Lua writes if … then … end", at_end = true },
+    { "let z = 1", "'=' expected near 'z'; Lua writes local z = …" },
+    { "z++", "'=' expected near '+'; Lua has no '++': z = z + 1" },
+    { "local d = np.ones(2) d:delete() print(d)", "np.print: the array was deleted" },
+    { "local g = np.jit(function(v) return v end, {donate={1}}) local d = np.ones(2) g(d) print(d)",
+      "np.print: the array was donated to the jitted function that was called at PLACE" },
+    { "np.grad(function(v) return v*2 end)(x)",
+      "np.grad: the function must return a 0-d array (reduce it, as with :sum()), got shape (3,)" },
+    { "np.grad(f)(i)", "np.grad: argument 1 must hold floats to be differentiated, got dtype i32" },
+    { "np.grad(function(v) return v:sum():item() end)(x)",
+      "warning: np.grad: the function's value does not depend on its arguments, so the gradient is 0 "
+      .. "(what :item() and :totable() read is a constant)", warns = true },
+    { "np.grad(function(v) return 3 end)(x)",
+      "warning: np.grad: the function's value does not depend on its arguments, so the gradient is 0 "
+      .. "(what :item() and :totable() read is a constant)", warns = true },
+    { "np.grad(function(v) v:sum() end)(x)",
+      "np.grad: the function must return a 0-d float array, got nothing (nil) (did you forget return?)" },
+    { "np.jit(function(v) return v:sum():item() end)(x)",
+      "np.item: the value of a traced array is not known while tracing; use np.cond or np.where, or "
+      .. "make the argument static" },
+    { "np.jit(function(v, n) return np.zeros(n) end)(x, 3)",
+      "np.zeros: a shape is made of integers from 0 to 2^53, got an array of shape (), whose value is "
+      .. "not known while tracing (is it an argument to list in {static={…}}?) at axis 0" },
+    { "np.jit(function(v) last = v end)(x)",
+      "np.jit: the function assigned an array to 'last', which is outside of it: return the array "
+      .. "instead" },
+    { "np.jit(function(v) count = count + 1 return v end)(x)",
+      "warning: np.jit: the function assigns a number to the global 'count', which happens while it is "
+      .. "traced, not at each call: make it local, return it, or pass it in as an array", warns = true },
+    { [[np.device_put(x,"gpu:0")]], "np.device_put: there is no device 'gpu:0' (devices: cpu:0)" },
+    { "np.where(x:gt(1), x)", "np.where: takes a condition and two values, or a condition" },
+    { "np.concat(x, x)",
+      "np.concatenate: argument 1 (arrays) must be a table of arrays, got an array of shape (3,)" },
+    { "np.vmap(f)(3)",
+      "np.vmap: argument 1 is a number, which has no axis of examples: make it an array, or give it "
+      .. "false in in_axes" },
+    { "np.clip(x, {min=1})", "np.clip: argument 2 must be an array or a number, got a table" },
+    { [[print("a" .. x .. {x})]],
+      "'..' joins the text of an array with a string, a number or an array, got a table; "
+      .. "np.concatenate{x, y} joins arrays" },
+    { [[print(x < "2")]], [[an array is compared with the string "2"; it must be an array or a number]] },
+    { [[print(x"1:2:3:4")]],
+      [[array index: cannot read "1:2:3:4" in "1:2:3:4"; items are like 3, 1:5, ::-1, ..., newaxis]] },
+}
+
+check.test("each mistake in a script", function()
+    for _, mistake in ipairs(MISTAKES) do
+        local script = process.file(BEFORE .. "\n" .. mistake[1] .. "\n")
+        local status, _, err = process.run_neap { script }
+        local place = ("%s:%d"):format(script, mistake.at_end and 3 or 2)
+        local expected = ("%s%s: %s"):format(mistake.warns and "" or "neap: ", place, mistake[2])
+        check.equal({ status, err:match "^[^\n]*" }, { mistake.warns and 0 or 1, (expected:gsub("PLACE", place)) },
+                    mistake[1])
+    end
+end)
+
+check.test("each mistake at the prompt", function()
+    local lines, typed = { BEFORE }, {}
+    for _, mistake in ipairs(MISTAKES) do
+        if not mistake.at_end then
+            typed[#typed + 1] = mistake
+            lines[#lines + 1] = ("io.stderr:write('case %d\\n')"):format(#typed)
+            lines[#lines + 1] = mistake[1]
+            lines[#lines + 1] = BEFORE -- what the mistake has changed
+        end
+    end
+    lines[#lines + 1] = "io.stderr:write('case end\\n')\n"
+    local _, _, err = process.run_neap({ "-i" }, table.concat(lines, "\n"))
+    for k, mistake in ipairs(typed) do
+        local said = err:match(("case %d\n(.-)case "):format(k)) or ""
+        local place, text = ("\n" .. said):match "\n(%S-:%d+): ([^\n]*)"
+        local expected = (mistake.prompt or mistake[2]):gsub("PLACE", place or "")
+        check.equal(text, expected, mistake[1])
+    end
+end)
+
+check.test("no alarm where a condition asks whether there is something, or for a value", function()
+    local code = [[
+local x, none, flags = np.array{1, 2, 3}, nil, {}
+local bag = { any = function() return true end, sum = function() return nil end }
+local function find(key) return flags[key] end
+if x then print "if" end
+while x do print "while" break end
+print(x and x:sum() or 0, none and none:sum() or 0, x and x:lt(2) or false, none or x:max())
+local mask = flags.mask and flags.mask:gt(0)
+if mask then print "wrong" end
+flags.mask = x
+mask = flags.mask and flags.mask:gt(0)
+if mask then print "mask" end
+if find "mask" then print(find "mask" or 0) end
+if bag:any() and not bag:sum() then print "bag" end
+print(x:any(), np.sum(x))
+if x:any():item() and np.array_equal(x, x) and not x:isnan():any():item() then print "values" end
+if x[1]:item() > 1 and x:sum():item() == 6 and x:sum() ~= nil then print "numbers" end
+assert(x, "no x")
+local total = x:sum()
+if total then print((assert(total, "no total"))) end
+local w = assert(find "mask")
+for k, flag in pairs { true, false } do if flag then print(k) end end
+local table_of = { true }
+if table_of[1] then print(np.isfinite(x)) end
+local unused = x and x:mean() or 0
+local unused_too = x and x:lt(0) or none
+local done = x:lt(0):any():item()
+if not done then print "done" end
+local changed = x:eq(1)
+changed = changed:any():item()
+if changed then print "changed" end
+print(pcall(assert), pcall(assert, nil, "why"), select("#", assert(1, 2, 3)))
+print(select(2, pcall(assert, false, {})) ~= nil)
+print(tonumber(x:sum()), tonumber(x:any()), tonumber(x), tonumber "7", tonumber("ff", 16), tonumber "x")
+print(x.shape[#x.shape - 1] or 1)
+]]
+    local script = process.file(code)
+    local status, out, err = process.run_neap { script }
+    check.equal({ status, err }, { 0, "" })
+    check.equal(out, [[
+if
+while
+6.0	0	[ True False False]	3.0
+mask
+[1. 2. 3.]
+bag
+True	6.0
+values
+numbers
+6.0
+1
+[ True  True  True]
+done
+changed
+false	false	3
+true
+6	1	nil	7	255	nil
+1
+]])
+end)
+
+check.test("conditions are seen in functions, modules and loaded code", function()
+    local module = os.tmpname()
+    local name = module:match "([^/]+)$"
+    local file = assert(io.open(module .. ".lua", "w"))
+    file:write "local M = {}\nfunction M.near(x, y)\n    if (x - y):lt(1):all() then return true end\nend\nreturn M\n"
+    file:close()
+    local code = ([[
+package.path = "%s/?.lua;" .. package.path
+local x = np.array{1, 2}
+local function tell(f, ...)
+    local ok, text = pcall(f, ...)
+    print(ok, tostring(text):match "^.-(%%d+: .-) is an array" or text)
+end
+tell(require("%s").near, x, x)
+tell(load "local x = ... return x:any() and 1 or 2", x)
+tell(coroutine.wrap(function(v) while v:all() do break end end), x)
+tell(np.grad(function(v) return v:gt(0):all() and v:sum() or -v:sum() end), x)
+local key = np.random.key(0)
+tell(function() if np.random.bernoulli(key, 0.5) then return 1 end end)
+tell(function() return not np.isnan(x) end)
+tell(function()
+    local close = x:lt(2)
+    if #x > 1 then
+        return close and 1
+    end
+end)
+]]):format(module:match "^(.*)/", name)
+    local status, out, err = process.run_neap { process.file(code) }
+    os.remove(module)
+    os.remove(module .. ".lua")
+    check.equal({ status, err }, { 0, "" })
+    check.equal(out, [[
+false	3: x:all(…)
+false	1: x:any(…)
+false	9: x:all(…)
+false	10: x:all(…)
+false	12: np.bernoulli(…)
+false	13: np.isnan(…)
+false	15: x:lt(…)
+]])
+end)
+
+check.test("names of other libraries are none here, and what they are called here is there", function()
+    local elsewhere, core = require "neap.core.elsewhere", require "neap.core"
+    local function value_of(path)
+        local value = np
+        for name in path:gmatch "[^.]+" do value = value[name] end
+        return value
+    end
+    for name, there in pairs(elsewhere.functions) do
+        check.ok(not pcall(value_of, name), name)
+        for path in there:gmatch "np%.([%w_.]*[%w_])" do check.ok(value_of(path) ~= nil, there) end
+    end
+    for name, there in pairs(elsewhere.methods) do
+        check.ok(core.methods[name] == nil and core.fields[name] == nil, name)
+        for path in there:gmatch "np%.([%w_.]*[%w_])" do check.ok(value_of(path) ~= nil, there) end
+        for method in there:gmatch "x:([%w_]+)" do check.ok(core.methods[method], there) end
+        for field in there:gmatch "x%.([%w_]+)" do check.ok(core.fields[field], there) end
+    end
+    for name, there in pairs(elsewhere.dtypes) do
+        check.ok(core.dtype_codes[there] and not core.dtype_codes[name], name)
+    end
+end)
+
+check.test("near names", function()
+    local near = require "neap.core.near"
+    local names = { { reshape = 1, resize = 1, repeat_ = 1, sum = 1, cumsum = 1, inv = 1 } }
+    for word, name in pairs { reshap = "reshape", rehsape = "reshape", Sum = "sum", smu = "sum", cumsm = "cumsum",
+                              res = "resize", invert = "inv", xyz = false, [1] = false } do
+        check.equal(near.name(word, names) or false, name, tostring(word))
+    end
+end)
+
+process.cleanup()
+check.done()
