@@ -5,6 +5,7 @@
 -- gives to load, without the name of a file or one of the form "=name", the message stays LuaJIT's.
 local conditions = require "neap.interp.conditions"
 local source = require "neap.core.source"
+local system = require "neap.interp.system"
 local chunks = {}
 
 --- LuaJIT's message about a chunk that does not parse, with what to write instead. `name` is the chunk's source.
@@ -12,9 +13,13 @@ local function explain(message, name)
     return require("neap.interp.mistakes").explain(message, name)
 end
 
+local function keep_stamp(path)
+    source.stamps[path] = system.stamp(path)
+end
+
 --- Of a chunk that C has loaded: its function, or the message. Returns what takes its place. `text` is nil for a file.
 function chunks.loaded(name, result, text)
-    if text then source.keep(name, text) end
+    if text then source.keep(name, text) else keep_stamp(name:sub(2)) end
     if type(result) ~= "function" then return explain(result, name) end
     conditions.check(result)
     return result
@@ -47,7 +52,10 @@ function chunks.install()
     local raw = { load = load, loadstring = loadstring, loadfile = loadfile }
     function load(...) return load_text(raw.load, ...) end
     function loadstring(...) return load_text(raw.loadstring, ...) end
-    function loadfile(path, ...) return checked(path and "@" .. path, raw.loadfile(path, ...)) end
+    function loadfile(path, ...)
+        if type(path) == "string" then keep_stamp(path) end
+        return checked(path and "@" .. path, raw.loadfile(path, ...))
+    end
     function dofile(path)
         local f, problem = loadfile(path)
         if not f then error(problem, 0) end

@@ -1,6 +1,7 @@
 /* errors.c: the text of uncaught errors. See errors.h.
  *
- * This is C, and not Lua, since a stack that has overflowed has no room for a Lua function that looks at it.
+ * What looks at the stack is C, and not Lua, since a stack that has overflowed has no room for a Lua function. The
+ * source line is added when the stack has been unwound (neap.interp.excerpt).
  */
 #include "interp/errors.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     MAX_FRAMES = 20, /* at each end of a deep stack */
@@ -20,7 +22,10 @@ typedef struct error_text {
     size_t used, room;
 } error_text;
 
-static error_text kept, last; /* what waits for errors_text; what it returned last */
+/* What waits for errors_text: the message, the frames behind it, the source and line of the function that raised it;
+ * and what errors_text returned last. */
+static error_text kept, kept_frames, kept_source, last;
+static int kept_line; /* 0: not known */
 
 /* What there is no memory for is left out. */
 static void append_text(error_text *text, const char *part) {
@@ -55,6 +60,11 @@ static void append_message(lua_State *L, error_text *text) {
         append_text(text, luaL_typename(L, 1));
     }
     lua_settop(L, 1);
+}
+
+/* Whether the text is LuaJIT's own message of a stack overflow, which it gives without a place. */
+static bool is_bare_overflow(const error_text *text) {
+    return text->at && strcmp(text->at, "stack overflow") == 0;
 }
 
 /* ---- The frames ------------------------------------------------------------------------------------------------- */
@@ -99,15 +109,16 @@ static void format_frame(const lua_Debug *frame, char *line, size_t room) {
     else
         snprintf(place, sizeof place, "%s", frame->short_src);
     if (strcmp(frame->what, "main") == 0)
-        snprintf(line, room, "\n\t%s: in main chunk", place);
+        snprintf(line, room, "%s: in main chunk", place);
     else if (frame->name)
-        snprintf(line, room, "\n\t%s: in function '%.80s'", place, frame->name);
+        snprintf(line, room, "%s: in function '%.80s'", place, frame->name);
     else
-        snprintf(line, room, "\n\t%s: in function <%s:%d>", place, frame->short_src, frame->linedefined);
+        snprintf(line, room, "%s: in function <%s:%d>", place, frame->short_src, frame->linedefined);
 }
 
-static void append_repeated(error_text *text, const char *line, int times) {
+static void append_repeated(error_text *text, bool called, const char *line, int times) {
     char note[32];
+    append_text(text, called ? "\n  called at " : "\n  at ");
     append_text(text, line);
     if (times > 1) {
         snprintf(note, sizeof note, " (%d times)", times);
@@ -115,8 +126,9 @@ static void append_repeated(error_text *text, const char *line, int times) {
     }
 }
 
-/* Frames that look the same, as those of a function that calls itself do, are one line. */
-static void append_levels(lua_State *L, const int *levels, int count, int step, error_text *text) {
+/* Frames that look the same, as those of a function that calls itself do, are one line. `called`: the first is a caller
+ * too. */
+static void append_levels(lua_State *L, const int *levels, int count, int step, bool called, error_text *text) {
     char line[LUA_IDSIZE + 160], before[LUA_IDSIZE + 160] = "";
     lua_Debug frame;
     int times = 0;
@@ -125,14 +137,15 @@ static void append_levels(lua_State *L, const int *levels, int count, int step, 
             continue;
         format_frame(&frame, line, sizeof line);
         if (times > 0 && strcmp(line, before) != 0) {
-            append_repeated(text, before, times);
+            append_repeated(text, called, before, times);
+            called = true;
             times = 0;
         }
         memcpy(before, line, sizeof line);
         times++;
     }
     if (times > 0)
-        append_repeated(text, before, times);
+        append_repeated(text, called, before, times);
 }
 
 /* Whether the text so far begins with the place of this frame: "script.lua:3:". */
@@ -153,21 +166,42 @@ static bool can_read_frames(const error_text *text) {
            strcmp(text->at + text->used - n, overflow) != 0;
 }
 
+/* Notes where the function of a frame was: for the source line, and in front of a message that has no place. */
+static void keep_place(lua_State *L, int level) {
+    lua_Debug frame;
+    char place[LUA_IDSIZE + 16];
+    if (!read_users_frame(L, level, &frame) || frame.currentline <= 0)
+        return;
+    append_text(&kept_source, frame.source);
+    kept_line = frame.currentline;
+    if (is_bare_overflow(&kept)) {
+        snprintf(place, sizeof place, "%s:%d: ", frame.short_src, frame.currentline);
+        kept.used = 0;
+        append_text(&kept, place);
+        append_text(&kept, "stack overflow");
+    }
+}
+
 static void append_frames(lua_State *L, error_text *text) {
     int first[MAX_FRAMES], last_ones[MAX_FRAMES], nfirst, nlast, depth = stack_depth(L);
     int upper = find_users_frames(L, 0, depth, 1, first, &nfirst);
     int lower = find_users_frames(L, depth - 1, upper - 1, -1, last_ones, &nlast);
-    if (nfirst == 0 || (nfirst == 1 && nlast == 0 && names_frame(L, first[0], text)))
+    if (nfirst == 0)
+        return;
+    for (int k = 0; k < nfirst && kept_line == 0; k++) /* the newest of a stack that overflowed may not be known */
+        keep_place(L, first[k]);
+    if (nfirst == 1 && nlast == 0 && names_frame(L, first[0], &kept))
         return; /* the message says it all */
-    append_text(text, "\nstack traceback:");
-    append_levels(L, first, nfirst, 1, text);
+    append_levels(L, first, nfirst, 1, false, text);
     if (lower >= upper) {
         char line[64];
-        snprintf(line, sizeof line, "\n\t... (%d more)", lower - upper + 1);
+        snprintf(line, sizeof line, "\n  ... (%d more)", lower - upper + 1);
         append_text(text, line);
     }
     if (nlast > 0)
-        append_levels(L, last_ones + nlast - 1, nlast, -1, text);
+        append_levels(L, last_ones + nlast - 1, nlast, -1, true, text);
+    if (strncmp(NEAP_LUAJIT_VARIANT, "packaged", 8) == 0)
+        append_text(text, "\n  (... tail calls are not told)");
 }
 
 /* Lua's messages about what arrays are not say more in slips.lua's words. */
@@ -191,22 +225,55 @@ static void explain_message(lua_State *L, error_text *text) {
 /* ---- For the session --------------------------------------------------------------------------------------------- */
 
 int errors_handle(lua_State *L) {
-    kept.used = 0;
+    kept.used = kept_frames.used = kept_source.used = 0;
+    kept_line = 0;
     append_message(L, &kept);
     explain_message(L, &kept);
     if (can_read_frames(&kept))
-        append_frames(L, &kept);
+        append_frames(L, &kept_frames);
     return 1;
+}
+
+/* Whether who reads stderr sees colours and wants them. */
+static bool wants_colours(void) {
+    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(refused && *refused) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* Appends what function `name` of neap.interp.excerpt gives for a message. Returns whether it gave something: it does
+ * not without memory, nor before the library is loaded. */
+static bool append_excerpt(lua_State *L, const char *name, const char *message, error_text *text) {
+    int top = lua_gettop(L);
+    bool known = kept_source.used > 0;
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "neap.interp.excerpt");
+    bool good = lua_pcall(L, 1, 1, 0) == 0;
+    if (good) {
+        lua_getfield(L, -1, name);
+        lua_pushstring(L, message);
+        lua_pushstring(L, known ? kept_source.at : NULL);
+        lua_pushinteger(L, kept_line);
+        lua_pushboolean(L, wants_colours());
+        good = lua_pcall(L, 4, 1, 0) == 0 && lua_isstring(L, -1);
+    }
+    if (good)
+        append_text(text, lua_tostring(L, -1));
+    lua_settop(L, top);
+    return good;
 }
 
 const char *errors_text(lua_State *L) {
     if (kept.used == 0) {
         const char *text = lua_tostring(L, -1);
-        return text ? text : "error without a text";
+        append_text(&kept, text ? text : "error without a text");
+        kept_frames.used = kept_source.used = 0;
     }
-    error_text taken = kept;
-    kept = last;
+    last.used = 0;
+    if (!append_excerpt(L, "plain", kept.at, &last))
+        append_text(&last, kept.at);
+    append_excerpt(L, "of", kept.at, &last);
+    if (kept_frames.used > 0)
+        append_text(&last, kept_frames.at);
     kept.used = 0;
-    last = taken;
-    return last.at;
+    return last.at ? last.at : "not enough memory";
 }

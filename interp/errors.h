@@ -1,4 +1,4 @@
-/* errors.h: what the user sees of an uncaught error: its message and the frames of the user's own code.
+/* errors.h: what the user sees of an uncaught error: its message, the source line, the callers in the user's own code.
  *
  * The library's frames (chunks "@neap/…") and C functions are left out: they would hide the line that matters.
  */
@@ -11,7 +11,7 @@
  * no room on Lua's stack and no memory of Lua's, unless the error is an object, so it describes their shortage too. */
 int errors_handle(lua_State *L);
 /* The text of the error at the top of the stack: the one that errors_handle has kept, which is thereby forgotten, or
- * the error's own, if no handler has seen it. BORROWED until the next error. */
+ * the error's own, if no handler has seen it; with its source line. Runs Lua code. BORROWED until the next error. */
 const char *errors_text(lua_State *L);
 
 #endif

@@ -7,25 +7,30 @@ local show = require "neap.interp.show"
 local sites = require "neap.interp.sites"
 local repl = {}
 
-local CHUNK = "=prompt"
+local count = 0 -- of commands that have run: each is a chunk with its number
+
+local function chunk_name(number)
+    return ("=[%d]"):format(number)
+end
+
 -- What makes a chunk of an expression. The nil, which is dropped, keeps a call from being a tail call: its errors would
 -- lose the line.
 local VALUES = "return nil, "
 local hinted = false
 
 --- The compiled command and whether it is an expression; or nil and the error of reading it as statements.
-local function compile(text)
+local function compile(text, number)
     local expression = text:match("^%s*=(.*)$")
-    local chunk, problem = loadstring(VALUES .. (expression or text), CHUNK, "t")
+    local chunk, problem = loadstring(VALUES .. (expression or text), chunk_name(number), "t")
     if chunk then return chunk, true end
     if expression then return nil, problem end
-    chunk, problem = loadstring(text, CHUNK, "t")
+    chunk, problem = loadstring(text, chunk_name(number), "t")
     return chunk, chunk == nil and problem
 end
 
 --- Whether more lines can complete the command.
 function repl.incomplete(text)
-    local chunk, problem = compile(text)
+    local chunk, problem = compile(text, count + 1)
     return chunk == nil and problem:find("near '<eof>'", 1, true) ~= nil
 end
 
@@ -52,11 +57,12 @@ end
 
 --- Runs a command and shows its values. Raises its error. `environment`: where its names are, if not the globals.
 function repl.run(text, environment)
-    local chunk, what = compile(text)
+    count = count + 1
+    local chunk, what = compile(text, count)
     if not chunk then error(what, 0) end
     hint_local(text)
     if environment then setfenv(chunk, environment) end
-    sites.enter(CHUNK:sub(2))
+    sites.enter(chunk_name(count):sub(2))
     if what then
         display(chunk())
     else

@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,18 @@ static int system_now(lua_State *L) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     lua_pushnumber(L, (double)time.tv_sec + 1e-9 * (double)time.tv_nsec);
+    return 1;
+}
+
+/* stamp(path): a text that is another when a file has changed; nil: there is no such file. */
+static int system_stamp(lua_State *L) {
+    struct stat facts;
+    char text[96];
+    if (stat(luaL_checkstring(L, 1), &facts) != 0 || !S_ISREG(facts.st_mode))
+        return 0;
+    snprintf(text, sizeof text, "%lld.%09ld, %lld bytes", (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
+             (long long)facts.st_size);
+    lua_pushstring(L, text);
     return 1;
 }
 
@@ -137,6 +150,7 @@ bool system_pass_interrupt(bool from_terminal) {
 
 int system_open(lua_State *L) {
     static const luaL_Reg functions[] = {{"now", system_now},
+                                         {"stamp", system_stamp},
                                          {"has_input", system_has_input},
                                          {"wait_input", system_wait_input},
                                          {"spawn", system_spawn},

@@ -362,7 +362,7 @@ check.test("nothing is lost at the end, nor after an error, nor in os.exit", fun
     check.equal(output "np.callback(print, {ordered = false})(np.debug.sleep(np.ones(1), 100))", "[1.]\n")
     check.equal(all_output [[
 np.callback(function(x) print("first", x) np.callback(print)("nested") end)(np.debug.sleep(np.ones(1), 100))
-error "stop"]], "first\t[1.]\nnested\nneap: script.lua:2: stop\nstatus 1\n")
+error "stop"]], "first\t[1.]\nnested\nneap: script.lua:2: stop\n   2 | error \"stop\"\n     | ^^^^^\nstatus 1\n")
     check.equal(all_output "np.callback(function() print 'in' os.exit(3) end)() print 'never'", "in\nstatus 3\n")
 end)
 

@@ -120,7 +120,7 @@ end)
 check.test("a chunk that does not compile, a script that does not exist", function()
     local status, out, err = run { "-e", "x = = 1" }
     check.equal({ status, out }, { 1, "" })
-    check.ok(err:find "^neap: %(command line%):1: unexpected symbol near '='\n$", err)
+    check.ok(err:find "^neap: %(command line%):1: unexpected symbol near '='\n   1 | x = = 1\n     |     ^\n$", err)
     status, out, err = run { "/nonexistent/script.lua" }
     check.equal({ status, out }, { 1, "" })
     check.ok(err:find("cannot open /nonexistent/script.lua", 1, true), err)
@@ -190,18 +190,18 @@ end)
 check.test("output that a full disk does not take is told", function()
     local status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(1)' 2>&1 >/dev/full", process.neap }
     check.equal(status, 1)
-    check.ok(out:find "^neap: [^\n]*stdout: No space left on device\n$", out)
+    check.ok(out:find "^neap: [^\n]*stdout: No space left on device\n", out)
     local line = "exec \"$0\" -e 'while true do print(1) end' 2>&1 >/dev/full"
     status, out = process.run { "sh", "-c", line, process.neap }
     check.equal(status, 1)
-    check.ok(out:find "^neap: %(command line%):1: np.print: stdout: No space left on device\n$", out)
+    check.ok(out:find "^neap: %(command line%):1: np.print: stdout: No space left on device\n   1 | while", out)
 end)
 
 check.test("standard streams that were closed before the start", function()
     local line = "exec \"$0\" -e 'print(\"a line of text\")' 3>&1 1>&- 2>&3"
     local status, out = process.run { "sh", "-c", line, process.neap }
     check.equal(status, 1)
-    check.ok(out:find "^neap: [^\n]*stdout: Bad file descriptor\n$", out)
+    check.ok(out:find "^neap: [^\n]*stdout: Bad file descriptor\n", out)
     status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(io.read())' <&-", process.neap }
     check.equal(status, 0)
     check.equal(out, "nil\n")
@@ -223,7 +223,7 @@ check.test("a fork's child tells of its error and ends", function()
     ]]
     local status, out, err = run { "-e", program:format "print(1)" }
     check.equal({ status, out }, { 0, "256\n" })
-    check.ok(err:find "^neap: .*:6: np%.print: the engine does not survive a fork[^\n]*\n$", err)
+    check.ok(err:find "^neap: .*:6: np%.print: the engine does not survive a fork[^\n]*\n   6 |", err)
     status, out, err = run { "-e", program:format "child = nil" }
     check.equal({ status, out, err }, { 0, "0\n", "" })
 end)
@@ -244,7 +244,7 @@ check.test("one transcript of everything, on one pipe", function()
     ]]
     local status, out = process.run { "sh", "-c", "exec \"$0\" \"$1\" 2>&1", process.neap, script }
     check.equal(status, 1)
-    local before, problem = out:match "^(.*\n)neap: ([^\n]*)\n$"
+    local before, problem = out:match "^(.*\n)neap: ([^\n]*)\n  11 | [^\n]*\n     | *^*\n$"
     check.equal(before, "a\t[0 1 2]\nb 1\nc[0 1 2] d3\ne\nf\ng\n[0 1 2]\n")
     check.ok(problem:find ":11: .*reshape", problem)
 end)

@@ -51,9 +51,9 @@ end)
 
 check.test("an error names the line and the session goes on", function()
     local terminal = prompt()
-    check.ok(command(terminal, "error('first')"):find "^prompt:1: first\r\n", "error")
-    check.ok(command(terminal, "np.arange(6):reshape(4, 4)"):find "^prompt:1: .*reshape", "library error")
-    check.ok(command(terminal, "x = ="):find "^prompt:1: unexpected symbol", "syntax error")
+    check.ok(command(terminal, "error('first')"):find "^%[1%]:1: first\r\n", "error")
+    check.ok(command(terminal, "np.arange(6):reshape(4, 4)"):find "^%[2%]:1: .*reshape", "library error")
+    check.ok(command(terminal, "x = ="):find "^%[3%]:1: unexpected symbol", "syntax error")
     check.equal(command(terminal, "7"), "7\r\n")
     terminal:send "\4"
     check.equal(terminal:finish(), 0)

@@ -122,7 +122,7 @@ end)
 
 on_prompts("a print that is waited for shows the interrupt in its place", false, function(terminal)
     local shown = stop(terminal, READY .. "print('slow', " .. SLOW .. ") print 'on' np.effects_barrier()")
-    check.ok(shown:find("slow\t<error: [^\r]*interrupted>\r\non\r\nprompt:1: interrupted\r\n$"), shown)
+    check.ok(shown:find("slow\t<error: [^\r]*interrupted>\r\non\r\n%[%d+%]:1: interrupted\r\n$"), shown)
     check.equal(command(terminal, "'alive'"), "alive\r\n")
 end)
 
@@ -134,7 +134,7 @@ on_prompts("a callback's results fail, and so does the wait for them", true, fun
     local shown = stop(terminal, "r = np.callback(forever, { result = np.ones(1) })(" .. late .. ") r:item()")
     check.equal(count(shown, "interrupted"), 1, shown)
     shown = command(terminal, "(r + 1):item()")
-    check.ok(shown:find "^prompt:1: [^\n]*callback: prompt:1: interrupted\r\n$", shown)
+    check.ok(shown:find "^%[%d+%]:1: [^\n]*callback: %[%d+%]:1: interrupted\r\n$", shown)
     check.equal(command(terminal, "np.callback(function(x) return x end, { result = np.ones(1) })(np.ones(1)):item()"),
                 "1\r\n")
 end)

@@ -85,4 +85,6 @@ end
 
 for _, f in pairs(source) do jit.off(f) end
 
+source.stamps = {} -- by path of a file that was loaded: a text that tells whether it has changed since then
+
 return source

@@ -1,0 +1,203 @@
+--- excerpt.lua: the source line that an error is about, with a mark under what it names.
+--
+--      neap: script.lua:2: np.sum: axis 1 is out of range for an array of 1 axes
+--         2 |     return a:sum(1)
+--           |              ^^^
+--
+-- Of several places in a message, as an error has that comes later than the call that it is about, the last one is
+-- shown: it is where the work was asked for. The mark is left out where the message fits several parts of the line, and
+-- the line where its file is gone or has changed since it was loaded.
+local source = require "neap.core.source"
+local system = require "neap.interp.system"
+local excerpt = {}
+
+local WIDTH = 110 -- characters of a line that are shown
+local BLUE, RED, PLAIN = "\27[34m", "\27[31m", "\27[0m"
+
+local OPERATORS = { add = "%+", subtract = "%-", multiply = "%*", divide = "/", remainder = "%%", power = "%^",
+                    negative = "%-", concat = "%.%.", less = "[<>]", less_equal = "[<>]=", equal = "[=~]=" }
+
+-- ---- What is at fault -----------------------------------------------------------------------------------------------
+
+--- The line with other characters of the same number in strings and comments, so that nothing is found there.
+local function without_strings(line)
+    local function blank(text) return ("\1"):rep(#text) end
+    line = line:gsub("\\.", "\1\1")
+    local at = 1
+    while true do
+        local from, quote = line:match("()([\"'])", at)
+        local comment = line:find("--", at, true)
+        if comment and (not from or comment < from) then return line:sub(1, comment - 1) end
+        if not from then return line end
+        local to = line:find(quote, from + 1, true) or #line
+        line = line:sub(1, from) .. blank(line:sub(from + 1, to - 1)) .. line:sub(to)
+        at = to + 1
+    end
+end
+
+--- The only place where a pattern stands, whose captures () are the first character and the one behind the last; nil
+-- if there are none or several.
+local function only(line, pattern)
+    local first, last = line:match(pattern)
+    if not first or line:match(pattern, last) then return nil end
+    return first, last - 1
+end
+
+local function escape(text) return (text:gsub("%p", "%%%0")) end
+
+local function word(name)
+    return "%f[%w_]()" .. escape(name) .. "()%f[^%w_]"
+end
+
+--- A function of the library: its call, or the operator that it stands for.
+local function find_call(line, path)
+    local name = path:match "[%w_]+$"
+    local first, last = only(line, "%f[%w_]()np%." .. escape(path) .. "()%f[^%w_]")
+    if not first then first, last = only(line, "[%.:]%s*()" .. escape(name) .. "()%f[^%w_]") end
+    if not first and path == "print" then first, last = only(line, "%f[%w_]()print()%f[^%w_]") end
+    if not first and OPERATORS[path] then first, last = only(line, "()" .. OPERATORS[path] .. "()") end
+    return first, last
+end
+
+--- The token that ended the reading of a chunk; of several like it on the first line the one with which it ends.
+local function find_near(line, number, token)
+    if token == "<eof>" then return #line + 1, #line + 1 end
+    local first, last = only(line, "()" .. escape(token) .. "()")
+    if first or number > 1 then return first, last end
+    local from, to = line:find(token, 1, true)
+    while from do
+        local _, problem = loadstring(line:sub(1, to), "=?")
+        if problem and not problem:find("near '<eof>'", 1, true) then return from, to end
+        from, to = line:find(token, to + 1, true)
+    end
+end
+
+-- What messages say, as patterns, and what they are about: f(line without strings, its number, capture).
+local RULES = {
+    { " near '(.-)'$", find_near }, { " near '(.-)';", find_near }, { " near '(.-)' ", find_near },
+    { "^np%.([%w_%.]+):", function(line, _, path) return find_call(line, path) end },
+    { "^array index:", function(line) return only(line, "()%b[]()") end },
+    { "attempt to [%a ]+ method '(.-)'", function(line, _, name)
+        return only(line, ":%s*()" .. escape(name) .. "()%f[^%w_]")
+    end },
+    { "attempt to [%a ]+ field '(.-)'", function(line, _, name)
+        return only(line, "%.%s*()" .. escape(name) .. "()%f[^%w_]")
+    end },
+    { "attempt to [%a ]+ '(.-)' %(", function(line, _, name) return only(line, word(name)) end },
+    { "^bad argument #%d+ to '(.-)'", function(line, _, name) return only(line, word(name)) end },
+    { "has no field or method '(.-)'", function(line, _, name)
+        return only(line, "[%.:]%s*()" .. escape(name) .. "()%f[^%w_]")
+    end },
+    { "^([%w_]+):", function(line, _, name) return find_call(line, name) end }, -- the name of an op
+    { "", function(line) return only(line, "%f[%w_]()error()%f[^%w_]") end },
+}
+
+--- First and last character of what a message (without places) is about in a line; nil: not known.
+local function find_fault(message, line, number)
+    local code = without_strings(line)
+    message = message:match "^[^\n]*"
+    for _, rule in ipairs(RULES) do
+        local capture = message:match(rule[1])
+        if capture then
+            local from, to = rule[2](rule[2] == find_near and line or code, number, capture)
+            if from then return from, to end
+        end
+    end
+end
+
+-- ---- The text -------------------------------------------------------------------------------------------------------
+
+--- Characters of UTF-8, of which a terminal shows one column each.
+local function columns(text)
+    return #text:gsub("[\128-\191]", "")
+end
+
+--- The part of a line that is shown, and where the fault is in it.
+local function clip(line, from, to)
+    if #line <= WIDTH then return line, from, to end
+    local first = from and math.max(1, math.min(from - WIDTH / 2, #line - WIDTH)) or 1
+    local shown = line:sub(first, first + WIDTH):gsub("^[\128-\191]+", ""):gsub("[\192-\255][\128-\191]*$", "")
+    local before, behind = first > 1 and "…" or "", first + WIDTH < #line and "…" or ""
+    if not from then return before .. shown .. behind end
+    local at = from - first + 1 + #before
+    return before .. shown .. behind, at, math.min(at + to - from, #before + #shown)
+end
+
+local function draw(number, line, from, to, colour)
+    local blue, red, plain = colour and BLUE or "", colour and RED or "", colour and PLAIN or ""
+    line = line:gsub("%c", function(c) return c == "\t" and c or "?" end)
+    line, from, to = clip(line, from, to)
+    local margin = ("%4d |"):format(number)
+    local text = ("\n%s%s%s %s"):format(blue, margin, plain, line)
+    if not from then return text end
+    local before = line:sub(1, from - 1):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
+    local mark = ("^"):rep(math.max(1, columns(line:sub(from, to))))
+    return ("%s\n%s%s |%s %s%s%s%s"):format(text, blue, (" "):rep(#margin - 2), plain, before, red, mark, plain)
+end
+
+-- ---- Places ---------------------------------------------------------------------------------------------------------
+
+--- A line of the user's code, if it is still what was loaded.
+local function read_line(name, number)
+    local path = name:match "^@(.*)$"
+    if path then
+        local stamp = source.stamps[path]
+        if stamp and stamp ~= system.stamp(path) then return nil end
+    end
+    local line = source.line(name, number)
+    if line and number == 1 and name:find "^=%[%d+%]$" then line = line:gsub("^return nil, ", "") end -- repl.lua
+    return line
+end
+
+--- The places "script.lua:3: " in a message, and what it says behind the last.
+local function split(message)
+    local places, rest = {}, message
+    while true do
+        local file, number, behind = rest:match "^([^\n]-):(%d+): (.*)$"
+        local name = file and file:match "^[%a][%w ]*: (.+)$" -- "callback: script.lua:3: …"
+        if not file or (name or file):find ": " then return places, rest end
+        places[#places + 1] = { file = name or file, line = tonumber(number), what = name and file:match "^[%w ]+" }
+        rest = behind
+    end
+end
+
+--- What the source of a chunk is called that messages call `file`; nil if they have cut its name.
+local function source_name(file)
+    if file:find "^%(.*%)$" or file:find "^%[%d+%]$" or file == "stdin" or file == "prompt" then return "=" .. file end
+    if not file:find "^%.%.%." and not file:find "^%[string " then return "@" .. file end
+end
+
+--- The lines to be shown under a message, each behind a newline; "" if there are none. `name` and `number` are source
+-- and line of the function that raised it, if that is known.
+function excerpt.of(message, name, number, colour)
+    if message:find ": interrupted$" then return "" end
+    local places, rest = split(message)
+    local place = places[#places]
+    if place and (#places > 1 or not name or place.line ~= number) then
+        name, number = source_name(place.file), place.line
+    end
+    local line = name and number > 0 and read_line(name, number)
+    if not line then return "" end
+    local from, to = find_fault(rest, line, number)
+    local first = places[1]
+    local where = place and (place.file ~= first.file or place.line ~= first.line)
+    return (where and ("\n  at %s:%d"):format(place.file, place.line) or "") .. draw(number, line, from, to, colour)
+end
+
+--- A message in which no place stands twice.
+function excerpt.plain(message)
+    local places, rest = split(message)
+    if #places < 2 then return message end
+    local told, parts = {}, {}
+    for _, place in ipairs(places) do
+        local text = ("%s:%d"):format(place.file, place.line)
+        if place.what and parts[#parts] ~= place.what .. ": " then parts[#parts + 1] = place.what .. ": " end
+        if not told[text] then parts[#parts + 1] = text .. ": " end
+        told[text] = true
+    end
+    return table.concat(parts) .. rest
+end
+
+for _, f in pairs(excerpt) do jit.off(f, true) end
+
+return excerpt

@@ -1,0 +1,159 @@
+--- errors_test.lua: what is told of an error that nobody catches: the message in one line, the source line with a mark
+-- under what is at fault, the callers. The value that pcall gives is the message alone.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+
+--- What a script's failure writes on stderr, with the script's name as "S".
+local function told(text, ...)
+    local script = process.file(text)
+    local status, _, err = process.run_neap { script, ... }
+    check.equal(status, 1, err)
+    return (err:gsub(script:gsub("%p", "%%%0"), "S"))
+end
+
+--- A script of one line that fails: the rows under its message.
+local function marked(line)
+    return (told(line):gsub("^[^\n]*\n", ""))
+end
+
+local function at(line, mark)
+    return ("   1 | %s\n     | %s\n"):format(line, mark)
+end
+
+check.test("the call at fault is marked, and the callers follow", function()
+    local expected = [[
+neap: S:2: np.matmul: shapes (3,) and (7,) do not fit: 3 columns meet 7 rows
+   2 |     local y = x:matmul(w) -- matmul
+     |                 ^^^^^^
+  at S:2: in function 'layer'
+  called at S:6: in function 'model'
+  called at S:8: in main chunk
+]]
+    check.equal(told [[
+local function layer(x, w)
+    local y = x:matmul(w) -- matmul
+    return np.tanh(y)
+end
+local function model(x)
+    local y = layer(x, np.ones{7}) return y
+end
+model(np.ones(3))]], expected)
+end)
+
+check.test("what is marked", function()
+    local cases = {
+        { "local x = np.sum(np.ones(3), 1)", "          ^^^^^^" },
+        { "local x = np.ones(3) + np.ones(4)", "                     ^" },
+        { "local t = {} print(t.x.y)", "                     ^" },
+        { "local t = {} t:go()", "               ^^" },
+        { "local s = 'é' .. missing(1)", "                 ^^^^^^^" },
+        { "error('no')", "^^^^^" },
+        { "error('no', 0)", "^^^^^" },
+        { "\tstring.rep()", "\t       ^^^" },
+    }
+    for _, case in ipairs(cases) do
+        local rows = marked(case[1])
+        check.equal(rows:sub(1, #at(unpack(case))), at(unpack(case)), case[1])
+    end
+    for _, line in ipairs { "x = = 1", "x = 3 +", "local if = 2", "x = {1, 2" } do
+        check.ok(marked(line):find("^   1 | [^\n]+\n     | +%^+\n$"), line)
+    end
+end)
+
+check.test("no mark where the message fits several parts, and none in strings and comments", function()
+    check.equal(marked "local f = {} f = f + 1 + f", "   1 | local f = {} f = f + 1 + f\n")
+    check.equal(marked "local s = 'x:sum' .. np.ones(3):sum(1) -- sum",
+                at("local s = 'x:sum' .. np.ones(3):sum(1) -- sum", (" "):rep(32) .. "^^^"))
+end)
+
+check.test("a long line is shown around what is at fault", function()
+    local rows = marked(("local x = 1 "):rep(20) .. "undefinedname()" .. (" local y = 1"):rep(20))
+    local line, mark = rows:match "^   1 | (…[^\n]+…)\n     | ( +%^+)\n$"
+    check.ok(line and #line < 130, rows)
+    check.equal(line:gsub("…", "."):sub(#mark:match "^ +" + 1, #mark), "undefinedname")
+end)
+
+check.test("an error that comes later shows the line of its call", function()
+    local text = told [[
+local late = np.debug.fail(np.ones(3))
+local sum = late:sum()
+print(sum:item())]]
+    local expected = "neap: S:3: S:1: debug_fail: failed on purpose\n  at S:1\n"
+        .. "   1 | local late = np.debug.fail(np.ones(3))\n"
+    check.equal(text:sub(1, #expected), expected)
+    text = told [[
+local f = np.callback(function() error "boom" end, { result = np.ones(1) })
+local r = f()
+r:item()]]
+    expected = "^neap: S:3: S:2: callback: S:1: boom\n  at S:1\n   1 | local f = [^\n]*\n     | +^^^^^\n"
+    check.ok(text:find(expected), text)
+end)
+
+check.test("no place is told twice", function()
+    local text = told 'np.callback(function() error "boom" end, { result = np.ones(1) })():item()'
+    check.ok(text:find "^neap: S:1: callback: boom\n   1 | ", text)
+end)
+
+check.test("chunks that are no files: -e, standard input, the prompt, loadstring", function()
+    local function rows(arguments, input)
+        return (select(3, process.run_neap(arguments, input)):gsub("^[^\n]*\n", ""))
+    end
+    check.equal(rows { "-e", "undefinedname()" }, at("undefinedname()", "^^^^^^^^^^^^^"))
+    check.equal(rows({}, "undefinedname()"), at("undefinedname()", "^^^^^^^^^^^^^"))
+    check.equal(rows({ "-i" }, "undefinedname()"), at("undefinedname()", "^^^^^^^^^^^^^"))
+    check.equal(rows { "-e", "loadstring('undefinedname()')() x = 1" },
+                at("undefinedname()", "^^^^^^^^^^^^^") .. "  at [string \"undefinedname()\"]:1: in main chunk\n"
+                    .. "  called at (command line):1: in main chunk\n")
+end)
+
+check.test("commands at the prompt have numbers, and each its own line", function()
+    local _, out, err = process.run_neap({ "-i" }, "function f(x)\n  return x.y.z\nend\n1 + 1\nf({})\nx = = 1\n")
+    check.ok(out:find "2\n", out)
+    check.ok(err:find("[1]:2: attempt to index field 'y' (a nil value)\n   2 |   return x.y.z\n     |            ^\n"
+                      .. "  at [1]:2: in function 'f'\n  called at [3]:1: in main chunk\n", 1, true), err)
+    check.ok(err:find("[4]:1: unexpected symbol near '='\n", 1, true), err)
+end)
+
+check.test("a file that is gone or has changed shows no line", function()
+    for _, change in ipairs { "os.remove(arg[0])", "local f = io.open(arg[0], 'a') f:write('\\n-- more') f:close()" } do
+        local text = told(change .. "\nundefinedname()")
+        check.ok(text:find "^neap: S:2: attempt to call global 'undefinedname' %(a nil value%)\n$", text)
+    end
+end)
+
+check.test("a file that is loaded anew shows its new lines", function()
+    local path = process.file ""
+    local text = told(([[
+        local function write(text)
+            os.execute "sleep 0.05"
+            local file = io.open(%q, "w")
+            file:write(text)
+            file:close()
+        end
+        write "first = 1"
+        dofile(%q)
+        write "\nundefinedname()"
+        dofile(%q)]]):format(path, path, path))
+    check.ok(text:find("\n   2 | undefinedname()\n     | ^^^^^^^^^^^^^\n", 1, true), text)
+end)
+
+check.test("pcall's value is the message, in one line", function()
+    local script = process.file "print(pcall(function() local x = np.ones(3):sum(1) end))"
+    local _, out = process.run_neap { script }
+    check.ok(out:find "^false\t[^\n]+:1: np%.sum: axis 1 is out of range[^\n]*\n$", out)
+end)
+
+check.test("colours only on a terminal, and not with NO_COLOR", function()
+    local script = process.file "undefinedname()"
+    for _, case in ipairs { { {}, true }, { { NO_COLOR = "1" }, false }, { { TERM = "dumb" }, false } } do
+        local terminal = process.terminal({ script }, case[1])
+        check.equal(terminal:finish(), 1)
+        check.equal(terminal.seen:find("\27[", 1, true) ~= nil, case[2])
+        check.ok(terminal.seen:find "^neap: [^\27\n]*\r\n", "the message has no colour: editors and tests read it")
+    end
+    local _, _, err = process.run_neap { script }
+    check.ok(not err:find "\27", err)
+end)
+
+process.cleanup()
+check.done()
