@@ -1,4 +1,5 @@
-/* line.c: waiting for input, for both editors and for Lua's reading functions; late text, for both editors.
+/* line.c: waiting for input, for both editors and for Lua's reading functions; late text, for both editors; the modes of
+ * the terminal while an editor has taken it over.
  *
  * While a line is edited text of effects is diverted to a queue, so nobody else writes to the terminal. A wake tells of
  * such text, or that a callback waits. Callbacks run as a command does, with the streams given back, because they may
@@ -13,6 +14,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* What the stream has read ahead is not for poll to see. */
@@ -31,17 +34,84 @@ bool line_ready(void) {
     return has_read_ahead() || feof(stdin) || poll(&input, 1, 0) != 0;
 }
 
+/* ---- The terminal's modes ---------------------------------------------------------------------------------------- */
+
+static struct termios modes;            /* of the terminal, when nobody edits a line */
+static volatile sig_atomic_t taken;     /* an editor has other modes set */
+static const char *volatile leave_text; /* what ends those that are set by text */
+static volatile sig_atomic_t resumed;   /* the process was stopped while a line was edited, and goes on */
+static struct sigaction stop_before, resume_before;
+
+void line_restore_terminal(void) {
+    if (!taken)
+        return;
+    taken = 0;
+    if (write(STDOUT_FILENO, leave_text, strlen(leave_text)) < 0)
+        taken = 0; /* the terminal is gone */
+    tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+}
+
+/* SIGTSTP's handler while a line is edited: the process stops with the terminal in order. */
+static void on_stop(int signal_number) {
+    int error = errno;
+    struct sigaction mine, usual = {.sa_handler = SIG_DFL};
+    sigset_t stop, before;
+    line_restore_terminal();
+    sigaction(signal_number, &usual, &mine);
+    sigemptyset(&stop);
+    sigaddset(&stop, signal_number);
+    raise(signal_number);
+    pthread_sigmask(SIG_UNBLOCK, &stop, &before); /* here it stops, until SIGCONT */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigaction(signal_number, &mine, NULL);
+    errno = error;
+}
+
+static void on_resume(int signal_number) {
+    (void)signal_number;
+    resumed = 1;
+}
+
+void line_take_terminal(const char *leave) {
+    struct sigaction action = {.sa_handler = on_stop};
+    sigemptyset(&action.sa_mask);
+    leave_text = leave;
+    resumed = 0;
+    taken = tcgetattr(STDIN_FILENO, &modes) == 0;
+    sigaction(SIGTSTP, NULL, &stop_before);
+    if (stop_before.sa_handler == SIG_DFL)
+        sigaction(SIGTSTP, &action, NULL);
+    action.sa_handler = on_resume;
+    sigaction(SIGCONT, &action, &resume_before);
+}
+
+void line_give_terminal(void) {
+    taken = 0;
+    sigaction(SIGTSTP, &stop_before, NULL);
+    sigaction(SIGCONT, &resume_before, NULL);
+}
+
+bool line_resumed(void) {
+    bool was = resumed != 0;
+    resumed = 0;
+    taken = taken || was;
+    return was;
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
 int line_wait(const neap_waker *waker) {
     if (has_read_ahead())
         return neap_interrupt_pending() ? LINE_SIGNAL : LINE_INPUT;
     sigset_t interrupt, before;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
+    sigaddset(&interrupt, SIGCONT);
     pthread_sigmask(SIG_BLOCK, &interrupt, &before);
     struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                 {.fd = waker ? neap_waker_fd(waker) : -1, .events = POLLIN}};
     int what = 0;
-    if (!neap_interrupt_pending() && ppoll(watched, 2, NULL, &before) > 0)
+    if (!neap_interrupt_pending() && !resumed && ppoll(watched, 2, NULL, &before) > 0)
         what = (watched[0].revents != 0 ? LINE_INPUT : 0) | (watched[1].revents != 0 ? LINE_WOKEN : 0);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return neap_interrupt_pending() ? LINE_SIGNAL : what;

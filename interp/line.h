@@ -38,6 +38,15 @@ enum { LINE_INPUT = 1, LINE_WOKEN = 2, LINE_SIGNAL = 4 };
  * which as bits, LINE_SIGNAL alone; 0 after other signals. */
 int line_wait(const neap_waker *waker);
 
+/* An editor takes the terminal over, whose modes are now those to go back to; `leave` is what it has to be sent besides
+ * (BORROWED). Between this and line_give_terminal the process stops, and ends, with the terminal in order. */
+void line_take_terminal(const char *leave);
+void line_give_terminal(void);
+/* Puts the modes back if an editor has the terminal; for all ways out, signal handlers too. */
+void line_restore_terminal(void);
+/* Whether the process was stopped since the last call, so that the editor must set its modes anew and draw its line. */
+bool line_resumed(void);
+
 /* Deals with a wake while a line is edited: writes the text that waits, runs callbacks. `hide` is called before
  * anything is written, and then `show` behind it, at the beginning of a line. */
 void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void));

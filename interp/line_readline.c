@@ -23,11 +23,16 @@ static line_setup setup;
 static char *finished_text; /* what on_line got */
 static bool finished, at_end;
 
+static void leave_terminal(void) {
+    rl_callback_handler_remove();
+    line_give_terminal();
+}
+
 static void on_line(char *text) {
     finished_text = text;
     finished = true;
     at_end = !text;
-    rl_callback_handler_remove(); /* puts the terminal back before anything else is written */
+    leave_terminal(); /* before anything else is written */
 }
 
 static char **complete_line_word(const char *word, int start, int end) {
@@ -46,6 +51,7 @@ static void readline_open(const line_setup *given) {
     rl_completer_quote_characters = "";
     rl_completion_append_character = '\0';
     rl_attempted_completion_function = complete_line_word;
+    rl_initialize();
     using_history();
     stifle_history(HISTORY_LINES);
     if (setup.history)
@@ -72,19 +78,29 @@ static void follow_window(void) {
     }
 }
 
-/* Drops the line that is being edited and puts the terminal back. */
+/* Drops the line that is being edited, which stays to be seen with "^C" behind it, and puts the terminal back. */
 static void cancel_line(void) {
+    rl_point = rl_end;
+    rl_redisplay();
+    fputs("^C\n", rl_outstream);
     rl_free_line_state();
     rl_callback_sigcleanup();
     rl_replace_line("", 0);
-    rl_callback_handler_remove();
-    fputs("^C\n", rl_outstream);
-    fflush(rl_outstream);
+    leave_terminal();
+}
+
+/* After the process was stopped: somebody else has used the terminal. */
+static void resume_line(void) {
+    rl_deprep_terminal();
+    rl_prep_terminal(1);
+    show_line();
 }
 
 static line_status readline_read(const char *prompt, char **text) {
     finished = false;
     line_begin(setup.waker);
+    const char *brackets = rl_variable_value("enable-bracketed-paste");
+    line_take_terminal(brackets && strcmp(brackets, "on") == 0 ? "\033[?2004l\r" : "");
     rl_callback_handler_install(prompt, on_line);
     line_status status = LINE_OK;
     while (!finished) {
@@ -94,6 +110,8 @@ static line_status readline_read(const char *prompt, char **text) {
             status = LINE_INTERRUPTED;
             break;
         }
+        if (line_resumed())
+            resume_line();
         follow_window();
         if (what & LINE_WOKEN)
             line_attend(&setup, hide_line, show_line);

@@ -16,6 +16,7 @@
 
 #include "interp/embedded.h"
 #include "interp/errors.h"
+#include "interp/line.h"
 #include "interp/processes.h"
 #include "interp/system.h"
 
@@ -96,6 +97,7 @@ static void set_arguments(lua_State *L, int argc, char **argv, int script) {
 /* An error outside every protected call: there was no memory even to tell of it in order. */
 static int end_at_once(lua_State *L) {
     const char *text = lua_tostring(L, -1);
+    line_restore_terminal();
     neap_out_drain();
     fprintf(stderr, "neap: %s%s\n", processes_mark(), text ? text : "not enough memory");
     _exit(SESSION_FAILED);
@@ -490,6 +492,23 @@ static void catch_termination(void) {
     }
 }
 
+/* Of signals that end a prompt at once, and of crashes. The action is the usual one again. */
+static void on_end(int signal_number) {
+    line_restore_terminal();
+    raise(signal_number);
+}
+
+/* A prompt leaves the terminal in order. A signal that is ignored, as SIGHUP is under nohup, or that somebody else
+ * handles, stays so. */
+static void catch_ends(void) {
+    static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESETHAND | SA_NODEFER}, before;
+    sigemptyset(&action.sa_mask);
+    for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
+        if (sigaction(signals[k], NULL, &before) == 0 && (before.sa_handler == SIG_DFL || signals[k] == SIGTERM))
+            sigaction(signals[k], &action, NULL);
+}
+
 static void ignore_signal(int signal_number) {
     (void)signal_number;
 }
@@ -525,7 +544,7 @@ void session_catch_interrupts(lua_State *L, bool prompt) {
     if (!prompt)
         catch_termination();
     else
-        signal(SIGTERM, SIG_DFL); /* the line editor puts the terminal in order */
+        catch_ends();
 }
 
 void session_interrupt_clear(lua_State *L) {
@@ -609,6 +628,7 @@ static int end_processes(int status) {
 }
 
 void session_exit(lua_State *L, int status) {
+    line_restore_terminal(); /* a callback may end the process while a line is edited */
     if (!termination_reported && finish_output(L))
         fflush(NULL);
     if (status == SESSION_OK && presses > 0)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 extern char **environ;
 
 static volatile sig_atomic_t child; /* the process that os.execute waits for; 0: none */
+static struct termios modes_before; /* of the terminal, when the child was started */
+static bool has_terminal;
 static neap_waker *child_waker;
 static struct sigaction child_before; /* SIGCHLD's disposition while there is no child */
 
@@ -84,12 +87,18 @@ static int spawn_shell(const char *command, pid_t *pid) {
     return error;
 }
 
+/* Whether this process may set the terminal's modes. */
+static bool in_foreground(void) {
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
 /* spawn(command): starts a child; nil when that fails or when there is one already. */
 static int system_spawn(lua_State *L) {
     const char *command = luaL_checkstring(L, 1);
     pid_t pid;
     if (child)
         return 0;
+    has_terminal = in_foreground() && tcgetattr(STDIN_FILENO, &modes_before) == 0;
     child_waker = neap_ctx_waker(session_context(L));
     struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP};
     sigemptyset(&action.sa_mask);
@@ -111,6 +120,10 @@ static int system_ended(lua_State *L) {
         return 0;
     child = 0;
     sigaction(SIGCHLD, &child_before, NULL);
+    /* sh tells of a signal by 128 + its number. */
+    bool killed = found > 0 && (WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) > 128));
+    if (has_terminal && killed && in_foreground()) /* it could not put the terminal back */
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &modes_before);
     lua_pushinteger(L, status);
     lua_pushboolean(L, found > 0 && ((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) ||
                                      (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT)));

@@ -135,6 +135,12 @@ function process.piped_terminal(arguments, environment, echo)
     return start({ "/bin/sh", "-c", line, process.neap, unpack(arguments) }, environment)
 end
 
+--- A shell under a pseudo-terminal that runs `line`, in which "$0" is the executable under test. It stays when that
+-- ends, and so can tell how the terminal was left.
+function process.shell(line, environment)
+    return start({ "/bin/sh", "-c", line, process.neap }, environment)
+end
+
 --- Types text.
 function Terminal:send(text)
     while #text > 0 do
