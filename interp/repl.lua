@@ -42,14 +42,14 @@ local function hint_local(text)
 end
 
 --- Shows all values but the first (VALUES) as print does, tables by their contents, and waits until they are written.
--- Arrays are awaited before they are printed, so that an interrupt leaves no print behind for which later ones wait.
+-- The text of an array is awaited before it is printed, so that an interrupt leaves no print behind for which later
+-- ones wait.
 local function display(...)
     local count = select("#", ...) - 1
     if count < 1 then return end
     local values = { select(2, ...) }
     for k = 1, count do
-        if core.is_array(values[k]) then core.wait(values[k]) end
-        values[k] = show.top(values[k])
+        values[k] = core.is_array(values[k]) and tostring(values[k]) or show.top(values[k])
     end
     print(unpack(values, 1, count))
     np.effects_barrier()

@@ -405,10 +405,12 @@ static int print_plain(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fr
 int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                        neap_node *const *nodes) {
     int status = check_conversions(n, fragments, nodes);
-    if (status || !effect_show_needed(n, fragments, nodes))
+    bool blocks = effect_show_needed(n, fragments, nodes);
+    if (status || !(blocks || effect_edges_needed(ctx, n, fragments, nodes)))
         return status ? status : print_plain(ctx, how, n, fragments, nodes);
     lazy_shown shown = {0};
-    status = effect_show(ctx, how, n, fragments, nodes, &shown);
+    status =
+        blocks ? effect_show(ctx, how, n, fragments, nodes, &shown) : effect_edges(ctx, n, fragments, nodes, &shown);
     if (status == 0 && shown.fragments.n)
         status = print_plain(ctx, how, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at);
     effect_shown_free(ctx, &shown);
@@ -481,10 +483,12 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
     int status = check_conversions(n, fragments, nodes);
-    if (status || !effect_show_needed(n, fragments, nodes))
+    bool blocks = effect_show_needed(n, fragments, nodes);
+    if (status || !(blocks || effect_edges_needed(ctx, n, fragments, nodes)))
         return status ? status : plain_text(ctx, n, fragments, nodes, strict, out);
     lazy_shown shown = {0};
-    status = effect_show(ctx, NULL, n, fragments, nodes, &shown);
+    status =
+        blocks ? effect_show(ctx, NULL, n, fragments, nodes, &shown) : effect_edges(ctx, n, fragments, nodes, &shown);
     if (status == 0)
         status = plain_text(ctx, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at, strict, out);
     effect_shown_free(ctx, &shown);

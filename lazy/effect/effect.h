@@ -100,6 +100,14 @@ int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment 
                 lazy_shown *out);
 void effect_shown_free(neap_ctx *ctx, lazy_shown *shown);
 
+/* edges.c ---------------------------------------------------------------------------------------------------------- */
+/* The elements of a node that prints show, along each axis: a node in the arena, NULL after an error. */
+neap_node *effect_edges_of(neap_ctx *ctx, neap_node *node);
+/* Whether a print has large arrays of which it should be given the edges alone. */
+bool effect_edges_needed(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes);
+/* Makes a print of the edges. *out is to be freed (effect_shown_free) in any case. */
+int effect_edges(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, lazy_shown *out);
+
 /* callback.c ------------------------------------------------------------------------------------------------------- */
 extern const lazy_payload effect_callback_payload; /* of the row `callback` */
 static inline bool effect_is_callback(const neap_node *node) {

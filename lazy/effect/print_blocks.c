@@ -134,38 +134,17 @@ static int64_t sent_shape(const lazy_sharding *sharding, const neap_node *node, 
     return size;
 }
 
-/* `count` parts of an axis, from `first` on. In the arena. */
-static neap_node *slice_of_axis(neap_ctx *ctx, neap_node *node, int axis, int64_t first, int64_t count) {
-    int64_t slice[3 * NEAP_MAX_DIMS];
-    for (int k = 0; k < node->ndim; k++) {
-        slice[3 * k] = k == axis ? first : 0;
-        slice[3 * k + 1] = 1;
-        slice[3 * k + 2] = k == axis ? count : node->shape[k];
-    }
-    return graph_build_slice(ctx, node, slice);
-}
-
-/* What is sent of a block. In the arena. */
-static neap_node *cut_block(neap_ctx *ctx, neap_node *block, const int64_t *sent) {
-    for (int k = 0; block && k < block->ndim; k++) {
-        if (block->shape[k] == sent[k])
-            continue;
-        neap_node *ends[2] = {slice_of_axis(ctx, block, k, 0, LAZY_FORMAT_EDGE),
-                              slice_of_axis(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
-        block = graph_build_concatenate(ctx, 2, ends, k);
-    }
-    return block;
-}
-
 /* The blocks that this process gives, or, since a node has to read something, a number. Returns how many; a status. */
-static int given_blocks(show *s, const roll *r, const neap_node *node, const int64_t *sent, neap_node **in) {
+static int given_blocks(show *s, const roll *r, const neap_node *node, neap_node **in) {
+    bool cut = graph_format_cuts(node->size);
     const lazy_sharding *sharding = graph_sharding_of(node);
     int n = 0;
     for (int m = 0; m < r->nmembers; m++) {
         if (r->owner[m] != s->here)
             continue;
         neap_node *block = node->shards->blocks[shard_sharding_block(sharding, r->position[m])];
-        block = cut_block(s->ctx, graph_build_place(s->ctx, block, graph_home(s->ctx, -1)), sent);
+        block = graph_build_place(s->ctx, block, graph_home(s->ctx, -1));
+        block = cut ? effect_edges_of(s->ctx, block) : block;
         if (!(in[n++] = block))
             return neap_error_code();
     }
@@ -188,8 +167,7 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
                                             .wanted = r->wanted},
                                   .name = "print"};
     neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
-    int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
-        status = 0;
+    int n = in ? given_blocks(s, r, node, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"), status = 0;
     const lazy_exchange_pattern *pattern = n > 0 ? effect_exchange_pattern_intern(&like) : NULL;
     if (pattern && (*out = graph_arena(s->ctx, effect_exchange_record(s->ctx, pattern, n, in))) && s->site) {
         (*out)->site = graph_site_intern(s->ctx, s->site);

@@ -16,7 +16,8 @@ local SANE = { " icrnl", " icanon", " echo " }
 
 --- A prompt in a shell, which tells its status and the terminal's modes when it has ended; and its process.
 local function prompt()
-    local terminal = process.shell('trap : QUIT TERM HUP INT; "$0" -i; echo "status $?"; stty -a | tr "\\n" " "; echo told', ENVIRONMENT)
+    local line = 'trap : QUIT TERM HUP INT; "$0" -i; echo "status $?"; stty -a | tr "\\n" " "; echo told'
+    local terminal = process.shell(line, ENVIRONMENT)
     terminal:expect "> "
     terminal:send "require('ffi').cdef 'int getpid(void);' print('process ' .. require('ffi').C.getpid() .. '.')\n"
     terminal:expect "\rprocess "
@@ -140,7 +141,9 @@ if readline then
         end
         terminal:send "f(\n"
         terminal:expect ">> "
-        terminal:send "3,\3"
+        terminal:send "3,"
+        terminal:expect "3,"
+        terminal:send "\3"
         terminal:expect "^C"
         terminal:expect "> "
         terminal:send "'alive'\n"
