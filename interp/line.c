@@ -1,5 +1,5 @@
-/* line.c: waiting for input, for both editors and for Lua's reading functions; late text, for both editors; the modes of
- * the terminal while an editor has taken it over.
+/* line.c: waiting for input, for both editors and for Lua's reading functions; late text, for both editors; the modes
+ * of the terminal while an editor has taken it over.
  *
  * While a line is edited text of effects is diverted to a queue, so nobody else writes to the terminal. A wake tells of
  * such text, or that a callback waits. Callbacks run as a command does, with the streams given back, because they may

@@ -7,7 +7,7 @@ local show = require "neap.interp.show"
 local sites = require "neap.interp.sites"
 local repl = {}
 
-local count = 0 -- of commands that have run: each is a chunk with its number
+local ran = 0 -- of commands that have run: each is a chunk with its number
 
 local function chunk_name(number)
     return ("=[%d]"):format(number)
@@ -30,7 +30,7 @@ end
 
 --- Whether more lines can complete the command.
 function repl.incomplete(text)
-    local chunk, problem = compile(text, count + 1)
+    local chunk, problem = compile(text, ran + 1)
     return chunk == nil and problem:find("near '<eof>'", 1, true) ~= nil
 end
 
@@ -57,12 +57,12 @@ end
 
 --- Runs a command and shows its values. Raises its error. `environment`: where its names are, if not the globals.
 function repl.run(text, environment)
-    count = count + 1
-    local chunk, what = compile(text, count)
+    ran = ran + 1
+    local chunk, what = compile(text, ran)
     if not chunk then error(what, 0) end
     hint_local(text)
     if environment then setfenv(chunk, environment) end
-    sites.enter(chunk_name(count):sub(2))
+    sites.enter(chunk_name(ran):sub(2))
     if what then
         display(chunk())
     else
