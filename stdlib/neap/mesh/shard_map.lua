@@ -355,9 +355,9 @@ end
 
 local options = { mesh = true, in_specs = true, out_specs = true, check_rep = true, axis_names = true }
 
---- np.shard_map(f, {mesh=…, in_specs=…, out_specs=…, check_rep=true, axis_names=…}): a function that runs f on blocks:
--- f is applied, logically, once on each device of the mesh, to the part of each argument that the device holds. f runs
--- once, in Lua; each op in it is recorded once, for all devices.
+--- np.shard_map(f, {mesh=…, in_specs=…, out_specs=…, check_rep=true, axis_names=…}) -> function: a function that runs f
+-- on blocks: f is applied, logically, once on each device of the mesh, to the part of each argument that the device
+-- holds. f runs once, in Lua; each op in it is recorded once, for all devices.
 --
 -- in_specs: a spec for all arguments, or a table with an entry for each argument: a spec, or a tree of specs that is
 -- a prefix of the argument's tree. An axis of an argument is divided by the axes of the mesh that its spec names,
@@ -373,6 +373,15 @@ local options = { mesh = true, in_specs = true, out_specs = true, check_rep = tr
 -- block; Lua's control flow may look at values that are the same on all devices. axis_names = names of axes: only over
 -- these f sees blocks, over the others arrays are whole, and lie as they lay; a further np.shard_map over these may
 -- stand in f. docs/mesh.md tells more.
+--- mesh: the mesh of devices
+--- in_specs: how the arguments are divided
+--- out_specs: how the results are put together
+--- check_rep: false: it is not checked that results are the same where out_specs say so
+--- axis_names: the axes of the mesh that f sees; all without it
+--- > mesh = np.mesh({1}, {"i"})
+--- > f = np.shard_map(function(x) return np.psum(x:sum(), "i") end, {mesh=mesh, in_specs=np.P("i"), out_specs=np.P()})
+--- > f(np.arange(4)):item()
+-- 6
 function np.shard_map(f, given)
     local user_function = staging.check_function(NAME, f)
     if meshes.is_mesh(given) then
