@@ -1,9 +1,10 @@
 --- repl.lua: what a command at the prompt means.
 --
 -- A command is an expression, whose values are shown, or a chunk. `=expr` is an expression too. Each command is a chunk
--- of its own, so a `local` ends with it; a hint says so once.
+-- of its own, so a `local` ends with it; a hint says so once. `?name` is a question (questions.lua).
 local core = require "neap.core"
 local show = require "neap.interp.show"
+local questions = require "neap.interp.questions"
 local sites = require "neap.interp.sites"
 local repl = {}
 
@@ -25,6 +26,7 @@ end
 
 --- Whether more lines can complete the command.
 function repl.incomplete(text)
+    if questions.read(text) then return false end
     local chunk, problem = compile(text)
     return chunk == nil and problem:find("near '<eof>'", 1, true) ~= nil
 end
@@ -52,6 +54,9 @@ end
 
 --- Runs a command and shows its values. Raises its error. `environment`: where its names are, if not the globals.
 function repl.run(text, environment)
+    local name, source = questions.read(text)
+    if name then return questions.answer(name, source) end
+    questions.remember(CHUNK, text)
     local chunk, what = compile(text)
     if not chunk then error(what, 0) end
     hint_local(text)
