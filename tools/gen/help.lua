@@ -79,7 +79,9 @@ end
 
 --- Text that begins with a word, and not with a name or a formula, begins with a capital letter.
 local function sentence(text)
-    return text:find "^%l+,? %a" and (text:find "^%l%l" or text:find "^a ") and (text:gsub("^%l", string.upper)) or text
+    local word, behind = text:match "^(%l+)([,.]? %S)"
+    if not word or #word == 1 and word ~= "a" or not behind:find "%a$" then return text end
+    return (text:gsub("^%l", string.upper))
 end
 
 local entries, by_name = {}, {}

@@ -260,16 +260,14 @@ local callback_options = { ordered = true, result = true, kind = true, name = tr
 --
 -- In the body of np.shard_map f is called once if its arguments are the same on all devices; if one of them differs,
 -- for each device, with the block of that device, in row-major order, and the results are blocks that differ.
--- {coordinates=true}: it is called for each device in any case, and gets a table of the device's coordinates,
--- {i=0, j=1}, before its arguments. Of several processes, each calls its own f for its own devices.
---
--- `name` is what programs call f, also in files: np.load_program
--- asks for a function of this name. Without it that is the script line of f.
+-- Of several processes, each calls its own f for its own devices.
 --- ordered: false: as soon as the arguments are there, in no order with other effects
 --- result: what f returns: an array, or {shape={…}, dtype="f32"}, or a table of these
 --- kind: a kind of effects, from np.effects.kind
---- name: what errors and timelines call it; the name of f without it
---- coordinates: true: it is called for each device, and gets a table of its coordinates, {i=0, j=1}, first
+--- name: what programs call f, also in files: np.load_program asks for a function of this name; without it that is the
+-- script line of f
+--- coordinates: true: f is called for each device in any case, and gets a table of the device's coordinates,
+-- {i=0, j=1}, before its arguments
 --- > np.callback(function(x) print("got", x) end)(np.ones(2))
 -- got	[1. 1.]
 --- > np.callback(function(x) return x * 2 end, {result={shape={2}, dtype="f32"}})(np.ones(2))
