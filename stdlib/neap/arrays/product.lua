@@ -11,8 +11,9 @@ local function matmul2(a, b)
     return core.record2(ids.matmul2, a, b, 0)
 end
 
---- np.matmul(a, b): products over the last axis of a and the one before last of b. 1-d arguments are a row or a column,
--- whose axis is dropped from the result; leading axes broadcast. Shapes (…, m, k) and (…, k, n) give (…, m, n).
+--- np.matmul(a, b): multiplies matrices: the sums of products over the last axis of a and the one before last of b. 1-d
+-- arguments are a row or a column, whose axis is dropped from the result; leading axes broadcast. Shapes (…, m, k) and
+-- (…, k, n) give (…, m, n).
 --- > np.array{{1, 2}, {3, 4}}:matmul(np.array{1, 1})
 -- [3. 7.]
 --- > np.matmul(np.ones{2, 3}, np.ones{3, 2})

@@ -6,6 +6,7 @@
 -- its definition is its help.
 local core = require "neap.core"
 local layout = require "neap.inspect.help_layout"
+local language = require "neap.inspect.help_language"
 local near = require "neap.core.near"
 
 local np = core.np
@@ -53,9 +54,13 @@ local function members(part)
     return list
 end
 
---- What words of one stem begin with: "slic" of slicing and slices.
+local STEM = 5
+
+--- What words of one stem begin with: "slici" would not do for slices, "slic" does; "matri" is both matrix and
+-- matrices.
 local function stem(word)
-    return #word > 5 and word:gsub("ing$", ""):gsub("e?s$", "") or word
+    word = #word > STEM and word:gsub("ing$", "") or word
+    return word:sub(1, STEM)
 end
 
 -- ---- From a text or a value to what is meant ------------------------------------------------------------------------
@@ -107,7 +112,7 @@ local function full_name(text, look)
     if head and head ~= "np" and look(head) ~= nil then return nil end
     local last, found = text:match "^[%w_%.:]-([%w_]+)$", nil
     for _, name in ipairs(help.names()) do
-        if last and name:match "[%w_]+$" == last then
+        if last and name:match "^np%..-([%w_]+)$" == last then
             if found and help.entry(found) ~= help.entry(name) then return nil end
             found = name
         end
@@ -241,7 +246,7 @@ local function function_answer(name, f, how)
     local known_name = name_of(f)
     if known_name then return entry_answer(known_name, how) end
     local source = source_of(f)
-    if not source then return ("%s: a function of Lua itself, or of C"):format(name) end
+    if not source then return ("%s: a function of Lua itself (www.lua.org/manual/5.1, chapter 5)"):format(name) end
     local text = ("%s%s    (%s)"):format(name, parameters_of(f, source.info), source.place)
     if source.comment and source.comment ~= "" then text = text .. "\n\n" .. layout.indent(source.comment) end
     if how.source then
@@ -265,43 +270,50 @@ local function value_answer(name, value, how)
     return ("%s: %s"):format(name, describe(value))
 end
 
---- Entries whose text speaks of a word.
-local function mentions(word)
-    local list = {}
-    if #word < 3 then return list end
-    word = stem(word:lower())
+local MOST_FOUND = 12
+
+--- Entries that have all words of a text, as beginnings of words; those whose names have them come first.
+local function mentions(text)
+    local words, named, others = {}, {}, {}
+    for word in text:lower():gmatch "%w+" do words[#words + 1] = "%f[%w]" .. stem(word) end
+    if #text < 3 then return {} end
     for _, entry in ipairs(known.entries) do
-        if (table.concat(entry.names, " ") .. " " .. entry.text):lower():find(word, 1, true) then
-            list[#list + 1] = entry
+        local names = table.concat(entry.names, " "):lower():gsub("_", " ")
+        local all, in_names = names .. " " .. entry.text:lower(), true
+        local found = true
+        for _, word in ipairs(words) do
+            found = found and all:find(word) ~= nil
+            in_names = in_names and names:find(word) ~= nil
         end
+        if found then table.insert(in_names and named or others, entry) end
     end
-    return list
+    for _, entry in ipairs(others) do named[#named + 1] = entry end
+    for k = #named, MOST_FOUND + 1, -1 do named[k] = nil end
+    return named
 end
 
---- The full name whose last part is nearest to that of a text; nil if none is near.
+--- The full name whose last part is nearest to that of a text, and whether it is the same; nil if none is near.
 local function near_name(text)
     local last = {} -- full names by their last parts, the shortest of each
     for _, name in ipairs(help.names()) do
         local word = name:match "[%w_]+$"
         if not last[word] or #name < #last[word] then last[word] = name end
     end
-    return last[near.name(text:match "[%w_]+$" or text, { last }) or ""]
+    local word = text:match "^[%w_%.:]-([%w_]+)$"
+    if not word then return nil end
+    return last[word] or last[near.name(word, { last }) or ""], last[word] ~= nil
 end
-
-local MOST_MENTIONS = 12
 
 local function search_answer(text, how)
     local list, parts = sections_of(text), {}
     if #list == 1 then return section_text(list[1]) end
-    if #list > 1 then parts[#parts + 1] = "Sections of pages:\n" .. layout.places(list) end
     local found = mentions(text)
     if #found > 0 then
-        local shown = {}
-        for k = 1, math.min(#found, MOST_MENTIONS) do shown[k] = found[k] end
-        parts[#parts + 1] = ("Functions whose help speaks of \"%s\":\n"):format(text) .. layout.list(shown, how.width)
+        parts[1] = ("Functions whose help speaks of \"%s\":\n"):format(text) .. layout.list(found, how.width)
     end
-    local name = near_name(text)
-    if #parts == 0 or name and #list == 0 then
+    if #list > 1 then parts[#parts + 1] = "Sections of pages:\n" .. layout.places(list) end
+    local name, same = near_name(text)
+    if #parts == 0 or name and not same and #list == 0 then
         table.insert(parts, 1, ("There is no help on \"%s\"%s"):format(text,
                      name and (". Did you mean %s?"):format(name) or "; ? alone tells what there is."))
     end
@@ -345,8 +357,8 @@ function help.answer(subject, how)
         local opening, sections = page_answer(page, how)
         return sections and opening .. "\n\n" .. sections or opening
     end
-    if own ~= nil then return value_answer(text, own, how) end
-    return search_answer(text, how)
+    if language[text] then return layout.indent(language[text]) end
+    return own ~= nil and value_answer(text, own, how) or search_answer(text, how)
 end
 
 --- What completions need of the function that a text names ("np.sum", "x:sum"): its options, a list of { name, text },

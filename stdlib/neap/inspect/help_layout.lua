@@ -25,7 +25,7 @@ end
 
 --- Text of several lines, each behind two spaces.
 function layout.indent(text)
-    return "  " .. text:gsub("\n", "\n  ")
+    return "  " .. text:gsub("\n([^\n])", "\n  %1")
 end
 
 --- The text of an entry: paragraphs are broken, lines that are set in stay.
