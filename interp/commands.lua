@@ -8,6 +8,8 @@ local near = require "neap.core.near"
 
 local commands = { rows = {} }
 
+local LEAVING = { q = true, quit = true, exit = true, wq = true, x = true }
+
 --- Adds a row.
 function commands.row(name, row)
     commands.rows[name] = row
@@ -46,8 +48,9 @@ function commands.run(text, session)
     if own then return row.run(session.state, rest) end
     if row then return row.run(rest, session) end
     if not name then error("a command is a word behind the colon, as in :help", 0) end
+    if LEAVING[name] then error(("there is no command :%s; exit, quit or Ctrl-D leaves"):format(name), 0) end
     local known = {}
-    for word in pairs(commands.rows) do known[word] = true end
+    for word in pairs(commands.rows) do known[word] = word:find "^%a" and true or nil end
     for word in pairs(session.words or {}) do known[word] = true end
     error(("there is no command :%s%s (:help lists them)"):format(name, near.hint(name, { known }, ":")), 0)
 end

@@ -15,7 +15,8 @@ local show = require "neap.interp.show"
 local strict = require "neap.interp.strict"
 local tokens = require "neap.interp.tokens"
 
-local repl = { texts = {} } -- texts: of commands that went well, for :save; `last`: of the last one
+-- texts: of commands that went well, for :save; `last`: of the last one; first_globals: names that are no user's.
+local repl = { texts = {}, first_globals = {} }
 
 -- What makes a chunk of an expression. The nil, which is dropped, keeps a call from being a tail call: its errors would
 -- lose the line.
@@ -177,15 +178,19 @@ local function run_code(text, session)
     end
 end
 
---- Whether a text is the word that ends the session, and no variable.
-local function is_exit(text, session)
-    local word = text:match "^%s*([eq][xu]it)%s*;?%s*$"
-    return (word == "exit" or word == "quit") and rawget(_G, word) == nil and not session.scope:get(word)
+-- Words that mean a command, unless they are variables.
+local WORDS = { exit = "os.exit()", quit = "os.exit()", help = ":help" }
+
+--- The command that a text means.
+local function meant_by(text, session)
+    local word = text:match "^%s*(%a+)%s*;?%s*$"
+    local is_free = WORDS[word] and (rawget(_G, word) == nil or repl.first_globals[word])
+    return is_free and not session.scope:get(word) and WORDS[word] or text
 end
 
 local function run_command(text, session)
     if not text:find "%S" then return end
-    if is_exit(text, session) then os.exit() end
+    text = meant_by(text, session)
     results.count = results.count + 1
     sites.enter(chunk_name():sub(2))
     if is_special(text) then
@@ -230,7 +235,6 @@ end
 
 --- Before the first command, of a script too.
 function repl.open()
-    repl.first_globals = {}
     for name in next, _G do repl.first_globals[name] = true end
     strict.install(false, main.scope)
     require("neap.interp.frames").watch(function() main.scope:settle() end)

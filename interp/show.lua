@@ -66,6 +66,7 @@ local function function_text(f)
     if known then return known end
     local info = debug.getinfo(f, "S")
     if info.what == "C" then return "function(...)  " .. show.faint "built in" end
+    if core.is_library(f) then return show.signature(f) end
     return show.signature(f) .. "  " .. show.faint(("%s:%d"):format(info.short_src, info.linedefined))
 end
 
@@ -240,7 +241,7 @@ local function module_names(value)
     for k, list in ipairs(type(late) == "table" and late or {}) do
         for name in pairs(list) do names[name] = names[name] or k == 2 end
     end
-    return (late or functions > 8 and functions > 3 * others) and names or nil
+    return (late or functions > 2 and functions > 3 * others) and names or nil
 end
 
 --- A table of plain values: on one line, or if that is too long, a line for each entry.

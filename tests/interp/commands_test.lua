@@ -151,7 +151,8 @@ end)
 -- ---- Help -----------------------------------------------------------------------------------------------------------
 
 check.test(":help lists the commands; mistakes are told", function()
-    local out, err = run { ":help", ":help bench", ":help :who", ":tim 1", ":", ":xyzzy", "x::y", "?", ":who" }
+    local out, err = run { ":help", ":help bench", ":help :who", ":tim 1", ":", ":xyzzy", "x::y", "?", ":who",
+                           ":q", "help", "help = 3", "help" }
     matches(out, "^> %?NAME")
     for _, name in ipairs { "%?%?NAME", ":time CODE", ":bench CODE", ":who %[PATTERN%]", ":mem", ":out %[clear%]",
                             ":explain EXPRESSION", ":trace FILE CODE", ":run FILE %[ARGUMENTS%]", ":edit %[FILE%]",
@@ -162,7 +163,10 @@ check.test(":help lists the commands; mistakes are told", function()
     matches(out, ":bench CODE\nrun code many times", ":who %[PATTERN%]\nthe variables\nOf an array")
     check.equal(err, "there is no command :tim; did you mean :time? (:help lists them)\n"
                      .. "a command is a word behind the colon, as in :help\n"
-                     .. "there is no command :xyzzy (:help lists them)\n[7]:1: '=' expected near '::'\n")
+                     .. "there is no command :xyzzy (:help lists them)\n[7]:1: '=' expected near '::'\n"
+                     .. "there is no command :q; exit, quit or Ctrl-D leaves\n")
+    check.equal(select(2, out:gsub("%?NAME  ", "")), 6, "three lists")
+    check.ok(out:find "\n> > 3\n> $", out)
 end)
 
 -- ---- Inside of functions --------------------------------------------------------------------------------------------

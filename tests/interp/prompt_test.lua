@@ -110,6 +110,19 @@ editing_test("tab completes fields of np and globals", function()
     check.equal(terminal:finish(), 0)
 end)
 
+editing_test("tab completes local variables of earlier commands, and their fields", function()
+    local terminal = prompt()
+    check.equal(command(terminal, "local vector, tree = np.arange(3), { branch = { leaf = 5 } }"), "")
+    terminal:send "vec\t.nd\t\n"
+    terminal:expect "1\r\n"
+    terminal:expect "> "
+    terminal:send "tr\te.br\t.le\t\n"
+    terminal:expect "5\r\n"
+    terminal:expect "> "
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
 editing_test("history outlives the session", function()
     local terminal = prompt()
     check.equal(command(terminal, "'remember ' .. 'me'"), '"remember me"\r\n')

@@ -5,7 +5,7 @@ local staging = require "neap.tracing.staging"
 
 local np, C, raise = core.np, core.C, core.raise
 
---- np.breakpoint(): stops here and opens a prompt that sees the local variables around it, until `c` or Ctrl-D; `h`
+--- np.breakpoint(): stops here and opens a prompt that sees the local variables around it, until `:c` or Ctrl-D; `:h`
 -- tells its commands. Assigning to a local variable changes it. Inside np.shard_map arrays are blocks, shown for each
 -- device. Under np.jit, and whatever else traces its function, there are no values to look at, so it is an error there;
 -- with several processes too, because each of them would stop. It needs the executable neap.
