@@ -116,7 +116,7 @@ editing_test("tab completes local variables of earlier commands, and their field
     terminal:send "vec\t.nd\t\n"
     terminal:expect "1\r\n"
     terminal:expect "> "
-    terminal:send "tr\te.br\t.le\t\n"
+    terminal:send "tree.br\t.le\t\n"
     terminal:expect "5\r\n"
     terminal:expect "> "
     terminal:send "\4"
