@@ -92,13 +92,20 @@ static int find_users_frames(lua_State *L, int from, int to, int step, int *leve
     return from;
 }
 
-static void format_frame(const lua_Debug *frame, char *line, size_t room) {
+/* Whether a frame is that of a whole chunk. One that the prompt has compiled is a function, which the prompt calls. */
+static bool is_chunk(lua_State *L, int level, const lua_Debug *frame) {
+    lua_Debug caller;
+    return strcmp(frame->what, "main") == 0 || (lua_getstack(L, level + 1, &caller) && lua_getinfo(L, "S", &caller) &&
+                                                strncmp(caller.source, "@neap/interp/", 13) == 0);
+}
+
+static void format_frame(lua_State *L, int level, const lua_Debug *frame, char *line, size_t room) {
     char place[LUA_IDSIZE + 16];
     if (frame->currentline > 0)
         snprintf(place, sizeof place, "%s:%d", frame->short_src, frame->currentline);
     else
         snprintf(place, sizeof place, "%s", frame->short_src);
-    if (strcmp(frame->what, "main") == 0)
+    if (is_chunk(L, level, frame))
         snprintf(line, room, "\n\t%s: in main chunk", place);
     else if (frame->name)
         snprintf(line, room, "\n\t%s: in function '%.80s'", place, frame->name);
@@ -123,7 +130,7 @@ static void append_levels(lua_State *L, const int *levels, int count, int step, 
     for (int k = 0; k < count; k++, levels += step) {
         if (!read_users_frame(L, *levels, &frame))
             continue;
-        format_frame(&frame, line, sizeof line);
+        format_frame(L, *levels, &frame, line, sizeof line);
         if (times > 0 && strcmp(line, before) != 0) {
             append_repeated(text, before, times);
             times = 0;
@@ -170,11 +177,32 @@ static void append_frames(lua_State *L, error_text *text) {
         append_levels(L, last_ones + nlast - 1, nlast, -1, text);
 }
 
+/* ---- Who looks at failures --------------------------------------------------------------------------------------- */
+
+static int witness = LUA_NOREF; /* a function in the registry */
+
+void errors_watch(lua_State *L) {
+    luaL_unref(L, LUA_REGISTRYINDEX, witness);
+    witness = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+/* A stack that has overflowed has no room for the function. */
+static void call_witness(lua_State *L, const error_text *text) {
+    static const char overflow[] = "stack overflow";
+    if (witness == LUA_NOREF || !text->at || strstr(text->at, overflow))
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, witness);
+    lua_pushlstring(L, text->at, text->used);
+    if (lua_pcall(L, 1, 0, 0) != 0)
+        lua_pop(L, 1);
+}
+
 /* ---- For the session --------------------------------------------------------------------------------------------- */
 
 int errors_handle(lua_State *L) {
     kept.used = 0;
     append_message(L, &kept);
+    call_witness(L, &kept);
     if (can_read_frames(&kept))
         append_frames(L, &kept);
     return 1;

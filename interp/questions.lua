@@ -1,23 +1,16 @@
 --- questions.lua: `?name` and `??name` at the prompt, also written `name?` and `name??`: help, and help with the
 -- source. What is told is np.help's (stdlib/neap/inspect/help.lua), which is loaded with the first question; so is the
 -- function `help` that the prompt has.
+local show = require "neap.interp.show"
 local questions = {}
 
-local DEFAULT_WIDTH = 80
 local MOST_WIDTH = 100 -- longer lines are hard to read
 local MOST_CHUNKS = 1000 -- of the prompt, whose texts are kept for `??name`
-
---- What a command asks about, and whether the source is asked for too; nil: it is no question.
-function questions.read(text)
-    local marks, name = text:match "^%s*(%?%??)%s*(.-)%s*$"
-    if not marks then name, marks = text:match "^%s*([%a_][%w_%.:]*)(%?%??)%s*$" end
-    if marks then return name, marks == "??" end
-end
 
 --- Prints the answer. look(name): the value of a user's variable, a global one without it.
 function questions.answer(name, source, look)
     require "neap.inspect.help"
-    local width = math.min(tonumber(os.getenv "COLUMNS") or DEFAULT_WIDTH, MOST_WIDTH)
+    local width = math.min(show.width(), MOST_WIDTH)
     print((require("neap.core").help.answer(name, { source = source, width = width, look = look })))
 end
 
