@@ -16,7 +16,7 @@ local show = require "neap.interp.show"
 local strict = require "neap.interp.strict"
 local tokens = require "neap.interp.tokens"
 
--- texts: of commands that went well, for :save; `last`: of the last one; first_globals: names that are no user's.
+-- texts: of commands that went well, for :save; `last`: of the last one; first_globals: what was there before the user.
 local repl = { texts = {}, first_globals = {} }
 
 -- What makes a chunk of an expression. The nil, which is dropped, keeps a call from being a tail call: its errors would
@@ -185,7 +185,8 @@ local WORDS = { exit = "os.exit()", quit = "os.exit()", help = ":help" }
 --- The command that a text means.
 local function meant_by(text, session)
     local word = text:match "^%s*(%a+)%s*;?%s*$"
-    local is_free = WORDS[word] and (rawget(_G, word) == nil or repl.first_globals[word])
+    local value = rawget(_G, word or "")
+    local is_free = WORDS[word] and (value == nil or rawequal(value, repl.first_globals[word]))
     return is_free and not session.scope:get(word) and WORDS[word] or text
 end
 
@@ -237,7 +238,7 @@ end
 
 --- Before the first command, of a script too.
 function repl.open()
-    for name in next, _G do repl.first_globals[name] = true end
+    for name, value in next, _G do repl.first_globals[name] = value end
     strict.install(false, main.scope)
     require("neap.interp.frames").watch(function() main.scope:settle() end)
 end
