@@ -6,6 +6,7 @@
 -- its definition is its help.
 local core = require "neap.core"
 local layout = require "neap.inspect.help_layout"
+local elsewhere = require "neap.core.elsewhere"
 local language = require "neap.inspect.help_language"
 local near = require "neap.core.near"
 
@@ -305,6 +306,9 @@ local function near_name(text)
 end
 
 local function search_answer(text, how)
+    local name_there = text:gsub("^np[%.:]", ""):gsub("^x[%.:]", "")
+    local here = elsewhere.functions[name_there] or elsewhere.methods[name_there]
+    if here then return ("%s is called so in other libraries; here it is %s"):format(text, here) end
     local list, parts = sections_of(text), {}
     if #list == 1 then return section_text(list[1]) end
     local found = mentions(text)
