@@ -263,7 +263,7 @@ local function value_answer(name, value, how)
     if is_array(value) then
         local shape = {}
         for k, extent in ipairs(value.shape) do shape[k] = ("%d"):format(extent) end
-        return ("%s: an array, %s[%s]\n\n  %s:sum() calls a method, ?x.sum tells of it, ?arrays of all of them"):format(
+        return ("%s: an array, %s[%s]\n\n  %s:sum() calls a method, ?x.sum tells of it, ?np of what there is"):format(
             name, value.dtype, table.concat(shape, ","), name)
     end
     local part = type(value) == "table" and name_of(value)
