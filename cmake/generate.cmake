@@ -6,6 +6,8 @@
 #   mesh/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
 #   lazy/dtype/dtype.h ─dtypes.lua─▶ generated/lua/neap/dtypes_gen.lua
 #   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h
+#   stdlib, lazy/ops/*.c,
+#   docs/*.md ──────help.lua────▶ generated/lua/neap/help_gen.lua, sources_gen.lua, reference/*.md, definitions/neap.lua
 #   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
 file(MAKE_DIRECTORY "${GENERATED}/lua/neap")
@@ -58,8 +60,31 @@ endif()
 if(NEAP_INTERP)
     file(GLOB_RECURSE STDLIB_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/stdlib/*.lua")
     file(GLOB INTERP_LUA_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/interp/*.lua")
+    set(lines "")
+    foreach(file ${STDLIB_FILES})
+        file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/stdlib" "${file}")
+        string(APPEND lines "lua|${name}|${file}\n")
+    endforeach()
+    foreach(file ${OP_FILES})
+        file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${file}")
+        string(APPEND lines "row|${name}|${file}\n")
+    endforeach()
+    file(GLOB PAGE_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+    foreach(file ${PAGE_FILES})
+        get_filename_component(name "${file}" NAME_WE)
+        string(APPEND lines "page|${name}|${file}\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${GENERATED}/help.txt" CONTENT "${lines}")
+    set(HELP_OUTPUTS "${GENERATED}/lua/neap/help_gen.lua" "${GENERATED}/lua/neap/sources_gen.lua")
+    add_custom_command(
+        OUTPUT ${HELP_OUTPUTS}
+        COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/help.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" "${GENERATED}/help.txt"
+        DEPENDS ${STDLIB_FILES} ${OP_FILES} ${PAGE_FILES} ${OP_OUTPUTS} "${GENERATED}/help.txt" "${GEN}/help.lua"
+                ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        COMMENT "Generating help from annotations and op rows" VERBATIM)
+    list(APPEND GENERATED_FILES ${HELP_OUTPUTS})
     set(GENERATED_LUA_FILES "${GENERATED}/lua/neap/cdef.lua" "${GENERATED}/lua/neap/dtypes_gen.lua"
-        "${GENERATED}/lua/neap/ops_gen.lua")
+        "${GENERATED}/lua/neap/ops_gen.lua" ${HELP_OUTPUTS})
     set(lines "")
     foreach(file ${STDLIB_FILES})
         string(APPEND lines "${PROJECT_SOURCE_DIR}/stdlib||${file}\n")

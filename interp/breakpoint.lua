@@ -1,128 +1,35 @@
---- breakpoint.lua: the prompt of np.breakpoint: commands that see the local variables of a running function.
+--- breakpoint.lua: the prompt inside of a function: that of np.breakpoint, and of `:debug` after an error.
 --
--- A command is one of the words below, or what the prompt understands (repl.lua), with names looked up in the chosen
--- function: local variables, then upvalues, then globals. Local variables are read before the command and written back
--- behind it, because while it runs they cannot be reached from everywhere; upvalues and globals are the variables
--- themselves. Compiled code takes variables that are never assigned for constants, so it is dropped when one is. Lines
--- are read by io.read, which waits as the interpreter does (input.lua).
---
--- A function on the stack is known by its *height*, counted from the bottom, which does not change; its level, as
--- debug.getlocal counts, is how far the top is above it.
+-- It is the prompt (repl.lua), with names looked up in the chosen function (frames.lua): local variables, then
+-- upvalues, then globals; and with some commands more, the words below. Lines come from the prompt's editor.
 local core = require "neap.core"
 local axes = require "neap.tracing.axes"
+local commands = require "neap.interp.commands"
+local frames = require "neap.interp.frames"
+local locals_of = require "neap.interp.locals"
 local repl = require "neap.interp.repl"
+local show = require "neap.interp.show"
 local system = require "neap.interp.system"
 
-local getinfo, getlocal, setlocal = debug.getinfo, debug.getlocal, debug.setlocal
-local getupvalue, setupvalue = debug.getupvalue, debug.setupvalue
-
 local breakpoint = {}
-
-local HELP = [[
-c, Ctrl-D   go on              q   stop the program with an error
-u, d        to the caller, and back      w   where: the functions on the stack
-l           the local variables here     h   this
-anything else is run as at the prompt; =c shows a variable c]]
-
--- ---- The stack ------------------------------------------------------------------------------------------------------
-
---- How many levels there are, with that of the caller as the first.
-local function height()
-    local n = 2
-    while getinfo(n, "l") do n = n + 1 end
-    return n - 2
-end
-
---- Where a function stands, as text. What the library calls it, if that is its caller, means nothing to the user.
-local function place_text(info, caller)
-    local where = ("%s:%d"):format(info.short_src, info.currentline)
-    if info.what == "main" then return where .. ", in the main chunk" end
-    local named = info.name and not (caller and caller.what ~= "C" and core.is_library(caller.func))
-    if named then return ("%s, in function '%s'"):format(where, info.name) end
-    return ("%s, in a function of line %d"):format(where, info.linedefined)
-end
-
---- The user's functions on the stack, innermost first: { func, height, text }.
-local function user_frames()
-    local frames, total = {}, height()
-    for level = 1, total do
-        local info = getinfo(level, "Slnf")
-        if info.what ~= "C" and not core.is_library(info.func) then
-            frames[#frames + 1] = { func = info.func, height = total - level,
-                                    text = place_text(info, getinfo(level + 1, "Sf")) }
-        end
-    end
-    return frames
-end
-
---- The local variables of a frame: { names = a list, at = their slots, values }.
-local function read_locals(frame)
-    local locals, level = { names = {}, at = {}, values = {} }, height() - frame.height
-    local index = 1
-    while true do
-        local name, value = getlocal(level, index)
-        if not name then return locals end
-        if not name:find "^%(" then
-            if not locals.at[name] then locals.names[#locals.names + 1] = name end
-            locals.at[name], locals.values[name] = index, value -- a later one hides an earlier one of its name
-        end
-        index = index + 1
-    end
-end
-
-local function write_locals(frame, locals, before)
-    local level = height() - frame.height
-    for name, index in pairs(locals.at) do
-        if not rawequal(locals.values[name], before[name]) then
-            setlocal(level, index, locals.values[name])
-            jit.flush()
-        end
-    end
-end
-
---- Where a command finds its names.
-local function environment_of(frame, locals)
-    local globals, upvalues = getfenv(frame.func), {}
-    local index = 1
-    while true do
-        local name = getupvalue(frame.func, index)
-        if not name then break end
-        upvalues[name] = index
-        index = index + 1
-    end
-    return setmetatable({}, {
-        __index = function(_, name)
-            if locals.at[name] then return locals.values[name] end
-            if upvalues[name] then return (select(2, getupvalue(frame.func, upvalues[name]))) end
-            return globals[name]
-        end,
-        __newindex = function(_, name, value)
-            if locals.at[name] then
-                locals.values[name] = value
-            elseif upvalues[name] then
-                setupvalue(frame.func, upvalues[name], value)
-                jit.flush()
-            else
-                globals[name] = value
-            end
-        end,
-    })
-end
-
--- ---- Commands -------------------------------------------------------------------------------------------------------
 
 local function say(...)
     print(...)
     np.effects_barrier()
 end
 
-local commands = {}
+-- ---- Commands -------------------------------------------------------------------------------------------------------
 
-function commands.continue() return true end
+-- Rows as those of commands.lua; `run` gets the state of this prompt. The first letter is enough.
+local words = {}
 
-function commands.quit()
-    core.fail("stopped at a breakpoint")
+local function word(name, help, run)
+    words[name] = { usage = ":" .. name, help = help, run = run }
+    words[name:sub(1, 1)] = words[name]
 end
+
+word("continue", "go on, as Ctrl-D does", function(state) state.ended = "continue" end)
+word("quit", "stop the program with an error; after an error, leave it", function(state) state.ended = "quit" end)
 
 local function move(state, by)
     if not state.frames[state.at + by] then return say(by > 0 and "no caller" or "no function further in") end
@@ -130,81 +37,86 @@ local function move(state, by)
     say(state.frames[state.at].text)
 end
 
-function commands.up(state) move(state, 1) end
-function commands.down(state) move(state, -1) end
+word("up", "to the caller", function(state) move(state, 1) end)
+word("down", "back", function(state) move(state, -1) end)
 
-function commands.where(state)
+word("where", "the functions on the stack", function(state)
     for k, frame in ipairs(state.frames) do say((k == state.at and "> " or "  ") .. frame.text) end
-end
+end)
 
-function commands.locals(state)
-    local locals = read_locals(state.frames[state.at])
-    for _, name in ipairs(locals.names) do say(name .. " =", locals.values[name]) end
-end
-
-function commands.help() say(HELP) end
-
-for _, name in ipairs { "continue", "quit", "up", "down", "where", "locals", "help" } do
-    commands[name:sub(1, 1)] = commands[name]
-end
-
---- Reads a whole command; nil at the end of the input.
-local function read_command()
-    io.write "(breakpoint) "
-    local command = io.read()
-    while command and repl.incomplete(command) do
-        io.write ">> "
-        local line = io.read()
-        if not line then return nil end
-        command = command .. "\n" .. line
+word("locals", "the local variables here", function(state)
+    local locals, mesh = frames.locals(state.frames[state.at]), axes.mesh()
+    for _, name in ipairs(locals.names) do
+        local value = locals.values[name]
+        if core.is_array(value) and mesh then say(name .. " =", value) else say(name .. " = " .. show.text(value)) end
     end
-    return command
-end
+end)
 
---- Runs what is no word of ours.
+word("help", "this; :help NAME tells of a command", function(state, rest)
+    if rest ~= "" then return commands.rows.help.run(rest, state.session) end
+    local rows = {}
+    for _, name in ipairs { "continue", "quit", "up", "down", "where", "locals", "help" } do
+        rows[#rows + 1] = { ":" .. name:sub(1, 1), ":" .. name, words[name].help }
+    end
+    say(show.columns(rows) .. "\nanything else is run as at the prompt")
+end)
+
+-- ---- The prompt -----------------------------------------------------------------------------------------------------
+
+--- Runs a command with the names of the chosen function.
 local function run_text(state, text)
-    local frame = state.frames[state.at]
-    local locals, before = read_locals(frame), {}
+    local frame, session = state.frames[state.at], state.session
+    local locals, before = frames.locals(frame), {}
     for name, value in pairs(locals.values) do before[name] = value end
-    local ok, problem = pcall(repl.run, text, environment_of(frame, locals))
-    write_locals(frame, locals, before)
+    session.environment = frames.environment(frame, locals)
+    local ok, problem = pcall(repl.run, text, session)
+    frames.write(frame, locals, before)
+    session.scope:settle()
     if not ok then error(problem, 0) end
 end
 
---- Reads and runs one command. Returns whether the program goes on. What it raises is told, but by quit; Ctrl-C ends
--- the command.
+--- Reads and runs one command. What it raises is told; Ctrl-C ends the command.
 local function run_command(state)
-    local ok, command = pcall(read_command)
-    if ok and command == nil then
-        io.write "\n"
-        return true
+    local text = system.read_command(state.prompt)
+    if text == nil then
+        state.ended = "continue"
+        return
     end
-    local word = ok and commands[command:match "^%s*(%a*)%s*$"]
-    if word == commands.continue or word == commands.quit then return word(state) end
-    local problem = command
-    if ok then ok, problem = pcall(word or run_text, state, command) end
+    core.check_interrupt() -- by SIGTERM: others have been forgotten
+    if not text then return end
+    local ok, problem = pcall(run_text, state, text)
     if core.C.neap_interrupt_pending() ~= 0 then system.forget_interrupt() end
     if not ok then io.stderr:write(tostring(problem), "\n") end
-    return false
 end
 
---- What np.breakpoint does.
-function breakpoint.open()
-    local state = { frames = user_frames(), at = 1 }
-    if not state.frames[1] then return end
-    say("breakpoint at " .. state.frames[1].text)
+local function open(list, prompt, hint)
+    local state = { frames = list, at = 1, prompt = prompt, session = { scope = locals_of.scope(), words = words } }
+    state.session.state = state
+    say(hint)
     local mesh, manual = axes.mesh()
     if mesh then
         say(("inside np.shard_map over %s of the mesh %s: arrays are blocks, one for each device"):format(
             require("neap.mesh.sharding").names_text(mesh, manual), mesh:axes_text()))
     end
-    repeat until run_command(state)
+    repeat run_command(state) until state.ended
+    return state.ended
 end
 
-for _, f in pairs(commands) do jit.off(f) end
-for _, f in ipairs { height, user_frames, read_locals, write_locals, environment_of, read_command, run_text,
-                     run_command, move, breakpoint.open } do
-    jit.off(f, true)
+--- What np.breakpoint does.
+function breakpoint.open()
+    local list = frames.here()
+    if not list[1] then return end
+    local hint = show.faint "  (:c goes on, :h tells more)"
+    local ended = open(list, "(breakpoint) ", "breakpoint at " .. list[1].text .. hint)
+    if ended == "quit" then core.fail("stopped at a breakpoint") end
 end
+
+--- What `:debug` does.
+function breakpoint.examine(failed)
+    open(failed, "(debug) ", failed.message .. "\nat " .. failed[1].text .. show.faint "  (:q leaves, :h tells more)")
+end
+
+for _, row in pairs(words) do jit.off(row.run) end
+for _, f in ipairs { run_text, run_command, open, move, breakpoint.open, breakpoint.examine } do jit.off(f, true) end
 
 return breakpoint

@@ -1,4 +1,4 @@
---- complete.lua: completions at the prompt: Lua keywords, globals, and the fields behind a path such as np.random.
+--- complete.lua: completions at the prompt: Lua keywords, variables, and the fields behind a path such as np.random.
 --
 -- Only what can be read without side effects is followed: raw fields, __index where that is a table, an array's methods
 -- and fields, and names that a table loads when they are first used (`__late` of its metatable): a path through one of
@@ -39,13 +39,23 @@ local function field(value, key)
     return nil
 end
 
+--- The local variables that earlier commands have declared.
+local function scope()
+    return require("neap.interp.repl").main.scope
+end
+
 --- The words that `word`, the text before the cursor, can become, sorted. With several, the first is their common
 -- beginning, as readline wants it.
 function complete.words(word)
     local path, separator, start = word:match("^(.-)([%.:]?)([%a_]?[%w_]*)$")
     if not path then return {} end
-    local value = _G
-    for name in path:gmatch("[^%.:]+") do value = field(value, name) end
+    local value, inner = _G, nil -- inner: a field was followed
+    for name in path:gmatch("[^%.:]+") do
+        local is_local, of_local = false, nil
+        if not inner then is_local, of_local = scope():get(name) end
+        if is_local then value = of_local else value = field(value, name) end
+        inner = true
+    end
     local found = {}
     local function offer(name)
         if type(name) == "string" and name:find("^[%a_][%w_]*$") and name:sub(1, #start) == start then
@@ -57,6 +67,7 @@ function complete.words(word)
     end
     if separator == "" then
         for _, name in ipairs(KEYWORDS) do offer(name) end
+        for _, name in ipairs(scope():names()) do offer(name) end
     end
     local words = {}
     for name in next, found do words[#words + 1] = name end

@@ -102,13 +102,20 @@ static int find_users_frames(lua_State *L, int from, int to, int step, int *leve
     return from;
 }
 
-static void format_frame(const lua_Debug *frame, char *line, size_t room) {
+/* Whether a frame is that of a whole chunk. One that the prompt has compiled is a function, which the prompt calls. */
+static bool is_chunk(lua_State *L, int level, const lua_Debug *frame) {
+    lua_Debug caller;
+    return strcmp(frame->what, "main") == 0 || (lua_getstack(L, level + 1, &caller) && lua_getinfo(L, "S", &caller) &&
+                                                strncmp(caller.source, "@neap/interp/", 13) == 0);
+}
+
+static void format_frame(lua_State *L, int level, const lua_Debug *frame, char *line, size_t room) {
     char place[LUA_IDSIZE + 16];
     if (frame->currentline > 0)
         snprintf(place, sizeof place, "%s:%d", frame->short_src, frame->currentline);
     else
         snprintf(place, sizeof place, "%s", frame->short_src);
-    if (strcmp(frame->what, "main") == 0)
+    if (is_chunk(L, level, frame))
         snprintf(line, room, "%s: in main chunk", place);
     else if (frame->name)
         snprintf(line, room, "%s: in function '%.80s'", place, frame->name);
@@ -135,7 +142,7 @@ static void append_levels(lua_State *L, const int *levels, int count, int step, 
     for (int k = 0; k < count; k++, levels += step) {
         if (!read_users_frame(L, *levels, &frame))
             continue;
-        format_frame(&frame, line, sizeof line);
+        format_frame(L, *levels, &frame, line, sizeof line);
         if (times > 0 && strcmp(line, before) != 0) {
             append_repeated(text, called, before, times);
             called = true;
@@ -222,6 +229,26 @@ static void explain_message(lua_State *L, error_text *text) {
     lua_settop(L, 1);
 }
 
+/* ---- Who looks at failures --------------------------------------------------------------------------------------- */
+
+static int witness = LUA_NOREF; /* a function in the registry */
+
+void errors_watch(lua_State *L) {
+    luaL_unref(L, LUA_REGISTRYINDEX, witness);
+    witness = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+/* A stack that has overflowed has no room for the function. */
+static void call_witness(lua_State *L, const error_text *text) {
+    static const char overflow[] = "stack overflow";
+    if (witness == LUA_NOREF || !text->at || strstr(text->at, overflow))
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, witness);
+    lua_pushlstring(L, text->at, text->used);
+    if (lua_pcall(L, 1, 0, 0) != 0)
+        lua_pop(L, 1);
+}
+
 /* ---- For the session --------------------------------------------------------------------------------------------- */
 
 int errors_handle(lua_State *L) {
@@ -229,6 +256,7 @@ int errors_handle(lua_State *L) {
     kept_line = 0;
     append_message(L, &kept);
     explain_message(L, &kept);
+    call_witness(L, &kept);
     if (can_read_frames(&kept))
         append_frames(L, &kept_frames);
     return 1;

@@ -38,7 +38,8 @@ static void on_line(char *text) {
 static char **complete_line_word(const char *word, int start, int end) {
     (void)start;
     (void)end;
-    rl_attempted_completion_over = 1; /* never file names */
+    rl_attempted_completion_over = 1;      /* never file names */
+    rl_completion_append_character = '\0'; /* which readline sets anew each time */
     return setup.complete(word);
 }
 
@@ -49,7 +50,6 @@ static void readline_open(const line_setup *given) {
     rl_change_environment = 0;
     rl_basic_word_break_characters = " \t\n\"'+-*/%^<>=~#,;(){}[]";
     rl_completer_quote_characters = "";
-    rl_completion_append_character = '\0';
     rl_attempted_completion_function = complete_line_word;
     rl_initialize();
     using_history();

@@ -58,33 +58,64 @@ static int start_engine(const options *options) {
     return status;
 }
 
-/* Runs the script argv[script] with the arguments behind it; "-" and NULL are the standard input. */
-static int run_script(lua_State *L, int argc, char **argv, int script) {
+/* Pushes the arguments of the script argv[script]. Returns how many. */
+static int push_arguments(lua_State *L, int argc, char **argv, int script) {
+    int nargs = script > 0 ? argc - script - 1 : 0;
+    luaL_checkstack(L, nargs, "too many arguments to the script");
+    for (int k = 1; k <= nargs; k++)
+        lua_pushstring(L, argv[script + k]);
+    return nargs;
+}
+
+/* Runs the script argv[script] with the arguments behind it; "-" and NULL are the standard input. With `keep` its local
+ * variables stay for the prompt. */
+static int run_script(lua_State *L, int argc, char **argv, int script, bool keep) {
     const char *path = script > 0 && strcmp(argv[script], "-") != 0 ? argv[script] : NULL;
-    int loaded = session_load_file(L, path);
-    int nargs = 0;
-    if (loaded == 0 && script > 0) {
-        nargs = argc - script - 1;
-        luaL_checkstack(L, nargs, "too many arguments to the script");
-        for (int k = script + 1; k < argc; k++)
-            lua_pushstring(L, argv[k]);
+    if (keep) {
+        lua_pushstring(L, path);
+        int status = session_call(L, "neap.interp.repl", "run_file", 1 + push_arguments(L, argc, argv, script));
+        lua_settop(L, 0);
+        return status;
     }
+    int loaded = session_load_file(L, path);
+    int nargs = loaded == 0 ? push_arguments(L, argc, argv, script) : 0;
     return session_run_chunk(L, path ? path : "stdin", loaded, nargs);
+}
+
+/* Runs the text of an option -e. */
+static int run_code(lua_State *L, const char *code, bool keep) {
+    if (keep) {
+        lua_pushstring(L, code);
+        lua_pushliteral(L, "=(command line)");
+        int status = session_call(L, "neap.interp.repl", "run_script", 2);
+        lua_settop(L, 0);
+        return status;
+    }
+    int loaded = session_load_text(L, "(command line)", code, strlen(code));
+    return session_run_chunk(L, "(command line)", loaded, 0);
+}
+
+/* Before everything that is run for a prompt. Failures are told, and end nothing. */
+static void prepare_prompt(lua_State *L, const options *options) {
+    session_call(L, "neap.interp.repl", "open", 0);
+    if (!options->no_startup)
+        session_call(L, "neap.interp.startup", "run", 0);
+    lua_settop(L, 0);
 }
 
 /* What the command line asks for, in order; stops at the first failure unless the prompt follows. */
 static int run_all(lua_State *L, int argc, char **argv, const options *options) {
-    int status = SESSION_OK;
-    for (int k = 0; k < options->ncode && status == SESSION_OK; k++) {
-        const char *code = options->code[k];
-        int loaded = session_load_text(L, "(command line)", code, strlen(code));
-        status = session_run_chunk(L, "(command line)", loaded, 0);
-    }
+    int status = options->strict ? session_call(L, "neap.interp.strict", "everywhere", 0) : SESSION_OK;
     bool from_input = options->script == 0 && options->ncode == 0 && !options->prompt && !isatty(STDIN_FILENO);
-    if ((options->script > 0 || from_input) && status == SESSION_OK)
-        status = run_script(L, argc, argv, options->script);
     bool nothing_else = options->script == 0 && options->ncode == 0 && !from_input;
-    if (options->prompt || nothing_else) {
+    bool prompt = options->prompt || nothing_else;
+    if (prompt)
+        prepare_prompt(L, options);
+    for (int k = 0; k < options->ncode && status == SESSION_OK; k++)
+        status = run_code(L, options->code[k], prompt);
+    if ((options->script > 0 || from_input) && status == SESSION_OK)
+        status = run_script(L, argc, argv, options->script, prompt);
+    if (prompt) {
         session_catch_interrupts(L, true);
         session_interrupt_forget(L);
         status = repl_run(L);

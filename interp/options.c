@@ -34,6 +34,10 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"-e", NULL, CODE, MEMBER(code), "-e CODE", "run CODE, then the script if there is one"},
     {"-i", NULL, FLAG, MEMBER(prompt), "-i", "show the prompt after the script or CODE"},
+    {"--no-startup", NULL, FLAG, MEMBER(no_startup), "--no-startup", "at the prompt: do not run the start-up file"},
+    {"--strict", NULL, FLAG, MEMBER(strict), "--strict",
+     "reading a global variable that has no value is an error, as at the\n"
+     "prompt; in all modules, too"},
     {"--devices", NULL, COUNT, MEMBER(devices), "--devices N",
      "use N CPU devices (default 1; under mpirun: in each process)"},
     {"--device", NULL, TEXT, MEMBER(device), "--device KIND",

@@ -121,9 +121,9 @@ static bool is_incomplete(lua_State *L, const char *command) {
     return incomplete;
 }
 
-/* Reads a whole command. *command is OWNED with LINE_OK. */
-static line_status read_command(lua_State *L, const line_editor *editor, char **command) {
-    line_status status = editor->read("> ", command);
+/* Reads a whole command behind the text `prompt`. *command is OWNED with LINE_OK. */
+static line_status read_command(lua_State *L, const line_editor *editor, const char *prompt, char **command) {
+    line_status status = editor->read(prompt, command);
     while (status == LINE_OK && is_incomplete(L, *command)) {
         char *line;
         status = editor->read(">> ", &line);
@@ -150,27 +150,67 @@ static void write_plain_text(const char *text) {
     neap_out_write(NEAP_STDOUT, text, strlen(text));
 }
 
-int repl_run(lua_State *L) {
-    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    const line_editor *editor = &line_plain;
+/* The editor for this input, opened. */
+static const line_editor *open_editor(lua_State *L, bool terminal) {
+    static const line_editor *editor;
+    static line_setup setup; /* editors keep it */
+    if (editor)
+        return editor;
+    editor = &line_plain;
 #ifdef NEAP_HAVE_READLINE
     editor = terminal ? &line_readline : editor;
+#else
+    (void)terminal;
 #endif
-    line_setup setup = {.waker = neap_ctx_waker(session_context(L)),
-                        .complete = complete_word,
-                        .history = history_path(),
-                        .callbacks_wait = callbacks_wait,
-                        .run_callbacks = run_callbacks};
-    prompt_state = L;
+    setup = (line_setup){.waker = neap_ctx_waker(session_context(L)),
+                         .complete = complete_word,
+                         .history = history_path(),
+                         .callbacks_wait = callbacks_wait,
+                         .run_callbacks = run_callbacks};
     editor->open(&setup);
+    return editor;
+}
+
+static bool on_terminal(void) {
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+int repl_read_command(lua_State *L) {
+    char prompt[64], *command = NULL;
+    lua_State *outer = prompt_state;
+    snprintf(prompt, sizeof prompt, "%s", luaL_checkstring(L, 1));
+    const line_editor *editor = open_editor(L, on_terminal());
+    prompt_state = L; /* which may be a coroutine's */
+    line_status status = read_command(L, editor, prompt, &command);
+    prompt_state = outer;
+    session_interrupt_forget(L);
+    if (status == LINE_OK) {
+        editor->remember(command);
+        lua_pushstring(L, command);
+        free(command);
+    } else if (status == LINE_END) {
+        if (editor == &line_plain)
+            write_plain_text("\n"); /* what follows does not stand behind the prompt */
+        lua_pushnil(L);
+    } else {
+        lua_pushboolean(L, 0);
+    }
+    return 1;
+}
+
+int repl_run(lua_State *L) {
+    bool terminal = on_terminal();
+    const line_editor *editor = open_editor(L, terminal);
+    prompt_state = L;
     if (terminal)
-        write_plain_text("neap " NEAP_VERSION ", arrays in np; Ctrl-C stops a command, Ctrl-D ends\n");
+        write_plain_text("neap " NEAP_VERSION
+                         ", arrays in np; Ctrl-C stops a command, Ctrl-D ends, :help tells more\n");
     for (;;) {
         char *command = NULL;
-        line_status status = read_command(L, editor, &command);
+        line_status status = read_command(L, editor, "> ", &command);
         session_interrupt_forget(L);
         if (status == LINE_END)
-            return SESSION_OK; /* setup lives as long as the process */
+            return SESSION_OK;
         if (status == LINE_OK) {
             editor->remember(command);
             run_command(L, command);

@@ -1,73 +1,250 @@
 --- repl.lua: what a command at the prompt means.
 --
--- A command is an expression, whose values are shown, or a chunk. `=expr` is an expression too. Each command is a chunk
--- of its own, so a `local` ends with it; a hint says so once.
+-- A command is an expression, whose values are shown, or a chunk; `=expr` is an expression too. Several on one line, or
+-- pasted together, run one after the other if they are no chunk as they stand. Behind a semicolon nothing is shown.
+-- What begins with ":", "!" or "?" is for commands.lua. A pasted transcript, whose lines begin with the prompt, is
+-- typed again without what it shows. Variables that are `local` stay (locals.lua); the values are kept (results.lua).
+--
+-- A *session* is where commands run: { scope = its local variables, environment = where its other names are, nil: the
+-- globals, words = commands of its own }. The prompt has one; a breakpoint has its own (breakpoint.lua).
 local core = require "neap.core"
-local show = require "neap.interp.show"
+local locals = require "neap.interp.locals"
+local questions = require "neap.interp.questions"
+local results = require "neap.interp.results"
 local sites = require "neap.interp.sites"
-local repl = {}
+local show = require "neap.interp.show"
+local strict = require "neap.interp.strict"
+local tokens = require "neap.interp.tokens"
 
-local ran = 0 -- of commands that have run: each is a chunk with its number
-
-local function chunk_name(number)
-    return ("=[%d]"):format(number)
-end
+-- texts: of commands that went well, for :save; `last`: of the last one; first_globals: what was there before the user.
+local repl = { texts = {}, first_globals = {} }
 
 -- What makes a chunk of an expression. The nil, which is dropped, keeps a call from being a tail call: its errors would
 -- lose the line.
 local VALUES = "return nil, "
-local hinted = false
 
---- The compiled command and whether it is an expression; or nil and the error of reading it as statements.
-local function compile(text, number)
-    local expression = text:match("^%s*=(.*)$")
-    local chunk, problem = loadstring(VALUES .. (expression or text), chunk_name(number), "t")
-    if chunk then return chunk, true end
-    if expression then return nil, problem end
-    chunk, problem = loadstring(text, chunk_name(number), "t")
-    return chunk, chunk == nil and problem
+local main = { scope = locals.scope() }
+repl.main = main
+
+-- ---- Reading --------------------------------------------------------------------------------------------------------
+
+--- The name of the chunk of the command that runs.
+local function chunk_name()
+    return ("=[%d]"):format(results.count)
+end
+
+--- How a text reads: what stands before it in its chunk, and the text; or nil, the error to tell, and that of the other
+-- reading. "'=' expected" says that a statement begins as an expression does, so the error of that tells more.
+local function reading(text)
+    local forced = text:match "^%s*=(.*)$"
+    local expression, as_expression = loadstring(VALUES .. (forced or text), chunk_name(), "t")
+    if expression then return VALUES, forced or text end
+    if forced then return nil, as_expression, as_expression end
+    local chunk, as_chunk = loadstring(text, chunk_name(), "t")
+    if chunk then return "", text end
+    local meant = as_chunk:find("'=' expected", 1, true) and not as_expression:find("'<eof>' expected", 1, true)
+    if meant then return nil, as_expression, as_chunk end
+    return nil, as_chunk, as_expression
+end
+
+--- Statements that end with an expression, as two commands; nil for others.
+local function read_last(text)
+    local pieces = tokens.split(text)
+    local last = pieces[#pieces]
+    if #pieces < 2 then return nil end
+    local before, body = reading(("\n"):rep(last.line) .. last.text)
+    local head = text:sub(1, last.from - 1)
+    if before ~= VALUES or not loadstring(head, chunk_name(), "t") then return nil end
+    return { { before = "", text = head }, { before = before, text = body } }
+end
+
+--- The commands in a text: a list of { before, text }; or nil and the error. Lines keep their numbers.
+local function read_commands(text)
+    local before, body = reading(text)
+    if before == "" then return read_last(text) or { { before = before, text = body } } end
+    if before then return { { before = before, text = body } } end
+    local pieces = tokens.split(text)
+    if #pieces < 2 then return nil, body end
+    local list = {}
+    for k, piece in ipairs(pieces) do
+        local before_piece, problem = reading(("\n"):rep(piece.line) .. piece.text)
+        if not before_piece then return nil, k == 1 and body or problem end
+        list[k] = { before = before_piece, text = problem }
+    end
+    return list
+end
+
+--- Whether an error of reading a text says that the text may go on: not a string or a name of a method, which end
+-- with their line.
+local function goes_on(text, problem)
+    if not problem:find("near '<eof>'", 1, true) then return false end
+    if problem:find("unfinished string", 1, true) then return text:find "[^\\]\\$" ~= nil end
+    if problem:find("'<name>' expected", 1, true) then return not text:find "[%.:]%s*$" end
+    return not problem:find("function arguments expected", 1, true) and not problem:find("'=' expected", 1, true)
+end
+
+local function may_go_on(text)
+    local before, problem, other = reading(text)
+    if before then return false end
+    if goes_on(text, problem) or goes_on(text, other) then return true end
+    local pieces = tokens.split(text)
+    for k = 1, #pieces - 1 do
+        if not reading(pieces[k].text) then return false end
+    end
+    return #pieces > 1 and may_go_on(pieces[#pieces].text)
+end
+
+--- The commands of a transcript, without the prompts; nil for a text that is none.
+local function transcript(text)
+    if not text:find "^%s*> " then return nil end
+    local list = {}
+    for line in (text .. "\n"):gmatch "(.-)\r?\n" do
+        local typed, more = line:match "^%s*> ?(.*)$", line:match "^%s*>> ?(.*)$"
+        if more and #list > 0 then
+            list[#list] = list[#list] .. "\n" .. more
+        elseif typed then
+            list[#list + 1] = typed
+        end
+    end
+    return list
+end
+
+--- Whether commands.lua knows what a text means.
+local function is_special(text)
+    return text:find "^%s*[!?]" ~= nil or text:find "^%s*:[^:]" ~= nil or text:find "^%s*:$" ~= nil
+        or text:find "^%s*[%w_%.:]+%?%?*%s*$" ~= nil
 end
 
 --- Whether more lines can complete the command.
 function repl.incomplete(text)
-    local chunk, problem = compile(text, ran + 1)
-    return chunk == nil and problem:find("near '<eof>'", 1, true) ~= nil
+    local typed = transcript(text)
+    if typed then text = typed[#typed] end
+    if text:find "^%s*:[^:]" then text = require("neap.interp.commands").code_of(text) or "" end
+    return not is_special(text) and may_go_on(text)
 end
 
-local function hint_local(text)
-    if not hinted and text:find("^%s*local%s") and not text:find("\n") then
-        hinted = true
-        io.stderr:write("(a local lives for one command at the prompt; without 'local' the name stays)\n")
-    end
+-- ---- Showing --------------------------------------------------------------------------------------------------------
+
+--- Whether a value is what functions that write return, and nobody wants to see.
+local function is_stream(value)
+    return rawequal(value, io.stdout) or rawequal(value, io.stderr)
 end
 
---- Shows all values but the first (VALUES) as print does, tables by their contents, and waits until they are written.
--- The text of an array is awaited before it is printed, so that an interrupt leaves no print behind for which later
--- ones wait.
-local function display(...)
+--- The text of a value. An array in the body of np.shard_map is shown by print, which tells the devices apart.
+local function print_value(value)
+    local axes = package.loaded["neap.tracing.axes"]
+    if core.is_array(value) and axes and axes.mesh() then return print(value) end
+    print(show.text(value))
+end
+
+--- Keeps and shows all values but the first (VALUES), a line for each, and waits until they are written. Their texts
+-- are made before they are printed, so an interrupt leaves no print behind for which later ones wait.
+local function display(quiet, ...)
     local count = select("#", ...) - 1
-    if count < 1 then return end
-    local values = { select(2, ...) }
-    for k = 1, count do
-        values[k] = core.is_array(values[k]) and tostring(values[k]) or show.top(values[k])
-    end
-    print(unpack(values, 1, count))
+    if count < 1 or count == 1 and is_stream((select(2, ...))) then return end
+    results.keep((select(2, ...)))
+    if quiet then return end
+    np.effects_barrier()
+    if core.C.neap_out_midline() ~= 0 then print() end
+    for k = 1, count do print_value((select(k + 1, ...))) end
     np.effects_barrier()
 end
+repl.display = display
 
---- Runs a command and shows its values. Raises its error. `environment`: where its names are, if not the globals.
-function repl.run(text, environment)
-    ran = ran + 1
-    local chunk, what = compile(text, ran)
-    if not chunk then error(what, 0) end
-    hint_local(text)
-    if environment then setfenv(chunk, environment) end
-    sites.enter(chunk_name(ran):sub(2))
-    if what then
-        display(chunk())
-    else
-        display(nil, chunk())
+-- ---- Running --------------------------------------------------------------------------------------------------------
+
+--- Compiles a command for a session: a function whose values stand behind a nil, if it is an expression; and whether it
+-- is one. Raises what does not compile.
+function repl.compile(text, session)
+    local before, body = reading(text)
+    if not before then error(body, 0) end
+    local command, problem = session.scope:compile(before, body, chunk_name(), session.environment)
+    if not command then error(problem, 0) end
+    return command, before ~= ""
+end
+
+local function run_code(text, session)
+    local list, problem = read_commands(text)
+    if not list then error(problem, 0) end
+    for _, piece in ipairs(list) do
+        local command
+        command, problem = session.scope:compile(piece.before, piece.text, chunk_name(), session.environment)
+        if not command then error(problem, 0) end
+        if piece.before == "" then
+            display(false, nil, command())
+        else
+            display(tokens.ends_quietly(piece.text), command())
+        end
+        session.scope:settle()
     end
+end
+
+-- Words that mean a command, unless they are variables.
+local WORDS = { exit = "os.exit()", quit = "os.exit()", help = ":help" }
+
+--- The command that a text means.
+local function meant_by(text, session)
+    local word = text:match "^%s*(%a+)%s*;?%s*$"
+    local value = rawget(_G, word or "")
+    local is_free = WORDS[word] and (value == nil or rawequal(value, repl.first_globals[word]))
+    return is_free and not session.scope:get(word) and WORDS[word] or text
+end
+
+local function run_command(text, session)
+    if not text:find "%S" then return end
+    text = meant_by(text, session)
+    results.count = results.count + 1
+    sites.enter(chunk_name():sub(2))
+    if is_special(text) then
+        require("neap.interp.commands").run(text, session)
+    else
+        repl.last = text
+        questions.remember(chunk_name(), text)
+        run_code(text, session)
+        repl.texts[#repl.texts + 1] = text
+    end
+end
+
+--- Runs a command and shows its values. Raises its error. `session`: the prompt's, if none is given.
+function repl.run(text, session)
+    for _, command in ipairs(transcript(text) or { text }) do run_command(command, session or main) end
+end
+
+--- Runs a script for the prompt that follows it: its local variables stay. `chunk`: "@path" or "=name".
+function repl.run_script(text, chunk, ...)
+    if text:find "^#" then text = text:gsub("^[^\n]*", "", 1) end
+    local command, problem = main.scope:compile("", text, chunk)
+    if not command then error(problem, 0) end
+    sites.enter(chunk:sub(2))
+    command(...)
+    main.scope:settle()
+end
+
+--- Reads a file, of which messages speak as `what`; raises what the system says.
+function repl.read_file(path, what)
+    local file, problem = io.open(path, "rb")
+    local text = file and file:read "*a"
+    if file then file:close() end
+    if not text then error(("%s: cannot read %s"):format(what, problem or path .. ": it is no file"), 0) end
+    return text
+end
+
+--- The same for the file at `path`; nil is the standard input.
+function repl.run_file(path, ...)
+    local text = path and repl.read_file(path, "neap") or io.read "*a"
+    if text:find "^\27" then return assert(loadstring(text, path))(...) end
+    return repl.run_script(text, path and "@" .. path or "=stdin", ...)
+end
+
+--- Before the first command, of a script too.
+function repl.open()
+    for name, value in next, _G do repl.first_globals[name] = value end
+    strict.install(false, main.scope)
+    require("neap.interp.frames").watch(function() main.scope:settle() end)
+end
+
+for _, f in ipairs { display, print_value, run_code, run_command, repl.run, repl.run_script, repl.run_file } do
+    jit.off(f, true)
 end
 
 return repl

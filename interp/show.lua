@@ -1,7 +1,76 @@
---- show.lua: how the prompt shows a table: by its contents, briefly. Other values are left to print.
+--- show.lua: how the prompt shows a value: an array with its dtype and shape behind it, a tree of arrays by its leaves,
+-- a string in quotes, a function by its signature, a table by its contents, briefly.
+--
+--     > x:sum()                   > params                                        > np.tanh(m)
+--     15.0  f32                   b  f32[3]    [0. 0. 0.]                         [[0.        0.7615942]
+--                                 w  f32[4,3]  [[ 0.634 -0.588 …                   [0.9640276 0.9950548]]  f32[2,2]
+local core = require "neap.core"
+local system = require "neap.interp.system"
+
 local show = {}
 
-local MAX_ITEMS, MAX_DEPTH = 40, 3
+local MAX_ITEMS, MAX_DEPTH, MAX_LEAVES, MAX_LINES, MAX_STRING = 40, 3, 200, 6, 2000
+local DEFAULT_WIDTH = 80
+
+--- The columns of the terminal.
+function show.width()
+    return system.terminal() or tonumber(os.getenv "COLUMNS") or DEFAULT_WIDTH
+end
+
+--- A text in a faint colour, where colours are wanted.
+function show.faint(text)
+    local plain = os.getenv "NO_COLOR"
+    if not system.terminal() or plain and plain ~= "" or os.getenv "TERM" == "dumb" then return text end
+    return "\27[2m" .. text .. "\27[0m"
+end
+
+--- "f32[4,3]"; "f32" for an array of no axes.
+function show.type_of(x)
+    local shape = x.shape
+    return x.dtype .. (#shape > 0 and "[" .. table.concat(shape, ",") .. "]" or "")
+end
+
+--- A text cut to so many bytes, at the end of a UTF-8 character.
+local function cut(text, room)
+    if #text <= room then return text end
+    local last = math.max(room - 2, 1)
+    while last > 1 and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xC0 do last = last - 1 end
+    return (text:sub(1, last):gsub("%s+$", "")) .. " …"
+end
+
+local function quoted(text)
+    text = text:gsub("[%c\\\"]", function(c)
+        local named = ({ ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\\"] = "\\\\", ['"'] = '\\"' })[c]
+        return named or ("\\%03d"):format(c:byte())
+    end)
+    return '"' .. text .. '"'
+end
+
+-- ---- Functions ------------------------------------------------------------------------------------------------------
+
+--- "function(x, y, ...)".
+function show.signature(f)
+    local info, names = debug.getinfo(f, "Su"), {}
+    if info.what == "C" then return "function(...)" end
+    for k = 1, info.nparams do names[k] = debug.getlocal(f, k) end
+    if info.isvararg then names[#names + 1] = "..." end
+    return "function(" .. table.concat(names, ", ") .. ")"
+end
+
+--- What is known of functions of the library: { summary = a function that gives the signature and the first line of the
+-- help of a value, or nil }. Help that has such a source puts it here.
+show.help = nil
+
+local function function_text(f)
+    local known = show.help and show.help.summary(f)
+    if known then return known end
+    local info = debug.getinfo(f, "S")
+    if info.what == "C" then return "function(...)  " .. show.faint "built in" end
+    if core.is_library(f) then return show.signature(f) end
+    return show.signature(f) .. "  " .. show.faint(("%s:%d"):format(info.short_src, info.linedefined))
+end
+
+-- ---- Tables ---------------------------------------------------------------------------------------------------------
 
 local function key_less(a, b)
     local ta, tb = type(a), type(b)
@@ -12,8 +81,11 @@ end
 local table_text
 
 local function value_text(value, depth, seen)
-    if type(value) == "string" then return string.format("%q", value) end
-    if type(value) == "table" then return table_text(value, depth, seen) end
+    local kind = type(value)
+    if kind == "string" then return quoted(value) end
+    if kind == "table" then return table_text(value, depth, seen) end
+    if kind == "function" then return show.signature(value) end
+    if core.is_array(value) then return show.type_of(value) end
     return tostring(value)
 end
 
@@ -22,37 +94,203 @@ local function key_text(key)
     return "[" .. value_text(key, MAX_DEPTH, {}) .. "]"
 end
 
-function table_text(value, depth, seen)
+--- Whether a value says itself how it is shown.
+local function has_text(value)
     local meta = debug.getmetatable(value)
-    if meta and meta.__tostring then return tostring(value) end
+    return type(meta) == "table" and rawget(meta, "__tostring") ~= nil
+end
+
+--- The keys of a table, 1 … n first; and n.
+local function keys_of(value)
+    local keys, listed = {}, 0
+    while rawget(value, listed + 1) ~= nil do listed = listed + 1 end
+    for k = 1, math.min(listed, MAX_LEAVES) do keys[k] = k end
+    local others = {}
+    for key in next, value do
+        if not (type(key) == "number" and key >= 1 and key <= listed and key % 1 == 0) then
+            others[#others + 1] = key
+        end
+    end
+    table.sort(others, key_less)
+    for _, key in ipairs(others) do keys[#keys + 1] = key end
+    return keys, listed
+end
+
+function table_text(value, depth, seen)
+    if has_text(value) then return tostring(value) end
     if seen[value] then return "{...}" end
     if depth >= MAX_DEPTH and next(value) ~= nil then return "{...}" end
     seen[value] = true
-    local parts, listed = {}, 0
-    while rawget(value, listed + 1) ~= nil and listed < MAX_ITEMS do
-        listed = listed + 1
-        parts[listed] = value_text(rawget(value, listed), depth + 1, seen)
-    end
-    local keys = {}
-    for key in next, value do
-        if not (type(key) == "number" and key >= 1 and key <= listed and key % 1 == 0) then keys[#keys + 1] = key end
-    end
-    table.sort(keys, key_less)
+    local parts = {}
+    local keys, listed = keys_of(value)
     for _, key in ipairs(keys) do
         if #parts >= MAX_ITEMS then
             parts[#parts + 1] = "..."
             break
         end
-        parts[#parts + 1] = key_text(key) .. " = " .. value_text(rawget(value, key), depth + 1, seen)
+        local text = value_text(rawget(value, key), depth + 1, seen)
+        local counted = type(key) == "number" and key >= 1 and key <= listed and key % 1 == 0
+        parts[#parts + 1] = counted and text or key_text(key) .. " = " .. text
     end
     seen[value] = nil
     return "{" .. table.concat(parts, ", ") .. "}"
 end
 
---- What to print for a value of a command.
-function show.top(value)
-    if type(value) ~= "table" then return value end
-    return table_text(value, 0, {})
+--- Whether the table, or one in it, holds an array.
+local function holds_arrays(value, depth)
+    for _, item in next, value do
+        if core.is_array(item) then return true end
+        if type(item) == "table" and depth < MAX_DEPTH and not has_text(item) and holds_arrays(item, depth + 1) then
+            return true
+        end
+    end
+    return false
 end
+
+--- The leaves of a tree as rows { path, type, text }, at most MAX_LEAVES; and whether those are all.
+local function leaves_of(value, rows, path, seen)
+    if seen[value] then
+        rows[#rows + 1] = { path, "", "{...}" }
+        return true
+    end
+    seen[value] = true
+    local complete = true
+    for _, key in ipairs((keys_of(value))) do
+        if #rows >= MAX_LEAVES then return false end
+        local item, name = rawget(value, key), key_text(key)
+        if path ~= "" and name:sub(1, 1) ~= "[" then name = "." .. name end
+        name = path .. name
+        if core.is_array(item) then
+            rows[#rows + 1] = { name, show.type_of(item), (tostring(item):gsub("%s*\n%s*", " ")) }
+        elseif type(item) == "table" and not has_text(item) and next(item) ~= nil then
+            complete = leaves_of(item, rows, name, seen) and complete
+        else
+            rows[#rows + 1] = { name, type(item), value_text(item, MAX_DEPTH, {}) }
+        end
+    end
+    seen[value] = nil
+    return complete
+end
+
+--- Rows of texts as lines with columns, the last column cut to what is left of the width, if it is not to be `whole`.
+function show.columns(rows, whole)
+    local widths, lines, width = {}, {}, show.width()
+    for _, row in ipairs(rows) do
+        for k = 1, #row - 1 do widths[k] = math.max(widths[k] or 0, #row[k]) end
+    end
+    for k, row in ipairs(rows) do
+        local parts, used = {}, 0
+        for j = 1, #row - 1 do
+            parts[j] = row[j] .. (" "):rep(widths[j] - #row[j] + 2)
+            used = used + widths[j] + 2
+        end
+        parts[#row] = whole and row[#row] or cut(row[#row], math.max(width - used - 1, 16))
+        lines[k] = table.concat(parts):gsub("%s+$", "")
+    end
+    return table.concat(lines, "\n")
+end
+
+local function tree_text(value)
+    local rows = {}
+    local complete = leaves_of(value, rows, "", {})
+    return show.columns(rows) .. (complete and "" or "\n…")
+end
+
+--- Words in lines of the terminal's width, at most MAX_LINES of them; and how many are left out.
+local function word_lines(words, indent)
+    local lines, line, width = {}, indent, math.min(show.width(), 120) - 1
+    for k, word in ipairs(words) do
+        if #line + #word + 2 > width then
+            lines[#lines + 1], line = line, indent
+            if #lines == MAX_LINES then return lines, #words - k + 1 end
+        end
+        line = line .. (line == indent and "" or "  ") .. word
+    end
+    lines[#lines + 1] = line
+    return lines, 0
+end
+
+--- A module: its parts, which are modules too, and some of its names. `names`: whether each is a part.
+local function module_text(names)
+    local words, parts = {}, {}
+    for name, is_part in pairs(names) do
+        local list = is_part and parts or words
+        list[#list + 1] = name
+    end
+    table.sort(words)
+    table.sort(parts)
+    local lines, left = word_lines(words, "")
+    if parts[1] then table.insert(lines, 1, "parts: " .. table.concat(parts, "  ")) end
+    local more = left > 0 and ("and %d more; Tab lists them, "):format(left) or ""
+    lines[#lines + 1] = show.faint(more .. "?NAME tells of one")
+    return table.concat(lines, "\n")
+end
+
+--- The names of a table that is a module: one that loads parts late, or has functions alone. nil: it is none. A name's
+-- value says whether it is a part.
+local function module_names(value)
+    local names, others, functions = {}, 0, 0
+    for key, item in next, value do
+        if type(key) == "string" and not key:find "^_" then
+            names[key] = type(item) == "table" and not has_text(item)
+        end
+        if type(item) == "function" then functions = functions + 1 else others = others + 1 end
+    end
+    local meta = debug.getmetatable(value)
+    local late = type(meta) == "table" and rawget(meta, "__late")
+    for k, list in ipairs(type(late) == "table" and late or {}) do
+        for name in pairs(list) do names[name] = names[name] or k == 2 end
+    end
+    return (late or functions > 2 and functions > 3 * others) and names or nil
+end
+
+--- A table of plain values: on one line, or if that is too long, a line for each entry.
+local function plain_text(value)
+    local text = table_text(value, 0, {})
+    if #text < show.width() or not text:find ", " then return text end
+    local lines = {}
+    local keys, listed = keys_of(value)
+    for k, key in ipairs(keys) do
+        if k > MAX_LEAVES then
+            lines[#lines + 1] = "  …"
+            break
+        end
+        local counted = type(key) == "number" and key >= 1 and key <= listed and key % 1 == 0
+        lines[#lines + 1] = cut("  " .. (counted and "" or key_text(key) .. " = ")
+                                .. value_text(rawget(value, key), 1, {}), show.width() - 3) .. ","
+    end
+    return "{\n" .. table.concat(lines, "\n") .. "\n}"
+end
+
+-- ---- Any value ------------------------------------------------------------------------------------------------------
+
+local function array_text(x)
+    return tostring(x) .. "  " .. show.faint(show.type_of(x))
+end
+
+--- The text for a value of a command. Waits for the arrays in it.
+function show.text(value)
+    local kind = type(value)
+    if core.is_array(value) then return array_text(value) end
+    if kind == "string" then
+        local text = cut(value, MAX_STRING)
+        return quoted(text) .. (text ~= value and show.faint(("  %d bytes"):format(#value)) or "")
+    elseif kind == "function" then
+        return function_text(value)
+    elseif kind ~= "table" or has_text(value) then
+        return tostring(value)
+    end
+    local names = module_names(value)
+    if names then return module_text(names) end
+    return holds_arrays(value, 0) and tree_text(value) or plain_text(value)
+end
+
+--- A value as one short text, for lists: nothing is computed for it.
+function show.brief(value)
+    if core.is_array(value) then return show.type_of(value) end
+    return value_text(value, MAX_DEPTH - 1, {})
+end
+
+for _, f in ipairs { tree_text, leaves_of, show.text, array_text } do jit.off(f, true) end
 
 return show

@@ -11,13 +11,16 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "interp/errors.h"
 #include "interp/line.h"
+#include "interp/repl.h"
 #include "interp/session.h"
 
 extern char **environ;
@@ -57,6 +60,24 @@ static int system_has_input(lua_State *L) {
 /* wait_input(): waits for input, the context's waker or a signal. */
 static int system_wait_input(lua_State *L) {
     line_wait(neap_ctx_waker(session_context(L)));
+    return 0;
+}
+
+/* terminal(): the columns of the terminal that standard output is; nil: it is none. */
+static int system_terminal(lua_State *L) {
+    struct winsize window;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0)
+        return 0;
+    lua_pushinteger(L, window.ws_col);
+    return 1;
+}
+
+/* watch_errors(f): f() is called at each error that nobody catches, while the functions that failed are on the stack.
+ */
+static int system_watch_errors(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    errors_watch(L);
     return 0;
 }
 
@@ -171,6 +192,9 @@ int system_open(lua_State *L) {
                                          {"clear_interrupt", system_clear_interrupt},
                                          {"forget_interrupt", system_forget_interrupt},
                                          {"terminated", system_terminated},
+                                         {"terminal", system_terminal},
+                                         {"watch_errors", system_watch_errors},
+                                         {"read_command", repl_read_command},
                                          {NULL, NULL}};
     lua_newtable(L);
     luaL_register(L, NULL, functions);

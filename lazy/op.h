@@ -233,7 +233,10 @@ typedef struct lazy_payload {
 
 typedef struct lazy_op {
     const char *name;
-    const char *doc;   /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
+    const char *doc; /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
+    /* Of a function that users call by name: a line of Lua, then what it prints, for help (tools/gen/help.lua) and the
+     * tests; annotations of the library have it for what it defines itself. */
+    const char *example;
     const char *attrs; /* names of the attributes, "axes keepdims", by which files know them (attrs.c); "shape…" at the
                         * end: any number of that name; "(start step count)…": any number of such groups */
     lazy_class kind;

@@ -44,6 +44,7 @@ NEAP_OP(astype,
 
 NEAP_OP(copy,
     .doc = "a itself, as an array of its own.",
+    .example = "np.copy(np.arange(3))\n[0 1 2]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_same, .grad = grad_copy,
     .kernel = {.any = "a"},
     .domain = {-3, 3}, .reference = "a")

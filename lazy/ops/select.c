@@ -48,6 +48,7 @@ NEAP_OP(where,
 
 NEAP_OP(maximum,
     .doc = "The greater of a and b; NaN if one is NaN; 0.0 is greater than -0.0.",
+    .example = "np.maximum(np.array{1, 5}, 3)\n[3. 5.]",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
     .dtype = graph_dtype_promote, .grad = grad_maximum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
@@ -56,6 +57,7 @@ NEAP_OP(maximum,
 
 NEAP_OP(minimum,
     .doc = "The smaller of a and b; NaN if one is NaN; -0.0 is smaller than 0.0.",
+    .example = "np.minimum(np.array{1, 5}, 3)\n[1. 3.]",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
     .dtype = graph_dtype_promote, .grad = grad_minimum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
@@ -73,24 +75,28 @@ NEAP_OP(clip,
 
 NEAP_OP(floor,
     .doc = "The largest integer that is not above a; bool and integers are their own.",
+    .example = "np.floor(np.array{1.2, -1.2})\n[ 1. -2.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(floor)(a)"},
     .domain = {-3, 3}, .reference = "math.floor(a)")
 
 NEAP_OP(ceil,
     .doc = "The smallest integer that is not below a; bool and integers are their own.",
+    .example = "np.ceil(np.array{1.2, -1.2})\n[ 2. -1.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(ceil)(a)"},
     .domain = {-3, 3}, .reference = "math.ceil(a)")
 
 NEAP_OP(trunc,
     .doc = "a without its fraction; bool and integers are their own.",
+    .example = "np.trunc(np.array{1.7, -1.7})\n[ 1. -1.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(trunc)(a)"},
     .domain = {-3, 3}, .reference = "a < 0 and math.ceil(a) or math.floor(a)")
 
 NEAP_OP(round,
     .doc = "The nearest integer, halves to the even one; bool and integers are their own.",
+    .example = "np.round(np.array{0.5, 1.5, 2.4})\n[0. 2. 2.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(round)(a)"},
     .domain = {-3, 3})

@@ -16,7 +16,7 @@
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
 --     io          np.io: arrays and checkpoints in files
---     inspect     np.explain, np.breakpoint, np.debug, pictures of shardings
+--     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
 require "neap.arrays.array"
 require "neap.arrays.shape"
@@ -33,6 +33,21 @@ require "neap.mesh.device_put"
 require "neap.inspect.debug"
 
 local np = core.np
+--- np._VERSION -> string: the version of neap.
+--- > type(np._VERSION)
+-- string
+
+--- np.is_array(value) -> boolean: whether a value is an array.
+--- > np.is_array(np.ones(2)), np.is_array(2)
+-- true
+-- false
+
+--- np.pi, np.e, np.inf, np.nan -> number: π, the base of natural logarithms, infinity and NaN, as Lua numbers.
+--- > np.pi, np.e, np.inf, np.nan
+-- 3.1415926535898
+-- 2.718281828459
+-- inf
+-- nan
 np._VERSION = core.version
 np.is_array = core.is_array
 np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
@@ -61,6 +76,7 @@ for module, names in pairs {
         .. "axis_size",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
+    ["inspect.help"] = "help",
 } do
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end

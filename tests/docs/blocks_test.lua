@@ -34,6 +34,8 @@ else
         finds "'''lua\nerror 'bad'  --> error: bad\n'''\n"
         finds "'''lua own.lua\nprint(1)\nerror('no', 1)\n'''\n'''output\n1\nneap: own.lua:2: no\n…\n'''\n"
         finds "'''console\n$ echo a\na\n$ echo b\nb\n'''\n<!-- not run: takes long -->\n'''sh\nsleep 1000\n'''\n"
+        finds("'''prompt\n> local x = 2\n> x + 1\n3\n> for k = 1, 2 do\n>> print(k)\n>> end\n1\n…\n'''\n\n"
+              .. "'''prompt\n> x\n2\n'''\n")
         finds "<!-- setup\nlocal y = 3\n-->\n'''lua\nprint(y) --> 3\n'''\n\ntext\n'''text\n'''\n"
     end)
     check.test("what does not", function()
@@ -46,6 +48,8 @@ else
         finds("'''lua\nerror 'x'\n'''\n'''lua\n'''\n", "^page.md:1: .*page.md:2: x", "^page.md:4: does not run",
               "^page.md:1: .*status 1")
         finds("'''console\n$ echo a\nb\n'''\n", "^page.md:3: ")
+        finds("'''prompt\n> 1 + 1\n3\n'''\n", "^page.md:3: .*3.* printed is\n +2")
+        finds("'''prompt\nx\n'''\n", "^page.md:2: a session begins with a command")
         finds("'''sh\nfalse\n'''\n", "^page.md:1: ends with status 1")
         finds("'''output\n1\n'''\n", "^page.md:1: this output is compared with nothing")
         finds("'''lua\nprint(1)\n'''\n'''text\n1\n'''\n", "^page.md:4: what a block prints is shown as output")

@@ -264,6 +264,15 @@ check.test("-i without a terminal reads commands line by line", function()
     check.equal((out:gsub(">+ ", "")), "3\n1\n2\n{2, {y = \"z\"}}\n")
 end)
 
+check.test("without a prompt nothing of the prompt is loaded", function()
+    local status, out = run { "-e", [[
+        for name in pairs(package.loaded) do if name:find "^neap.interp" then print(name) end end]] }
+    local names = {}
+    for name in out:gmatch "neap%.interp%.(%S+)" do names[#names + 1] = name end
+    table.sort(names)
+    check.equal({ status, names }, { 0, { "input", "sites", "system" } })
+end)
+
 check.test("doctor reports without the library", function()
     local status, out, err = run { "doctor" }
     check.equal({ status, err }, { 0, "" })

@@ -15,7 +15,7 @@ local hook_checks = process.has_hook_checks()
 local state = process.file "" -- its name, as a folder, for the history
 os.remove(state)
 
-local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null" }
+local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null", NO_COLOR = "1", NEAP_STARTUP = "" }
 
 --- The ways in which a prompt comes by its lines: { name, start }.
 local editors = { { "without editing", function() return process.piped_terminal({}, ENVIRONMENT, true) end } }
@@ -70,10 +70,12 @@ local COMMANDS = {
     { "a gradient", READY .. "np.grad(function(x) while true do x = x * 1 end end)(np.ones(3))" },
     { "item", READY .. SLOW .. ":item()" },
     { "the value of a command", READY .. "return " .. SLOW },
-    { "wait_all", READY .. "local x = " .. SLOW .. " np.wait_all()" },
+    { "wait_all", READY .. "do local x = " .. SLOW .. " np.wait_all() end" },
     { "a barrier", READY .. "np.callback(function() end)(" .. SLOW .. ") np.effects_barrier()" },
-    { "running far ahead", READY .. "local x = np.ones(4096, 4096) while true do x = np.debug.sleep(x + 1, 1000) end" },
-    { "products", READY .. "local x = np.ones(2000, 2000) for _ = 1, 300 do x = x:matmul(x) end x:sum():item()" },
+    { "running far ahead", READY .. "do local x = np.ones(4096, 4096) while true do x = np.debug.sleep(x + 1, 1000) " ..
+      "end end" },
+    { "products", READY .. "do local x = np.ones(2000, 2000) for _ = 1, 300 do x = x:matmul(x) end " ..
+      "x:sum():item() end" },
     { "a callback", CALL .. "np.effects_barrier()", loop = true },
     { "a callback that waits", "np.callback(function() " .. READY .. SLOW .. ":item() end)() np.effects_barrier()" },
     { "a callback in a callback", "np.callback(function() " .. CALL .. "np.effects_barrier() end)() " ..
@@ -112,7 +114,7 @@ on_prompts("one press stops every command", false, function(terminal)
         if hook_checks or not case.loop then
             local shown = stop(terminal, text)
             check.equal(count(shown, "interrupted"), 1, name .. ": " .. shown)
-            check.equal(command(terminal, "'alive'"), "alive\r\n", name)
+            check.equal(command(terminal, "'alive'"), '"alive"\r\n', name)
             stopped = stopped + 1
         end
     end
@@ -123,7 +125,7 @@ end)
 on_prompts("a print that is waited for shows the interrupt in its place", false, function(terminal)
     local shown = stop(terminal, READY .. "print('slow', " .. SLOW .. ") print 'on' np.effects_barrier()")
     check.ok(shown:find("slow\t<error: [^\r]*interrupted>\r\non\r\n%[%d+%]:1: interrupted\r\n$"), shown)
-    check.equal(command(terminal, "'alive'"), "alive\r\n")
+    check.equal(command(terminal, "'alive'"), '"alive"\r\n')
 end)
 
 -- ---- Callbacks ------------------------------------------------------------------------------------------------------
@@ -148,7 +150,7 @@ on_prompts("callbacks inside each other all end", true, function(terminal)
     for k = 1, 5 do
         check.ok(command(terminal, ("kept[%d]:item()"):format(k)):find "interrupted", "result " .. k)
     end
-    check.equal(command(terminal, "'alive'"), "alive\r\n")
+    check.equal(command(terminal, "'alive'"), '"alive"\r\n')
 end)
 
 on_prompts("a callback that runs while a line is typed", true, function(terminal)
@@ -160,14 +162,14 @@ on_prompts("a callback that runs while a line is typed", true, function(terminal
     check.ok(shown:find "^[%^C\r\n]*interrupted\r\n$", shown)
     check.ok(command(terminal, "2"):find "^[23]\r\n", "the line, of which a terminal without editing drops what it had")
     check.ok(command(terminal, "r:item()"):find "interrupted")
-    check.equal(command(terminal, "'alive'"), "alive\r\n")
+    check.equal(command(terminal, "'alive'"), '"alive"\r\n')
 end)
 
 -- ---- Work that is given up, and work that is not --------------------------------------------------------------------
 
 on_prompts("work that nobody wants is given up", false, function(terminal)
-    stop(terminal, READY .. "local x = " .. SLOW .. " x:item()")
-    check.equal(command(terminal, "np.wait_all() return 'nothing runs'"), "nothing runs\r\n")
+    stop(terminal, READY .. "do local x = " .. SLOW .. " x:item() end")
+    check.equal(command(terminal, "np.wait_all() return 'nothing runs'"), '"nothing runs"\r\n')
 end)
 
 on_prompts("work that an array or an effect wants goes on", false, function(terminal)
@@ -176,8 +178,8 @@ on_prompts("work that an array or an effect wants goes on", false, function(term
     stop(terminal, wanted .. "kept:wait()")
     terminal:expect "printed\t[1 2 3]\r\n"
     terminal:expect "> "
-    check.equal(command(terminal, "kept"), "[0 1 2]\r\n")
-    check.equal(command(terminal, "called"), "[0 2 4]\r\n")
+    check.equal(command(terminal, "kept"), "[0 1 2]  i32[3]\r\n")
+    check.equal(command(terminal, "called"), "[0 2 4]  i32[3]\r\n")
 end)
 
 os.execute("rm -rf '" .. state .. "'")

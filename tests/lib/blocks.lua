@@ -5,6 +5,8 @@
 --     ```lua NAME.lua    is a script of its own, a file of that name, run in a process of its own; options may follow
 --     ```console         lines "$ COMMAND" run in a shell, each followed by what it prints
 --     ```sh              runs in a shell; nothing of what it prints is shown
+--     ```prompt          is typed at neap's prompt, what stands behind "> ", ">> " and "(debug) ", and shows what
+--                        follows; all these blocks of a page are one session
 --     ```output          what the last block of Lua prints, after its comments
 --     ```c, ```text      is C, or a drawing, a grammar: not run
 --     <!-- not run: REASON -->     before a fence: this block does not run
@@ -17,11 +19,12 @@
 -- Times, names of threads and of instruction sets count as equal, and so does the width of gaps where such stand. An
 -- error message ("neap: …", "NAME.lua:1: …") may be broken into lines.
 local process = require "tests.lib.process"
+local prompts = require "tests.lib.prompts"
 
 local blocks = {}
 
-local KINDS = { lua = true, console = true, sh = true, output = true, c = true, text = true }
-local RUN = { lua = true, console = true, sh = true }
+local KINDS = { lua = true, console = true, sh = true, prompt = true, output = true, c = true, text = true }
+local RUN = { lua = true, console = true, sh = true, prompt = true }
 local SETS = { "avx512", "avx2", "sse2", "baseline", "neon" }
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
@@ -47,7 +50,7 @@ function blocks.read(path, text)
         elseif info then
             local kind, name, options = info:match "^(%S*)%s*(%S*)%s*(.*)$"
             if not KINDS[kind] then
-                problem(number, "a block of code says what it is: lua, console, sh, output, c or text")
+                problem(number, "a block of code says what it is: lua, console, sh, prompt, output, c or text")
             end
             open = { first = number, kind = kind, name = name ~= "" and name or nil, options = options, skip = skip,
                      indent = #line:match "^%s*" }
@@ -266,6 +269,57 @@ local function run_console(page, block, folder, problem)
     finish()
 end
 
+--- The mark of the prompt at the beginning of a line, and what is typed behind it; nil for other lines.
+local function typed_in(line)
+    for _, mark in ipairs { "> ", ">> ", "(debug) ", "(breakpoint) " } do
+        if line:sub(1, #mark) == mark then return mark, line:sub(#mark + 1) end
+    end
+end
+
+--- What is typed at the prompt in a page, in order, as a list of { line, mark, text, shown }.
+local function prompt_steps(page, problem)
+    local steps = {}
+    for _, block in ipairs(page.blocks) do
+        local first, last = block.first + 1, block.kind == "prompt" and not block.skip and block.last - 1 or 0
+        for number = first, last do
+            local line = page.lines[number]:sub(block.indent + 1)
+            local mark, text = typed_in(line)
+            if mark then
+                steps[#steps + 1] = { line = number, mark = mark, text = text, shown = {} }
+            elseif not steps[1] then
+                problem(number, 'a session begins with a command, "> …"')
+                return {}
+            else
+                local shown = steps[#steps].shown
+                shown[#shown + 1] = { line = number, text = line }
+            end
+        end
+    end
+    return steps
+end
+
+--- The page's sessions at the prompt as one: each line is typed once the prompt stands there that the page shows, and
+-- what is shown from there to the next is compared.
+local function run_prompts(page, folder, problem)
+    local steps = prompt_steps(page, problem)
+    if not steps[1] then return end
+    local terminal = prompts.start({}, nil, folder)
+    terminal:expect "> "
+    for k, step in ipairs(steps) do
+        terminal:send(step.text .. "\n")
+        terminal:expect "\r\n"
+        local ok, out = pcall(terminal.expect, terminal, steps[k + 1] and steps[k + 1].mark or "> ")
+        if not ok then
+            problem(step.line, out)
+            break
+        end
+        out = prompts.plain(out)
+        problem(compare(out == "" and {} or split(out), step.shown, step.line))
+    end
+    terminal:send "\4"
+    terminal:finish()
+end
+
 local function run_block(page, k, folder, problem)
     local block = page.blocks[k]
     local body = table.concat(page.lines, "\n", block.first + 1, block.last - 1)
@@ -291,6 +345,7 @@ function blocks.run(page, folder)
     end
     if #problems > 0 then return problems end
     run_page_script(page, folder, problem)
+    run_prompts(page, folder, problem)
     for k, block in ipairs(page.blocks) do
         if not block.skip then run_block(page, k, folder, problem) end
     end

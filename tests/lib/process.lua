@@ -128,8 +128,11 @@ function process.terminal(arguments, environment)
     return start({ process.neap, unpack(arguments) }, environment)
 end
 
---- The same, but its output goes through a pipe, so the prompt has no line editing. `echo`: the terminal shows what is
--- typed. The exit status is not known.
+--- The same for a program whose path is the first word of `command`.
+process.terminal_of = start
+
+--- The same as process.terminal, but its output goes through a pipe, so the prompt has no line editing. `echo`: the
+-- terminal shows what is typed. The exit status is not known.
 function process.piped_terminal(arguments, environment, echo)
     local line = [[trap "" INT; ]] .. (echo and "" or "stty -echo; ") .. [["$0" "$@" 2>&1 | cat]]
     return start({ "/bin/sh", "-c", line, process.neap, unpack(arguments) }, environment)

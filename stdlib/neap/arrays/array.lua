@@ -2,6 +2,11 @@
 --
 -- Every function np.name(x, …) that takes an array first is also the method x:name(…): `core.define` enters it into
 -- both tables. Fields are computed when asked for. Arrays are immutable; reading values waits, nothing else here does.
+
+--- {dtype}: the dtype of the result, a name such as "f64"; what it is without the option stands in the text
+--- {axis}: an axis, counted from 0 or, if negative, from the end
+--- {keepdims}: true keeps the axes that go as axes of extent 1
+
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"
@@ -52,8 +57,10 @@ local function dtype_of(x)
 end
 core.dtype_of = dtype_of
 
---- x:astype("f64"): the same values in another dtype. Floats to integers truncate towards zero; out of range is
--- defined in the op's row.
+--- x:astype(dtype), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16, u32, u64, i8, i16,
+-- i32, i64, f32, f64.
+--- > np.array{1.7, -1.7, 300}:astype "i32"
+-- [  1  -1 300]
 define("astype", function(x, dtype)
     x = coerce("astype", 1, x)
     local code = core.dtype("astype", dtype)
@@ -71,13 +78,34 @@ function core.ndim(x)
     return array_info(x).ndim
 end
 
+--- x.shape -> table: the extents of the axes, a Lua table counted from 1.
+--- > #np.zeros{2, 3}.shape, np.zeros{2, 3}.shape[2]
+-- 2
+-- 3
 fields.shape = shape_of
+--- x.static_shape -> table: what x.shape is; known when an op is recorded, as all sizes are.
+--- > np.zeros{2, 3}.static_shape[1]
+-- 2
 fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
+--- x.ndim -> integer: the number of axes.
+--- > np.zeros{2, 3}.ndim
+-- 2
 function fields.ndim(x) return array_info(x).ndim end
+--- x.size -> integer: the number of elements.
+--- > np.zeros{2, 3}.size
+-- 6
 function fields.size(x) return tonumber(array_info(x).size) end
+--- x.dtype -> string: the name of the dtype of the elements.
+--- > np.ones(2).dtype, np.arange(2).dtype, np.array{true}.dtype
+-- f32
+-- i32
+-- bool
 function fields.dtype(x) return dtype_of(x).name end
 
---- The device that holds x; nil for an array on a mesh: x.sharding:devices() are those.
+--- x.device: the device that holds x, with fields as in np.devices(); nil for an array on a mesh: x.sharding:devices()
+-- are those.
+--- > np.ones(2).device.kind
+-- cpu
 function fields.device(x)
     local known = array_info(x)
     if known.sharding ~= 0 then return nil end
@@ -95,7 +123,9 @@ function core.axis(name, axis, ndim)
     return axis < 0 and axis + ndim or axis
 end
 
---- x:dim(axis): the extent of one axis; negative axes count from the end.
+--- x:dim(axis), np.dim(x, axis) -> integer: the extent of one axis; negative axes count from the end.
+--- > np.zeros{2, 3}:dim(-1)
+-- 3
 define("dim", function(x, axis)
     x = coerce("dim", 1, x)
     local known = array_info(x)
@@ -113,7 +143,10 @@ function core.read(x, f)
     return result
 end
 
---- x:item(): the value of an array of one element: a number, or a boolean. Waits.
+--- x:item(), np.item(x) -> number | boolean: the value of an array of one element. Waits. Raises if there are more
+-- elements, and while tracing.
+--- > np.array{1, 2, 3}:sum():item() + 1
+-- 7
 define("item", core.item)
 
 local MOST_TABLES = 2 ^ 26 -- some gigabytes
@@ -131,7 +164,10 @@ local function check_tables(shape)
     end
 end
 
---- x:totable(): the values as nested Lua tables, counted from 1; a number or boolean for a 0-d array. Waits.
+--- x:totable(), np.totable(x) -> table: the values as nested Lua tables, counted from 1; a number or boolean for a 0-d
+-- array. Waits.
+--- > np.array{{1, 2}, {3, 4}}:totable()[2][1]
+-- 3
 define("totable", function(x)
     x = coerce("totable", 1, x)
     local shape = shape_of(x)
@@ -167,7 +203,9 @@ local function text_of(x)
     end)
 end
 
---- x:tostring(): the text that tostring(x) gives. Waits.
+--- x:tostring() -> string: the text that tostring(x) gives. Waits.
+--- > np.arange(3):tostring() .. "!"
+-- [0 1 2]!
 methods.tostring = text_of
 
 -- ---- The metatable --------------------------------------------------------------------------------------------------
@@ -195,7 +233,7 @@ end
 
 local WALK = "for k = 0, #x - 1 do local v = x[k] … end walks along axis 0, and x:totable() gives Lua's tables"
 
---- x"1:3, ::-1"
+-- x"1:3, ::-1"
 function meta.__call(x, key)
     if type(key) == "string" then return core.index(x, key) end
     if key == nil then fail("an array is no function and no iterator: %s", WALK) end
@@ -263,6 +301,8 @@ end
 local stop_gradient = np.stop_gradient
 --- np.stop_gradient(x): x itself, but differentiation takes it for a constant. x may be a tree: a nested table of
 -- arrays, and of what is no array, which stays as it is.
+--- > np.grad(function(x) return x * np.stop_gradient(x) end)(np.array(3))
+-- 3.0
 define("stop_gradient", function(x, extra)
     if type(x) ~= "table" then return stop_gradient(x, extra) end
     return trees.rebuild("stop_gradient", x, function(leaf)
@@ -270,6 +310,17 @@ define("stop_gradient", function(x, extra)
     end)
 end)
 
+--- np.lt(a, b), np.le, np.gt, np.ge, np.eq, np.ne: short names of np.less, np.less_equal, np.greater, np.greater_equal,
+-- np.equal and np.not_equal: comparisons of elements, which give arrays of bool. The operators <, <=, ==, … cannot,
+-- since Lua makes one boolean of their result.
+--- > np.array{1, 2, 3}:lt(2), np.array{1, 2, 3}:ge(2)
+-- [ True False False]
+-- [False  True  True]
+--- > np.le(1, 2), np.gt(1, 2), np.eq(1, 2), np.ne(1, 2)
+-- True
+-- False
+-- False
+-- True
 for short, name in pairs { lt = "less", le = "less_equal", gt = "greater", ge = "greater_equal", eq = "equal",
                            ne = "not_equal" } do
     define(short, np[name])
@@ -280,7 +331,12 @@ meta.__div, meta.__mod = operators.divide, operators.remainder
 local negative = np.negative
 function meta.__unm(x) return negative(x) end -- Lua passes the operand twice
 
---- np.pow(x, y), x^y: a square is a product, as in NumPy: rounded once, and cheap.
+--- np.pow(a, b), np.power(a, b): … also x ^ y. A square is a product, as in NumPy: rounded once, and cheap.
+--- > np.array{1, 2, 3} ^ 2
+-- [1. 4. 9.]
+--- > np.pow(2, np.array{0, 0.5, -1}), np.power(np.arange(3), 3)
+-- [1.        1.4142135 0.5      ]
+-- [0 1 8]
 local pow, multiply = np.pow, np.multiply
 local function raised(x, y, extra)
     if type(y) == "number" and y == 2 and extra == nil then return multiply(x, x) end

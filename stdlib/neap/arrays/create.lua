@@ -171,8 +171,15 @@ local function literal(x)
     return x
 end
 
---- np.array(data, {dtype=…}): an array of nested Lua tables of numbers or booleans (all of one length on each level),
--- of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is, or cast.
+--- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
+-- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
+-- or cast. f32 without a dtype; of booleans alone, bool.
+--- > np.array{{1, 2}, {3, 4}}
+-- [[1. 2.]
+--  [3. 4.]]
+--- > np.array({1, 2}, {dtype="i32"}):sum(), np.asarray(7)
+-- 3
+-- 7.0
 function np.array(data, given)
     local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
@@ -217,7 +224,15 @@ local function filled(name, dims, value, code)
 end
 
 for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
-    --- np.zeros({2, 3}, {dtype="f32"}), np.zeros(2, 3): all elements 0; np.ones: 1. np.empty is np.zeros.
+    --- np.zeros({2, 3}, {dtype="f32"}), np.zeros(2, 3), np.ones, np.empty: all elements 0; of np.ones all are 1.
+    -- np.empty is np.zeros: nothing is read that was not written. They hold no memory until something needs them
+    -- stored.
+    --- > np.zeros(2, 3)
+    -- [[0. 0. 0.]
+    --  [0. 0. 0.]]
+    --- > np.ones({2}, {dtype="i32"}), np.empty(2)
+    -- [1 1]
+    -- [0. 0.]
     np[name] = function(...)
         local dims, given = shape.arguments(name, ...)
         return filled(name, dims, value, core.dtype(name, options(name, given, { dtype = true }).dtype, F32))
@@ -242,6 +257,9 @@ end
 create.value = fill_value
 
 --- np.full({2, 3}, 7, {dtype=…}): all elements `value`, a number, a boolean or an array that broadcasts to the shape.
+--- > np.full({2, 2}, 7)
+-- [[7. 7.]
+--  [7. 7.]]
 function np.full(dims, value, given)
     if type(dims) == "number" then dims = { dims } end
     if type(dims) ~= "table" then bad_argument("full", 1, "shape", "a table or an integer", dims) end
@@ -251,7 +269,12 @@ function np.full(dims, value, given)
 end
 
 for name, value in pairs { zeros_like = 0, ones_like = 1, empty_like = 0 } do
-    --- np.zeros_like(x, {dtype=…}), np.ones_like(x): of x's shape and dtype.
+    --- np.zeros_like(x, {dtype=…}), np.ones_like(x), np.empty_like(x): zeros, ones, or zeros again, of x's shape and
+    -- dtype.
+    --- > np.zeros_like(np.arange(3)), np.ones_like(np.arange(3)), np.empty_like(np.ones(2))
+    -- [0 0 0]
+    -- [1 1 1]
+    -- [0. 0.]
     define(name, function(x, given)
         x = coerce(name, 1, x)
         local code = core.dtype(name, options(name, given, { dtype = true }).dtype, core.dtype_of(x).code)
@@ -259,7 +282,9 @@ for name, value in pairs { zeros_like = 0, ones_like = 1, empty_like = 0 } do
     end)
 end
 
---- np.full_like(x, value, {dtype=…}): of x's shape and dtype.
+--- np.full_like(x, value, {dtype=…}): all elements `value`, of x's shape and dtype.
+--- > np.full_like(np.arange(3), 7)
+-- [7 7 7]
 define("full_like", function(x, value, given)
     x = coerce("full_like", 1, x)
     local code = core.dtype("full_like", options("full_like", given, { dtype = true }).dtype, core.dtype_of(x).code)
@@ -281,8 +306,11 @@ local function ramp(n, offset, scale, code)
     return np.astype(x, dtypes[code].name)
 end
 
---- np.arange(stop), np.arange(start, stop, step, {dtype=…}): start, start + step, … up to, not including, stop. i32
--- when all are integers, else f32.
+--- np.arange(stop), np.arange(start, stop, step, {dtype=…}): the numbers start, start + step, … up to, not including,
+-- stop. i32 when all are integers, else f32.
+--- > np.arange(5), np.arange(1, 2, 0.25)
+-- [0 1 2 3 4]
+-- [1.   1.25 1.5  1.75]
 function np.arange(...)
     local numbers, given = {}, nil
     for k = 1, select("#", ...) do
@@ -316,6 +344,11 @@ function np.arange(...)
 end
 
 --- np.linspace(start, stop, n, {endpoint=true, dtype=…}): n evenly spaced numbers; the last is exactly stop.
+--- endpoint: false leaves stop out: then the gaps are (stop - start) / n
+--- > np.linspace(0, 1, 5)
+-- [0.   0.25 0.5  0.75 1.  ]
+--- > np.linspace(0, 1, 4, {endpoint=false})
+-- [0.   0.25 0.5  0.75]
 function np.linspace(start, stop, n, given)
     if type(start) ~= "number" then bad_argument("linspace", 1, "start", "a number", start) end
     if type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number", stop) end
@@ -354,6 +387,14 @@ end
 
 --- np.eye(n, m, k, {m=…, k=…, dtype=…}): ones on the k-th diagonal (0, the main one, by default; above for positive k)
 -- of an n by m matrix, zeros elsewhere.
+--- m: the number of columns; n without it
+--- k: which diagonal; 0, the main one, without it
+--- > np.eye(2, 3), np.eye(3, {k=1})
+-- [[1. 0. 0.]
+--  [0. 1. 0.]]
+-- [[0. 1. 0.]
+--  [0. 0. 1.]
+--  [0. 0. 0.]]
 function np.eye(n, m, k, given)
     local columns, diagonal, dtype = matrix_arguments("eye", n, m, k, given)
     local i, j = grid(n, columns, diagonal)
@@ -361,6 +402,12 @@ function np.eye(n, m, k, given)
 end
 
 --- np.tri(n, m, k, {m=…, k=…, dtype=…}): ones on and below the k-th diagonal.
+--- m: the number of columns; n without it
+--- k: which diagonal; 0, the main one, without it
+--- > np.tri(3)
+-- [[1. 0. 0.]
+--  [1. 1. 0.]
+--  [1. 1. 1.]]
 function np.tri(n, m, k, given)
     local columns, diagonal, dtype = matrix_arguments("tri", n, m, k, given)
     local i, j = grid(n, columns, diagonal)
@@ -369,6 +416,10 @@ end
 
 --- np.delta({3, 4, 3}, {axes={0, 2}, dtype=…}): ones where the indices along the axes (all by default) are the same,
 -- zeros elsewhere.
+--- axes: a table of the axes; all without it
+--- > np.delta{2, 2}
+-- [[1. 0.]
+--  [0. 1.]]
 function np.delta(...)
     local dims, given = shape.arguments("delta", ...)
     given = options("delta", given, { axes = true, dtype = true })
@@ -396,12 +447,23 @@ local function triangle(name, compare)
         return np.where(compare(i, j), x, core.number(0, core.dtype_of(x).code))
     end)
 end
---- np.tril(x, k): the elements on and below the k-th diagonal of the last two axes, zeros elsewhere; np.triu: on and
--- above.
+--- np.tril(x, k), np.triu(x, k): the elements on and below the k-th diagonal (0 without k) of the last two axes, zeros
+-- elsewhere; np.triu: on and above.
+--- > np.tril(np.ones{3, 3}), np.triu(np.ones{3, 3}, 1)
+-- [[1. 0. 0.]
+--  [1. 1. 0.]
+--  [1. 1. 1.]]
+-- [[0. 1. 1.]
+--  [0. 0. 1.]
+--  [0. 0. 0.]]
 triangle("tril", np.greater_equal)
 triangle("triu", np.less_equal)
 
 --- np.diag(x, k): of 1-d x, a matrix with x on its k-th diagonal; of 2-d x, that diagonal.
+--- > np.diag(np.array{1, 2}), np.diag(np.array{{1, 2}, {3, 4}})
+-- [[1. 0.]
+--  [0. 2.]]
+-- [1. 4.]
 define("diag", function(x, k)
     x = coerce("diag", 1, x)
     k = core.integer("diag", 2, "k", k == nil and 0 or k)

@@ -10,10 +10,15 @@ local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 
 local processes, here = C.neap_process_count(), C.neap_process_index()
 
---- np.process_index(): which of the processes that run the script together this one is, from 0.
+--- np.process_index() -> integer: which of the processes that run the script together this one is, from 0.
+--- > np.process_index()
+-- 0
 function np.process_index() return here end
 
---- np.process_count(): how many processes run the script together: under mpirun as many as it started, else 1.
+--- np.process_count() -> integer: how many processes run the script together: under mpirun as many as it started, else
+-- 1.
+--- > np.process_count()
+-- 1
 function np.process_count() return processes end
 
 local Device = {}
@@ -33,7 +38,9 @@ local function device_of(number, id)
     return setmetatable({ kind = kind, index = tonumber(index), process = here, id = id, number = number }, Device)
 end
 
---- np.local_devices(): a Lua table of this process's devices, with the fields of np.devices().
+--- np.local_devices() -> table: a Lua table of this process's devices, with the fields of np.devices().
+--- > np.local_devices()[1].id
+-- 0
 function np.local_devices()
     if not own then
         own = {}
@@ -44,10 +51,12 @@ function np.local_devices()
     return { unpack(own) }
 end
 
---- np.devices(): a Lua table of the devices of all processes that np computes on (those of the CPU; with neap --device
--- KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index (in its process, from 0),
--- process (from 0) and id (its place in this list, from 0). All processes have equally many. The first call waits until
--- all processes have started.
+--- np.devices() -> table: a Lua table of the devices of all processes that np computes on (those of the CPU; with neap
+-- --device KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index (in its process,
+-- from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many. The first call
+-- waits until all processes have started.
+--- > np.devices()[1].kind
+-- cpu
 function np.devices()
     if not all then
         core.call("devices", function() return C.neap_processes_meet(core.waker) end)
@@ -96,8 +105,10 @@ function core.is_device(value)
     return getmetatable(value) == Device
 end
 
---- np.device("cpu:1"): a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process 3. A
--- device of another kind, such as "null:0", is opened when it is first named.
+--- np.device(name) -> device: a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process
+-- 3. A device of another kind, such as "null:0", is opened when it is first named.
+--- > np.device("cpu").index
+-- 0
 function np.device(name)
     if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
     return find_device("device", name)
@@ -124,10 +135,14 @@ local function set_default_device(number)
     return before[0]
 end
 
---- np.default_device(): the device on which everything runs that is committed to none: np.devices()[1] at first.
--- np.default_device("cpu:1"), or with an element of np.devices(): makes it another one. What was recorded before still
--- runs where it was to run.
--- np.default_device(device, f, …): f(…), during which it is that device; returns what f returns.
+--- np.default_device(), np.default_device(device, f, …) -> device | results: the device on which everything runs that
+-- is committed to none: np.devices()[1] at first. np.default_device("cpu:1"), or with an element of np.devices():
+-- makes it another one. What was recorded before still runs where it was to run. np.default_device(device, f, …):
+-- f(…), during which it is that device; returns what f returns.
+--- > np.default_device().index
+-- 0
+--- > np.default_device("cpu:0", function() return np.ones(2) end)
+-- [1. 1.]
 function np.default_device(device, f, ...)
     if device == nil then return core.device_numbered(set_default_device(-1)) end
     device = core.local_device("default_device", "argument 1 (device)", device)
@@ -168,8 +183,12 @@ local function arrays_of(name, ...)
     return list
 end
 
---- x:is_deferred(), np.is_deferred(tree, …): whether x, or any array of trees, is an expression that has not been
--- started.
+--- x:is_deferred(), np.is_deferred(tree, …) -> boolean: whether x, or any array of trees, is an expression that has not
+-- been started.
+--- > x = np.ones(3) + 1
+--- > x:is_deferred(), x:wait():is_deferred()
+-- true
+-- false
 define("is_deferred", function(x, ...)
     for _, array in ipairs(arrays_of("is_deferred", x, ...)) do
         if core.info(array).deferred ~= 0 then return true end
@@ -185,6 +204,8 @@ local function start(arrays)
 end
 
 --- np.force(a, tree, …): starts computing arrays, and those of trees, together; does not wait. Returns its arguments.
+--- > np.force(np.ones(2) * 3)
+-- [3. 3.]
 define("force", function(...)
     start(arrays_of("force", ...))
     return ...
@@ -192,6 +213,8 @@ end)
 
 --- x:wait(), np.wait(a, tree, …): waits until arrays, and those of trees, have their values; several are started
 -- together. Returns its arguments. Raises the first failure of a computation, with the op and line.
+--- > np.wait(np.ones(2) * 3)
+-- [3. 3.]
 define("wait", function(x, ...)
     if select("#", ...) == 0 and core.is_array(x) then return core.wait(x) end
     local arrays = arrays_of("wait", x, ...)
@@ -200,7 +223,8 @@ define("wait", function(x, ...)
     return x, ...
 end)
 
---- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
+--- np.wait_all() -> nothing: starts everything pending and waits for it. Raises the first failure that nobody has seen.
+--- > np.wait_all()
 function np.wait_all()
     if core.frame().depth > 0 then
         raise("wait_all", "a callback cannot wait for everything, which is also for itself: use x:wait() or "
@@ -209,13 +233,20 @@ function np.wait_all()
     core.call("wait_all", function() return C.neap_poll_everything(ctx) end)
 end
 
---- x:delete(): gives x's memory back now. Any later use of x raises.
+--- x:delete(), np.delete(x) -> nothing: gives x's memory back now. Any later use of x raises.
+--- > x = np.ones(3)
+--- > x:delete()
+--- > x:is_deleted()
+-- true
 define("delete", function(x)
     if not core.is_array(x) then bad_argument("delete", 1, "x", "an array", x) end
     core.call("delete", function() return C.neap_array_delete(ctx, x._id) end)
 end)
 
---- x:is_deleted()
+--- x:is_deleted(), np.is_deleted(x) -> boolean: whether x was deleted, by x:delete() or as a donated argument
+-- (`?np.jit`).
+--- > np.ones(3):is_deleted()
+-- false
 define("is_deleted", function(x)
     return core.info(coerce("is_deleted", 1, x)).deleted ~= 0
 end)

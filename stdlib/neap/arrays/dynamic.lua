@@ -58,6 +58,8 @@ end
 
 --- np.dynamic_slice(x, starts, sizes): the box of x with these sizes, Lua integers, that begins at `starts`: a table of
 -- one for each axis (integers, number arguments, 0-d integer arrays), or an integer array of them.
+--- > np.arange(6):dynamic_slice({2}, {3})
+-- [2 3 4]
 define("dynamic_slice", function(x, starts, sizes)
     x = coerce("dynamic_slice", 1, x)
     local dims = shape_of(x)
@@ -90,6 +92,8 @@ end
 
 --- np.dynamic_update_slice(x, update, starts): x with `update`, which has x's number of axes and is cast to its dtype,
 -- written over the box that begins at `starts`, as in np.dynamic_slice.
+--- > np.zeros(5):dynamic_update_slice(np.ones(2), {1})
+-- [0. 1. 1. 0. 0.]
 define("dynamic_update_slice", function(x, update, starts)
     x = coerce("dynamic_update_slice", 1, x)
     update = update_of("dynamic_update_slice", x, update)
@@ -125,6 +129,13 @@ local function slice_along(name, x, start, size, axis)
 end
 
 --- np.dynamic_slice_in_dim(x, start, size, {axis=0}): `size` neighbours along an axis, from `start`.
+--- > np.eye(3):dynamic_slice_in_dim(1, 2)
+-- [[0. 1. 0.]
+--  [0. 0. 1.]]
+--- > np.eye(3):dynamic_slice_in_dim(1, 2, {axis=1})
+-- [[0. 0.]
+--  [1. 0.]
+--  [0. 1.]]
 define("dynamic_slice_in_dim", function(x, start, size, given)
     x = coerce("dynamic_slice_in_dim", 1, x)
     local axis = axis_of("dynamic_slice_in_dim", given, {}, core.ndim(x))
@@ -136,6 +147,10 @@ end)
 
 --- np.dynamic_index_in_dim(x, index, {axis=0, keepdims=true}): the part at one index of an axis, which stays as one of
 -- extent 1 unless keepdims is false.
+--- keepdims: false drops the axis
+--- > np.eye(3):dynamic_index_in_dim(1), np.eye(3):dynamic_index_in_dim(1, {keepdims=false})
+-- [[0. 1. 0.]]
+-- [0. 1. 0.]
 define("dynamic_index_in_dim", function(x, index, given)
     x = coerce("dynamic_index_in_dim", 1, x)
     local axis, options = axis_of("dynamic_index_in_dim", given, { keepdims = true }, core.ndim(x))
@@ -153,6 +168,8 @@ local function update_along(name, x, update, start, axis)
 end
 
 --- np.dynamic_update_slice_in_dim(x, update, start, {axis=0}): x with `update` written over neighbours along an axis.
+--- > np.zeros(4):dynamic_update_slice_in_dim(np.ones(2), 2, {axis=0})
+-- [0. 0. 1. 1.]
 define("dynamic_update_slice_in_dim", function(x, update, start, given)
     x = coerce("dynamic_update_slice_in_dim", 1, x)
     local axis = axis_of("dynamic_update_slice_in_dim", given, {}, core.ndim(x))
@@ -162,6 +179,9 @@ end)
 
 --- np.dynamic_update_index_in_dim(x, update, index, {axis=0}): x with `update`, which may lack the axis, written at one
 -- index of it.
+--- > np.zeros{2, 2}:dynamic_update_index_in_dim(np.ones(2), 1, {axis=1})
+-- [[0. 1.]
+--  [0. 1.]]
 define("dynamic_update_index_in_dim", function(x, update, index, given)
     x = coerce("dynamic_update_index_in_dim", 1, x)
     local axis = axis_of("dynamic_update_index_in_dim", given, {}, core.ndim(x))

@@ -195,6 +195,11 @@ end
 --- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. Arrays are combined
 -- from left to right. `...` stands for any number of axes, which broadcast; a label that stands twice in one array is
 -- its diagonal. Without `->` the result has the axes of `...`, then the labels that stand once, in alphabetical order.
+--- > a = np.array{{1, 2}, {3, 4}}
+--- > np.einsum("ij,jk->ik", a, a), np.einsum("ii", a)
+-- [[ 7. 10.]
+--  [15. 22.]]
+-- 5.0
 function np.einsum(spec, ...)
     local arrays = { ... }
     local operands, right = parse_spec(spec, #arrays)

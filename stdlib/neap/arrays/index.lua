@@ -1,5 +1,4 @@
---- index.lua: x[…], x"…" and x:at{…}.
---
+--- index.lua: x[index], x"index": the element or the part of an array that an index names.
 -- An index is a list of items, one per axis (missing ones are whole axes):
 --      3, -1               an integer: the axis goes away; out of range raises
 --      {from, to, step}    a slice, half-open; all optional, {} is the whole axis, {2} runs from 2 to the end
@@ -13,6 +12,15 @@
 --
 -- Integers, slices and new axes give views. Index arrays are applied after them: their common broadcast shape takes the
 -- place of their axes when these are neighbours, and goes to the front otherwise.
+--- > x = np.array{{1, 2, 3}, {4, 5, 6}}
+--- > x[0], x[{1, -1}], x[{{}, 1}]
+-- [1. 2. 3.]
+-- 6.0
+-- [2. 5.]
+--- > x":, ::-1", x[x:gt(4)]
+-- [[3. 2. 1.]
+--  [6. 5. 4.]]
+-- [5. 6.]
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
@@ -24,6 +32,13 @@ local type, floor, abs = type, math.floor, math.abs
 
 local newaxis = setmetatable({}, { __tostring = function() return "np.newaxis" end })
 local ellipsis = setmetatable({}, { __tostring = function() return "np.ellipsis" end })
+--- np.newaxis: an item of an index: a new axis of extent 1.
+--- > np.arange(3)[{{}, np.newaxis}].ndim
+-- 2
+
+--- np.ellipsis: an item of an index: as many whole axes as are missing.
+--- > np.zeros{2, 3, 4}[{np.ellipsis, 0}].ndim
+-- 2
 np.newaxis, np.ellipsis = newaxis, ellipsis
 
 -- ---- Reading an index -----------------------------------------------------------------------------------------------
@@ -503,17 +518,31 @@ local function updater(how)
     end
 end
 
---- x:at{…}:set(v), :add(v), :mul(v), :min(v), :max(v): a copy of x in which the part that the index names is replaced
--- by v, or combined with it. v broadcasts to the part and is cast to x's dtype. Differentiable in x and v.
+--- x:at{…}:set(v), x:at{…}:add(v), x:at{…}:mul(v), x:at{…}:min(v), x:at{…}:max(v): a copy of x in which the part that
+-- the index names is replaced by v, or combined with it. v broadcasts to the part and is cast to x's dtype.
+-- Differentiable in x and v.
+--- > x = np.zeros(3)
+--- > x:at{0}:set(5), x:at{{1, 3}}:add(1)
+-- [5. 0. 0.]
+-- [0. 1. 1.]
+--- > np.ones(2):at{0}:mul(3), np.ones(2):at{0}:min(0), np.ones(2):at{0}:max(2)
+-- [3. 1.]
+-- [0. 1.]
+-- [2. 1.]
 for how in pairs(combine) do At[how] = updater(how) end
 
 --- x:at{…}:get(): the part itself.
+--- > np.arange(5):at{2}:get()
+-- 2
 function At.get(at)
     if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:get()") end
     return get_elements(at.array, plan_of(at))
 end
 
---- x:at(index): a place in x, with the methods above. The index is as in x[index].
+--- x:at(index), np.at(x, index) -> place: a place in x, for a changed copy: x:at{…}:set(v), :add(v), :mul(v), :min(v),
+-- :max(v), or :get(). The index is as in x[index]. Arrays do not change.
+--- > np.arange(4):at{1}:set(9)
+-- [0 9 2 3]
 define("at", function(x, key)
     if not is_array(x) then core.bad_argument("at", 1, "x", "an array", x) end
     if key == nil then core.raise("at", "argument 2 (index) is missing") end

@@ -75,6 +75,11 @@ end
 --- np.linalg.cholesky(x, {upper=false, symmetrize_input=true}): lower triangular L with L Lᵀ = x, or upper U with Uᵀ U
 -- = x. x is first made symmetric, unless symmetrize_input is false: then its lower triangle is read. NaN where x is not
 -- positive definite.
+--- upper: true gives U instead of L
+--- symmetrize_input: false reads the lower triangle alone
+--- > np.linalg.cholesky(np.array{{4, 2}, {2, 5}})
+-- [[2. 0.]
+--  [1. 2.]]
 function linalg.cholesky(x, given)
     local o = options("linalg.cholesky", given, { upper = true, symmetrize_input = true })
     x = square("cholesky", 1, x)
@@ -122,6 +127,8 @@ end
 
 --- np.linalg.solve(a, b): x with a x = b. a is (…, n, n); b is one vector (n,), or matrices (…, n, k); leading axes
 -- broadcast. By an LU factorization, which derivatives use again.
+--- > np.linalg.solve(np.array{{2, 0}, {0, 4}}, np.array{2, 2})
+-- [1.  0.5]
 function linalg.solve(a, b)
     local vector, wide_a, wide_b
     a, b, vector, wide_a, wide_b = system("solve", a, b)
@@ -138,6 +145,11 @@ end
 
 --- np.linalg.solve_triangular(a, b, {lower=false, trans=false, unit_diagonal=false}): x with a x = b, or aᵀ x = b, for
 -- triangular a; the other triangle is not read, nor the diagonal if it counts as ones. Shapes as in solve.
+--- lower: true: a is lower triangular, else upper
+--- trans: true solves aᵀ x = b
+--- unit_diagonal: true: the diagonal counts as ones, and is not read
+--- > np.linalg.solve_triangular(np.array{{2, 1}, {0, 4}}, np.array{4, 8})
+-- [1. 2.]
 function linalg.solve_triangular(a, b, given)
     local o = options("linalg.solve_triangular", given, { lower = true, trans = true, unit_diagonal = true })
     local vector, wide_a, wide_b
@@ -148,7 +160,11 @@ function linalg.solve_triangular(a, b, given)
     return vector and without_last(x) or x
 end
 
---- np.linalg.inv(x): the inverse of square matrices.
+--- np.linalg.inv(x): the inverse of square matrices. To solve, np.linalg.solve is better. Infinities or NaN where x is
+-- singular.
+--- > np.linalg.inv(np.array{{2, 0}, {0, 4}})
+-- [[0.5  0.  ]
+--  [0.   0.25]]
 function linalg.inv(x)
     local dims
     x, dims = square("inv", 1, x)
@@ -157,8 +173,11 @@ function linalg.inv(x)
     return core.recordn(ids.solve, { x, lu, eye }, 3, 1)
 end
 
---- np.linalg.slogdet(x): two results: the sign of the determinant and the logarithm of its magnitude; 0 and -inf where
--- x is singular.
+--- np.linalg.slogdet(x) -> sign, logarithm: two results: the sign of the determinant and the logarithm of its
+-- magnitude; 0 and -inf where x is singular.
+--- > np.linalg.slogdet(np.array{{0, 1}, {1, 0}})
+-- -1.0
+-- 0.0
 function linalg.slogdet(x)
     x = square("slogdet", 1, x)
     local both = core.record2(ids.slogdet, x, factors(x), 0)
@@ -166,6 +185,8 @@ function linalg.slogdet(x)
 end
 
 --- np.linalg.det(x): the determinant. Its derivative is made of the inverse: not finite where x is singular.
+--- > np.linalg.det(np.array{{2, 0}, {0, 4}})
+-- 8.0
 function linalg.det(x)
     x = square("det", 1, x)
     return core.record2(ids.det, x, factors(x), 0)
@@ -192,9 +213,13 @@ end
 
 local qr_modes = { reduced = true, complete = true, r = true }
 
---- np.linalg.qr(x, {mode="reduced"}): q and r with q r = x, q with orthonormal columns, r upper triangular. Of m × n
--- matrices, q is m × k and r is k × n, with k = min(m, n); mode "complete": k = m; "r": r alone. The signs of r's
--- diagonal are LAPACK's. Complete factors of matrices with more rows than columns have no derivative.
+--- np.linalg.qr(x, {mode="reduced"}) -> q, r: q and r with q r = x, q with orthonormal columns, r upper triangular. Of
+-- m × n matrices, q is m × k and r is k × n, with k = min(m, n); mode "complete": k = m; "r": r alone. The signs of
+-- r's diagonal are LAPACK's. Complete factors of matrices with more rows than columns have no derivative.
+--- mode: "reduced", "complete" or "r"
+--- > q, r = np.linalg.qr(np.array{{3, 0}, {4, 5}})
+--- > np.allclose(q:matmul(r), np.array{{3, 0}, {4, 5}}, {atol=1e-6})
+-- true
 function linalg.qr(x, given)
     local mode = options("linalg.qr", given, { mode = true }).mode or "reduced"
     if not qr_modes[mode] then
@@ -231,17 +256,28 @@ local function eigh(name, x, given, vectors)
     return core.record1(ids.eigh, x, 1)
 end
 
---- np.linalg.eigh(x, {UPLO=…, symmetrize_input=true}): two results: the eigenvalues of symmetric matrices, ascending,
--- and a matrix whose columns are orthonormal eigenvectors. x is first made symmetric, (x + xᵀ) / 2; with UPLO "L" or
--- "U" the lower or upper triangle stands for the other one too. Signs of vectors are LAPACK's: derivatives are
--- right for functions that do not depend on them. Where eigenvalues are equal, what depends on vectors has NaN for a
--- derivative.
+--- np.linalg.eigh(x, {UPLO=…, symmetrize_input=true}) -> values, vectors: two results: the eigenvalues of symmetric
+-- matrices, ascending, and a matrix whose columns are orthonormal eigenvectors. x is first made symmetric, (x + xᵀ) /
+-- 2; with UPLO "L" or "U" the lower or upper triangle stands for the other one too. Signs of vectors are LAPACK's:
+-- derivatives are right for functions that do not depend on them. Where eigenvalues are equal, what depends on vectors
+-- has NaN for a derivative.
+--- UPLO: "L" or "U": the triangle that is read
+--- symmetrize_input: false: x is taken to be symmetric
+--- > values, vectors = np.linalg.eigh(np.array{{2, 0}, {0, 1}})
+--- > values, np.abs(vectors)
+-- [1. 2.]
+-- [[0. 1.]
+--  [1. 0.]]
 function linalg.eigh(x, given)
     local packed = eigh("eigh", x, given, true)
     return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
 end
 
---- np.linalg.eigvalsh(x, {…}): the eigenvalues alone.
+--- np.linalg.eigvalsh(x, {UPLO=…, symmetrize_input=true}): the eigenvalues of symmetric matrices alone, ascending.
+--- UPLO: "L" or "U": the triangle that is read
+--- symmetrize_input: false: x is taken to be symmetric
+--- > np.linalg.eigvalsh(np.array{{2, 1}, {1, 2}})
+-- [1. 3.]
 function linalg.eigvalsh(x, given)
     return eigh("eigvalsh", x, given, false)[{ np.ellipsis, 0, {} }]
 end
@@ -262,9 +298,13 @@ local function svdvals(x)
     return core.record1(ids.svd, x, 2)
 end
 
---- np.linalg.svd(x, {full_matrices=true}): three results u, s, vh with u diag(s) vh = x and s descending. Of m × n
--- matrices, u is m × m and vh n × n; with full_matrices=false m × k and k × n, k = min(m, n), which is what has
--- derivatives: of functions that do not depend on signs; where singular values are equal, of the values alone.
+--- np.linalg.svd(x, {full_matrices=true}) -> u, s, vh: three results u, s, vh with u diag(s) vh = x and s descending.
+-- Of m × n matrices, u is m × m and vh n × n; with full_matrices=false m × k and k × n, k = min(m, n), which is what
+-- has derivatives: of functions that do not depend on signs; where singular values are equal, of the values alone.
+--- full_matrices: false: u and vh have as many columns and rows as there are singular values
+--- > u, s, vh = np.linalg.svd(np.array{{3, 0}, {0, 4}})
+--- > s
+-- [4. 3.]
 function linalg.svd(x, given)
     local full = options("linalg.svd", given, { full_matrices = true }).full_matrices
     local dims
@@ -272,7 +312,9 @@ function linalg.svd(x, given)
     return svd(x, dims, full ~= false)
 end
 
---- np.linalg.svdvals(x): the singular values alone.
+--- np.linalg.svdvals(x): the singular values alone, descending.
+--- > np.linalg.svdvals(np.array{{3, 0}, {0, 4}})
+-- [4. 3.]
 function linalg.svdvals(x)
     return svdvals((matrices("svdvals", 1, x)))
 end
@@ -309,6 +351,10 @@ end
 
 --- np.linalg.pinv(x, {rtol=…}): the Moore-Penrose pseudoinverse. Singular values of at most rtol times the largest
 -- count as zeros; by default 10 max(m, n) eps. The derivative is that for a rank that stays.
+--- rtol: which singular values count as zeros, relative to the largest
+--- > np.linalg.pinv(np.array{{2, 0}, {0, 0}})
+-- [[0.5 0. ]
+--  [0.  0. ]]
 function linalg.pinv(x, given)
     local o = options("linalg.pinv", given, { rtol = true })
     local dims
@@ -318,6 +364,9 @@ end
 
 --- np.linalg.matrix_rank(x, {rtol=…}): the number (i32) of singular values above rtol times the largest; by default
 -- max(m, n) eps.
+--- rtol: which singular values count as zeros, relative to the largest
+--- > np.linalg.matrix_rank(np.ones{3, 3})
+-- 1
 function linalg.matrix_rank(x, given)
     local o = options("linalg.matrix_rank", given, { rtol = true })
     local dims
@@ -329,9 +378,16 @@ function linalg.matrix_rank(x, given)
     return np.sum(np.astype(counts, "i32"), { axis = -1 })
 end
 
---- np.linalg.lstsq(a, b, {rcond=…}): x that minimises |a x - b|, the smallest such x, for a of shape (m, n) and b of
--- shape (m,) or (m, k). Four results: x, the squared residuals (one for each column of b), the rank of a, its singular
--- values. Those of at most rcond times the largest count as zeros; by default max(m, n) eps.
+--- np.linalg.lstsq(a, b, {rcond=…}) -> x, residuals, rank, values: x that minimises |a x - b|, the smallest such x, for
+-- a of shape (m, n) and b of shape (m,) or (m, k). Four results: x, the squared residuals (one for each column of b),
+-- the rank of a, its singular values. Those of at most rcond times the largest count as zeros; by default max(m, n)
+-- eps.
+--- rcond: which singular values count as zeros, relative to the largest
+--- > x, residuals, rank = np.linalg.lstsq(np.array{{1, 0}, {0, 2}, {0, 0}}, np.array{1, 4, 3})
+--- > x:round(), residuals:round(), rank
+-- [1. 2.]
+-- 9.0
+-- 2
 function linalg.lstsq(a, b, given)
     local o = options("linalg.lstsq", given, { rcond = true })
     local of_a, of_b
@@ -364,6 +420,11 @@ end
 --- np.linalg.vector_norm(x, {axis=…, ord=2, keepdims=false}): (Σ |x|^ord)^(1/ord) over axes, all of them by default;
 -- ord inf and -inf: the largest and smallest magnitude; 0: the number of elements that are not 0. At 0 the norm of ord
 -- 2 has no derivative: NaN.
+--- axis: an axis or a table of them; all without it
+--- ord: the order of the norm, a number
+--- > np.linalg.vector_norm(np.array{3, -4}), np.linalg.vector_norm(np.array{3, -4}, {ord=1})
+-- 5.0
+-- 7.0
 function linalg.vector_norm(x, given)
     local o = options("linalg.vector_norm", given, { axis = true, ord = true, keepdims = true })
     x = floats("vector_norm", 1, x)
@@ -395,6 +456,9 @@ end
 --- np.linalg.matrix_norm(x, {ord="fro", keepdims=false}): of the matrices in the last two axes: "fro" the root of the
 -- sum of squares; "nuc" the sum of singular values; 2 and -2 the largest and the smallest; 1 and -1 the largest and
 -- smallest sum of magnitudes in a column, inf and -inf in a row.
+--- ord: "fro", "nuc", 1, -1, 2, -2, inf or -inf
+--- > np.linalg.matrix_norm(np.array{{1, 2}, {3, 4}}, {ord=1})
+-- 6.0
 function linalg.matrix_norm(x, given)
     local o = options("linalg.matrix_norm", given, { ord = true, keepdims = true })
     return matrix_norm("matrix_norm", matrices("matrix_norm", 1, x), o.ord, o.keepdims)
@@ -402,6 +466,11 @@ end
 
 --- np.linalg.norm(x, {ord=…, axis=…, keepdims=false}): with one axis vector_norm along it, with two the matrix_norm of
 -- them. Without axis: of 1-d and 2-d x the vector or matrix norm; without ord too, the root of the sum of all squares.
+--- ord: the order of the norm
+--- axis: one axis, or a table of two
+--- > np.linalg.norm(np.array{3, 4}), np.linalg.norm(np.eye(2), {axis=0})
+-- 5.0
+-- [1. 1.]
 function linalg.norm(x, given)
     local o = options("linalg.norm", given, { ord = true, axis = true, keepdims = true })
     local axis, dims = o.axis
@@ -423,6 +492,9 @@ function linalg.norm(x, given)
 end
 
 --- np.linalg.cond(x, {p=2}): the condition number |x| |x⁻¹| in the norm of ord p; 2 and -2 by singular values.
+--- p: the order of the norm, as in np.linalg.matrix_norm
+--- > np.linalg.cond(np.array{{4, 0}, {0, 1}})
+-- 4.0
 function linalg.cond(x, given)
     local p = options("linalg.cond", given, { p = true }).p
     if p == nil or p == 2 or p == -2 then
@@ -439,6 +511,9 @@ end
 -- ---- Products -------------------------------------------------------------------------------------------------------
 
 --- np.linalg.matrix_power(x, n): x multiplied n times by itself, by repeated squaring; of the inverse for negative n.
+--- > np.linalg.matrix_power(np.array{{1, 1}, {0, 1}}, 5)
+-- [[1. 5.]
+--  [0. 1.]]
 function linalg.matrix_power(x, n)
     local dims
     x, dims = square("matrix_power", 1, x)
@@ -456,6 +531,8 @@ end
 
 --- np.linalg.multi_dot{a, b, c, …}: the product of matrices in the order that takes the fewest multiplications; the
 -- first and the last may be vectors.
+--- > np.linalg.multi_dot{np.ones{2, 3}, np.ones{3, 4}, np.ones(4)}
+-- [12. 12.]
 function linalg.multi_dot(list)
     if type(list) ~= "table" or #list < 2 then
         bad_argument("linalg.multi_dot", 1, "arrays", "a table of at least 2 arrays", list)
@@ -491,13 +568,28 @@ function linalg.multi_dot(list)
     return product(1, n)
 end
 
---- np.linalg.matmul, tensordot, vecdot, cross, outer, matrix_transpose: as np's.
+--- np.linalg.matmul, np.linalg.tensordot, np.linalg.vecdot, np.linalg.cross, np.linalg.outer,
+-- np.linalg.matrix_transpose: np's functions of the same names: `?np.matmul` and so on.
+--- > np.linalg.matmul(np.eye(2), np.ones(2)), np.linalg.matrix_transpose(np.ones{1, 2})
+-- [1. 1.]
+-- [[1.]
+--  [1.]]
+--- > np.linalg.cross(np.array{1, 0, 0}, np.array{0, 1, 0}), np.linalg.outer(np.ones(2), np.ones(2))
+-- [0. 0. 1.]
+-- [[1. 1.]
+--  [1. 1.]]
+--- > np.linalg.vecdot(np.ones(2), np.ones(2)), np.linalg.tensordot(np.ones(2), np.ones(2), 1)
+-- 2.0
+-- 2.0
 for _, name in ipairs { "matmul", "tensordot", "vecdot", "cross", "outer", "matrix_transpose" } do
     linalg[name] = np[name]
 end
 
 --- np.linalg.diagonal(x, {offset=0}): the diagonals of the matrices in the last two axes, as (…, count); offset > 0:
 -- above the main one.
+--- offset: which diagonal
+--- > np.linalg.diagonal(np.array{{1, 2}, {3, 4}})
+-- [1. 4.]
 function linalg.diagonal(x, given)
     local offset = options("linalg.diagonal", given, { offset = true }).offset or 0
     x = coerce("linalg.diagonal", 1, x)
@@ -508,6 +600,9 @@ function linalg.diagonal(x, given)
 end
 
 --- np.linalg.trace(x, {offset=0}): the sums of the diagonals of the matrices in the last two axes.
+--- offset: which diagonal
+--- > np.linalg.trace(np.array{{1, 2}, {3, 4}})
+-- 5.0
 function linalg.trace(x, given)
     local offset = options("linalg.trace", given, { offset = true }).offset
     return np.sum(linalg.diagonal(x, { offset = offset }), { axis = -1 })

@@ -69,13 +69,15 @@ local function first_device()
     return first[0], first[0] == 0 and "cpu" or ffi.string(C.neap_device_name(first[0]))
 end
 
---- np.memory(), np.memory(device): bytes of arrays in the memory of the first of np.devices(), or of a device: a table
--- of
+--- np.memory(), np.memory(device) -> table: bytes of arrays in the memory of the first of np.devices(), or of a device:
+-- a table of
 --   live: in use by arrays and by work in flight; peak: the highest live so far; pooled: free, kept for reuse;
 --   reserved: live and pooled, what was taken from the system; limit: of live, 0 for none;
 --   allocations: arrays allocated so far; made, returned: blocks taken from the system for them, and given back;
 --   device: whose memory it is; others, where there are any: such tables of the memories of other devices.
 -- tostring() gives a summary.
+--- > np.memory().live >= 0
+-- true
 local function memory_of(_, device)
     if device == nil then
         local stats, others = stats_of(first_device()), other_devices()
@@ -93,14 +95,18 @@ local function memory_of(_, device)
     core.raise("memory", "there is no device '%s'", name)
 end
 
---- np.memory.trim(): frees arrays that nothing refers to any more, and gives all free memory back to the system. Memory
--- that stays unused for some seconds goes back without it.
+--- np.memory.trim() -> nothing: frees arrays that nothing refers to any more, and gives all free memory back to the
+-- system. Memory that stays unused for some seconds goes back without it.
+--- > np.memory.trim()
 function memory.trim()
     core.reclaim()
     C.neap_memory_trim()
 end
 
---- np.memory.reset_peak(): from now on, np.memory().peak is the highest of what follows.
+--- np.memory.reset_peak() -> nothing: from now on, np.memory().peak is the highest of what follows.
+--- > np.memory.reset_peak()
+--- > np.memory().peak >= np.memory().live
+-- true
 function memory.reset_peak()
     C.neap_memory_reset_peak()
 end

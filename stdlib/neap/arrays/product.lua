@@ -11,8 +11,14 @@ local function matmul2(a, b)
     return core.record2(ids.matmul2, a, b, 0)
 end
 
---- np.matmul(a, b), a:matmul(b): products over the last axis of a and the one before last of b. 1-d arguments are a row
--- or a column, whose axis is dropped from the result; leading axes broadcast.
+--- np.matmul(a, b): multiplies matrices: the sums of products over the last axis of a and the one before last of b. 1-d
+-- arguments are a row or a column, whose axis is dropped from the result; leading axes broadcast. Shapes (…, m, k) and
+-- (…, k, n) give (…, m, n).
+--- > np.array{{1, 2}, {3, 4}}:matmul(np.array{1, 1})
+-- [3. 7.]
+--- > np.matmul(np.ones{2, 3}, np.ones{3, 2})
+-- [[3. 3.]
+--  [3. 3.]]
 local function matmul(a, b, extra)
     if extra ~= nil then raise("matmul", "takes 2 arguments, got also %s", core.describe(extra)) end
     a, b = core.coerce2("matmul", a, b)
@@ -55,8 +61,11 @@ local function matmul(a, b, extra)
 end
 define("matmul", matmul)
 
---- np.tensordot(a, b, n) or np.tensordot(a, b, {axes_of_a, axes_of_b}): sums over pairs of axes; n means the last n
--- of a with the first n of b (2 by default).
+--- np.tensordot(a, b, n), np.tensordot(a, b, {axes_of_a, axes_of_b}): sums over pairs of axes; n means the last n of a
+-- with the first n of b (2 by default).
+--- > np.tensordot(np.ones{2, 3}, np.ones{3, 2}, 1)
+-- [[3. 3.]
+--  [3. 3.]]
 local function tensordot(a, b, axes)
     a, b = coerce("tensordot", 1, a), coerce("tensordot", 2, b)
     local da, db = shape_of(a), shape_of(b)
@@ -101,6 +110,8 @@ define("tensordot", tensordot)
 
 --- np.dot(a, b): numbers multiply; otherwise sums over the last axis of a and the one before last of b (the only one of
 -- a 1-d b).
+--- > np.array{1, 2, 3}:dot(np.array{4, 5, 6})
+-- 32.0
 define("dot", function(a, b)
     a, b = core.coerce2("dot", a, b)
     local na, nb = core.ndim(a), core.ndim(b)
@@ -110,6 +121,8 @@ define("dot", function(a, b)
 end)
 
 --- np.vdot(a, b): the sum of products over all elements; both have the same size.
+--- > np.vdot(np.eye(2), np.array{{1, 2}, {3, 4}})
+-- 5.0
 define("vdot", function(a, b)
     a, b = coerce("vdot", 1, a), coerce("vdot", 2, b)
     if a.size ~= b.size then
@@ -119,12 +132,17 @@ define("vdot", function(a, b)
 end)
 
 --- np.outer(a, b): all products of an element of a and one of b, as a matrix.
+--- > np.outer(np.array{1, 2}, np.array{3, 4})
+-- [[3. 4.]
+--  [6. 8.]]
 define("outer", function(a, b)
     a, b = np.ravel(coerce("outer", 1, a)), np.ravel(coerce("outer", 2, b))
     return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
 end)
 
 --- np.vecdot(a, b, {axis=-1}): the sums of products along an axis; shapes broadcast.
+--- > np.vecdot(np.array{{1, 2}, {3, 4}}, np.array{1, 1})
+-- [3. 7.]
 define("vecdot", function(a, b, given)
     local axis = core.options("vecdot", given, { axis = true }).axis
     a, b = coerce("vecdot", 1, a), coerce("vecdot", 2, b)
@@ -136,6 +154,8 @@ define("vecdot", function(a, b, given)
 end)
 
 --- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast.
+--- > np.cross(np.array{1, 0, 0}, np.array{0, 1, 0})
+-- [0. 0. 1.]
 define("cross", function(a, b, given)
     local axis = core.options("cross", given, { axis = true }).axis
     axis = axis == nil and -1 or axis
@@ -157,6 +177,8 @@ end)
 
 --- np.kron(a, b): the Kronecker product: element i * m + j of an axis, b having m there, is a's element i times b's j.
 -- Missing leading axes are added.
+--- > np.kron(np.array{1, 10}, np.array{1, 2})
+-- [ 1.  2. 10. 20.]
 define("kron", function(a, b)
     a, b = coerce("kron", 1, a), coerce("kron", 2, b)
     local da, db = shape_of(a), shape_of(b)

@@ -6,6 +6,9 @@
 -- for the same key bit by bit; normal and what follows from it agree up to the rounding of the inverse error function.
 --
 -- The last argument of every function may be a table of options. Shapes are tables, integers, or missing: 0-d.
+
+--- {dtype}: the dtype of the result; for floats f32 or f64
+
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local selects = require "neap.arrays.select"
@@ -52,7 +55,9 @@ local function float_dtype(name, value)
     return dtypes[code]
 end
 
---- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits.
+--- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits, u32 of shape (2,).
+--- > np.random.key(7)
+-- [0 7]
 function random.key(seed)
     if type(seed) ~= "number" or seed ~= floor(seed) or math.abs(seed) > 2 ^ 53 * 2048 then
         bad_argument("random.key", 1, "seed", "an integer", seed)
@@ -67,19 +72,26 @@ local function draw_bits(key, width, dims)
     return core.record1(ids.random_bits, key, 1 + #dims)
 end
 
---- np.random.bits(key, shape): u32, all bits random.
+--- np.random.bits(key, shape): u32, all bits random. Without a shape 0-d, as of all that follows.
+--- > np.random.bits(np.random.key(0), 2)
+-- [4070199207 4202968722]
 function random.bits(key, dims)
     check_key("bits", key)
     return draw_bits(key, 32, dims_of("bits", dims))
 end
 
 --- np.random.split(key, n): n new keys (2 by default), an array of shape (n, 2). n may be a shape.
+--- > k1, k2 = np.random.split(np.random.key(0)):unpack()
+--- > k1
+-- [1797259609 2579123966]
 function random.split(key, n)
     check_key("split", key)
     return draw_bits(key, 64, dims_of("split", n == nil and 2 or n))
 end
 
 --- np.random.fold_in(key, data): the key that belongs to an integer (a Lua number or a 0-d array) under this key.
+--- > np.random.fold_in(np.random.key(0), 1)
+-- [ 928981903 3453687069]
 function random.fold_in(key, data)
     check_key("fold_in", key)
     local low
@@ -128,6 +140,10 @@ local function bound(name, option, value, default, dtype)
 end
 
 --- np.random.uniform(key, shape, {minval=0, maxval=1, dtype="f32"}): floats in [minval, maxval).
+--- minval: the lowest value
+--- maxval: what values are below
+--- > np.random.uniform(np.random.key(0), {3})
+-- [0.947667   0.9785799  0.33229148]
 function random.uniform(key, dims, given)
     check_key("uniform", key)
     local o
@@ -164,6 +180,9 @@ end
 
 --- np.random.randint(key, shape, minval, maxval, {dtype="i32"}): integers in [minval, maxval). Bounds are numbers or
 -- integer arrays that broadcast to the shape; numbers outside of the dtype are limited to it.
+--- dtype: an integer dtype
+--- > np.random.randint(np.random.key(0), {5}, 1, 7)
+-- [2 1 3 2 6]
 function random.randint(key, dims, minval, maxval, given)
     check_key("randint", key)
     dims = dims_of("randint", dims)
@@ -202,8 +221,14 @@ local function shuffle(key, x)
     return x
 end
 
---- np.random.permutation(key, n): 0 … n-1 in random order (i32). np.random.permutation(key, x, {axis=0}): x with the
--- parts along an axis in random order.
+--- np.random.permutation(key, n), np.random.permutation(key, x, {axis=0}): 0 … n-1 in random order (i32).
+-- np.random.permutation(key, x, {axis=0}): x with the parts along an axis in random order.
+--- axis: along which parts of x are put in random order
+--- > np.random.permutation(np.random.key(0), 5)
+-- [0 1 4 3 2]
+--- > np.random.permutation(np.random.key(0), np.eye(2), {axis=1})
+-- [[1. 0.]
+--  [0. 1.]]
 function random.permutation(key, x, given)
     check_key("permutation", key)
     local axis = options("random.permutation", given, { axis = true }).axis or 0
@@ -222,6 +247,10 @@ end
 
 --- np.random.choice(key, x, shape, {replace=true, p=…, axis=0}): draws from the parts of x along an axis, or from
 -- 0 … x-1; `p` are their probabilities.
+--- replace: false draws each part at most once
+--- p: the probabilities, an array of the extent of the axis that sums to 1
+--- > np.random.choice(np.random.key(0), 10, {3}, {replace=false})
+-- [0 1 8]
 function random.choice(key, x, dims, given)
     check_key("choice", key)
     local o
@@ -265,6 +294,8 @@ end
 
 --- np.random.normal(key, shape, {dtype="f32"}): the standard normal distribution: sqrt(2) erf_inv(u), u uniform in
 -- (-1, 1).
+--- > np.random.normal(np.random.key(0), {3})
+-- [ 1.6226422   2.0252647  -0.43359435]
 function random.normal(key, dims, given)
     check_key("normal", key)
     local o
@@ -274,6 +305,8 @@ end
 
 --- np.random.truncated_normal(key, lower, upper, shape, {dtype="f32"}): the standard normal distribution within two
 -- numbers.
+--- > np.random.truncated_normal(np.random.key(0), -1, 1, {3})
+-- [ 0.8618594   0.9412884  -0.29104838]
 function random.truncated_normal(key, lower, upper, dims, given)
     check_key("truncated_normal", key)
     if type(lower) ~= "number" then bad_argument("random.truncated_normal", 2, "lower", "a number", lower) end
@@ -288,6 +321,8 @@ function random.truncated_normal(key, lower, upper, dims, given)
 end
 
 --- np.random.exponential(key, shape, {dtype="f32"}): the exponential distribution of rate 1: -log(1 - u).
+--- > np.random.exponential(np.random.key(0), {3})
+-- [2.950128   3.8434246  0.40390354]
 function random.exponential(key, dims, given)
     check_key("exponential", key)
     local o
@@ -296,6 +331,8 @@ function random.exponential(key, dims, given)
 end
 
 --- np.random.gumbel(key, shape, {dtype="f32"}): the standard Gumbel distribution: -log(-log(u)).
+--- > np.random.gumbel(np.random.key(0), {3})
+-- [ 2.9233725   3.8326175  -0.09689324]
 function random.gumbel(key, dims, given)
     check_key("gumbel", key)
     local o
@@ -305,6 +342,8 @@ end
 
 --- np.random.bernoulli(key, p, shape): true with probability p (0.5 by default; a number or an array that broadcasts to
 -- the shape, which is p's by default).
+--- > np.random.bernoulli(np.random.key(1), 0.5, {4})
+-- [ True False  True  True]
 function random.bernoulli(key, p, dims)
     check_key("bernoulli", key)
     if p == nil then p = 0.5 end
@@ -322,6 +361,9 @@ end
 
 --- np.random.categorical(key, logits, {axis=-1, shape=…}): indices (i32) along the axis, with probabilities
 -- softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
+--- shape: of the result; that of logits without the axis
+--- > np.random.categorical(np.random.key(1), np.log(np.array{0.2, 0.3, 0.5}), {shape={5}})
+-- [2 1 0 2 2]
 function random.categorical(key, logits, given)
     check_key("categorical", key)
     logits = coerce("random.categorical", 2, logits)

@@ -2,6 +2,9 @@
 --
 -- Options: axis (an integer or a table of them; all axes by default) and keepdims (keep reduced axes with extent 1).
 -- The rows take the axes as a bit mask. The order of summation depends on dtype and extents alone.
+
+--- {axis}: an integer or a table of integers, negative ones counted from the end; all axes without it
+
 local bit = require "bit"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -54,13 +57,36 @@ local function define_reduction(name, known)
     end)
 end
 
---- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool, u8, i8, i16 are summed as i32, u16 as u32.
+--- np.sum(x, {axis=…, keepdims=false, dtype=…}): … an axis may stand alone: x:sum(0).
+--- dtype: what x is cast to before the sum
+--- > np.array{{1, 2}, {3, 4}}:sum()
+-- 10.0
+--- > np.sum(np.array{{1, 2}, {3, 4}}, {axis=0})
+-- [4. 6.]
+--- > np.array{{1, 2}, {3, 4}}:sum{axis=1, keepdims=true}
+-- [[3.]
+--  [7.]]
 define_reduction("sum", dtype_options)
+--- np.prod(x, {axis=…, keepdims=false, dtype=…})
+--- dtype: what x is cast to before the product
+--- > np.array{1, 2, 3, 4}:prod(), np.array{{1, 2}, {3, 4}}:prod{axis=0}
+-- 24.0
+-- [3. 8.]
 define_reduction("prod", dtype_options)
---- np.max(x, {axis=…, keepdims=…}), np.min: NaN if there is one. Not over nothing.
+--- np.max(x, {axis=…, keepdims=false}), np.min(x, {axis=…, keepdims=false}): the greatest or the smallest element; NaN
+-- if there is one. Raises if there is nothing to take it of.
+--- > np.array{3, 1, 2}:max(), np.array{{3, 1}, {2, 4}}:min{axis=0}
+-- 3.0
+-- [2. 1.]
 define_reduction("max", known_options)
 define_reduction("min", known_options)
---- np.any(x, {…}), np.all: bool; numbers count as true unless 0.
+--- np.any(x, {axis=…, keepdims=false}), np.all(x, {axis=…, keepdims=false}): whether some element, or every element, is
+-- true: bool. Numbers count as true unless 0. `if` needs a Lua boolean: x:any():item().
+--- > np.array{0, 2, 0}:any(), np.array{0, 2, 0}:all()
+-- True
+-- False
+--- > np.array{{true, false}, {true, true}}:all{axis=0}
+-- [ True False]
 define_reduction("any", known_options)
 define_reduction("all", known_options)
 
@@ -75,8 +101,13 @@ local function define_index(name)
         return reduce(op, x, mask, o.keepdims)
     end)
 end
---- np.argmax(x, {axis=…, keepdims=…}), np.argmin: the index (i32, from 0) of the first greatest or smallest element, in
--- the flattened array without axis. A NaN wins.
+--- np.argmax(x, {axis=…, keepdims=false}), np.argmin(x, {axis=…, keepdims=false}): the index (i32, from 0) of the first
+-- greatest or smallest element, in the flattened array without axis. A NaN wins. Raises if there is nothing to take it
+-- of.
+--- axis: one axis, negative ones counted from the end; the flattened array without it
+--- > np.array{3, 1, 3}:argmax(), np.array{{3, 1}, {2, 4}}:argmin{axis=1}
+-- 0
+-- [1 0]
 define_index("argmax")
 define_index("argmin")
 
@@ -97,8 +128,12 @@ local function mean(x, mask, count, keepdims)
     return per_element(reduce(ids.sum, x, mask, keepdims), count, 0)
 end
 
---- np.mean(x, {axis=…, keepdims=…, dtype=…}): integers are averaged as f32, i64 and u64 as f64. Of
--- nothing: NaN.
+--- np.mean(x, {axis=…, keepdims=false, dtype=…}): the sum divided by the number of elements. Integers are averaged as
+-- f32, i64 and u64 as f64. Of nothing: NaN.
+--- dtype: what x is cast to before the mean
+--- > np.array{{1, 2}, {3, 4}}:mean(), np.array{{1, 2}, {3, 4}}:mean{axis=0}
+-- 2.5
+-- [2. 3.]
 define("mean", function(x, given)
     x = coerce("mean", 1, x)
     local o = reduction_options("mean", given, dtype_options)
@@ -122,8 +157,14 @@ local function variance(name, x, given)
     return per_element(sum, left, correction)
 end
 
---- np.var(x, {axis=…, keepdims=…, correction=0}): the mean of the squared distances to the mean; divides by n -
--- correction. np.std is its square root.
+--- np.var(x, {axis=…, keepdims=false, correction=0, ddof=0}), np.std(x, {axis=…, keepdims=false, correction=0,
+-- ddof=0}): the mean of the squared distances to the mean, and its square root. The sum is divided by n - correction.
+--- correction: what is taken from the number of elements; 1 gives the unbiased estimate of a variance
+--- ddof: NumPy's name of the same
+--- > np.array{1, 2, 3, 4}:var(), np.array{1, 2, 3, 4}:var{correction=1}, np.array{0, 4}:std()
+-- 1.25
+-- 1.6666666
+-- 2.0
 define("var", function(x, given)
     return variance("var", x, given)
 end)
@@ -137,7 +178,9 @@ local function shift_of(x, mask)
     return np.where(np.isfinite(top), top, core.number(0, core.dtype_of(x).code))
 end
 
---- np.logsumexp(x, {axis=…, keepdims=…}): log(sum(exp(x))) without overflow: the maximum is subtracted first.
+--- np.logsumexp(x, {axis=…, keepdims=false}): log(sum(exp(x))) without overflow: the maximum is subtracted first.
+--- > np.logsumexp(np.array{1000, 1000})
+-- 1000.6932
 define("logsumexp", function(x, given)
     x = real(coerce("logsumexp", 1, x))
     local o = reduction_options("logsumexp", given, known_options)
@@ -159,6 +202,9 @@ local function last_axis(name, given)
 end
 
 --- np.softmax(x, {axis=-1}): exp(x) / sum(exp(x)) along an axis.
+--- axis: along which the results add up to 1; the last one without it
+--- > np.softmax(np.array{0, 0, 1e3})
+-- [0. 0. 1.]
 define("softmax", function(x, given)
     x = real(coerce("softmax", 1, x))
     local mask, count = mask_of("softmax", x, last_axis("softmax", given))
@@ -168,6 +214,9 @@ define("softmax", function(x, given)
 end)
 
 --- np.log_softmax(x, {axis=-1}): the logarithm of softmax, without computing softmax.
+--- axis: along which it is computed; the last one without it
+--- > np.log_softmax(np.array{0, 0})
+-- [-0.6931472 -0.6931472]
 define("log_softmax", function(x, given)
     x = real(coerce("log_softmax", 1, x))
     local mask, count = mask_of("log_softmax", x, last_axis("log_softmax", given))
@@ -189,17 +238,29 @@ local function define_cumulative(name)
         return core.record1(op, x, 2)
     end)
 end
---- np.cumsum(x, {axis=…}), np.cumprod: sums or products of all elements up to each one; of the flattened array without
--- axis. Dtypes as in np.sum. The order depends on the extent alone.
+--- np.cumsum(x, {axis=…}), np.cumprod(x, {axis=…}): sums or products of all elements up to each one; of the flattened
+-- array without axis. Dtypes as in np.sum. The order of additions depends on the extent alone.
+--- axis: along which it runs; the flattened array without it
+--- > np.array{1, 2, 3}:cumsum(), np.array{1, 2, 3}:cumprod()
+-- [1. 3. 6.]
+-- [1. 2. 6.]
 define_cumulative("cumsum")
 define_cumulative("cumprod")
---- np.cummax(x, {axis=…}), np.cummin: the largest or smallest of all elements up to each one, NaN from the first NaN
--- on; of the flattened array without axis. The gradient goes to where an extremum is reached first.
+--- np.cummax(x, {axis=…}), np.cummin(x, {axis=…}): the largest or smallest of all elements up to each one, NaN from the
+-- first NaN on; of the flattened array without axis. The gradient goes to where an extremum is reached first.
+--- axis: along which it runs; the flattened array without it
+--- > np.array{1, 3, 2, 5}:cummax(), np.array{3, 4, 1, 2}:cummin()
+-- [1. 3. 3. 5.]
+-- [3. 3. 1. 1.]
 define_cumulative("cummax")
 define_cumulative("cummin")
 
 --- np.diff(x, {n=1, axis=-1}): each element but the first minus the one before it, n times. Of bools: where they
 -- change.
+--- n: how many times
+--- > np.array{1, 4, 9, 16}:diff(), np.array{1, 4, 9, 16}:diff{n=2}
+-- [3. 5. 7.]
+-- [2. 2.]
 define("diff", function(x, given)
     x = coerce("diff", 1, x)
     local o = options("diff", given, { n = true, axis = true })
@@ -218,7 +279,11 @@ define("diff", function(x, given)
     return x
 end)
 
---- np.finfo("f32"): the limits of a float dtype: {bits, eps, tiny, max, min}.
+--- np.finfo(dtype) -> table: the limits of a float dtype: {bits, eps, tiny, max, min}: eps the distance from 1 to the
+-- next number, tiny the smallest normal one.
+--- > np.finfo("f32").eps, np.finfo("f64").bits
+-- 1.1920928955078e-07
+-- 64
 function np.finfo(name)
     local dtype = core.dtypes[core.dtype("finfo", name)]
     if not dtype or dtype.kind ~= "f" then raise("finfo", "needs a float dtype, got %s", core.describe(name)) end

@@ -100,6 +100,12 @@ end
 --- np.take(x, indices, {axis=…}): elements along an axis, over the flattened array without axis. Indices are an integer
 -- array, an integer or a Lua table; negative ones count from the end. Out of range: an error for Lua numbers, the
 -- nearest end for arrays and for number arguments of jitted functions.
+--- axis: along which elements are taken; the flattened array without it
+--- > np.array{10, 20, 30}:take{2, 0, -1}
+-- [30. 10. 30.]
+--- > np.array{{1, 2}, {3, 4}}:take(np.arange(1), {axis=1})
+-- [[1.]
+--  [3.]]
 define("take", function(x, index, given)
     x = coerce("take", 1, x)
     local axis = options("take", given, { axis = true }).axis
@@ -153,6 +159,10 @@ end
 
 --- np.take_along_axis(x, indices, {axis=-1}): indices have x's rank; element [i…] is x at i with the axis' coordinate
 -- replaced by indices[i…]. Other axes broadcast.
+--- > x = np.array{{3, 1, 2}, {4, 6, 5}}
+--- > np.take_along_axis(x, np.argsort(x), {axis=-1})
+-- [[1. 2. 3.]
+--  [4. 5. 6.]]
 define("take_along_axis", function(x, index, given)
     x = coerce("take_along_axis", 1, x)
     local axis = type(given) == "number" and given or options("take_along_axis", given, { axis = true }).axis or -1
@@ -170,7 +180,10 @@ define("take_along_axis", function(x, index, given)
                         { mesh = mesh, in_specs = { spec, spec }, out_specs = spec, axis_names = names })(x, index)
 end)
 
---- np.where(c, a, b): elements of a where c is true, of b elsewhere; all broadcast. np.where(c) is np.nonzero(c).
+--- np.where(c, a, b): elements of a where c is true, of b elsewhere; all three broadcast. np.where(c) is np.nonzero(c).
+--- > x = np.array{-1, 0, 2}
+--- > np.where(x:gt(0), x, 0)
+-- [0. 0. 2.]
 local where = ids.where
 define("where", function(c, a, b, extra)
     if a == nil and b == nil then return np.nonzero(c) end
@@ -178,7 +191,10 @@ define("where", function(c, a, b, extra)
     return core.recordn(where, core.coerce_all("where", { c, a, b }, 3), 3, 0)
 end)
 
---- np.clip(x, lo, hi): x limited to [lo, hi]; nil is no limit.
+--- np.clip(x, lo, hi): x limited to [lo, hi]; nil is no limit. Limits are numbers or arrays that broadcast.
+--- > np.array{-2, 0.5, 2}:clip(-1, 1), np.array{-2, 2}:clip(nil, 0)
+-- [-1.   0.5  1. ]
+-- [-2.  0.]
 define("clip", function(x, lo, hi, extra)
     if extra ~= nil then raise("clip", "takes an array and two limits") end
     if lo == nil and hi == nil then return coerce("clip", 1, x) end
@@ -189,6 +205,9 @@ end)
 
 --- np.one_hot(labels, n, {dtype="f32"}): a new last axis of n elements, 1 at the label and 0 elsewhere; all 0 for
 -- labels outside [0, n).
+--- > np.one_hot(np.array({0, 2}, {dtype="i32"}), 3)
+-- [[1. 0. 0.]
+--  [0. 0. 1.]]
 define("one_hot", function(labels, n, given)
     labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
     local dtype = core.dtype_of(labels)
@@ -207,8 +226,13 @@ end)
 
 local sort_options = { axis = true, descending = true, stable = true }
 
---- np.argsort(x, {axis=-1, descending=false}): the indices (i32) that sort x along an axis. Stable: equal elements keep
--- their order. NaN comes last, in descending order too.
+--- np.argsort(x, {axis=-1, descending=false, stable=true}): the indices (i32) that sort x along an axis. Stable: equal
+-- elements keep their order. NaN comes last, in descending order too.
+--- descending: true puts the greatest first
+--- stable: equal elements keep their order whatever this says; NumPy's and JAX's name
+--- > np.array{3, 1, 2}:argsort(), np.array{3, 1, 2}:argsort{descending=true}
+-- [1 2 0]
+-- [0 2 1]
 define("argsort", function(x, given)
     x = coerce("argsort", 1, x)
     given = options("argsort", given, sort_options)
@@ -217,7 +241,12 @@ define("argsort", function(x, given)
     return core.record1(ids.argsort, x, 2)
 end)
 
---- np.sort(x, {axis=-1, descending=false}): x in order along an axis; NaN last. Differentiable.
+--- np.sort(x, {axis=-1, descending=false, stable=true}): x in order along an axis; NaN last. Differentiable.
+--- descending: true puts the greatest first
+--- stable: equal elements keep their order whatever this says; NumPy's and JAX's name
+--- > np.array{3, 1, 2}:sort(), np.array{3, 1, 2}:sort{descending=true}
+-- [1. 2. 3.]
+-- [3. 2. 1.]
 define("sort", function(x, given)
     x = coerce("sort", 1, x)
     given = options("sort", given, sort_options)
@@ -226,8 +255,11 @@ define("sort", function(x, given)
     return core.record1(ids.sort, x, 2)
 end)
 
---- np.top_k(x, k, {axis=-1}): two results: the k largest elements along an axis, descending, and their indices (i32).
--- Of equal ones the first come first; NaN comes last.
+--- np.top_k(x, k, {axis=-1}) -> values, indices: two results: the k largest elements along an axis, descending, and
+-- their indices (i32). Of equal ones the first come first; NaN comes last.
+--- > np.array{3, 1, 4, 1, 5}:top_k(2)
+-- [5. 4.]
+-- [4 2]
 define("top_k", function(x, k, given)
     x = coerce("top_k", 1, x)
     local axis = options("top_k", given, { axis = true }).axis
@@ -248,6 +280,9 @@ end)
 
 --- np.searchsorted(a, v, {side="left"}): for each element of v the index (i32) before which it would stand in a, 1-d
 -- and ascending: before its equals, or, with side "right", behind them. NaN stands last.
+--- side: "left" before equal elements, "right" behind them
+--- > np.searchsorted(np.array{1, 3, 5}, np.array{3, 4})
+-- [1 2]
 define("searchsorted", function(a, v, given)
     a, v = coerce("searchsorted", 1, a), coerce("searchsorted", 2, v)
     local side = options("searchsorted", given, { side = true }).side or "left"
@@ -261,6 +296,10 @@ end)
 
 --- np.interp(x, xp, fp, {left=fp[0], right=fp[-1]}): at each x the line through the neighbouring points (xp, fp), which
 -- are 1-d, xp ascending; `left` and `right` stand outside of them. Differentiable in all.
+--- left: the value before xp begins; fp[0] without it
+--- right: the value after xp ends; fp[-1] without it
+--- > np.interp(np.array{0, 0.5, 3}, np.array{0, 1, 2}, np.array{0, 10, 20})
+-- [ 0.  5. 20.]
 define("interp", function(x, xp, fp, given)
     x, xp, fp = coerce("interp", 1, x), coerce("interp", 2, xp), coerce("interp", 3, fp)
     local o = options("interp", given, { left = true, right = true })
@@ -303,8 +342,11 @@ local function marked_places(marks, x)
     return core.record1(ids.places, words, 2)
 end
 
---- np.nonzero(x): for each axis an i32 array with the coordinates of the elements that are not 0; several results.
--- Waits for x.
+--- np.nonzero(x) -> i, j, …: for each axis an i32 array with the coordinates of the elements that are not 0; several
+-- results. Waits for x; raises while tracing, since how many there are is not known then.
+--- > np.nonzero(np.array{{0, 7}, {8, 0}})
+-- [0 1]
+-- [1 0]
 define("nonzero", function(x)
     x = coerce("nonzero", 1, x)
     local dims = shape_of(x)
@@ -319,7 +361,9 @@ define("nonzero", function(x)
     return unpack(results)
 end)
 
---- np.unique(x): the different values of x in order, 1-d; NaNs count as equal. Waits for x.
+--- np.unique(x): the different values of x in order, 1-d; NaNs count as equal. Waits for x; raises while tracing.
+--- > np.unique(np.array{3, 1, 3, 2})
+-- [1. 2. 3.]
 define("unique", function(x)
     x = np.ravel(coerce("unique", 1, x))
     if x.size == 0 then return x end
@@ -349,16 +393,30 @@ local function isclose(name, a, b, given)
 end
 
 --- np.isclose(a, b, {rtol=1e-5, atol=1e-8, equal_nan=false}): |a - b| <= atol + rtol * |b|, by element.
+--- rtol: how far apart two may be, relative to b
+--- atol: how far apart two may be whatever b is
+--- equal_nan: true makes NaN close to NaN
+--- > np.isclose(np.array{1, 2}, np.array{1 + 1e-7, 2.1})
+-- [ True False]
 define("isclose", function(a, b, given)
     return isclose("isclose", a, b, given)
 end)
 
---- np.allclose(a, b, {…}): whether isclose holds for all elements: a Lua boolean. Waits. Lua tables count as arrays.
+--- np.allclose(a, b, {rtol=1e-5, atol=1e-8, equal_nan=false}) -> boolean: whether np.isclose holds for all elements: a
+-- Lua boolean. Waits. Lua tables count as arrays.
+--- rtol: how far apart two may be, relative to b
+--- atol: how far apart two may be whatever b is
+--- equal_nan: true makes NaN close to NaN
+--- > np.allclose(np.array{1, 2}, {1, 2 + 1e-6})
+-- true
 define("allclose", function(a, b, given)
     return np.item(np.all(isclose("allclose", a, b, given)))
 end)
 
---- np.array_equal(a, b): whether shapes and all elements are equal: a Lua boolean. Waits. Lua tables count as arrays.
+--- np.array_equal(a, b) -> boolean: whether shapes and all elements are equal: a Lua boolean. Waits. Lua tables count
+-- as arrays.
+--- > np.array_equal(np.arange(3), {0, 1, 2})
+-- true
 define("array_equal", function(a, b)
     a, b = operand("array_equal", 1, a), operand("array_equal", 2, b)
     if not shape.same(shape_of(a), shape_of(b)) then return false end

@@ -192,7 +192,11 @@ local join = shape.join
 
 -- ---- Views ----------------------------------------------------------------------------------------------------------
 
---- np.reshape(x, {2, 3}), x:reshape(2, 3): the same elements in row-major order. One extent may be -1: what is left.
+--- np.reshape(x, {2, 3}), x:reshape(2, 3): the same elements in row-major order. One extent may be -1: what is left. A
+-- view where x lies in one piece.
+--- > np.arange(6):reshape(2, -1)
+-- [[0 1 2]
+--  [3 4 5]]
 define("reshape", function(x, ...)
     x = coerce("reshape", 1, x)
     local given = ...
@@ -225,7 +229,10 @@ define("reshape", function(x, ...)
     return reshape(x, dims, free)
 end)
 
---- np.ravel(x), x:flatten(): all elements along one axis.
+--- np.ravel(x), np.flatten(x): all elements along one axis, in row-major order.
+--- > np.ones{2, 2}:ravel(), np.eye(2):flatten()
+-- [1. 1. 1. 1.]
+-- [1. 0. 0. 1.]
 local function ravel(x)
     x = coerce("ravel", 1, x)
     return reshape(x, { x.size })
@@ -233,8 +240,15 @@ end
 define("ravel", ravel)
 define("flatten", ravel)
 
---- np.permute_dims(x, {1, 0}), x:transpose(1, 0): axis k of the result is axis order[k] of x. Without an order the axes
--- are reversed.
+--- np.permute_dims(x, {1, 0}), np.transpose(x, {1, 0}), x:transpose(1, 0), x.T: axis k of the result is axis order[k]
+-- of x. Without an order, and by x.T, the axes are reversed. A view.
+--- > np.array{{1, 2, 3}, {4, 5, 6}}:transpose()
+-- [[1. 4.]
+--  [2. 5.]
+--  [3. 6.]]
+--- > np.permute_dims(np.zeros{2, 3, 4}, {2, 0, 1}).shape[1], np.eye(2).T.shape[1]
+-- 4
+-- 2
 local function transpose(x, ...)
     x = coerce("transpose", 1, x)
     local ndim = core.ndim(x)
@@ -263,10 +277,15 @@ local function swapaxes(x, a, b)
     order[a + 1], order[b + 1] = b, a
     return permute(x, order)
 end
---- np.swapaxes(x, a, b): exchanges two axes.
+--- np.swapaxes(x, a, b): exchanges two axes. A view.
+--- > np.zeros{2, 3, 4}:swapaxes(0, 2):dim(0)
+-- 4
 define("swapaxes", swapaxes)
 
 --- np.matrix_transpose(x): the last two axes exchanged.
+--- > np.matrix_transpose(np.array{{1, 2}, {3, 4}})
+-- [[1. 3.]
+--  [2. 4.]]
 define("matrix_transpose", function(x)
     x = coerce("matrix_transpose", 1, x)
     if core.ndim(x) < 2 then raise("matrix_transpose", "needs at least 2 axes, got shape %s", core.shape_text(x)) end
@@ -274,12 +293,18 @@ define("matrix_transpose", function(x)
 end)
 
 --- x.mT: the last two axes exchanged.
+--- > np.array{{1, 2}, {3, 4}}.mT
+-- [[1. 3.]
+--  [2. 4.]]
 core.fields.mT = function(x)
     if core.ndim(x) < 2 then raise("array", "mT needs at least 2 axes, got shape %s", core.shape_text(x)) end
     return swapaxes(x, -2, -1)
 end
 
---- np.moveaxis(x, source, destination): axes move to new places, the others keep their order.
+--- np.moveaxis(x, source, destination): axes move to new places, the others keep their order. Both are an axis or
+-- tables of as many.
+--- > np.zeros{2, 3, 4}:moveaxis(0, -1):dim(0)
+-- 3
 define("moveaxis", function(x, source, destination)
     x = coerce("moveaxis", 1, x)
     local ndim = core.ndim(x)
@@ -301,6 +326,11 @@ define("moveaxis", function(x, source, destination)
 end)
 
 --- np.diagonal(x, {offset=0, axis1=0, axis2=1}): the elements i, i + offset of two axes, as a new last axis.
+--- offset: which diagonal: above the main one if positive
+--- axis1: the first of the two axes
+--- axis2: the second of the two axes
+--- > np.array{{1, 2}, {3, 4}}:diagonal()
+-- [1. 4.]
 define("diagonal", function(x, given)
     x = coerce("diagonal", 1, x)
     local o = core.options("diagonal", given, { offset = true, axis1 = true, axis2 = true })
@@ -326,7 +356,11 @@ define("diagonal", function(x, given)
     return slice(x, start, step, dims)
 end)
 
---- np.expand_dims(x, axis): new axes of extent 1 at these places of the result.
+--- np.expand_dims(x, axis): new axes of extent 1 at these places of the result: an integer or a table of them.
+--- > np.arange(3):expand_dims(1)
+-- [[0]
+--  [1]
+--  [2]]
 define("expand_dims", function(x, axis)
     x = coerce("expand_dims", 1, x)
     local dims = shape_of(x)
@@ -345,7 +379,13 @@ define("expand_dims", function(x, axis)
     return reshape(x, result)
 end)
 
---- np.squeeze(x, {axis=…}) or np.squeeze(x, axis): drops axes of extent 1, all of them by default.
+--- np.squeeze(x, {axis=…}), np.squeeze(x, axis): drops axes of extent 1, all of them by default. Raises if an axis that
+-- is named has another extent.
+--- axis: an axis or a table of them; all of extent 1 without it
+--- > np.ones{1, 3, 1}:squeeze()
+-- [1. 1. 1.]
+--- > np.squeeze(np.ones{1, 3, 1}, {axis=0}).ndim
+-- 2
 define("squeeze", function(x, axis)
     x = coerce("squeeze", 1, x)
     if type(axis) == "table" and (axis.axis ~= nil or #axis == 0) then
@@ -368,6 +408,9 @@ define("squeeze", function(x, axis)
 end)
 
 --- np.broadcast_to(x, {3, 4}): x repeated along axes of extent 1 and along new leading axes, without copying.
+--- > np.arange(2):broadcast_to(2, 2)
+-- [[0 1]
+--  [0 1]]
 define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
     local dims = shape.arguments("broadcast_to", ...)
@@ -377,7 +420,12 @@ define("broadcast_to", function(x, ...)
     return broadcast_to(x, dims)
 end)
 
---- np.broadcast_arrays(a, b, …): all of them with the shape that they broadcast to; several results.
+--- np.broadcast_arrays(…) -> a, b, …: all of them with the shape that they broadcast to; several results. Views.
+--- > np.broadcast_arrays(np.arange(2), np.array{{1}, {2}})
+-- [[0 1]
+--  [0 1]]
+-- [[1. 1.]
+--  [2. 2.]]
 function np.broadcast_arrays(...)
     local arrays, shapes = { ... }, {}
     for k = 1, #arrays do
@@ -389,7 +437,12 @@ function np.broadcast_arrays(...)
     return unpack(arrays)
 end
 
---- np.flip(x, {axis=…}) or np.flip(x, axis): reverses the order along axes, along all by default.
+--- np.flip(x, {axis=…}), np.flip(x, axis): reverses the order along axes. A view.
+--- axis: an axis or a table of them; all without it
+--- > np.arange(3):flip(), np.flip(np.array{{1, 2}, {3, 4}}, {axis=1})
+-- [2 1 0]
+-- [[2. 1.]
+--  [4. 3.]]
 define("flip", function(x, axis)
     x = coerce("flip", 1, x)
     if type(axis) == "table" and (axis.axis ~= nil or #axis == 0) then
@@ -416,6 +469,9 @@ local function at_least(ndim, name)
     end)
 end
 --- np.atleast_1d(x), np.atleast_2d(x): leading axes of extent 1 until there are that many.
+--- > np.atleast_1d(np.array(7)), np.atleast_2d(np.arange(2))
+-- [7.]
+-- [[0 1]]
 at_least(1, "atleast_1d")
 at_least(2, "atleast_2d")
 
@@ -445,7 +501,13 @@ local function axis_option(name, given, default)
     return axis
 end
 
---- np.concatenate({a, b, …}, {axis=0}): joins arrays along an existing axis.
+--- np.concatenate({a, b, …}, {axis=0}), np.concat: joins arrays along an existing axis; their other extents must be the
+-- same.
+--- > np.concatenate({np.array{1, 2}, np.array{3}})
+-- [1. 2. 3.]
+--- > np.concat({np.ones{2, 1}, np.zeros{2, 1}}, {axis=1})
+-- [[1. 0.]
+--  [1. 0.]]
 local function concatenate(list, given)
     local arrays = array_list("concatenate", list)
     local first = shape_of(arrays[1])
@@ -465,6 +527,9 @@ end
 np.concatenate, np.concat = concatenate, concatenate
 
 --- np.stack({a, b, …}, {axis=0}): joins arrays of one shape along a new axis.
+--- > np.stack({np.array{1, 2}, np.array{3, 4}})
+-- [[1. 2.]
+--  [3. 4.]]
 function np.stack(list, given)
     local arrays = array_list("stack", list)
     local first = shape_of(arrays[1])
@@ -481,7 +546,11 @@ function np.stack(list, given)
     return join(arrays, axis)
 end
 
---- np.split(x, n, {axis=0}): n equal parts; np.split(x, {2, 5}): cut before these indices. Returns a Lua table.
+--- np.split(x, n, {axis=0}) -> table: n equal parts; np.split(x, {2, 5}): cut before these indices. Returns a Lua table
+-- of views.
+--- > np.split(np.arange(6), 3)[2], np.split(np.arange(6), {4})[1]
+-- [2 3]
+-- [0 1 2 3]
 define("split", function(x, where, given)
     x = coerce("split", 1, x)
     local dims = shape_of(x)
@@ -508,7 +577,11 @@ define("split", function(x, where, given)
     return parts
 end)
 
---- x:unpack(): the elements along the first axis as several results, `local k1, k2 = np.random.split(key):unpack()`.
+--- x:unpack(), np.unpack(x) -> first, second, …: the elements along the first axis as several results, `local k1, k2 =
+-- np.random.split(key):unpack()`.
+--- > np.array{{1, 2}, {3, 4}}:unpack()
+-- [1. 2.]
+-- [3. 4.]
 define("unpack", function(x)
     x = coerce("unpack", 1, x)
     local dims = shape_of(x)
@@ -520,6 +593,13 @@ end)
 
 --- np.repeat_(x, n, {axis=…}): each element n times in place; without axis over the flattened array. A table of counts
 -- gives one count an element.
+--- axis: along which elements are repeated; the flattened array without it
+--- > np.arange(3):repeat_(2), np.arange(2):repeat_({3, 1})
+-- [0 0 1 1 2 2]
+-- [0 0 0 1]
+--- > np.array{{1, 2}}:repeat_(2, {axis=0})
+-- [[1. 2.]
+--  [1. 2.]]
 define("repeat_", function(x, count, given)
     x = coerce("repeat_", 1, x)
     local axis = axis_option("repeat_", given)
@@ -549,6 +629,8 @@ define("repeat_", function(x, count, given)
 end)
 
 --- np.tile(x, {2, 3}): the whole array repeated along its axes; missing leading axes are added.
+--- > np.arange(2):tile(3)
+-- [0 1 0 1 0 1]
 define("tile", function(x, counts, ...)
     x = coerce("tile", 1, x)
     if type(counts) ~= "table" then counts = { counts, ... } end
@@ -573,6 +655,12 @@ define("tile", function(x, counts, ...)
 end)
 
 --- np.roll(x, shift, {axis=…}): elements move by shift places, those that fall off come back at the other end.
+--- axis: along which elements move; the flattened array without it
+--- > np.arange(4):roll(1)
+-- [3 0 1 2]
+--- > np.roll(np.eye(2), 1, {axis=1})
+-- [[0. 1.]
+--  [1. 0.]]
 define("roll", function(x, shift, given)
     x = coerce("roll", 1, x)
     local axis = axis_option("roll", given)
@@ -594,6 +682,10 @@ end)
 
 --- np.pad(x, width, {value=0}): `width` is a number for every side, {before, after} for every axis, or a table of one
 -- {before, after} for each axis. Pads with a constant.
+--- value: what the new elements are
+--- > np.arange(3):pad(1), np.pad(np.arange(2), {2, 0}, {value=9})
+-- [0 0 1 2 0]
+-- [9 9 0 1]
 define("pad", function(x, width, given)
     x = coerce("pad", 1, x)
     local value = options("pad", given, { value = true }).value

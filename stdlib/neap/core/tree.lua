@@ -11,7 +11,11 @@ local type, pairs, tostring = type, pairs, tostring
 
 local tree = {}
 
---- np.tree.leaves(t): the leaves in order, in a Lua table.
+--- np.tree.leaves(t) -> table: the leaves in order, in a Lua table.
+--- > t = {w = np.ones(2), b = np.zeros(1)}
+--- > np.tree.leaves(t)[1], #np.tree.leaves(t)
+-- [0.]
+-- 2
 function tree.leaves(t)
     local list = {}
     walk("tree.leaves", t, function(leaf) list[#list + 1] = leaf end)
@@ -21,16 +25,26 @@ end
 local LEAF = setmetatable({}, { __tostring = function() return "*" end })
 
 --- np.tree.structure(t): the tree with every leaf replaced by one marker.
+--- > np.tree.structure({w = np.ones(2)}).w ~= nil
+-- true
 function tree.structure(t)
     return rebuild("tree.structure", t, function() return LEAF end)
 end
 
---- np.tree.flatten(t): the leaves in order, and the structure, from which unflatten makes the tree again.
+--- np.tree.flatten(t) -> leaves, structure: the leaves in order, and the structure, from which unflatten makes the tree
+-- again.
+--- > leaves, structure = np.tree.flatten({1, {2}})
+--- > #leaves, np.tree.unflatten(structure, {5, 6})[2][1]
+-- 2
+-- 6
 function tree.flatten(t)
     return tree.leaves(t), tree.structure(t)
 end
 
---- np.tree.unflatten(structure, leaves): the tree of a structure (or of any tree of the same form) with new leaves.
+--- np.tree.unflatten(structure, leaves) -> tree: the tree of a structure (or of any tree of the same form) with new
+-- leaves.
+--- > np.tree.unflatten({a = 0, b = {0}}, {7, 8}).b[1]
+-- 8
 function tree.unflatten(structure, leaves)
     if type(leaves) ~= "table" then core.bad_argument("tree.unflatten", 2, "leaves", "a table", leaves) end
     local n = 0
@@ -80,13 +94,18 @@ local function map_trees(f, path, first, others)
     return copy
 end
 
---- np.tree.map(f, t, …): the tree of f(leaf, …) over the leaves of one or more trees of the same form.
+--- np.tree.map(f, t, …) -> tree: the tree of f(leaf, …) over the leaves of one or more trees of the same form.
+--- > np.tree.map(function(x, y) return x + y end, {a = 1}, {a = 2}).a
+-- 3
 function tree.map(f, t, ...)
     if type(f) ~= "function" then core.bad_argument("tree.map", 1, "f", "a function", f) end
     return map_trees(f, "", t, { n = select("#", ...), ... })
 end
 
---- np.tree.reduce(f, t, initial): f(… f(f(initial, leaf1), leaf2) …); without initial it starts with the first leaf.
+--- np.tree.reduce(f, t, initial) -> value: f(… f(f(initial, leaf1), leaf2) …); without initial it starts with the first
+-- leaf.
+--- > np.tree.reduce(math.max, {3, {5, 4}})
+-- 5
 function tree.reduce(f, t, initial)
     if type(f) ~= "function" then core.bad_argument("tree.reduce", 1, "f", "a function", f) end
     local result = initial
@@ -96,14 +115,18 @@ function tree.reduce(f, t, initial)
     return result
 end
 
---- np.tree.paths(t): the leaves with their places: a Lua table of {path, leaf}, such as {"layers[1].w", w}.
+--- np.tree.paths(t) -> table: the leaves with their places: a Lua table of {path, leaf}, such as {"layers[1].w", w}.
+--- > np.tree.paths({layers = {{w = 7}}})[1][1]
+-- layers[1].w
 function tree.paths(t)
     local list = {}
     walk("tree.paths", t, function(leaf, path) list[#list + 1] = { path, leaf } end, "")
     return list
 end
 
---- np.tree.size(t): the number of elements of all arrays and numbers.
+--- np.tree.size(t) -> integer: the number of elements of all arrays and numbers.
+--- > np.tree.size({np.ones{2, 3}, 1})
+-- 7
 function tree.size(t)
     local size = 0
     walk("tree.size", t, function(leaf)

@@ -23,17 +23,23 @@ local function set_order(name, position, what, kind, how)
     core.call(name, function() return C.neap_effects_order(core.effects, kind, own) end)
 end
 
---- np.effects.order(kind, "own" | "global"): from here on effects of a kind ("print", "write": io.write, "callback",
--- "log", or one that np.effects.kind has made) are ordered among themselves only, or in the order of the program with
--- all others, as at the start.
+--- np.effects: kinds of effects, their order, and logs: docs/effects.md says what is ordered with what.
+
+--- np.effects.order(kind, how) -> nothing: from here on effects of a kind ("print", "write": io.write, "callback",
+-- "log", or one that np.effects.kind has made) are ordered among themselves only ("own"), or in the order of the
+-- program with all others ("global"), as at the start.
+--- > np.effects.order("log", "global")
 function effects.order(kind, how)
     set_order("effects.order", 2, "how", kind_of("effects.order", 1, "kind", kind), how)
 end
 
---- np.effects.kind(name, {order="global"}): makes a kind of effects, for the option `kind` of np.callback,
+--- np.effects.kind(name, {order="global"}) -> string: makes a kind of effects, for the option `kind` of np.callback,
 -- np.debug.print and np.effects.logger, and returns its name. `order` is what np.effects.order takes; without it a new
 -- kind is in the order of the program, and one that is there already stays as it is. A kind has to be made before it is
 -- used, so that a name that is misspelt is an error. There may be 24 kinds in all, neap's own 4 among them.
+--- order: "own" or "global", as in np.effects.order
+--- > np.effects.kind("metrics", {order="own"})
+-- metrics
 function effects.kind(name, given)
     local order = core.options("effects.kind", given, { order = true }).order
     if type(name) ~= "string" then core.bad_argument("effects.kind", 1, "name", "a text", name) end
@@ -243,9 +249,9 @@ end
 
 local callback_options = { ordered = true, result = true, kind = true, name = true, coordinates = true }
 
---- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its
--- arguments when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does
--- not wait.
+--- np.callback(f, {ordered=true, result=…, kind="callback", name="f", coordinates=false}) -> function: a function that
+-- calls f(…) with its arguments when their values are there: an effect, in order with prints; ordered=false: as soon
+-- as they are. It does not wait.
 --
 -- f gets arrays that are ready; tables keep their form, and everything else in them passes as it is. What f returns is
 -- ignored, unless `result` says what it is: an array, or {shape={…}, dtype="f32"}, or a table of these; f must return
@@ -254,11 +260,18 @@ local callback_options = { ordered = true, result = true, kind = true, name = tr
 --
 -- In the body of np.shard_map f is called once if its arguments are the same on all devices; if one of them differs,
 -- for each device, with the block of that device, in row-major order, and the results are blocks that differ.
--- {coordinates=true}: it is called for each device in any case, and gets a table of the device's coordinates,
--- {i=0, j=1}, before its arguments. Of several processes, each calls its own f for its own devices.
---
--- `name` is what programs call f, also in files: np.load_program
--- asks for a function of this name. Without it that is the script line of f.
+-- Of several processes, each calls its own f for its own devices.
+--- ordered: false: as soon as the arguments are there, in no order with other effects
+--- result: what f returns: an array, or {shape={…}, dtype="f32"}, or a table of these
+--- kind: a kind of effects, from np.effects.kind
+--- name: what programs call f, also in files: np.load_program asks for a function of this name; without it that is the
+-- script line of f
+--- coordinates: true: f is called for each device in any case, and gets a table of the device's coordinates,
+-- {i=0, j=1}, before its arguments
+--- > np.callback(function(x) print("got", x) end)(np.ones(2))
+-- got	[1. 1.]
+--- > np.callback(function(x) return x * 2 end, {result={shape={2}, dtype="f32"}})(np.ones(2))
+-- [2. 2.]
 function np.callback(f, given)
     if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
     local o = core.options("callback", given, callback_options)
@@ -360,11 +373,19 @@ function Log:close()
     end
 end
 
---- np.effects.logger(target, {mode="w", kind="log"}): a log: log(format, …) writes a line, formatted as by np.printf,
--- as an effect of that kind; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a":
--- appended to) or a Lua table, to which the lines are appended. Arrays that differ between devices make a line for each
--- device, with its coordinates, as a print does. Of several processes, process 0 writes the file, and each appends to
--- its own table, of its own devices.
+--- np.effects.logger(target, {mode="w", kind="log"}) -> log: a log: log(format, …) writes a line, formatted as by
+-- np.printf, as an effect of that kind; log:close() ends it. The target is the path of a file (mode "w": emptied
+-- first; "a": appended to) or a Lua table, to which the lines are appended. Arrays that differ between devices make a
+-- line for each device, with its coordinates, as a print does. Of several processes, process 0 writes the file, and
+-- each appends to its own table, of its own devices.
+--- mode: "w": the file is emptied first; "a": lines are appended
+--- kind: the kind of its effects
+--- > lines = {}
+--- > log = np.effects.logger(lines)
+--- > log("loss %.2f", np.array(0.5))
+--- > log:close()
+--- > lines[1]
+-- loss 0.50
 function effects.logger(target, given)
     local o = core.options("effects.logger", given, { mode = true, kind = true })
     local mode, kind = o.mode, kind_of("effects.logger", nil, "kind", o.kind == nil and "log" or o.kind)

@@ -76,7 +76,10 @@ local function piece_of(value)
     return value
 end
 
---- print(…): the values, separated by tabs, and a newline, as in Lua; arrays as tostring gives them. Does not wait.
+--- print(…) -> nothing: the values, separated by tabs, and a newline, as in Lua; arrays as tostring gives them. An
+-- effect: it is done in order, under np.jit too. Does not wait.
+--- > print("x", np.arange(3))
+-- x	[0 1 2]
 function output.print(...)
     local count = select("#", ...)
     local list, n = {}, 0
@@ -138,8 +141,10 @@ function output.pieces(name, format, ...)
     return list, n
 end
 
---- np.printf(format, …): as string.format, printed in order. Conversions of numbers (%d %i %u %x %o %c %f %e %g) accept
--- arrays of one element; %s accepts any array. Does not wait.
+--- np.printf(format, …) -> nothing: as string.format, printed in order. Conversions of numbers (%d %i %u %x %o %c %f %e
+-- %g) accept arrays of one element; %s accepts any array. Does not wait.
+--- > np.printf("%d of %s\n", 3, np.arange(2))
+-- 3 of [0 1]
 function np.printf(format, ...)
     local list, n = output.pieces("printf", format, ...)
     if n > 0 then emit(PRINT, C.NEAP_STDOUT, list, n) end
@@ -149,10 +154,16 @@ local debug_print_options = { ordered = true, kind = true }
 
 np.debug = {} -- inspect/debug.lua adds to it
 
---- np.debug.print([{ordered=false, kind="print"}], format, …): prints a line as soon as its values are there, whatever
--- the order of other output; with ordered=true in the order of its kind, which by default is that of print. Fields of
--- the format: {} is a value as print shows it; {:.3f}, {:5d}, … is one under the conversion of np.printf that stands
--- behind the colon; {{ and }} are braces. Does not wait.
+--- np.debug.print({ordered=false, kind="print"}, format, …), np.debug.print(format, …) -> nothing: prints a line as
+-- soon as its values are there, whatever the order of other output; with ordered=true in the order of its kind, which
+-- by default is that of print. Fields of the format: {} is a value as print shows it; {:.3f}, {:5d}, … is one under
+-- the conversion of np.printf that stands behind the colon; {{ and }} are braces. Does not wait.
+--- ordered: true: in the order of its kind
+--- kind: a kind of effects, from np.effects.kind
+--- > np.debug.print("x is {:.2f}", np.array(0.5))
+-- x is 0.50
+--- > np.debug.print({ordered=true}, "x is {}", np.arange(2))
+-- x is [0 1]
 function np.debug.print(...)
     local name, ordered, kind, first = "debug.print", false, PRINT, 1
     if type((...)) == "table" then
@@ -196,7 +207,8 @@ function np.debug.print(...)
     emit(kind, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
 end
 
---- np.effects_barrier(): waits until everything printed so far has been written.
+--- np.effects_barrier() -> nothing: waits until everything printed so far has been written.
+--- > np.effects_barrier()
 function np.effects_barrier()
     local effects = C.neap_ctx_effects(ctx)
     core.in_barrier = true -- so it stays after an interrupt: then the user has stopped just this output

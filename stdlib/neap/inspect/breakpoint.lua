@@ -5,10 +5,10 @@ local staging = require "neap.tracing.staging"
 
 local np, C, raise = core.np, core.C, core.raise
 
---- np.breakpoint(): stops here and opens a prompt that sees the local variables around it, until `c` or Ctrl-D; `h`
--- tells its commands. Assigning to a local variable changes it. Inside np.shard_map arrays are blocks, shown for each
--- device. Under np.jit, and whatever else traces its function, there are no values to look at, so it is an error there;
--- with several processes too, because each of them would stop. It needs the executable neap.
+--- np.breakpoint() -> nothing: stops here and opens a prompt that sees the local variables around it, until `:c` or
+-- Ctrl-D; `:h` tells its commands. Assigning to a local variable changes it. Inside np.shard_map arrays are blocks,
+-- shown for each device. Under np.jit, and whatever else traces its function, there are no values to look at, so it is
+-- an error there; with several processes too, because each of them would stop. It needs the executable neap.
 function np.breakpoint()
     if staging.tracing() then
         raise("breakpoint", "the function is being traced (by np.jit, np.vmap, np.scan or the like): its arrays have "

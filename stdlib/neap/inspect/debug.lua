@@ -7,11 +7,13 @@ local np, C, ctx = core.np, core.C, core.ctx
 local bad_argument, coerce = core.bad_argument, core.coerce
 local tonumber, type = tonumber, type
 
---- np.debug.counters(): what the core has done so far: nodes recorded, pending; flushes (regions started), plans
--- (regions planned anew), launches (kernels and calls), written (bytes that these write, and the bodies of loops and
--- branches that have run), programs (traced), compared (programs of jitted functions that were looked at to find one),
--- live_handles, callees (functions that callbacks may still call); and of the engine: pushed, completed, inlined,
--- skipped.
+--- np.debug.counters() -> table: what the core has done so far: nodes recorded, pending; flushes (regions started),
+-- plans (regions planned anew), launches (kernels and calls), written (bytes that these write, and the bodies of loops
+-- and branches that have run), programs (traced), compared (programs of jitted functions that were looked at to find
+-- one), live_handles, callees (functions that callbacks may still call); and of the engine: pushed, completed,
+-- inlined, skipped.
+--- > np.debug.counters().pending >= 0
+-- true
 function np.debug.counters()
     local of_core, of_engine, result = ffi.new("neap_counters"), ffi.new("neap_engine_counts"), {}
     C.neap_counters_get(ctx, of_core)
@@ -26,8 +28,11 @@ function np.debug.counters()
     return result
 end
 
---- np.debug.limits{nodes=…, bytes=…}: pending work is started by itself past these limits; 0 means no limit. Both must
--- be given.
+--- np.debug.limits{nodes=…, bytes=…} -> nothing: pending work is started by itself past these limits; 0 means no limit.
+-- Both must be given.
+--- nodes: how many nodes may be pending
+--- bytes: how many bytes their results may have
+--- > np.debug.limits{nodes=0, bytes=0}
 function np.debug.limits(given)
     given = core.options("debug.limits", given, { nodes = true, bytes = true })
     local nodes, bytes = given.nodes, given.bytes
@@ -36,10 +41,16 @@ function np.debug.limits(given)
     C.neap_limits(ctx, nodes, bytes)
 end
 
---- np.debug.kernels{isa="avx2", chunk=256, stream_min=…, parallel_min=…, task_min=…}: how kernels that are planned from
--- now on run, for tests: the instruction set, elements of a chunk, bytes from which results go past the caches, ns of
--- work from which it is split over the workers, ns of the shortest part. What is not given is as at the start. Call it
--- while nothing runs. No result depends on it.
+--- np.debug.kernels{isa="avx2", chunk=256, stream_min=…, parallel_min=…, task_min=…} -> nothing: how kernels that are
+-- planned from now on run, for tests: the instruction set, elements of a chunk, bytes from which results go past the
+-- caches, ns of work from which it is split over the workers, ns of the shortest part. What is not given is as at the
+-- start. Call it while nothing runs. No result depends on it.
+--- isa: the instruction set: "baseline", "avx2" or "avx512"
+--- chunk: how many elements a chunk has
+--- stream_min: from how many bytes on results go past the caches
+--- parallel_min: ns of work from which it is split
+--- task_min: ns of the shortest part
+--- > np.debug.kernels{}
 function np.debug.kernels(given)
     given = core.options("debug.kernels", given, { isa = true, chunk = true, stream_min = true, parallel_min = true,
                                                    task_min = true })
@@ -58,8 +69,9 @@ function np.debug.kernels(given)
     core.call("debug.kernels", function() return C.neap_debug_kernels(limits) end)
 end
 
---- np.debug.reuse(bytes): in regions that are planned from now on, buffers of at least so many bytes share memory if
--- they can; 0: as at the start. For tests: no result depends on it.
+--- np.debug.reuse(bytes) -> nothing: in regions that are planned from now on, buffers of at least so many bytes share
+-- memory if they can; 0: as at the start. For tests: no result depends on it.
+--- > np.debug.reuse(0)
 function np.debug.reuse(bytes)
     if type(bytes) ~= "number" or bytes < 0 then
         bad_argument("debug.reuse", 1, "bytes", "a number from 0 up", bytes)
@@ -67,9 +79,12 @@ function np.debug.reuse(bytes)
     C.neap_debug_memory_plan(math.min(bytes, 2 ^ 53))
 end
 
---- np.debug.collector{cycle_ns=…, patience_ns=…}: what a cycle of Lua's collector is taken to cost, and how long a
--- script waits for the memory of an array that it has dropped. What is not given is measured, or as at the start. For
--- tests, which must not depend on measured times.
+--- np.debug.collector{cycle_ns=…, patience_ns=…} -> nothing: what a cycle of Lua's collector is taken to cost, and how
+-- long a script waits for the memory of an array that it has dropped. What is not given is measured, or as at the
+-- start. For tests, which must not depend on measured times.
+--- cycle_ns: what a cycle of the collector is taken to cost
+--- patience_ns: how long a script waits for memory
+--- > np.debug.collector{}
 function np.debug.collector(given)
     given = core.options("debug.collector", given, { cycle_ns = true, patience_ns = true })
     for name, value in pairs(given) do
@@ -80,12 +95,16 @@ function np.debug.collector(given)
     C.neap_debug_collector(ctx, given.cycle_ns or 0, given.patience_ns or 0)
 end
 
---- np.debug.jit_bytes(): what the programs of jitted functions take.
+--- np.debug.jit_bytes() -> integer: what the programs of jitted functions take.
+--- > np.debug.jit_bytes() >= 0
+-- true
 function np.debug.jit_bytes()
     return tonumber(C.neap_jit_bytes(ctx))
 end
 
---- np.debug.jit_limit(bytes): what they may take, 0: as at the start. Returns what they take then.
+--- np.debug.jit_limit(bytes) -> integer: what they may take, 0: as at the start. Returns what they take then.
+--- > np.debug.jit_limit(0) >= 0
+-- true
 function np.debug.jit_limit(bytes)
     if type(bytes) ~= "number" or bytes < 0 then
         bad_argument("debug.jit_limit", 1, "bytes", "a number from 0 up", bytes)
@@ -94,8 +113,9 @@ function np.debug.jit_limit(bytes)
     return np.debug.jit_bytes()
 end
 
---- np.debug.memory_limit(bytes): arrays, and files while they are read, may not take more; 0: no limit. Over it,
--- operations raise "out of memory".
+--- np.debug.memory_limit(bytes) -> nothing: arrays, and files while they are read, may not take more; 0: no limit. Over
+-- it, operations raise "out of memory".
+--- > np.debug.memory_limit(0)
 function np.debug.memory_limit(bytes)
     if type(bytes) ~= "number" or bytes < 0 then
         bad_argument("debug.memory_limit", 1, "bytes", "a number from 0 up", bytes)
@@ -103,8 +123,11 @@ function np.debug.memory_limit(bytes)
     C.neap_memory_limit(bytes)
 end
 
---- np.debug.verify(program): checks that a program of np.trace, np.export or np.load_program is sound inside, as debug
--- builds do whenever one was made; raises what is wrong with which node. Returns the program.
+--- np.debug.verify(program) -> program: checks that a program of np.trace, np.export or np.load_program is sound
+-- inside, as debug builds do whenever one was made; raises what is wrong with which node. Returns the program.
+--- > program = np.trace(function(x) return x + 1 end)(np.ones(2))
+--- > np.debug.verify(program) == program
+-- true
 function np.debug.verify(program)
     local list = require("neap.programs.program").programs_of(program)
     if not list then bad_argument("debug.verify", 1, "program", "a program or a jitted function", program) end
@@ -114,27 +137,43 @@ function np.debug.verify(program)
     return program
 end
 
---- np.debug.visualize_array_sharding(x, {format="text", path=…}): a picture of which device holds which part of an
--- array that lies on a mesh: a text, or with {format="svg"} an SVG; returned, and written to the file of `path`.
+--- np.debug.visualize_array_sharding(x, {format="text", path=…}) -> string: a picture of which device holds which part
+-- of an array that lies on a mesh: a text, or with {format="svg"} an SVG; returned, and written to the file of `path`.
+--- format: "text" or "svg"
+--- path: a file that the picture is written to
+--- > mesh = np.mesh({1}, {"i"})
+--- > x = np.device_put(np.ones(4), np.NamedSharding(mesh, np.P("i")))
+--- > #np.debug.visualize_array_sharding(x) > 0
+-- true
 function np.debug.visualize_array_sharding(x, given)
     return require("neap.inspect.sharding_picture").of_array(x, given)
 end
 
---- np.debug.visualize_sharding(shape, sharding, {format="text", path=…}): the same for an array of a shape that would
--- lie so: sharding is x.sharding or np.NamedSharding(mesh, spec).
+--- np.debug.visualize_sharding(shape, sharding, {format="text", path=…}) -> string: the same for an array of a shape
+-- that would lie so: sharding is x.sharding or np.NamedSharding(mesh, spec).
+--- format: "text" or "svg"
+--- path: a file that the picture is written to
+--- > #np.debug.visualize_sharding({4}, np.NamedSharding(np.mesh({1}, {"i"}), np.P("i"))) > 0
+-- true
 function np.debug.visualize_sharding(shape, sharding, given)
     return require("neap.inspect.sharding_picture").of_sharding(shape, sharding, given)
 end
 
 --- np.debug.sleep(x, ms): x itself, ms milliseconds after it is there: an operation that takes time, for tests.
+--- > np.debug.sleep(np.ones(2), 1)
+-- [1. 1.]
 function np.debug.sleep(x, ms)
     x = coerce("debug.sleep", 1, x)
     core.attrs[0] = core.integer("debug.sleep", 2, "ms", ms)
     return core.record1(core.ids.debug_sleep, x, 1)
 end
 
---- np.debug.hold(x): x itself as an operation that ends only after the second result, a function, was called, and keeps
--- a worker until then: for tests.
+--- np.debug.hold(x) -> x, function: x itself as an operation that ends only after the second result, a function, was
+-- called, and keeps a worker until then: for tests.
+--- > held, go = np.debug.hold(np.ones(2))
+--- > go()
+--- > held
+-- [1. 1.]
 function np.debug.hold(x)
     local i32 = core.dtype_codes.i32
     local gate = core.fill(i32, {}, function(pointer) pointer[0] = 0 end, "int32_t *")
@@ -147,11 +186,15 @@ function np.debug.hold(x)
 end
 
 --- np.debug.device(x): for each element of x the index of the device on which this operation ran, as i32: for tests.
+--- > np.debug.device(np.ones(2))
+-- [0 0]
 function np.debug.device(x)
     return core.record1(core.ids.debug_device, coerce("debug.device", 1, x), 0)
 end
 
 --- np.debug.fail(x): an operation on x that fails when it runs, for tests.
+--- > np.debug.fail(np.array(1)):item()
+-- error: example:1: debug_fail: failed on purpose
 function np.debug.fail(x)
     return core.record1(core.ids.debug_fail, coerce("debug.fail", 1, x), 0)
 end

@@ -110,10 +110,12 @@ end
 
 -- ---- np.explain -----------------------------------------------------------------------------------------------------
 
---- np.explain(x, …): what a flush of these arrays would run, or what has computed them: the expression with its script
--- lines, the kernels, why each result leaves its kernel, bytes, estimated and measured times. Of a function that np.jit
--- made, or of a program of np.trace: the same for its programs. Nothing is started. tostring gives the text; :dot(),
--- :svg() and :save(path) a picture.
+--- np.explain(x, …) -> explanation: what a flush of these arrays would run, or what has computed them: the expression
+-- with its script lines, the kernels, why each result leaves its kernel, bytes, estimated and measured times. Of a
+-- function that np.jit made, or of a program of np.trace: the same for its programs. Nothing is started. tostring
+-- gives the text; :dot(), :svg() and :save(path) a picture.
+--- > #tostring(np.explain(np.ones(3) * 2)) > 0
+-- true
 function np.explain(...)
     local first = ...
     local programs = programs_of(first)

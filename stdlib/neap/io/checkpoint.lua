@@ -280,11 +280,14 @@ local function check_folder(name, folder)
     end
 end
 
---- np.io.save_checkpoint(folder, t): writes nested tables of arrays, numbers, strings and booleans into a folder, which
--- is made if it is not there. Sharded arrays are written by all processes, each its own blocks: all must call it, with
--- the same tree. Numbers, strings, booleans and arrays without a sharding are those of process 0. Waits for the arrays.
--- A checkpoint that the folder held is replaced when the new one is complete: whatever happens before leaves the old
--- one.
+--- np.io.save_checkpoint(folder, t) -> nothing: writes nested tables of arrays, numbers, strings and booleans into a
+-- folder, which is made if it is not there. Sharded arrays are written by all processes, each its own blocks: all must
+-- call it, with the same tree. Numbers, strings, booleans and arrays without a sharding are those of process 0. Waits
+-- for the arrays. A checkpoint that the folder held is replaced when the new one is complete: whatever happens before
+-- leaves the old one.
+--- > np.io.save_checkpoint("checkpoint", {w = np.ones(2), step = 3})
+--- > np.io.load_checkpoint("checkpoint").step
+-- 3
 function checkpoint.save(folder, t)
     check_folder("io.save_checkpoint", folder)
     if not trees.is_node(t) then bad_argument("io.save_checkpoint", 2, "t", "a table", t) end
@@ -485,11 +488,17 @@ local function load_tree(name, reader, o)
     end)
 end
 
---- np.io.load_checkpoint(folder, {mesh=mesh, specs=P("i"), shardings=…}): the tables that np.io.save_checkpoint wrote.
+--- np.io.load_checkpoint(folder, {mesh=…, specs=…, shardings=…}) -> table: the tables that np.io.save_checkpoint wrote.
 -- Without options their arrays are ordinary ones. With a mesh they lie on it, as `specs` says: a spec, or a tree of
 -- specs by the keys of the tables, where what it does not name is replicated. Or `shardings`, a tree of what x.sharding
 -- is, where arrays that it does not name are ordinary ones. Mesh and specs need not be those that were saved; each
 -- process reads the pieces that its devices need.
+--- mesh: a mesh on which the arrays will lie
+--- specs: how they lie on it: a spec, or a tree of specs
+--- shardings: a tree of shardings, instead of mesh and specs
+--- > np.io.save_checkpoint("checkpoint", {w = np.ones(2)})
+--- > np.io.load_checkpoint("checkpoint").w
+-- [1. 1.]
 function checkpoint.load(folder, given)
     local name = "io.load_checkpoint"
     check_folder(name, folder)

@@ -226,20 +226,33 @@ local function load_file(name, path, reader)
     return result, more
 end
 
---- np.io.load(path): the array of an npy or IDX file (plain or gzip), or a table of the arrays of an npz file by name
--- (and, as a second result, their names in the file's order). The content says which it is.
+--- np.io.load(path) -> array | table, names: the array of an npy or IDX file (plain or gzip), or a table of the arrays
+-- of an npz file by name (and, as a second result, their names in the file's order). The content says which it is.
+-- Raises if the file is missing or damaged.
+--- > np.io.save("x.npy", np.arange(3))
+--- > np.io.load("x.npy")
+-- [0 1 2]
+-- nil
 function data_io.load(path)
     return load_file("io.load", path)
 end
 
---- np.io.load_idx(path): the array of an IDX file, plain or gzip.
+--- np.io.load_idx(path): the array of an IDX file, plain or gzip: two zero bytes, one of the type (8: u8), one of the
+-- number of axes, the extents as 32 bits each, highest byte first, then the elements.
+--- > file = io.open("x.idx", "wb")
+--- > _ = file:write("\0\0\8\1", "\0\0\0\2", "\5\7"), file:close()
+--- > np.io.load_idx "x.idx"
+-- [5 7]
 function data_io.load_idx(path)
     return (load_file("io.load_idx", path, function(block)
         return (zip.is_gzip(block) and read_gzip_idx or read_plain_idx)(block)
     end))
 end
 
---- np.io.checksum(x): the CRC-32 of an array's elements in memory, row-major, as 8 hexadecimal digits. Waits for x.
+--- np.io.checksum(x) -> string: the CRC-32 of an array's elements in memory, row-major, as 8 hexadecimal digits. Waits
+-- for x.
+--- > np.io.checksum(np.arange(3))
+-- 1d760e7a
 function data_io.checksum(x)
     if not is_array(x) then bad_argument("io.checksum", 1, "x", "an array", x) end
     local block = array_block(x)
@@ -254,7 +267,8 @@ local function write_file(name, path, pieces, problem)
     if not good then raise(name, "%s", problem) end
 end
 
---- np.io.save(path, x): writes an array as an npy file. Waits for x.
+--- np.io.save(path, x) -> nothing: writes an array as an npy file. Waits for x.
+--- > np.io.save("x.npy", np.eye(2))
 function data_io.save(path, x)
     check_path("io.save", path)
     if not is_array(x) then bad_argument("io.save", 2, "x", "an array", x) end
@@ -272,7 +286,12 @@ local function save_list(name, path, list, compress)
     write_file(name, path, zip.pieces(blocks, compress))
 end
 
---- np.io.savez(path, {name=x, …}, {compress=false}): writes arrays as an npz file, in the order of their names.
+--- np.io.savez(path, arrays, {compress=false}) -> nothing: writes a table of arrays by name as an npz file, in the
+-- order of their names.
+--- compress: true compresses them, by deflate
+--- > np.io.savez("arrays.npz", {a = np.arange(3), b = np.ones(2)})
+--- > np.io.load("arrays.npz").a
+-- [0 1 2]
 function data_io.savez(path, arrays, given)
     check_path("io.savez", path)
     if type(arrays) ~= "table" then bad_argument("io.savez", 2, "arrays", "a table of arrays by name", arrays) end
@@ -306,8 +325,11 @@ local function leaf_entry(path, value)
           path == "" and "it" or "'" .. path .. "'", core.describe(value))
 end
 
---- np.io.save_tree(path, t): writes nested tables of arrays, numbers, strings and booleans as an npz file, a
+--- np.io.save_tree(path, t) -> nothing: writes nested tables of arrays, numbers, strings and booleans as an npz file, a
 -- checkpoint.
+--- > np.io.save_tree("arrays.npz", {layers = {{w = np.ones(2)}}, step = 3})
+--- > np.io.load_tree("arrays.npz").step
+-- 3
 function data_io.save_tree(path, t)
     check_path("io.save_tree", path)
     if not trees.is_node(t) then bad_argument("io.save_tree", 2, "t", "a table", t) end
@@ -322,7 +344,10 @@ local function leaf_value(kind, x)
     return x:item()
 end
 
---- np.io.load_tree(path): the tables that np.io.save_tree wrote.
+--- np.io.load_tree(path) -> table: the tables that np.io.save_tree wrote.
+--- > np.io.save_tree("arrays.npz", {layers = {{w = np.ones(2)}}})
+--- > np.io.load_tree("arrays.npz").layers[1].w
+-- [1. 1.]
 function data_io.load_tree(path)
     local arrays, names = load_file("io.load_tree", path, read_npz)
     local t = {}

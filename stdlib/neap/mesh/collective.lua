@@ -4,6 +4,9 @@
 -- Arguments are trees. An axis is named by its name, or a table of names: then it is all of them as one axis, the
 -- last name counting fastest. Places of arrays and in axes count from 0. Axes of a mesh that are named together are one
 -- axis for the op; those of np.vmap are taken one by one.
+
+--- {tiled}: true: the axis stays, and is divided or grows; false: it is made or goes
+
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
@@ -119,6 +122,8 @@ end
 -- is computed of it belongs to each device. Moves nothing. Its gradient is the sum over the devices along the axes; so
 -- the gradient with respect to np.pvary(w, "i") is each device's own, where that with respect to w, which the devices
 -- share, is their sum. Along an axis of np.vmap it gives x.
+--- > np.vmap(function(x) return np.pvary(x, "i") end, {axis_name="i"})(np.arange(3))
+-- [0 1 2]
 function np.pvary(x, axis_name)
     local bits = 0
     for _, axis in ipairs(axes.named("pvary", 2, axis_name)) do
@@ -135,6 +140,8 @@ end
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
 
 --- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
+--- > np.vmap(function(x) return x / np.psum(x, "i") end, {axis_name="i"})(np.array{1, 3})
+-- [0.25 0.75]
 function np.psum(x, axis_name, ...)
     check_end("psum", ...)
     local list = named_axes_unordered("psum", axis_name)
@@ -147,6 +154,8 @@ function np.psum(x, axis_name, ...)
 end
 
 --- np.pmean(x, axis_name): the mean over the members of an axis.
+--- > np.vmap(function(x) return x - np.pmean(x, "i") end, {axis_name="i"})(np.array{1, 3})
+-- [-1.  1.]
 function np.pmean(x, axis_name, ...)
     check_end("pmean", ...)
     local list = named_axes_unordered("pmean", axis_name)
@@ -159,6 +168,8 @@ function np.pmean(x, axis_name, ...)
 end
 
 --- np.pmax(x, axis_name): the greatest over the members of an axis. It has no gradient.
+--- > np.vmap(function(x) return np.pmax(x, "i") end, {axis_name="i"})(np.array{1, 3})
+-- [3. 3.]
 function np.pmax(x, axis_name, ...)
     check_end("pmax", ...)
     local list = named_axes_unordered("pmax", axis_name)
@@ -166,6 +177,8 @@ function np.pmax(x, axis_name, ...)
 end
 
 --- np.pmin(x, axis_name): the smallest over the members of an axis. It has no gradient.
+--- > np.vmap(function(x) return np.pmin(x, "i") end, {axis_name="i"})(np.array{1, 3})
+-- [1. 1.]
 function np.pmin(x, axis_name, ...)
     check_end("pmin", ...)
     local list = named_axes_unordered("pmin", axis_name)
@@ -220,6 +233,10 @@ local gather_options = { axis = true, tiled = true }
 
 --- np.all_gather(x, axis_name, {axis=0, tiled=false}): the arrays of all members, along a new axis; with tiled
 -- joined along one that is there.
+--- axis: where the new axis is, or which one grows
+--- > np.vmap(function(x) return np.all_gather(x, "i") end, {axis_name="i"})(np.array{1, 3})
+-- [[1. 3.]
+--  [1. 3.]]
 function np.all_gather(x, axis_name, given)
     local list = named_axes("all_gather", 2, axis_name)
     local o = options_of("all_gather", given, gather_options)
@@ -241,6 +258,9 @@ local scatter_options = { scatter_dimension = true, tiled = true }
 --- np.psum_scatter(x, axis_name, {scatter_dimension=0, tiled=false}): np.psum, of which each member keeps one part
 -- along an axis: the part of its index, without the axis, which has the named one's size; with tiled an equal share
 -- of any axis.
+--- scatter_dimension: the axis of which each member keeps a part
+--- > np.vmap(function(x) return np.psum_scatter(x, "i") end, {axis_name="i"})(np.array{{1, 2}, {3, 4}})
+-- [4. 6.]
 function np.psum_scatter(x, axis_name, given)
     local list = named_axes("psum_scatter", 2, axis_name)
     local o = options_of("psum_scatter", given, scatter_options)
@@ -270,6 +290,9 @@ local exchange_options = { tiled = true }
 --- np.all_to_all(x, axis_name, split_axis, concat_axis, {tiled=false}): axis split_axis, of the named axis's size, is
 -- dealt out to its members, and what each gets from all of them lies along a new axis at place concat_axis of the
 -- result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
+--- > np.vmap(function(x) return np.all_to_all(x, "i", 0, 0) end, {axis_name="i"})(np.array{{1, 2}, {3, 4}})
+-- [[1. 3.]
+--  [2. 4.]]
 function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
     local axis = one_axis("all_to_all", axis_name)
     local tiled = flag("all_to_all", "tiled", options_of("all_to_all", given, exchange_options).tiled)
@@ -312,6 +335,8 @@ end
 
 --- np.ppermute(x, axis_name, perm): perm is a table of pairs {source, destination} of members, counted from 0: each
 -- destination gets the array of its source, and those that are none get zeros.
+--- > np.vmap(function(x) return np.ppermute(x, "i", {{0, 1}}) end, {axis_name="i"})(np.array{1, 3})
+-- [0. 1.]
 function np.ppermute(x, axis_name, perm)
     local axis, sources, used = one_axis("ppermute", axis_name), {}, {}
     if type(perm) ~= "table" then
@@ -332,6 +357,8 @@ end
 
 --- np.pshuffle(x, axis_name, perm): member k gets the array of member perm[k + 1]; perm has every member, from 0,
 -- once.
+--- > np.vmap(function(x) return np.pshuffle(x, "i", {1, 0}) end, {axis_name="i"})(np.array{1, 3})
+-- [3. 1.]
 function np.pshuffle(x, axis_name, perm)
     local axis, sources, used = one_axis("pshuffle", axis_name), {}, {}
     if type(perm) ~= "table" or #perm ~= axis.size then
@@ -348,6 +375,8 @@ end
 -- ---- Facts ----------------------------------------------------------------------------------------------------------
 
 --- np.axis_index(axis_name): the index of the member in an axis: an i32 array, 0-d.
+--- > np.vmap(function(x) return x + np.axis_index("i") end, {axis_name="i"})(np.array{10, 10})
+-- [10. 11.]
 function np.axis_index(axis_name)
     local list = axes.named("axis_index", 1, axis_name)
     local index = list[1].token
@@ -355,7 +384,9 @@ function np.axis_index(axis_name)
     return index
 end
 
---- np.axis_size(axis_name): how many members an axis has: a Lua number.
+--- np.axis_size(axis_name) -> integer: how many members an axis has: a Lua number.
+--- > np.vmap(function(x) return x * np.axis_size("i") end, {axis_name="i"})(np.array{1, 3})
+-- [2. 6.]
 function np.axis_size(axis_name)
     return product_of_sizes(axes.named("axis_size", 1, axis_name))
 end

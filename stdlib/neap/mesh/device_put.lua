@@ -6,15 +6,18 @@ local trees = require "neap.core.trees"
 local C, raise, coerce, find_device = core.C, core.raise, core.coerce, core.find_device
 local type = type
 
---- np.device_put(x, "cpu:1"): x, an array, a number or a tree of them, on a device, which is given by name or as an
--- element of np.devices(). It is then *committed* to that device: what is computed from it is computed there, and it
--- cannot meet arrays that are committed to another one. All else (constructors, numbers, new arrays) follows the arrays
--- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied. Other
--- devices have a memory each: there x is copied, and where the host reads it, it is copied back.
--- Of an array on a mesh it gives all of it to the device; where a gradient or a trace is open, to all of the mesh.
+--- np.device_put(x, device), x:device_put(device): x, an array, a number or a tree of them, on a device, which is given
+-- by name or as an element of np.devices(). It is then *committed* to that device: what is computed from it is
+-- computed there, and it cannot meet arrays that are committed to another one. All else (constructors, numbers, new
+-- arrays) follows the arrays that it meets, and is on the first device until then. Devices of the CPU share their
+-- memory: nothing is copied. Other devices have a memory each: there x is copied, and where the host reads it, it is
+-- copied back. Of an array on a mesh it gives all of it to the device; where a gradient or a trace is open, to all of
+-- the mesh.
 --
 -- np.device_put(x, mesh, spec): x on a mesh, as a spec says (np.P), or a prefix tree of specs; np.device_put(x,
 -- y.sharding): as y lies.
+--- > np.device_put(np.ones(2), "cpu:0")
+-- [1. 1.]
 core.define("device_put", function(x, device, spec)
     if type(device) == "string" then device = find_device("device_put", device) end
     if not core.is_device(device) then
@@ -34,8 +37,17 @@ core.define("device_put", function(x, device, spec)
     end)
 end)
 
---- x.sharding: the mesh on which x lies, and how; nil: one device holds the whole array.
+--- x.sharding -> sharding: the mesh on which x lies, and how; nil: one device holds the whole array.
+--- > mesh = np.mesh({1}, {"i"})
+--- > np.device_put(np.ones(4), np.NamedSharding(mesh, np.P("i"))).sharding.spec, np.ones(4).sharding
+-- P("i")
+-- nil
 function core.fields.sharding(x) return require("neap.mesh.sharding").of_array(x) end
 
---- x:addressable_shards(): what each device of this process holds of an array that lies on a mesh.
+--- x:addressable_shards() -> table: what each device of this process holds of an array that lies on a mesh: a table of
+-- { device, index, data, replica }, in row-major order of the mesh: data, an array, is x[index]; replica counts, from
+-- 0, the devices that have the same part.
+--- > x = np.device_put(np.ones(4), np.NamedSharding(np.mesh({1}, {"i"}), np.P("i")))
+--- > x:addressable_shards()[1].data
+-- [1. 1. 1. 1.]
 function core.methods.addressable_shards(x) return require("neap.mesh.sharding").addressable_shards(x) end

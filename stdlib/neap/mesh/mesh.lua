@@ -164,10 +164,13 @@ end
 
 local number_box = ffi.new("int32_t[1]")
 
---- np.mesh(shape, names, {devices=…}): a mesh of devices: a box of this shape, whose axes have these names, of the
--- first of np.devices(), as many as it has places, or of a table of as many devices or their names, in row-major order.
--- mesh.shape.i is the size of axis i; mesh.axis_names, mesh.size, mesh.devices; tostring(mesh) shows which device
--- stands where. Meshes of the same shape, names and devices are equal.
+--- np.mesh(shape, names, {devices=…}) -> mesh: a mesh of devices: a box of this shape, whose axes have these names, of
+-- the first of np.devices(), as many as it has places, or of a table of as many devices or their names, in row-major
+-- order. mesh.shape.i is the size of axis i; mesh.axis_names, mesh.size, mesh.devices; tostring(mesh) shows which
+-- device stands where. Meshes of the same shape, names and devices are equal.
+--- devices: a table of devices or their names; the first ones without it
+--- > np.mesh({1}, {"i"}).shape.i
+-- 1
 function np.mesh(shape, names, given)
     local o = core.options("mesh", given, { devices = true })
     local size, axis_of = check_axes(shape, names)

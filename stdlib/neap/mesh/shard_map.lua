@@ -355,24 +355,28 @@ end
 
 local options = { mesh = true, in_specs = true, out_specs = true, check_rep = true, axis_names = true }
 
---- np.shard_map(f, {mesh=…, in_specs=…, out_specs=…, check_rep=true, axis_names=…}): a function that runs f on blocks:
--- f is applied, logically, once on each device of the mesh, to the part of each argument that the device holds. f runs
--- once, in Lua; each op in it is recorded once, for all devices.
+--- np.shard_map(f, {mesh=…, in_specs=…, out_specs=…, check_rep=true, axis_names=…}) -> function: a function that runs f
+-- on blocks: f is applied, logically, once on each device of the mesh, to the part of each argument that the device
+-- holds. f runs once, in Lua; each op in it is recorded once, for all devices.
 --
--- in_specs: a spec for all arguments, or a table with an entry for each argument: a spec, or a tree of specs that is
+-- Inside f, np.psum and its kin compute over axes of the mesh, by their names. Printing an array shows each device's
+-- block; Lua's control flow may look at values that are the same on all devices. docs/mesh.md tells more.
+--- mesh: the mesh of devices
+--- in_specs: a spec for all arguments, or a table with an entry for each argument: a spec, or a tree of specs that is
 -- a prefix of the argument's tree. An axis of an argument is divided by the axes of the mesh that its spec names,
 -- evenly; devices along axes of the mesh that it does not name get the same. Arguments that do not lie so are
 -- moved first. Numbers, and all else that is no array, need np.P(), and stay what they are. Arrays that f reads from
 -- around it count as np.P() too.
---
--- out_specs: the same of the results: the blocks are put side by side along axes that name axes of the mesh; along
+--- out_specs: the same of the results: the blocks are put side by side along axes that name axes of the mesh; along
 -- those that no axis names, all devices must have the same. That is checked: a result must have come from a collective,
--- or from what is the same everywhere; {check_rep=false} takes your word instead.
---
--- Inside f, np.psum and its kin compute over axes of the mesh, by their names. Printing an array shows each device's
--- block; Lua's control flow may look at values that are the same on all devices. axis_names = names of axes: only over
--- these f sees blocks, over the others arrays are whole, and lie as they lay; a further np.shard_map over these may
--- stand in f. docs/mesh.md tells more.
+-- or from what is the same everywhere.
+--- check_rep: false takes your word that results are the same where out_specs say so
+--- axis_names: names of axes: only over these f sees blocks, over the others arrays are whole, and lie as they lay; a
+-- further np.shard_map over these may stand in f
+--- > mesh = np.mesh({1}, {"i"})
+--- > f = np.shard_map(function(x) return np.psum(x:sum(), "i") end, {mesh=mesh, in_specs=np.P("i"), out_specs=np.P()})
+--- > f(np.arange(4)):item()
+-- 6
 function np.shard_map(f, given)
     local user_function = staging.check_function(NAME, f)
     if meshes.is_mesh(given) then

@@ -74,9 +74,12 @@ local function entry_names(position, entry)
     return { unpack(entry) }
 end
 
---- np.P(entry, …): how an array is divided, by its axes: the name of an axis of a mesh; a table of names, the first one
--- outermost; or nil (in tables false), for an axis that is not divided. Axes without an entry are not divided.
--- Specs compare with ==, and print as they are written.
+--- np.P(entry, …) -> spec: how an array is divided, by its axes: the name of an axis of a mesh; a table of names, the
+-- first one outermost; or nil (in tables false), for an axis that is not divided. Axes without an entry are not
+-- divided. Specs compare with ==, and print as they are written.
+--- > np.P("i", nil, "j"), np.P("i") == np.P("i")
+-- P("i", nil, "j")
+-- true
 function np.P(...)
     local spec, used = { n = select("#", ...), names = {} }, {}
     for k = 1, spec.n do
@@ -254,7 +257,8 @@ local function lay_out(name, x, mesh, spec, owner, what)
         split = split }))
 end
 
---- np.name(x, mesh, spec): a tree x laid out as a spec says, or a prefix tree of specs; or np.name(x, sharding).
+--- What np.NAME(x, mesh, spec) does: a tree x laid out as a spec says, or a prefix tree of specs; or np.name(x,
+-- sharding).
 function shardings.put(name, x, mesh, specs)
     if shardings.is_sharding(mesh) then
         if specs ~= nil then raise(name, "a sharding says where x lies: a spec besides it is too much") end
@@ -276,6 +280,9 @@ end
 
 --- np.with_sharding_constraint(x, mesh, spec): x, a tree, laid out as a spec says, or a prefix tree of specs; inside
 -- np.jit this is where the program has it so. np.with_sharding_constraint(x, y.sharding) lays it out as y.
+--- > mesh = np.mesh({1}, {"i"})
+--- > np.with_sharding_constraint(np.ones(4), mesh, np.P("i"))
+-- [1. 1. 1. 1.]
 function np.with_sharding_constraint(x, mesh, spec)
     return shardings.put("with_sharding_constraint", x, mesh, spec)
 end
@@ -371,7 +378,7 @@ local function is_addressable(mesh)
     return true
 end
 
---- x.sharding: how x lies on a mesh; nil for an ordinary array.
+--- What x.sharding is: how x lies on a mesh; nil for an ordinary array.
 function shardings.of_array(x)
     local layout = layout_of(x)
     if not layout then return nil end
@@ -389,7 +396,9 @@ function shardings.of_array(x)
     return objects[key]
 end
 
---- np.NamedSharding(mesh, spec): how an array lies on a mesh as a spec says: what x.sharding is then.
+--- np.NamedSharding(mesh, spec) -> sharding: how an array lies on a mesh as a spec says: what x.sharding is then.
+--- > np.NamedSharding(np.mesh({1}, {"i"}), np.P("i")):shard_shape({4})[1]
+-- 4
 function np.NamedSharding(mesh, spec)
     local name = "NamedSharding"
     if not meshes.is_mesh(mesh) then bad_argument(name, 1, "mesh", "a mesh of np.mesh", mesh) end
@@ -416,9 +425,7 @@ local function block_key(layout, ndim, position)
     return table.concat(parts, ",")
 end
 
---- x:addressable_shards(): what the devices of this process hold of a sharded array: a table of { device, index, data,
--- replica }, in row-major order of the mesh: data, an array, is x[index]; replica counts, from 0, the devices that have
--- the same part.
+--- What x:addressable_shards() gives (device_put.lua).
 function shardings.addressable_shards(x)
     local name, layout = "addressable_shards", layout_of(x)
     if not layout then raise(name, "the array lies on no mesh: np.device_put(x, mesh, spec) lays it out on one") end

@@ -303,8 +303,8 @@ local function check_parameters(parameters)
     end
 end
 
---- np.nn.Block{ forward=function(self, params, …) … end, … }: a block. The table becomes the block, with the fields
--- that its functions want to have, and
+--- np.nn.Block{…} -> block: a block. The table becomes the block, with the fields that its functions want to have, and
+--   forward      function(self, params, inputs…): what block(params, inputs…) returns
 --   parameters   a list of {name, initializer, shape}, of its own parameters; an initializer is called as np.nn.zeros
 --                is. In a shape, {false, 10}, false is an open size: it follows from the first use of the parameter
 --   infer_shape  function(self, inputs…): the shapes of these, { w = {x:dim(-1), 10} }, in place of those in the list
@@ -312,6 +312,9 @@ end
 --   name         for errors
 -- Further fields that are blocks, and list items that are blocks or functions, are its children: params has theirs
 -- under the same keys, and forward calls them, as in self.hidden(params.hidden, x).
+--- > layer = np.nn.Block{parameters={{"w", np.nn.ones, {2}}}, forward=function(_, params, x) return params.w * x end}
+--- > layer(layer:init(np.random.key(0)), np.array{1, 2})
+-- [1. 2.]
 local function new_block(definition)
     if not trees.is_node(definition) then bad_argument("nn.Block", 1, "definition", "a table", definition) end
     local block = {}

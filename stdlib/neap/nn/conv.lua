@@ -4,6 +4,14 @@
 -- features), as in Flax, and as np.nn's initializers expect. With layout "NCHW" (NCW, NCDHW) channels come first, and
 -- kernels are (features, channels / groups, spatial axes…), as in Torch: the axes are exchanged by views. The rows
 -- conv, conv_input and conv_kernel are in lazy/ops/conv.c; pooling is a reduction over a view of all windows.
+
+--- {strides}: by how many places the window moves: an integer or one for each spatial axis
+--- {padding}: "SAME", "VALID", an integer, or {before, after} for each spatial axis
+--- {layout}: "NHWC", channels last, or "NCHW", channels first; of other numbers of axes alike
+--- {kernel_dilation}: how many places lie between elements of the kernel, from 1
+--- {input_dilation}: how many places lie between elements of x, from 1
+--- {groups}: into how many parts the channels and features are divided
+
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local block = require "neap.nn.block"
@@ -155,6 +163,8 @@ end
 -- each axis, or pairs {before, after}; negative ones cut. input_dilation puts zeros between elements of x. The channels
 -- of x and the features of w come in `groups`, of which equal ones meet. Options of spatial axes are one number or a
 -- table of one for each.
+--- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
+-- [3. 6. 9.]
 local function conv(x, w, given)
     local name = "nn.conv"
     local o = options(name, given, conv_options)
@@ -198,6 +208,8 @@ end
 -- strides enlarge: conv of x with strides - 1 zeros between its elements. "SAME": `strides` times as many places as x
 -- has; "VALID": all that any element of x meets; or pairs {before, after} for conv. The kernel is not flipped, as in
 -- JAX.
+--- > np.nn.conv_transpose(np.ones{1, 2, 1}, np.ones{2, 1, 1}, {strides=2}):ravel()
+-- [1. 1. 1. 1.]
 local function conv_transpose(x, w, given)
     local name = "nn.conv_transpose"
     local o = options(name, given, { strides = true, padding = true, kernel_dilation = true, layout = true })
@@ -254,6 +266,8 @@ end
 --- np.nn.max_pool(x, window, {strides=window, padding="VALID", layout="NHWC"}): the largest element of each window, by
 -- channel. `window` is an integer or one for each spatial axis; padding as in conv, with what no element is below.
 -- Equal largest elements share the gradient.
+--- > np.nn.max_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
+-- [1 3 5]
 local function max_pool(x, window, given)
     local o = options("nn.max_pool", given, { strides = true, padding = true, layout = true })
     local all, over, first = windows_of("nn.max_pool", x, window, o, least)
@@ -262,6 +276,9 @@ end
 
 --- np.nn.avg_pool(x, window, {strides=window, padding="VALID", layout="NHWC", count_include_pad=true}): the mean of
 -- each window, by channel. Padding counts as zeros; with count_include_pad=false it does not count.
+--- count_include_pad: false: padding does not count
+--- > np.nn.avg_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
+-- [0.5 2.5 4.5]
 local function avg_pool(x, window, given)
     local o = options("nn.avg_pool", given, pool_options)
     local function zero() return 0 end
@@ -278,7 +295,12 @@ end
 return function(nn)
     nn.conv, nn.conv_transpose, nn.max_pool, nn.avg_pool = conv, conv_transpose, max_pool, avg_pool
 
-    --- np.nn.MaxPool(window, {…}), np.nn.AvgPool: functions for np.nn.Sequential that pool so.
+    --- np.nn.MaxPool(window, {…}), np.nn.AvgPool(window, {…}) -> function: functions for np.nn.Sequential that pool so;
+    -- the options are those of np.nn.max_pool and np.nn.avg_pool.
+    --- > x = np.arange(4):reshape(1, 4, 1)
+    --- > np.nn.MaxPool(2)(x):ravel(), np.nn.AvgPool(2)(x):ravel()
+    -- [1 3]
+    -- [0.5 2.5]
     function nn.MaxPool(window, given)
         return function(x) return max_pool(x, window, given) end
     end
@@ -287,6 +309,8 @@ return function(nn)
     end
 
     --- np.nn.flatten(x): (batch, …) as (batch, n).
+    --- > np.nn.flatten(np.ones{2, 3, 4}):dim(1)
+    -- 12
     function nn.flatten(x)
         x = core.coerce("nn.flatten", 1, x)
         local dims = shape_of(x)
@@ -299,10 +323,18 @@ return function(nn)
         return function(key, dims, known) return np.moveaxis(init(key, dims, known), { -1, -2 }, { 0, 1 }) end
     end
 
-    --- np.nn.Conv(inputs, outputs, kernel_size, {strides, padding, input_dilation, kernel_dilation, groups, layout,
-    -- bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}), or np.nn.Conv(outputs, kernel_size,
-    -- {…}) for as many inputs as the first x has channels: a layer with parameters {w = kernel, b = (outputs,)}.
-    -- kernel_size is a table of one extent for each spatial axis; the other options are those of np.nn.conv.
+    --- np.nn.Conv(inputs, outputs, kernel_size, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1,
+    -- groups=1, layout="NHWC", bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}),
+    -- np.nn.Conv(outputs, kernel_size, {…}) -> block: a layer with parameters {w = kernel, b = (outputs,)}, which
+    -- convolves as np.nn.conv does. Without `inputs` there are as many as the first x has channels. kernel_size is a
+    -- table of one extent for each spatial axis.
+    --- bias: false: no b
+    --- init: the initializer of w
+    --- bias_init: the initializer of b
+    --- dtype: the dtype of the parameters
+    --- > layer = np.nn.Conv(8, {3, 3})
+    --- > layer(layer:init(np.random.key(0), np.ones{1, 5, 5, 2}), np.ones{1, 5, 5, 2}):dim(-1)
+    -- 8
     function nn.Conv(inputs, outputs, kernel_size, given)
         if type(outputs) == "table" then inputs, outputs, kernel_size, given = nil, inputs, outputs, kernel_size end
         if inputs ~= nil then core.integer("nn.Conv", 1, "inputs", inputs) end

@@ -26,12 +26,19 @@ local function count_of(name, arrays)
     return n, arrays
 end
 
---- np.data.batches({x, y, …}, size, {key=…, drop_last=false}): an iterator over minibatches along the first axes:
+--- np.data.batches({x, y, …}, size, {key=…, drop_last=false}) -> function: an iterator over minibatches along the first
+-- axes:
 --
 --     for x, y in np.data.batches({images, labels}, 128, {key=np.random.key(epoch)}) do
 --
 -- With a key the examples come in random order, the same for the same key; without one in their own order. The last
 -- batch may be smaller, unless drop_last.
+--- key: a key of np.random, for a random order
+--- drop_last: true leaves out a last batch that is smaller
+--- > for x in np.data.batches({np.arange(5)}, 2) do print(x) end
+-- [0 1]
+-- [2 3]
+-- [4]
 function data.batches(given_arrays, size, given)
     local name = "data.batches"
     local n, arrays = count_of(name, given_arrays)
@@ -53,7 +60,11 @@ function data.batches(given_arrays, size, given)
     end
 end
 
---- np.data.count(n, size, {drop_last=false}): how many batches np.data.batches gives for n examples.
+--- np.data.count(n, size, {drop_last=false}) -> integer: how many batches np.data.batches gives for n examples.
+--- drop_last: as in np.data.batches
+--- > np.data.count(5, 2), np.data.count(5, 2, {drop_last=true})
+-- 3
+-- 2
 function data.count(n, size, given)
     core.integer("data.count", 1, "n", n)
     if core.integer("data.count", 2, "size", size) < 1 then
@@ -63,8 +74,12 @@ function data.count(n, size, given)
     return math.ceil(n / size)
 end
 
---- np.data.moons(key, n, {noise=0.1}): n points of two interleaved half circles: x of shape (n, 2), f32, and labels 0
--- and 1, i32, of shape (n,).
+--- np.data.moons(key, n, {noise=0.1}) -> x, labels: n points of two interleaved half circles: x of shape (n, 2), f32,
+-- and labels 0 and 1, i32, of shape (n,).
+--- noise: the standard deviation of what is added to the points
+--- > x, labels = np.data.moons(np.random.key(0), 4)
+--- > labels
+-- [0 1 0 1]
 function data.moons(key, n, given)
     if core.integer("data.moons", 2, "n", n) < 1 then bad_argument("data.moons", 2, "n", "an integer from 1 up", n) end
     local noise = options("data.moons", given, { noise = true }).noise or 0.1

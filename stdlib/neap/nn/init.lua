@@ -17,35 +17,56 @@ local nn = {}
 
 -- ---- Activations (elementwise; integers count as f32) ---------------------------------------------------------------
 
---- np.nn.tanh, sigmoid, softmax, log_softmax, logsumexp, one_hot: as np's.
+--- np.nn.tanh, np.nn.sigmoid, np.nn.softmax, np.nn.log_softmax, np.nn.logsumexp, np.nn.one_hot: np's functions of the
+-- same names: `?np.tanh` and so on.
+--- > np.nn.sigmoid(0), np.nn.tanh(0), np.nn.softmax(np.zeros(2)), np.nn.log_softmax(np.zeros(2))
+-- 0.5
+-- 0
+-- [0.5 0.5]
+-- [-0.6931472 -0.6931472]
+--- > np.nn.logsumexp(np.zeros(2)), np.nn.one_hot(np.arange(2), 2)
+-- 0.6931472
+-- [[1. 0.]
+--  [0. 1.]]
 nn.tanh, nn.sigmoid = np.tanh, np.sigmoid
 nn.softmax, nn.log_softmax, nn.logsumexp, nn.one_hot = np.softmax, np.log_softmax, np.logsumexp, np.one_hot
 
 --- np.nn.relu(x): max(x, 0); the gradient at 0 is 0.
+--- > np.nn.relu(np.array{-1, 2})
+-- [0. 2.]
 function nn.relu(x)
     x = coerce("nn.relu", 1, x)
     return np.where(np.greater(x, 0), x, 0)
 end
 
 --- np.nn.leaky_relu(x, slope): x above 0, slope * x (0.01 by default) below.
+--- > np.nn.leaky_relu(np.array{-1, 2}, 0.1)
+-- [-0.1  2. ]
 function nn.leaky_relu(x, slope)
     x = coerce("nn.leaky_relu", 1, x)
     return np.where(np.greater(x, 0), x, x * (slope or 0.01))
 end
 
 --- np.nn.silu(x): x * sigmoid(x).
+--- > np.nn.silu(np.array{-1, 0, 1})
+-- [-0.26894143  0.          0.7310586 ]
 function nn.silu(x)
     x = coerce("nn.silu", 1, x)
     return x * np.sigmoid(x)
 end
 
 --- np.nn.softplus(x): log(1 + exp(x)).
+--- > np.nn.softplus(np.array{-100, 0, 100})
+-- [3.783506e-44 6.931472e-01 1.000000e+02]
 function nn.softplus(x)
     return np.logaddexp(coerce("nn.softplus", 1, x), 0)
 end
 
 --- np.nn.gelu(x, {approximate=true}): x Φ(x), Φ the normal distribution function; approximately
 -- x/2 (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel, 2016), or by erf with approximate=false.
+--- approximate: false: by erf, else by tanh
+--- > np.nn.gelu(np.array{-1, 0, 1})
+-- [-0.158808  0.        0.841192]
 function nn.gelu(x, given)
     x = coerce("nn.gelu", 1, x)
     if options("nn.gelu", given, { approximate = true }).approximate == false then
@@ -70,6 +91,9 @@ end
 
 --- np.nn.cross_entropy(logits, labels, {reduction="mean"}): logits of shape (…, n), integer labels of shape (…):
 -- the mean over all labels of logsumexp(logits) - logits[label].
+--- reduction: "mean", "sum" or "none"
+--- > np.nn.cross_entropy(np.zeros{2, 4}, np.array({0, 3}, {dtype="i32"}))
+-- 1.3862944
 function nn.cross_entropy(logits, labels, given)
     logits, labels = coerce("nn.cross_entropy", 1, logits), coerce("nn.cross_entropy", 2, labels)
     local dims, wanted = shape_of(logits), shape_of(labels)
@@ -89,12 +113,17 @@ function nn.cross_entropy(logits, labels, given)
 end
 
 --- np.nn.mse(x, y, {reduction="mean"}): the mean squared difference.
+--- reduction: "mean", "sum" or "none"
+--- > np.nn.mse(np.array{1, 2}, np.array{1, 4})
+-- 2.0
 function nn.mse(x, y, given)
     local off = coerce("nn.mse", 1, x) - coerce("nn.mse", 2, y)
     return reduced_loss("nn.mse", off * off, given)
 end
 
 --- np.nn.accuracy(logits, labels): the fraction of labels that are the argmax over the last axis of logits; 0-d f32.
+--- > np.nn.accuracy(np.array{{1, 0}, {1, 0}}, np.array({0, 1}, {dtype="i32"}))
+-- 0.5
 function nn.accuracy(logits, labels)
     logits, labels = coerce("nn.accuracy", 1, logits), coerce("nn.accuracy", 2, labels)
     return np.mean(np.equal(np.argmax(logits, { axis = -1 }), labels))
@@ -132,10 +161,21 @@ local function normal(key, dims, variance, dtype)
     return np.random.truncated_normal(key, -2, 2, dims, { dtype = dtype }) * (math.sqrt(variance) / CUT_DEVIATION)
 end
 
---- np.nn.glorot_uniform(key, shape, {dtype="f32"}), glorot_normal: variance 2 / (fan in + fan out) (Glorot and Bengio,
--- 2010); he_uniform, he_normal: 2 / fan in (He et al., 2015); lecun_uniform, lecun_normal: 1 / fan in (LeCun et al.,
--- 1998). The normal ones are cut at two deviations of what is drawn, then scaled to that variance, as in
--- jax.nn.initializers.
+--- np.nn.glorot_uniform(key, shape, {dtype="f32"}), np.nn.glorot_normal, np.nn.he_uniform, np.nn.he_normal,
+-- np.nn.lecun_uniform, np.nn.lecun_normal: random parameters of variance 2 / (fan in + fan out) (glorot: Glorot and
+-- Bengio, 2010), 2 / fan in (he: He et al., 2015) or 1 / fan in (lecun: LeCun et al., 1998). The normal ones are cut
+-- at two deviations of what is drawn, then scaled to that variance, as in jax.nn.initializers.
+--- > np.nn.glorot_uniform(np.random.key(0), {2, 2})
+-- [[ 1.0965558   1.1722766 ]
+--  [-0.41080028 -0.07674634]]
+--- > np.nn.glorot_normal(np.random.key(0), {9, 2}):dim(0), np.nn.he_uniform(np.random.key(0), {9, 2}):dim(0)
+-- 9
+-- 9
+--- > np.nn.he_normal(np.random.key(0), {9, 2}):dim(0), np.nn.lecun_uniform(np.random.key(0), {9, 2}):dim(0)
+-- 9
+-- 9
+--- > np.nn.lecun_normal(np.random.key(0), {9, 2}):dim(0)
+-- 9
 define_scaled("glorot_uniform", 1, true, uniform)
 define_scaled("glorot_normal", 1, true, normal)
 define_scaled("he_uniform", 2, false, uniform)
@@ -143,13 +183,20 @@ define_scaled("he_normal", 2, false, normal)
 define_scaled("lecun_uniform", 1, false, uniform)
 define_scaled("lecun_normal", 1, false, normal)
 
---- np.nn.zeros(key, shape, {dtype}), np.nn.ones: constant initializers; the key is not used.
+--- np.nn.zeros(key, shape, {…}), np.nn.ones(key, shape, {…}): constant initializers; the key is not used. The options
+-- are those of np.zeros.
+--- > np.nn.zeros(nil, {2}), np.nn.ones(nil, {2})
+-- [0. 0.]
+-- [1. 1.]
 function nn.zeros(_, dims, given) return np.zeros(dims, given) end
 function nn.ones(_, dims, given) return np.ones(dims, given) end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
 
---- np.nn.dense(x, w, b): x:matmul(w) + b; b may be nil.
+--- np.nn.dense(x, w, b), np.nn.linear: x:matmul(w) + b; b may be nil.
+--- > np.nn.dense(np.ones(2), np.eye(2), np.array{1, 2}), np.nn.linear(np.ones(2), np.eye(2))
+-- [2. 3.]
+-- [1. 1.]
 function nn.dense(x, w, b)
     local y = np.matmul(x, w)
     if b ~= nil then y = y + b end

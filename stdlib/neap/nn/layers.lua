@@ -2,6 +2,9 @@
 -- BatchNorm, MultiHeadAttention. Names, defaults and initializers are Flax's where neap has none of its own.
 --
 -- A layer with the field `takes_key` takes a random key after its input, or nil; np.nn.Sequential gives it one.
+
+--- {dtype}: the dtype of the parameters
+
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local block = require "neap.nn.block"
@@ -27,9 +30,15 @@ return function(nn)
         if not is_array(params[field]) then bad_argument(name, 1, "params", "what layer:init(key) returned", params) end
     end
 
-    --- np.nn.Dense(inputs, outputs, {bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}), or
-    -- np.nn.Dense(outputs, {…}) for as many inputs as the first x has: x:matmul(w) + b, with parameters
-    -- {w = (inputs, outputs), b = (outputs,)}.
+    --- np.nn.Dense(inputs, outputs, {bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}),
+    -- np.nn.Dense(outputs, {…}) -> block: x:matmul(w) + b, with parameters {w = (inputs, outputs), b = (outputs,)}.
+    -- Without `inputs` there are as many as the first x has.
+    --- bias: false: no b
+    --- init: the initializer of w
+    --- bias_init: the initializer of b
+    --- > layer = np.nn.Dense(2, 3)
+    --- > layer(layer:init(np.random.key(0)), np.ones{4, 2}):dim(1)
+    -- 3
     function nn.Dense(inputs, outputs, given)
         if type(outputs) ~= "number" and given == nil then inputs, outputs, given = nil, inputs, outputs end
         if inputs ~= nil then core.integer("nn.Dense", 1, "inputs", inputs) end
@@ -49,8 +58,12 @@ return function(nn)
         }
     end
 
-    --- np.nn.Sequential{ layer or function, … }: applies them in turn, layer(params, x, key): key, which may be nil,
+    --- np.nn.Sequential{layer, …} -> block: applies them in turn, layer(params, x, key): key, which may be nil,
     -- is for layers like np.nn.Dropout. Its parameters are a table with those of each layer, {} for a function.
+    --- > model = np.nn.Sequential{np.nn.Dense(2, 3), np.nn.relu, np.nn.Dense(3, 1)}
+    --- > params = model:init(np.random.key(0))
+    --- > model(params, np.ones{4, 2}):dim(1)
+    -- 1
     function nn.Sequential(layers)
         if type(layers) ~= "table" then bad_argument("nn.Sequential", 1, "layers", "a table", layers) end
         local definition = { unpack(layers) }
@@ -75,8 +88,10 @@ return function(nn)
         return block.new(definition)
     end
 
-    --- np.nn.Dropout(rate): layer(params, x, key): each element of x is 0 with probability `rate`, else divided by
-    -- 1 - rate; x itself without a key, as in evaluation. No parameters.
+    --- np.nn.Dropout(rate) -> block: layer(params, x, key): each element of x is 0 with probability `rate`, else
+    -- divided by 1 - rate; x itself without a key, as in evaluation. No parameters.
+    --- > np.nn.Dropout(0.5)({}, np.ones(3))
+    -- [1. 1. 1.]
     function nn.Dropout(rate)
         if type(rate) ~= "number" or not (rate >= 0 and rate < 1) then
             bad_argument("nn.Dropout", 1, "rate", "a number in [0, 1)", rate)
@@ -91,9 +106,13 @@ return function(nn)
         }
     end
 
-    --- np.nn.Embedding(count, features, {init, dtype="f32"}): layer(params, ids): row ids[…] of the parameter
-    -- {table = (count, features)}: shape (…, features). The table is normal with variance 1 / features unless init
-    -- says otherwise.
+    --- np.nn.Embedding(count, features, {init=…, dtype="f32"}) -> block: layer(params, ids): row ids[…] of the
+    -- parameter {table = (count, features)}: shape (…, features). The table is normal with variance 1 / features
+    -- unless init says otherwise.
+    --- init: the initializer of the table
+    --- > layer = np.nn.Embedding(10, 4)
+    --- > layer(layer:init(np.random.key(0)), np.arange(3)):dim(1)
+    -- 4
     function nn.Embedding(count, features, given)
         core.integer("nn.Embedding", 1, "count", count)
         core.integer("nn.Embedding", 2, "features", features)
@@ -123,8 +142,12 @@ return function(nn)
         end
     end
 
-    --- np.nn.LayerNorm({epsilon=1e-6, dtype="f32"}): x with mean 0 and variance 1 along the last axis, times `scale`,
-    -- plus `bias` (Ba, Kiros and Hinton, 2016). Parameters {scale = (n,), bias = (n,)}.
+    --- np.nn.LayerNorm({epsilon=1e-6, dtype="f32"}) -> block: x with mean 0 and variance 1 along the last axis, times
+    -- `scale`, plus `bias` (Ba, Kiros and Hinton, 2016). Parameters {scale = (n,), bias = (n,)}.
+    --- epsilon: what is added to the variance
+    --- > layer = np.nn.LayerNorm()
+    --- > layer(layer:init(np.random.key(0), np.ones(4)), np.array{1, 3, 1, 3}):round()
+    -- [-1.  1. -1.  1.]
     function nn.LayerNorm(given)
         local o = options("nn.LayerNorm", given, { epsilon = true, dtype = true })
         return block.new {
@@ -138,11 +161,19 @@ return function(nn)
         }
     end
 
-    --- np.nn.BatchNorm({momentum=0.99, epsilon=1e-5, dtype="f32"}): x with mean 0 and variance 1 for each feature
-    -- (index of the last axis), times `scale`, plus `bias` (Ioffe and Szegedy, 2015). The state, {mean = (n,), var =
-    -- (n,)}, is explicit: layer:state(x) makes the first, and
+    --- np.nn.BatchNorm({momentum=0.99, epsilon=1e-5, dtype="f32"}) -> block: x with mean 0 and variance 1 for each
+    -- feature (index of the last axis), times `scale`, plus `bias` (Ioffe and Szegedy, 2015). The state, {mean = (n,),
+    -- var = (n,)}, is explicit: layer:state(x) makes the first, and
     --     y, state = layer(params, x, state)           in training: moments of x, which the new state takes up
     --     y = layer(params, x, state, false)           in evaluation: moments of the state
+    --- momentum: the share of its old value that the state keeps
+    --- epsilon: what is added to the variance
+    --- > layer, x = np.nn.BatchNorm(), np.array{{1}, {3}}
+    --- > params = layer:init(np.random.key(0), x)
+    --- > y, state = layer(params, x, layer:state(x))
+    --- > y:round()
+    -- [[-1.]
+    --  [ 1.]]
     function nn.BatchNorm(given)
         local o = options("nn.BatchNorm", given, { momentum = true, epsilon = true, dtype = true })
         return block.new {
@@ -186,11 +217,16 @@ return function(nn)
         return shape.reshape(x, dims)
     end
 
-    --- np.nn.MultiHeadAttention(heads, {features, bias=true, dtype="f32"}): layer(params, x, context, mask): attention
-    -- of x, shape (…, n, d), to context, (…, m, d), x itself without one (Vaswani et al., 2017): softmax(q k /
-    -- sqrt(size)) v for each head, where q, k, v are dense layers of `features` (those of x, unless given), a multiple
-    -- of heads; then a dense layer of d outputs. mask, boolean, broadcasts to (…, heads, n, m): false hides.
+    --- np.nn.MultiHeadAttention(heads, {features=…, bias=true, dtype="f32"}) -> block: layer(params, x, context, mask):
+    -- attention of x, shape (…, n, d), to context, (…, m, d), x itself without one (Vaswani et al., 2017): softmax(q k
+    -- / sqrt(size)) v for each head, where q, k, v are dense layers of `features` (those of x, unless given), a
+    -- multiple of heads; then a dense layer of d outputs. mask, boolean, broadcasts to (…, heads, n, m): false hides.
     -- Parameters {query, key, value, out}, those of np.nn.Dense.
+    --- features: of queries, keys and values together; those of x without it
+    --- bias: false: the dense layers have none
+    --- > layer = np.nn.MultiHeadAttention(2)
+    --- > layer(layer:init(np.random.key(0), np.ones{3, 4}), np.ones{3, 4}):dim(1)
+    -- 4
     function nn.MultiHeadAttention(heads, given)
         core.integer("nn.MultiHeadAttention", 1, "heads", heads)
         local o = options("nn.MultiHeadAttention", given, { features = true, bias = true, dtype = true })

@@ -7,6 +7,13 @@
 --
 -- lr is a number, a 0-d array, or a schedule: a function of the number of updates done (a 0-d f64 array). A fourth
 -- argument of update takes its place; as an argument of a jitted function it may change without recording anew.
+
+--- {lr}: the learning rate: a number, a 0-d array or a schedule
+--- {b1}: how much of the mean of gradients is kept
+--- {b2}: how much of the mean of their squares is kept
+--- {eps}: what is added to the root, against division by zero
+--- {weight_decay}: the share of a parameter that goes with each update, times lr
+
 local core = require "neap.core"
 local tree = require "neap.core.tree"
 
@@ -77,8 +84,15 @@ local function like(value, x)
     return np.astype(value, x.dtype)
 end
 
---- np.optim.sgd{lr=…, momentum=0, nesterov=false, weight_decay=0}: p - lr v with v = momentum v + g (v is g without
--- momentum); with nesterov p - lr (g + momentum v). weight_decay adds weight_decay * p to g.
+--- np.optim.sgd{lr=…, momentum=0, nesterov=false, weight_decay=0} -> optimizer: p - lr v with v = momentum v + g (v is
+-- g without momentum); with nesterov p - lr (g + momentum v). weight_decay adds weight_decay * p to g.
+--- momentum: how much of the last step is kept
+--- nesterov: true: the gradient counts at the place ahead
+--- > opt = np.optim.sgd{lr=0.1}
+--- > params = {w = np.array{1, 2}}
+--- > params = opt:update({w = np.array{10, 0}}, opt:init(params), params)
+--- > params.w
+-- [0. 2.]
 function optim.sgd(given)
     local name = "optim.sgd"
     given = options(name, given, { lr = true, momentum = true, nesterov = true, weight_decay = true })
@@ -121,13 +135,24 @@ local function adam(name, given, decay)
     end)
 end
 
---- np.optim.adam{lr=…, b1=0.9, b2=0.999, eps=1e-8}: Kingma and Ba, 2015, algorithm 1 (eps outside of the root).
+--- np.optim.adam{lr=…, b1=0.9, b2=0.999, eps=1e-8} -> optimizer: Kingma and Ba, 2015, algorithm 1 (eps outside of the
+-- root).
+--- > opt = np.optim.adam{lr=0.1}
+--- > params = {w = np.array{1, 2}}
+--- > params = opt:update({w = np.array{10, 0}}, opt:init(params), params)
+--- > params.w
+-- [0.9 2. ]
 function optim.adam(given)
     return adam("optim.adam", options("optim.adam", given, { lr = true, b1 = true, b2 = true, eps = true }), 0)
 end
 
---- np.optim.adamw{lr=…, b1=0.9, b2=0.999, eps=1e-8, weight_decay=0.01}: adam with decoupled weight decay (Loshchilov
--- and Hutter, 2019): p - lr (adam's direction + weight_decay p).
+--- np.optim.adamw{lr=…, b1=0.9, b2=0.999, eps=1e-8, weight_decay=0.01} -> optimizer: adam with decoupled weight decay
+-- (Loshchilov and Hutter, 2019): p - lr (adam's direction + weight_decay p).
+--- > opt = np.optim.adamw{lr=0.1, weight_decay=0.1}
+--- > params = {w = np.array{1, 2}}
+--- > params = opt:update({w = np.array{10, 0}}, opt:init(params), params)
+--- > params.w
+-- [0.89 1.98]
 function optim.adamw(given)
     local known = { lr = true, b1 = true, b2 = true, eps = true, weight_decay = true }
     given = options("optim.adamw", given, known)
@@ -147,7 +172,9 @@ local function check_steps(name, position, steps)
     check_number(name, position, "steps", steps, 1)
 end
 
---- np.optim.exponential_decay(lr, rate, steps): lr * rate ^ (step / steps).
+--- np.optim.exponential_decay(lr, rate, steps) -> function: lr * rate ^ (step / steps).
+--- > np.optim.exponential_decay(0.1, 0.5, 100)(np.array(200))
+-- 0.025
 function optim.exponential_decay(lr, rate, steps)
     check_number("optim.exponential_decay", 1, "lr", lr, -math.huge)
     check_number("optim.exponential_decay", 2, "rate", rate, 0)
@@ -155,7 +182,10 @@ function optim.exponential_decay(lr, rate, steps)
     return function(step) return np.pow(rate, step / steps) * lr end
 end
 
---- np.optim.cosine_decay(lr, steps, floor): half a cosine from lr down to floor (0) in so many steps, then floor.
+--- np.optim.cosine_decay(lr, steps, floor) -> function: half a cosine from lr down to floor (0) in so many steps, then
+-- floor.
+--- > np.optim.cosine_decay(0.1, 100)(np.array(50))
+-- 0.049999997
 function optim.cosine_decay(lr, steps, floor)
     floor = floor or 0
     check_number("optim.cosine_decay", 1, "lr", lr, -math.huge)
@@ -167,7 +197,10 @@ function optim.cosine_decay(lr, steps, floor)
     end
 end
 
---- np.optim.warmup(schedule, steps): rises in equal steps from schedule / steps to the schedule, a number or function.
+--- np.optim.warmup(schedule, steps) -> function: rises in equal steps from schedule / steps to the schedule, a number
+-- or function.
+--- > np.optim.warmup(0.1, 10)(np.array(4))
+-- 0.05
 function optim.warmup(schedule, steps)
     if type(schedule) ~= "function" and not is_array(schedule) and type(schedule) ~= "number" then
         core.bad_argument("optim.warmup", 1, "schedule", "a number or a function of the step", schedule)
@@ -180,12 +213,16 @@ function optim.warmup(schedule, steps)
 end
 
 --- np.optim.global_norm(t): the square root of the sum of all squares, 0-d.
+--- > np.optim.global_norm({np.array{3}, np.array{4}})
+-- 5.0
 function optim.global_norm(t)
     local total = tree.reduce(function(sum, x) return sum + np.sum(np.square(x)) end, t, 0)
     return np.sqrt(total)
 end
 
---- np.optim.clip_by_global_norm(grads, most): grads scaled down so that their global norm is at most `most`.
+--- np.optim.clip_by_global_norm(grads, most) -> tree: grads scaled down so that their global norm is at most `most`.
+--- > np.optim.clip_by_global_norm({np.array{3}, np.array{4}}, 1)[1]
+-- [0.6]
 function optim.clip_by_global_norm(grads, most)
     local norm = optim.global_norm(grads)
     local scale = np.minimum(most / np.maximum(norm, most), 1)

@@ -25,12 +25,15 @@ local function result_arrays(results)
     return arrays
 end
 
---- np.deferred(f): runs f in deferred mode and returns its results. Nothing that f computes is started, however much
--- it is; it is done when somebody asks for it: reading or printing a value, np.force, x:wait(), np.wait_all, or an
--- operation outside of the mode whose own value is asked for. Results are computed once. Until then they take no
--- memory; afterwards they keep how they were made, but no data, and np.export can still make a program of it. All else
--- is as outside: values may be looked at and printed, which computes what they need; gradients, jitted functions and
--- further deferred blocks are part of it.
+--- np.deferred(f) -> results: runs f in deferred mode and returns its results. Nothing that f computes is started,
+-- however much it is; it is done when somebody asks for it: reading or printing a value, np.force, x:wait(),
+-- np.wait_all, or an operation outside of the mode whose own value is asked for. Results are computed once. Until then
+-- they take no memory; afterwards they keep how they were made, but no data, and np.export can still make a program of
+-- it. All else is as outside: values may be looked at and printed, which computes what they need; gradients, jitted
+-- functions and further deferred blocks are part of it.
+--- > x = np.deferred(function() return np.ones(3) * 2 end)
+--- > x
+-- [2. 2. 2.]
 function np.deferred(f, extra)
     local user_function = staging.check_function("deferred", f)
     if extra ~= nil then raise("deferred", "takes one argument, a function; got also %s", core.describe(extra)) end
@@ -79,7 +82,7 @@ end
 
 local export_options = { inputs = true, outputs = true }
 
---- np.export, with the inputs in the order of `keys`, if it is given.
+--- What np.export does, with the inputs in the order of `keys`, if it is given.
 local function export(given, keys)
     given = core.options("export", given, export_options)
     local inputs = named_arrays("inputs", given.inputs, "in", keys)
@@ -100,16 +103,22 @@ local function export(given, keys)
     return program.new(entry, inputs.trees, inputs.roots, { inputs = inputs.names, outputs = outputs.names })
 end
 
---- np.export{inputs={x=x, …}, outputs={y=y, …}}: the program that makes the outputs of the inputs, as it was recorded
--- in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order of
--- trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or with one table
--- like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not matter whether
--- anything has been computed.
+--- np.export{inputs={x=x, …}, outputs={y=y, …}} -> program: the program that makes the outputs of the inputs, as it was
+-- recorded in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order
+-- of trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or with one
+-- table like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not matter
+-- whether anything has been computed.
 --
 -- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors,
 -- numbers and what the body spells out (np.array of a table) are none otherwise. It is an error if an output needs
 -- another array that was not recorded in the mode and is not listed, or if no output needs an input. Prints in the mode
 -- have happened; callbacks that outputs need are called by each run of the program.
+--- inputs: a table of arrays by name
+--- outputs: a table of arrays by name
+--- > x = np.arange(3)
+--- > y = np.deferred(function() return x * 2 end)
+--- > np.export{inputs={x=x}, outputs={y=y}}(np.ones(3, {dtype="i32"}))
+-- [2 2 2]
 function np.export(given)
     return export(given)
 end

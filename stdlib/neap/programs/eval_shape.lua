@@ -25,9 +25,12 @@ local function describe(x)
     return { shape = core.shape_of(x), dtype = known.weak ~= 0 and "f32" or core.dtypes[known.dtype].name }
 end
 
---- np.eval_shape(f, …): what f(…) returns, with a table {shape={2, 3}, dtype="f32"} in place of each array: f is run
--- once on stand-ins, and nothing is computed, whatever the sizes. Arrays among the arguments, also in tables, may be
--- such tables themselves. What f reads on the host must not depend on its arguments; what it prints is not shown.
+--- np.eval_shape(f, …) -> results: what f(…) returns, with a table {shape={2, 3}, dtype="f32"} in place of each array:
+-- f is run once on stand-ins, and nothing is computed, whatever the sizes. Arrays among the arguments, also in tables,
+-- may be such tables themselves. What f reads on the host must not depend on its arguments; what it prints is not
+-- shown.
+--- > np.eval_shape(np.matmul, np.zeros{2, 3}, {shape={3, 4}, dtype="f32"}).shape[2]
+-- 4
 function np.eval_shape(f, ...)
     local user_function = staging.check_function("eval_shape", f)
     local given = staging.pack(...)

@@ -511,7 +511,7 @@ local function statics_of(value)
     return is_static, names
 end
 
---- np.jit(f, {static={2, "mode"}, donate={1}, device="cpu:1"}): a function that records f once per form of its
+--- np.jit(f, {static={}, donate={}, device=…}) -> function: a function that records f once per form of its
 -- arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and
 -- devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys in
 -- tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other values
@@ -520,12 +520,15 @@ end
 -- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
 -- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values that
 -- depend on its arguments (item, tostring) nor assign arrays to variables outside.
---
--- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
+--- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
---
--- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
+--- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
+--- static: positions, from 1, and names of keys in tables, of arguments whose values are part of the program
+--- > f = np.jit(function(x, y) return x * y + 1 end)
+--- > f(np.arange(3), np.array(2)), f(np.ones(2), 3)
+-- [1. 3. 5.]
+-- [4. 4.]
 function np.jit(f, given_options)
     f = check_function("jit", f)
     local given = core.options("jit", given_options, { static = true, donate = true, device = true })
@@ -644,11 +647,16 @@ function jits.programs_of(f)
     return list
 end
 
---- np.jit_cache(f): what a jitted function has recorded: { traces = how often, reason = why the last time, in words,
--- bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call, constructed =
--- names of constructors around it, bound = number of arrays that belong to the program, donated, used_up, kept = why
--- the last donated array was not used up }, … } }. tostring tells it in a line, and one for each entry. A
--- program that was not used for long is dropped when all of them take more than 256 MiB.
+--- np.jit_cache(f) -> table: what a jitted function has recorded: { traces = how often, reason = why the last time, in
+-- words, bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call,
+-- constructed = names of constructors around it, bound = number of arrays that belong to the program, donated,
+-- used_up, kept = why the last donated array was not used up }, … } }. tostring tells it in a line, and one for each
+-- entry. A program that was not used for long is dropped when all of them take more than 256 MiB.
+--- > f = np.jit(function(x) return x + 1 end)
+--- > f(np.ones(2))
+-- [2. 2.]
+--- > np.jit_cache(f).traces
+-- 1
 function np.jit_cache(f)
     local state = jits.state_of(f)
     if not state then core.bad_argument("jit_cache", 1, "f", "a function that np.jit made", f) end
@@ -657,7 +665,8 @@ function np.jit_cache(f)
     return facts
 end
 
---- np.clear_caches(): forgets all that was recorded by jitted functions, and all plans; they are made again.
+--- np.clear_caches() -> nothing: forgets all that was recorded by jitted functions, and all plans; they are made again.
+--- > np.clear_caches()
 function np.clear_caches()
     C.neap_caches_clear(ctx)
 end

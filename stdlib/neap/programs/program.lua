@@ -262,7 +262,8 @@ end
 
 local text_options = { lines = true }
 
---- program:text{lines=40}: the printed form; `lines` cuts the middle out of a longer one.
+--- program:text{lines=40} -> string: the printed form.
+--- lines: at most so many: the middle of a longer one is cut out
 function Program:text(given)
     local lines = core.options("program.text", given, text_options).lines
     if lines ~= nil then core.integer("program.text", nil, "lines", lines) end
@@ -376,8 +377,13 @@ local function arguments_of(given)
     return arguments
 end
 
---- np.trace(f)(args…): the program of f for arguments of that form: printable, and callable with such arguments. Arrays
--- around f are bound to it. Its inputs are named after f's parameters, its outputs after the keys of results.
+--- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
+-- with such arguments. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
+-- the keys of results. (The sum of a diagonal is np.linalg.trace.)
+--- > program = np.trace(function(x) return x * 2 end)(np.ones(3))
+--- > program(np.arange(3) / 1), program:list_inputs()[1]
+-- [0. 2. 4.]
+-- x
 function np.trace(f, ...)
     local user_function = check_function("trace", f)
     if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end

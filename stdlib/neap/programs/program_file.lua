@@ -478,11 +478,16 @@ local function load_file(path, functions, mesh)
                          captures = {} }, known.arguments, roots)
 end
 
---- np.load_program(path, {callbacks={name=f}, mesh=m}): the program of a file that program:save wrote, called as the
--- original was. Files may come from anywhere: what is damaged, or of ops or a version that this neap does not know, is
--- an error that says so, and nothing in a file is run as code. Functions that the program calls must be given by name.
--- If it was recorded on arrays that lie on a mesh, a mesh of the same axes is made of the first np.devices(), or is the
--- one that is given, whose sizes may be others if the program holds no body of np.shard_map.
+--- np.load_program(path, {callbacks={}, mesh=…}) -> program: the program of a file that program:save wrote, called as
+-- the original was. Files may come from anywhere: what is damaged, or of ops or a version that this neap does not
+-- know, is an error that says so, and nothing in a file is run as code. Functions that the program calls must be given
+-- by name. If it was recorded on arrays that lie on a mesh, a mesh of the same axes is made of the first np.devices(),
+-- or is the one that is given, whose sizes may be others if the program holds no body of np.shard_map.
+--- callbacks: the functions that the program calls, by name
+--- mesh: a mesh in place of the one that the program was recorded on
+--- > np.trace(function(x) return x * 2 end)(np.ones(3)):save("double.program")
+--- > np.load_program("double.program")(np.ones(3))
+-- [2. 2. 2.]
 function np.load_program(path, given)
     check_path("load_program", path)
     local o = core.options("load_program", given, { callbacks = true, mesh = true })

@@ -159,11 +159,14 @@ local function call_with_fields(state, fields, ...)
     return unpack(results, 2, results.n)
 end
 
---- np.staged(block): runs a function without arguments at once, as one program, and returns its results. What was
--- recorded is used again when control comes by with arrays of the same shapes in the variables around the block; its
--- body runs only when something has changed: np.explain tells why, for np.jit(block). Numbers around the block are part
--- of what is recorded; one that changes is better a 0-d array. The block may print; it may not assign to variables
--- outside, nor look at values. Gradients go through it.
+--- np.staged(block) -> results: runs a function without arguments at once, as one program, and returns its results.
+-- What was recorded is used again when control comes by with arrays of the same shapes in the variables around the
+-- block; its body runs only when something has changed: np.explain tells why, for np.jit(block). Numbers around the
+-- block are part of what is recorded; one that changes is better a 0-d array. The block may print; it may not assign
+-- to variables outside, nor look at values. Gradients go through it.
+--- > x = np.arange(3)
+--- > np.staged(function() return x * 2 + 1 end)
+-- [1 3 5]
 function np.staged(block)
     if type(block) ~= "function" or debug.getinfo(block, "S").what == "C" or core.is_library(block) then
         core.bad_argument("staged", 1, "block", "a function written in Lua", block)

@@ -11,9 +11,11 @@ local function close(outer, ok, ...)
 end
 jit.off(close)
 
---- np.named_scope(name, f): a function that runs f in a named scope. What f records carries the name: the text of
--- programs, np.explain, timelines and errors show "name" behind the op or its line, "outer/inner" for one scope in
--- another. Derivatives, batches and jitted functions keep it. It changes no value and no plan.
+--- np.named_scope(name, f) -> function: a function that runs f in a named scope. What f records carries the name: the
+-- text of programs, np.explain, timelines and errors show "name" behind the op or its line, "outer/inner" for one
+-- scope in another. Derivatives, batches and jitted functions keep it. It changes no value and no plan.
+--- > np.named_scope("double", function(x) return x * 2 end)(np.ones(2))
+-- [2. 2.]
 function np.named_scope(name, f)
     if type(name) ~= "string" or name == "" or name:find("%c") then
         core.bad_argument("named_scope", 1, "name", "a text without control characters", name)

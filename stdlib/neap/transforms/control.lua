@@ -240,17 +240,22 @@ local function branch_index(name, what, value)
     return value:astype("i32")
 end
 
---- np.cond(pred, f, g, …): f(…) if pred is true, else g(…). pred is a scalar array (a number, a boolean): both
--- functions are traced, one of them runs. They must return trees of the same form, with arrays of equal shapes and
--- dtypes.
+--- np.cond(pred, f, g, …) -> results: f(…) if pred is true, else g(…). pred is a scalar array (a number, a boolean):
+-- both functions are traced, one of them runs. They must return trees of the same form, with arrays of equal shapes
+-- and dtypes.
+--- > x = np.array(-3)
+--- > np.cond(x:lt(0), function(v) return -v end, function(v) return v end, x)
+-- 3.0
 function np.cond(pred, f, g, ...)
     check_function("cond", f, 2, "f")
     check_function("cond", g, 3, "g")
     return record_branches("cond", branch_index("cond", "pred", pred), { g, f }, pack(...))
 end
 
---- np.switch(index, {f, g, …}, …): calls the function that index, an integer from 1, counts; an index out of range
--- is clamped. Otherwise as np.cond.
+--- np.switch(index, {f, g, …}, …) -> results: calls the function that index, an integer from 1, counts; an index out of
+-- range is clamped. Otherwise as np.cond.
+--- > np.switch(np.array(2, {dtype="i32"}), {np.sin, np.abs}, np.array(-3))
+-- 3.0
 function np.switch(index, branches, ...)
     if type(branches) ~= "table" or #branches == 0 then
         bad_argument("switch", 2, "branches", "a table of functions", branches)
@@ -437,9 +442,11 @@ local function while_loop(name, condition, body, carry)
     return push_node(name, "while_loop", { test, step }, { n, #test_own }, inputs, n)
 end
 
---- np.while_loop(cond, body, init): the carry init, changed by body(carry) as long as cond(carry) is true. A carry is a
--- tree of arrays, which keeps its form, shapes and dtypes; a number in it takes the dtype that the body gives it. Not
--- for reverse mode: np.fori_loop and np.scan are.
+--- np.while_loop(cond, body, init) -> carry: the carry init, changed by body(carry) as long as cond(carry) is true. A
+-- carry is a tree of arrays, which keeps its form, shapes and dtypes; a number in it takes the dtype that the body
+-- gives it. Not for reverse mode: np.fori_loop and np.scan are.
+--- > np.while_loop(function(x) return x:lt(100) end, function(x) return x * 2 end, np.array(1))
+-- 128.0
 function np.while_loop(cond, body, init)
     check_function("while_loop", cond, 1, "cond")
     check_function("while_loop", body, 2, "body")
@@ -497,9 +504,11 @@ local function counted_loop(lower, upper, body, init)
     return rebuild_carry("fori_loop", carry, results)[1]
 end
 
---- np.fori_loop(lower, upper, body, init): the carry init, changed by body(i, carry) for i = lower … upper - 1; i is
--- an array of one integer, an i32 if the bounds are numbers. Then the loop is a scan and has all derivatives; with
--- bounds that are arrays it is a np.while_loop.
+--- np.fori_loop(lower, upper, body, init) -> carry: the carry init, changed by body(i, carry) for i = lower … upper -
+-- 1; i is an array of one integer, an i32 if the bounds are numbers. Then the loop is a scan and has all derivatives;
+-- with bounds that are arrays it is a np.while_loop.
+--- > np.fori_loop(0, 5, function(i, x) return x + i end, np.array(0, {dtype="i32"}))
+-- 10
 function np.fori_loop(lower, upper, body, init)
     lower = bound_of("fori_loop", 1, "lower", lower)
     upper = bound_of("fori_loop", 2, "upper", upper)
@@ -552,10 +561,15 @@ local function scan_arguments(xs, given)
     return length, { reverse = o.reverse, unroll = unroll }
 end
 
---- np.scan(f, init, xs, {length=, reverse=false, unroll=1}): calls carry, y = f(carry, x) for each part x of the first
--- axis of xs (a tree of arrays, or nil with {length=}), beginning with the carry init; returns the last carry, and the
--- ys stacked along a new first axis. reverse: from the last part to the first. unroll: how many turns may be put
--- together as one: a hint, which changes no result. A carry is as np.while_loop has it.
+--- np.scan(f, init, xs, {length=…, reverse=false, unroll=1}) -> carry, ys: calls carry, y = f(carry, x) for each part x
+-- of the first axis of xs (a tree of arrays, or nil with {length=n}), beginning with the carry init; returns the last
+-- carry, and the ys stacked along a new first axis. A carry is as np.while_loop has it.
+--- length: the number of turns, where xs is nil
+--- reverse: true: from the last part to the first
+--- unroll: how many turns may be put together as one: a hint, which changes no result
+--- > np.scan(function(sum, x) return sum + x, sum end, np.array(0), np.array{1, 2, 3})
+-- 6.0
+-- [0. 1. 3.]
 function np.scan(f, init, xs, given)
     check_function("scan", f)
     local length, how = scan_arguments(xs, given)

@@ -68,10 +68,12 @@ end
 
 -- ---- np.checkpoint --------------------------------------------------------------------------------------------------
 
---- np.checkpoint(f): a function that returns what f does. When it is differentiated in reverse mode nothing that f
--- computes inside is kept for the backward pass, which computes it again from the arguments: less memory for more work.
--- f is traced where a gradient or a trace is open, so it may not look at values there; and it may not have ordered
--- effects where it is differentiated, since they would happen twice.
+--- np.checkpoint(f) -> function: a function that returns what f does. When it is differentiated in reverse mode nothing
+-- that f computes inside is kept for the backward pass, which computes it again from the arguments: less memory for
+-- more work. f is traced where a gradient or a trace is open, so it may not look at values there; and it may not have
+-- ordered effects where it is differentiated, since they would happen twice.
+--- > np.grad(np.checkpoint(function(x) return (x * x):sum() end))(np.array{1, 2})
+-- [2. 4.]
 function np.checkpoint(f)
     local user_function = check_function("checkpoint", f)
     local function checkpointed(...)
@@ -308,10 +310,15 @@ function Vjp:defvjp(fwd, bwd)
     return self
 end
 
---- np.custom_vjp(f, {nondiff_argnums={}}): f with a rule for reverse mode of its own, which :defvjp(fwd, bwd) sets.
--- Arguments at the positions nondiff_argnums may be anything; they come first among the arguments of bwd. f and its
--- rule are traced where a gradient or a trace is open, so they may not look at values there; and what they read from
--- around them is a constant: differentiating it is an error.
+--- np.custom_vjp(f, {nondiff_argnums={}}) -> function: f with a rule for reverse mode of its own, which :defvjp(fwd,
+-- bwd) sets. Arguments at the positions nondiff_argnums may be anything; they come first among the arguments of bwd. f
+-- and its rule are traced where a gradient or a trace is open, so they may not look at values there; and what they
+-- read from around them is a constant: differentiating it is an error.
+--- nondiff_argnums: positions, from 1, of arguments that are not differentiated
+--- > f = np.custom_vjp(function(x) return np.round(x) end)
+--- > f = f:defvjp(function(x) return np.round(x), {} end, function(_, ct) return ct end)
+--- > np.grad(f)(np.array(1.7))
+-- 1.0
 function np.custom_vjp(f, given)
     return new_custom(Vjp, "custom_vjp", "defvjp(fwd, bwd)", record_vjp, f, given)
 end
@@ -353,8 +360,13 @@ function Jvp:defjvp(rule)
     return self
 end
 
---- np.custom_jvp(f, {nondiff_argnums={}}): f with a rule for both modes of its own, which :defjvp(rule) sets. All else
--- as in np.custom_vjp; arguments at the positions nondiff_argnums come first among those of the rule.
+--- np.custom_jvp(f, {nondiff_argnums={}}) -> function: f with a rule for both modes of its own, which :defjvp(rule)
+-- sets. All else as in np.custom_vjp; arguments at the positions nondiff_argnums come first among those of the rule.
+--- nondiff_argnums: positions, from 1, of arguments that are not differentiated
+--- > f = np.custom_jvp(function(x) return np.round(x) end)
+--- > f = f:defjvp(function(x, t) return np.round(x[1]), t[1] end)
+--- > np.grad(f)(np.array(1.7))
+-- 1.0
 function np.custom_jvp(f, given)
     return new_custom(Jvp, "custom_jvp", "defjvp(rule)", record_jvp, f, given)
 end

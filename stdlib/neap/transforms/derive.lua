@@ -275,7 +275,8 @@ end
 local function split_options(name, given)
     local last, has_aux = given[given.n], nil
     if type(last) == "table" and type(last.has_aux) == "boolean" and next(last, next(last)) == nil then
-        given, has_aux = { n = given.n - 1, unpack(given, 1, given.n - 1) }, last.has_aux
+        given = { n = given.n - 1, unpack(given, 1, given.n - 1) }
+        has_aux = core.options(name, last, { has_aux = true }).has_aux
     end
     if given.n == 0 then raise(name, "expected an argument with respect to which to differentiate") end
     return given, has_aux
@@ -297,10 +298,17 @@ local function linearized(name, f, given, make)
     end)
 end
 
---- np.vjp(f, x, …): f's results at the arguments, then a function that takes a cotangent for each result and returns
--- one for each argument, trees of the same form. It may be called any number of times, also later: f is not run again.
--- Cotangents of results that are no floats are ignored. With {has_aux=true} as the last argument only f's first result
--- is differentiated, and the others follow the function.
+--- np.vjp(f, x, …, {has_aux=false}) -> results, function: f's results at the arguments, then a function that takes a
+-- cotangent for each result and returns one for each argument, trees of the same form. It may be called any number of
+-- times, also later: f is not run again. Cotangents of results that are no floats are ignored.
+--- has_aux: true: only f's first result is differentiated, and the others follow the function
+--- > y, back = np.vjp(np.square, np.array(3))
+--- > y, back(np.array(1))
+-- 9.0
+-- 6.0
+--- > y, back, more = np.vjp(function(x) return x * x, x + 1 end, np.array(3), {has_aux=true})
+--- > more
+-- 4.0
 function np.vjp(f, ...)
     return linearized("vjp", f, pack(...), function(tape, list, arrays)
         local floats = {}
@@ -316,8 +324,16 @@ function np.vjp(f, ...)
     end)
 end
 
---- np.linearize(f, x, …): f's results at the arguments, then the derivative there: a function that takes a tangent for
--- each argument and returns one for each result. has_aux as in np.vjp.
+--- np.linearize(f, x, …, {has_aux=false}) -> results, function: f's results at the arguments, then the derivative
+-- there: a function that takes a tangent for each argument and returns one for each result.
+--- has_aux: as in np.vjp
+--- > y, tangent = np.linearize(np.square, np.array(3))
+--- > y, tangent(np.array(1))
+-- 9.0
+-- 6.0
+--- > y, tangent, more = np.linearize(function(x) return x * x, x + 1 end, np.array(3), {has_aux=true})
+--- > more
+-- 4.0
 function np.linearize(f, ...)
     return linearized("linearize", f, pack(...), function(tape, list, arrays)
         local push, count = derive.pushforward(tape, arrays), list.n
@@ -339,9 +355,13 @@ local function check_list(name, position, what, value)
     return { n = #value, unpack(value) }
 end
 
---- np.jvp(f, {x, …}, {tangent of x, …}, {has_aux=false}): f's results at the arguments, then their tangents; with
--- has_aux only the first result is differentiated, and the others follow. Tangents are trees like the arguments; those
--- of results that are no floats are zeros.
+--- np.jvp(f, {x, …}, {dx, …}, {has_aux=false}) -> results, tangents: f's results at the arguments {x, …}, then their
+-- tangents for the tangents {dx, …} of these. Tangents are trees like the arguments; those of results that are no
+-- floats are zeros.
+--- has_aux: true: only the first result is differentiated, and the others follow
+--- > np.jvp(np.square, {np.array(3)}, {np.array(1)})
+-- 9.0
+-- 6.0
 function np.jvp(f, primals, tangents, given)
     f = check_function("jvp", f)
     local has_aux = check_has_aux("jvp", core.options("jvp", given, { has_aux = true }).has_aux)

@@ -1,4 +1,8 @@
 --- grad.lua: np.grad, np.value_and_grad.
+
+--- {argnums}: the arguments to differentiate with respect to: a position, from 1, or a table of positions
+--- {has_aux}: true: only the first result of f is differentiated, and the others are passed on
+
 local core = require "neap.core"
 local derive = require "neap.transforms.derive"
 local staging = require "neap.tracing.staging"
@@ -61,15 +65,22 @@ local function gradient_function(name, user_function, given_options, with_value)
     return derivative
 end
 
---- np.grad(f, {argnums={1}, has_aux=false}): a function that returns the gradients of f's first result, a 0-d float,
--- with respect to the arguments argnums (counted from 1), one result for each; a gradient has the form of its argument,
--- a tree of arrays. With has_aux the other results of f follow.
+--- np.grad(f, {argnums={1}, has_aux=false}) -> function: a function that returns the gradients of f's first result, a
+-- 0-d float, with respect to the arguments argnums (counted from 1), one result for each; a gradient has the form of
+-- its argument, a tree of arrays. With has_aux the other results of f follow.
+--- > np.grad(function(x) return (x * x):sum() end)(np.array{1, 2})
+-- [2. 4.]
+--- > np.grad(function(x, y) return x * y end, {argnums=2})(np.array(3), np.array(4))
+-- 3.0
 function np.grad(f, given)
     return gradient_function("grad", f, given, false)
 end
 
---- np.value_and_grad(f, {argnums={1}, has_aux=false}): a function that returns f's results (the value, and with has_aux
--- what follows it), then the gradients as np.grad does.
+--- np.value_and_grad(f, {argnums={1}, has_aux=false}) -> function: a function that returns f's results (the value, and
+-- with has_aux what follows it), then the gradients as np.grad does.
+--- > np.value_and_grad(function(x) return (x * x):sum() end)(np.array{1, 2})
+-- 5.0
+-- [2. 4.]
 function np.value_and_grad(f, given)
     return gradient_function("value_and_grad", f, given, true)
 end

@@ -4,6 +4,10 @@
 -- (derive.lua), which np.vmap applies to all vectors of a basis at once: so the number of steps does not depend on how
 -- many there are. The map gives, for each vector of the basis, one array for each array on its other side; these are
 -- the slices of the Jacobian.
+
+--- {argnums}: the arguments to differentiate with respect to: a position, from 1, or a table of positions
+--- {has_aux}: true: only the first result of f is differentiated, and the others are passed on
+
 local core = require "neap.core"
 local trees = require "neap.core.trees"
 local staging = require "neap.tracing.staging"
@@ -116,11 +120,15 @@ local function jacobian_function(name, user_function, argnums, has_aux, mode)
     return jacobian
 end
 
---- np.jacobian(f, {argnums={1}, has_aux=false, mode=nil}): a function that returns the Jacobians of f's first result
--- with respect to the arguments argnums, one result for each: of an array by an array, one of the shape of the first
--- followed by the shape of the second; a tree has one for each leaf. The mode is "forward", which takes one pass for
--- each number of the arguments, or "reverse", one for each number of the result; all passes are batched into one.
+--- np.jacobian(f, {argnums={1}, has_aux=false, mode=…}) -> function: a function that returns the Jacobians of f's first
+-- result with respect to the arguments argnums, one result for each: of an array by an array, one of the shape of the
+-- first followed by the shape of the second; a tree has one for each leaf. The mode is "forward", which takes one pass
+-- for each number of the arguments, or "reverse", one for each number of the result; all passes are batched into one.
 -- Without a mode the smaller number decides. With has_aux the other results of f follow.
+--- mode: "forward" or "reverse"; without it what takes fewer passes
+--- > np.jacobian(function(x) return x * x end)(np.array{1, 2})
+-- [[2. 0.]
+--  [0. 4.]]
 function np.jacobian(f, given)
     local argnums, has_aux, o = derive.options("jacobian", given, { mode = true })
     if o.mode ~= nil and o.mode ~= "forward" and o.mode ~= "reverse" then
@@ -129,22 +137,29 @@ function np.jacobian(f, given)
     return jacobian_function("jacobian", f, argnums, has_aux, o.mode)
 end
 
---- np.jacfwd(f, {argnums={1}, has_aux=false}): np.jacobian in forward mode.
+--- np.jacfwd(f, {argnums={1}, has_aux=false}) -> function: np.jacobian in forward mode.
+--- > np.jacfwd(np.sin)(np.array(0))
+-- 1.0
 function np.jacfwd(f, given)
     local argnums, has_aux = derive.options("jacfwd", given)
     return jacobian_function("jacfwd", f, argnums, has_aux, "forward")
 end
 
---- np.jacrev(f, {argnums={1}, has_aux=false}): np.jacobian in reverse mode.
+--- np.jacrev(f, {argnums={1}, has_aux=false}) -> function: np.jacobian in reverse mode.
+--- > np.jacrev(np.sin)(np.array(0))
+-- 1.0
 function np.jacrev(f, given)
     local argnums, has_aux = derive.options("jacrev", given)
     return jacobian_function("jacrev", f, argnums, has_aux, "reverse")
 end
 
---- np.hessian(f, {argnums={1}, has_aux=false}): a function that returns the Hessians of f's first result, a float array
--- (most often 0-d): for each argument of argnums the Jacobian (forward mode) of the Jacobian (reverse mode); with more
--- than one argument, result i is a table whose entry j is that with respect to arguments i, then j. With has_aux the
--- other results of f follow.
+--- np.hessian(f, {argnums={1}, has_aux=false}) -> function: a function that returns the Hessians of f's first result, a
+-- float array (most often 0-d): for each argument of argnums the Jacobian (forward mode) of the Jacobian (reverse
+-- mode); with more than one argument, result i is a table whose entry j is that with respect to arguments i, then j.
+-- With has_aux the other results of f follow.
+--- > np.hessian(function(x) return (x ^ 3):sum() end)(np.array{1, 2})
+-- [[ 6.  0.]
+--  [ 0. 12.]]
 function np.hessian(f, given)
     local user_function = f
     local argnums, has_aux = derive.options("hessian", given)

@@ -205,17 +205,22 @@ end
 
 local options = { in_axes = true, out_axes = true, axis_size = true, axis_name = true }
 
---- np.vmap(f, {in_axes=0, out_axes=0, axis_size=…, axis_name=…}): a function that runs f on many examples at once:
--- each op of f once, for all of them. in_axes says along which axis of which argument the examples lie: an axis (from
--- 0, or from the end if negative) for all arguments; false for those that all examples share; or a table with an
--- entry for each argument, which may itself be a table of axes for the parts of that argument (nil counts as false).
--- The axes of examples must have one size; where there is none, axis_size says it. out_axes says the same of the
--- results: false for a result that does not depend on the example. What f reads from around it is shared by all
--- examples. With axis_name, a string, f may compute over the examples: np.psum(x, name) and its kin.
+--- np.vmap(f, {in_axes=0, out_axes=0, axis_size=…, axis_name=…}) -> function: a function that runs f on many examples
+-- at once: each op of f once, for all of them. What f reads from around it is shared by all examples.
 --
 -- f is run once, on stand-ins for one example, so it may not look at values that depend on the example. An unordered
--- effect (np.debug.print({ordered=false}, …)) happens for each example in turn, or once if it reads none; ordered
--- ones, such as print, are errors.
+-- effect (np.debug.print({ordered=false}, …)) happens for each example in turn, or once if it reads none; ordered ones,
+-- such as print, are errors.
+--- in_axes: along which axis of which argument the examples lie: an axis (from 0, or from the end if negative) for all
+-- arguments; false for those that all examples share; or a table with an entry for each argument, which may itself be a
+-- table of axes for the parts of that argument (nil counts as false). The axes of examples must have one size
+--- out_axes: the same of the results: false for a result that does not depend on the example
+--- axis_size: how many examples there are, where no argument says it
+--- axis_name: a string: f may compute over the examples, by np.psum(x, name) and its kin
+--- > np.vmap(np.dot)(np.eye(2), np.array{{1, 2}, {3, 4}})
+-- [1. 4.]
+--- > np.vmap(function(x, s) return x * s end, {in_axes={0, false}})(np.arange(3), np.array(2))
+-- [0. 2. 4.]
 function np.vmap(f, given)
     local user_function = staging.check_function("vmap", f)
     local o = core.options("vmap", given, options)

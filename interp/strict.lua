@@ -1,0 +1,78 @@
+--- strict.lua: reading a global variable that has no value is an error, at the prompt and, with --strict, in scripts.
+--
+-- _G gets an __index, which Lua asks only where there is no value, so variables that are there cost nothing. It looks
+-- at who reads: code that was typed at the prompt, or with --strict all code of the user, modules included; to the
+-- library, and to other code, such a variable is nil as ever. `rawget(_G, name)` never raises. Here too are the names
+-- that only the prompt has: `_`, `_3`, `Out`, `exit`, `quit`.
+local core = require "neap.core"
+local near = require "neap.core.near"
+
+local getinfo = debug.getinfo
+local strict = {}
+
+local SHORTEST = 3 -- letters of a name that can be a misspelt one
+
+local everywhere = false -- --strict
+local scope_of_prompt    -- local variables of earlier commands: near names
+
+--- The value that a name has at the prompt alone.
+local function special(name)
+    if name == "exit" or name == "quit" then return os.exit end
+    if name ~= "Out" and not name:find "^_%d*$" then return nil end
+    local results = require "neap.interp.results"
+    if name == "Out" then return results.out end
+    if name == "_" then return results.last() end
+    local number = tonumber(name:sub(2))
+    local kept, value = results.get(number)
+    if not kept then
+        core.fail("%s: command %d gave no value, or it is not kept any more; Out tells which are", name, number)
+    end
+    return value
+end
+
+local function fail(name)
+    local holders = { _G }
+    if scope_of_prompt then holders[2] = scope_of_prompt.holders end
+    local hint = #tostring(name) >= SHORTEST and near.hint(name, holders) or ""
+    core.fail("the variable '%s' has no value%s", tostring(name), hint)
+end
+
+--- What code at the prompt gets for a name that is no variable.
+function strict.missing(name)
+    if type(name) ~= "string" then return nil end
+    local value = special(name)
+    if type(value) == "nil" and name ~= "_" then fail(name) end
+    return value
+end
+
+--- Whether a chunk of this name was typed at the prompt.
+local function is_typed(source)
+    return source:find "^=%[%d+%]" ~= nil
+end
+
+--- Starts it. `scope`: the prompt's local variables; without it only --strict is meant.
+function strict.install(all, scope)
+    everywhere = everywhere or all
+    scope_of_prompt = scope or scope_of_prompt
+    local meta = getmetatable(_G) or {}
+    local before = rawget(meta, "__index")
+    if before ~= nil and before == strict.index then return end
+    function strict.index(globals, name)
+        local reader = getinfo(2, "S")
+        if reader and reader.what ~= "C" then
+            if is_typed(reader.source) then return strict.missing(name) end
+            if everywhere and reader.source:sub(1, 6) ~= "@neap/" then return fail(name) end
+        end
+        if type(before) == "function" then return before(globals, name) end
+        return before and before[name]
+    end
+    meta.__index = strict.index
+    setmetatable(_G, meta)
+end
+
+--- For C: --strict was given.
+function strict.everywhere()
+    strict.install(true)
+end
+
+return strict

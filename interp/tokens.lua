@@ -1,0 +1,175 @@
+--- tokens.lua: where the statements of a command begin and end, and which local variables it declares at its top level.
+--
+-- The text is read as tokens, without a grammar: keywords that open and close blocks, and brackets, give the depth. At
+-- depth 0 a statement ends where what could end an expression is followed by what cannot continue one: a name, a
+-- keyword that begins a statement, a semicolon, the end. This is exact for text that compiles; of other text only
+-- `split` makes use, whose pieces are compiled again.
+local tokens = {}
+
+local function set(words)
+    local found = {}
+    for word in words:gmatch "%S+" do found[word] = true end
+    return found
+end
+
+local KEYWORDS = set [[and break do else elseif end false for function if in local nil not or repeat return then true
+                       until while]]
+local OPENS, CLOSES = set "function do repeat if ( [ {", set "end until ) ] }"
+local ENDS_VALUE = set "end nil true false ) ] } ..."
+local BEGINS_STATEMENT = set "local if while for repeat do return break function ; ::"
+local BEGINS_VALUE = set "nil true false not #"
+
+--- The end of the token at `at`, and its kind: "name", "keyword", "number", "string", "symbol", or "space", which
+-- comments are too.
+local function token_at(text, at)
+    local _, to = text:find("^%s+", at)
+    if to then return to, "space" end
+    local comment = text:match("^%-%-", at)
+    local long = text:match("^%[(=*)%[", comment and at + 2 or at)
+    if long then
+        _, to = text:find("]" .. long .. "]", at, true)
+        return to or #text, comment and "space" or "string"
+    end
+    if comment then
+        _, to = text:find("^[^\n]*", at)
+        return to, "space"
+    end
+    _, to = text:find("^[%a_\128-\255][%w_\128-\255]*", at)
+    if to then return to, KEYWORDS[text:sub(at, to)] and "keyword" or "name" end
+    if text:find("^%.?%d", at) then
+        _, to = text:find("^0[xX][%x%.]*[pP]?[+-]?%w*", at)
+        if not to then _, to = text:find("^[%d%.]+[eE][+-]?%w*", at) end
+        if not to then _, to = text:find("^[%d%.]+%w*", at) end
+        return to, "number"
+    end
+    local quote = text:match("^[\"']", at)
+    if quote then
+        to = at + 1
+        while to <= #text do
+            local character = text:sub(to, to)
+            if character == quote or character == "\n" then break end
+            to = to + (character == "\\" and 2 or 1)
+        end
+        return math.min(to, #text), "string"
+    end
+    _, to = text:find("^%.%.%.?", at)
+    if not to then _, to = text:find("^[=~<>]=", at) end
+    if not to then _, to = text:find("^::", at) end
+    return to or at, "symbol"
+end
+
+--- The tokens of a text, { from, to, kind, text, line }, the last of which is the end: kind "end", text ";".
+local function read(text)
+    local list, at, line = {}, 1, 1
+    while at <= #text do
+        local to, kind = token_at(text, at)
+        local piece = text:sub(at, to)
+        if kind ~= "space" then
+            list[#list + 1] = { from = at, to = to, kind = kind, line = line,
+                                text = (kind == "name" or kind == "string" or kind == "number") and kind or piece,
+                                word = piece }
+        end
+        local _, lines = piece:gsub("\n", "")
+        line, at = line + lines, to + 1
+    end
+    list[#list + 1] = { from = #text + 1, to = #text, kind = "end", text = ";", word = "", line = line }
+    return list
+end
+
+local function ends_value(token)
+    return token.kind == "name" or token.kind == "number" or token.kind == "string" or ENDS_VALUE[token.text]
+end
+
+--- Calls visit(k, depth) for each token of a list; the depth is that before an opening and behind a closing token.
+local function walk(list, visit)
+    local depth = 0
+    for k, token in ipairs(list) do
+        local word = (token.kind == "keyword" or token.kind == "symbol") and token.text
+        if CLOSES[word] then depth = depth - 1 end
+        visit(k, depth)
+        if OPENS[word] then depth = depth + 1 end
+    end
+end
+
+--- Whether the token behind a value, at depth 0, begins another statement.
+local function begins_statement(token)
+    return token.kind == "name" or token.kind == "end" or BEGINS_STATEMENT[token.text]
+end
+
+--- The `local` statements at the top level of a text that compiles: a list of { names, to = its last byte, closed:
+-- whether a semicolon follows }.
+function tokens.locals(text)
+    local list, found = read(text), {}
+    local open -- the statement that has not ended
+    walk(list, function(k, depth)
+        local token = list[k]
+        if open and depth == 0 and k > open.first and ends_value(list[k - 1]) and begins_statement(token) then
+            open.to, open.closed = list[k - 1].to, token.kind == "symbol" and token.text == ";"
+            open = nil
+        end
+        if depth ~= 0 or token.text ~= "local" then return end
+        open = { names = {}, first = k + 2 }
+        found[#found + 1] = open
+        local at = k + 1
+        if list[at].text == "function" then
+            open.names[1] = list[at + 1].word
+            open.first = at + 2
+            return
+        end
+        repeat
+            open.names[#open.names + 1] = list[at].word
+            at = at + 2
+        until list[at - 1].text ~= ","
+        open.first = list[at - 1].text == "=" and at or at - 1
+        if open.first == at - 1 then -- declared without values
+            open.to, open.closed = list[at - 2].to, list[at - 1].kind == "symbol" and list[at - 1].text == ";"
+            open = nil
+        end
+    end)
+    return found
+end
+
+--- Cuts a text into the pieces that could be commands of their own: at semicolons, and where a line begins a statement
+-- or an expression. Returns a list of { text, from = its first byte, line = how many lines stand before it }.
+function tokens.split(text)
+    local list, pieces, first = read(text), {}, 1
+    local function cut(last)
+        if last >= first then
+            local from = list[first].from
+            pieces[#pieces + 1] = { text = text:sub(from, list[last].to), from = from, line = list[first].line - 1 }
+        end
+        first = last + 1
+    end
+    walk(list, function(k, depth)
+        local token, before = list[k], list[k - 1]
+        if depth ~= 0 or k == 1 then return end
+        if token.kind == "end" then
+            cut(k - 1)
+        elseif token.text == ";" then
+            cut(k)
+        elseif token.line > before.line and ends_value(before)
+            and (begins_statement(token) or token.kind == "number" or BEGINS_VALUE[token.text]) then
+            cut(k - 1)
+        end
+    end)
+    if first < #list then cut(#list - 1) end -- what is open at the end
+    return pieces
+end
+
+--- Whether the last token of a text is a semicolon.
+function tokens.ends_quietly(text)
+    if not text:find ";" then return false end
+    local list = read(text)
+    return #list > 1 and list[#list - 1].text == ";"
+end
+
+--- The set of names in a text; those of fields and of inner variables too.
+function tokens.names(text)
+    local found = {}
+    for _, token in ipairs(read(text)) do
+        if token.kind == "name" then found[token.word] = true end
+    end
+    return found
+end
+
+return tokens
