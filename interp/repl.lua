@@ -28,19 +28,20 @@ repl.main = main
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
 
---- The name of the chunk of the command that runs.
-local function chunk_name()
-    return ("=[%d]"):format(results.count)
+--- The name of the chunk of a command, by default of the one that runs.
+local function chunk_name(number)
+    return ("=[%d]"):format(number or results.count)
 end
 
 --- How a text reads: what stands before it in its chunk, and the text; or nil, the error to tell, and that of the other
 -- reading. "'=' expected" says that a statement begins as an expression does, so the error of that tells more.
-local function reading(text)
+-- `number`: of the command, if it is not the one that runs.
+local function reading(text, number)
     local forced = text:match "^%s*=(.*)$"
-    local expression, as_expression = loadstring(VALUES .. (forced or text), chunk_name(), "t")
+    local expression, as_expression = loadstring(VALUES .. (forced or text), chunk_name(number), "t")
     if expression then return VALUES, forced or text end
     if forced then return nil, as_expression, as_expression end
-    local chunk, as_chunk = loadstring(text, chunk_name(), "t")
+    local chunk, as_chunk = loadstring(text, chunk_name(number), "t")
     if chunk then return "", text end
     local meant = as_chunk:find("'=' expected", 1, true) and not as_expression:find("'<eof>' expected", 1, true)
     if meant then return nil, as_expression, as_chunk end
@@ -83,13 +84,15 @@ local function goes_on(text, problem)
     return not problem:find("function arguments expected", 1, true) and not problem:find("'=' expected", 1, true)
 end
 
+--- Whether a text that has not run yet may go on.
 local function may_go_on(text)
-    local before, problem, other = reading(text)
+    local next_number = results.count + 1
+    local before, problem, other = reading(text, next_number)
     if before then return false end
     if goes_on(text, problem) or goes_on(text, other) then return true end
     local pieces = tokens.split(text)
     for k = 1, #pieces - 1 do
-        if not reading(pieces[k].text) then return false end
+        if not reading(pieces[k].text, next_number) then return false end
     end
     return #pieces > 1 and may_go_on(pieces[#pieces].text)
 end
