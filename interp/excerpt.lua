@@ -76,6 +76,7 @@ end
 local RULES = {
     { " near '(.-)'$", find_near }, { " near '(.-)';", find_near }, { " near '(.-)' ", find_near },
     { "^np%.([%w_%.]+):", function(line, _, path) return find_call(line, path) end },
+    { "^the variable '(.-)' has no value", function(line, _, name) return only(line, word(name)) end },
     { "^array index:", function(line) return only(line, "()%b[]()") end },
     { "attempt to [%a ]+ method '(.-)'", function(line, _, name)
         return only(line, ":%s*()" .. escape(name) .. "()%f[^%w_]")

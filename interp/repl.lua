@@ -8,12 +8,14 @@
 -- A *session* is where commands run: { scope = its local variables, environment = where its other names are, nil: the
 -- globals, words = commands of its own }. The prompt has one; a breakpoint has its own (breakpoint.lua).
 local core = require "neap.core"
+local source = require "neap.core.source"
 local locals = require "neap.interp.locals"
 local questions = require "neap.interp.questions"
 local results = require "neap.interp.results"
 local sites = require "neap.interp.sites"
 local show = require "neap.interp.show"
 local strict = require "neap.interp.strict"
+local system = require "neap.interp.system"
 local tokens = require "neap.interp.tokens"
 
 -- texts: of commands that went well, for :save; `last`: of the last one; first_globals: what was there before the user.
@@ -156,23 +158,29 @@ repl.display = display
 
 -- ---- Running --------------------------------------------------------------------------------------------------------
 
+--- Compiles a piece of a text that is known to compile. Messages show lines of the whole text.
+local function compile(whole, before, text, session)
+    local command, problem = session.scope:compile(before, text, chunk_name(), session.environment)
+    source.keep(chunk_name(), whole)
+    if not command then error(problem, 0) end
+    return command
+end
+
 --- Compiles a command for a session: a function whose values stand behind a nil, if it is an expression; and whether it
 -- is one. Raises what does not compile.
 function repl.compile(text, session)
     local before, body = reading(text)
+    source.keep(chunk_name(), text)
     if not before then error(body, 0) end
-    local command, problem = session.scope:compile(before, body, chunk_name(), session.environment)
-    if not command then error(problem, 0) end
-    return command, before ~= ""
+    return compile(text, before, body, session), before ~= ""
 end
 
 local function run_code(text, session)
     local list, problem = read_commands(text)
+    source.keep(chunk_name(), text)
     if not list then error(problem, 0) end
     for _, piece in ipairs(list) do
-        local command
-        command, problem = session.scope:compile(piece.before, piece.text, chunk_name(), session.environment)
-        if not command then error(problem, 0) end
+        local command = compile(text, piece.before, piece.text, session)
         if piece.before == "" then
             display(false, nil, command())
         else
@@ -217,6 +225,7 @@ end
 function repl.run_script(text, chunk, ...)
     if text:find "^#" then text = text:gsub("^[^\n]*", "", 1) end
     local command, problem = main.scope:compile("", text, chunk)
+    if chunk:find "^=" then source.keep(chunk, text) else source.stamps[chunk:sub(2)] = system.stamp(chunk:sub(2)) end
     if not command then error(problem, 0) end
     sites.enter(chunk:sub(2))
     command(...)

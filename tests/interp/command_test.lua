@@ -270,7 +270,7 @@ check.test("without a prompt nothing of the prompt is loaded", function()
     local names = {}
     for name in out:gmatch "neap%.interp%.(%S+)" do names[#names + 1] = name end
     table.sort(names)
-    check.equal({ status, names }, { 0, { "input", "sites", "system" } })
+    check.equal({ status, names }, { 0, { "chunks", "conditions", "input", "sites", "slips", "system", "tests_of" } })
 end)
 
 check.test("doctor reports without the library", function()

@@ -74,7 +74,7 @@ check.test("functions of an error are told by the command that defined them", fu
     says({}, {
         { "local y = 1", "" },
         { "local function f() error('bad ' .. y) end", "" },
-        { "f()", "[2]:1: bad 1\nstack traceback:\n\t[2]:1: in function 'f'\n\t[3]:1: in main chunk" },
+        { "f()", "[2]:1: bad 1\n  at [2]:1: in function 'f'\n  called at [3]:1: in main chunk" },
     })
 end)
 
@@ -137,8 +137,8 @@ check.test("a variable without a value is an error, which suggests a near name",
         { "wieghts + 1", "[4]:1: the variable 'wieghts' has no value; did you mean weights?" },
         { "rawget(_G, 'length')", "nil" },
         { "function late() return later end", "" },
-        { "late()", "[6]:1: the variable 'later' has no value; did you mean late?\nstack traceback:\n"
-                    .. "\t[6]:1: in function 'late'\n\t[7]:1: in main chunk" },
+        { "late()", "[6]:1: the variable 'later' has no value; did you mean late?\n"
+                    .. "  at [6]:1: in function 'late'\n  called at [7]:1: in main chunk" },
         { "later = 1", "" },
         { "late()", "1" },
     })
@@ -152,10 +152,12 @@ check.test("--strict in scripts", function()
     check.equal({ status, out, err }, { 0, "none\nnil\n", "" })
     status, out, err = process.run_neap { "--strict", script }
     check.equal({ status, out }, { 1, "none\n" })
-    check.equal(err, "neap: " .. script .. ":3: the variable 'answr' has no value\n")
+    check.equal(err, "neap: " .. script .. ":3: the variable 'answr' has no value\n   3 | print(answr)\n"
+        .. "     |       ^^^^^\n")
     status, out, err = process.run_neap { "--strict", "-e", "pritn(1)" }
     check.equal({ status, out, err },
-                { 1, "", "neap: (command line):1: the variable 'pritn' has no value; did you mean print?\n" })
+                { 1, "", "neap: (command line):1: the variable 'pritn' has no value; did you mean print?\n"
+                             .. "   1 | pritn(1)\n     | ^^^^^\n" })
     check.equal(process.run_neap { "--strict", "-e", "print(np.sin(np.linspace(0, 1, 3)), np.linalg, np.nn)" }, 0)
 end)
 
@@ -182,7 +184,7 @@ check.test("the start-up file", function()
     says({ "-e", "print(yours)", "-i" }, { { "mine", "3" } }, "4", environment)
     says({ "--no-startup" }, { { "yours", "[1]:1: the variable 'yours' has no value" } }, "", environment)
     local own = process.file "mine = 5 error('in it', 0)"
-    says({}, { { "mine", "5" } }, "neap: in it\nstack traceback:\n\t" .. own .. ":1: in main chunk",
+    says({}, { { "mine", "5" } }, "neap: in it\n  at " .. own .. ":1: in main chunk",
          { NEAP_STARTUP = own })
     says({}, { { "1", "1" } }, "neap: NEAP_STARTUP: cannot read /no/such/file", { NEAP_STARTUP = "/no/such/file" })
     local _, out = process.run { "env", "XDG_CONFIG_HOME=" .. folder, process.neap, "-e", "print(yours)" }

@@ -101,7 +101,7 @@ end)
 check.test("only what can go on goes on", function()
     says({}, {
         { "x = np.ones{2}", "" },
-        { "x:sum", "[2]:1: function arguments expected near '<eof>'" },
+        { "x:sum", "[2]:1: function arguments expected near '<eof>'; a method is called: x:sum()" },
         { "x.", "[3]:1: '<name>' expected near '<eof>'" },
         { 's = "abc', "[4]:1: unfinished string near '<eof>'" },
         { 's = "abc\\\ndef"', "" },

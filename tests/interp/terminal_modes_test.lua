@@ -146,14 +146,15 @@ if readline then
         terminal:send "\3"
         terminal:expect "^C"
         terminal:expect "> "
-        terminal:send "'alive'\n"
-        terminal:expect "alive\r\n"
+        terminal:send "print 'alive'\n"
+        terminal:expect "\ralive\r\n"
         terminal:expect "> "
         terminal:send "\4"
         check.equal(terminal:finish(), 0)
         local shown, first = rows(terminal), 1
         while shown[first] and shown[first] ~= "> half a line^C" do first = first + 1 end
-        local expected = { "> half a line^C", "> other words^C", "> ^C", "> f(", ">> 3,^C", "> 'alive'", "alive", ">" }
+        local expected = { "> half a line^C", "> other words^C", "> ^C", "> f(", ">> 3,^C", "> print 'alive'", "alive",
+                           ">" }
         for k = 1, #expected do check.equal(shown[first + k - 1], expected[k]) end
     end)
 else

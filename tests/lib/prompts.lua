@@ -28,6 +28,11 @@ function prompts.plain(text)
     return (text:gsub("\27%[%?2004[lh]\r?", ""):gsub("\r\n", "\n"))
 end
 
+--- What is told, without the source lines of errors and their marks, which errors_test.lua is about.
+function prompts.without_source(text)
+    return (text:gsub("\n? *%d+ | [^\n]*\n +| *%^+", ""):gsub("\n? *%d+ | [^\n]*", ""))
+end
+
 --- Types a command (several lines: each behind the prompt for more); returns what is shown up to the next prompt, which
 -- ends in `mark` ("> ").
 function prompts.command(terminal, text, mark)
@@ -47,12 +52,12 @@ function prompts.says(arguments, commands, before, environment)
     local terminal = prompts.start(arguments, environment)
     local greeting = prompts.plain(terminal:expect "> ")
     if before then
-        greeting = greeting:gsub("neap [^\n]*:help tells more\n", "")
+        greeting = prompts.without_source(greeting):gsub("neap [^\n]*:help tells more\n", "")
         check.equal(greeting, before == "" and "" or before .. "\n")
     end
     for _, command in ipairs(commands) do
         local text, shown = unpack(command)
-        local got = prompts.command(terminal, text)
+        local got = prompts.without_source(prompts.command(terminal, text))
         if shown then check.equal(got, shown == "" and "" or shown .. "\n", text) end
     end
     terminal:send "\4"

@@ -547,7 +547,7 @@ define("at", function(x, key)
     if not is_array(x) then core.bad_argument("at", 1, "x", "an array", x) end
     if key == nil then core.raise("at", "argument 2 (index) is missing") end
     local n = count_integers(x, key)
-    if not n then return setmetatable({ array = x, plan = plan(shape_of(x), key) }, At) end
+    if not n then return setmetatable({ array = x, plan = plan(shape_of(x), key), n = false }, At) end
     local at = { array = x, plan = false, n = n }
     for k = 1, n do at[k] = key[k] end
     return setmetatable(at, At)
