@@ -10,7 +10,7 @@ if missing then
     check.done()
 end
 
--- Process 1 of three does something of its own before the second of three collectives, on line 9.
+-- Process 1 of three does something of its own before the second of three collectives; all are in line 4.
 local script = process.file [[
 local how, P = ..., np.P
 local mesh = np.mesh({ #np.devices() }, { "i" })
@@ -30,10 +30,10 @@ local function run(how, timeout)
     return mpirun.run(3, { script, how }, { NEAP_COMM_TIMEOUT = timeout or 60 })
 end
 
---- Process `rank` has told of a collective on line 9 that waited for process 1.
+--- Process `rank` has told of a collective in line 4 that waited for process 1.
 local function names_it(err, rank, collective)
     local told = err:match(("neap: %%[process %d%%] [^\n]*"):format(rank)) or ""
-    check.ok(told:find(("collective %d (psum of f32, 2 elements, at %s)"):format(collective, script .. ":9"), 1, true)
+    check.ok(told:find(("collective %d (psum of f32, 2 elements, at %s)"):format(collective, script .. ":4"), 1, true)
              and told:find "waits for [^\n]*process 1 on ", err)
     return told
 end
@@ -141,13 +141,14 @@ end)
 check.test("a process does another collective", function()
     local status, _, err = run "other"
     check.ok(status ~= 0, err)
-    local theirs = "collective 2 %(psum of f32, 2 elements, at [^\n]*:9%)"
+    local theirs = "collective 2 %(psum of f32, 2 elements, at [^\n]*:4%)"
     check.ok(err:find(theirs .. "[^\n]*collective 2 %(pmin of f32, 2 elements, "), err)
 end)
 
 check.test("all fail alike: it is told once", function()
     local status, out, err = mpirun.run(3, { "-e", "print(1) error 'alike'" })
-    check.equal({ status, out, err }, { 1, "1\n", "neap: [process 0] (command line):1: alike\n" })
+    check.equal({ status, out, err }, { 1, "1\n", "neap: [process 0] (command line):1: alike\n"
+        .. "   1 | print(1) error 'alike'\n     |          ^^^^^\n" })
 end)
 
 check.test("exit statuses, and what cannot be", function()
