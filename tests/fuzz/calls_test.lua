@@ -140,7 +140,7 @@ local function arguments(target)
         given.n = math.max(given.n, 1)
     end
     if target.name == "split" and type(given[2]) == "number" then given[2] = math.min(given[2], 100) end -- one each
-    if target.name == "debug.sleep" then given[2] = math.min(tonumber(given[2]) or 0, 5) end
+    if target.name == "debug.sleep" then given[2] = type(given[2]) == "number" and math.min(given[2], 5) or 0 end
     return given
 end
 

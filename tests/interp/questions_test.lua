@@ -6,17 +6,17 @@ local process = require "tests.lib.process"
 local state = process.file ""
 os.remove(state)
 
+local READY = "\27[?2004h> " -- the prompt, unlike the "> " of examples
+
 --- Types commands into one prompt of 100 columns or less; returns what is shown for each.
 local function answers(...)
-    local terminal = process.terminal({}, { XDG_STATE_HOME = state })
-    terminal:expect "> "
+    local terminal = process.terminal({}, { XDG_STATE_HOME = state, INPUTRC = "/dev/null" })
+    terminal:expect(READY)
     local list = {}
     for k, text in ipairs { ... } do
         terminal:send(text .. "\n")
         terminal:expect "\r\n"
-        terminal:send "print('\\1' .. 'end')\n"
-        list[k] = terminal:expect "\1end":gsub("\27%[%?2004[lh]\r?", ""):gsub("\r\n", "\n")
-        terminal:expect "> "
+        list[k] = terminal:expect(READY):gsub("\27%[%?2004[lh]\r?", ""):gsub("\r\n", "\n")
     end
     terminal:send "\4"
     check.equal(terminal:finish(), 0)
