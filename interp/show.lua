@@ -57,12 +57,8 @@ function show.signature(f)
     return "function(" .. table.concat(names, ", ") .. ")"
 end
 
---- What is known of functions of the library: { summary = a function that gives the signature and the first line of the
--- help of a value, or nil }. Help that has such a source puts it here.
-show.help = nil
-
 local function function_text(f)
-    local known = show.help and show.help.summary(f)
+    local known = core.is_library(f) and require("neap.inspect.help").summary(f)
     if known then return known end
     local info = debug.getinfo(f, "S")
     if info.what == "C" then return "function(...)  " .. show.faint "built in" end

@@ -98,6 +98,13 @@ check.test("several commands on a line or in a paste", function()
     check.equal(terminal:finish(), 0)
 end)
 
+check.test("functions of the library are shown with their signature and what they are for", function()
+    says({}, {
+        { "np.sum", "np.sum(x, {axis=…, keepdims=false, dtype=…})\nThe sum over axes." },
+        { "function(a, ...) end", "function(a, ...)  [2]:1" },
+    })
+end)
+
 check.test("only what can go on goes on", function()
     says({}, {
         { "x = np.ones{2}", "" },

@@ -365,6 +365,16 @@ function help.answer(subject, how)
     return own ~= nil and value_answer(text, own, how) or search_answer(text, how)
 end
 
+--- The signature of a function of the library, and the first sentence of its help behind it; nil for other values.
+function help.summary(value)
+    load_known()
+    local name = name_of(value)
+    local entry = name and help.entry(name)
+    if not entry then return nil end
+    local first = entry.text and (entry.text:match "^(.-[%.:])%s" or entry.text)
+    return (entry.signatures[1] or name) .. (first and "\n" .. first:gsub("%s+", " "):gsub(":$", ".") or "")
+end
+
 --- What completions need of the function that a text names ("np.sum", "x:sum"): its options, a list of { name, text },
 -- and its signatures, a list of texts; nil: no function that help knows.
 function help.arguments(text, look)
