@@ -19,22 +19,6 @@ local OPERATORS = { add = "%+", subtract = "%-", multiply = "%*", divide = "/", 
 
 -- ---- What is at fault -----------------------------------------------------------------------------------------------
 
---- The line with other characters of the same number in strings and comments, so that nothing is found there.
-local function without_strings(line)
-    local function blank(text) return ("\1"):rep(#text) end
-    line = line:gsub("\\.", "\1\1")
-    local at = 1
-    while true do
-        local from, quote = line:match("()([\"'])", at)
-        local comment = line:find("--", at, true)
-        if comment and (not from or comment < from) then return line:sub(1, comment - 1) end
-        if not from then return line end
-        local to = line:find(quote, from + 1, true) or #line
-        line = line:sub(1, from) .. blank(line:sub(from + 1, to - 1)) .. line:sub(to)
-        at = to + 1
-    end
-end
-
 --- The only place where a pattern stands, whose captures () are the first character and the one behind the last; nil
 -- if there are none or several.
 local function only(line, pattern)
@@ -95,7 +79,7 @@ local RULES = {
 
 --- First and last character of what a message (without places) is about in a line; nil: not known.
 local function find_fault(message, line, number)
-    local code = without_strings(line)
+    local code = source.blanked(line)
     message = message:match "^[^\n]*"
     for _, rule in ipairs(RULES) do
         local capture = message:match(rule[1])

@@ -19,19 +19,6 @@ local function had_array()
     return false
 end
 
---- The line of the user's that runs, and a function that reads its variables.
-local function users_line()
-    for level = FAILED, FAILED + 10 do
-        local frame = debug.getinfo(level, "Slf")
-        if not frame then return "" end
-        if frame.what ~= "C" and frame.currentline > 0 and not core.is_library(frame.func) then
-            local line = source.line(frame.source, frame.currentline)
-            return line and source.code(line) or "", level - 1
-        end
-    end
-    return ""
-end
-
 local OWN = { max = "maximum", min = "minimum", fmod = "remainder" } -- what functions of math are called in np
 
 local function bad_argument(message)
@@ -54,7 +41,8 @@ end
 local function called_field(message)
     local name = message:match "attempt to call %a+ '([%w_]+)' %(a "
     if not name or not core.fields[name] then return nil end
-    local line, level = users_line()
+    local line, level = source.current()
+    if not line then return nil end
     for receiver in line:gmatch("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({]") do
         if is_array(source.variable(receiver, level)) then
             return ("%s; '%s' is a field, no method: %s.%s"):format(message, name, receiver, name)
@@ -64,7 +52,8 @@ end
 
 --- for k = 1, x do
 local function bad_limit(message)
-    local line, level = users_line()
+    local line, level = source.current()
+    if not line then return nil end
     for bound in ((line:match "for%s+[%a_][%w_]*%s*=%s*(.-)%s+do%f[%W]" or "") .. ","):gmatch "%s*(.-)%s*," do
         local value = bound:find "^[%a_][%w_]*$" and source.variable(bound, level)
         if is_array(value) then

@@ -44,10 +44,24 @@ function source.line(name, number)
     end
 end
 
---- The line of a text without comments, and with its strings emptied: for a look at names and operators.
+--- A line without its comment, and with other characters of the same number in strings, so that nothing is found there.
+function source.blanked(line)
+    line = line:gsub("\\.", "\1\1")
+    local at = 1
+    while true do
+        local from, quote = line:match("()([\"'])", at)
+        local comment = line:find("--", at, true)
+        if comment and (not from or comment < from) then return line:sub(1, comment - 1) end
+        if not from then return line end
+        local to = line:find(quote, from + 1, true) or #line
+        line = line:sub(1, from) .. ("\1"):rep(to - from - 1) .. line:sub(to)
+        at = to + 1
+    end
+end
+
+--- A line without its comment, and with its strings emptied: for a look at names and operators.
 function source.code(line)
-    line = line:gsub("\\[\"']", ""):gsub("%b\"\"", '""'):gsub("%b''", "''")
-    return (line:gsub("%-%-.*$", ""))
+    return (source.blanked(line):gsub("\1", ""))
 end
 
 --- The line of the user's code that runs now, as `code` gives it, and its level on the stack for the function that
