@@ -148,11 +148,10 @@ static neap_node *vector_of(neap_ctx *ctx, int n, const int64_t *elements) {
 
 int32_t neap_quick_set(neap_ctx *ctx, const neap_handle *a, int n, const double *at, const neap_handle *value,
                        double number) {
-    enum { SMALL_PART = 4 }; /* as for graph_starts_at_once */
     neap_node *x = graph_lookup(ctx, a->_id), *given = x && value ? graph_lookup(ctx, value->_id) : NULL;
     quick_box box;
     bool sound = x && (given || !value) && is_plain(ctx, x) && find_box(x, n, at, &box) && box.size > 0 &&
-                 box.size <= x->size / SMALL_PART;
+                 graph_is_small_part(box.size, x->size);
     neap_node *written = sound ? find_written(ctx, x, n, &box, given, number) : NULL;
     neap_node *starts = written ? vector_of(ctx, x->ndim, box.start) : NULL;
     neap_node *updated =

@@ -141,11 +141,14 @@ static inline bool graph_is_made_in_place(const neap_node *node) {
 static inline bool graph_is_update(const neap_node *node) {
     return graph_node_op(node)->updates != 0;
 }
+/* Is it a small part of an array, which it takes longer to copy than to write? */
+static inline bool graph_is_small_part(int64_t part, int64_t whole) {
+    return part <= whole / 4;
+}
 /* Does it start as soon as it is recorded? An update of a small part waits, with those that will follow it. */
 static inline bool graph_starts_at_once(const neap_node *node) {
-    enum { SMALL_PART = 4 };
     const lazy_op *row = graph_node_op(node);
-    return row->kind == LAZY_CALL && (!row->updates || node->in[row->updates]->size > node->size / SMALL_PART);
+    return row->kind == LAZY_CALL && (!row->updates || !graph_is_small_part(node->in[row->updates]->size, node->size));
 }
 /* Where a source has its value (lazy_origin). */
 static inline bool graph_is_constant(const neap_node *node) {
