@@ -46,7 +46,8 @@ int64_t engine_parallel_left(const engine_parallel *loop) {
 
 /* Parts of nearly equal lengths. */
 static void divide(engine_parallel *loop, int64_t n, int parts) {
-    loop->nparts = n < parts ? (int)n : parts < ENGINE_PARTS ? parts : ENGINE_PARTS;
+    parts = parts < ENGINE_PARTS ? parts : ENGINE_PARTS;
+    loop->nparts = n < parts ? (int)n : parts;
     int64_t each = n / loop->nparts, longer = n % loop->nparts;
     for (int k = 0; k < loop->nparts; k++) {
         atomic_init(&loop->parts[k].next, k * each + (k < longer ? k : longer));

@@ -234,6 +234,7 @@ int main(void) {
                                                  {.workers = 2, .devices = 2},
                                                  {.workers = 4},
                                                  {.workers = 3, .shuffle = 5},
+                                                 {.workers = 20}, /* more than parts of a loop */
                                                  {.scheduler = NEAP_SCHEDULER_NAIVE}};
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         CHECK_EQ(neap_engine_start(&configs[i]), NEAP_OK);
