@@ -113,6 +113,7 @@ check.test("computed numbers meet integers alike before and after they are compu
     local others = {}
     for k = 1, 200 do others[k] = np.sqrt(np.sin(k)) end -- takes the places of what the square was computed of
     check.equal(meet(square), before)
+    check.equal(#others, 200)
     check.equal(before, { true, false, true })
     local root = np.sqrt(4)
     check.raises(function() meet(root) end, "a number computed")
