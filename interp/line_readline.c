@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <readline/history.h>
@@ -43,6 +44,21 @@ static char **complete_line_word(const char *word, int start, int end) {
     return setup.complete(word);
 }
 
+/* Ctrl-C would throw away what is on its way to the terminal, such as moves of the cursor, and the next line would be
+ * drawn where the cursor is not. */
+static void keep_output(void) {
+    struct termios modes;
+    if (tcgetattr(STDIN_FILENO, &modes) != 0)
+        return;
+    modes.c_lflag |= NOFLSH;
+    tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+}
+
+static void prepare_terminal(int meta) {
+    rl_prep_terminal(meta);
+    keep_output();
+}
+
 static void readline_open(const line_setup *given) {
     setup = *given;
     rl_readline_name = "neap";
@@ -51,6 +67,7 @@ static void readline_open(const line_setup *given) {
     rl_basic_word_break_characters = " \t\n\"'+-*/%^<>=~#,;(){}[]";
     rl_completer_quote_characters = "";
     rl_attempted_completion_function = complete_line_word;
+    rl_prep_term_function = prepare_terminal;
     rl_initialize();
     using_history();
     stifle_history(HISTORY_LINES);
@@ -80,6 +97,7 @@ static void follow_window(void) {
 
 /* Drops the line that is being edited, which stays to be seen with "^C" behind it, and puts the terminal back. */
 static void cancel_line(void) {
+    tcflush(STDIN_FILENO, TCIFLUSH); /* keys from before Ctrl-C belong to this line */
     rl_point = rl_end;
     rl_redisplay();
     fputs("^C\n", rl_outstream);
@@ -92,7 +110,7 @@ static void cancel_line(void) {
 /* After the process was stopped: somebody else has used the terminal. */
 static void resume_line(void) {
     rl_deprep_terminal();
-    rl_prep_terminal(1);
+    prepare_terminal(1);
     show_line();
 }
 
