@@ -1,4 +1,4 @@
---- command_test.lua: the command line: what runs, exit statuses, what goes to stderr.
+--- command_test.lua (not under tsan): the command line: what runs, exit statuses, what goes to stderr.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local run = process.run_neap

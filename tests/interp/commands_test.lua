@@ -1,4 +1,4 @@
---- commands_test.lua: the prompt's own commands, and the prompts of np.breakpoint and `:debug`.
+--- commands_test.lua (not under tsan): the prompt's own commands, and the prompts of np.breakpoint and `:debug`.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"

@@ -1,5 +1,5 @@
---- errors_test.lua: what is told of an error that nobody catches: the message in one line, the source line with a mark
--- under what is at fault, the callers. The value that pcall gives is the message alone.
+--- errors_test.lua (not under tsan): what is told of an error that nobody catches: the message in one line, the source
+-- line with a mark under what is at fault, the callers. The value that pcall gives is the message alone.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

@@ -1,5 +1,5 @@
---- program_file_test.lua: programs saved and loaded: the same bits, the same text and the same bytes again, of every
--- op, dtype and effect; files that a version of the format once wrote; and what is refused.
+--- program_file_test.lua (not under tsan): programs saved and loaded: the same bits, the same text and the same bytes
+-- again, of every op, dtype and effect; files that a version of the format once wrote; and what is refused.
 local check = require "tests.lib.check"
 local core = require "neap.core"
 local dtypes = require "tests.lib.dtypes"

@@ -1,6 +1,6 @@
-/* session.c: a small session in which every allocation fails in turn: the first, the second, … until none is left to
- * fail. Each call succeeds or returns an error; nothing crashes, hangs or leaks (the address sanitizer looks), and the
- * same session runs to its end afterwards.
+/* session.c (not under tsan): a small session in which every allocation fails in turn: the first, the second, … until
+ * none is left to fail. Each call succeeds or returns an error; nothing crashes, hangs or leaks (the address sanitizer
+ * looks), and the same session runs to its end afterwards.
  *
  * The linker sends malloc and its kin here (-Wl,--wrap), so failures reach all rooms; buffers and the engine's slabs,
  * which take memory from the system in larger blocks, fail by engine_alloc_fail.
