@@ -20,7 +20,7 @@ enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
 NEAP_API const char *neap_dtype_name(int dtype); /* "f32"; NULL for no dtype. BORROWED forever */
 NEAP_API int neap_dtype_parse(const char *name); /* the dtype, or NEAP_E_DTYPE */
 NEAP_API int neap_dtype_bytes(int dtype);
-NEAP_API int neap_dtype_kind(int dtype);              /* 'b' 'u' 'i' 'f' */
+NEAP_API int neap_dtype_kind(int dtype);              /* 'b' 'u' 'i' 'f' 'c' */
 NEAP_API int neap_dtype_promote(int left, int right); /* JAX's promotion table */
 
 /* ---- Context --------------------------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ NEAP_API int neap_array_poll(neap_ctx *ctx, int32_t id);
  * NEAP_PENDING (a view is copied first). */
 NEAP_API int neap_array_data(neap_ctx *ctx, int32_t id, const void **data);
 /* The value of an array of one element as a double (i64 up to 2^53; a NaN is always the same one, without a sign), and
- * its dtype. Polls: NEAP_PENDING. */
+ * its dtype; the two parts of a complex one, so *out has room for two. Polls: NEAP_PENDING. */
 NEAP_API int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype);
 /* The text of an array, as NumPy's str(). Polls. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes);

@@ -57,11 +57,12 @@ typedef enum lazy_origin {
 /* Kernel text, C expressions over operands a, b, c of type T giving O: T is the C type of the operands' dtype, U an
  * unsigned type of at least T's width in which nothing overflows, O the type of the result. F(name) names the
  * vector-math function for T, as in "F(exp)(a)"; F(lowest) and F(highest) are the ends of the dtype's row. The most
- * specific text that is set is taken: f32 before real, boolean/integer/real before any. Where neither <, >, /, % nor F
- * stand in a text, signed integers share the loop of unsigned ones. */
+ * specific text that is set is taken: f32 before real, boolean/integer/real/complex before any. Where neither <, >, /,
+ * % nor F stand in a text, signed integers share the loop of unsigned ones. */
 typedef struct lazy_kernel_text {
-    const char *any, *boolean, *integer, *real, *f32, *f64;
-    const char *identity; /* reductions: the neutral element as T, e.g. "(T)-0.0" */
+    const char *any, *boolean, *integer, *real, *complex, *f32, *f64;
+    const char *identity;         /* reductions: the neutral element as T, e.g. "(T)-0.0" */
+    const char *complex_identity; /* that of complex dtypes, where it is another one */
 } lazy_kernel_text;
 
 typedef struct lazy_call_desc { /* one input or the list of attributes, as the rules see them */
@@ -159,7 +160,10 @@ enum {
     LAZY_INT = 2,
     LAZY_REAL = 4,
     LAZY_NUMERIC = LAZY_INT | LAZY_REAL,
-    LAZY_ALL = 7,
+    LAZY_COMPLEX = 8,
+    LAZY_INEXACT = LAZY_REAL | LAZY_COMPLEX,
+    LAZY_ORDERED = 7, /* all but the complex ones */
+    LAZY_ALL = LAZY_ORDERED | LAZY_COMPLEX,
     LAZY_BITS = LAZY_BOOL | LAZY_INT
 };
 
@@ -318,6 +322,8 @@ extern const int lazy_op_count;
 int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out); /* JAX's table; result as computed */
 int graph_dtype_real(const lazy_call_desc *call, lazy_result *out);    /* promoted; bool and integers become f32 */
 int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out); /* promoted, result bool */
+int graph_dtype_part(const lazy_call_desc *call, lazy_result *out);    /* promoted, complex gives its parts' dtype */
+int graph_dtype_parts(const lazy_call_desc *call, lazy_result *out);   /* of real numbers, result complex */
 int graph_dtype_same(const lazy_call_desc *call, lazy_result *out);    /* that of the first input, no casts */
 int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 1 and 2 promoted; input 0 is bool */
 int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* the dtype's row says which */

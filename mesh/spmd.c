@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/dtype/scalar.h"
 #include "lazy/program/program.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
@@ -146,7 +147,7 @@ static int common_sharding(const lazy_op *row, int nin, neap_node *const *in, la
 
 /* Does a derivative, now or of the trace, look at it? */
 static bool is_watched(const neap_node *node) {
-    return node->levels && !(node->flags & LAZY_WEAK) && neap_dtype_kind(node->dtype) == 'f';
+    return node->levels && !(node->flags & LAZY_WEAK) && dtype_is_inexact(node->dtype);
 }
 
 /* attrs: those of the op; the inputs of a collective vary over all its axes, of which its token may tell one alone. */

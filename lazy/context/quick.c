@@ -169,8 +169,9 @@ int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {
 }
 
 double neap_quick_item(neap_ctx *ctx, const neap_handle *a) {
-    double value;
+    double value[2];
     int32_t dtype;
-    int status = neap_array_item(ctx, a->_id, &value, &dtype);
-    return status == NEAP_OK && dtype != NEAP_DTYPE_BOOL ? value : (double)NAN;
+    int status = neap_array_item(ctx, a->_id, value, &dtype);
+    bool number = status == NEAP_OK && dtype != NEAP_DTYPE_BOOL && neap_dtype_kind(dtype) != 'c';
+    return number ? value[0] : (double)NAN;
 }

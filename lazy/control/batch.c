@@ -15,6 +15,7 @@
 #include "lazy/control/control.h"
 #include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/program/program.h"
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
@@ -265,7 +266,7 @@ static int apply_guarded(flow *f, int p, neap_node *own, neap_node *const *in, n
 
 /* ---- call -------------------------------------------------------------------------------------------------------- */
 static bool is_float_node(const neap_node *node) {
-    return neap_dtype_kind(node->dtype) == 'f';
+    return dtype_is_inexact(node->dtype);
 }
 
 /* Program 2 of a rule for reverse mode, (residuals…, cotangents of float results…, own…) → cotangents of float

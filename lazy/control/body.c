@@ -513,7 +513,7 @@ static void sum_up(lazy_runner *runner) {
         const lazy_body *body = runner->bodies[p];
         size_t bytes = body_round(body->scratch) + body->inner;
         most = most < bytes ? bytes : most;
-        runner->frame += body_round((2 * (size_t)body->pointers.n + (size_t)body->nnumbers + 1) * sizeof(void *));
+        runner->frame += body_round(body_tables(body));
         cost += body->cost;
         longest = longest < body->cost ? body->cost : longest;
     }

@@ -97,6 +97,10 @@ struct lazy_runner {
 static inline size_t body_round(size_t bytes) {
     return lazy_round_up(bytes, LAZY_BLOCK_ALIGN);
 }
+/* The bytes of a body's two tables and its numbers. */
+static inline size_t body_tables(const lazy_body *body) {
+    return (2 * (size_t)body->pointers.n + 1) * sizeof(void *) + (size_t)body->nnumbers * sizeof(lazy_scalar);
+}
 
 /* body_run.c: a run that is under way. Its memory is the caller's, control_runner_bytes long. */
 typedef struct body_run {

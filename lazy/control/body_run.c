@@ -133,8 +133,7 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     for (int b = 0; b < runner->nbodies; b++) {
         const lazy_body *body = runner->bodies[b];
         size_t pointers = (size_t)body->pointers.n;
-        f->tables[2 * b] =
-            lazy_next_block(&at, (2 * pointers + (size_t)body->nnumbers + 1) * sizeof(void *), LAZY_BLOCK_ALIGN);
+        f->tables[2 * b] = lazy_next_block(&at, body_tables(body), LAZY_BLOCK_ALIGN);
         f->tables[2 * b + 1] = f->tables[2 * b] + pointers;
         f->numbers[b] = (lazy_scalar *)(f->tables[2 * b + 1] + pointers);
     }

@@ -15,6 +15,7 @@
  */
 #include "lazy/control/control.h"
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/effect/effect.h"
 
 static int refuse_custom_rule(neap_ctx *ctx, const neap_node *node, const char *name, const char *what) {
@@ -26,7 +27,7 @@ static const char *const reads_around = "the function reads an array that is dif
                                         "an argument";
 
 static bool is_float_result(const lazy_result *aval) {
-    return neap_dtype_kind(aval->dtype) == 'f';
+    return dtype_is_inexact(aval->dtype);
 }
 
 /* Appends a node for each float among n: nodes[k], or zeros. */

@@ -18,9 +18,10 @@
 #include "lazy/control/derive.h"
 #include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 
 static bool is_strong_float(const neap_node *node) {
-    return neap_dtype_kind(node->dtype) == 'f' && !(node->flags & LAZY_WEAK);
+    return dtype_is_inexact(node->dtype) && !(node->flags & LAZY_WEAK);
 }
 
 /* Does the program hand input k on as output k? */
@@ -209,7 +210,7 @@ static int plan_branches(neap_ctx *ctx, const neap_node *node, int nextra, neap_
 static bool *gradient_key(const lazy_grad *g, const lazy_control *control) {
     bool *key = calloc((size_t)(control->shape.nin + control->nresults) + 1, sizeof *key);
     for (int j = 0; j < control->shape.nin && key; j++)
-        key[j] = g->wants[j] && neap_dtype_kind(control->shape.in[j].dtype) == 'f';
+        key[j] = g->wants[j] && dtype_is_inexact(control->shape.in[j].dtype);
     for (int k = 0; k < control->nresults && key; k++)
         key[control->shape.nin + k] = g->cts[k];
     if (!key)
@@ -306,7 +307,7 @@ int control_cond_jvp(lazy_tangent *t) {
     if (status == 0)
         status = plan_branches(t->ctx, t->node, nkey, t->in, &p);
     for (int k = 0; k < control->nresults && status == 0; k++)
-        if (neap_dtype_kind(control->results[k].dtype) == 'f')
+        if (dtype_is_inexact(control->results[k].dtype))
             status = lazy_push(&p.to, &t->outs[k]);
     if (status == 0)
         status = record_plan(t->ctx, t->node, n, programs, &p);
@@ -366,7 +367,7 @@ typedef struct scan_back {
 } scan_back;
 
 static bool is_real(const lazy_result *type) {
-    return neap_dtype_kind(type->dtype) == 'f';
+    return dtype_is_inexact(type->dtype);
 }
 
 /* Placeholders: cotangents of carries and sums of those of consts; carries, xs and cotangents of ys; what stays. */

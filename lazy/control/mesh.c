@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "lazy/control/control.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/effect/effect.h"
 #include "lazy/program/program.h"
 
@@ -65,7 +66,7 @@ static int type_of_input(const sharding_fixpoint *s, int p, int k, const lazy_sh
  * reverse the cotangents of all devices are added, which must not be done inside of the branches. */
 static bool is_chosen_for(const sharding_fixpoint *s, int j) {
     const lazy_sharding *index = s->control->shape.kind->branches ? s->types[0] : NULL;
-    return j > 0 && index && index->varies && neap_dtype_kind(s->control->shape.in[j].dtype) == 'f';
+    return j > 0 && index && index->varies && dtype_is_inexact(s->control->shape.in[j].dtype);
 }
 
 /* Inputs lie as they do, and as the programs have them. */

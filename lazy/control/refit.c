@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "lazy/control/control.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/program/program.h"
 
 /* The float number k (from 0) of n types; NULL: there are not so many. */
 static const neap_node *nth_float(int64_t n, neap_node *const *nodes, int64_t k) {
     for (int64_t i = 0; i < n; i++)
-        if (neap_dtype_kind(nodes[i]->dtype) == 'f' && k-- == 0)
+        if (dtype_is_inexact(nodes[i]->dtype) && k-- == 0)
             return nodes[i];
     return NULL;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 
 typedef struct waiting { /* the cotangent of a part */
@@ -156,7 +157,7 @@ static int take_cotangents(const lazy_walk *w, int n, neap_node *const *wrt, nea
 }
 
 static int check_float(const neap_node *result) {
-    if (neap_dtype_kind(result->dtype) != 'f')
+    if (!dtype_is_inexact(result->dtype))
         return neap_error(NEAP_E_DTYPE, "grad: expected a function with a float result, got dtype %s",
                           neap_dtype_name(result->dtype));
     return 0;

@@ -4,6 +4,7 @@
  */
 #include "lazy/program/program.h"
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 
 /* Where a program takes a number and the node is what a control node made of one, an f64: the number again. */
 static neap_node *as_number(neap_ctx *ctx, neap_node *node) {
@@ -52,7 +53,7 @@ static int open_tape(neap_ctx *ctx, neap_program *program, neap_node *const *in,
     int status = neap_tape_begin(ctx, &t->level);
     for (size_t k = 0; k < n && status == 0; k++) {
         t->inputs[k] = in[k];
-        if (!active[k] || neap_dtype_kind(in[k]->dtype) != 'f')
+        if (!active[k] || !dtype_is_inexact(in[k]->dtype))
             continue;
         t->inputs[k] = graph_arena(ctx, graph_tape_alias(ctx, t->level, in[k]));
         t->places[t->naliases] = (int)k;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 
 /* ---- Walks ------------------------------------------------------------------------------------------------------- */
 int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
@@ -60,7 +61,7 @@ neap_node *derive_cast_like(neap_ctx *ctx, neap_node *node, const neap_node *lik
 int derive_jvp_linear(lazy_tangent *t) {
     neap_node *in[NEAP_MAX_INPUTS], *node = t->node;
     for (int k = 0; k < node->nin; k++) {
-        bool whole = neap_dtype_kind(node->in[k]->dtype) != 'f';
+        bool whole = !dtype_is_inexact(node->in[k]->dtype);
         in[k] = whole ? node->in[k] : t->in[k] ? t->in[k] : derive_zeros_like(t->ctx, node->in[k]);
     }
     t->out = graph_build(t->ctx, node->op, node->nin, in, node->nattrs, node->attrs);

@@ -2,8 +2,8 @@
  *
  * Promotion follows JAX's lattice (its type promotion page), whose edges follow from kinds and sizes: bool becomes all
  * others; an integer becomes a wider one of its kind, an unsigned one also a wider signed one, and any real dtype; a
- * real dtype becomes a wider one. Two dtypes meet in the least one that both become: u32 with i32 in i64. u64 has no
- * wider signed one, and gives f32 with signed integers.
+ * real dtype becomes a wider one, and a complex one whose parts are as wide. Two dtypes meet in the least one that both
+ * become: u32 with i32 in i64, f64 with c64 in c128. u64 has no wider signed one, and gives f32 with signed integers.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
     _Static_assert(sizeof(ctype) * 8 == (bits) && (bits) % 8 == 0, #name ": its C type has another size");
 NEAP_DTYPE_ROWS(ROW_OF_ITS_SIZE)
 _Static_assert(NEAP_DTYPE_COUNT <= 32, "sets of dtypes are 32 bits");
-_Static_assert(sizeof(lazy_scalar) == 8, "a scalar holds the largest dtype, and numbers are copied as words");
+_Static_assert(sizeof(lazy_scalar) == 16, "a scalar holds the largest dtype, and numbers are copied as words");
 
 static const struct {
     const char *name;
@@ -53,6 +53,10 @@ int neap_dtype_kind(int dtype) {
     return known(dtype) ? dtypes[dtype].kind : 0;
 }
 
+bool dtype_is_inexact(int dtype) {
+    return neap_dtype_kind(dtype) == 'f' || neap_dtype_kind(dtype) == 'c';
+}
+
 /* The least dtype of a kind that has more bits; f32 where there is none. */
 static int least_above(char kind, int bits) {
     int found = -1;
@@ -62,11 +66,36 @@ static int least_above(char kind, int bits) {
     return found < 0 ? NEAP_DTYPE_F32 : found;
 }
 
+int dtype_of_part(int dtype) {
+    for (int d = 0; d < NEAP_DTYPE_COUNT && dtypes[dtype].kind == 'c'; d++)
+        if (dtypes[d].kind == 'f' && 2 * dtypes[d].bits == dtypes[dtype].bits)
+            return d;
+    return dtype;
+}
+
+int dtype_of_complex(int dtype) {
+    int of = dtype_of_real(dtype), found = -1;
+    for (int d = 0; d < NEAP_DTYPE_COUNT && dtypes[of].kind != 'c'; d++)
+        if (dtypes[d].kind == 'c' && dtypes[d].bits >= 2 * dtypes[of].bits &&
+            (found < 0 || dtypes[d].bits < dtypes[found].bits))
+            found = d;
+    return found < 0 ? of : found;
+}
+
+/* Integers and bools leave a complex dtype as it is, as they do a real one. */
+static int promote_complex(int left, int right) {
+    int a = dtypes[left].kind == 'c' ? left : right, b = a == left ? right : left;
+    int other = dtypes[b].kind == 'f' || dtypes[b].kind == 'c' ? dtype_of_complex(b) : a;
+    return dtypes[a].bits >= dtypes[other].bits ? a : other;
+}
+
 int neap_dtype_promote(int left, int right) {
     if (!known(left) || !known(right))
         return neap_error(NEAP_E_DTYPE, "promote: no such dtype");
     char a = dtypes[left].kind, b = dtypes[right].kind;
     int left_bits = dtypes[left].bits, right_bits = dtypes[right].bits;
+    if (a == 'c' || b == 'c')
+        return promote_complex(left, right);
     if (left == right || b == 'b' || (a == 'f' && b != 'f'))
         return left;
     if (a == 'b' || (b == 'f' && a != 'f'))
@@ -97,8 +126,9 @@ bool dtype_holds(int dtype, double value) {
     switch (dtype) {
 #define HOLDS(NAME, name, kind, ctype, bits, digits, lowest, highest, ...)                                             \
     case NEAP_DTYPE_##NAME:                                                                                            \
-        return kind == 'f' || (value == floor(value) && fabs(value) <= exact && value >= (double)(lowest) &&           \
-                               value <= (double)(highest));
+        return kind == 'f' || kind == 'c' ||                                                                           \
+               (value == floor(value) && fabs(value) <= exact && value >= (double)(lowest) &&                          \
+                value <= (double)(highest));
         NEAP_DTYPE_ROWS(HOLDS)
 #undef HOLDS
     }
@@ -111,6 +141,7 @@ double dtype_round(int dtype, double value) {
     case NEAP_DTYPE_##NAME:                                                                                            \
         return (double)(ctype)value;
         NEAP_DTYPE_REAL_ROWS(ROUND)
+        NEAP_DTYPE_COMPLEX_ROWS(ROUND)
 #undef ROUND
     }
     return value;

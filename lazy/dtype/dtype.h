@@ -8,11 +8,11 @@
  *
  * X(NUMBER, name, kind, C type, bits, digits, lowest, highest, sum, real)
  *
- *      kind             b bool, u unsigned, i signed, f real
- *      digits           binary digits of a number, without its sign
- *      lowest, highest  the ends of the range, constants of the C type
+ *      kind             b bool, u unsigned, i signed, f real, c complex: a real part and an imaginary one
+ *      digits           binary digits of a number, without its sign; of a part
+ *      lowest, highest  the ends of the range, constants of the C type; of a part
  *      sum              the dtype that sums and products of many elements have
- *      real             the dtype that functions of real numbers are computed in
+ *      real             the dtype that functions of real and complex numbers are computed in
  *
  * Promotion follows from kind and bits (dtype.c). So do the names elsewhere: uint16_t, and u2 in npy files.
  */
@@ -20,6 +20,9 @@
 #define LAZY_DTYPE_H
 
 #include <stdint.h>
+
+typedef float _Complex neap_c64;
+typedef double _Complex neap_c128;
 
 /* clang-format off */
 #define NEAP_DTYPE_BOOL_ROWS(X)                                                                                        \
@@ -37,10 +40,14 @@
 #define NEAP_DTYPE_REAL_ROWS(X)                                                                                        \
     X(F32, f32, 'f', float, 32, 24, -INFINITY, INFINITY, F32, F32)                                                     \
     X(F64, f64, 'f', double, 64, 53, -INFINITY, INFINITY, F64, F64)
+#define NEAP_DTYPE_COMPLEX_ROWS(X)                                                                                     \
+    X(C64, c64, 'c', neap_c64, 64, 24, -INFINITY, INFINITY, C64, C64)                                                  \
+    X(C128, c128, 'c', neap_c128, 128, 53, -INFINITY, INFINITY, C128, C128)
 /* clang-format on */
 
 #define NEAP_DTYPE_INTEGER_ROWS(X) NEAP_DTYPE_UNSIGNED_ROWS(X) NEAP_DTYPE_SIGNED_ROWS(X)
-#define NEAP_DTYPE_ROWS(X) NEAP_DTYPE_BOOL_ROWS(X) NEAP_DTYPE_INTEGER_ROWS(X) NEAP_DTYPE_REAL_ROWS(X)
+#define NEAP_DTYPE_ORDERED_ROWS(X) NEAP_DTYPE_BOOL_ROWS(X) NEAP_DTYPE_INTEGER_ROWS(X) NEAP_DTYPE_REAL_ROWS(X)
+#define NEAP_DTYPE_ROWS(X) NEAP_DTYPE_ORDERED_ROWS(X) NEAP_DTYPE_COMPLEX_ROWS(X)
 
 enum {
 #define NEAP_DTYPE_ENUM(NAME, ...) NEAP_DTYPE_##NAME,

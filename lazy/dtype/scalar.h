@@ -11,6 +11,7 @@ typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
 #define SCALAR_MEMBER(NAME, name, kind, ctype, ...) ctype name;
     NEAP_DTYPE_INTEGER_ROWS(SCALAR_MEMBER)
     NEAP_DTYPE_REAL_ROWS(SCALAR_MEMBER)
+    NEAP_DTYPE_COMPLEX_ROWS(SCALAR_MEMBER)
 #undef SCALAR_MEMBER
 } lazy_scalar;
 
@@ -18,7 +19,7 @@ typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
 static inline int64_t dtype_index(char kind, uint64_t bits) {
     return kind == 'u' && bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
 }
-/* Can `value` be an element of this dtype? Any number can of a real one. */
+/* Can `value` be an element of this dtype? Any number can of a real or complex one. */
 bool dtype_holds(int dtype, double value);
 /* The value as an element of a real dtype is: rounded to it. Others leave it as it is. */
 double dtype_round(int dtype, double value);
@@ -27,5 +28,11 @@ lazy_scalar dtype_scalar(int dtype, double value);
 /* The columns `sum` and `real` of the dtype's row. */
 int dtype_of_sum(int dtype);
 int dtype_of_real(int dtype);
+/* The dtype of the parts of a complex one; others are their own. */
+int dtype_of_part(int dtype);
+/* The least complex dtype whose parts hold what the column `real` says; a complex one is its own. */
+int dtype_of_complex(int dtype);
+/* Is it real or complex: has it derivatives? */
+bool dtype_is_inexact(int dtype);
 
 #endif

@@ -18,11 +18,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lazy/dtype/scalar.h"
 
 enum {
     SHOW_ALL = 1000, /* arrays of up to so many elements are shown whole */
@@ -30,60 +31,11 @@ enum {
     LINE = 75,       /* columns */
     FRACTION = 8,    /* digits after the point, at most */
     MAX_DIGITS = 17, /* that any f64 needs */
-    /* Room for one element: an f64 without an exponent has at most 17 digits before the point (0-d, below 1e16) or 8
-     * digits (in arrays, below 1e8), and pads are no wider than that. */
-    ELEMENT_BYTES = 128
+    /* Room for one part of a complex number, and for one element: an f64 without an exponent has at most 17 digits
+     * before the point (0-d, below 1e16) or 8 digits (in arrays, below 1e8), and pads are no wider than that. */
+    PART_BYTES = 48,
+    ELEMENT_BYTES = 2 * PART_BYTES + 32
 };
-
-/* ---- Texts ------------------------------------------------------------------------------------------------------ */
-
-/* Makes room for n more bytes and the NUL. */
-static int text_reserve(lazy_text *text, size_t n) {
-    if (n < text->capacity - text->bytes)
-        return NEAP_OK;
-    if (n > SIZE_MAX / 4 - text->bytes)
-        return neap_error(NEAP_E_MEMORY, "a text of %zu bytes is too long", n);
-    size_t capacity = 2 * (text->bytes + n) + 64;
-    char *data = realloc(text->data, capacity);
-    if (data == NULL)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a text of %zu bytes", capacity);
-    text->data = data;
-    text->capacity = capacity;
-    return NEAP_OK;
-}
-
-int graph_text_add(lazy_text *text, const char *s, size_t n) {
-    int status = text_reserve(text, n);
-    if (status != NEAP_OK)
-        return status;
-    if (n > 0)
-        memcpy(text->data + text->bytes, s, n);
-    text->bytes += n;
-    text->data[text->bytes] = '\0';
-    return NEAP_OK;
-}
-
-int graph_text_addf(lazy_text *text, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (n < 0)
-        return neap_error(NEAP_E_INTERNAL, "bad format \"%s\"", format);
-    int status = text_reserve(text, (size_t)n);
-    if (status != NEAP_OK)
-        return status;
-    va_start(args, format);
-    vsnprintf(text->data + text->bytes, (size_t)n + 1, format, args);
-    va_end(args);
-    text->bytes += (size_t)n;
-    return NEAP_OK;
-}
-
-void graph_text_free(lazy_text *text) {
-    free(text->data);
-    *text = (lazy_text){0};
-}
 
 static int text_repeat(lazy_text *text, char c, int64_t n) {
     char run[64];
@@ -317,9 +269,32 @@ static const char *nonfinite_name(double value) {
     return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
 }
 
+static void scalar_write(int dtype, const void *element, char *out);
+
+/* "(1+2j)", and "2j" where the real part is 0: parts are integers where they can be. */
+static void complex_scalar_write(int dtype, const unsigned char *element, char *out) {
+    char text[2][PART_BYTES];
+    int part = dtype_of_part(dtype), bytes = neap_dtype_bytes(part);
+    for (int k = 0; k < 2; k++) {
+        scalar_write(part, element + k * bytes, text[k]);
+        size_t n = strlen(text[k]);
+        if (n > 2 && strcmp(text[k] + n - 2, ".0") == 0)
+            text[k][n - 2] = '\0';
+    }
+    double real = element_float(part, element);
+    if (real == 0 && !signbit(real))
+        sprintf(out, "%sj", text[1]);
+    else
+        sprintf(out, "(%s%s%sj)", text[0], text[1][0] == '-' ? "" : "+", text[1]);
+}
+
 /* The text of one element on its own. Floats take an exponent below 1e-4 and from 1e16 (f32: 1e6) on. */
 static void scalar_write(int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
+    if (kind == 'c') {
+        complex_scalar_write(dtype, element, out);
+        return;
+    }
     if (kind == 'b') {
         strcpy(out, element_bits(dtype, element) ? "True" : "False");
         return;
@@ -352,6 +327,7 @@ typedef struct array {
     int64_t held[NEAP_MAX_DIMS];   /* the shape of the part of a block that is in memory */
     int64_t stride[NEAP_MAX_DIMS]; /* the strides of that part, in bytes */
     int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
+    int skip;                      /* bytes: of an array that is the imaginary parts of another one */
 } array;
 
 /* The index along an axis of a shown position. */
@@ -391,7 +367,7 @@ static const unsigned char *array_element(const array *a, const array_row *row, 
     int last = a->ndim - 1;
     int64_t index = array_index(a, last, position);
     const unsigned char *block = row->blocks[index / a->extent[last]];
-    return block + row->offset + array_place(a, last, index);
+    return block + a->skip + row->offset + array_place(a, last, index);
 }
 
 /* Moves to the next row. Returns the outermost axis that moved, -1 at the end. */
@@ -408,6 +384,7 @@ static int array_next_row(const array *a, int64_t *position) {
 
 typedef struct style {
     bool exponent_notation;
+    bool plus;           /* a number that is not negative has a sign, too */
     int left, right;     /* characters before the point, after it (with the exponent) */
     int fraction;        /* exponent form: digits after the point */
     int exponent_digits; /* exponent form */
@@ -470,12 +447,12 @@ static void style_see_float(void *arg, int dtype, const void *element) {
     decimal d;
     decimal_limited(dtype, value, s->exponent_notation, &d);
     if (s->exponent_notation) {
-        s->left = larger(s->left, d.negative + 1);
+        s->left = larger(s->left, (d.negative || s->plus) + 1);
         s->fraction = larger(s->fraction, d.count - 1);
         s->exponent_digits = larger(s->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
         s->right = s->fraction + 2 + s->exponent_digits;
     } else {
-        s->left = larger(s->left, decimal_left(&d));
+        s->left = larger(s->left, decimal_left(&d) + (s->plus && !d.negative));
         s->right = larger(s->right, decimal_right(&d));
     }
 }
@@ -485,8 +462,9 @@ static void style_see_integer(void *arg, int dtype, const void *element) {
     s->width = larger(s->width, integer_write(dtype, element, NULL, 0));
 }
 
-static style style_measure(const array *a) {
-    style s = {0};
+/* Of real and other ordered dtypes. */
+static style style_measure(const array *a, bool plus) {
+    style s = {.plus = plus};
     int kind = neap_dtype_kind(a->dtype);
     if (kind == 'b') {
         s.width = 5;
@@ -497,11 +475,21 @@ static style style_measure(const array *a) {
         array_each(a, extent_see, &e);
         s.exponent_notation = extent_wants_exponent(&e, a->dtype);
         array_each(a, style_see_float, &s);
-        int name = e.negative_infinity ? 4 : 3;
+        int name = e.negative_infinity || plus ? 4 : 3;
         if (e.any_nonfinite)
             s.left = larger(s.left, name - s.right - 1);
     }
     return s;
+}
+
+/* Of an array of complex numbers: of their real parts, and of their imaginary parts. */
+static void styles_measure(const array *a, style *s) {
+    array part = *a;
+    part.dtype = dtype_of_part(a->dtype);
+    s[0] = style_measure(&part, false);
+    part.skip = neap_dtype_bytes(part.dtype);
+    if (part.dtype != a->dtype)
+        s[1] = style_measure(&part, true);
 }
 
 /* ---- Pass 2: the lines ------------------------------------------------------------------------------------------ */
@@ -517,30 +505,50 @@ static int pad(char *out, int n) {
 /* One float, padded to the common width. Returns its length. */
 static int float_write(const style *s, int dtype, double value, char *out) {
     if (!isfinite(value)) {
-        const char *name = nonfinite_name(value);
-        int n = pad(out, s->left + s->right + 1 - (int)strlen(name));
-        strcpy(out + n, name);
-        return n + (int)strlen(name);
+        const char *name = nonfinite_name(value), *sign = s->plus && name[0] != '-' ? "+" : "";
+        int n = pad(out, s->left + s->right + 1 - (int)(strlen(sign) + strlen(name)));
+        return n + sprintf(out + n, "%s%s", sign, name);
     }
+    int plus = s->plus && !signbit(value);
     decimal d;
     decimal_limited(dtype, value, s->exponent_notation, &d);
     if (s->exponent_notation) {
         if (d.count - 1 < s->fraction) { /* as NumPy: the common width is filled with digits of the exact value */
             decimal_round(fabs(value), s->fraction + 1, &d);
         }
-        int n = pad(out, s->left - d.negative - 1);
+        int n = pad(out, s->left - d.negative - plus - 1);
+        if (plus)
+            out[n++] = '+';
         return n + decimal_scientific(&d, s->fraction, true, s->exponent_digits, out + n);
     }
-    int n = pad(out, s->left - decimal_left(&d));
+    int n = pad(out, s->left - plus - decimal_left(&d));
+    if (plus)
+        out[n++] = '+';
     n += decimal_positional(&d, 0, out + n);
     return n + pad(out + n, s->right - decimal_right(&d));
 }
 
-/* One element, padded to the common width. Returns its length. */
+/* "1.+2.j": both parts padded, the j behind the digits. */
+static int complex_write(const style *s, int dtype, const unsigned char *element, char *out) {
+    int part = dtype_of_part(dtype);
+    int n = float_write(s, part, element_float(part, element), out), start = n;
+    n += float_write(s + 1, part, element_float(part, element + neap_dtype_bytes(part)), out + n);
+    int digits = n;
+    while (digits > start && out[digits - 1] == ' ')
+        digits--;
+    memmove(out + digits + 1, out + digits, (size_t)(n - digits));
+    out[digits] = 'j';
+    out[n + 1] = '\0';
+    return n + 1;
+}
+
+/* One element, padded to the common width, or widths of its parts. Returns its length. */
 static int element_write(const style *s, int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
     if (kind == 'f')
         return float_write(s, dtype, element_float(dtype, element), out);
+    if (kind == 'c')
+        return complex_write(s, dtype, element, out);
     char text[ELEMENT_BYTES];
     scalar_write(dtype, element, text);
     int n = pad(out, s->width - (int)strlen(text));
@@ -652,8 +660,9 @@ int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t
     for (int k = 0; k < ndim; k++)
         a.shown[k] = graph_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
     size_t start = out->bytes;
-    style s = style_measure(&a);
-    int status = array_write(&a, &s, out);
+    style s[2] = {{0}};
+    styles_measure(&a, s);
+    int status = array_write(&a, s, out);
     if (status != NEAP_OK) {
         out->bytes = start;
         if (out->data != NULL)
@@ -759,6 +768,9 @@ int graph_format_number(int dtype, const void *element, const char *conversion_t
         scalar_write(dtype, element, text);
         return graph_text_addf(out, c.pattern, text);
     }
+    if (neap_dtype_kind(dtype) == 'c')
+        return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects a real number, got dtype %s; x:real() and x:imag() are real",
+                          conversion_text, neap_dtype_name(dtype));
     if (strchr("diuxXo", c.letter) == NULL)
         return graph_text_addf(out, c.pattern, element_number(dtype, element));
     uint64_t value = 0;

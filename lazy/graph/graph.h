@@ -31,6 +31,8 @@ int graph_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes
 int graph_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out);
 void graph_node_info(neap_node *node, neap_info *out);
 /* "(2, 3)" into `text`, which is returned. */
+/* LAZY_BOOL, LAZY_INT, … of a dtype. */
+int graph_kind_bit(int dtype);
 const char *graph_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
 
 /* ---- site.c ------------------------------------------------------------------------------------------------------ */

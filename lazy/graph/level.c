@@ -4,6 +4,7 @@
  * nodes with any bit, in order of recording: inputs stand before users, and reverse mode is one walk back over it.
  * Levels close in reverse order of opening. Nodes that leave the last level may let go of their inputs.
  */
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
 #include "ops_gen.h"
@@ -100,7 +101,7 @@ int neap_tape_begin(neap_ctx *ctx, int *level) {
 }
 
 neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
-    if (neap_dtype_kind(node->dtype) != 'f') {
+    if (!dtype_is_inexact(node->dtype)) {
         neap_error(NEAP_E_DTYPE, "grad: expected arguments of a float dtype, got %s", neap_dtype_name(node->dtype));
         return NULL;
     }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
 #include "ops_gen.h"
@@ -129,7 +130,7 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
     bool weak = node->flags & LAZY_WEAK;
     if (node->dtype == dtype && !weak)
         return graph_retain(node);
-    if (weak && neap_dtype_kind(dtype) != 'f' && !graph_number_meets(node, dtype)) {
+    if (weak && !dtype_is_inexact(dtype) && !graph_number_meets(node, dtype)) {
         if (graph_is_constant(node))
             neap_error(NEAP_E_DTYPE,
                        "%s: the number %.17g is not a value of the array's dtype %s, which any number takes "
@@ -214,17 +215,19 @@ static int check_size(const lazy_op *row, const lazy_result *result) {
     return 0;
 }
 
-static int kind_bit(int dtype) {
+int graph_kind_bit(int dtype) {
     int kind = neap_dtype_kind(dtype);
-    return kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : LAZY_INT;
+    return kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : kind == 'c' ? LAZY_COMPLEX : LAZY_INT;
 }
 
 static int check_types(const lazy_op *row, int dtype) {
-    if (row->types == 0 || (row->types & kind_bit(dtype)))
+    if (row->types == 0 || (row->types & graph_kind_bit(dtype)))
         return 0;
-    return neap_error(NEAP_E_DTYPE, "%s: expected %s%s%s, got dtype %s", row->name,
+    return neap_error(NEAP_E_DTYPE, "%s: expected %s%s%s%s, got dtype %s%s", row->name,
                       row->types & LAZY_BOOL ? "bool " : "", row->types & LAZY_INT ? "integers " : "",
-                      row->types & LAZY_REAL ? "floats" : "", neap_dtype_name(dtype));
+                      row->types & LAZY_REAL ? "floats" : "", row->types & LAZY_COMPLEX ? " complex" : "",
+                      neap_dtype_name(dtype),
+                      graph_kind_bit(dtype) == LAZY_COMPLEX ? "; x:real(), x:imag() and x:abs() are real" : "");
 }
 
 static int infer_result(const lazy_op *row, const lazy_call_desc *call, lazy_result *result) {
@@ -387,7 +390,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
     node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
-    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
+    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (!dtype_is_inexact(node->dtype) && !row->results)))
         node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)
         count_consumer(ctx, node, row);
@@ -484,7 +487,9 @@ static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, l
         if (row->flags & LAZY_OP_CASTS)
             avals[k].weak = false; /* what a cast sees of a number is all of its digits */
         else if (avals[k].weak && row->kind != LAZY_MAP)
-            avals[k] = (lazy_aval){.dtype = NEAP_DTYPE_F32, .size = 1, .shape = in[k]->shape};
+            avals[k] = (lazy_aval){.dtype = neap_dtype_kind(avals[k].dtype) == 'c' ? NEAP_DTYPE_C64 : NEAP_DTYPE_F32,
+                                   .size = 1,
+                                   .shape = in[k]->shape};
     }
     return weak;
 }
@@ -509,6 +514,11 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
     return 0;
 }
 
+/* A number that makes complex what it meets. */
+static bool is_complex_number(const neap_node *node) {
+    return node->flags & LAZY_WEAK && node->dtype != NEAP_DTYPE_F64;
+}
+
 /* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
  * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->quick.plain: 1 + the result's
  * dtype. Returns an input of the result's shape if this is such a call and the answer is known; else NULL. */
@@ -517,6 +527,8 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, cons
         return NULL;
     const neap_node *a = call->in[0], *b = call->in[call->nin - 1];
     if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must capture what it meets */
+        return NULL;
+    if (is_complex_number(a) || is_complex_number(b))
         return NULL;
     if (b->flags & LAZY_WEAK)
         b = a;
@@ -561,12 +573,17 @@ static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, const graph_ca
     return node;
 }
 
+/* A number without a dtype of its own is computed in one of these. */
+static bool is_number_dtype(int dtype) {
+    return dtype == NEAP_DTYPE_F64 || dtype == NEAP_DTYPE_C128;
+}
+
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_call_desc desc = {.nin = call->nin, .in = avals, .nattrs = call->nattrs, .attrs = call->attrs};
     bool numbers = describe_inputs(lazy_ops[call->op], call->nin, call->in, avals);
     int status = infer_result(lazy_ops[call->op], &desc, result);
-    *weak = numbers && result->dtype == NEAP_DTYPE_F64;
+    *weak = numbers && is_number_dtype(result->dtype);
     return status;
 }
 
@@ -580,7 +597,7 @@ neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
     bool weak = describe_inputs(row, call->nin, call->in, avals);
     if (infer_result(row, &desc, &result) != 0)
         return NULL;
-    weak = weak && result.dtype == NEAP_DTYPE_F64;
+    weak = weak && is_number_dtype(result.dtype);
     learn_plain(ctx, row, call, &result);
     if (weak)
         return make_recorded(ctx, row, call, &desc, &result, true);

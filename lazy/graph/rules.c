@@ -2,7 +2,8 @@
  *
  * Dtypes follow JAX's promotion table. A weak input (a number) has no say when an input with a dtype of its own is
  * there; when all inputs are weak the rules say f64, and the recorder keeps the result weak. Real-valued functions of
- * bool and integers compute in f32, of 64-bit integers in f64, as JAX does when 64-bit dtypes are enabled.
+ * bool and integers compute in f32, of 64-bit integers in f64, as JAX does when 64-bit dtypes are enabled. A weak
+ * complex number makes complex what it meets.
  */
 #include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
@@ -10,12 +11,16 @@
 /* The promoted dtype of inputs first … nin-1. */
 static int promoted(const lazy_call_desc *call, int first) {
     int dtype = -1;
+    bool complex = false;
     for (int k = first; k < call->nin; k++) {
         const lazy_aval *in = &call->in[k];
         if (!in->weak)
             dtype = dtype < 0 ? in->dtype : neap_dtype_promote(dtype, in->dtype);
+        else
+            complex |= neap_dtype_kind(in->dtype) == 'c';
     }
-    return dtype < 0 ? NEAP_DTYPE_F64 : dtype;
+    dtype = dtype < 0 ? NEAP_DTYPE_F64 : dtype;
+    return complex ? dtype_of_complex(dtype) : dtype;
 }
 
 int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out) {
@@ -32,6 +37,19 @@ int graph_dtype_real(const lazy_call_desc *call, lazy_result *out) {
 int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out) {
     out->compute = (uint8_t)promoted(call, 0);
     out->dtype = NEAP_DTYPE_BOOL;
+    return NEAP_OK;
+}
+
+int graph_dtype_part(const lazy_call_desc *call, lazy_result *out) {
+    out->compute = (uint8_t)promoted(call, 0);
+    out->dtype = (uint8_t)dtype_of_part(out->compute);
+    return NEAP_OK;
+}
+
+int graph_dtype_parts(const lazy_call_desc *call, lazy_result *out) {
+    int dtype = dtype_of_real(promoted(call, 0));
+    out->compute = (uint8_t)dtype;
+    out->dtype = (uint8_t)dtype_of_complex(dtype);
     return NEAP_OK;
 }
 

@@ -1,5 +1,6 @@
 /* arith.c: arithmetic rows. Integers wrap around; bool adds as `or` and multiplies as `and`. */
 #include "lazy/derive/build.h"
+#include "lazy/dtype/scalar.h"
 
 GRAD2(grad_add, ct, ct)
 GRAD2(grad_subtract, ct, BUILD1(negative, ct))
@@ -15,7 +16,22 @@ GRAD2(grad_pow,
 
 GRAD1(grad_negative, BUILD1(negative, ct))
 GRAD1(grad_positive, ct)
-GRAD1(grad_abs, BUILD2(multiply, ct, BUILD1(sign, x)))
+/* The sign of x, of a complex one conj(x) / abs(x), as a function that has derivatives of its own. */
+static neap_node *slope_of_abs(neap_ctx *ctx, neap_node *x) {
+    if (neap_dtype_kind(graph_node_aval(x).dtype) != 'c')
+        return graph_build1(ctx, LAZY_OP_sign, x);
+    neap_node *size = graph_build1(ctx, LAZY_OP_abs, x), *one = graph_build_number(ctx, 1);
+    neap_node *zero = graph_build2(ctx, LAZY_OP_equal, size, graph_build_number(ctx, 0));
+    return graph_build2(ctx, LAZY_OP_divide, graph_build1(ctx, LAZY_OP_conj, x),
+                        graph_build3(ctx, LAZY_OP_where, zero, one, size));
+}
+GRAD1(grad_abs, BUILD2(multiply, ct, slope_of_abs(g->ctx, x)))
+
+static int jvp_abs(lazy_tangent *g) {
+    g->out = BUILD1(real, BUILD2(multiply, g->in[0], slope_of_abs(g->ctx, INPUT(0))));
+    return jvp_done(g);
+}
+
 GRAD1(grad_square, BUILD2(multiply, ct, BUILD2(multiply, x, NUMBER(2))))
 GRAD1(grad_reciprocal, BUILD1(negative, BUILD2(multiply, ct, BUILD1(square, y))))
 
@@ -35,15 +51,15 @@ NEAP_OP(add,
     .example = "np.add(np.array{1, 2}, 10)\n[11. 12.]",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_add,
-    .kernel = {.boolean = "a | b", .integer = "(T)((U)a + (U)b)", .real = "a + b"},
+    .kernel = {.boolean = "a | b", .integer = "(T)((U)a + (U)b)", .real = "a + b", .complex = "a + b"},
     .domain = {-10, 10}, .reference = "a + b")
 
 NEAP_OP(subtract,
     .doc = "a - b. Integers wrap around; not for bool.",
     .example = "np.subtract(np.array{1, 2}, 1)\n[0. 1.]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_subtract,
-    .kernel = {.integer = "(T)((U)a - (U)b)", .real = "a - b"},
+    .kernel = {.integer = "(T)((U)a - (U)b)", .real = "a - b", .complex = "a - b"},
     .domain = {-10, 10}, .reference = "a - b")
 
 NEAP_OP(multiply,
@@ -52,15 +68,15 @@ NEAP_OP(multiply,
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_multiply,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.boolean = "a & b", .integer = "(T)((U)a * (U)b)", .real = "a * b"},
+    .kernel = {.boolean = "a & b", .integer = "(T)((U)a * (U)b)", .real = "a * b", .complex = "F(multiply)(a, b)"},
     .domain = {-10, 10}, .reference = "a * b")
 
 NEAP_OP(divide,
     .doc = "a / b, the real quotient. bool and integers divide as f32, those of 64 bits as f64.",
     .example = "np.divide(np.array{1, 2}, 4)\n[0.25 0.5 ]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_divide,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_divide,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN1,
-    .kernel = {.real = "a / b"}, .ns = 0.1,
+    .kernel = {.real = "a / b", .complex = "F(divide)(a, b)"}, .ns = 0.1,
     .domain = {0.5, 4}, .reference = "a / b")
 
 NEAP_OP(floor_divide,
@@ -85,7 +101,7 @@ NEAP_OP(remainder,
 NEAP_OP(pow,
     .doc = "a to the power b, with the special values of C's pow. Integers wrap around; a negative exponent gives the "
            "quotient rounded towards zero: 0 unless a is 1 or -1 (and 0 for a = 0).",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .dtype = graph_dtype_promote, .grad = grad_pow,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC | LAZY_COMPLEX, .dtype = graph_dtype_promote, .grad = grad_pow,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.any = "F(pow)(a, b)"}, .ns = 1.59,
     .domain = {0.5, 3}, .reference = "a ^ b", .ulp = 2)
@@ -93,51 +109,53 @@ NEAP_OP(pow,
 NEAP_OP(negative,
     .doc = "-a. Integers wrap around; not for bool.",
     .example = "np.negative(np.array{1, -2})\n[-1.  2.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_negative,
-    .kernel = {.integer = "(T)(0 - (U)a)", .real = "-a"},
+    .kernel = {.integer = "(T)(0 - (U)a)", .real = "-a", .complex = "-a"},
     .domain = {-10, 10}, .reference = "-a")
 
 NEAP_OP(positive,
     .doc = "a itself.",
     .example = "np.positive(np.array{1, -2})\n[ 1. -2.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL,
     .dtype = graph_dtype_promote, .grad = grad_positive,
     .kernel = {.any = "a"},
     .domain = {-10, 10}, .reference = "a")
 
 NEAP_OP(abs,
-    .doc = "The absolute value. Integers: that of the smallest is itself.",
+    .doc = "The absolute value, of a complex number a real one. Integers: that of the smallest is itself.",
     .example = "np.abs(np.array{-2, 0, 3})\n[2. 0. 3.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
-    .dtype = graph_dtype_promote, .grad = grad_abs,
+    .dtype = graph_dtype_part, .grad = grad_abs, .jvp = jvp_abs,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.boolean = "a", .integer = "(T)(a < 0 ? 0 - (U)a : (U)a)", .real = "F(abs)(a)"},
+    .kernel = {.boolean = "a", .integer = "(T)(a < 0 ? 0 - (U)a : (U)a)", .real = "F(abs)(a)",
+               .complex = "F(abs)(a)"},
     .domain = {-10, 10}, .reference = "math.abs(a)")
 
 NEAP_OP(sign,
-    .doc = "-1, 0 or 1 by the sign of a; a zero keeps its sign, NaN gives NaN.",
+    .doc = "-1, 0 or 1 by the sign of a; a zero keeps its sign, NaN gives NaN. Complex: a / abs(a), and 0 for 0.",
     .example = "np.sign(np.array{-2, 0, 3})\n[-1.  0.  1.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
     .dtype = graph_dtype_promote,
-    .kernel = {.integer = "(T)((a > 0) - (a < 0))", .real = "a > 0 ? 1 : a < 0 ? -1 : a"},
+    .kernel = {.integer = "(T)((a > 0) - (a < 0))", .real = "a > 0 ? 1 : a < 0 ? -1 : a",
+               .complex = "F(sign)(a)"},
     .domain = {-10, 10}, .reference = "a > 0 and 1 or a < 0 and -1 or a")
 
 NEAP_OP(square,
     .doc = "a * a. Integers wrap around.",
     .example = "np.square(np.array{2, -3})\n[4. 9.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL,
     .dtype = graph_dtype_promote, .grad = grad_square,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.integer = "(T)((U)a * (U)a)", .real = "a * a"},
+    .kernel = {.integer = "(T)((U)a * (U)a)", .real = "a * a", .complex = "F(multiply)(a, a)"},
     .domain = {-10, 10}, .reference = "a * a")
 
 NEAP_OP(reciprocal,
     .doc = "1 / a.",
     .example = "np.reciprocal(np.array{2, 4})\n[0.5  0.25]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_reciprocal,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_reciprocal,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "1 / a"}, .ns = 0.1,
+    .kernel = {.real = "1 / a", .complex = "F(divide)(1, a)"}, .ns = 0.1,
     .domain = {0.5, 4}, .reference = "1 / a")
 
 NEAP_OP(copysign,

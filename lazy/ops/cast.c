@@ -1,5 +1,6 @@
 /* cast.c: casts and copies. */
 #include "lazy/derive/build.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/program/program.h"
 
 static int grad_copy(lazy_grad *g) {
@@ -7,8 +8,11 @@ static int grad_copy(lazy_grad *g) {
     return NEAP_OK;
 }
 
+/* A cotangent that was complex, of a real input: its real part. */
 static int grad_astype(lazy_grad *g) {
-    g->out[0] = graph_build_cast(g->ctx, g->ct, graph_node_aval(INPUT(0)).dtype);
+    int dtype = graph_node_aval(INPUT(0)).dtype;
+    neap_node *ct = neap_dtype_kind(dtype) == 'c' ? g->ct : BUILD1(real, g->ct);
+    g->out[0] = graph_build_cast(g->ctx, ct, dtype);
     return grad_done(g, 1);
 }
 
@@ -18,6 +22,12 @@ static int dtype_astype(const lazy_call_desc *call, lazy_result *out) {
         return neap_error(NEAP_E_DTYPE, "expected a dtype as attribute");
     out->compute = call->in[0].dtype;
     out->dtype = (uint8_t)call->attrs[0];
+    int to = neap_dtype_kind(out->dtype);
+    if (neap_dtype_kind(out->compute) == 'c' && to != 'c' && to != 'b')
+        return neap_error(NEAP_E_DTYPE,
+                          "astype: %s does not become %s, which would drop the imaginary part; x:real() is the real "
+                          "part, x:abs() the size",
+                          neap_dtype_name(out->compute), neap_dtype_name(out->dtype));
     return NEAP_OK;
 }
 
@@ -35,7 +45,8 @@ static int follow_cast(lazy_follow *f) {
 /* clang-format off */
 NEAP_OP(astype,
     .doc = "a as another dtype. To bool: a != 0. Between integers: wraps around. Real to integer: rounds towards zero, "
-           "numbers out of range give the nearest end of the range and NaN gives 0. To real: rounds to nearest.",
+           "numbers out of range give the nearest end of the range and NaN gives 0. To real: rounds to nearest. "
+           "Complex to real: an error.",
     .attrs = "dtype",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_CASTS, .dtype = dtype_astype,
     .grad = grad_astype, .follow = follow_cast,

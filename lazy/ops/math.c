@@ -56,17 +56,17 @@ GRAD2(grad_logaddexp, logaddexp_part(g, a), logaddexp_part(g, b))
 NEAP_OP(sqrt,
     .doc = "The square root, correctly rounded; NaN below 0.",
     .example = "np.sqrt(np.array{4, 2, -1})\n[2.        1.4142135       nan]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_sqrt,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_sqrt,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(sqrt)(a)"}, .ns = 0.1,
+    .kernel = {.real = "F(sqrt)(a)", .complex = "F(sqrt)(a)"}, .ns = 0.1,
     .domain = {0.1, 9}, .reference = "math.sqrt(a)")
 
 NEAP_OP(rsqrt,
     .doc = "1 / sqrt(a).",
     .example = "np.rsqrt(np.array{4, 16})\n[0.5  0.25]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_rsqrt,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_rsqrt,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(rsqrt)(a)"}, .ns = 0.37,
+    .kernel = {.real = "F(rsqrt)(a)", .complex = "F(rsqrt)(a)"}, .ns = 0.37,
     .domain = {0.1, 9}, .reference = "1 / math.sqrt(a)", .ulp = 1)
 
 NEAP_OP(cbrt,
@@ -80,153 +80,153 @@ NEAP_OP(cbrt,
 NEAP_OP(exp,
     .doc = "e to the power a.",
     .example = "np.exp(np.array{0, 1})\n[1.        2.7182817]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_exp,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_exp,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(exp)(a)"}, .ns = 0.27,
+    .kernel = {.real = "F(exp)(a)", .complex = "F(exp)(a)"}, .ns = 0.27,
     .domain = {-5, 5}, .reference = "math.exp(a)", .ulp = 1)
 
 NEAP_OP(exp2,
     .doc = "2 to the power a.",
     .example = "np.exp2(np.array{0, 1, 10})\n[1.000e+00 2.000e+00 1.024e+03]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_exp2,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_exp2,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(exp2)(a)"}, .ns = 0.21,
+    .kernel = {.real = "F(exp2)(a)", .complex = "F(exp2)(a)"}, .ns = 0.21,
     .domain = {-5, 5}, .reference = "2 ^ a", .ulp = 1)
 
 NEAP_OP(expm1,
     .doc = "exp(a) - 1 without cancellation near 0.",
     .example = "np.expm1(np.array{0, 1e-5})\n[0.000000e+00 1.000005e-05]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_expm1,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_expm1,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(expm1)(a)"}, .ns = 0.33,
+    .kernel = {.real = "F(expm1)(a)", .complex = "F(expm1)(a)"}, .ns = 0.33,
     .domain = {0.5, 5}, .reference = "math.exp(a) - 1", .ulp = 2)
 
 NEAP_OP(log,
     .doc = "The natural logarithm; -inf at 0, NaN below.",
     .example = "np.log(np.array{1, np.e, 0})\n[  0.   1. -inf]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_log,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log)(a)"}, .ns = 0.34,
+    .kernel = {.real = "F(log)(a)", .complex = "F(log)(a)"}, .ns = 0.34,
     .domain = {0.1, 9}, .reference = "math.log(a)", .ulp = 1)
 
 NEAP_OP(log1p,
     .doc = "log(1 + a) without cancellation near 0.",
     .example = "np.log1p(np.array{0, 1e-5})\n[0.00000e+00 9.99995e-06]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log1p,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_log1p,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log1p)(a)"}, .ns = 0.49,
+    .kernel = {.real = "F(log1p)(a)", .complex = "F(log1p)(a)"}, .ns = 0.49,
     .domain = {0.5, 5}, .reference = "math.log(1 + a)", .ulp = 2)
 
 NEAP_OP(log2,
     .doc = "The logarithm to base 2.",
     .example = "np.log2(np.array{1, 8})\n[0. 3.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log2,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_log2,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log2)(a)"}, .ns = 0.35,
+    .kernel = {.real = "F(log2)(a)", .complex = "F(log2)(a)"}, .ns = 0.35,
     .domain = {2, 9}, .reference = "math.log(a) / math.log(2)", .ulp = 2)
 
 NEAP_OP(log10,
     .doc = "The logarithm to base 10.",
     .example = "np.log10(np.array{1, 1000})\n[0. 3.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_log10,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_log10,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(log10)(a)"}, .ns = 0.36,
+    .kernel = {.real = "F(log10)(a)", .complex = "F(log10)(a)"}, .ns = 0.36,
     .domain = {2, 9}, .reference = "math.log10(a)", .ulp = 2)
 
 NEAP_OP(sin,
     .doc = "The sine of a in radians, for arguments of any size.",
     .example = "np.sin(np.array{0, np.pi / 2})\n[0. 1.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_sin,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_sin,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(sin)(a)"}, .ns = 0.57,
+    .kernel = {.real = "F(sin)(a)", .complex = "F(sin)(a)"}, .ns = 0.57,
     .domain = {-5, 5}, .reference = "math.sin(a)", .ulp = 1)
 
 NEAP_OP(cos,
     .doc = "The cosine of a in radians, for arguments of any size.",
     .example = "np.cos(np.array{0, np.pi})\n[ 1. -1.]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_cos,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_cos,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(cos)(a)"}, .ns = 0.56,
+    .kernel = {.real = "F(cos)(a)", .complex = "F(cos)(a)"}, .ns = 0.56,
     .domain = {-5, 5}, .reference = "math.cos(a)", .ulp = 2)
 
 NEAP_OP(tan,
     .doc = "The tangent of a in radians, for arguments of any size.",
     .example = "np.tan(np.array{0, 1})\n[0.        1.5574079]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_tan,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_tan,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(tan)(a)"}, .ns = 0.48,
+    .kernel = {.real = "F(tan)(a)", .complex = "F(tan)(a)"}, .ns = 0.48,
     .domain = {-1.4, 1.4}, .reference = "math.tan(a)", .ulp = 3)
 
 NEAP_OP(asin,
     .doc = "The angle in [-pi/2, pi/2] whose sine is a; NaN outside [-1, 1].",
     .example = "np.asin(np.array{0, 1})\n[0.        1.5707964]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_asin,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_asin,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(asin)(a)"}, .ns = 0.41,
+    .kernel = {.real = "F(asin)(a)", .complex = "F(asin)(a)"}, .ns = 0.41,
     .domain = {-0.9, 0.9}, .reference = "math.asin(a)", .ulp = 2)
 
 NEAP_OP(acos,
     .doc = "The angle in [0, pi] whose cosine is a; NaN outside [-1, 1].",
     .example = "np.acos(np.array{1, 0, -1})\n[0.        1.5707964 3.1415927]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_acos,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_acos,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(acos)(a)"}, .ns = 0.48,
+    .kernel = {.real = "F(acos)(a)", .complex = "F(acos)(a)"}, .ns = 0.48,
     .domain = {-0.9, 0.9}, .reference = "math.acos(a)", .ulp = 2)
 
 NEAP_OP(atan,
     .doc = "The angle in [-pi/2, pi/2] whose tangent is a.",
     .example = "np.atan(np.array{0, 1})\n[0.        0.7853981]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_atan,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_atan,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(atan)(a)"}, .ns = 0.52,
+    .kernel = {.real = "F(atan)(a)", .complex = "F(atan)(a)"}, .ns = 0.52,
     .domain = {-5, 5}, .reference = "math.atan(a)", .ulp = 2)
 
 NEAP_OP(sinh,
     .doc = "The hyperbolic sine.",
     .example = "np.sinh(np.array{0, 1})\n[0.        1.1752012]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_sinh,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_sinh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(sinh)(a)"}, .ns = 0.41,
+    .kernel = {.real = "F(sinh)(a)", .complex = "F(sinh)(a)"}, .ns = 0.41,
     .domain = {-5, 5}, .reference = "math.sinh(a)", .ulp = 3)
 
 NEAP_OP(cosh,
     .doc = "The hyperbolic cosine.",
     .example = "np.cosh(np.array{0, 1})\n[1.        1.5430806]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_cosh,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_cosh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(cosh)(a)"}, .ns = 0.39,
+    .kernel = {.real = "F(cosh)(a)", .complex = "F(cosh)(a)"}, .ns = 0.39,
     .domain = {-5, 5}, .reference = "math.cosh(a)", .ulp = 2)
 
 NEAP_OP(tanh,
     .doc = "The hyperbolic tangent.",
     .example = "np.tanh(np.array{0, 1, 100})\n[0.        0.7615942 1.       ]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_tanh,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_tanh,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(tanh)(a)"}, .ns = 0.56,
+    .kernel = {.real = "F(tanh)(a)", .complex = "F(tanh)(a)"}, .ns = 0.56,
     .domain = {-3, 3}, .reference = "math.tanh(a)", .ulp = 3)
 
 NEAP_OP(asinh,
     .doc = "The inverse hyperbolic sine.",
     .example = "np.asinh(np.array{0, 1})\n[0.        0.8813736]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_asinh,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_asinh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(asinh)(a)"}, .ns = 0.94,
+    .kernel = {.real = "F(asinh)(a)", .complex = "F(asinh)(a)"}, .ns = 0.94,
     .domain = {0.5, 5}, .reference = "math.log(a + math.sqrt(a * a + 1))", .ulp = 4)
 
 NEAP_OP(acosh,
     .doc = "The inverse hyperbolic cosine; NaN below 1.",
     .example = "np.acosh(np.array{1, 2})\n[0.       1.316958]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_acosh,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_acosh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(acosh)(a)"}, .ns = 0.79,
+    .kernel = {.real = "F(acosh)(a)", .complex = "F(acosh)(a)"}, .ns = 0.79,
     .domain = {1.5, 5}, .reference = "math.log(a + math.sqrt(a * a - 1))", .ulp = 4)
 
 NEAP_OP(atanh,
     .doc = "The inverse hyperbolic tangent; NaN outside [-1, 1].",
     .example = "np.atanh(np.array{0, 0.5})\n[0.         0.54930615]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_atanh,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_atanh,
     .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.real = "F(atanh)(a)"}, .ns = 0.72,
+    .kernel = {.real = "F(atanh)(a)", .complex = "F(atanh)(a)"}, .ns = 0.72,
     .domain = {0.2, 0.8}, .reference = "0.5 * math.log((1 + a) / (1 - a))", .ulp = 4)
 
 NEAP_OP(erf,

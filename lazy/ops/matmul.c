@@ -1,10 +1,13 @@
 /* matmul.c: products of matrices, batched. Everything else that contracts (dot, vectors, broadcast batches) is spelled
- * with views around this op. Floats are computed in tiles chosen from the shape alone (engine/libs/product.h);
+ * with views around this op. Floats are computed in tiles chosen from the shape alone (engine/libs/product.h), complex
+ * numbers as floats;
  * integers and bools wrap around (bool: any of the products). */
 #include <string.h>
 
+#include "engine/device.h"
 #include "engine/libs/product.h"
 #include "lazy/derive/build.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 
 static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -37,7 +40,8 @@ static int64_t matmul_cost(const lazy_call_desc *call, const lazy_result *out) {
     for (int a = 0; a < out->ndim; a++)
         size *= out->shape[a];
     double flops = 2.0 * (double)size * (double)k;
-    return 300 + (int64_t)(flops / (neap_dtype_kind(out->dtype) == 'f' ? 100 : 20));
+    int kind = neap_dtype_kind(out->dtype);
+    return 300 + (int64_t)(flops / (kind == 'f' ? 100 : kind == 'c' ? 25 : 20));
 }
 
 /* An operand as engine_gemm takes it: leading dimension and a transpose flag. False: its strides do not allow it. */
@@ -123,15 +127,106 @@ static int integer_matmul(const lazy_call *call, const neap_run *run) {
     return NEAP_OK;
 }
 
-/* ---- Floats ------------------------------------------------------------------------------------------------------ */
-/* Matrices of which one axis is contiguous, wherever those of a batch lie. */
+/* ---- Floats and complex numbers ---------------------------------------------------------------------------------- */
+/* Matrices of which one axis is contiguous, wherever those of a batch lie; of complex numbers the last one. */
 static bool matmul_reads(const lazy_tensor *t) {
     int64_t ld;
     bool transposed;
-    return neap_dtype_kind(t->dtype) != 'f' || stored_matrix(t, &ld, &transposed);
+    if (!dtype_is_inexact(t->dtype))
+        return true;
+    return stored_matrix(t, &ld, &transposed) && !(transposed && neap_dtype_kind(t->dtype) == 'c');
+}
+
+/* A complex product is one real product: rows of a, as they lie, are rows of twice as many real numbers, and each row
+ * (x + iy, …) of b becomes two, (x, y, …) and (-y, x, …). So its bits are those of a real product with k twice as
+ * large. */
+typedef struct pairs_job {
+    const lazy_tensor *b;
+    void *to;
+    bool f64;
+} pairs_job;
+
+enum { PAIRS_ROWS = 64 }; /* rows of b of a task */
+
+#define PAIR_ROW(T)                                                                                                    \
+    do {                                                                                                               \
+        const T *from = (const T *)b->data + 2 * at;                                                                   \
+        T *first = (T *)job->to + 4 * row * cols, *second = first + 2 * cols;                                          \
+        for (int64_t j = 0; j < cols; j++) {                                                                           \
+            const T x = from[2 * j * step], y = from[2 * j * step + 1];                                                \
+            first[2 * j] = x, first[2 * j + 1] = y;                                                                    \
+            second[2 * j] = -y, second[2 * j + 1] = x;                                                                 \
+        }                                                                                                              \
+    } while (0)
+
+static void pair_rows(void *arg, int64_t task, const neap_run *run) {
+    const pairs_job *job = arg;
+    const lazy_tensor *b = job->b;
+    const int64_t rows = b->shape[b->ndim - 2], cols = b->shape[b->ndim - 1], step = b->stride[b->ndim - 1];
+    const int64_t all = b->size / cols, end = (task + 1) * PAIRS_ROWS < all ? (task + 1) * PAIRS_ROWS : all;
+    (void)run;
+    for (int64_t row = task * PAIRS_ROWS; row < end; row++) {
+        const int64_t at = batch_offset(b, row / rows) + row % rows * b->stride[b->ndim - 2];
+        if (job->f64)
+            PAIR_ROW(double);
+        else
+            PAIR_ROW(float);
+    }
+}
+
+/* Writes the pairs of b's rows; its matrices then lie one after another. */
+static int pair_matrices(const lazy_tensor *b, bool f64, const neap_run *run, size_t bytes, void **pairs) {
+    int status = neap_run_alloc(run, bytes, pairs);
+    if (status)
+        return status;
+    pairs_job job = {.b = b, .to = *pairs, .f64 = f64};
+    const int64_t rows = b->size / b->shape[b->ndim - 1], tasks = (rows + PAIRS_ROWS - 1) / PAIRS_ROWS;
+    if (tasks > 1)
+        neap_parallel_for(run, tasks, pair_rows, &job);
+    else
+        pair_rows(&job, 0, run);
+    return NEAP_OK;
+}
+
+static int complex_matmul(const lazy_call *call, const neap_run *run) {
+    const lazy_tensor *a = &call->in[0], *b = &call->in[1];
+    int n = call->out->ndim;
+    int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1], k = a->shape[n - 1], ld;
+    int64_t strides_a[NEAP_MAX_DIMS], strides_b[NEAP_MAX_DIMS], step = 4 * k * cols;
+    bool transposed, f64 = dtype_of_part(call->out->dtype) == NEAP_DTYPE_F64;
+    if (!stored_matrix(a, &ld, &transposed) || transposed)
+        return neap_error(NEAP_E_INTERNAL, "matmul: an operand that cannot be taken as it lies");
+    for (int d = n - 3; d >= 0; step *= call->out->shape[d--])
+        strides_a[d] = 2 * a->stride[d], strides_b[d] = step;
+    void *pairs = NULL;
+    const size_t bytes = 2 * (size_t)b->size * (size_t)neap_dtype_bytes(b->dtype);
+    int status = bytes ? pair_matrices(b, f64, run, bytes, &pairs) : NEAP_OK;
+    if (status)
+        return status;
+    engine_gemm_args args = {.f64 = f64,
+                             .m = rows,
+                             .n = 2 * cols,
+                             .k = 2 * k,
+                             .a = a->data,
+                             .b = pairs,
+                             .c = call->out->data,
+                             .lda = 2 * ld,
+                             .ldb = 2 * cols,
+                             .ldc = 2 * cols,
+                             .batch_axes = n - 2,
+                             .batch = call->out->shape,
+                             .strides_a = strides_a,
+                             .strides_b = strides_b,
+                             .stride_c = 2 * rows * cols};
+    status = engine_gemm(run, &args);
+    if (pairs)
+        neap_run_free(run, pairs, bytes);
+    return status;
 }
 
 static int matmul_call(const lazy_call *call, const neap_run *run) {
+    if (neap_dtype_kind(call->out->dtype) == 'c')
+        return complex_matmul(call, run);
     if (neap_dtype_kind(call->out->dtype) != 'f')
         return integer_matmul(call, run);
     const lazy_tensor *in = call->in;

@@ -417,7 +417,7 @@ NEAP_OP(cumprod,
 NEAP_OP(cummax,
     .doc = "The greatest of all elements up to each one along an axis, or from each one on where `reverse` is set; NaN "
            "from the first NaN on; 0.0 is greater than -0.0. The gradient goes to where the greatest is reached first.",
-    .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = scan_shape,
     .call = cummax_call, .cost = scan_cost, .flops = scan_flops, .grad = cumulative_extremum_grad,
     .jvp = cumulative_extremum_jvp, .residual = LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = shard_axis)
@@ -425,7 +425,7 @@ NEAP_OP(cummax,
 NEAP_OP(cummin,
     .doc = "The smallest of all elements up to each one along an axis, or from each one on where `reverse` is set; NaN "
            "from the first NaN on; -0.0 is smaller than 0.0. The gradient goes to where the smallest is reached first.",
-    .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = scan_shape,
     .call = cummin_call, .cost = scan_cost, .flops = scan_flops, .grad = cumulative_extremum_grad,
     .jvp = cumulative_extremum_jvp, .residual = LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = shard_axis)

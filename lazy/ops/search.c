@@ -204,12 +204,12 @@ static int places_shape(const lazy_call_desc *call, lazy_result *out) {
                 out[i + k] = some[k] == some[k] ? found[k] : right ? (int32_t)n : numbers_##name(sorted, n);           \
         }                                                                                                              \
     }
-NEAP_DTYPE_ROWS(SEARCH)
+NEAP_DTYPE_ORDERED_ROWS(SEARCH)
 
 typedef void (*search_function)(int32_t *out, const void *sorted, int64_t n, const void *values, int64_t m, bool right);
 static const search_function search_of[NEAP_DTYPE_COUNT] = {
 #define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = search_##name,
-    NEAP_DTYPE_ROWS(FUNCTIONS)
+    NEAP_DTYPE_ORDERED_ROWS(FUNCTIONS)
 #undef FUNCTIONS
 };
 
@@ -313,7 +313,7 @@ NEAP_OP(marks_nonzero,
 
 NEAP_OP(marks_changes,
     .doc = "As `marks_nonzero`, of the first element and those that differ from the one before them; NaN equals NaN.",
-    .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = marks_dtype,
     .shape = marks_shape, .call = changes_call)
 

@@ -417,13 +417,13 @@ static int argtop_shape(const lazy_call_desc *call, lazy_result *out) {
 NEAP_OP(argsort,
     .doc = "The indices (i32) that sort an array along an axis, stably: equal elements keep their order. Zeros of both "
            "signs are equal; NaN comes last, also in descending order.",
-    .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = argsort_dtype,
     .shape = argsort_shape, .call = argsort_call, .cost = sort_cost, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(sort,
     .doc = "An array in order along an axis, stably, as `argsort` orders it.",
-    .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = sort_shape,
     .call = sort_call, .cost = sort_cost, .grad = sort_grad, .jvp = sort_jvp, .residual = LAZY_RESIDUAL_IN0,
     .batch = derive_batch_axis, .shard = shard_axis)
@@ -431,7 +431,7 @@ NEAP_OP(sort,
 NEAP_OP(argtop,
     .doc = "The indices (i32) of the k greatest elements along an axis, in descending order, as the first k of a "
            "descending `argsort`: found without sorting the others.",
-    .attrs = "axis k", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .attrs = "axis k", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = argsort_dtype,
     .shape = argtop_shape, .call = argtop_call, .batch = derive_batch_axis, .shard = shard_axis)
 /* clang-format on */

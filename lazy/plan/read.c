@@ -2,6 +2,7 @@
  *
  * Nothing here blocks: a value that is not there yet is NEAP_PENDING, and the call may be repeated.
  */
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "lazy/plan/plan.h"
 
@@ -67,10 +68,18 @@ static double element_value(int dtype, const void *at) {
 #define ELEMENT(NAME, name, kind, ctype, ...)                                                                          \
     case NEAP_DTYPE_##NAME:                                                                                            \
         return plain((double)*(const ctype *)at);
-        NEAP_DTYPE_ROWS(ELEMENT)
+        NEAP_DTYPE_ORDERED_ROWS(ELEMENT)
 #undef ELEMENT
     }
     return 0;
+}
+
+/* The element as one double, or as two if it is complex. */
+static void element_values(int dtype, const char *at, double *out) {
+    int part = dtype_of_part(dtype);
+    out[0] = element_value(part, at);
+    if (part != dtype)
+        out[1] = element_value(part, at + neap_dtype_bytes(part));
 }
 
 /* One element of a value is read where it lies, without copying the view that names it. */
@@ -89,6 +98,8 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
         return whole;
     if (graph_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
         *out = plain(dtype_round(node->dtype, node->value));
+        if (dtype_of_part(node->dtype) != node->dtype)
+            out[1] = 0;
         return 0;
     }
     int64_t at = 0;
@@ -103,6 +114,6 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
     neap_buffer *buffer;
     int status = graph_host_poll(ctx, node, &buffer);
     if (status == 0)
-        *out = element_value(node->dtype, (char *)neap_buffer_data(buffer) + at * neap_dtype_bytes(node->dtype));
+        element_values(node->dtype, (char *)neap_buffer_data(buffer) + at * neap_dtype_bytes(node->dtype), out);
     return status;
 }

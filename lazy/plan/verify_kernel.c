@@ -167,7 +167,7 @@ static int check_map_dtypes(const lazy_verifier *v, const lazy_op *row, int i, c
     lazy_aval in[3] = {{.dtype = ins->dtype}, {.dtype = ins->dtype}, {.dtype = ins->dtype}};
     lazy_call_desc call = {.nin = ins->narg, .in = in};
     lazy_result result = {.compute = ins->dtype, .dtype = ins->result};
-    int kind = neap_dtype_kind(ins->dtype), bit = kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : LAZY_INT;
+    int bit = graph_kind_bit(ins->dtype);
     if (row->types && !(row->types & bit))
         return plan_broken_rule(v, 4, "instruction %d (%s) does not take %s", i, row->name,
                                 neap_dtype_name(ins->dtype));

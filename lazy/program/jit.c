@@ -30,14 +30,17 @@ static neap_node *number_node(neap_form *form, int k) {
 /* A number that was computed of others is a number to the program: its value, once it is there. */
 static int compute_number(neap_form *form, int k, neap_node **node) {
     int32_t dtype;
-    int status = neap_array_item(form->jit->ctx, form->ids[k], &form->values[k], &dtype);
+    double value[2] = {0};
+    int status = neap_array_item(form->jit->ctx, form->ids[k], value, &dtype);
+    form->values[k] = value[0];
     if (status == 0 && !(*node = number_node(form, k)))
         status = NEAP_E_MEMORY;
     return status;
 }
 
 static bool is_computed_number(const neap_ctx *ctx, const neap_node *node) {
-    return node && node->flags & LAZY_WEAK && !node->levels && !ctx->start.deferring && !graph_is_number(node);
+    return node && node->flags & LAZY_WEAK && node->dtype == NEAP_DTYPE_F64 && !node->levels && !ctx->start.deferring &&
+           !graph_is_number(node);
 }
 
 static int look_up(neap_form *form) {

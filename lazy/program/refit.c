@@ -4,6 +4,7 @@
  * one that was saved.
  */
 #include "lazy/program/refit.h"
+#include "lazy/dtype/scalar.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -205,7 +206,7 @@ static neap_node *refit_node(lazy_refit *r, neap_node *node, neap_node *const *i
 static int check_digits(lazy_refit *r, const neap_node *node) {
     bool fixed = (graph_is_constant(node) && !(node->flags & LAZY_WEAK)) || graph_node_op(node)->flags & LAZY_OP_CASTS;
     if (!fixed || !(r->recast >> node->dtype & 1) || node->follows & LAZY_FOLLOWS_RECORDER ||
-        neap_dtype_kind(node->dtype) != 'f')
+        !dtype_is_inexact(node->dtype))
         return 0;
     return neap_error(NEAP_E_DTYPE,
                       "the program computes some of this in %s whatever its inputs are; record it for them",

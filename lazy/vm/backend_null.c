@@ -11,7 +11,8 @@
 
 enum { WORD_WORK, WORD_OFFSETS, WORD_EPOCH, WORD_NUMBERS, FEW = 32 };
 
-_Static_assert(sizeof(lazy_scalar) == sizeof(uint64_t), "a number of a step is a word of a launch");
+enum { WORDS_OF_NUMBER = sizeof(lazy_scalar) / sizeof(uint64_t) };
+_Static_assert(sizeof(lazy_scalar) % sizeof(uint64_t) == 0, "a number of a step is words of a launch");
 
 /* The host function runs on the host: its scratch memory too is that of a CPU device. */
 static neap_run run_of(const neap_launch *launch) {
@@ -32,7 +33,7 @@ static int run_call(const neap_launch *launch) {
 
 static int launch_step(const void *work, const int64_t *offsets, const lazy_operands *with, const neap_run *run,
                        int (*host)(const neap_launch *launch)) {
-    size_t n = WORD_NUMBERS + (size_t)with->nnumbers;
+    size_t n = WORD_NUMBERS + WORDS_OF_NUMBER * (size_t)with->nnumbers;
     uint64_t few[FEW], *words = n <= FEW ? few : malloc(n * sizeof *words);
     if (!words)
         return neap_error(NEAP_E_MEMORY, "out of memory for a launch");
@@ -40,7 +41,7 @@ static int launch_step(const void *work, const int64_t *offsets, const lazy_oper
     words[WORD_OFFSETS] = (uintptr_t)offsets;
     words[WORD_EPOCH] = run->epoch;
     if (with->nnumbers)
-        memcpy(words + WORD_NUMBERS, with->numbers, (size_t)with->nnumbers * sizeof *words);
+        memcpy(words + WORD_NUMBERS, with->numbers, (size_t)with->nnumbers * sizeof *with->numbers);
     neap_launch launch = {.name = with->name,
                           .nbuffers = with->nbufs,
                           .nscalars = (int)n,

@@ -66,6 +66,7 @@ static lazy_scalar result_of_nothing(const vm_program *p, const lazy_sink *sink)
     if (sink->dtype == NEAP_DTYPE_##NAME && value.name == 0)                                                           \
         value.name = 0;
     NEAP_DTYPE_REAL_ROWS(PLAIN_ZERO)
+    NEAP_DTYPE_COMPLEX_ROWS(PLAIN_ZERO)
 #undef PLAIN_ZERO
     return value;
 }

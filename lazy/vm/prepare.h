@@ -6,7 +6,7 @@
 
 #include "lazy/vm/vm.h"
 
-enum { VM_WIDTHS = 4 }; /* classes of registers: 1, 2, 4 and 8 bytes an element */
+enum { VM_WIDTHS = LAZY_WIDTHS }; /* classes of registers */
 
 typedef struct vm_step { /* an instruction */
     lazy_ins ins;

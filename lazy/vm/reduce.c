@@ -37,7 +37,7 @@ typedef struct reduction { /* of carried rows */
 } reduction;
 
 /* Bytes of one element of the accumulators: an ARG's value (its dtype may be wider than the result) or a number. */
-enum { WORD = 8 };
+enum { WORD = sizeof(lazy_scalar) };
 
 static int64_t leaves_of(const vm_program *p) {
     return (p->reduced + LAZY_LEAF - 1) / LAZY_LEAF;
@@ -246,7 +246,7 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
         return;
     }
     enum { MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
-    double results[MOST], half[MOST];
+    lazy_scalar results[MOST], half[MOST];
     uint64_t count = (uint64_t)(n + LAZY_LEAF - 1) / LAZY_LEAF;
     leaves(acc->sink, (char *)results, a, b, n, ask);
     if (count > 1 && (count & (count - 1)) == 0 && acc->count % count == 0) { /* a whole subtree */

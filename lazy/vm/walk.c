@@ -19,7 +19,8 @@ typedef struct run { /* rows × length elements, as they lie in the first way an
 enum { FROM, TO };
 
 #define NO_DTYPE_HAS_OTHER_WIDTHS(NAME, name, kind, ctype, bits, ...)                                                  \
-    _Static_assert((bits) == 8 || (bits) == 16 || (bits) == 32 || (bits) == 64, #name ": no moves of its width");
+    _Static_assert((bits) == 8 || (bits) == 16 || (bits) == 32 || (bits) == 64 || (bits) == 128,                       \
+                   #name ": no moves of its width");
 NEAP_DTYPE_ROWS(NO_DTYPE_HAS_OTHER_WIDTHS)
 
 static int width_class(int width) {
@@ -143,7 +144,7 @@ void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shap
     int width = neap_dtype_bytes(dtype);
     begin_box_walk(&w, naxes, shape, stride, stride, start, n);
     for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
-        switch (dtype) { NEAP_DTYPE_ROWS(IOTA) }
+        switch (dtype) { NEAP_DTYPE_ORDERED_ROWS(IOTA) }
     }
 }
 

@@ -248,11 +248,11 @@ NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axi
         .expand = psum_expand)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
-        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
+        .arity = 2, .types = LAZY_ORDERED, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
         .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = shard_same, .expand = pmax_expand)
 
 NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
-        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
+        .arity = 2, .types = LAZY_ORDERED, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
         .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = shard_same, .expand = pmin_expand)
 
 /* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */

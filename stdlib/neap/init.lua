@@ -19,6 +19,7 @@
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
 require "neap.arrays.array"
+require "neap.arrays.complex"
 require "neap.arrays.shape"
 require "neap.arrays.create"
 require "neap.arrays.select"
@@ -81,8 +82,8 @@ for module, names in pairs {
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
 for name, module in pairs {
-    random = "arrays.random", linalg = "arrays.linalg", memory = "arrays.memory", tree = "core.tree",
-    effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
+    random = "arrays.random", linalg = "arrays.linalg", memory = "arrays.memory",
+    tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
 } do
     parts[name] = "neap." .. module
 end

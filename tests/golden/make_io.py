@@ -125,7 +125,7 @@ def bad(out):
     header = "{'descr': %s, 'fortran_order': %s, 'shape': %s, }"
     for label, fields, why in [
             ("object", ("'|O'", "False", "(2,)"), "object dtype"),
-            ("complex", ("'<c8'", "False", "(1,)"), "complex dtype"),
+            ("complex", ("'<c32'", "False", "(1,)"), "complex dtype"),
             ("text", ("'<U3'", "False", "(1,)"), "text dtype"), ("i3", ("'<i3'", "False", "(1,)"), "no such width"),
             ("record", ("[('a', '<f4')]", "False", "(1,)"), "record dtype"),
             ("huge", ("'<f4'", "False", "(1000000, 1000000, 1000000)"), "size overflows"),

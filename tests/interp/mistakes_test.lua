@@ -107,7 +107,7 @@ local MISTAKES = {
     { "np.zeros{2,-1}", "np.zeros: a shape is made of integers from 0 to 2^53, got the number -1 at axis 1" },
     { "np.zeros{1e5,1e5,1e5,1e5}", "np.zeros: the result would have more than 2^59 elements" },
     { [[x:astype("float32")]],
-      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, got the "
+      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, c64, c128, got the "
       .. [[string "float32"; did you mean "f32"?]] },
     { "np.float32(1)", [[np has no 'float32'; here it is the text "f32"]] },
     { "x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],

@@ -28,7 +28,7 @@ static void random_load(sample *s, int k) {
         random_element(load->dtype, &s->scalars[k]);
     } else if (kind == 1) {
         load->kind = LAZY_LOAD_IOTA;
-        load->dtype = (uint8_t)(1 + below(NEAP_DTYPE_COUNT - 1)); /* any but bool */
+        load->dtype = (uint8_t)(1 + below(NEAP_DTYPE_C64 - 1)); /* any but bool and complex ones */
         random_map(s->kernel.ndim, s->kernel.shape, false, &load->read);
     } else {
         int64_t n = random_map(s->kernel.ndim, s->kernel.shape, false, &load->read);
@@ -40,6 +40,16 @@ static void random_load(sample *s, int k) {
 }
 
 static int add_cast(sample *s, int from, int dtype) {
+    if (is_complex(s->dtypes[from]) && !is_complex(dtype) && dtype != NEAP_DTYPE_BOOL) {
+        int out = s->kernel.nloads + s->kernel.nins;
+        s->dtypes[out] = dtype_of_part(s->dtypes[from]);
+        s->ins[s->kernel.nins++] = (lazy_ins){.op = LAZY_OP_real,
+                                              .dtype = (uint8_t)s->dtypes[from],
+                                              .result = (uint8_t)s->dtypes[out],
+                                              .narg = 1,
+                                              .arg = {from}};
+        from = out;
+    }
     int out = s->kernel.nloads + s->kernel.nins;
     s->ins[s->kernel.nins++] = (lazy_ins){
         .op = LAZY_OP_astype, .dtype = (uint8_t)s->dtypes[from], .result = (uint8_t)dtype, .narg = 1, .arg = {from}};
@@ -61,11 +71,10 @@ static int value_of_dtype(sample *s, int dtype) {
 static int add_ins(sample *s, int op, int dtype, int side, int value) {
     const lazy_op *row = lazy_ops[op];
     if (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] ||
-        !lazy_simd_baseline.map[op][dtype].by_scalars[0] || s->kernel.nins + 4 >= MAX_INS)
+        !lazy_simd_baseline.map[op][dtype].by_scalars[0] || s->kernel.nins + 7 >= MAX_INS)
         return -1;
-    lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
-    if (row->dtype == graph_dtype_compare)
-        ins.result = NEAP_DTYPE_BOOL;
+    lazy_ins ins = {
+        .op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result_of(row, dtype), .narg = row->arity};
     for (int k = 0; k < row->arity; k++)
         ins.arg[k] = value >= 0 && k == side % row->arity
                          ? value
@@ -92,7 +101,7 @@ static int add_cheap(sample *s, int dtype, int value) {
     static const int compare[] = {LAZY_OP_less,          LAZY_OP_less_equal, LAZY_OP_greater,
                                   LAZY_OP_greater_equal, LAZY_OP_equal,      LAZY_OP_not_equal};
     const bool chooses = value >= 0 && s->dtypes[value] == NEAP_DTYPE_BOOL;
-    if (chooses && below(2) && s->kernel.nins + 4 < MAX_INS)
+    if (chooses && below(2) && s->kernel.nins + 7 < MAX_INS)
         return add_cast(s, value, dtype);
     if (chooses || below(6) == 0)
         return add_ins(s, LAZY_OP_where, dtype, chooses ? 0 : 1 + (int)below(2), value);
@@ -104,7 +113,7 @@ static void random_chain(sample *s) {
     static const int dtypes[] = {NEAP_DTYPE_F32, NEAP_DTYPE_F32, NEAP_DTYPE_F64, NEAP_DTYPE_I32, NEAP_DTYPE_I64};
     static const int bytes[] = {NEAP_DTYPE_BOOL, NEAP_DTYPE_U8, NEAP_DTYPE_I8};
     int dtype = dtypes[below(5)], value = -1;
-    if (below(3) == 0 && s->kernel.nins + 4 < MAX_INS)
+    if (below(3) == 0 && s->kernel.nins + 7 < MAX_INS)
         value = add_cast(s, value_of_dtype(s, bytes[below(3)]), dtype);
     for (int length = 2 + (int)below(LAZY_CHAIN_MAX + 4); length > 0; length--) {
         int next_value = add_cheap(s, dtype, value);
@@ -120,7 +129,7 @@ static void random_sink(sample *s, int k, bool reduces) {
     *sink = (lazy_sink){.kind = reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE, .value = value};
     if (reduces) {
         static const int ops[] = {LAZY_OP_sum, LAZY_OP_prod, LAZY_OP_max, LAZY_OP_min, LAZY_OP_argmax, LAZY_OP_argmin};
-        int op = below(3) ? ops[below(6)] : LAZY_OP_sum;
+        int op = below(3) ? ops[below(is_complex(dtype) ? 2 : 6)] : LAZY_OP_sum;
         if (dtype == NEAP_DTYPE_BOOL)
             op = below(2) ? LAZY_OP_any : LAZY_OP_argmax;
         sink->op = (int16_t)op;
@@ -174,6 +183,8 @@ static void columns_new(sample *s, int k) {
     s->sinks[0] = (lazy_sink){.kind = LAZY_SINK_REDUCE, .op = (int16_t)ops[op], .slot = 1, .write = {.stride = {1}}};
     if (dtype == NEAP_DTYPE_BOOL)
         s->sinks[0].op = op ? LAZY_OP_any : LAZY_OP_all;
+    if (is_complex(dtype))
+        s->sinks[0].op = op ? LAZY_OP_prod : LAZY_OP_sum;
     s->sinks[0].dtype = (uint8_t)(ops[op] == LAZY_OP_argmin ? NEAP_DTYPE_I32 : dtype);
     s->dtypes[0] = dtype;
     s->nbufs = 2;

@@ -55,6 +55,23 @@ static void try_marks(int dtype, int64_t n) {
     free(x), free(words);
 }
 
+/* Of a complex dtype, whose elements are only told from 0. */
+static void try_nonzero(int dtype, int64_t n) {
+    const int width = neap_dtype_bytes(dtype), part = dtype_of_part(dtype);
+    char *x = random_buffer(dtype, n + 1);
+    uint64_t *words = malloc((size_t)(n / 64 + 2) * sizeof *words);
+    bool right = true;
+    for (int64_t k = 0; k < n; k++)
+        if (below(2))
+            memset(x + k * width + below(2) * width / 2, 0, (size_t)width / 2);
+    vm_simd()->marks->nonzero[dtype](words, x, n);
+    for (int64_t k = 0; k < n; k++)
+        right &= is_marked(words, k) == (value_of(part, x, 2 * k) != 0 || value_of(part, x, 2 * k + 1) != 0);
+    if (!CHECK(right))
+        fprintf(stderr, "marks of %d %s, %s\n", (int)n, neap_dtype_name(dtype), vm_isa_name());
+    free(x), free(words);
+}
+
 /* `often`: one of so many bits is set. What is behind the result stays. */
 static void try_places(int64_t n, int64_t often) {
     uint64_t *words = calloc((size_t)(n / 64 + 2), sizeof *words);
@@ -193,9 +210,11 @@ int main(void) {
         if (vm_isa_set(sets[set]) != NEAP_OK)
             continue;
         for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
-            for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
+            for (int dtype = 0; dtype < NEAP_DTYPE_C64; dtype++)
                 try_marks(dtype, extents[e]);
-            for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
+            try_nonzero(NEAP_DTYPE_C64, extents[e]);
+            try_nonzero(NEAP_DTYPE_C128, extents[e]);
+            for (int dtype = 0; dtype < NEAP_DTYPE_C64; dtype++)
                 for (int k = 0; k < 24; k++)
                     try_best(k % 2 ? LAZY_OP_argmax : LAZY_OP_argmin, dtype, extents[e], k % 4 < 2);
             for (int64_t often = 1; often <= 512; often *= 2)

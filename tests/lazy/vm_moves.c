@@ -211,15 +211,16 @@ int main(void) {
     neap_engine_start(&(neap_engine_config){.workers = 4});
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     for (int k = 0; k < check_times(1000, 100); k++)
-        try_move(1 << below(4));
+        try_move(1 << below(LAZY_WIDTHS));
     for (int k = 0; k < check_times(600, 60); k++) {
         int dtype = 1 + (int)below(NEAP_DTYPE_COUNT - 1);
-        if (neap_dtype_kind(dtype) != 'f')
-            try_take(1 << below(4), dtype);
+        if (!dtype_is_inexact(dtype))
+            try_take(1 << below(LAZY_WIDTHS), dtype);
     }
     for (int dtype = 1; dtype < NEAP_DTYPE_COUNT; dtype++)
-        for (int k = 0; neap_dtype_kind(dtype) != 'f' && k < 32; k++)
-            try_take_over_indices(1 << k % 4, dtype, (int64_t[]){1, 15, 255, 256, 257, 512, 600, 1025}[k / 4]);
+        for (int k = 0; !dtype_is_inexact(dtype) && k < 8 * LAZY_WIDTHS; k++)
+            try_take_over_indices(1 << k % LAZY_WIDTHS, dtype,
+                                  (int64_t[]){1, 15, 255, 256, 257, 512, 600, 1025}[k / LAZY_WIDTHS]);
     for (int k = 0; k < check_times(400, 60); k++)
         try_copy((int)below(NEAP_DTYPE_COUNT), below(2));
     CHECK(moved > 10);

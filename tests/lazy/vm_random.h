@@ -18,7 +18,16 @@ static int64_t below(int64_t n) {
     return (int64_t)(next() >> 11) % n;
 }
 
+static inline bool is_complex(int dtype) {
+    return neap_dtype_kind(dtype) == 'c';
+}
+
 static void random_element(int dtype, void *out) {
+    if (is_complex(dtype)) {
+        random_element(dtype_of_part(dtype), out);
+        random_element(dtype_of_part(dtype), (char *)out + neap_dtype_bytes(dtype) / 2);
+        return;
+    }
     static const double special[] = {0.0, -0.0, 1, -1, 2, 0.5, 1e30, -1e30, 3e9, 1e-40, -7};
     double x = below(8) == 0 ? special[below(11)] : (double)(below(20001) - 10000) / 1000;
     if (below(60) == 0)
@@ -80,8 +89,19 @@ static inline int random_map_op(void) {
     return maps[below(n)];
 }
 
+/* The dtype of a map's result. */
+static inline int result_of(const lazy_op *row, int dtype) {
+    lazy_aval in[3] = {{.dtype = (uint8_t)dtype}, {.dtype = (uint8_t)dtype}, {.dtype = (uint8_t)dtype}};
+    lazy_call_desc call = {.nin = row->arity, .in = in};
+    lazy_result result = {0};
+    row->dtype(&call, &result);
+    return result.dtype;
+}
+
 /* Bits, but any NaN equals any NaN. */
 static inline bool same(int dtype, const char *a, const char *b, int64_t bytes) {
+    if (is_complex(dtype))
+        dtype = dtype_of_part(dtype);
     int width = neap_dtype_bytes(dtype);
     for (int64_t i = 0; i + width <= bytes; i += width) {
         if (memcmp(a + i, b + i, (size_t)width) == 0)

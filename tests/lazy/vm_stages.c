@@ -76,7 +76,7 @@ static void random_source(sample *s, bool whole) {
     static const int kinds[] = {LAZY_LOAD_BUFFER, LAZY_LOAD_BUFFER, LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA};
     int k = s->kernel.nloads, dtype = below(2) ? random_dtype() : NEAP_DTYPE_F32;
     lazy_load *load = new_load(s, whole ? LAZY_LOAD_BUFFER : kinds[below(5)], dtype);
-    if (load->kind == LAZY_LOAD_IOTA && dtype == NEAP_DTYPE_BOOL)
+    if (load->kind == LAZY_LOAD_IOTA && (dtype == NEAP_DTYPE_BOOL || is_complex(dtype)))
         load->dtype = NEAP_DTYPE_I32;
     if (load->kind == LAZY_LOAD_SCALAR) {
         load->slot = (int16_t)k;
@@ -126,6 +126,16 @@ static int add_ins(sample *s, lazy_ins ins) {
 static int cast(sample *s, int value, int dtype) {
     if (s->dtypes[value] == dtype)
         return value;
+    if (is_complex(s->dtypes[value]) && !is_complex(dtype) && dtype != NEAP_DTYPE_BOOL) {
+        int part = dtype_of_part(s->dtypes[value]);
+        value = add_ins(s, (lazy_ins){.op = LAZY_OP_real,
+                                      .dtype = (uint8_t)s->dtypes[value],
+                                      .result = (uint8_t)part,
+                                      .narg = 1,
+                                      .arg = {value}});
+        if (value < 0 || part == dtype)
+            return value;
+    }
     return add_ins(s, (lazy_ins){.op = LAZY_OP_astype,
                                  .dtype = (uint8_t)s->dtypes[value],
                                  .result = (uint8_t)dtype,
@@ -175,9 +185,8 @@ static void random_ins(sample *s) {
     const lazy_op *row = lazy_ops[op];
     if (row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] || !lazy_simd_baseline.map[op][dtype].by_scalars[0])
         return;
-    lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
-    if (row->dtype == graph_dtype_compare)
-        ins.result = NEAP_DTYPE_BOOL;
+    lazy_ins ins = {
+        .op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result_of(row, dtype), .narg = row->arity};
     for (int k = 0; k < row->arity; k++) {
         ins.arg[k] = cast(s, any_value(s), row->dtype == graph_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
         if (ins.arg[k] < 0)
@@ -218,7 +227,7 @@ static void random_store(sample *s) {
 static int reduction_for(int dtype) {
     static const int ops[] = {LAZY_OP_sum, LAZY_OP_sum,    LAZY_OP_prod,  LAZY_OP_max,
                               LAZY_OP_min, LAZY_OP_argmax, LAZY_OP_argmin};
-    return dtype == NEAP_DTYPE_BOOL ? (below(2) ? LAZY_OP_any : LAZY_OP_argmax) : ops[below(7)];
+    return dtype == NEAP_DTYPE_BOOL ? (below(2) ? LAZY_OP_any : LAZY_OP_argmax) : ops[below(is_complex(dtype) ? 3 : 7)];
 }
 
 /* A reduction; with a load of its result, if one is given. */
@@ -642,7 +651,7 @@ static void test_huge_table(void) {
 }
 
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(120, 30);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(160, 30);
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     test_empty();
     test_huge_table();

@@ -180,7 +180,8 @@ end
 local KINDS = { bool = true, int = true, real = true }
 local maps = { {}, {}, {} } -- by arity; of each: name, kinds
 for _, row in ipairs(values.rows) do
-    if row.class == "map" and #row.attrs == 0 and row.name ~= "where" and row.name ~= "clip" then
+    if row.class == "map" and #row.attrs == 0 and row.name ~= "where" and row.name ~= "clip"
+        and row.name ~= "complex" then
         local types = {}
         for _, kind in ipairs(row.types) do types[kind] = KINDS[kind] end
         table.insert(maps[row.arity], { name = row.name, types = types })
@@ -216,6 +217,20 @@ line(6, function(d) -- any map of two
     local row, a = d:pick(maps[2]), d:register()
     local b = d:partner(a, function(b) return row.types[promoted(a, b)] end)
     return b and ("np.%s(%s, %s)"):format(row.name, a.name, b.name)
+end)
+line(3, function(d) -- complex numbers, of two real arrays, as a real one
+    local a = d:of("real")
+    local b = a and d:partner(a, function(b) return b.kind == "real" and b.size > 0 end)
+    if not b then return nil end
+    local both = { dims = broadcast(a.dims, b.dims) }
+    both.ndim = #both.dims
+    local z, w = ("np.complex(%s, %s)"):format(a.name, b.name), ("np.complex(%s, %s)"):format(b.name, a.name)
+    return d:pick {
+        ("np.abs(%s * 2i - %s)"):format(z, w), ("np.real(%s:conj() / (%s + 9))"):format(z, w),
+        ("np.imag((%s * 0.5i):sum%s)"):format(z, d:axes(both)), ("np.exp(%s * 0.125i):real()"):format(z),
+        ("np.real(np.where(%s:gt(0), %s, %s):prod%s)"):format(a.name, z, w, d:axes(both)),
+        ("np.imag(np.sqrt(%s) - %s:mean%s)"):format(z, w, d:axes(both, true)),
+    }
 end)
 line(5, function(d)
     local a = d:register()

@@ -8,7 +8,8 @@
 -- lists them in code_table and begin_table. The text of a
 -- dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
 -- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
--- the first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
+-- the first operand of graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts
+-- real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
 -- text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE
 -- or MAP2_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
@@ -24,11 +25,13 @@ if not out then files.fail("usage: kernels.lua ROOT OUT ROWFILE...") end
 local dtypes = require("dtypes").read(root)
 
 -- Classes of the `types` field that a dtype's kind belongs to, and the kernel fields that may hold its text.
-local CLASS = { b = "LAZY_BOOL", u = "LAZY_INT", i = "LAZY_INT", f = "LAZY_REAL" }
+local CLASS = { b = "LAZY_BOOL", u = "LAZY_INT", i = "LAZY_INT", f = "LAZY_REAL", c = "LAZY_COMPLEX" }
 local CLASSES = {
-    LAZY_NUMERIC = "LAZY_INT LAZY_REAL", LAZY_ALL = "LAZY_BOOL LAZY_INT LAZY_REAL", LAZY_BITS = "LAZY_BOOL LAZY_INT",
+    LAZY_NUMERIC = "LAZY_INT LAZY_REAL", LAZY_ORDERED = "LAZY_BOOL LAZY_INT LAZY_REAL",
+    LAZY_ALL = "LAZY_BOOL LAZY_INT LAZY_REAL LAZY_COMPLEX", LAZY_BITS = "LAZY_BOOL LAZY_INT",
+    LAZY_INEXACT = "LAZY_REAL LAZY_COMPLEX",
 }
-local FIELDS = { b = "boolean", u = "integer", i = "integer", f = "real" }
+local FIELDS = { b = "boolean", u = "integer", i = "integer", f = "real", c = "complex" }
 
 local function accepts(row, dtype)
     local types = (rows.code(row, "types") or ""):gsub("LAZY_%u+", CLASSES)
@@ -98,6 +101,21 @@ local function named(dtype_name)
 end
 local bool = named "bool"
 
+--- The dtype of a kind that has so many times the bits of another one.
+local function scaled(dtype, kind, factor)
+    for _, other in ipairs(dtypes) do
+        if other.kind == kind and other.bits == factor * dtype.bits then return other end
+    end
+end
+
+--- The dtype of a map's result, by the row's dtype rule; nil where the rule has none for these operands.
+local function result_of(rule, operand)
+    if rule == "graph_dtype_compare" then return bool end
+    if rule == "graph_dtype_part" and operand.kind == "c" then return scaled(operand, "f", 0.5) end
+    if rule == "graph_dtype_parts" then return scaled(operand, "c", 2) end
+    return operand
+end
+
 local tables = { map = {}, fold = {}, choice = {} }
 local bodies, casts = {}, {}
 
@@ -117,7 +135,7 @@ local function write_map(row)
         if accepts(row, dtype) then
             local given = text_for(row, dtype)
             local operand = seen(dtype, given)
-            local result = rule == "graph_dtype_compare" and bool or operand
+            local result = result_of(rule, operand)
             local arguments = {}
             for k = 1, arity do
                 arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or operand.type
@@ -138,10 +156,13 @@ end
 
 --- The C types and the text of a cast. Of integers the low bits stay, and only what is widened has a sign that counts.
 local function cast(from, to)
-    local from_integer, to_integer = from.kind ~= "f", to.kind ~= "f"
+    local from_integer = from.kind ~= "f" and from.kind ~= "c"
+    local to_integer = to.kind ~= "f" and to.kind ~= "c"
     local narrows = from_integer and to_integer and to.bits <= from.bits
     local from_type = (narrows or to.kind == "b") and from_integer and from.unsigned or from.type
     if to.kind == "b" then return from_type, to.type, "(a != 0)" end
+    if from.kind == "c" and to.kind ~= "c" then return nil end -- x:real() says what is meant
+    if to.kind == "c" then return from.type, to.type, ("((%s)a)"):format(to.type) end
     if from_integer and to_integer then return from_type, to.unsigned, ("((%s)a)"):format(to.unsigned) end
     if not to_integer or from_integer then return from_type, to.type, ("((%s)a)"):format(to.type) end
     local name = ("vm_cast_%s_%s"):format(from.name, to.name)
@@ -155,8 +176,11 @@ local function write_casts(row)
         local entries = {}
         for k, to in ipairs(dtypes) do
             local from_type, to_type, text = cast(from, to)
-            local id = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name, { from_type, to_type, text })
-            entries[k] = id .. "_v"
+            entries[k] = "NULL"
+            if text then
+                entries[k] = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name,
+                                      { from_type, to_type, text }) .. "_v"
+            end
         end
         casts[#casts + 1] = ("[NEAP_DTYPE_%s] = {%s}"):format(from.id, table.concat(entries, ", "))
     end
@@ -175,7 +199,9 @@ local function write_reduction(row)
                 id = instance("CHOICE", id, { operand.type, beats, text })
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {%s_first, %s_columns},\n"):format(dtype.id, id, id)
             else
-                local identity = row.fields.kernel.identity or complain(row, ".kernel needs an .identity")
+                local kernel = row.fields.kernel
+                local identity = dtype.kind == "c" and kernel.complex_identity or kernel.identity
+                    or complain(row, ".kernel needs an .identity")
                 identity = expand(identity, operand, operand)
                 id = instance("FOLD", id, { operand.type, text, identity })
                 local member = dtype.name == "bool" and "b" or dtype.name

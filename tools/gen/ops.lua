@@ -8,8 +8,8 @@
 --                     { id, name, class = "map", arity, attrs = { "axes", … }, doc, hidden = true or nil };
 --                     arity is 255 for any number of inputs
 -- OUT/op_tests.lua    for generated tests: a list of { id, name, class, arity, attrs, types = { "bool", "int",
---                     "real" }, dtype = the dtype rule's name, domain = { low, high }, reference, ulp, gradient =
---                     whether the row has one, zero_gradient = whether it says that it is zero }
+--                     "real", "complex" }, dtype = the dtype rule's name, domain = { low, high }, reference, ulp,
+--                     gradient = whether the row has one, zero_gradient = whether it says that it is zero }
 -- OUT/ops.md          the reference page; docs/reference/ops.md is its committed copy (tools/check compares)
 --
 -- Numbers follow from sorting, so they may change with every row: they are never written to disk, names are.
@@ -28,7 +28,8 @@ local list = rows.scan(paths, root)
 -- What each constant of a `types` field stands for.
 local TYPES = {
     LAZY_BOOL = { "bool" }, LAZY_INT = { "int" }, LAZY_REAL = { "real" }, LAZY_NUMERIC = { "int", "real" },
-    LAZY_ALL = { "bool", "int", "real" }, LAZY_BITS = { "bool", "int" },
+    LAZY_COMPLEX = { "complex" }, LAZY_INEXACT = { "real", "complex" }, LAZY_ORDERED = { "bool", "int", "real" },
+    LAZY_ALL = { "bool", "int", "real", "complex" }, LAZY_BITS = { "bool", "int" },
 }
 
 local function types_of(row)
@@ -39,7 +40,7 @@ local function types_of(row)
         end
         for _, name in ipairs(TYPES[constant]) do set[name] = true end
     end
-    for _, name in ipairs { "bool", "int", "real" } do
+    for _, name in ipairs { "bool", "int", "real", "complex" } do
         if set[name] then names[#names + 1] = name end
     end
     return names

@@ -126,7 +126,7 @@ enum { VECTOR_BYTES = 16, VECTORS_BYTES = 8 * VECTOR_BYTES };
 #endif
 enum { GROUP_MAX = 4 }; /* leaves of f32 in a chunk */
 #define GROUP_FIT(T) (VECTORS_BYTES / (LAZY_LANES * (int)sizeof(T)))
-#define GROUP(T) (GROUP_FIT(T) < GROUP_MAX ? GROUP_FIT(T) : GROUP_MAX)
+#define GROUP(T) (GROUP_FIT(T) < 1 ? 1 : GROUP_FIT(T) < GROUP_MAX ? GROUP_FIT(T) : GROUP_MAX)
 #define EACH_LEAF _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)
 #define EACH_LANE(n) _Pragma("omp simd") for (int l = 0; l < (n); l++)
 

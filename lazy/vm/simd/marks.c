@@ -82,6 +82,12 @@ static inline uint64_t word_of(const uint8_t *bytes) {
 NEAP_DTYPE_BOOL_ROWS(INTEGER_MARKS)
 NEAP_DTYPE_INTEGER_ROWS(INTEGER_MARKS)
 NEAP_DTYPE_REAL_ROWS(REAL_MARKS)
+#define COMPLEX_MARKS(NAME, name, kind, T, ...)                                                                        \
+    static void nonzero_##name(uint64_t *restrict words, const void *in, int64_t n) {                                  \
+        const T *x = in;                                                                                               \
+        MARK_WORDS(x[i] != 0)                                                                                          \
+    }
+NEAP_DTYPE_COMPLEX_ROWS(COMPLEX_MARKS)
 
 static int64_t count_marks(const uint64_t *words, int64_t n) {
     int64_t count = 0;
@@ -144,8 +150,8 @@ PLACES(i32, int32_t, 4, STORE_FOUR)
 
 const lazy_marks TABLE_NAME(NEAP_ISA) = {
     .nonzero = {NEAP_DTYPE_ROWS(NONZERO)},
-    .changes = {NEAP_DTYPE_ROWS(CHANGES)},
-    .above = {NEAP_DTYPE_ROWS(ABOVE)},
+    .changes = {NEAP_DTYPE_ORDERED_ROWS(CHANGES)},
+    .above = {NEAP_DTYPE_ORDERED_ROWS(ABOVE)},
     .count = count_marks,
     .places = {places_i32, places_i64},
 };

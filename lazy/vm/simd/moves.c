@@ -237,15 +237,15 @@ static int64_t magnitude(int64_t stride) {
 #define STEP_ROW(T, step)                                                                                              \
     for (int64_t j = 0; j < r->length; j++)                                                                            \
         to[j] = from[j * (step)];
-/* Short rows of one element are written as whole vectors as long as more follows, which covers what was too much. */
-#define MOVES(BITS, T, WHOLE_ONES)                                                                                     \
-    TURN(BITS, T, WHOLE_ONES)                                                                                          \
+#define FILL(BITS, T)                                                                                                  \
     static void fill_##BITS(void *out, const void *element, int64_t n) {                                               \
         T *to = out;                                                                                                   \
         const T value = *(const T *)element;                                                                           \
         for (int64_t i = 0; i < n; i++)                                                                                \
             to[i] = value;                                                                                             \
-    }                                                                                                                  \
+    }
+/* Short rows of one element are written as whole vectors as long as more follows, which covers what was too much. */
+#define REPEAT(BITS, T)                                                                                                \
     static void repeat_##BITS(void *out, const void *in, int64_t stride, int64_t rows, int64_t length) {               \
         const int64_t lanes = VECTOR / sizeof(T);                                                                      \
         const T *from = in;                                                                                            \
@@ -258,7 +258,8 @@ static int64_t magnitude(int64_t stride) {
                 for (int64_t j = 0; j < length; j += lanes)                                                            \
                     *(loose_wide *)(to + j) = (wide_64)all;                                                            \
         }                                                                                                              \
-    }                                                                                                                  \
+    }
+#define MOVES(BITS, T)                                                                                                 \
     static void read_row_##BITS(T *restrict to, const T *restrict from, const lazy_rectangle *r) {                     \
         if (r->from == -1)                                                                                             \
             STEP_ROW(T, -1)                                                                                            \
@@ -297,10 +298,28 @@ static int64_t magnitude(int64_t stride) {
         else                                                                                                           \
             move_each_##BITS(out, in, r);                                                                              \
     }
-MOVES(8, uint8_t, NO_WHOLE_SQUARES)
-MOVES(16, uint16_t, NO_WHOLE_SQUARES)
-MOVES(32, uint32_t, WHOLE_SQUARES)
-MOVES(64, uint64_t, WHOLE_SQUARES)
+#define MOVES_BY_VECTORS(BITS, T, WHOLE_ONES) TURN(BITS, T, WHOLE_ONES) FILL(BITS, T) REPEAT(BITS, T) MOVES(BITS, T)
+MOVES_BY_VECTORS(8, uint8_t, NO_WHOLE_SQUARES)
+MOVES_BY_VECTORS(16, uint16_t, NO_WHOLE_SQUARES)
+MOVES_BY_VECTORS(32, uint32_t, WHOLE_SQUARES)
+MOVES_BY_VECTORS(64, uint64_t, WHOLE_SQUARES)
+
+/* Elements that are quads need no turning inside of vectors. */
+static void turn_128(loose_quad *to, int64_t to_stride, const loose_quad *from, int64_t from_stride, int64_t na,
+                     int64_t nb) {
+    enum { IN_LINE = LINE / QUAD };
+    for (int64_t line = 0; line < na; line += IN_LINE)
+        for (int64_t b = 0; b < nb; b++)
+            for (int64_t a = line; a < na && a < line + IN_LINE; a++)
+                to[a * to_stride + b] = from[b * from_stride + a];
+}
+FILL(128, loose_quad)
+static void repeat_128(void *out, const void *in, int64_t stride, int64_t rows, int64_t length) {
+    loose_quad *to = out;
+    for (int64_t i = 0; i < rows; i++, to += length)
+        fill_128(to, (const loose_quad *)in + i * stride, length);
+}
+MOVES(128, loose_quad)
 
 /* ---- Distances --------------------------------------------------------------------------------------------------- */
 /* W is a type that has all signed indices and the extent, U the same without a sign. */
@@ -366,7 +385,8 @@ enum { PLACES = 256 }; /* that are found at once: by vectors, which loads of one
     PLACES_OF(near_places, name, kind, I, uint32_t, int32_t, uint32_t)                                                 \
     PLACES_OF(places, name, kind, I, int64_t, int64_t, uint64_t)                                                       \
     TAKE(8, uint8_t, name, bits)                                                                                       \
-    TAKE(16, uint16_t, name, bits) TAKE(32, uint32_t, name, bits) TAKE(64, uint64_t, name, bits)
+    TAKE(16, uint16_t, name, bits)                                                                                     \
+    TAKE(32, uint32_t, name, bits) TAKE(64, uint64_t, name, bits) TAKE(128, loose_quad, name, bits)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtype-limits"
 NEAP_DTYPE_INTEGER_ROWS(TAKE_WIDTHS)
@@ -375,8 +395,9 @@ NEAP_DTYPE_INTEGER_ROWS(TAKE_WIDTHS)
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_moves_##isa
 #define OF_WIDTHS(id)                                                                                                  \
-    { id##_8, id##_16, id##_32, id##_64 }
-#define TAKE_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = {take_8_##name, take_16_##name, take_32_##name, take_64_##name},
+    { id##_8, id##_16, id##_32, id##_64, id##_128 }
+#define TAKE_OF(NAME, name, ...)                                                                                       \
+    [NEAP_DTYPE_##NAME] = {take_8_##name, take_16_##name, take_32_##name, take_64_##name, take_128_##name},
 #define DISTANCES_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = distances_##name,
 
 const lazy_moves TABLE_NAME(NEAP_ISA) = {

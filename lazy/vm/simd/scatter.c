@@ -108,6 +108,7 @@ PUT(set_8, uint8_t, b)
 PUT(set_16, uint16_t, b)
 PUT(set_32, uint32_t, b)
 PUT(set_64, uint64_t, b)
+PUT(set_128, neap_c128, b)
 /* Signed integers are added as unsigned ones, so that they wrap around; bools as `or`. */
 PUT(add_bool, uint8_t, a | b)
 PUT(add_8, uint8_t, (uint8_t)(a + b))
@@ -116,6 +117,7 @@ PUT(add_32, uint32_t, a + b)
 PUT(add_64, uint64_t, a + b)
 #define PUT_REAL(NAME, name, kind, T, ...) PUT(add_##name, T, a + b)
 NEAP_DTYPE_REAL_ROWS(PUT_REAL)
+NEAP_DTYPE_COMPLEX_ROWS(PUT_REAL)
 
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_scatter_##isa
@@ -127,6 +129,7 @@ NEAP_DTYPE_REAL_ROWS(PUT_REAL)
 
 const lazy_scatter TABLE_NAME(NEAP_ISA) = {
     .find = {NEAP_DTYPE_INTEGER_ROWS(FIND_OF)},
-    .set = {set_8, set_16, set_32, set_64},
-    .add = {[NEAP_DTYPE_BOOL] = add_bool, NEAP_DTYPE_INTEGER_ROWS(ADD_INTEGER) NEAP_DTYPE_REAL_ROWS(ADD_REAL)},
+    .set = {set_8, set_16, set_32, set_64, set_128},
+    .add = {[NEAP_DTYPE_BOOL] = add_bool,
+            NEAP_DTYPE_INTEGER_ROWS(ADD_INTEGER) NEAP_DTYPE_REAL_ROWS(ADD_REAL) NEAP_DTYPE_COMPLEX_ROWS(ADD_REAL)},
 };

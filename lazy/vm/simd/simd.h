@@ -66,6 +66,9 @@ typedef struct lazy_chains {
 
 enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
 
+/* Widths that elements have, 1 << k bytes: 1, 2, 4, 8, 16. */
+enum { LAZY_WIDTHS = 5 };
+
 /* Leaves of the tree: `count` of them, `length` <= LAZY_LEAF elements each, one after another; one result each
  * (kernel.h tells the order inside a leaf). b is read by the sums of lazy_summed alone. */
 typedef void (*lazy_leaves)(void *out, const void *a, const void *b, int64_t count, int64_t length);
@@ -109,7 +112,7 @@ typedef void (*lazy_put)(void *out, const void *in, const lazy_places *places, i
 
 typedef struct lazy_scatter {
     lazy_find find[NEAP_DTYPE_COUNT]; /* by dtype of the indices */
-    lazy_put set[4];                  /* by width of an element: 1, 2, 4, 8 bytes */
+    lazy_put set[LAZY_WIDTHS];        /* by width of an element */
     lazy_put add[NEAP_DTYPE_COUNT];
 } lazy_scatter;
 
@@ -162,17 +165,17 @@ typedef struct lazy_rectangle { /* rows × length elements, and how far apart th
     int64_t to_row, to, from_row, from;
 } lazy_rectangle;
 
-/* Arrays of four are by width of an element: 1, 2, 4, 8 bytes. */
+/* Arrays of LAZY_WIDTHS are by width of an element. */
 typedef struct lazy_moves {
-    void (*move[4])(void *to, const void *from, const lazy_rectangle *r);
-    void (*fill[4])(void *to, const void *element, int64_t n);
+    void (*move[LAZY_WIDTHS])(void *to, const void *from, const lazy_rectangle *r);
+    void (*fill[LAZY_WIDTHS])(void *to, const void *element, int64_t n);
     /* Of `rows` elements at `stride`, each `length` times, one after another. */
-    void (*repeat[4])(void *to, const void *from, int64_t stride, int64_t rows, int64_t length);
+    void (*repeat[LAZY_WIDTHS])(void *to, const void *from, int64_t stride, int64_t rows, int64_t length);
     /* to[i] = from[d + i * stride], where d is the distance that indices[i] means, by dtype of the indices: index *
      * step, where a negative index is counted from the end of the extent, and what is still outside is clamped. The
      * indices may lie under the result, exactly if they are as wide. */
-    void (*take[NEAP_DTYPE_COUNT][4])(void *to, const void *from, const void *indices, int64_t n, int64_t extent,
-                                      int64_t step, int64_t stride);
+    void (*take[NEAP_DTYPE_COUNT][LAZY_WIDTHS])(void *to, const void *from, const void *indices, int64_t n,
+                                                int64_t extent, int64_t step, int64_t stride);
     /* Rows of so many bytes, one after another, of places distance[i] + i * row_step, in bytes. */
     void (*take_rows)(void *to, const void *from, const int64_t *distance, int64_t rows, int64_t row_step,
                       int64_t bytes);

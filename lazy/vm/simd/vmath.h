@@ -23,6 +23,7 @@
 #define LAZY_SIMD_VMATH_H
 
 #include "lazy/vm/simd/vmath_base.h"
+#include "lazy/vm/simd/vmath_complex.h"
 #include "lazy/vm/simd/vmath_exp.h"
 #include "lazy/vm/simd/vmath_integer.h"
 #include "lazy/vm/simd/vmath_log.h"

@@ -10,6 +10,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"
+core.complex = require "neap.core.complex"
 
 local C, ctx = core.C, core.ctx
 local is_array, raise, fail, array_info, coerce = core.is_array, core.raise, core.fail, core.info, core.coerce
@@ -33,6 +34,7 @@ local define = core.define
 local dtypes, dtype_codes = require "neap.dtypes_gen", {}
 for code = 0, C.NEAP_DTYPE_COUNT - 1 do
     local dtype = dtypes[code]
+    dtype.inexact = dtype.kind == "f" or dtype.kind == "c" -- what has derivatives
     dtype.pointer, dtype.const_pointer = dtype.ctype .. " *", "const " .. dtype.ctype .. " *"
     dtype_codes[dtype.name] = code
 end
@@ -58,7 +60,7 @@ end
 core.dtype_of = dtype_of
 
 --- x:astype(dtype), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16, u32, u64, i8, i16,
--- i32, i64, f32, f64.
+-- i32, i64, f32, f64, c64, c128. A complex array becomes no real one: x:real() says what is meant.
 --- > np.array{1.7, -1.7, 300}:astype "i32"
 -- [  1  -1 300]
 define("astype", function(x, dtype)
@@ -143,7 +145,8 @@ function core.read(x, f)
     return result
 end
 
---- x:item(), np.item(x) -> number | boolean: the value of an array of one element. Waits. Raises if there are more
+--- x:item(), np.item(x) -> number | boolean: the value of an array of one element, of a complex one a complex number
+-- of Lua, as 1+2i is, with the fields re and im. Waits. Raises if there are more
 -- elements, and while tracing.
 --- > np.array{1, 2, 3}:sum():item() + 1
 -- 7

@@ -10,6 +10,7 @@ local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core
 local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
 local is_array, type, floor = core.is_array, type, math.floor
 local F32, F64, I32, I64, BOOL = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64, dtype_codes.bool
+local C64 = dtype_codes.c64
 
 local create = {}
 
@@ -22,9 +23,10 @@ local function check_depth(depth)
     end
 end
 
---- Where nested tables end: their shape, whether a leaf is an array, and whether all leaves are booleans.
+--- Where nested tables end: their shape, whether a leaf is an array, whether all leaves are booleans, and whether one
+-- is a complex number.
 local function examine(data)
-    local dims, has_array, all_bool = {}, false, true
+    local dims, has_array, all_bool, complex = {}, false, true, false
     local level = data
     while type(level) == "table" do
         dims[#dims + 1] = #level
@@ -46,10 +48,11 @@ local function examine(data)
             end
         elseif type(value) ~= "boolean" then
             all_bool = false
+            complex = complex or core.complex.is(value)
         end
     end
     visit(data, 0)
-    return dims, has_array, all_bool and level ~= nil
+    return dims, has_array, all_bool and level ~= nil, complex
 end
 
 --- Raises if an integer dtype does not hold a number.
@@ -94,6 +97,10 @@ local function check_each(data, dims, dtype)
         if depth > #dims then
             if type(value) == "table" then raise("array", "item%s is a table, where others are numbers", path) end
             local kind = type(value)
+            if core.complex.is(value) then
+                if dtype.kind == "c" then return end
+                raise("array", "item%s is the complex number %s, dtype is %s", path, tostring(value), dtype.name)
+            end
             if kind ~= "number" and kind ~= "boolean" and not (kind == "cdata" and tonumber(value)) then
                 raise("array", "item%s must be a number or a boolean, got %s", path, core.describe(value))
             end
@@ -158,7 +165,7 @@ local function write_row(pointer, row, n, to_bool)
             value = value and 1 or 0
         elseif to_bool then
             value = value ~= 0 and 1 or 0
-        elseif value ~= value then
+        elseif value ~= value and type(value) == "number" then
             value = core.NAN
         end
         pointer[k - 1] = value
@@ -173,27 +180,29 @@ end
 
 --- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
 -- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
--- or cast. f32 without a dtype; of booleans alone, bool.
+-- or cast. f32 without a dtype; of booleans alone, bool; c64 where a number is complex, as Lua writes them: 2i.
 --- > np.array{{1, 2}, {3, 4}}
 -- [[1. 2.]
 --  [3. 4.]]
 --- > np.array({1, 2}, {dtype="i32"}):sum(), np.asarray(7)
 -- 3
 -- 7.0
+--- > np.array{1, 2i}
+-- [1.+0.j 0.+2.j]
 function np.array(data, given)
     local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
     if type(data) == "string" or type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
     end
-    local dims, has_array, all_bool = examine(data)
+    local dims, has_array, all_bool, complex = examine(data)
     if has_array then
         check_keys(data, #data, "")
         local parts = {}
         for k = 1, #data do parts[k] = np.array(data[k], given) end
         return np.stack(parts)
     end
-    local dtype = dtypes[code or (all_bool and BOOL or F32)]
+    local dtype = dtypes[code or (all_bool and BOOL or complex and C64 or F32)]
     local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
     return literal(core.fill(dtype.code, dims, function(pointer)
         for k = 1, #rows do write_row(pointer + (k - 1) * n, rows[k], n, dtype.kind == "b") end
@@ -245,6 +254,7 @@ local function fill_value(name, value, code)
         if code then value = np.astype(value, dtypes[code].name) end
         return value
     end
+    if core.complex.is(value) then return np.astype(core.complex.array(value), dtypes[code or C64].name) end
     if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
     if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
@@ -294,7 +304,7 @@ end)
 --- offset + scale * iota(n) in a dtype. Real numbers are computed in f64 and rounded once.
 local function ramp(n, offset, scale, code)
     local kind = dtypes[code].kind
-    if kind == "f" then
+    if kind == "f" or kind == "c" then
         local x = iota(n, F64)
         if scale ~= 1 then x = x * scale end
         if offset ~= 0 then x = x + offset end

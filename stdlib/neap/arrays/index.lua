@@ -203,7 +203,7 @@ local function plan(dims, key)
                 start, count, ends = item < 0 and item + n or item, 1, item < 0 and 3 or 0
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
-                if dtype.kind == "f" then
+                if dtype.inexact then
                     fail("array index: an index array must have integers or bools, got dtype %s; cast it, as in "
                          .. "k:astype(\"i32\")", dtype.name)
                 end

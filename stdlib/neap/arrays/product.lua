@@ -120,7 +120,12 @@ define("dot", function(a, b)
     return tensordot(a, b, { { na - 1 }, { math.max(nb - 2, 0) } })
 end)
 
---- np.vdot(a, b): the sum of products over all elements; both have the same size.
+--- The complex conjugate of complex arrays; others as they are.
+local function conjugate(x)
+    return core.dtype_of(x).kind == "c" and np.conj(x) or x
+end
+
+--- np.vdot(a, b): the sum of products over all elements, those of a conjugated; both have the same size.
 --- > np.vdot(np.eye(2), np.array{{1, 2}, {3, 4}})
 -- 5.0
 define("vdot", function(a, b)
@@ -128,7 +133,7 @@ define("vdot", function(a, b)
     if a.size ~= b.size then
         raise("vdot", "shapes %s and %s have different sizes", core.shape_text(a), core.shape_text(b))
     end
-    return matmul(np.ravel(a), np.ravel(b))
+    return matmul(conjugate(np.ravel(a)), np.ravel(b))
 end)
 
 --- np.outer(a, b): all products of an element of a and one of b, as a matrix.
@@ -140,7 +145,7 @@ define("outer", function(a, b)
     return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
 end)
 
---- np.vecdot(a, b, {axis=-1}): the sums of products along an axis; shapes broadcast.
+--- np.vecdot(a, b, {axis=-1}): the sums of products along an axis, a's elements conjugated; shapes broadcast.
 --- > np.vecdot(np.array{{1, 2}, {3, 4}}, np.array{1, 1})
 -- [3. 7.]
 define("vecdot", function(a, b, given)
@@ -150,7 +155,7 @@ define("vecdot", function(a, b, given)
     local na, nb = core.ndim(a), core.ndim(b)
     local n, m = shape_of(a)[core.axis("vecdot", axis, na) + 1], shape_of(b)[core.axis("vecdot", axis, nb) + 1]
     if n ~= m then raise("vecdot", "axis %d of a has extent %d, of b %d", axis, n, m) end
-    return np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), { axis = -1 })
+    return np.sum(conjugate(np.moveaxis(a, axis, -1)) * np.moveaxis(b, axis, -1), { axis = -1 })
 end)
 
 --- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast.

@@ -114,7 +114,7 @@ define_index("argmin")
 --- Integers and bools as the dtype that real functions of them compute in: f32, those of 64 bits as f64.
 local function real(x)
     local dtype = core.dtype_of(x)
-    return dtype.kind == "f" and x or np.astype(x, dtype.real)
+    return dtype.inexact and x or np.astype(x, dtype.real)
 end
 
 --- x divided by a number of elements, less `less`: equal means of one array are then computed once.
@@ -152,7 +152,8 @@ local function variance(name, x, given)
     if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
     local off = x - mean(x, mask, count, true)
     local left = math.max(count - correction, 0)
-    local sum = reduce(ids.sum, off * off, mask, o.keepdims)
+    local square = core.dtype_of(x).kind == "c" and np.square(np.abs(off)) or off * off
+    local sum = reduce(ids.sum, square, mask, o.keepdims)
     if correction % 1 ~= 0 or correction < 0 or correction > 1000 then return sum / left end
     return per_element(sum, left, correction)
 end
@@ -234,8 +235,15 @@ local function define_cumulative(name)
             if core.ndim(x) ~= 1 then x = np.ravel(x) end
             axis = 0
         end
-        attrs[0], attrs[1] = core.axis(name, axis, core.ndim(x)), 0
-        return core.record1(op, x, 2)
+        axis = core.axis(name, axis, core.ndim(x))
+        local function along(part)
+            attrs[0], attrs[1] = axis, 0
+            return core.record1(op, part, 2)
+        end
+        if name == "cumsum" and core.dtype_of(x).kind == "c" then
+            return np.complex(along(np.real(x)), along(np.imag(x)))
+        end
+        return along(x)
     end)
 end
 --- np.cumsum(x, {axis=…}), np.cumprod(x, {axis=…}): sums or products of all elements up to each one; of the flattened

@@ -211,7 +211,7 @@ end)
 define("one_hot", function(labels, n, given)
     labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
     local dtype = core.dtype_of(labels)
-    if dtype.kind == "f" or dtype.kind == "b" then
+    if dtype.inexact or dtype.kind == "b" then
         raise("one_hot", "labels must be integers, got dtype %s", dtype.name)
     end
     if core.integer("one_hot", 2, "n", n) < 0 then bad_argument("one_hot", 2, "n", "an integer from 0 up", n) end

@@ -118,6 +118,7 @@ local function coerce_rare(name, position, value, inputs, how)
     if istype("int64_t", value) or istype("uint64_t", value) then
         return core.fill(C.NEAP_DTYPE_I64, {}, function(data) data[0] = value end, "int64_t *")
     end
+    if core.complex.is(value) then return core.complex.array(value) end
     local meta = getmetatable(value)
     if type(meta) == "table" and meta.__array then return meta.__array(value, name, inputs, how) end
     local is_data = type(value) == "table" and (value[1] ~= nil or next(value) == nil)
@@ -310,7 +311,7 @@ function core.data(x)
     return const_data_box[0]
 end
 
-local item_box, item_dtype = ffi.new("double[1]"), ffi.new("int32_t[1]")
+local item_box, item_dtype = ffi.new("double[2]"), ffi.new("int32_t[1]")
 local NAN = 0 / 0
 item_box[0] = NAN
 if ffi.cast("uint32_t *", item_box)[1] >= 0x80000000 then NAN = -NAN end -- some processors' own NaN has the sign set
@@ -325,6 +326,11 @@ end
 
 --- A function that reads element k (from 0) of row-major data as a Lua number.
 function core.reader(data, dtype)
+    if dtype.kind == "c" then
+        local part = core.dtypes[core.dtype_codes[dtype.part]]
+        local number = core.reader(ffi.cast(part.const_pointer, data), part)
+        return function(k) return core.complex.new(number(2 * k), number(2 * k + 1)) end
+    end
     if dtype.kind ~= "f" then return function(k) return tonumber(data[k]) end end
     if dtype.bytes == 8 then
         local words = ffi.cast("const uint32_t *", data)
@@ -350,6 +356,7 @@ local function any_item(x)
     local rc = neap_array_item(ctx, x._id, item_box, item_dtype)
     if rc ~= OK then slow_item(rc, x) end
     if item_dtype[0] == BOOL then return item_box[0] ~= 0 end
+    if core.dtypes[item_dtype[0]].kind == "c" then return core.complex.new(item_box[0], item_box[1]) end
     return item_box[0]
 end
 

@@ -70,7 +70,7 @@ local function piece_of(value)
     if not is_array(value) then
         value = tostring(value)
         if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
-    elseif core.info(value).weak ~= 0 then
+    elseif core.info(value).weak ~= 0 and core.dtype_of(value).kind ~= "c" then
         return { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers
     end
     return value

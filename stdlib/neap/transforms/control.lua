@@ -234,7 +234,7 @@ local function branch_index(name, what, value)
         raise(name, "argument 1 (%s) must be a scalar, got shape %s", what, core.shape_text(value))
     end
     if what == "pred" and dtypes[known.dtype].name ~= "bool" then value = value:ne(0) end
-    if dtypes[array_info(value).dtype].kind == "f" then
+    if dtypes[array_info(value).dtype].inexact then
         raise(name, "argument 1 (%s) must be an integer or a bool, got dtype %s", what, dtypes[known.dtype].name)
     end
     return value:astype("i32")
@@ -295,7 +295,7 @@ local function carry_of(name, init, place)
         if place and path:sub(1, #front) == front then path = path:sub(#front + 1):gsub("^%.", "") end
         local array = array_of(leaf)
         local known = array_info(array)
-        local plain = known.sharding == 0 and known.weak == 0 and dtypes[known.dtype].kind == "f"
+        local plain = known.sharding == 0 and known.weak == 0 and dtypes[known.dtype].inexact
         leaves[#leaves + 1] = { leaf = leaf, array = array, path = path, lies = plain and own or known.sharding }
     end, "")
     return { init = init, leaves = leaves, form = form_text(name, init) }
@@ -483,7 +483,7 @@ local function bound_of(name, position, what, value)
         return value
     end
     if not is_array(value) then bad_argument(name, position, what, "an integer or a scalar array", value) end
-    if array_info(value).ndim ~= 0 or dtypes[array_info(value).dtype].kind == "f" and not is_weak(value) then
+    if array_info(value).ndim ~= 0 or dtypes[array_info(value).dtype].inexact and not is_weak(value) then
         raise(name, "argument %d (%s) must be an integer scalar, got %s", position, what, type_text(value))
     end
     return value

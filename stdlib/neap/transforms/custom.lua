@@ -176,7 +176,7 @@ local function forms_of(name, values)
             if not is_array(leaf) then return false end
             local form = derive.form(leaf)
             forms.arrays[#forms.arrays + 1] = form
-            if form.kind == "f" then forms.floats[#forms.floats + 1] = form.spec end
+            if form.inexact then forms.floats[#forms.floats + 1] = form.spec end
             return form
         end)
     end
@@ -186,7 +186,7 @@ end
 --- The dtype that residuals and tangents of numbers take, as if they met the arguments.
 local function float_of(forms)
     for _, form in ipairs(forms.arrays) do
-        if form.kind == "f" and not form.weak then return form.dtype end
+        if form.inexact and not form.weak then return form.dtype end
     end
     return "f32"
 end
@@ -196,7 +196,7 @@ local function with_floats(name, forms, list)
     local used, values = 0, { n = forms.n }
     for k = 1, forms.n do
         values[k] = trees.rebuild(name, forms[k], function(form)
-            if not form or form.kind ~= "f" then return false end
+            if not form or not form.inexact then return false end
             used = used + 1
             return form.weak and np.astype(list[used], float_of(forms)) or list[used]
         end)
@@ -209,7 +209,7 @@ end
 local function take_floats(name, value, form, list, path)
     if form == false then return end
     if derive.is_form(form) then
-        if form.kind ~= "f" then return end
+        if not form.inexact then return end
         if not value or form.weak then value = np.zeros(form.spec.shape, { dtype = form.dtype }) end
         list[#list + 1] = derive.fitting(name, value, form, path)
         return

@@ -30,7 +30,7 @@ local function alias_argument(name, position, value, level, aliases)
             raise(name, "argument %d must hold arrays or numbers, got %s", position, describe(leaf))
         end
         local dtype = core.dtype_of(leaf)
-        if dtype.kind ~= "f" then
+        if not dtype.inexact then
             raise(name, "argument %d must hold floats to be differentiated, got dtype %s", position, dtype.name)
         end
         if core.info(leaf).sharding == 0 then leaf = staging.fitted(name, leaf, own) end
@@ -115,14 +115,14 @@ end
 
 -- ---- Forms ----------------------------------------------------------------------------------------------------------
 
---- Stands for an array in the form of a tree: { dtype, kind, shape = its text, spec = for a placeholder, weak = whether
--- it is a number that a trace knows nothing of }.
+--- Stands for an array in the form of a tree: { dtype, inexact, shape = its text, spec = for a placeholder,
+-- weak = whether it is a number that a trace knows nothing of }.
 local Form = {}
 
 function derive.form(x)
     local spec = staging.spec_of(x)
     local dtype = core.dtypes[spec.dtype]
-    return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(spec.shape), spec = spec,
+    return setmetatable({ dtype = dtype.name, inexact = dtype.inexact, shape = core.shape_text(spec.shape), spec = spec,
                           weak = core.info(x).weak ~= 0 }, Form)
 end
 
@@ -135,7 +135,7 @@ local function form_of(name, tree)
 end
 
 local function is_float(x)
-    return core.dtype_of(x).kind == "f"
+    return core.dtype_of(x).inexact
 end
 
 --- A tangent or cotangent at `path`: an array of the dtype and shape of a form, or a number.
@@ -170,7 +170,7 @@ end
 --- Appends the leaves of `value`, a tree of the form `form`, to `list`: those that stand for floats.
 local function match_leaves(name, value, form, list, path)
     if getmetatable(form) == Form then
-        if form.kind == "f" then list[#list + 1] = on_device(name, fitting(name, value, form, path), form, path) end
+        if form.inexact then list[#list + 1] = on_device(name, fitting(name, value, form, path), form, path) end
         return
     end
     if not trees.is_node(value) then raise(name, "%s: expected a table, got %s", path, describe(value)) end
