@@ -101,6 +101,7 @@ local cases = {
     concatenate = function(x) return np.concatenate { x, x * 2 } end,
     det = function(x) return np.linalg.det(x) end,
     device_put = function(x) return np.device_put(x, "cpu:0") end,
+    dft = function(x) return np.fft.fft(x) end,
     eigh = function(x) return np.linalg.eigh(x) end,
     iota = function(x) return x + np.arange(3) end,
     lu = function(x) return np.linalg.solve(x, x) end,

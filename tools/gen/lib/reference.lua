@@ -6,6 +6,7 @@ local reference = {}
 local PAGES = {
     { "np.linalg.", "linalg", "Linear algebra: np.linalg" }, { "np.random.", "random", "Random numbers: np.random" },
     { "np.optim.", "optim", "Optimizers: np.optim" }, { "np.data.", "data", "Minibatches: np.data" },
+    { "np.fft.", "fft", "Fourier transforms: np.fft" },
     { "np.tree.", "tree", "Trees of arrays: np.tree" }, { "np.io.", "io", "Files: np.io" },
 }
 local FOLDERS = {
