@@ -8,8 +8,8 @@
 
 static struct {
     pthread_once_t once;
-    engine_lapack f32, f64;
-    const char *missing; /* the first function that is not there, NULL: all are */
+    engine_lapack real[2], complex[2]; /* of f32, of f64 */
+    const char *missing;               /* the first function that is not there, NULL: all are */
 } lapack = {.once = PTHREAD_ONCE_INIT};
 
 static void find_routine(const char *name, const char *f32_symbol, const char *f64_symbol, void *f32, void *f64) {
@@ -20,12 +20,19 @@ static void find_routine(const char *name, const char *f32_symbol, const char *f
 }
 
 static void load_lapack(void) {
-#define FIND(name, parameters) find_routine(#name, "s" #name "_", "d" #name "_", &lapack.f32.name, &lapack.f64.name);
-    ENGINE_LAPACK_ROWS(FIND)
-#undef FIND
+#define FIND_REAL(name, parameters)                                                                                    \
+    find_routine(#name, "s" #name "_", "d" #name "_", &lapack.real[0].name, &lapack.real[1].name);
+#define FIND_COMPLEX(name, parameters)                                                                                 \
+    find_routine(#name, "c" #name "_", "z" #name "_", &lapack.complex[0].name, &lapack.complex[1].name);
+    ENGINE_LAPACK_SHARED_ROWS(FIND_REAL)
+    ENGINE_LAPACK_REAL_ROWS(FIND_REAL)
+    ENGINE_LAPACK_SHARED_ROWS(FIND_COMPLEX)
+    ENGINE_LAPACK_COMPLEX_ROWS(FIND_COMPLEX)
+#undef FIND_REAL
+#undef FIND_COMPLEX
 }
 
-int engine_lapack_get(bool f64, const engine_lapack **out) {
+int engine_lapack_get(bool f64, bool complex, const engine_lapack **out) {
     int status = engine_blas_load();
     if (status)
         return status;
@@ -33,6 +40,6 @@ int engine_lapack_get(bool f64, const engine_lapack **out) {
     if (lapack.missing)
         return neap_error(NEAP_E_LIBRARY, "linear algebra needs LAPACK: libopenblas.so.0 was built without %s",
                           lapack.missing);
-    *out = f64 ? &lapack.f64 : &lapack.f32;
+    *out = complex ? &lapack.complex[f64] : &lapack.real[f64];
     return NEAP_OK;
 }

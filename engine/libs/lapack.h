@@ -13,8 +13,9 @@
 
 #include "engine/engine.h"
 
-/* X(name, (parameters)): the functions, without the letter of the dtype. `void *` is a matrix or vector of it. */
-#define ENGINE_LAPACK_ROWS(X)                                                                                          \
+/* X(name, (parameters)): the functions, without the letter of the dtype. `void *` is a matrix or vector of it. First
+ * those that have the same parameters for real and complex dtypes. */
+#define ENGINE_LAPACK_SHARED_ROWS(X)                                                                                   \
     X(potrf, (const char *uplo, const int *n, void *a, const int *lda, int *info, size_t))                             \
     X(getrf, (const int *m, const int *n, void *a, const int *lda, int *pivots, int *info))                            \
     X(getrs, (const char *trans, const int *n, const int *nrhs, const void *a, const int *lda, const int *pivots,      \
@@ -22,8 +23,8 @@
     X(trsm,                                                                                                            \
       (const char *side, const char *uplo, const char *trans, const char *diag, const int *m, const int *n,            \
        const void *alpha, const void *a, const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t))     \
-    X(geqrf,                                                                                                           \
-      (const int *m, const int *n, void *a, const int *lda, void *tau, void *work, const int *lwork, int *info))       \
+    X(geqrf, (const int *m, const int *n, void *a, const int *lda, void *tau, void *work, const int *lwork, int *info))
+#define ENGINE_LAPACK_REAL_ROWS(X)                                                                                     \
     X(orgqr, (const int *m, const int *n, const int *k, void *a, const int *lda, const void *tau, void *work,          \
               const int *lwork, int *info))                                                                            \
     X(gesdd, (const char *job, const int *m, const int *n, void *a, const int *lda, void *s, void *u, const int *ldu,  \
@@ -31,13 +32,28 @@
     X(syevd, (const char *job, const char *uplo, const int *n, void *a, const int *lda, void *w, void *work,           \
               const int *lwork, int *iwork, const int *liwork, int *info, size_t, size_t))
 
-typedef struct engine_lapack {
+#define ENGINE_LAPACK_COMPLEX_ROWS(X)                                                                                  \
+    X(ungqr, (const int *m, const int *n, const int *k, void *a, const int *lda, const void *tau, void *work,          \
+              const int *lwork, int *info))                                                                            \
+    X(gesvd, (const char *jobu, const char *jobvt, const int *m, const int *n, void *a, const int *lda, void *s,       \
+              void *u, const int *ldu, void *vt, const int *ldvt, void *work, const int *lwork, void *rwork,           \
+              int *info, size_t, size_t))                                                                              \
+    X(heev, (const char *job, const char *uplo, const int *n, void *a, const int *lda, void *w, void *work,            \
+             const int *lwork, void *rwork, int *info, size_t, size_t))                                                \
+    X(geev, (const char *jobvl, const char *jobvr, const int *n, void *a, const int *lda, void *w, void *vl,           \
+             const int *ldvl, void *vr, const int *ldvr, void *work, const int *lwork, void *rwork, int *info, size_t, \
+             size_t))
+
+typedef struct engine_lapack { /* NULL: not of this dtype */
 #define ENGINE_LAPACK_FIELD(name, parameters) void(*name) parameters;
-    ENGINE_LAPACK_ROWS(ENGINE_LAPACK_FIELD)
+    ENGINE_LAPACK_SHARED_ROWS(ENGINE_LAPACK_FIELD)
+    ENGINE_LAPACK_REAL_ROWS(ENGINE_LAPACK_FIELD)
+    ENGINE_LAPACK_COMPLEX_ROWS(ENGINE_LAPACK_FIELD)
 #undef ENGINE_LAPACK_FIELD
 } engine_lapack;
 
-/* The functions for f64 or f32, loaded at the first call. NEAP_E_LIBRARY when there are none. BORROWED forever. */
-int engine_lapack_get(bool f64, const engine_lapack **out);
+/* The functions for f64 or f32, or for complex numbers of them, loaded at the first call. NEAP_E_LIBRARY when there are
+ * none. BORROWED forever. */
+int engine_lapack_get(bool f64, bool complex, const engine_lapack **out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/device.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"
 
@@ -85,11 +86,12 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     batch b = {.one = one};
     b.x.call = call;
     _Static_assert(NEAP_DTYPE_REALS == 2, "LAPACK has f32 and f64");
-    b.x.f64 = call->out->dtype == NEAP_DTYPE_F64;
-    b.x.item = b.x.f64 ? 8 : 4;
+    b.x.f64 = dtype_of_part(call->out->dtype) == NEAP_DTYPE_F64;
+    b.x.complex = neap_dtype_kind(call->out->dtype) == 'c';
+    b.x.item = (size_t)neap_dtype_bytes(call->out->dtype);
     b.x.m = (int)a->shape[a->ndim - 2];
     b.x.n = (int)a->shape[a->ndim - 1];
-    int status = engine_lapack_get(b.x.f64, &b.x.lapack);
+    int status = engine_lapack_get(b.x.f64, b.x.complex, &b.x.lapack);
     int64_t batches = batches_of(a->ndim, a->shape);
     if (status || call->out->size == 0)
         return status;
@@ -113,7 +115,10 @@ void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *fr
         int64_t i1 = i0 + BLOCK < rows ? i0 + BLOCK : rows;
         for (int64_t j = 0; j < columns; j++) {
             for (int64_t i = i0; i < i1; i++) {
-                if (x->f64) {
+                if (x->complex) {
+                    memcpy((char *)to + (size_t)(j * rows + i) * x->item,
+                           (const char *)from + (size_t)(i * columns + j) * x->item, x->item);
+                } else if (x->f64) {
                     ((double *)to)[j * rows + i] = ((const double *)from)[i * columns + j];
                 } else {
                     ((float *)to)[j * rows + i] = ((const float *)from)[i * columns + j];
@@ -143,6 +148,14 @@ neap_node *ops_matrix_transpose(neap_ctx *ctx, neap_node *a) {
     for (int k = 0; k < ndim; k++)
         order[k] = k < ndim - 2 ? k : 2 * ndim - 3 - k;
     return graph_build(ctx, LAZY_OP_transpose, 1, &a, ndim, order);
+}
+
+neap_node *ops_matrix_conj(neap_ctx *ctx, neap_node *a) {
+    return a && neap_dtype_kind(graph_node_aval(a).dtype) == 'c' ? graph_build1(ctx, LAZY_OP_conj, a) : a;
+}
+
+neap_node *ops_matrix_adjoint(neap_ctx *ctx, neap_node *a) {
+    return ops_matrix_conj(ctx, ops_matrix_transpose(ctx, a));
 }
 
 neap_node *ops_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b) {

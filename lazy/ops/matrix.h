@@ -4,6 +4,8 @@
 #ifndef LAZY_OPS_MATRIX_H
 #define LAZY_OPS_MATRIX_H
 
+#include <string.h>
+
 #include "engine/libs/lapack.h"
 #include "lazy/op.h"
 
@@ -29,9 +31,9 @@ int64_t ops_matrix_cost(const lazy_aval *a, double flops);
 typedef struct lazy_matrices { /* one call over a batch */
     const lazy_call *call;
     const engine_lapack *lapack;
-    bool f64;
-    size_t item; /* bytes of an element */
-    int m, n;    /* rows and columns of the first input */
+    bool f64, complex; /* f64: its parts are */
+    size_t item;       /* bytes of an element */
+    int m, n;          /* rows and columns of the first input */
     _Atomic int failed;
 } lazy_matrices;
 
@@ -46,10 +48,15 @@ void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *fr
 void ops_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value);
 /* A unit matrix of n rows. */
 void ops_matrix_unit(const lazy_matrices *x, void *to, int64_t n);
+/* Element k, of complex ones the real part; and written as a real number. */
 static inline double ops_matrix_get(const lazy_matrices *x, const void *from, int64_t k) {
+    k <<= x->complex;
     return x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k];
 }
 static inline void ops_matrix_set(const lazy_matrices *x, void *to, int64_t k, double value) {
+    if (x->complex)
+        memset((char *)to + (size_t)k * x->item, 0, x->item);
+    k <<= x->complex;
     if (x->f64) {
         ((double *)to)[k] = value;
     } else {
@@ -59,6 +66,9 @@ static inline void ops_matrix_set(const lazy_matrices *x, void *to, int64_t k, d
 
 /* ---- Nodes; a NULL operand gives NULL, results are BORROWED as those of graph_build ------------------------------ */
 neap_node *ops_matrix_transpose(neap_ctx *ctx, neap_node *a);
+/* The complex conjugate; of real matrices themselves. */
+neap_node *ops_matrix_conj(neap_ctx *ctx, neap_node *a);
+neap_node *ops_matrix_adjoint(neap_ctx *ctx, neap_node *a);
 neap_node *ops_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b);
 neap_node *ops_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b);
 neap_node *ops_matrix_negative(neap_ctx *ctx, neap_node *a);

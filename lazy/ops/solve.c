@@ -63,21 +63,24 @@ static neap_node *half_lower(neap_ctx *ctx, neap_node *a) {
     return ops_matrix_lower(ctx, ops_matrix_diagonal_or(ctx, half, a, ops_matrix_columns(&of)), 0);
 }
 
-/* S = L⁻ᵀ half_lower(Lᵀ L̄) L⁻¹, made symmetric. */
+/* S = L⁻ᵀ half_lower(Lᵀ L̄) conj(L)⁻¹, made Hermitian: cotangents are conjugates of gradients. */
 static int cholesky_grad(lazy_grad *g) {
     neap_node *l = g->node;
     neap_node *ct = ops_matrix_lower(g->ctx, g->ct, 0);
     neap_node *p = half_lower(g->ctx, ops_matrix_product(g->ctx, ops_matrix_transpose(g->ctx, l), ct));
     neap_node *left = ops_matrix_solve_triangular(g->ctx, l, p, true, true);
-    neap_node *s = ops_matrix_solve_triangular(g->ctx, l, ops_matrix_transpose(g->ctx, left), true, true);
-    g->out[0] = BUILD2(multiply, BUILD2(add, s, ops_matrix_transpose(g->ctx, s)), NUMBER(0.5));
+    neap_node *over = ops_matrix_conj(g->ctx, l);
+    neap_node *s = ops_matrix_solve_triangular(g->ctx, over, ops_matrix_transpose(g->ctx, left), true, true);
+    neap_node *both = BUILD2(add, ops_matrix_conj(g->ctx, s), ops_matrix_transpose(g->ctx, s));
+    g->out[0] = BUILD2(multiply, both, NUMBER(0.5));
     return grad_done(g, 1);
 }
 
-/* dL = L half_lower(L⁻¹ dA L⁻ᵀ) */
+/* dL = L half_lower(L⁻¹ dA L⁻ᴴ) */
 static int cholesky_jvp(lazy_tangent *g) {
     neap_node *l = g->node, *left = ops_matrix_solve_triangular(g->ctx, l, g->in[0], true, false);
-    neap_node *both = ops_matrix_solve_triangular(g->ctx, l, ops_matrix_transpose(g->ctx, left), true, false);
+    neap_node *over = ops_matrix_conj(g->ctx, l);
+    neap_node *both = ops_matrix_solve_triangular(g->ctx, over, ops_matrix_transpose(g->ctx, left), true, false);
     g->out = ops_matrix_product(g->ctx, l, half_lower(g->ctx, ops_matrix_transpose(g->ctx, both)));
     return jvp_done(g);
 }
@@ -85,10 +88,10 @@ static int cholesky_jvp(lazy_tangent *g) {
 NEAP_OP(
     cholesky,
     .doc =
-        "Lower triangular L with L Lᵀ = a, for each symmetric positive definite matrix a of the last two axes, by "
-        "LAPACK's potrf. Reads the lower triangle, but differentiates as a function of symmetric matrices. NaN where "
+        "Lower triangular L with L Lᴴ = a, for each Hermitian positive definite matrix a of the last two axes, by "
+        "LAPACK's potrf. Reads the lower triangle, but differentiates as a function of Hermitian matrices. NaN where "
         "a matrix is not positive definite.",
-    .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
     .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = derive_batch_leading,
     .shard = shard_matrices)
@@ -123,8 +126,8 @@ static int64_t triangular_solve_cost(const lazy_call_desc *call, const lazy_resu
 /* In columns: Xᵀ op(A)ᵀ = Bᵀ, where the stored matrix is Aᵀ, of the other triangle. */
 static int triangular_solve_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     (void)run;
-    static const double one_f64 = 1;
-    static const float one_f32 = 1;
+    static const double one_f64[2] = {1};
+    static const float one_f32[2] = {1};
     const lazy_tensor *b = &x->call->in[1];
     const int64_t *attrs = x->call->attrs;
     int k = (int)b->shape[b->ndim - 1];
@@ -132,7 +135,7 @@ static int triangular_solve_one(const lazy_matrices *x, int64_t index, const nea
     void *out = ops_matrix_at(x, x->call->out, index, size);
     memcpy(out, ops_matrix_at(x, b, index, size), (size_t)size * x->item);
     x->lapack->trsm("R", attrs[0] ? "U" : "L", attrs[1] ? "T" : "N", attrs[2] ? "U" : "N", &k, &x->n,
-                    x->f64 ? (const void *)&one_f64 : (const void *)&one_f32,
+                    x->f64 ? (const void *)one_f64 : (const void *)one_f32,
                     ops_matrix_at(x, &x->call->in[0], index, (int64_t)x->n * x->n), &x->n, out, &k, 1, 1, 1, 1);
     return NEAP_OK;
 }
@@ -192,7 +195,7 @@ NEAP_OP(
         "X with a X = b (aᵀ X = b where `transposed` is 1), for triangular matrices a of shape (…, n, n), b of shape "
         "(…, n, k) with equal leading axes, by the BLAS's trsm. Reads the lower or the upper triangle of a; with "
         "`unit`, its diagonal counts as ones. A zero on the diagonal gives infinities and NaN.",
-    .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
+    .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .dtype = graph_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
     .cost = triangular_solve_cost, .grad = triangular_solve_grad, .jvp = triangular_solve_jvp,
@@ -238,7 +241,7 @@ NEAP_OP(
         "For each matrix a of shape (n, n) in the last two axes: n rows with the factors of LAPACK's getrf of aᵀ as it "
         "stores them, transposed, and one row with its pivots. What `solve`, `slogdet` and `det` work with. Not "
         "differentiated: those take the matrix itself as well.",
-    .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_real,
     .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = derive_batch_leading, .shard = shard_matrices)
 
@@ -339,7 +342,7 @@ NEAP_OP(
         "X with a X = b (aᵀ X = b where `transposed` is 1), for matrices a of shape (…, n, n), what `lu` made of them, "
         "and b of shape (…, n, k) with equal leading axes, by LAPACK's getrs. A singular matrix gives infinities and "
         "NaN. The values come from the factors, the derivative is that of a⁻¹ b.",
-    .attrs = "transposed", .kind = LAZY_CALL, .arity = 3, .types = LAZY_REAL,
+    .attrs = "transposed", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
     .shape = solve_shape, .call = solve_call, .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp,
@@ -385,8 +388,28 @@ static int slogdet_one(const lazy_matrices *x, int64_t index, const neap_run *ru
     return NEAP_OK;
 }
 
+static int complex_det(const lazy_matrices *x, int64_t index) {
+    double sign;
+    const char *factors = factors_of(x, index, &sign);
+    double _Complex product = sign;
+    for (int64_t k = 0, at; k < x->n; k++) {
+        at = 2 * (k * x->n + k);
+        const double re = x->f64 ? ((const double *)factors)[at] : (double)((const float *)factors)[at];
+        const double im = x->f64 ? ((const double *)factors)[at + 1] : (double)((const float *)factors)[at + 1];
+        product = __builtin_complex(__real__ product * re - __imag__ product * im,
+                                    __real__ product * im + __imag__ product * re);
+    }
+    if (x->f64)
+        ((double _Complex *)x->call->out->data)[index] = product;
+    else
+        ((float _Complex *)x->call->out->data)[index] = (float _Complex)product;
+    return NEAP_OK;
+}
+
 static int det_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     (void)run;
+    if (x->complex)
+        return complex_det(x, index);
     double product;
     const char *factors = factors_of(x, index, &product);
     for (int64_t k = 0; k < x->n; k++)
@@ -468,7 +491,7 @@ NEAP_OP(det,
         .doc =
             "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
             "inverse, so it is not finite where the matrix is singular.",
-        .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
         .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
         .shape = det_shape, .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = derive_batch_leading,
         .shard = shard_matrices)

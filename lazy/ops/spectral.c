@@ -29,8 +29,8 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
-    for (int64_t k = 0; k < n; k++)
-        if (!isfinite(ops_matrix_get(x, from, k)))
+    for (int64_t k = 0; k < n << x->complex; k++)
+        if (!isfinite(x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]))
             return false;
     return true;
 }
@@ -79,21 +79,26 @@ static void qr_finish(const lazy_matrices *x, char *columns, const void *tau, vo
     char *r = out + (size_t)(m * k) * x->item;
     for (int64_t i = 0; i < k; i++)
         for (int64_t j = 0; j < n; j++)
-            ops_matrix_set(x, r, i * n + j, j >= i ? ops_matrix_get(x, columns, j * m + i) : 0);
+            if (j >= i)
+                memcpy(r + (size_t)(i * n + j) * x->item, columns + (size_t)(j * m + i) * x->item, x->item);
+            else
+                memset(r + (size_t)(i * n + j) * x->item, 0, x->item);
     int info = 0, reflectors = (int)least(m, n), ld = x->m > 1 ? x->m : 1;
     if (k > 0)
-        x->lapack->orgqr(&x->m, &k, &reflectors, columns, &ld, tau, work, &lwork, &info);
+        (x->complex ? x->lapack->ungqr : x->lapack->orgqr)(&x->m, &k, &reflectors, columns, &ld, tau, work, &lwork,
+                                                           &info);
     ops_matrix_copy_transposed(x, out, columns, k, m);
 }
 
 static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int64_t m = x->m, n = x->n, wide = m > n ? m : n;
     int k = (int)(x->call->attrs[0] ? m : least(m, n)), info = 0, query = -1, ld = m > 1 ? (int)m : 1;
-    double answer[2] = {0};
+    double answer[4] = {0};
     x->lapack->geqrf(&x->m, &x->n, NULL, &ld, NULL, &answer[0], &query, &info);
     int reflectors = (int)least(m, n), asked = work_size(x, &answer[0]);
-    x->lapack->orgqr(&x->m, &k, &reflectors, NULL, &ld, NULL, &answer[1], &query, &info);
-    int lwork = asked > work_size(x, &answer[1]) ? asked : work_size(x, &answer[1]);
+    (x->complex ? x->lapack->ungqr : x->lapack->orgqr)(&x->m, &k, &reflectors, NULL, &ld, NULL, &answer[2], &query,
+                                                       &info);
+    int lwork = asked > work_size(x, &answer[2]) ? asked : work_size(x, &answer[2]);
     size_t bytes = (size_t)(m * wide + wide + lwork) * x->item;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -136,7 +141,8 @@ static neap_node *over_r(neap_ctx *ctx, neap_node *a, neap_node *r) {
     return ops_matrix_transpose(ctx, ops_matrix_solve_triangular(ctx, r, ops_matrix_transpose(ctx, a), false, true));
 }
 
-/* Ā = (Q̄ + Q C) R⁻ᵀ, C the symmetric matrix with the lower triangle of R R̄ᵀ - Q̄ᵀ Q. */
+/* Ā = (Q̄ + conj(Q C)) R⁻ᵀ, C the Hermitian matrix with the lower triangle of R R̄ᵀ - Q̄ᵀ Q; cotangents are
+ * conjugates of gradients. */
 static int qr_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
     neap_node *q, *r, *ct_q, *ct_r;
@@ -147,8 +153,11 @@ static int qr_grad(lazy_grad *g) {
     qr_split(ctx, g->node, g->ct, &ct_q, &ct_r);
     neap_node *rr = ops_matrix_product(ctx, r, ops_matrix_transpose(ctx, ops_matrix_upper(ctx, ct_r, 0)));
     neap_node *m = ops_matrix_minus(ctx, rr, ops_matrix_product(ctx, ops_matrix_transpose(ctx, ct_q), q));
-    neap_node *c = BUILD2(add, ops_matrix_lower(ctx, m, 0), ops_matrix_transpose(ctx, ops_matrix_lower(ctx, m, -1)));
-    neap_node *sum = ops_matrix_transpose(ctx, BUILD2(add, ct_q, ops_matrix_product(ctx, q, c)));
+    neap_node *c = BUILD2(add, ops_matrix_lower(ctx, m, 0), ops_matrix_adjoint(ctx, ops_matrix_lower(ctx, m, -1)));
+    if (c && neap_dtype_kind(graph_node_aval(c).dtype) == 'c')
+        c = ops_matrix_diagonal_or(ctx, BUILD1(real, c), c, p.n);
+    neap_node *qc = ops_matrix_conj(ctx, ops_matrix_product(ctx, q, c));
+    neap_node *sum = ops_matrix_transpose(ctx, BUILD2(add, ct_q, qc));
     g->out[0] = ops_matrix_transpose(ctx, ops_matrix_solve_triangular(ctx, r, sum, false, false));
     return grad_done(g, 1);
 }
@@ -161,9 +170,11 @@ static int qr_jvp(lazy_tangent *g) {
     int status = qr_check_derivative(&p);
     if (status)
         return status;
-    neap_node *x = over_r(ctx, g->in[0], r), *c = ops_matrix_product(ctx, ops_matrix_transpose(ctx, q), x);
+    neap_node *x = over_r(ctx, g->in[0], r), *c = ops_matrix_product(ctx, ops_matrix_adjoint(ctx, q), x);
     neap_node *lower = ops_matrix_lower(ctx, c, -1);
-    neap_node *rest = ops_matrix_minus(ctx, c, ops_matrix_minus(ctx, lower, ops_matrix_transpose(ctx, lower)));
+    neap_node *rest = ops_matrix_minus(ctx, c, ops_matrix_minus(ctx, lower, ops_matrix_adjoint(ctx, lower)));
+    if (rest && neap_dtype_kind(graph_node_aval(rest).dtype) == 'c') /* the diagonal of r stays real */
+        rest = ops_matrix_diagonal_or(ctx, BUILD1(real, rest), rest, p.n);
     neap_node *dq = ops_matrix_minus(ctx, x, ops_matrix_product(ctx, q, rest));
     g->out = ops_matrix_pack(ctx, 2, (neap_node *[]){dq, ops_matrix_product(ctx, rest, r)});
     return jvp_done(g);
@@ -175,7 +186,7 @@ NEAP_OP(
         "q and r with q r = a, q with orthonormal columns and r upper triangular, by LAPACK's geqrf, for each m × n "
         "matrix a of the last two axes: packed along one last axis, q (m × k) and then r (k × n), k = min(m, n), or m "
         "where `complete` is 1. The signs are LAPACK's. Derivatives: where r is square.",
-    .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
     .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = derive_batch_leading,
     .shard = shard_matrices)
@@ -196,7 +207,48 @@ static int64_t eigh_cost(const lazy_call_desc *call, const lazy_result *out) {
     return factor_cost(call, call->attrs[0] ? 9 : 4. / 3);
 }
 
+/* Of complex matrices, by heev: in columns lies the conjugate matrix, whose vectors are conjugates. */
+static int complex_eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    const bool vectors = x->call->attrs[0] != 0;
+    const int64_t n = x->n;
+    const size_t part = x->item / 2;
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+    char *out = ops_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
+    double answer[2] = {0};
+    int info = 0, query = -1;
+    x->lapack->heev(vectors ? "V" : "N", "U", &x->n, NULL, &x->n, NULL, answer, &query, NULL, &info, 1, 1);
+    int lwork = work_size(x, answer);
+    const size_t bytes = (size_t)(n * n + lwork) * x->item + (size_t)(4 * n) * part;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    char *columns = room, *work = columns + (size_t)(n * n) * x->item, *w = work + (size_t)lwork * x->item;
+    char *rwork = w + (size_t)n * part;
+    memcpy(columns, a, (size_t)(n * n) * x->item);
+    if (is_finite(x, a, n * n))
+        x->lapack->heev(vectors ? "V" : "N", "U", &x->n, columns, &x->n, w, work, &lwork, rwork, &info, 1, 1);
+    else
+        info = 1;
+    for (int64_t k = 0; k < n; k++)
+        ops_matrix_set(x, out, k, info ? NAN : x->f64 ? ((double *)w)[k] : (double)((float *)w)[k]);
+    char *v = out + (size_t)n * x->item;
+    if (vectors && info)
+        ops_matrix_fill(x, v, n * n, NAN);
+    else if (vectors)
+        ops_matrix_copy_transposed(x, v, columns, n, n);
+    for (int64_t k = 0; k < n * n && vectors; k++)
+        if (x->f64)
+            ((double *)v)[2 * k + 1] = -((double *)v)[2 * k + 1];
+        else
+            ((float *)v)[2 * k + 1] = -((float *)v)[2 * k + 1];
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
 static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    if (x->complex)
+        return complex_eigh_one(x, index, run);
     bool vectors = x->call->attrs[0] != 0;
     int64_t n = x->n;
     const char *job = vectors ? "V" : "N";
@@ -250,7 +302,7 @@ static neap_node *over_gaps(neap_ctx *ctx, neap_node *m, neap_node *w, neap_node
     return ops_matrix_diagonal_or(ctx, diagonal, ops_matrix_quotient(ctx, m, gaps), ops_matrix_rows(&of));
 }
 
-/* Ā = V (diag(w̄) + F ∘ (Vᵀ V̄)) Vᵀ, F[i][j] = 1 / (w[j] - w[i]) and 0 on the diagonal. */
+/* Ā = conj(V) (diag(w̄) + F ∘ (Vᵀ V̄)) Vᵀ, F[i][j] = 1 / (w[j] - w[i]) and 0 on the diagonal. */
 static int eigh_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
     neap_node *w, *v, *ct_w = g->ct, *inner;
@@ -260,20 +312,20 @@ static int eigh_grad(lazy_grad *g) {
         int64_t n = graph_node_aval(g->ct).shape[graph_node_aval(g->ct).ndim - 1];
         ct_w = ops_matrix_cut(ctx, g->ct, -2, 0, 1);
         inner = ops_matrix_product(ctx, vt, ops_matrix_cut(ctx, g->ct, -2, 1, n));
-        inner = ops_matrix_product(ctx, v, over_gaps(ctx, inner, w, ct_w));
+        inner = ops_matrix_product(ctx, ops_matrix_conj(ctx, v), over_gaps(ctx, inner, w, ct_w));
     } else {
-        inner = BUILD2(multiply, v, ct_w);
+        inner = BUILD2(multiply, ops_matrix_conj(ctx, v), ct_w);
     }
     g->out[0] = ops_matrix_product(ctx, inner, vt);
     return grad_done(g, 1);
 }
 
-/* With M = Vᵀ dA V: dw = diag(M), dV = V (F ∘ M). */
+/* With M = Vᴴ dA V: dw = diag(M), dV = V (F ∘ M). */
 static int eigh_jvp(lazy_tangent *g) {
     neap_ctx *ctx = g->ctx;
     neap_node *w, *v;
     eigh_parts(ctx, g->node, &w, &v);
-    neap_node *m = ops_matrix_product(ctx, ops_matrix_transpose(ctx, v), ops_matrix_product(ctx, g->in[0], v));
+    neap_node *m = ops_matrix_product(ctx, ops_matrix_adjoint(ctx, v), ops_matrix_product(ctx, g->in[0], v));
     neap_node *dw = ops_matrix_row(ctx, ops_matrix_diagonal(ctx, m));
     if (graph_node_attrs(g->node)[0]) {
         neap_node *dv = ops_matrix_product(ctx, v, over_gaps(ctx, m, w, NUMBER(0)));
@@ -287,11 +339,12 @@ static int eigh_jvp(lazy_tangent *g) {
 NEAP_OP(
     eigh,
     .doc =
-        "Eigenvalues w, ascending, and orthonormal eigenvectors of each symmetric matrix of the last two axes, by "
-        "LAPACK's syevd, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the vectors; "
+        "Eigenvalues w, ascending, and orthonormal eigenvectors of each Hermitian matrix of the last two axes, by "
+        "LAPACK's syevd or heev, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the "
+        "vectors; "
         "with `vectors` 0 only w, as (…, 1, n). Reads the lower triangle; differentiates as a function of symmetric "
         "matrices. Signs are LAPACK's.",
-    .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
     .dtype = graph_dtype_real, .shape = eigh_shape, .call = eigh_call, .cost = eigh_cost, .grad = eigh_grad,
     .jvp = eigh_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
@@ -322,6 +375,41 @@ static int64_t svd_cost(const lazy_call_desc *call, const lazy_result *out) {
     return factor_cost(call, call->attrs[1] ? 14 : 4);
 }
 
+/* Of complex matrices, by gesvd. */
+static int complex_svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    const int64_t *attrs = x->call->attrs;
+    const svd_parts p = svd_of(x->m, x->n, attrs);
+    const int64_t in = p.m * p.n, size = attrs[1] ? p.m * p.mu + p.k + p.nv * p.n : p.k;
+    const char *job = !attrs[1] ? "N" : attrs[0] ? "A" : "S";
+    const size_t part = x->item / 2;
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, in);
+    char *out = ops_matrix_at(x, x->call->out, index, size);
+    char *s = out + (attrs[1] ? (size_t)(p.m * p.mu) * x->item : 0), *vh = s + (size_t)p.k * x->item;
+    double answer[2] = {0};
+    int info = 0, query = -1, ldvt = p.mu > 0 ? (int)p.mu : 1;
+    x->lapack->gesvd(job, job, &x->n, &x->m, NULL, &x->n, NULL, NULL, &x->n, NULL, &ldvt, answer, &query, NULL, &info,
+                     1, 1);
+    int lwork = work_size(x, answer);
+    const size_t bytes = (size_t)(in + lwork) * x->item + (size_t)(6 * p.k) * part;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    char *columns = room, *work = columns + (size_t)in * x->item, *values = work + (size_t)lwork * x->item;
+    memcpy(columns, a, (size_t)in * x->item);
+    if (is_finite(x, a, in))
+        x->lapack->gesvd(job, job, &x->n, &x->m, columns, &x->n, values, vh, &x->n, out, &ldvt, work, &lwork,
+                         values + (size_t)p.k * part, &info, 1, 1);
+    else
+        info = 1;
+    for (int64_t k = 0; k < p.k; k++)
+        ops_matrix_set(x, s, k, x->f64 ? ((double *)values)[k] : (double)((float *)values)[k]);
+    if (info)
+        ops_matrix_fill(x, out, size, NAN);
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
 /* In columns the matrix is aᵀ = V S Uᵀ, so LAPACK's left vectors are V, and its columns are the rows of vh here. */
 static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     const int64_t *attrs = x->call->attrs;
@@ -338,6 +426,8 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
             ops_matrix_unit(x, vh, p.nv);
         return NEAP_OK;
     }
+    if (x->complex)
+        return complex_svd_one(x, index, run);
     double answer = 0;
     int info = 0, query = -1, ldvt = (int)p.mu;
     x->lapack->gesdd(job, &x->n, &x->m, NULL, &x->n, NULL, NULL, &x->n, NULL, &ldvt, &answer, &query, NULL, &info, 1);
@@ -377,7 +467,11 @@ static svd_parts svd_parts_of(const neap_node *node) {
     return svd_of(ops_matrix_rows(&a), ops_matrix_columns(&a), graph_node_attrs(node));
 }
 
-static int svd_check_derivative(const svd_parts *p) {
+static int svd_check_derivative(const neap_node *node, const svd_parts *p) {
+    if (neap_dtype_kind(graph_node_aval(node).dtype) == 'c')
+        return neap_error(NEAP_E_DTYPE,
+                          "svd: singular vectors of complex matrices have no derivative, values no tangent; "
+                          "np.linalg.svdvals has a gradient");
     if (p->mu == p->k && p->nv == p->k)
         return NEAP_OK;
     return neap_error(NEAP_E_ARGUMENT,
@@ -413,7 +507,8 @@ static int svdvals_grad(lazy_grad *g) {
     neap_node *u, *s, *vh;
     svd_parts p = svd_of(svd_parts_of(g->node).m, svd_parts_of(g->node).n, (int64_t[]){0, 1});
     svd_split(g->ctx, &p, svd_with_vectors(g->ctx, g->node), &u, &s, &vh);
-    g->out[0] = ops_matrix_product(g->ctx, BUILD2(multiply, u, ops_matrix_row(g->ctx, g->ct)), vh);
+    neap_node *a = ops_matrix_product(g->ctx, BUILD2(multiply, u, ops_matrix_row(g->ctx, g->ct)), vh);
+    g->out[0] = ops_matrix_conj(g->ctx, a);
     return grad_done(g, 1);
 }
 
@@ -424,7 +519,7 @@ static int svd_grad(lazy_grad *g) {
     if (!graph_node_attrs(g->node)[1])
         return svdvals_grad(g);
     svd_parts p = svd_parts_of(g->node);
-    int status = svd_check_derivative(&p);
+    int status = svd_check_derivative(g->node, &p);
     if (status)
         return status;
     neap_node *u, *s, *vh, *ct_u, *ct_s, *ct_vh;
@@ -456,7 +551,8 @@ static int svd_jvp(lazy_tangent *g) {
     neap_ctx *ctx = g->ctx;
     bool vectors = graph_node_attrs(g->node)[1] != 0;
     svd_parts p = svd_parts_of(g->node);
-    int status = vectors ? svd_check_derivative(&p) : NEAP_OK;
+    bool complex = neap_dtype_kind(graph_node_aval(g->node).dtype) == 'c';
+    int status = vectors || complex ? svd_check_derivative(g->node, &p) : NEAP_OK;
     if (status)
         return status;
     neap_node *u, *s, *vh;
@@ -497,7 +593,7 @@ NEAP_OP(
         "two axes, by LAPACK's gesdd: packed along one last axis, u (m × k), s (k), vh (k × n), k = min(m, n); where "
         "`full` is 1, u is m × m and vh n × n; where `vectors` is 0, only s. Signs are LAPACK's. Derivatives: not of "
         "full vectors of matrices that are not square.",
-    .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
     .dtype = graph_dtype_real, .shape = svd_shape, .call = svd_call, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp,
     .batch = derive_batch_leading, .shard = shard_matrices)

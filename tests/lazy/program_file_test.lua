@@ -102,6 +102,7 @@ local cases = {
     det = function(x) return np.linalg.det(x) end,
     device_put = function(x) return np.device_put(x, "cpu:0") end,
     dft = function(x) return np.fft.fft(x) end,
+    eig = function(x) return np.linalg.eigvals(x) end,
     eigh = function(x) return np.linalg.eigh(x) end,
     iota = function(x) return x + np.arange(3) end,
     lu = function(x) return np.linalg.solve(x, x) end,

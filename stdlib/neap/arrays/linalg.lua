@@ -22,7 +22,7 @@ local linalg = {}
 local function floats(name, position, x)
     x = coerce("linalg." .. name, position, x)
     local dtype = core.dtype_of(x)
-    if dtype.kind ~= "f" then x = np.astype(x, dtype.real) end
+    if not dtype.inexact then x = np.astype(x, dtype.real) end
     return x, shape_of(x)
 end
 
@@ -60,16 +60,46 @@ local function transposed(x)
     return np.swapaxes(x, -1, -2)
 end
 
+local function is_complex(x)
+    return core.dtype_of(x).kind == "c"
+end
+
+--- The transposed matrices, of complex ones their conjugates.
+local function adjoint(x)
+    x = transposed(x)
+    return is_complex(x) and np.conj(x) or x
+end
+
+--- The real part of complex values that are real.
+local function real(x)
+    return is_complex(x) and np.real(x) or x
+end
+
 --- The limit of rounding of x's dtype.
 local function eps_of(x)
-    return np.finfo(core.dtype_of(x).name).eps
+    return np.finfo(core.dtype_of(x).part).eps
+end
+
+--- Complex matrices as real ones of twice the size, ((re, -im), (im, re)), and back: what is made of those by products,
+-- sums, inverses and transposition is made of these.
+local function as_real(x)
+    local re, im = np.real(x), np.imag(x)
+    return np.concatenate({ np.concatenate({ re, -im }, { axis = -1 }), np.concatenate({ im, re }, { axis = -1 }) },
+                          { axis = -2 })
+end
+
+local function as_complex(x)
+    local dims = shape_of(x)
+    local rank, m, n = #dims, dims[#dims - 1] / 2, dims[#dims] / 2
+    local left = shape.cut(x, rank - 1, 0, n)
+    return np.complex(shape.cut(left, rank - 2, 0, m), shape.cut(left, rank - 2, m, 2 * m))
 end
 
 -- ---- Systems of equations -------------------------------------------------------------------------------------------
 
---- (a + aᵀ) / 2: then the derivative of what reads one triangle is that of a function of all elements.
+--- (a + aᴴ) / 2: then the derivative of what reads one triangle is that of a function of all elements.
 local function symmetric(x)
-    return (x + transposed(x)) * 0.5
+    return (x + adjoint(x)) * 0.5
 end
 
 --- np.linalg.cholesky(x, {upper=false, symmetrize_input=true}): lower triangular L with L Lᵀ = x, or upper U with Uᵀ U
@@ -85,7 +115,7 @@ function linalg.cholesky(x, given)
     x = square("cholesky", 1, x)
     if o.symmetrize_input ~= false then x = symmetric(x) end
     local lower = core.record1(ids.cholesky, x, 0)
-    return o.upper and transposed(lower) or lower
+    return o.upper and adjoint(lower) or lower
 end
 
 local function factors(a)
@@ -173,6 +203,19 @@ function linalg.inv(x)
     return core.recordn(ids.solve, { x, lu, eye }, 3, 1)
 end
 
+--- slogdet of complex matrices: those whose determinant has about the size 1, by a factor.
+local function complex_slogdet(x)
+    local n = shape_of(x)[core.ndim(x)]
+    local lu = np.stop_gradient(factors(x))
+    local sizes = np.abs(np.diagonal(shape.cut(lu, core.ndim(x) - 2, 0, n), { axis1 = -2, axis2 = -1 }))
+    local size = np.exp(np.sum(np.log(sizes), { axis = -1 }) / math.max(n, 1))
+    size = np.where(np.logical_and(np.greater(size, 0), np.isfinite(size)), size, 1)
+    local scaled = x / np.expand_dims(size, { -2, -1 })
+    local det = core.record2(ids.det, scaled, factors(scaled), 0)
+    local left = np.abs(det)
+    return det / np.where(np.equal(left, 0), 1, left), np.log(left) + np.log(size) * n
+end
+
 --- np.linalg.slogdet(x) -> sign, logarithm: two results: the sign of the determinant and the logarithm of its
 -- magnitude; 0 and -inf where x is singular.
 --- > np.linalg.slogdet(np.array{{0, 1}, {1, 0}})
@@ -180,6 +223,7 @@ end
 -- 0.0
 function linalg.slogdet(x)
     x = square("slogdet", 1, x)
+    if is_complex(x) then return complex_slogdet(x) end
     local both = core.record2(ids.slogdet, x, factors(x), 0)
     return both[{ np.ellipsis, 0 }], both[{ np.ellipsis, 1 }]
 end
@@ -232,7 +276,7 @@ function linalg.qr(x, given)
         local last = #dims - 1
         local first, rest = shape.cut(x, last, 0, m), shape.cut(x, last, m, n)
         q, r = qr(first, shape_of(first), false)
-        r = shape.join({ r, np.matmul(transposed(q), rest) }, last)
+        r = shape.join({ r, np.matmul(adjoint(q), rest) }, last)
     else
         q, r = qr(x, dims, mode == "complete" and m > n)
     end
@@ -246,9 +290,9 @@ local function eigh(name, x, given, vectors)
     if o.UPLO == nil then
         if o.symmetrize_input ~= false then x = symmetric(x) end
     elseif o.UPLO == "L" then
-        x = np.tril(x) + transposed(np.tril(x, -1))
+        x = np.tril(x) + adjoint(np.tril(x, -1))
     elseif o.UPLO == "U" then
-        x = np.triu(x) + transposed(np.triu(x, 1))
+        x = np.triu(x) + adjoint(np.triu(x, 1))
     else
         raise("linalg." .. name, "option 'UPLO' must be \"L\" or \"U\", got %s", core.describe(o.UPLO))
     end
@@ -270,7 +314,7 @@ end
 --  [1. 0.]]
 function linalg.eigh(x, given)
     local packed = eigh("eigh", x, given, true)
-    return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
+    return real(packed[{ np.ellipsis, 0, {} }]), packed[{ np.ellipsis, { 1 }, {} }]
 end
 
 --- np.linalg.eigvalsh(x, {UPLO=…, symmetrize_input=true}): the eigenvalues of symmetric matrices alone, ascending.
@@ -279,7 +323,29 @@ end
 --- > np.linalg.eigvalsh(np.array{{2, 1}, {1, 2}})
 -- [1. 3.]
 function linalg.eigvalsh(x, given)
-    return eigh("eigvalsh", x, given, false)[{ np.ellipsis, 0, {} }]
+    return real(eigh("eigvalsh", x, given, false)[{ np.ellipsis, 0, {} }])
+end
+
+--- np.linalg.eig(x) -> values, vectors: two results: the eigenvalues of square matrices, and a matrix whose columns are
+-- eigenvectors of length 1: complex, of real matrices too, and in LAPACK's order. Where eigenvalues are equal, what
+-- depends on vectors has NaN for a derivative.
+--- > values, vectors = np.linalg.eig(np.array{{0, 1}, {-1, 0}})
+--- > np.round(values:imag())
+-- [ 1. -1.]
+function linalg.eig(x)
+    x = square("eig", 1, x)
+    attrs[0] = 1
+    local packed = core.record1(ids.eig, is_complex(x) and x or np.complex(x, 0), 1)
+    return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
+end
+
+--- np.linalg.eigvals(x): the eigenvalues of square matrices alone: complex, of real matrices too.
+--- > np.linalg.eigvals(np.array{{2, 1}, {0, 3}})
+-- [2.+0.j 3.+0.j]
+function linalg.eigvals(x)
+    x = square("eigvals", 1, x)
+    attrs[0] = 0
+    return core.record1(ids.eig, is_complex(x) and x or np.complex(x, 0), 1)[{ np.ellipsis, 0, {} }]
 end
 
 local function svd(x, dims, full)
@@ -289,13 +355,13 @@ local function svd(x, dims, full)
     attrs[0], attrs[1] = full and 1 or 0, 1
     local packed = core.record1(ids.svd, x, 2)
     local mu, nv = full and m or k, full and n or k
-    local s = shape.cut(packed, #dims - 2, m * mu, m * mu + k)
+    local s = real(shape.cut(packed, #dims - 2, m * mu, m * mu + k))
     return part(packed, 0, m, mu), s, part(packed, m * mu + k, nv, n)
 end
 
 local function svdvals(x)
     attrs[0], attrs[1] = 0, 0
-    return core.record1(ids.svd, x, 2)
+    return real(core.record1(ids.svd, x, 2))
 end
 
 --- np.linalg.svd(x, {full_matrices=true}) -> u, s, vh: three results u, s, vh with u diag(s) vh = x and s descending.
@@ -359,6 +425,10 @@ function linalg.pinv(x, given)
     local o = options("linalg.pinv", given, { rtol = true })
     local dims
     x, dims = matrices("pinv", 1, x)
+    if is_complex(x) then
+        o.rtol = tolerance("pinv", "rtol", o.rtol, rank_tolerance(x, dims, 10))
+        return as_complex(linalg.pinv(as_real(x), { rtol = o.rtol }))
+    end
     return (pseudoinverse(x, dims, tolerance("pinv", "rtol", o.rtol, rank_tolerance(x, dims, 10))))
 end
 
@@ -398,6 +468,10 @@ function linalg.lstsq(a, b, given)
               shape_text(of_b))
     end
     a, b = promoted(a, b)
+    if is_complex(a) then
+        raise("linalg.lstsq", "takes real numbers, got dtype %s; np.linalg.pinv(a):matmul(b) takes complex ones",
+              core.dtype_of(a).name)
+    end
     local p, s, counts = pseudoinverse(a, of_a, tolerance("lstsq", "rcond", o.rcond, rank_tolerance(a, of_a, 1)))
     local x = np.matmul(p, b)
     local off = b - np.matmul(a, x)
@@ -406,13 +480,18 @@ end
 
 -- ---- Norms ----------------------------------------------------------------------------------------------------------
 
+--- The squared magnitudes.
+local function squares(x)
+    return is_complex(x) and np.square(np.real(x)) + np.square(np.imag(x)) or x * x
+end
+
 local function vector_norm(name, x, ord, o)
-    if ord == nil or ord == 2 then return np.sqrt(np.sum(x * x, o)) end
+    if ord == nil or ord == 2 then return np.sqrt(np.sum(squares(x), o)) end
     if type(ord) ~= "number" then bad_argument("linalg." .. name, nil, "ord", "a number", ord) end
     local size = np.abs(x)
     if ord == math.huge then return np.max(size, o) end
     if ord == -math.huge then return np.min(size, o) end
-    if ord == 0 then return np.sum(np.astype(np.not_equal(x, 0), core.dtype_of(x).name), o) end
+    if ord == 0 then return np.sum(np.astype(np.not_equal(x, 0), core.dtype_of(x).part), o) end
     if ord == 1 then return np.sum(size, o) end
     return np.sum(size ^ ord, o) ^ (1 / ord)
 end
@@ -434,7 +513,7 @@ end
 --- The norm of the matrices in the last two axes.
 local function matrix_norm(name, x, ord, keepdims)
     local o = { axis = { -2, -1 }, keepdims = keepdims }
-    if ord == nil or ord == "fro" then return np.sqrt(np.sum(x * x, o)) end
+    if ord == nil or ord == "fro" then return np.sqrt(np.sum(squares(x), o)) end
     local sums = { [1] = -2, [-1] = -2, [math.huge] = -1, [-math.huge] = -1 } -- axes of which sums are compared
     local result
     if sums[ord] then
