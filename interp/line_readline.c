@@ -97,7 +97,7 @@ static void redisplay(void) {
 
 /* Leaves the whole command to be seen, with the cursor below it. */
 static void finish_screen(void) {
-    screen_text text = current_text(strlen(rl_line_buffer));
+    screen_text text = current_text(strlen(rl_line_buffer) + 1); /* no cursor: no bracket is marked */
     screen_finish(&text);
     outdated = false;
 }

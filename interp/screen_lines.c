@@ -196,7 +196,8 @@ static void lay_out(const screen_text *t) {
     page *p = next;
     size_t at = 0;
     bool placed = false;
-    p->cells_used = p->rows_used = 0;
+    p->cells_used = p->rows_used = p->cursor_row = 0;
+    p->cursor_column = 0;
     p->failed = false;
     p->columns = t->columns < 2 ? 2 : t->columns;
     begin_row(p, false);
