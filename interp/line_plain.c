@@ -68,7 +68,7 @@ static line_status read_line(line_text *line) {
     }
 }
 
-static line_status plain_read(const char *given_prompt, char **out) {
+static line_status read_plain_line(const char *given_prompt, char **out) {
     line_text line = {0};
     prompt = given_prompt;
     line_begin(setup->waker);
@@ -84,6 +84,10 @@ static line_status plain_read(const char *given_prompt, char **out) {
     line.bytes[line.used] = '\0';
     *out = line.bytes;
     return LINE_OK;
+}
+
+static line_status plain_read(const char *given_prompt, char **command) {
+    return line_read_block(setup, read_plain_line, given_prompt, command);
 }
 
 static void plain_remember(const char *command) {

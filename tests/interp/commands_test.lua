@@ -103,7 +103,7 @@ check.test(":edit", function()
     says({}, {
         { ":edit", "(nothing is changed, so nothing is run)" },
         { "for k = 1, 2 do\nprint(6 * k)\nend", "6\n12" },
-        { ":edit", "for k = 1, 2 do\nprint(7 * k)\nend\n7\n14" },
+        { ":edit", "for k = 1, 2 do\n" .. prompts.indent .. "print(7 * k)\nend\n7\n14" },
         { ":edit " .. script, "" },
         { "edited", "7" },
         { ":edit a b", ":edit: one file at a time; usage: :edit [FILE]" },

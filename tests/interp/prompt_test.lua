@@ -1,6 +1,7 @@
 --- prompt_test.lua: the prompt under a pseudo-terminal: editing, continuation, history, completion, late output.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
+local prompts = require "tests.lib.prompts"
 
 -- Tests of editing need readline.
 local editing = select(2, process.run_neap { "doctor" }):find("line editing +GNU readline") ~= nil
@@ -19,7 +20,7 @@ end
 --- Types a command; returns what is shown between it and the next prompt.
 local function command(terminal, text)
     terminal:send(text .. "\n")
-    terminal:expect "\r\n"
+    prompts.taken(terminal)
     return (terminal:expect("> "):gsub("\27%[%?2004[lh]\r?", "")) -- without the marks of bracketed paste
 end
 
