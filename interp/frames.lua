@@ -86,6 +86,20 @@ function frames.write(frame, locals, before)
     end
 end
 
+--- The variables of a frame by name, local ones and upvalues, and the set of their names.
+function frames.variables(frame)
+    local values, names, index = {}, {}, 1
+    while true do
+        local name, value = getupvalue(frame.func, index)
+        if not name then break end
+        values[name], names[name] = value, true
+        index = index + 1
+    end
+    local locals = frames.locals(frame)
+    for name in pairs(locals.at) do values[name], names[name] = locals.values[name], true end
+    return values, names
+end
+
 --- Where a command finds its names.
 function frames.environment(frame, locals)
     local globals, upvalues = getfenv(frame.func), {}
@@ -147,7 +161,8 @@ function frames.watch(ended)
     end)
 end
 
-for _, f in ipairs { height, locals_at, note, frames.here, frames.locals, frames.write, frames.environment } do
+for _, f in ipairs { height, locals_at, note, frames.here, frames.locals, frames.write, frames.variables,
+                      frames.environment } do
     jit.off(f, true)
 end
 

@@ -36,12 +36,31 @@ static void on_line(char *text) {
     leave_terminal(); /* before anything else is written */
 }
 
-static char **complete_line_word(const char *word, int start, int end) {
+/* For readline the word is the whole text before the cursor: nothing breaks words. */
+static char **complete_line(const char *before, int start, int end) {
+    (void)before;
     (void)start;
-    (void)end;
     rl_attempted_completion_over = 1;      /* never file names */
     rl_completion_append_character = '\0'; /* which readline sets anew each time */
-    return setup.complete(word);
+    const char *fold = rl_variable_value("completion-ignore-case");
+    return setup.complete(rl_line_buffer, end, fold && strcmp(fold, "on") == 0);
+}
+
+/* Writes the list of completions under the text, and the text again under that. */
+static void show_completions(char **matches, int count, int longest) {
+    (void)matches;
+    (void)count;
+    (void)longest;
+    char *list = setup.completions();
+    int point = rl_point;
+    rl_point = rl_end;
+    (*rl_redisplay_function)();
+    rl_crlf();
+    if (list && *list)
+        fprintf(rl_outstream, "%s\n", list);
+    free(list);
+    rl_point = point;
+    rl_forced_update_display();
 }
 
 /* Ctrl-C would throw away what is on its way to the terminal, such as moves of the cursor, and the next line would be
@@ -64,9 +83,11 @@ static void readline_open(const line_setup *given) {
     rl_readline_name = "neap";
     rl_catch_signals = 0;
     rl_change_environment = 0;
-    rl_basic_word_break_characters = " \t\n\"'+-*/%^<>=~#,;(){}[]";
+    rl_completer_word_break_characters = "";
     rl_completer_quote_characters = "";
-    rl_attempted_completion_function = complete_line_word;
+    rl_attempted_completion_function = complete_line;
+    rl_completion_display_matches_hook = show_completions;
+    rl_variable_bind("show-all-if-ambiguous", "on"); /* unless inputrc says otherwise */
     rl_prep_term_function = prepare_terminal;
     rl_initialize();
     using_history();

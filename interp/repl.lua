@@ -27,6 +27,7 @@ local VALUES = "return nil, "
 
 local main = { scope = locals.scope() }
 repl.main = main
+repl.reader = main -- the session whose next command is being typed
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ local function special(name)
     end
     return value
 end
+strict.special = special
 
 local function fail(name)
     local holders = { _G }

@@ -365,14 +365,27 @@ function help.answer(subject, how)
     return own ~= nil and value_answer(text, own, how) or search_answer(text, how)
 end
 
---- The signature of a function of the library, and the first sentence of its help behind it; nil for other values.
+--- The signature of what has a full name, and the first sentence of its help; nil: there is no help on it.
+function help.brief(name)
+    local entry = help.entry(name)
+    if not entry then return nil end
+    local signature, last = entry.signatures[1] or name, name:match "[%w_]+$"
+    for k, other in ipairs(entry.names) do
+        if other:match "[%w_]+$" == last then
+            signature = entry.signatures[k] or signature
+            break
+        end
+    end
+    local first = entry.text and (entry.text:match "^(.-[%.:])%s" or entry.text) or ""
+    return signature, (first:gsub("%s+", " "):gsub(":$", "."))
+end
+
+--- The same of a function of the library, as two lines; nil for other values.
 function help.summary(value)
     load_known()
     local name = name_of(value)
-    local entry = name and help.entry(name)
-    if not entry then return nil end
-    local first = entry.text and (entry.text:match "^(.-[%.:])%s" or entry.text)
-    return (entry.signatures[1] or name) .. (first and "\n" .. first:gsub("%s+", " "):gsub(":$", ".") or "")
+    local signature, first = help.brief(name or "")
+    return signature and signature .. (first ~= "" and "\n" .. first or "")
 end
 
 --- What completions need of the function that a text names ("np.sum", "x:sum"): its options, a list of { name, text },
