@@ -136,6 +136,10 @@ local MISTAKES = {
     { "unpack(x)", "bad argument #1 to 'unpack' (table expected, got an array); x:totable() gives Lua's tables" },
     { "table.concat(x)",
       "bad argument #1 to 'concat' (table expected, got an array); x:totable() gives Lua's tables" },
+    { "print(x.shape[0])",
+      "x.shape[0] is nil: a shape is a Lua table, counted from 1; x:dim(0) is the extent of axis 0" },
+    { "print(m.shape[-1])",
+      "x.shape[-1] is nil: a shape is a Lua table, counted from 1; x:dim(-1) is the extent of axis -1" },
     { "x:item()", "np.item: the array must have one element, got shape (3,)" },
     { [[print(x * "2")]], [[np.multiply: argument 2 must be an array or a number, got the string "2"]] },
     { "print(x + nil)", "np.add: argument 2 must be an array or a number, got nothing (nil)" },
@@ -278,6 +282,9 @@ print(pcall(assert), pcall(assert, nil, "why"), select("#", assert(1, 2, 3)))
 print(select(2, pcall(assert, false, {})) ~= nil)
 print(tonumber(x:sum()), tonumber(x:any()), tonumber(x), tonumber "7", tonumber("ff", 16), tonumber "x")
 print(x.shape[#x.shape - 1] or 1)
+local like_an_array = { shape = { [0] = 4 } }
+print(like_an_array.shape[0])
+print(x.shape[1])
 ]]
     local script = process.file(code)
     local status, out, err = process.run_neap { script }
@@ -301,6 +308,8 @@ false	false	3
 true
 6	1	nil	7	255	nil
 1
+4
+3
 ]])
 end)
 
