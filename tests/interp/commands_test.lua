@@ -36,6 +36,16 @@ check.test(":time waits for what the code gives and assigns", function()
     check.ok(tonumber(waited) and tonumber(waited) >= 20, out)
 end)
 
+check.test(":time and :bench wait for what the code puts into tables", function()
+    local out, err = run { "x = np.ones{1000}", "x:wait();", "t = { inner = {} }", "local rows = {}",
+                           ":time t.inner.y, rows[1] = np.debug.sleep(x * 2, 30), np.debug.sleep(x, 30)",
+                           ":bench rows[#rows + 1] = np.debug.sleep(x, 20)" }
+    check.equal(err, "")
+    local waited = out:match "\n?> %S+ ms %(%S+ %S+ running, (%S+) ms waiting"
+    check.ok(tonumber(waited) and tonumber(waited) >= 20, out)
+    matches(out, "\n> best 2%d?%.?%d* ms, median %S+ ms of %d%d runs")
+end)
+
 check.test(":bench", function()
     local out, err = run { "x = np.ones{10}", "n = 0", ":bench n = n + 1", "n > 3", ":bench np.debug.sleep(x, 20)",
                            ":bench error 'no'", ":bench" }
