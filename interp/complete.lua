@@ -381,12 +381,12 @@ local function names_of(place, fold)
     return names
 end
 
---- What all texts of a list begin with. `fold`: letters of both cases are the same.
+--- What all texts of a list in order begin with. `fold`: letters of both cases are the same.
 local function common_start(texts, fold)
     local first, length = texts[1], #texts[1]
     local function form(text) return fold and text:lower() or text end
     local one = form(first)
-    for k = 2, #texts do
+    for k = fold and 2 or #texts, #texts do -- in order: what the first and the last have in common, all have
         local other, at = form(texts[k]), 0
         while at < length and one:byte(at + 1) == other:byte(at + 1) do at = at + 1 end
         length = at
