@@ -135,11 +135,15 @@ static void resume_line(void) {
     show_line();
 }
 
+static void take_terminal(void) {
+    const char *brackets = rl_variable_value("enable-bracketed-paste");
+    line_take_terminal(brackets && strcmp(brackets, "on") == 0 ? "\033[?2004l\r" : "");
+}
+
 static line_status readline_read(const char *prompt, char **text) {
     finished = false;
     line_begin(setup.waker);
-    const char *brackets = rl_variable_value("enable-bracketed-paste");
-    line_take_terminal(brackets && strcmp(brackets, "on") == 0 ? "\033[?2004l\r" : "");
+    take_terminal();
     rl_callback_handler_install(prompt, on_line);
     line_status status = LINE_OK;
     while (!finished) {
@@ -176,4 +180,50 @@ static void readline_remember(const char *command) {
         write_history(setup.history); /* the file does not exist yet; without a folder there is no history */
 }
 
-const line_editor line_readline = {readline_open, readline_read, readline_remember};
+/* ---- A prompt in a callback, while a line is edited -------------------------------------------------------------- */
+
+typedef struct kept_line {
+    char *prompt, *text; /* OWNED */
+    int point;
+} kept_line;
+
+/* Takes the line that is being edited away from readline. */
+static kept_line keep_line(void) {
+    kept_line line = {.prompt = strdup(rl_prompt ? rl_prompt : ""), .text = rl_copy_text(0, rl_end), .point = rl_point};
+    rl_callback_sigcleanup();
+    rl_free_undo_list();
+    rl_replace_line("", 0);
+    rl_on_new_line();
+    leave_terminal();
+    return line;
+}
+
+/* Gives it back. It is not drawn: who called the callback draws it. */
+static void restore_line(kept_line *line) {
+    finished = at_end = false;
+    finished_text = NULL;
+    take_terminal();
+    rl_already_prompted = 1;
+    rl_callback_handler_install(line->prompt ? line->prompt : "> ", on_line);
+    rl_already_prompted = 0;
+    rl_insert_text(line->text);
+    rl_point = line->point;
+    free(line->prompt);
+    free(line->text);
+}
+
+static line_status readline_read_within(const char *prompt, char **text) {
+    static bool reading;
+    if (reading) {
+        kept_line outer = keep_line();
+        line_status status = readline_read(prompt, text);
+        restore_line(&outer);
+        return status;
+    }
+    reading = true;
+    line_status status = readline_read(prompt, text);
+    reading = false;
+    return status;
+}
+
+const line_editor line_readline = {readline_open, readline_read_within, readline_remember};
