@@ -9,7 +9,9 @@ local near = require "neap.core.near"
 
 local commands = { rows = {} }
 
-local LEAVING = { q = true, quit = true, exit = true, wq = true, x = true }
+-- What has no command.
+local OTHERS = { history = "the arrows and Ctrl-R find what was typed", clear = "Ctrl-L clears the screen" }
+for _, name in ipairs { "q", "quit", "exit", "wq", "x" } do OTHERS[name] = "exit, quit or Ctrl-D leaves" end
 
 --- Adds a row.
 function commands.row(name, row)
@@ -49,7 +51,7 @@ function commands.run(text, session)
     if own then return row.run(session.state, rest) end
     if row then return row.run(rest, session) end
     if not name then error("a command is a word behind the colon, as in :help", 0) end
-    if LEAVING[name] then error(("there is no command :%s; exit, quit or Ctrl-D leaves"):format(name), 0) end
+    if OTHERS[name] then error(("there is no command :%s; %s"):format(name, OTHERS[name]), 0) end
     local known = {}
     for word in pairs(commands.rows) do known[word] = word:find "^%a" and true or nil end
     for word in pairs(session.words or {}) do known[word] = true end

@@ -10,6 +10,8 @@
 -- nothing. `x.shape[0]`, which would be nil, is found in the same way; a line that takes shape[0] of a table of the
 -- user's must not ask for an array's shape as well.
 --
+-- `x.sum(0)` would be the sum of 0: methods that are read with a dot do not take numbers for their array.
+--
 -- What it does not see: a value that was stored in a table or an upvalue, or was returned by a function of the user's,
 -- before it is tested; and, of several calls of one name on one line, those of which some are tested and some are not.
 local core = require "neap.core"
@@ -21,7 +23,8 @@ local select, getinfo = select, debug.getinfo
 local conditions = {}
 
 local tests = setmetatable({}, { __mode = "k" }) -- prototype → line → name → { label, any }
-local watched, watchers = {}, setmetatable({}, { __mode = "k" }) -- names; the functions that watch
+local watched, watchers = {}, setmetatable({}, { __mode = "k" }) -- names; functions: what they look at
+core.watched = setmetatable({}, { __mode = "k" }) -- by a function that watches, the one that it stands for
 local parts = {} -- np.random and its like, when they have been loaded
 
 -- ---- At run time ----------------------------------------------------------------------------------------------------
@@ -78,17 +81,35 @@ local function watch_shape()
         end
         return read(x)
     end
-    watchers[watcher] = true
+    watchers[watcher] = "field"
     core.fields.shape = watcher
 end
 
 --- Replaces holder[key], a function of the library, by one that looks at what it returns.
 local function watch(holder, key, name)
     local f = rawget(holder, key)
-    if type(f) ~= "function" or watchers[f] then return end
+    if type(f) ~= "function" or watchers[f] == "result" then return end
     local function watcher(...) return pass(name, f(...)) end
-    watchers[watcher] = true
+    watchers[watcher], core.watched[watcher] = "result", f
     rawset(holder, key, watcher)
+end
+
+local dotted = {} -- names of methods
+
+--- Replaces a method by one that does not take a number for its array, as it would be in x.sum(0).
+local function watch_dot(name)
+    local f = rawget(core.methods, name)
+    if dotted[name] or type(f) ~= "function" then return end
+    dotted[name] = true
+    local function watcher(x, ...)
+        if type(x) == "number" then
+            fail("x.%s(…) is not given x; methods take a colon: x:%s(…)", name, name)
+        end
+        return f(x, ...)
+    end
+    watchers[watcher], core.watched[watcher] = "dot", f
+    core.methods[name] = watcher
+    jit.flush()
 end
 
 --- Watches all that is called by this name: a method, functions of np and its parts, a metamethod, "[]", ".shape".
@@ -124,7 +145,7 @@ function conditions.check(f)
         tests[proto][line] = tests[proto][line] or {}
         tests[proto][line][name] = test
         watch_name(name)
-    end)
+    end, core.methods, watch_dot)
     return f
 end
 --- Replaces assert, once.

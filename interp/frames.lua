@@ -136,10 +136,13 @@ end
 --- The frames of the last error that nobody caught, with `message`; nil: there was none.
 frames.failed = nil
 
---- Notes the frames. What a shortage of memory or Ctrl-C has stopped is let go: nobody wants its arrays.
+--- Notes the frames, if the error is one of the user's functions. What a shortage of memory or Ctrl-C has stopped is
+-- let go: nobody wants its arrays.
 local function note(message)
-    frames.failed = nil
-    if message:find("out of memory", 1, true) or core.C.neap_interrupt_pending() ~= 0 then return end
+    if message:find("out of memory", 1, true) or core.C.neap_interrupt_pending() ~= 0 then
+        frames.failed = nil
+        return
+    end
     local found, level = { message = message:match "^[^\n]*" }, 3 -- above the function that calls this one
     while #found < MOST_FAILED do
         local info = getinfo(level, "Slnf")

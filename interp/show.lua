@@ -11,6 +11,7 @@ local show = {}
 
 local MAX_ITEMS, MAX_DEPTH, MAX_LEAVES, MAX_LINES, MAX_STRING = 40, 3, 200, 6, 2000
 local MAX_ROWS = 20 -- lines of a plain table
+local MOST_TEXT_LINES, FIRST_LINES, LAST_LINES = 40, 12, 6 -- of an array
 local DEFAULT_WIDTH = 80
 
 --- The columns of the terminal.
@@ -83,7 +84,7 @@ local function value_text(value, depth, seen)
     if kind == "table" then return table_text(value, depth, seen) end
     if kind == "function" then return show.signature(value) end
     if core.is_array(value) then return show.type_of(value) end
-    return tostring(value)
+    return (tostring(value):gsub("%s*\n%s*", " "))
 end
 
 local function key_text(key)
@@ -114,7 +115,7 @@ local function keys_of(value)
 end
 
 function table_text(value, depth, seen)
-    if has_text(value) then return tostring(value) end
+    if has_text(value) then return (tostring(value):gsub("%s*\n%s*", " ")) end
     if seen[value] then return "{...}" end
     if depth >= MAX_DEPTH and next(value) ~= nil then return "{...}" end
     seen[value] = true
@@ -288,8 +289,16 @@ end
 
 -- ---- Any value ------------------------------------------------------------------------------------------------------
 
+--- The text of an array with its type behind it. Of many lines the first and the last are shown.
 local function array_text(x)
-    return tostring(x) .. "  " .. show.faint(show.type_of(x))
+    local text, kind = tostring(x), "  " .. show.faint(show.type_of(x))
+    local _, ends = text:gsub("\n", "")
+    if ends < MOST_TEXT_LINES then return text .. kind end
+    local lines = {}
+    for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+    local note = (" … (%d lines more; print shows all)"):format(#lines - FIRST_LINES - LAST_LINES)
+    return table.concat(lines, "\n", 1, FIRST_LINES) .. "\n" .. show.faint(note) .. "\n"
+        .. table.concat(lines, "\n", #lines - LAST_LINES + 1) .. kind
 end
 
 --- The text for a value of a command. Waits for the arrays in it.

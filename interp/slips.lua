@@ -50,6 +50,31 @@ local function called_field(message)
     end
 end
 
+-- What methods of lists in other languages are here.
+local LISTS = { append = "t[#t + 1] = v", push = "t[#t + 1] = v", add = "t[#t + 1] = v", pop = "table.remove(t)",
+                extend = "a loop with t[#t + 1] = v", length = "#t", len = "#t", size = "#t",
+                keys = "for k, v in pairs(t) do … end", values = "for k, v in pairs(t) do … end",
+                items = "for k, v in pairs(t) do … end", join = "table.concat(t, separator)" }
+
+--- t:append(4), t.insert(4): tables have no methods of their own.
+local function called_nothing(message)
+    local name = message:match "attempt to call %a+ '([%w_]+)' %(a nil value%)"
+    local remedy = name and (LISTS[name] or rawget(table, name) and ("table.%s(t, …)"):format(name))
+    if not remedy then return nil end
+    local line, level = source.current()
+    local receiver = line and line:match("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({\"']")
+    if not receiver or type(source.variable(receiver, level)) ~= "table" then return nil end
+    return ("%s; of a table it is %s"):format(message, remedy)
+end
+
+local function bad_operand(message)
+    if message:find("(a table value)", 1, true) then
+        return message .. "; np.array(t) is an array of its numbers, and np.tree.map(f, t) takes each array in it"
+    elseif message:find("string value", 1, true) then
+        return message .. "; .. puts texts together, and tonumber(text) is a number"
+    end
+end
+
 --- for k = 1, x do
 local function bad_limit(message)
     local line, level = source.current()
@@ -67,13 +92,14 @@ local function bad_limit(message)
     end
 end
 
---- A message about cdata, a call or a loop, and what is to be said in its place; nil: what it says is all.
+--- A message about cdata, a call, an operand or a loop, and what is to be said in its place; nil: what it says is all.
 function slips.explain(message)
     if message:find("got cdata)", 1, true) then return bad_argument(message) end
     if message:find("invalid value (cdata)", 1, true) then
         return (message:gsub("%(cdata%)", "(an array)")) .. "; tostring(x) is the text of an array"
     end
-    if message:find("attempt to call ", 1, true) then return called_field(message) end
+    if message:find("attempt to call ", 1, true) then return called_field(message) or called_nothing(message) end
+    if message:find("attempt to perform arithmetic", 1, true) then return bad_operand(message) end
     if message:find("'for' ", 1, true) then return bad_limit(message) end
 end
 

@@ -55,6 +55,13 @@ check.test("a long table is shown by its beginning", function()
     check.ok(text:find "^{\n  name11 = 1,\n  name12 = 2,\n" and text:find "\n  … %(25 more%)\n}$", text)
 end)
 
+check.test("an array of many lines is shown by its first and last ones", function()
+    local _, out = process.run_neap({ "-i", "--no-startup" }, "np.arange(900):reshape(300, 3)\n")
+    check.ok(out:find("^> %[%[  0   1   2%]\n.-\n %[ 33  34  35%]\n … %(282 lines more; print shows all%)\n"
+                      .. " %[882 883 884%]\n.-\n %[897 898 899%]%]  i32%[300,3%]\n> $"), out)
+    check.equal(select(2, process.output("print(np.arange(900):reshape(300, 3))"):gsub("\n", "")), 300)
+end)
+
 check.test("a tree of arrays is shown by its leaves", function()
     says({}, {
         { "{ w = np.ones{4,3}, b = np.zeros{3}, lr = 0.1, layers = { { w = np.ones{2} }, { w = np.ones{100, 100} } } }",
