@@ -56,15 +56,22 @@ local LISTS = { append = "t[#t + 1] = v", push = "t[#t + 1] = v", add = "t[#t + 
                 keys = "for k, v in pairs(t) do … end", values = "for k, v in pairs(t) do … end",
                 items = "for k, v in pairs(t) do … end", join = "table.concat(t, separator)" }
 
---- t:append(4), t.insert(4): tables have no methods of their own.
+-- What methods of PyTorch's models and optimizers are here.
+local TRAINING = { step = "params, state = opt:update(grads, state, params)", parameters = "params = model:init(key)",
+                   zero_grad = "nothing: np.grad(f)(params) gives gradients, and none are kept",
+                   backward = "np.grad(f)(params)", forward = "model(params, x)",
+                   state_dict = "params, the tree that model:init(key) gave", train = "nothing: models keep no mode" }
+
+--- t:append(4), t.insert(4): tables have no methods of their own; opt:step().
 local function called_nothing(message)
-    local name = message:match "attempt to call %a+ '([%w_]+)' %(a nil value%)"
+    local name = message:match "attempt to call %a+ '([%w_]+)' %(a [%w]+ value%)"
     local remedy = name and (LISTS[name] or rawget(table, name) and ("table.%s(t, …)"):format(name))
+    remedy = remedy and "of a table it is " .. remedy or TRAINING[name] and "here it is " .. TRAINING[name]
     if not remedy then return nil end
     local line, level = source.current()
     local receiver = line and line:match("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({\"']")
     if not receiver or type(source.variable(receiver, level)) ~= "table" then return nil end
-    return ("%s; of a table it is %s"):format(message, remedy)
+    return ("%s; %s"):format(message, remedy)
 end
 
 local function bad_operand(message)

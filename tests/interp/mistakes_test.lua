@@ -159,6 +159,8 @@ local MISTAKES = {
       .. "numbers, and np.tree.map(f, t) takes each array in it" },
     { "y = np.nn.dense(3, 4)", "np.nn.dense: argument 2 (w) must be an array of weights, got the number 4; "
       .. "np.nn.Dense(inputs, outputs) is a layer" },
+    { "opt = np.optim.sgd{lr=0.1} opt:step()", "attempt to call method 'step' (a nil value); here it is "
+      .. "params, state = opt:update(grads, state, params)" },
     { "y = np.lin", "np has no 'lin'; did you mean np.linalg?" },
     { "print(x.shape[0])",
       "x.shape[0] is nil: a shape is a Lua table, counted from 1; x:dim(0) is the extent of axis 0" },
