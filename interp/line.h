@@ -16,8 +16,12 @@ typedef enum line_status { LINE_OK, LINE_END, LINE_INTERRUPTED } line_status;
 typedef struct line_setup {
     neap_waker *waker;   /* woken when text of effects or a callback waits while a line is edited. BORROWED */
     const char *history; /* file of earlier lines; NULL: none. BORROWED */
-    /* Completions of `word`, a NULL-terminated array allocated with malloc, texts included; NULL: none. */
-    char **(*complete)(const char *word);
+    /* What the first `point` bytes of a text can become, a NULL-terminated array allocated with malloc, texts included;
+     * if there are several, the first is their common beginning. NULL: nothing. `fold`: letters of the other case will
+     * do. */
+    char **(*complete)(const char *text, int point, bool fold);
+    /* Those as lines for the terminal, allocated with malloc; NULL: no memory. */
+    char *(*completions)(void);
     /* Whether more lines can complete a command. */
     bool (*incomplete)(const char *text);
     bool (*callbacks_wait)(void);

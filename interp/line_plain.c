@@ -70,6 +70,7 @@ static line_status read_line(line_text *line) {
 
 static line_status read_plain_line(const char *given_prompt, char **out) {
     line_text line = {0};
+    const char *outer = prompt; /* while a callback reads lines of its own */
     prompt = given_prompt;
     line_begin(setup->waker);
     show_prompt();
@@ -77,6 +78,7 @@ static line_status read_plain_line(const char *given_prompt, char **out) {
     if (status == LINE_INTERRUPTED)
         end_line(); /* after the terminal's own ^C */
     neap_out_divert(NULL);
+    prompt = outer;
     if (status != LINE_OK) {
         free(line.bytes);
         return status;

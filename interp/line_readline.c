@@ -61,8 +61,8 @@ static screen_text current_text(size_t point) {
     screen_text text = {.prompt = shown_prompt(),
                         .more = LINE_MORE,
                         .text = rl_line_buffer,
-                        .length = strlen(rl_line_buffer),
-                        /* rl_end is not kept when a command is given back */ .point = point};
+                        .length = strlen(rl_line_buffer), /* rl_end is not kept when a command is given back */
+                        .point = point};
     if (colours && room <= text.length) {
         free(styles);
         room = 2 * text.length + 256;
@@ -203,12 +203,31 @@ static void on_line(char *text) {
     leave_terminal(); /* before anything else is written */
 }
 
-static char **complete_line_word(const char *word, int start, int end) {
+/* For readline the word is the whole text before the cursor: nothing breaks words. */
+static char **complete_line(const char *before, int start, int end) {
+    (void)before;
     (void)start;
-    (void)end;
     rl_attempted_completion_over = 1;      /* never file names */
     rl_completion_append_character = '\0'; /* which readline sets anew each time */
-    return setup.complete(word);
+    const char *fold = rl_variable_value("completion-ignore-case");
+    return setup.complete(rl_line_buffer, end, fold && strcmp(fold, "on") == 0);
+}
+
+/* Writes the list of completions under the text, and the text again under that. */
+static void show_completions(char **matches, int count, int longest) {
+    (void)matches;
+    (void)count;
+    (void)longest;
+    char *list = setup.completions();
+    int point = rl_point;
+    rl_point = rl_end;
+    (*rl_redisplay_function)();
+    rl_crlf();
+    if (list && *list)
+        fprintf(rl_outstream, "%s\n", list);
+    free(list);
+    rl_point = point;
+    rl_forced_update_display();
 }
 
 static void readline_open(const line_setup *given) {
@@ -217,9 +236,11 @@ static void readline_open(const line_setup *given) {
     rl_readline_name = "neap";
     rl_catch_signals = 0;
     rl_change_environment = 0;
-    rl_basic_word_break_characters = " \t\n\"'+-*/%^<>=~#,;(){}[]";
+    rl_completer_word_break_characters = "";
     rl_completer_quote_characters = "";
-    rl_attempted_completion_function = complete_line_word;
+    rl_attempted_completion_function = complete_line;
+    rl_completion_display_matches_hook = show_completions;
+    rl_variable_bind("show-all-if-ambiguous", "on"); /* unless inputrc says otherwise */
     rl_prep_term_function = prepare_terminal;
     rl_outstream = fopencookie(NULL, "w", functions);
     rl_initialize();
@@ -257,12 +278,16 @@ static void resume_line(void) {
     show_line();
 }
 
+static void take_terminal(void) {
+    const char *brackets = rl_variable_value("enable-bracketed-paste");
+    line_take_terminal(brackets && strcmp(brackets, "on") == 0 ? "\033[?2004l\r" : "");
+}
+
 /* Reads what readline takes for a line: a command, or a line of it without a screen of our own. */
 static line_status read_readline(const char *prompt, char **text) {
     finished = false;
     line_begin(setup.waker);
-    const char *brackets = rl_variable_value("enable-bracketed-paste");
-    line_take_terminal(brackets && strcmp(brackets, "on") == 0 ? "\033[?2004l\r" : "");
+    take_terminal();
     editing = own_screen;
     rl_callback_handler_install(prompt, on_line);
     line_status status = LINE_OK;
@@ -307,4 +332,52 @@ static void readline_remember(const char *command) {
     readline_history_add(command, true);
 }
 
-const line_editor line_readline = {readline_open, readline_read, readline_remember};
+/* ---- A prompt in a callback, while a line is edited -------------------------------------------------------------- */
+
+typedef struct kept_line {
+    char *prompt, *text; /* OWNED */
+    int point;
+} kept_line;
+
+/* Takes the line that is being edited away from readline. */
+static kept_line keep_line(void) {
+    kept_line line = {.prompt = strdup(rl_prompt ? rl_prompt : ""), .text = rl_copy_text(0, rl_end), .point = rl_point};
+    editing = false; /* the callback's text goes above it */
+    rl_callback_sigcleanup();
+    rl_free_undo_list();
+    rl_replace_line("", 0);
+    rl_on_new_line();
+    leave_terminal();
+    return line;
+}
+
+/* Gives it back. It is not drawn: who called the callback draws it. */
+static void restore_line(kept_line *line) {
+    finished = at_end = false;
+    finished_text = NULL;
+    editing = own_screen;
+    take_terminal();
+    rl_already_prompted = 1;
+    rl_callback_handler_install(line->prompt ? line->prompt : "> ", on_line);
+    rl_already_prompted = 0;
+    rl_insert_text(line->text);
+    rl_point = line->point;
+    free(line->prompt);
+    free(line->text);
+}
+
+static line_status readline_read_within(const char *prompt, char **text) {
+    static bool reading;
+    if (reading) {
+        kept_line outer = keep_line();
+        line_status status = readline_read(prompt, text);
+        restore_line(&outer);
+        return status;
+    }
+    reading = true;
+    line_status status = readline_read(prompt, text);
+    reading = false;
+    return status;
+}
+
+const line_editor line_readline = {readline_open, readline_read_within, readline_remember};

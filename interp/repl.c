@@ -80,20 +80,37 @@ static bool is_incomplete(const char *command) {
     return incomplete;
 }
 
-static char **complete_word(const char *word) {
-    lua_State *L = prompt_state;
-    int top = lua_gettop(L);
-    char **words = NULL;
+/* Calls function `name` of neap.interp.complete with the `count` values at the top of the stack. What it returns is
+ * then at the top. A completion that fails completes nothing: false. */
+static bool call_complete(lua_State *L, const char *name, int count) {
+    int first = lua_gettop(L) - count + 1;
     lua_getglobal(L, "require");
     lua_pushliteral(L, "neap.interp.complete");
-    if (lua_pcall(L, 1, 1, 0) == 0) {
-        lua_getfield(L, -1, "words");
-        lua_pushstring(L, word);
-        if (lua_pcall(L, 1, 1, 0) == 0 && lua_istable(L, -1))
-            words = copy_words(L);
-    }
-    lua_settop(L, top); /* a completion that fails completes nothing */
+    if (lua_pcall(L, 1, 1, 0) != 0)
+        return false;
+    lua_getfield(L, -1, name);
+    for (int k = 0; k < count; k++)
+        lua_pushvalue(L, first + k);
+    return lua_pcall(L, count, 1, 0) == 0;
+}
+
+static char **complete_text(const char *text, int point, bool fold) {
+    lua_State *L = prompt_state;
+    int top = lua_gettop(L);
+    lua_pushstring(L, text);
+    lua_pushinteger(L, point);
+    lua_pushboolean(L, fold);
+    char **words = call_complete(L, "at", 3) && lua_istable(L, -1) ? copy_words(L) : NULL;
+    lua_settop(L, top);
     return words;
+}
+
+static char *list_completions(void) {
+    lua_State *L = prompt_state;
+    int top = lua_gettop(L);
+    char *list = call_complete(L, "list", 0) && lua_isstring(L, -1) ? strdup(lua_tostring(L, -1)) : NULL;
+    lua_settop(L, top);
+    return list;
 }
 
 /* ---- Callbacks while a line is edited ---------------------------------------------------------------------------- */
@@ -137,7 +154,8 @@ static const line_editor *open_editor(lua_State *L, bool terminal) {
     (void)terminal;
 #endif
     setup = (line_setup){.waker = neap_ctx_waker(session_context(L)),
-                         .complete = complete_word,
+                         .complete = complete_text,
+                         .completions = list_completions,
                          .incomplete = is_incomplete,
                          .history = history_path(),
                          .callbacks_wait = callbacks_wait,

@@ -136,6 +136,36 @@ local MISTAKES = {
     { "unpack(x)", "bad argument #1 to 'unpack' (table expected, got an array); x:totable() gives Lua's tables" },
     { "table.concat(x)",
       "bad argument #1 to 'concat' (table expected, got an array); x:totable() gives Lua's tables" },
+    { "print(x.sum(0))", "x.sum(…) is not given x; methods take a colon: x:sum(…)" },
+    { "y = x.reshape(3, 1)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
+    { "y = np.arange(12).reshape(3, 4)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
+    { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axes; an index array takes elements: "
+      .. 'x[np.array({0, 2}, {dtype="i32"})]' },
+    { "print(m:mean{'axis'})",
+      "np.mean: unknown option '1' (options: axis, dtype, keepdims); options have names, as in {axis=…}" },
+    { "y = x:T", "function arguments expected near '<eof>'; a field stands behind a dot: x.T", at_end = true },
+    { "y = x == 3 && true", "unexpected symbol near '&'; Lua writes and for &&" },
+    { "while true: x = 1", "'do' expected near ':'; Lua writes while … do … end" },
+    { "if count > 2: print(x)", "'then' expected near ':'; Lua writes if … then … end" },
+    { "if count > 2 { print(x) }", "'then' expected near '{'; Lua writes if … then … end" },
+    { "y = 7 // 2", "unexpected symbol near '/'; Lua has no '//': x:floor_divide(y) of an array, "
+      .. "math.floor(x / y) of numbers" },
+    { "y = 1_000", "malformed number near '1_000'; Lua writes 1000" },
+    { "y = np.zeros((3,3))", "')' expected near ','; shapes and lists go in braces: np.zeros{3,3}" },
+    { "np.repeat(x, 2)", "'<name>' expected near 'repeat'; repeat is a word of Lua's: np.repeat_, x:repeat_(…)" },
+    { "t = {} t.append(4)", "attempt to call field 'append' (a nil value); of a table it is t[#t + 1] = v" },
+    { "t = {} t:insert(4)", "attempt to call method 'insert' (a nil value); of a table it is table.insert(t, …)" },
+    { "t = {} y = t + 1", "attempt to perform arithmetic on global 't' (a table value); np.array(t) is an array of its "
+      .. "numbers, and np.tree.map(f, t) takes each array in it" },
+    { "y = np.nn.dense(3, 4)", "np.nn.dense: argument 2 (w) must be an array of weights, got the number 4; "
+      .. "np.nn.Dense(inputs, outputs) is a layer" },
+    { "opt = np.optim.sgd{lr=0.1} opt:step()", "attempt to call method 'step' (a nil value); here it is "
+      .. "params, state = opt:update(grads, state, params)" },
+    { "y = np.lin", "np has no 'lin'; did you mean np.linalg?" },
+    { "print(x.shape[0])",
+      "x.shape[0] is nil: a shape is a Lua table, counted from 1; x:dim(0) is the extent of axis 0" },
+    { "print(m.shape[-1])",
+      "x.shape[-1] is nil: a shape is a Lua table, counted from 1; x:dim(-1) is the extent of axis -1" },
     { "x:item()", "np.item: the array must have one element, got shape (3,)" },
     { [[print(x * "2")]], [[np.multiply: argument 2 must be an array or a number, got the string "2"]] },
     { "print(x + nil)", "np.add: argument 2 must be an array or a number, got nothing (nil)" },
@@ -194,7 +224,8 @@ local MISTAKES = {
     { [[np.device_put(x,"gpu:0")]], "np.device_put: there is no device 'gpu:0' (devices: cpu:0)" },
     { "np.where(x:gt(1), x)", "np.where: takes a condition and two values, or a condition" },
     { "np.concat(x, x)",
-      "np.concatenate: argument 1 (arrays) must be a table of arrays, got an array of shape (3,)" },
+      "np.concatenate: argument 1 (arrays) must be a table of arrays, as in np.concatenate{x, y}, got an array of "
+      .. "shape (3,)" },
     { "np.vmap(f)(3)",
       "np.vmap: argument 1 is a number, which has no axis of examples: make it an array, or give it "
       .. "false in in_axes" },
@@ -278,6 +309,9 @@ print(pcall(assert), pcall(assert, nil, "why"), select("#", assert(1, 2, 3)))
 print(select(2, pcall(assert, false, {})) ~= nil)
 print(tonumber(x:sum()), tonumber(x:any()), tonumber(x), tonumber "7", tonumber("ff", 16), tonumber "x")
 print(x.shape[#x.shape - 1] or 1)
+local like_an_array = { shape = { [0] = 4 } }
+print(like_an_array.shape[0])
+print(x.shape[1])
 ]]
     local script = process.file(code)
     local status, out, err = process.run_neap { script }
@@ -301,6 +335,8 @@ false	false	3
 true
 6	1	nil	7	255	nil
 1
+4
+3
 ]])
 end)
 
@@ -366,6 +402,45 @@ check.test("names of other libraries are none here, and what they are called her
     for name, there in pairs(elsewhere.dtypes) do
         check.ok(core.dtype_codes[there] and not core.dtype_codes[name], name)
     end
+end)
+
+check.test("what is no variable here, and what there is", function()
+    local mistakes = {
+        { "len(x)", "the variable 'len' has no value; #x is the length of x" },
+        { "None", "the variable 'None' has no value; Lua writes nil" },
+        { "zeros(3)", "the variable 'zeros' has no value; did you mean np.zeros?" },
+        { "sqrt(2)", "the variable 'sqrt' has no value; did you mean np.sqrt, or math.sqrt?" },
+        { "plt.plot(x)", "the variable 'plt' has no value; there are no plots here; np.io.save takes arrays to a "
+          .. "program that draws" },
+        { '"abc":upper()', "'<eof>' expected near ':'; a text stands in parentheses there: (\"abc\")" },
+        { "2**10", "unexpected symbol near '*'; Lua writes x ^ y for x ** y" },
+        { "for i in range(3): print(i)", "'do' expected near '<eof>'; Lua writes for i = 0, n - 1 do … end" },
+        { "if (count > 2) { print(x) }", "'then' expected near '<eof>'; Lua writes if … then … end" },
+        { '"abc" + 1', "attempt to perform arithmetic on a string value; .. puts texts together, and tonumber(text) is "
+          .. "a number" },
+    }
+    local lines = { BEFORE }
+    for k, mistake in ipairs(mistakes) do lines[k + 1] = mistake[1] end
+    local _, _, err = process.run_neap({ "-i", "--no-startup" }, table.concat(lines, "\n") .. "\n")
+    local at = 0
+    for place, text in ("\n" .. err):gmatch "\n(%[%d+%]:1): ([^\n]*)" do
+        at = at + 1
+        check.equal(text, (mistakes[at] or { nil, place })[2])
+    end
+    check.equal(at, #mistakes)
+end)
+
+check.test("a dot is no mistake where the function is given an array, or is np's", function()
+    check.equal(process.output [[
+        local x, L = np.array{1, 2}, np.linalg
+        local sum, lib = x.sum, { sum = function(n) return n + 1 end }
+        print(sum(x), x.sum(x), np.sum(3), lib.sum(4), np.max(2), L.norm(x * 0))
+        if x:sum():gt(1):item() and x.any(x):item() then print "more" end]],
+        "3.0\t3.0\t3.0\t5\t2.0\t0.0\nmore\n")
+    check.ok(select(2, pcall(process.output, [[
+        local x = np.array{1, 2}
+        local y = x.sum(x)
+        if x:sum():gt(1) then print(1) end]])):find("x:gt(…) is an array, which as a condition", 1, true), "both")
 end)
 
 check.test("near names", function()

@@ -39,6 +39,29 @@ check.test("strings, functions, tables, modules", function()
     check.ok(select(2, out:gsub("\n", "")) < 10, out)
 end)
 
+check.test("a long table is shown by its beginning", function()
+    local numbers = {}
+    for k = 1, 12 do numbers[k] = ("%d,"):format(1000 + k) end
+    local function lines_of(code)
+        local _, out = process.run_neap({ "-i", "--no-startup" }, code .. "\n")
+        return out:match "^> (.-)\n> $"
+    end
+    local text = lines_of "local t = {} for k = 1, 1000 do t[k] = 1000 + k end return t"
+    check.ok(text:find("^{\n  " .. table.concat(numbers, " ") .. "\n  1013, ") and
+             text:find "\n  … %(800 more%)\n}$" and select(2, text:gsub("\n", "")) < 22, text)
+    text = lines_of "local s = {} for k = 1, 30 do s[k] = ('x'):rep(k) end return s"
+    check.ok(text:find '^{\n  "x",\n  "xx",\n' and text:find "\n  … %(10 more%)\n}$", text)
+    text = lines_of "local n = {} for k = 1, 45 do n['name' .. 10 + k] = k end return n"
+    check.ok(text:find "^{\n  name11 = 1,\n  name12 = 2,\n" and text:find "\n  … %(25 more%)\n}$", text)
+end)
+
+check.test("an array of many lines is shown by its first and last ones", function()
+    local _, out = process.run_neap({ "-i", "--no-startup" }, "np.arange(900):reshape(300, 3)\n")
+    check.ok(out:find("^> %[%[  0   1   2%]\n.-\n %[ 33  34  35%]\n … %(282 lines more; print shows all%)\n"
+                      .. " %[882 883 884%]\n.-\n %[897 898 899%]%]  i32%[300,3%]\n> $"), out)
+    check.equal(select(2, process.output("print(np.arange(900):reshape(300, 3))"):gsub("\n", "")), 300)
+end)
+
 check.test("a tree of arrays is shown by its leaves", function()
     says({}, {
         { "{ w = np.ones{4,3}, b = np.zeros{3}, lr = 0.1, layers = { { w = np.ones{2} }, { w = np.ones{100, 100} } } }",

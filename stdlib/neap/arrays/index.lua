@@ -154,7 +154,10 @@ local function complete(items, ndim)
             used = used + 1
         end
     end
-    if used > ndim then fail("array index: %d indices for an array of %d axes", used, ndim) end
+    if used > ndim then
+        fail("array index: %d indices for an array of %d axes%s", used, ndim, ndim ~= 1 and ""
+             or '; an index array takes elements: x[np.array({0, 2}, {dtype="i32"})]')
+    end
     local list = {}
     for k = 1, #items do
         if k == dots then

@@ -126,7 +126,8 @@ local function without_last(x)
 end
 
 --- np.linalg.solve(a, b): x with a x = b. a is (…, n, n); b is one vector (n,), or matrices (…, n, k); leading axes
--- broadcast. By an LU factorization, which derivatives use again.
+-- broadcast. By an LU factorization, which derivatives use again. Infinities or NaN where a is singular, as in JAX
+-- (NumPy raises): values are not looked at before they are computed. np.linalg.cond(a) tells how near a is to that.
 --- > np.linalg.solve(np.array{{2, 0}, {0, 4}}, np.array{2, 2})
 -- [1.  0.5]
 function linalg.solve(a, b)
@@ -161,7 +162,7 @@ function linalg.solve_triangular(a, b, given)
 end
 
 --- np.linalg.inv(x): the inverse of square matrices. To solve, np.linalg.solve is better. Infinities or NaN where x is
--- singular.
+-- singular, as in JAX (NumPy raises); np.linalg.cond(x) tells how near x is to that.
 --- > np.linalg.inv(np.array{{2, 0}, {0, 4}})
 -- [[0.5  0.  ]
 --  [0.   0.25]]

@@ -480,7 +480,8 @@ at_least(2, "atleast_2d")
 --- The arrays of np.name{a, b, …}, checked.
 local function array_list(name, list)
     if type(list) ~= "table" then
-        raise(name, "argument 1 (arrays) must be a table of arrays, got %s", core.describe(list))
+        raise(name, "argument 1 (arrays) must be a table of arrays, as in np.%s{x, y}, got %s", name,
+              core.describe(list))
     end
     if #list == 0 then raise(name, "argument 1 (arrays) is empty") end
     local arrays = {}

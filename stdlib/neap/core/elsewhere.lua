@@ -22,6 +22,7 @@ elsewhere.functions = {
     set_printoptions = "np.printf for other formats", lax = "np itself (np.scan, np.cond, …)",
     unsqueeze = "np.expand_dims", view = "np.reshape", clone = "x itself: arrays never change",
     divmod = "np.floor_divide and np.remainder",
+    info = "?x and x.shape", version = "the command neap --version", __version__ = "the command neap --version",
     tolist = "x:totable()", len = "#x", print = "print(x)", None = "np.newaxis",
     ["random.rand"] = "np.random.uniform(key, {3})", ["random.randn"] = "np.random.normal(key, {3})",
     ["random.random"] = "np.random.uniform(key, {3})", ["random.seed"] = "key = np.random.key(seed)",
@@ -47,6 +48,33 @@ elsewhere.methods = {
     itemset = "x:at{…}:set(v)", print = "print(x)", type = "x.dtype", dims = "x.shape", length = "#x",
 }
 
+local NUMBERS = "numbers need no type here; the dtype of an array is a text such as \"f32\""
+
+--- By name of a variable what Lua has in its place.
+elsewhere.variables = {
+    len = "#x is the length of x", range = "for k = 0, n - 1 do … end counts, and np.arange(n) is an array",
+    None = "Lua writes nil", null = "Lua writes nil", NULL = "Lua writes nil", undefined = "Lua writes nil",
+    True = "Lua writes true", False = "Lua writes false", TRUE = "Lua writes true", FALSE = "Lua writes false",
+    int = NUMBERS, float = NUMBERS, double = NUMBERS, bool = NUMBERS, complex = NUMBERS,
+    str = "tostring(x) is a text", list = "a list is a table, {1, 2, 3}", tuple = "a list is a table, {1, 2, 3}",
+    dict = "a table has names too, {a = 1, b = 2}", set = "a set is a table, {a = true}",
+    enumerate = "for k, v in ipairs(t) do … end", zip = "for k = 1, #a do … a[k], b[k] … end",
+    sorted = "table.sort(t) of a table, np.sort(x) of an array", map = "np.vmap(f) of arrays, a loop for tables",
+    sum = "np.sum(x), or x:sum()", abs = "math.abs(x) of a number, np.abs(x) of an array",
+    input = "io.read() reads a line", open = "io.open(path), and np.io.load(path) of an array",
+    printf = 'np.printf("%g\\n", x)', console = "print(x)", isinstance = "type(x) tells a type",
+    dir = "Tab completes names, and pairs(t) walks through a table", vars = ":who lists variables",
+    globals = ":who lists variables", locals = ":who lists variables", id = "rawequal(a, b) asks for the same value",
+    raise = "error(message)", throw = "error(message)", exec = "loadstring(text)()", eval = "loadstring(text)()",
+    lambda = "function(x) return … end", elif = "Lua writes elseif … then", continue = "goto leads to a ::label::",
+    numpy = "np is there already", jnp = "np is there already", jax = "np is there already",
+    torch = "np is there already", tf = "np is there already", random = "np.random of arrays, math.random of a number",
+    plt = "there are no plots here; np.io.save takes arrays to a program that draws",
+    matplotlib = "there are no plots here; np.io.save takes arrays to a program that draws",
+    plot = "there are no plots here; np.io.save takes arrays to a program that draws",
+    ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
+    this = "a method has self", self = "a method, function t:f(), has it",
+}
 --- By name as elsewhere the dtype here.
 elsewhere.dtypes = {
     float = "f32", float32 = "f32", single = "f32", float64 = "f64", double = "f64", half = "f32", float16 = "f32",

@@ -232,9 +232,10 @@ end
 --- > np.io.save("x.npy", np.arange(3))
 --- > np.io.load("x.npy")
 -- [0 1 2]
--- nil
 function data_io.load(path)
-    return load_file("io.load", path)
+    local result, names = load_file("io.load", path)
+    if names == nil then return result end
+    return result, names
 end
 
 --- np.io.load_idx(path): the array of an IDX file, plain or gzip: two zero bytes, one of the type (8: u8), one of the

@@ -198,6 +198,10 @@ function nn.ones(_, dims, given) return np.ones(dims, given) end
 -- [2. 3.]
 -- [1. 1.]
 function nn.dense(x, w, b)
+    if type(w) == "number" then
+        core.raise("nn.dense", "argument 2 (w) must be an array of weights, got the number %g; "
+                   .. "np.nn.Dense(inputs, outputs) is a layer", w)
+    end
     local y = np.matmul(x, w)
     if b ~= nil then y = y + b end
     return y
