@@ -1,5 +1,5 @@
 --- complete.lua: what Tab makes of the text before the cursor: names, fields and methods, options of functions, keys of
--- tables, files, the prompt's own commands and their arguments. At the start of a line it indents.
+-- tables, files, the prompt's own commands and their arguments.
 --
 -- The text may have several lines. A *place* says what can stand at the cursor: { from = where the text that is
 -- replaced begins, word = that text up to the cursor, each = calls a function with each name that is possible, insert =
@@ -18,7 +18,6 @@ local complete = {}
 
 local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
                    "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while" }
-local INDENT = "    "
 local MOST_NOTES = 12 -- names in a list that says more of each
 local MOST_LINES = 20 -- of other lists
 local IDENTIFIER = "^[%a_\128-\255][%w_\128-\255]*$"
@@ -346,7 +345,7 @@ end
 local function place_at(text, point, session)
     local before, behind = text:sub(1, point), text:sub(point + 1)
     if before:match "[^\n]*$":find "^%s*$" then
-        return { from = point + 1, word = "", each = function(offer) offer(INDENT, true) end }
+        return nil -- there Tab indents
     end
     local head, rest = before:match "^(%s*!)(.*)$"
     if head then return moved(file_place(rest), #head + 1) end

@@ -154,14 +154,14 @@ check.test("commands and their arguments", function()
     becomes ":nothing x"
 end)
 
-check.test("no completion in comments and numbers, an indentation at the start of a line", function()
+check.test("no completion in comments and numbers, nor at the start of a line", function()
     becomes "-- arr:cums"
     becomes "--[[ a\n arr:cums"
     becomes("--[[ a ]] arr:cums", "--[[ a ]] arr:cumsum")
     becomes "0x1"
-    becomes("", "    ")
-    becomes("  ", "      ")
-    becomes("do\n  |\nend", "do\n      ")
+    becomes ""
+    becomes "  "
+    becomes "do\n  |\nend"
 end)
 
 check.test("case as it was typed, and only then without it", function()
