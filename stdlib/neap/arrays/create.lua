@@ -201,6 +201,12 @@ function np.array(data, given)
 end
 np.asarray = np.array
 
+--- Argument `position` of np.name as an array, which may also be a Lua table of what np.array takes.
+function create.operand(name, position, value)
+    if type(value) == "table" and getmetatable(value) == nil then return np.array(value) end
+    return coerce(name, position, value)
+end
+
 --- An i32 array of a flat Lua table of integers; with `wide` an i64 array.
 function create.integers(list, dims, wide)
     return literal(core.fill(wide and I64 or I32, dims or { #list }, function(pointer)

@@ -25,6 +25,58 @@ local function clamped(index, n)
 end
 selects.clamped = clamped
 
+--- Whether index positions are in [-n, n): a bool array.
+function selects.in_range(index, n)
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
+    local below = np.less(index, core.count(n))
+    if core.dtype_of(index).kind == "u" then return below end
+    return np.logical_and(below, np.greater_equal(index + core.count(n), 0))
+end
+
+--- Index positions by what is done with those out of range: "clip" and "fill" read at the nearest end, "wrap" counts
+-- around, "raise" waits for them and raises.
+function selects.by_mode(name, index, n, mode)
+    if mode == "wrap" and n > 0 then
+        if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
+        return np.remainder(index, core.count(n))
+    end
+    if mode == "raise" and index.size > 0 then
+        local outside = np.ravel(np.logical_not(selects.in_range(index, n)))
+        if np.any(outside):item() then
+            local first = np.ravel(index)[np.argmax(outside):item()]
+            raise(name, "index %d is out of range for extent %d", first:item(), n)
+        end
+    end
+    return clamped(index, n)
+end
+
+local READS, WRITES = { clip = true, fill = true, wrap = true, raise = true },
+                      { drop = true, clip = true, wrap = true, raise = true }
+
+--- What an array of a dtype is filled with where nothing can be read.
+local function fill_of(name, dtype, value)
+    if value ~= nil then return create.value(name, value, dtype.code) end
+    if dtype.kind == "b" then return core.number(1, dtype.code) end
+    if dtype.kind == "f" then return core.number(core.NAN, dtype.code) end
+    if dtype.kind == "u" then return np.bitwise_invert(core.number(0, dtype.code)) end
+    if dtype.kind ~= "i" then return core.number(0, dtype.code) end
+    return np.bitwise_left_shift(core.number(1, dtype.code), core.number(dtype.bits - 1, dtype.code))
+end
+
+--- The mode among the options, and what "fill" reads of an array of a dtype; without a dtype elements are written.
+function selects.mode_option(name, given, default, dtype)
+    local o = type(given) == "table" and given.axis ~= nil and given
+        or options(name, given, dtype and { mode = true, fill_value = true } or { mode = true })
+    local mode, known = o.mode, dtype and READS or WRITES
+    if mode == nil then mode = o.fill_value ~= nil and "fill" or default end
+    if mode ~= nil and not known[mode] then
+        bad_argument(name, nil, "mode", dtype and '"clip", "fill", "wrap" or "raise"' or '"drop", "clip", "wrap" or "raise"',
+                     mode)
+    end
+    if o.fill_value ~= nil and mode ~= "fill" then raise(name, "'fill_value' goes with mode \"fill\"") end
+    return mode, mode == "fill" and fill_of(name, dtype, o.fill_value)
+end
+
 --- A dtype that can count to n.
 local function counter(n)
     return n < 2 ^ 31 and "i32" or "i64"
