@@ -19,9 +19,9 @@ local function beside(name, option, value, x, axis)
     end
     value = operand(name, 1, value)
     local dims, own = shape_of(x), shape_of(value)
-    if #own == 0 then
+    if #own == 0 then -- in the dtype that both have: a number has none of its own
         dims[axis + 1] = 1
-        return shape.broadcast_to(value, dims)
+        return shape.broadcast_to(np.astype(value, np.where(true, cut(x, axis, 0, 0), value).dtype), dims)
     end
     dims[axis + 1] = own[axis + 1]
     if not shape.same(dims, own) then
@@ -131,12 +131,12 @@ local function gradient_along(x, axis, spacing, order)
 end
 
 --- np.gradient(x, spacing…, {axis=…, edge_order=1}) -> a, b, …: the derivative along each axis, by the neighbours on
--- both sides, at the ends by those on one side; several results for several axes. The spacing, 1 without it, is a number
--- for all axes, or for each axis a number or the coordinates (1-d).
+-- both sides, at the ends by those on one side; several results for several axes. The spacing, 1 without it, is a
+-- number for all axes, or for each axis a number or the coordinates (1-d).
 --- axis: an axis or a table of them; all without it
 --- edge_order: how exact the ends are: 1, or 2, which takes three elements
 --- > np.gradient(np.array{0, 1, 4, 9, 16})
--- [0.9999999 2.        4.        6.        7.       ]
+-- [1. 2. 4. 6. 7.]
 --- > np.gradient(np.array{0, 1, 4, 9}, 2), np.gradient(np.array{0, 1, 9}, np.array{0, 1, 3}, {edge_order=2})
 -- [0.5 1.  2.  2.5]
 -- [0. 2. 6.]

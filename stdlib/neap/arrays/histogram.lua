@@ -1,8 +1,8 @@
 --- histogram.lua: how many elements fall between edges, in one dimension or several.
 --
--- An element belongs to the bin [edge, next edge), the last one of which has both its ends. Between even edges the bin is
--- computed and then compared with the edges, so that it is the one that they say. Elements outside, and NaN, get a place
--- behind all bins, where nothing is written.
+-- An element belongs to the bin [edge, next edge), the last one of which has both its ends. Between even edges the bin
+-- is computed and then compared with the edges, so that it is the one that they say. Elements outside, and NaN, get a
+-- place behind all bins, where nothing is written.
 
 --- {range}: the ends {low, high} of the bins; the smallest and the greatest element without it
 --- {weights}: what each element counts, of x's shape; 1 without it
@@ -72,7 +72,8 @@ end
 local function check_range(name, range)
     if range == nil then return nil end
     local low, high = type(range) == "table" and range[1], type(range) == "table" and range[2]
-    if type(low) ~= "number" or type(high) ~= "number" or not (low <= high) or high - low == math.huge then
+    local gap = type(low) == "number" and type(high) == "number" and high - low
+    if not gap or gap ~= gap or gap < 0 or gap == math.huge then
         bad_argument(name, nil, "range", "two finite numbers {low, high}, the lower one first", range)
     end
     return { low, high }
@@ -192,7 +193,7 @@ end)
 --- bins: as in np.histogram
 --- > np.histogram_bin_edges(np.array{1, 2, 5}, 4), np.histogram_bin_edges(np.arange(9), {bins="auto"})
 -- [1. 2. 3. 4. 5.]
--- [0. 2. 4. 6. 8.]
+-- [0.  1.6 3.2 4.8 6.4 8. ]
 define("histogram_bin_edges", function(x, bins, given, extra)
     local o
     bins, o = with_bins("histogram_bin_edges", bins, given, extra, { bins = true, range = true, weights = true })
@@ -277,14 +278,15 @@ define("histogram2d", function(x, y, bins, given, extra)
     return found, edges[1], edges[2]
 end)
 
---- np.histogramdd(sample, bins, {bins=10, range=…, weights=…, density=false}) -> counts, edges: the histogram of points,
--- the rows of sample, with an axis for each of its columns; and a Lua table of the edges.
+--- np.histogramdd(x, bins, {bins=10, range=…, weights=…, density=false}) -> counts, edges: the histogram of points,
+-- the rows of x, with an axis for each of its columns; and a Lua table of the edges.
 --- bins: as in np.histogram, for all columns; or a table of one for each
 --- range: a table of the ends {low, high} for each column
---- > np.histogramdd(np.array{{0, 0}, {1, 0}, {1, 1}}, {2, 1})
+--- > counts, edges = np.histogramdd(np.array{{0, 0}, {1, 0}, {1, 1}}, {2, 1})
+--- > counts, edges[1]
 -- [[1]
 --  [2]]
--- {{1 = [0.  0.5 1. ], 2 = [0. 1.]}}
+-- [0.  0.5 1. ]
 define("histogramdd", function(sample, bins, given, extra)
     local o
     bins, o = with_bins("histogramdd", bins, given, extra, histogram_options)

@@ -5,8 +5,8 @@
 --      np.newaxis          a new axis of extent 1
 --      np.ellipsis         as many whole axes as are missing
 --      a number argument of a jitted function: as an integer array of no axes
---      an integer array    its elements along this axis; negative ones count from the end. Out of range, the nearest end
---                          is read, and nothing is written (x:at{…} has other modes)
+--      an integer array    its elements along this axis; negative ones count from the end. Out of range, the nearest
+-- end                          is read, and nothing is written (x:at{…} has other modes)
 --      a bool array        the elements where it is true, over as many axes as it has (waits for the mask)
 -- x[0], x[array] and x[np.newaxis] need no table around one item; x[{ {2,4} }] has one slice, x[{2,4}] two integers.
 -- x"1:3, ::-1, ..., newaxis" is the same in text.
@@ -561,11 +561,11 @@ local function updater(how)
 end
 
 --- x:at{…}:set(v, {mode="drop"}), x:at{…}:add(v, {mode="drop"}), x:at{…}:mul(v, {mode="drop"}), x:at{…}:min(v,
--- {mode="drop"}), x:at{…}:max(v, {mode="drop"}): a copy of x in which the part that the index names is replaced by v, or
--- combined with it. v broadcasts to the part and is cast to x's dtype. Where an index array names an element several
+-- {mode="drop"}), x:at{…}:max(v, {mode="drop"}): a copy of x in which the part that the index names is replaced by v,
+-- or combined with it. v broadcasts to the part and is cast to x's dtype. Where an index array names an element several
 -- times, set takes the last value, the others all of them. Differentiable in x and v.
---- mode: what index arrays out of range do: "drop" writes nothing there, "clip" writes to the nearest end, "wrap" counts
--- around, and "raise" raises, for which it waits for the indices
+--- mode: what index arrays out of range do: "drop" writes nothing there, "clip" writes to the nearest end, "wrap"
+-- counts around, and "raise" raises, for which it waits for the indices
 --- > x = np.zeros(3)
 --- > x:at{0}:set(5), x:at{{1, 3}}:add(1)
 -- [5. 0. 0.]

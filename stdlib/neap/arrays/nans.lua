@@ -1,7 +1,7 @@
 --- nans.lua: reductions and cumulative functions that leave NaN out: nansum, nanmean, nanmax and their kin.
 --
--- A NaN becomes the neutral element of the operation, and what is counted are the other elements: so these cost what the
--- functions without "nan" cost. Arrays of a dtype without NaN go to those.
+-- A NaN becomes the neutral element of the operation, and what is counted are the other elements: so these cost what
+-- the functions without "nan" cost. Arrays of a dtype without NaN go to those.
 
 --- {axis}: an integer or a table of integers, negative ones counted from the end; all axes without it
 --- {where}: a bool array that broadcasts to x: only elements where it is true count

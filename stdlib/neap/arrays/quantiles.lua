@@ -14,7 +14,8 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 local shape_of, is_array = core.shape_of, core.is_array
 
---- x in order, with the reduced axes as one at the end, of how many elements; and the shape with these axes of extent 1.
+--- x in order, with the reduced axes as one at the end, of how many elements; and the shape with these axes of extent
+-- 1.
 local function ordered(name, x, axis)
     local dims = shape_of(x)
     local ndim, gone, order, rest, kept, count = #dims, {}, {}, {}, {}, 1
@@ -94,8 +95,7 @@ end
 
 local quantile_options = { axis = true, method = true, keepdims = true }
 
-local function quantile(name, x, q, given, whole, ignore)
-    local o = core.options(name, given, quantile_options)
+local function quantile(name, x, q, o, whole, ignore)
     local method = o.method == nil and "linear" or o.method
     if not METHODS[method] then
         local list = {}
@@ -128,7 +128,7 @@ end
 local function define_quantile(name, whole, ignore)
     define(name, function(x, q, given, extra)
         if extra ~= nil then core.too_many(name, 3, extra) end
-        return quantile(name, x, q, given, whole, ignore)
+        return quantile(name, x, q, core.options(name, given, quantile_options), whole, ignore)
     end)
 end
 --- np.quantile(x, q, {axis=…, method="linear", keepdims=false}), np.nanquantile(x, q, {axis=…, method="linear",
@@ -155,7 +155,7 @@ define_quantile("nanpercentile", 100, true)
 local function define_median(name, ignore)
     define(name, function(x, given, extra)
         local o = reduces.options(name, given, { axis = true, keepdims = true }, extra)
-        return quantile(name, x, 0.5, { axis = o.axis, keepdims = o.keepdims }, 1, ignore)
+        return quantile(name, x, 0.5, o, 1, ignore)
     end)
 end
 --- np.median(x, {axis=…, keepdims=false}), np.nanmedian(x, {axis=…, keepdims=false}): the element in the middle of the

@@ -73,7 +73,8 @@ reduces.mask_array = mask_array
 
 --- An option of np.name that is a number, a boolean or an array of no axes, as an array.
 local function scalar_option(name, option, value)
-    if type(value) ~= "number" and type(value) ~= "boolean" and not (core.is_array(value) and core.ndim(value) == 0) then
+    local is_scalar = type(value) == "number" or type(value) == "boolean"
+    if not is_scalar and not (core.is_array(value) and core.ndim(value) == 0) then
         bad_argument(name, nil, option, "a number or an array of no axes", value)
     end
     return coerce(name, 2, value)
@@ -153,9 +154,9 @@ define_reduction("prod", sum_options)
 --- > np.array{3, 1, 2}:max(), np.array{{3, 1}, {2, 4}}:min{axis=0}
 -- 3.0
 -- [2. 1.]
---- > np.amax(np.zeros(0), {initial=-np.inf}), np.amin(np.array{3, 1, 2}, {where=np.array{true, false, true}, initial=9})
+--- > np.amax(np.zeros(0), {initial=-np.inf}), np.amin(np.array{3, 1}, {where=np.array{true, false}, initial=9})
 -- -inf
--- 2.0
+-- 3.0
 define_reduction("max", extremum_options)
 define_reduction("min", extremum_options)
 define("amax", np.max)
@@ -269,8 +270,8 @@ local function variance(name, x, given, extra)
 end
 
 --- np.var(x, {axis=…, keepdims=false, correction=0, ddof=0, where=…}), np.std(x, {axis=…, keepdims=false,
--- correction=0, ddof=0, where=…}): the mean of the squared distances to the mean, and its square root. The sum is divided
--- by n - correction.
+-- correction=0, ddof=0, where=…}): the mean of the squared distances to the mean, and its square root. The sum is
+-- divided by n - correction.
 --- correction: what is taken from the number of elements; 1 gives the unbiased estimate of a variance
 --- ddof: NumPy's name of the same
 --- > np.array{1, 2, 3, 4}:var(), np.array{1, 2, 3, 4}:var{correction=1}, np.array{0, 4}:std()
@@ -402,11 +403,11 @@ end
 define_standard("cumulative_sum", ids.cumsum, 0)
 define_standard("cumulative_prod", ids.cumprod, 1)
 
---- np.logcumsumexp(x, {axis=…}): log(cumsum(exp(x))) without overflow: each sum is shifted by the greatest element up to
--- there.
+--- np.logcumsumexp(x, {axis=…}): log(cumsum(exp(x))) without overflow: each sum is shifted by the greatest element up
+-- to there.
 --- axis: along which it runs; the flattened array without it
 --- > np.logcumsumexp(np.array{1000, 1000})
--- [1000.      1000.6932]
+-- [1000.     1000.6932]
 define("logcumsumexp", function(x, given, extra)
     x = real(coerce("logcumsumexp", 1, x))
     local axis

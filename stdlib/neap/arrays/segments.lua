@@ -1,4 +1,5 @@
---- segments.lua: what is added up, or otherwise combined, by a label of each element; counts of labels; places in edges.
+--- segments.lua: what is added up, or otherwise combined, by a label of each element; counts of labels; places in
+-- edges.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
@@ -41,8 +42,9 @@ local function places_of(labels, n)
     return np.where(np.less(labels, 0), n, labels)
 end
 
---- np.bincount(x, {weights=…, minlength=0, length=…}): how often each of 0, 1, 2, … is in x, an array of integers (i32),
--- or the sum of the weights of these elements. Without `length` it waits for the greatest one, and negative ones raise.
+--- np.bincount(x, {weights=…, minlength=0, length=…}): how often each of 0, 1, 2, … is in x, an array of integers
+-- (i32), or the sum of the weights of these elements. Without `length` it waits for the greatest one, and negative ones
+-- raise.
 --- weights: what each element counts, of x's shape
 --- minlength: the least length of the result
 --- length: the length of the result; elements outside are not counted, and nothing waits
@@ -74,8 +76,8 @@ define("bincount", function(x, given, extra)
     return histogram.counts(places_of(x, n), n, weights)
 end)
 
---- np.digitize(x, bins, {right=false}): for each element of x the index (i32) of the bin that it lies in: how many edges
--- are not above it. Edges are 1-d, ascending or descending.
+--- np.digitize(x, bins, {right=false}): for each element of x the index (i32) of the bin that it lies in: how many
+-- edges are not above it. Edges are 1-d, ascending or descending.
 --- right: true takes the upper edge of a bin as part of it, instead of the lower one
 --- > np.digitize(np.array{0.5, 1, 9}, {0, 1, 2}), np.digitize(np.array{0.5, 1, 9}, {0, 1, 2}, {right=true})
 -- [1 2 3]
@@ -85,7 +87,9 @@ define("digitize", function(x, bins, given, extra)
     if extra ~= nil then core.too_many("digitize", 3, extra) end
     x, bins = operand("digitize", 1, x), operand("digitize", 2, bins)
     local right = options("digitize", given, { right = true }).right
-    if core.ndim(bins) ~= 1 then raise("digitize", "argument 2 must have 1 axis, got shape %s", core.shape_text(bins)) end
+    if core.ndim(bins) ~= 1 then
+        raise("digitize", "argument 2 must have 1 axis, got shape %s", core.shape_text(bins))
+    end
     local n = bins.size
     if n == 0 then return np.zeros_like(x, { dtype = "i32" }) end
     local up = np.searchsorted(bins, x, { side = right and "left" or "right" })

@@ -59,6 +59,8 @@ local function weights_of(x, weights, axis)
     return shape.reshape(shape.permute(weights, order), place)
 end
 
+local average_options = { axis = true, weights = true, returned = true, keepdims = true }
+
 --- np.average(x, {axis=…, weights=…, returned=false, keepdims=false}): the mean, with `weights` the sum of products of
 -- elements and weights, divided by the sum of the weights.
 --- weights: of x's shape, or of the axes that are averaged
@@ -70,7 +72,7 @@ end
 -- [4. 4.]
 define("average", function(x, given, extra)
     x = reduces.real(operand("average", 1, x))
-    local o = reduces.options("average", given, { axis = true, weights = true, returned = true, keepdims = true }, extra)
+    local o = reduces.options("average", given, average_options, extra)
     local over = { axis = o.axis, keepdims = o.keepdims }
     local result, total
     if o.weights == nil then
@@ -151,7 +153,7 @@ end
 -- [[ 1. -1.]
 --  [-1.  1.]]
 --- > np.cov(np.array{1, 2, 4}, {bias=true}), np.cov(np.array{1, 2}, np.array{1, 3})
--- 1.5555555
+-- 1.5555557
 -- [[0.5 1. ]
 --  [1.  2. ]]
 define("cov", function(x, y, given, extra)
