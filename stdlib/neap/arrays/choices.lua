@@ -170,7 +170,7 @@ define("choose", function(index, choices, given, extra)
         if mode == "raise" and index.size > 0 and np.min(index):item() < 0 then
             raise("choose", "index %d is out of range for %d choices", np.min(index):item(), n)
         end
-        index = np.maximum(index, 0)
+        index = selects.not_below(index)
     end
     index = selects.by_mode("choose", index, n, mode or "clip")
     local result = operand("choose", 2, choices[n])
@@ -182,7 +182,7 @@ end)
 
 --- np.put(x, indices, values, {mode="drop"}): a copy of x with values written at places of the flattened array. Of
 -- fewer values than places they are repeated.
---- mode: what indices out of range do, as in x:at{…}:set
+--- mode: what indices out of range do, as in x:at{…}:set; with "clip" negative ones write to the first element
 --- > np.put(np.arange(5), {0, -1}, {7, 8}), np.put(np.arange(5), {0, 6}, 9, {mode="clip"})
 -- [7 1 2 3 8]
 -- [9 1 2 3 9]
@@ -193,6 +193,7 @@ define("put", function(x, index, values, given, extra)
     index = np.ravel(selects.index_array("put", index, given and math.huge or x.size))
     local n, m = index.size, values.size
     if n == 0 then return x end
+    if mode == "clip" then index = selects.not_below(index) end
     if m == 0 then raise("put", "needs at least one value for %d places", n) end
     if m > n then values = shape.cut(values, 0, 0, n) end
     if m < n and m > 1 then values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0) end

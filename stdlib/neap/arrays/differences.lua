@@ -203,7 +203,7 @@ define("trapz", trapezoid)
 
 local MODES = { full = true, same = true, valid = true }
 
---- The sums of products of v, turned around for a convolution, with each of its places over a; a is not shorter.
+--- The sums of products of v with each of its places over a, which is not shorter.
 local function slide(a, v, mode)
     local m = v.size
     local lo, hi = m - 1, m - 1
@@ -231,9 +231,8 @@ local function sliding(name, default, turned)
         a, v = np.astype(a, dtype), np.astype(v, dtype)
         local swapped = a.size < v.size
         if swapped then a, v = v, a end
-        if turned or swapped then v = np.flip(v) end
-        if swapped and not turned then v, a = np.flip(v), np.flip(a) end
-        return slide(a, v, mode)
+        local result = slide(a, turned and np.flip(v) or v, mode)
+        return swapped and not turned and np.flip(result) or result
     end)
 end
 --- np.convolve(a, v, {mode="full"}), np.correlate(a, v, {mode="valid"}): sums of products of two 1-d arrays, one moved

@@ -93,7 +93,7 @@ define("digitize", function(x, bins, given, extra)
     local n = bins.size
     if n == 0 then return np.zeros_like(x, { dtype = "i32" }) end
     local up = np.searchsorted(bins, x, { side = right and "left" or "right" })
-    local down = n - np.searchsorted(np.flip(bins), x, { side = right and "right" or "left" })
+    local down = n - np.searchsorted(np.flip(bins), x, { side = right and "left" or "right" })
     return np.where(np.greater_equal(bins[-1], bins[0]), up, down)
 end)
 

@@ -33,6 +33,13 @@ function selects.in_range(index, n)
     return np.logical_and(below, np.greater_equal(index + core.count(n), 0))
 end
 
+--- Index positions of which negative ones do not count from the end: they are below all.
+function selects.not_below(index)
+    if core.dtype_of(index).kind ~= "i" then return index end
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
+    return np.maximum(index, 0)
+end
+
 --- Index positions by what is done with those out of range: "clip" and "fill" read at the nearest end, "wrap" counts
 -- around, "raise" waits for them and raises.
 function selects.by_mode(name, index, n, mode)
@@ -159,8 +166,8 @@ end
 -- error for Lua numbers, unless there is `mode`; for arrays and for number arguments of jitted functions what `mode`
 -- says.
 --- axis: along which elements are taken; the flattened array without it
---- mode: what indices out of range read: "clip" the nearest end, "fill" fill_value, "wrap" counts around, and "raise"
--- raises, for which it waits for the indices
+--- mode: what indices out of range read: "clip" the nearest end, which is the first one for all negative indices;
+-- "fill" fill_value, "wrap" counts around, and "raise" raises, for which it waits for the indices
 --- fill_value: what "fill" gives; without it NaN, the least signed or the greatest unsigned integer, true
 --- > np.array{10, 20, 30}:take{2, 0, -1}
 -- [30. 10. 30.]
@@ -183,6 +190,7 @@ define("take", function(x, index, given, extra)
     axis = axis_of("take", axis, #dims)
     local n = dims[axis + 1]
     index = selects.index_array("take", index, mode and math.huge or n)
+    if mode == "clip" then index = selects.not_below(index) end
     local result = take(x, mode and selects.by_mode("take", index, n, mode) or index, axis)
     if mode ~= "fill" then return result end
     local wide = shape_of(index)

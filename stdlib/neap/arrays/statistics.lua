@@ -136,7 +136,7 @@ local function covariance(name, x, y, o)
         result = np.matmul(off * weights, off.T) / np.maximum(left, 0)
     else
         local off = rows - np.mean(rows, { axis = 1, keepdims = true })
-        local left = core.recording() and ddof == 1 and core.count(n, 1) or math.max(n - ddof, 0)
+        local left = ddof == 1 and core.count(math.max(n - 1, 0), 1) or math.max(n - ddof, 0)
         result = np.matmul(off, off.T) / left
     end
     return np.astype(result, rows.dtype)
