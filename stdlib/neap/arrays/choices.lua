@@ -100,9 +100,6 @@ end
 -- [ 0  1 20 30 -1]
 function np.select(conds, choices, default, extra)
     if extra ~= nil then core.too_many("select", 3, extra) end
-    if type(default) == "table" and getmetatable(default) == nil then
-        default = options("select", default, { default = true }).default
-    end
     conds = conditions("select", conds)
     if is_array(choices) then choices = { choices:unpack() } end
     if type(choices) ~= "table" or #choices ~= #conds then

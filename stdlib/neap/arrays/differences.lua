@@ -174,7 +174,7 @@ end)
 -- 4.0
 -- 6.5
 local function trapezoid(y, x, given, extra)
-    if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given end
+    if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given or extra end
     if extra ~= nil then core.too_many("trapezoid", 3, extra) end
     y = reduces.real(operand("trapezoid", 1, y))
     local o = options("trapezoid", given, { dx = true, axis = true })

@@ -160,7 +160,7 @@ local histogram_options = { bins = true, range = true, weights = true, density =
 
 --- The arguments (x, bins, options), of which bins may be among the options.
 local function with_bins(name, bins, given, extra, known)
-    if type(bins) == "table" and bins[1] == nil then bins, given, extra = nil, bins, given end
+    if type(bins) == "table" and bins[1] == nil then bins, given, extra = nil, bins, given or extra end
     if extra ~= nil then core.too_many(name, 3, extra) end
     local o = options(name, given, known)
     if bins == nil then bins = o.bins end

@@ -149,7 +149,7 @@ define_reduction("sum", sum_options)
 -- [3. 8.]
 define_reduction("prod", sum_options)
 --- np.max(x, {axis=…, keepdims=false, where=…, initial=…}), np.min(x, {axis=…, keepdims=false, where=…, initial=…}),
--- np.amax(x), np.amin(x): the greatest or the smallest element; NaN if there is one. Raises if there is nothing to take
+-- np.amax, np.amin: the greatest or the smallest element; NaN if there is one. Raises if there is nothing to take
 -- it of and no `initial`, which `where` needs.
 --- > np.array{3, 1, 2}:max(), np.array{{3, 1}, {2, 4}}:min{axis=0}
 -- 3.0

@@ -118,7 +118,7 @@ end
 local function define_segment(how)
     local name = "segment_" .. how
     define(name, function(x, labels, count, given, extra)
-        if type(count) == "table" then count, given, extra = nil, count, given end
+        if type(count) == "table" then count, given, extra = nil, count, given or extra end
         if extra ~= nil then core.too_many(name, 4, extra) end
         local o = options(name, given, { num_segments = true })
         x, labels = operand(name, 1, x), integers(name, 2, labels)

@@ -90,7 +90,9 @@ function shape.arguments(name, ...)
             end
         end
     end
-    for k = 1, #result do
+    local n = type(first) == "table" and #result or select("#", ...) - (given and 1 or 0)
+    while n > #result and result[n] == nil do n = n - 1 end
+    for k = 1, n do
         if not is_extent(result[k]) then
             raise(name, "a shape is made of integers from 0 to 2^53, got %s at axis %d", core.describe(result[k]),
                   k - 1)
@@ -252,7 +254,8 @@ define("flatten", ravel)
 local function transpose(x, ...)
     x = coerce("transpose", 1, x)
     local ndim = core.ndim(x)
-    local order = ...
+    local order, extra = ...
+    if type(order) ~= "number" and extra ~= nil then core.too_many("transpose", 2, extra) end
     if order == nil then
         order = {}
         for k = 1, ndim do order[k] = ndim - k end
@@ -413,7 +416,8 @@ end)
 --  [0 1]]
 define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
-    local dims = shape.arguments("broadcast_to", ...)
+    local dims, extra = shape.arguments("broadcast_to", ...)
+    if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
     if not shape.broadcasts_to(shape_of(x), dims) then
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end

@@ -157,7 +157,7 @@ end
 -- [[0.5 1. ]
 --  [1.  2. ]]
 define("cov", function(x, y, given, extra)
-    if type(y) == "table" and y[1] == nil then y, given, extra = nil, y, given end
+    if type(y) == "table" and y[1] == nil then y, given, extra = nil, y, given or extra end
     if extra ~= nil then core.too_many("cov", 3, extra) end
     local result = covariance("cov", x, y, options("cov", given, covariance_options))
     return result.size == 1 and shape.reshape(result, {}) or result
@@ -170,7 +170,7 @@ end)
 -- [[ 1. -1.]
 --  [-1.  1.]]
 define("corrcoef", function(x, y, given, extra)
-    if type(y) == "table" and y[1] == nil then y, given, extra = nil, y, given end
+    if type(y) == "table" and y[1] == nil then y, given, extra = nil, y, given or extra end
     if extra ~= nil then core.too_many("corrcoef", 3, extra) end
     local result = covariance("corrcoef", x, y, options("corrcoef", given, { rowvar = true }))
     if result.size == 1 then return shape.reshape(result / result, {}) end

@@ -77,6 +77,8 @@ local function parts_of(list)
     return parts
 end
 
+annotations.parts_of = parts_of
+
 --- The options of an argument list, ({2, 3}, {dtype="f32"}) or {lr=…}: a list of { name, default or nil }.
 local function options_of(arguments)
     local list = {}
