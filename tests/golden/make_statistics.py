@@ -1,8 +1,7 @@
 """make_statistics.py: golden values of statistics, histograms, sets and choices, by NumPy and JAX (statistics.txt).
 
 Records:   name <tab> tolerance <tab> options <tab> arrays… <tab> = <tab> results…
-           grad <tab> tolerance <tab> name <tab> options <tab> array <tab> = <tab> gradient of the sum of the result times
-           1, 2, 3, …
+           grad <tab> tolerance <tab> name <tab> options <tab> array <tab> = <tab> gradient of the result times 1, 2, …
 
 Real arguments are f32, whose values NumPy gets as f64; results are rounded to f32. So tolerances are those of f32.
 """
@@ -222,9 +221,9 @@ def places(c):
     table = X[0].copy()
     j = ints(1, 4, -1, -9, 2)
     k = ints(2, 2, 4, 1, 5)
-    c.add("at2_add", (table, j, k, real(1, 2, 3, 4, 5)), np.asarray(jnp.asarray(table).at[j, k].add(real(1, 2, 3, 4, 5))))
-    c.add("at2_mul", (table, j, k, real(1, 2, 3, 4, 5)),
-          np.asarray(jnp.asarray(table).at[j, k].multiply(real(1, 2, 3, 4, 5))))
+    five = real(1, 2, 3, 4, 5)
+    c.add("at2_add", (table, j, k, five), np.asarray(jnp.asarray(table).at[j, k].add(five)))
+    c.add("at2_mul", (table, j, k, five), np.asarray(jnp.asarray(table).at[j, k].multiply(five)))
     put = x.copy()
     np.put(put, [0, -1, 2], [7, 8])
     c.add("put", (x, ints(0, -1, 2), real(7, 8)), put)

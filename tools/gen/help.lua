@@ -11,7 +11,7 @@
 --                     output = lines }, … }, facts, file, line, op = the row that makes it, part = it has members }
 --                     pages: by name: { title, sections = titles in order }
 -- OUT/lua/neap/sources_gen.lua   { files = by path, rows = by name of an op, pages = by name }: texts
--- OUT/lua/neap/arguments_gen.lua { name = { arity, options } }: how many arguments each function takes (lib/arguments.lua)
+-- OUT/lua/neap/arguments_gen.lua { name = { arity, options } }: how many arguments functions take (lib/arguments.lua)
 -- OUT/reference/NAME.md          the reference pages; docs/reference/ has their committed copies (tools/check compares)
 -- OUT/definitions/neap.lua       definitions for editors, in the annotations of LuaLS
 local directory = arg[0]:match("^(.*)/") or "."

@@ -210,7 +210,11 @@ local function slide(a, v, mode)
     if mode == "valid" then lo, hi = 0, 0 end
     if mode == "same" then lo, hi = math.floor(m / 2), math.floor((m - 1) / 2) end
     local code = core.dtype_of(a).code
-    if lo + hi > 0 then a = shape.pad(a, core.number(0, code), { lo }, { hi }, { 0 }) end
+    if lo + hi > 0 then -- stored, since each element is read by m windows, which a pad is not
+        local zeros = shape.broadcast_to(core.number(0, code), { a.size + lo + hi })
+        local place = create.integers({ lo }, nil, true)
+        a = core.recordn(core.ids.dynamic_update_slice, { zeros, a, place }, 3, 0)
+    end
     core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, m, 1, 1
     local windows = core.record1(core.ids.windows, a, 4)
     return np.astype(np.sum(windows * v, { axis = 1 }), core.dtypes[code].name)

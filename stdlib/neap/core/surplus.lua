@@ -48,6 +48,13 @@ local makers = {
     end,
 }
 
+local behind = setmetatable({}, { __mode = "k" }) -- by function in front: the other
+
+--- The function that a public function stands in front of, or itself.
+function core.behind(f)
+    return behind[f] or f
+end
+
 --- Puts these functions in front of those of a table: `path` is how their names begin, "np." or "np.linalg.". Where
 -- `methods` has the same function by the same name, it gets the new one too. Functions that have one stay as they are.
 function core.refuse_surplus(path, holder, methods)
@@ -58,7 +65,7 @@ function core.refuse_surplus(path, holder, methods)
             local info = getinfo(f, "u")
             if not info.isvararg and info.nparams <= known.arity then
                 local front = maker(f, (path .. name):sub(4))
-                holder[name] = front
+                holder[name], behind[front] = front, f
                 if methods and rawequal(methods[name], f) then methods[name] = front end
             end
         end
