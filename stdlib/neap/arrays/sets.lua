@@ -55,11 +55,11 @@ local function unique(name, x, o, want)
     else
         sorted = np.sort(lines)
     end
-    local places, valid
-    local starts = n > 0 and starts_of(sorted, n, o.equal_nan ~= false) or np.zeros({ 0 }, { dtype = "bool" })
+    local places, valid, starts
     if n > 0 and o.size == nil and o.equal_nan ~= false and not dims and not want.inverse then
         places = selects.marked(ids.marks_changes, sorted)
     else
+        starts = n > 0 and starts_of(sorted, n, o.equal_nan ~= false) or np.zeros({ 0 }, { dtype = "bool" })
         places, valid = selects.places(starts, o.size)
     end
     local values = selects.take(sorted, places, 0)
