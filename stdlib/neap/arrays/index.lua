@@ -383,10 +383,14 @@ local function positions_of(p, dims, part, drop)
             end
         end
     end
+    local inside
     for k, array in ipairs(p.arrays) do
         local of, own = p.axes[p.places[k] + 1], shape_of(array)
         for _ = 1, ndim - front - indices do own[#own + 1] = 1 end
-        arrays[of] = shape.reshape(np.astype(selects.clamped(array, dims[of]), name), own)
+        local near, wanted = selects.clamped(array, dims[of])
+        arrays[of] = shape.reshape(np.astype(near, name), own)
+        local good = drop and shape.reshape(np.equal(near, wanted), own)
+        inside = inside and good and np.logical_and(inside, good) or good
     end
     local position
     for axis = 1, #dims do
@@ -399,7 +403,6 @@ local function positions_of(p, dims, part, drop)
         if position then position = position * core.count(dims[axis]) end
         position = position and along and position + along or position or along
     end
-    local inside = drop and inside_of(p, dims, part)
     if inside then position = np.where(inside, position, core.count(shape.product(dims))) end
     return shape.broadcast_to(np.astype(position or core.number(0, code), name), part)
 end
@@ -479,7 +482,8 @@ local function update_arrays(x, p, how, value, part)
     if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
     local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start
     if not whole or how ~= "set" and how ~= "add" then return update_flat(x, p, how, value, part) end
-    return put(x, p.arrays[1], how, value, p.places[1])
+    local axis = p.places[1]
+    return put(x, selects.dropped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
 end
 
 local At = {}

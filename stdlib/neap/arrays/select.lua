@@ -15,15 +15,22 @@ local is_array, operand = core.is_array, create.operand
 
 local selects = {}
 
---- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
+--- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n); and before
+-- they were clamped.
 local function clamped(index, n)
     if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
     if core.dtype_of(index).kind == "i" then
         index = np.where(np.less(index, 0), np.add(index, core.count(n)), index)
     end
-    return np.clip(index, 0, core.count(math.max(n - 1, 0), 1))
+    return np.clip(index, 0, core.count(math.max(n - 1, 0), 1)), index
 end
 selects.clamped = clamped
+
+--- Index positions of which those out of range are n, where nothing is written.
+function selects.dropped(index, n)
+    local place, wanted = clamped(index, n)
+    return np.where(np.equal(place, wanted), place, core.count(n))
+end
 
 --- Whether index positions are in [-n, n): a bool array.
 function selects.in_range(index, n)
