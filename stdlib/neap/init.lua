@@ -18,6 +18,7 @@
 --     io          np.io: arrays and checkpoints in files
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
+require "neap.core.surplus"
 require "neap.arrays.array"
 require "neap.arrays.shape"
 require "neap.arrays.create"
@@ -25,6 +26,14 @@ require "neap.arrays.select"
 require "neap.arrays.index"
 require "neap.arrays.dynamic"
 require "neap.arrays.reduce"
+require "neap.arrays.nans"
+require "neap.arrays.quantiles"
+require "neap.arrays.statistics"
+require "neap.arrays.differences"
+require "neap.arrays.histogram"
+require "neap.arrays.segments"
+require "neap.arrays.sets"
+require "neap.arrays.choices"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
 require "neap.arrays.devices"
@@ -100,10 +109,12 @@ local function guarded(name, part)
     local meta = getmetatable(part) or {}
     local own, late = meta.__index, meta.__late and meta.__late[1]
     local refuse = refuse_name("np." .. name, { part, late })
+    core.refuse_surplus("np." .. name .. ".", part)
     function meta.__index(t, key)
         local value = own and own(t, key)
         if value == nil then return refuse(t, key) end
-        return value
+        core.refuse_surplus("np." .. name .. ".", part)
+        return rawget(part, key) or value
     end
     if core.on_part then core.on_part(part) end
     return setmetatable(part, meta)
@@ -116,6 +127,7 @@ setmetatable(np, {
             np[name] = guarded(name, require(parts[name]))
         elseif functions[name] then
             require(functions[name])
+            core.refuse_surplus("np.", np, core.methods)
         else
             return unknown(nil, name)
         end
@@ -125,6 +137,7 @@ setmetatable(np, {
 })
 
 guarded("debug", np.debug)
+core.refuse_surplus("np.", np, core.methods)
 output.install()
 if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
 

@@ -147,7 +147,7 @@ end)
 test("options are those that the code accepts", function()
     local count = 0
     for name, options in pairs(accepted) do
-        local entry = by_name[name] or by_name[name:sub(4)]
+        local entry = by_name[name] or by_name[name:sub(4)] or by_name["x." .. name:sub(4):gsub(":", ".")]
         local said = {}
         for _, option in ipairs(entry and entry.options or {}) do said[option.name] = option.option end
         for option in pairs(options) do

@@ -180,8 +180,9 @@ end
 --- > np.array({1, 2}, {dtype="i32"}):sum(), np.asarray(7)
 -- 3
 -- 7.0
-function np.array(data, given)
+function np.array(data, given, extra)
     local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
+    if extra ~= nil then core.too_many("array", 2, extra) end
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
     if type(data) == "string" or type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
@@ -200,6 +201,12 @@ function np.array(data, given)
     end, dtype.pointer))
 end
 np.asarray = np.array
+
+--- Argument `position` of np.name as an array, which may also be a Lua table of what np.array takes.
+function create.operand(name, position, value)
+    if type(value) == "table" and getmetatable(value) == nil then return np.array(value) end
+    return coerce(name, position, value)
+end
 
 --- An i32 array of a flat Lua table of integers; with `wide` an i64 array.
 function create.integers(list, dims, wide)

@@ -5,7 +5,8 @@
 --      np.newaxis          a new axis of extent 1
 --      np.ellipsis         as many whole axes as are missing
 --      a number argument of a jitted function: as an integer array of no axes
---      an integer array    its elements along this axis (clamped; negative ones count from the end)
+--      an integer array    its elements along this axis; negative ones count from the end. Out of range, the nearest
+-- end                          is read, and nothing is written (x:at{…} has other modes)
 --      a bool array        the elements where it is true, over as many axes as it has (waits for the mask)
 -- x[0], x[array] and x[np.newaxis] need no table around one item; x[{ {2,4} }] has one slice, x[{2,4}] two integers.
 -- x"1:3, ::-1, ..., newaxis" is the same in text.
@@ -351,9 +352,23 @@ local function write_box(x, p, value)
     return core.recordn(core.ids.dynamic_update_slice, { x, value, create.integers(starts, nil, true) }, 3, 0)
 end
 
---- The positions in x, laid out flat, of the part that the index names, in the part's shape.
-local function positions_of(p, dims, part)
-    local name = selects.counter(shape.product(dims))
+--- Where the index arrays are in range, in a shape that broadcasts to the part; nil without index arrays.
+local function inside_of(p, dims, part)
+    local front, inside = (taken_axes(p.places)), nil
+    local indices = #p.arrays > 0 and #part - #p.sliced + #p.places or 0
+    for k, array in ipairs(p.arrays) do
+        local own = shape_of(array)
+        for _ = 1, #part - front - indices do own[#own + 1] = 1 end
+        local good = shape.reshape(selects.in_range(array, dims[p.axes[p.places[k] + 1]]), own)
+        inside = inside and np.logical_and(inside, good) or good
+    end
+    return inside
+end
+
+--- The positions in x, laid out flat, of the part that the index names, in the part's shape. drop: where an index is
+-- out of range, one that is behind all elements.
+local function positions_of(p, dims, part, drop)
+    local name = selects.counter(shape.product(dims) + 1)
     local code, ndim = core.dtype_codes[name], #part
     local front, moved = taken_axes(p.places)
     local arrays, place = {}, 0 -- by axis of x: an array of `part`'s rank, or nothing
@@ -371,10 +386,14 @@ local function positions_of(p, dims, part)
             end
         end
     end
+    local inside
     for k, array in ipairs(p.arrays) do
         local of, own = p.axes[p.places[k] + 1], shape_of(array)
         for _ = 1, ndim - front - indices do own[#own + 1] = 1 end
-        arrays[of] = shape.reshape(np.astype(selects.clamped(array, dims[of]), name), own)
+        local near, wanted = selects.clamped(array, dims[of])
+        arrays[of] = shape.reshape(np.astype(near, name), own)
+        local good = drop and shape.reshape(np.equal(near, wanted), own)
+        inside = inside and good and np.logical_and(inside, good) or good
     end
     local position
     for axis = 1, #dims do
@@ -387,6 +406,7 @@ local function positions_of(p, dims, part)
         if position then position = position * core.count(dims[axis]) end
         position = position and along and position + along or position or along
     end
+    if inside then position = np.where(inside, position, core.count(shape.product(dims))) end
     return shape.broadcast_to(np.astype(position or core.number(0, code), name), part)
 end
 
@@ -427,33 +447,46 @@ local function update_slices(x, p, how, value, part)
     return little and unit and write_box(x, p, value) or spread(x, p, how, value)
 end
 
---- Several index arrays, or one and slices: in x laid out flat. Where several new values fall on one element, add takes
--- all of them, min and max the extreme one, set the last one in row-major order.
+--- Of values at positions in order: at the last one of equal positions the product of all their values.
+local function run_products(positions, values)
+    local n, apart = positions.size, 1
+    while apart < n do
+        local same = np.equal(shape.cut(positions, 0, apart, n), shape.cut(positions, 0, 0, n - apart))
+        local one = core.number(1, core.dtype_of(values).code)
+        local factor = np.where(same, shape.cut(values, 0, 0, n - apart), one)
+        values = values * shape.pad(factor, one, { apart }, { 0 }, { 0 })
+        apart = apart * 2
+    end
+    return values
+end
+
+--- Several index arrays, or one and slices: in x laid out flat. Where several new values fall on one element, add and
+-- mul take all of them, min and max the extreme one, set the last one in row-major order.
 local function update_flat(x, p, how, value, part)
     local dims = shape_of(x)
-    local flat, positions = np.ravel(x), np.ravel(positions_of(p, dims, part))
+    local flat, positions = np.ravel(x), np.ravel(positions_of(p, dims, part, true))
     value = np.ravel(value)
     if how == "min" or how == "max" then -- in order of value: the extreme one is written last
         local order = np.argsort(value, { descending = how == "min" })
         positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
-        value = combine[how](selects.take(flat, positions, 0), value)
+    elseif how == "mul" then -- the last one of equal places has the product, and is written last
+        local order = np.argsort(positions)
+        positions = selects.take(positions, order, 0)
+        value = run_products(positions, selects.take(value, order, 0))
     end
+    if how ~= "add" and how ~= "set" then value = combine[how](selects.take(flat, positions, 0), value) end
     return shape.reshape(put(flat, positions, how, value, 0), dims)
 end
 
 local function update_arrays(x, p, how, value, part)
-    if value.size == 0 then return x end
+    if value.size == 0 or x.size == 0 then return x end
     local single = true -- one place, so none is named twice
     for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
-    if single and how ~= "set" and how ~= "add" then
-        value, how = combined(x, p, how, value), "set"
-    elseif how == "mul" then
-        fail("array index: at:mul takes integers and slices, not index arrays of several elements")
-    end
+    if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
     local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start
-    if not whole or how == "min" or how == "max" then return update_flat(x, p, how, value, part) end
+    if not whole or how ~= "set" and how ~= "add" then return update_flat(x, p, how, value, part) end
     local axis = p.places[1]
-    return put(x, selects.clamped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
+    return put(x, selects.dropped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
 end
 
 local At = {}
@@ -501,14 +534,27 @@ local function plan_of(at)
     return p
 end
 
+--- The plan of an index with its index arrays as a mode says: in range where it is "clip", "wrap" or "raise".
+local function plan_by_mode(name, x, p, mode)
+    if #p.arrays == 0 or mode == "drop" or mode == "fill" then return p end
+    local changed, dims = {}, shape_of(x)
+    for key, value in pairs(p) do changed[key] = value end
+    changed.arrays = {}
+    for k, array in ipairs(p.arrays) do
+        changed.arrays[k] = selects.by_mode(name, array, dims[p.axes[p.places[k] + 1]], mode)
+    end
+    return changed
+end
+
 local function updater(how)
-    return function(at, value)
+    return function(at, value, given)
         if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:%s(v)", how) end
-        local quick = at.n and how == "set" and core.set_part(at.array, at, at.n, value)
+        local quick = at.n and how == "set" and given == nil and core.set_part(at.array, at, at.n, value)
         if quick then return quick end
         local x, p = at.array, plan_of(at)
         local code = core.dtype_of(x).code
         local name = "at:" .. how
+        if given ~= nil then p = plan_by_mode(name, x, p, selects.mode_option(name, given, "drop")) end
         value = create.value(name, value, code)
         local part = part_shape(p)
         if not shape.broadcasts_to(shape_of(value), part) then
@@ -521,9 +567,12 @@ local function updater(how)
     end
 end
 
---- x:at{…}:set(v), x:at{…}:add(v), x:at{…}:mul(v), x:at{…}:min(v), x:at{…}:max(v): a copy of x in which the part that
--- the index names is replaced by v, or combined with it. v broadcasts to the part and is cast to x's dtype.
--- Differentiable in x and v.
+--- x:at{…}:set(v, {mode="drop"}), x:at{…}:add(v, {mode="drop"}), x:at{…}:mul(v, {mode="drop"}), x:at{…}:min(v,
+-- {mode="drop"}), x:at{…}:max(v, {mode="drop"}): a copy of x in which the part that the index names is replaced by v,
+-- or combined with it. v broadcasts to the part and is cast to x's dtype. Where an index array names an element several
+-- times, set takes the last value, the others all of them. Differentiable in x and v.
+--- mode: what index arrays out of range do: "drop" writes nothing there, "clip" writes to the nearest end, "wrap"
+-- counts around, and "raise" raises, for which it waits for the indices
 --- > x = np.zeros(3)
 --- > x:at{0}:set(5), x:at{{1, 3}}:add(1)
 -- [5. 0. 0.]
@@ -532,14 +581,28 @@ end
 -- [3. 1.]
 -- [0. 1.]
 -- [2. 1.]
+--- > i = np.array({1, 7}, {dtype="i32"})
+--- > x:at{i}:set(9), x:at{i}:set(9, {mode="clip"})
+-- [0. 9. 0.]
+-- [0. 9. 9.]
 for how in pairs(combine) do At[how] = updater(how) end
 
---- x:at{…}:get(): the part itself.
+--- x:at{…}:get({mode="clip", fill_value=…}): the part itself.
+--- mode: what index arrays out of range read: "clip" the nearest end, "fill" fill_value, "wrap" counts around, and
+-- "raise" raises, for which it waits for the indices
+--- fill_value: what "fill" gives; without it NaN, the least signed or the greatest unsigned integer, true
 --- > np.arange(5):at{2}:get()
 -- 2
-function At.get(at)
+--- > np.arange(5):at{np.array({1, 7}, {dtype="i32"})}:get{mode="fill", fill_value=-1}
+-- [ 1 -1]
+function At.get(at, given)
     if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:get()") end
-    return get_elements(at.array, plan_of(at))
+    local x, p = at.array, plan_of(at)
+    if given == nil then return get_elements(x, p) end
+    local mode, fill = selects.mode_option("at:get", given, "clip", core.dtype_of(x))
+    local inside = mode == "fill" and inside_of(p, shape_of(x), part_shape(p))
+    local part = get_elements(x, plan_by_mode("at:get", x, p, mode))
+    return inside and np.where(inside, part, fill) or part
 end
 
 --- x:at(index), np.at(x, index) -> place: a place in x, for a changed copy: x:at{…}:set(v), :add(v), :mul(v), :min(v),

@@ -90,7 +90,9 @@ function shape.arguments(name, ...)
             end
         end
     end
-    for k = 1, #result do
+    local n = type(first) == "table" and #result or select("#", ...) - (given and 1 or 0)
+    while n > #result and result[n] == nil do n = n - 1 end
+    for k = 1, n do
         if not is_extent(result[k]) then
             raise(name, "a shape is made of integers from 0 to 2^53, got %s at axis %d", core.describe(result[k]),
                   k - 1)
@@ -252,7 +254,8 @@ define("flatten", ravel)
 local function transpose(x, ...)
     x = coerce("transpose", 1, x)
     local ndim = core.ndim(x)
-    local order = ...
+    local order, extra = ...
+    if type(order) ~= "number" and extra ~= nil then core.too_many("transpose", 2, extra) end
     if order == nil then
         order = {}
         for k = 1, ndim do order[k] = ndim - k end
@@ -413,7 +416,8 @@ end)
 --  [0 1]]
 define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
-    local dims = shape.arguments("broadcast_to", ...)
+    local dims, extra = shape.arguments("broadcast_to", ...)
+    if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
     if not shape.broadcasts_to(shape_of(x), dims) then
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end
@@ -592,21 +596,50 @@ define("unpack", function(x)
     return unpack(parts)
 end)
 
---- np.repeat_(x, n, {axis=…}): each element n times in place; without axis over the flattened array. A table of counts
--- gives one count an element.
+--- x with element k of an axis of n elements repeated as often as counts, an array, say.
+local function repeat_by(x, counts, axis, n, length)
+    local kind = core.dtype_of(counts).kind
+    if kind ~= "i" and kind ~= "u" or core.ndim(counts) > 1 or counts.size ~= 1 and counts.size ~= n then
+        raise("repeat_", "counts must be %d integers, one for each element of axis %d, got shape %s of dtype %s", n,
+              axis, core.shape_text(counts), core.dtype_of(counts).name)
+    end
+    local ends = np.cumsum(broadcast_to(reshape(np.maximum(counts, 0), { counts.size }), { n }))
+    if length == nil then
+        if n > 0 and kind == "i" and np.min(counts):item() < 0 then
+            raise("repeat_", "counts must be from 0 up, got %d", np.min(counts):item())
+        end
+        length = n > 0 and ends[-1]:item() or 0
+    end
+    if n == 0 and length > 0 then raise("repeat_", "axis %d has no elements to repeat", axis) end
+    return np.take(x, np.searchsorted(ends, np.arange(length, { dtype = "i32" }), { side = "right" }), { axis = axis })
+end
+
+--- np.repeat_(x, n, {axis=…, total_repeat_length=…}): each element n times in place; without axis over the flattened
+-- array. A table or an array of counts gives one count an element; an array is waited for, unless the length of the
+-- result is given.
 --- axis: along which elements are repeated; the flattened array without it
+--- total_repeat_length: the length of the result where counts are an array: what is missing is the last element
 --- > np.arange(3):repeat_(2), np.arange(2):repeat_({3, 1})
 -- [0 0 1 1 2 2]
 -- [0 0 0 1]
---- > np.array{{1, 2}}:repeat_(2, {axis=0})
+--- > np.array{{1, 2}}:repeat_(2, {axis=0}), np.repeat_(np.arange(3), np.array({1, 0, 2}, {dtype="i32"}))
 -- [[1. 2.]
 --  [1. 2.]]
-define("repeat_", function(x, count, given)
+-- [0 2 2]
+define("repeat_", function(x, count, given, extra)
+    if extra ~= nil then core.too_many("repeat_", 3, extra) end
     x = coerce("repeat_", 1, x)
-    local axis = axis_option("repeat_", given)
+    if type(given) == "number" then given = { axis = given } end
+    local o = options("repeat_", given, { axis = true, total_repeat_length = true })
+    local axis, length = o.axis, o.total_repeat_length
     if axis == nil then x, axis = ravel(x), 0 end
     local dims = shape_of(x)
     axis = axis_of("repeat_", axis, #dims)
+    if length ~= nil and not is_extent(length) then
+        bad_argument("repeat_", nil, "total_repeat_length", "an integer from 0 up", length)
+    end
+    if is_array(count) then return repeat_by(x, count, axis, dims[axis + 1], length) end
+    if length ~= nil then raise("repeat_", "'total_repeat_length' goes with an array of counts") end
     if type(count) == "table" then
         if #count ~= dims[axis + 1] then
             raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])

@@ -178,9 +178,12 @@ function core.recordn(op, inputs, n, nattrs)
     return wrap(out[0])
 end
 
+--- Raises that np.name, which takes `arity` arguments, got one more.
 local function too_many(name, arity, extra)
     raise(name, "takes %d argument%s, got also %s", arity, arity == 1 and "" or "s", core.describe(extra))
 end
+
+core.too_many = too_many
 
 --- The Lua function of an op of one array.
 function core.unary(op, name)
