@@ -20,13 +20,21 @@
 local core = require "neap.core"
 require "neap.arrays.array"
 require "neap.arrays.shape"
+require "neap.arrays.turns"
 require "neap.arrays.create"
+require "neap.arrays.grids"
 require "neap.arrays.select"
+require "neap.arrays.joins"
+require "neap.arrays.pads"
 require "neap.arrays.index"
 require "neap.arrays.dynamic"
 require "neap.arrays.reduce"
+require "neap.arrays.elementwise"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
+require "neap.arrays.windows"
+require "neap.arrays.polynomials"
+require "neap.arrays.applied"
 require "neap.arrays.devices"
 local output = require "neap.effects.output"
 require "neap.mesh.device_put"
@@ -69,6 +77,7 @@ for module, names in pairs {
     ["programs.staged"] = "staged",
     ["programs.deferred"] = "deferred export",
     ["effects"] = "callback",
+    ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
