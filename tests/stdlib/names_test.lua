@@ -99,6 +99,7 @@ check.test("arguments that do not fit are named", function()
         ["np.rot90: unknown option 'axis'"] = function() np.rot90(a, 1, { axis = 0 }) end,
         ["np.fliplr: needs at least 2 axes"] = function() np.fliplr(np.ones(3)) end,
         ["np.hstack: array 2 has shape %(3,%)"] = function() np.hstack { a, np.ones(3) } end,
+        ["np.delete: takes 1 argument, and frees it; np.delete_at"] = function() np.delete(np.ones(3), 1) end,
         ["np.insert: place 5 is out of range"] = function() np.insert(np.ones(3), 5, 1) end,
         ["np.delete_at: place %-4 is out of range"] = function() np.delete_at(np.ones(3), -4) end,
         ["np.insert: values of shape %(1, 2%) do not"] = function() np.insert(a, 1, np.ones(2), { axis = 0 }) end,

@@ -20,15 +20,24 @@ local new_table = require "table.new"
 local np, methods, fields = {}, {}, {}
 core.np, core.methods, core.fields = np, methods, fields
 
+local functions = setmetatable({}, { __mode = "k" }) -- by a function that stands in front of one: that one
+
+--- The function that f stands in front of; f itself if it stands before none.
+function core.behind(f)
+    return functions[f] or f
+end
+
 --- f, which is np.name and refuses more arguments than `most`.
 function core.limited(name, most, f)
-    return function(...)
+    local function front(...)
         if select("#", ...) > most and select(most + 1, ...) ~= nil then
             raise(name, "takes at most %d argument%s, got also %s", most, most == 1 and "" or "s",
                   core.describe((select(most + 1, ...))))
         end
         return f(...)
     end
+    functions[front] = f
+    return front
 end
 
 --- Makes f the function np.name and the method x:name; `most`: it refuses more arguments than that.

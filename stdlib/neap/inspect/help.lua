@@ -222,7 +222,7 @@ local function source_lines(entry, name)
         f = ok and value or nil
     end
     f = f or core.methods[name:match "[^%.]+$"] or core.fields[name:match "[^%.]+$"]
-    local source = type(f) == "function" and source_of(f)
+    local source = type(f) == "function" and source_of(core.behind(f))
     return source and source.text
 end
 
