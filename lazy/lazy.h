@@ -15,7 +15,7 @@
 #include "lazy/dtype/dtype.h"
 
 /* ---- Dtypes (rows and numbers: dtype.h) -------------------------------------------------------------------------- */
-enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
+enum { NEAP_MAX_DIMS = 16, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
 
 NEAP_API const char *neap_dtype_name(int dtype); /* "f32"; NULL for no dtype. BORROWED forever */
 NEAP_API int neap_dtype_parse(const char *name); /* the dtype, or NEAP_E_DTYPE */
@@ -113,9 +113,22 @@ NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *
 /* The same for a number of elements, less `less`: programs for inputs of other sizes count again. */
 NEAP_API int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out);
 
+/* How the elements of arrays are written, one for the process. It may be changed while nothing is printed that was
+ * asked for before (neap_effects_poll). */
+typedef struct neap_print_options {
+    int64_t threshold; /* of more elements than that only the edges are written */
+    int32_t edgeitems; /* at each end of an axis */
+    int32_t linewidth; /* columns */
+    int32_t precision; /* digits after the point, at most: 0 … 17 */
+    int32_t suppress;  /* 1: no exponents for small numbers */
+    char sign;         /* '-'; '+': of all numbers; ' ': room for it */
+    char nan[16], inf[16];
+} neap_print_options;
+NEAP_API neap_print_options *neap_print_options_now(void);
+
 /* Of the next op, a slice or a reshape, which attributes were given as counted from an end (graph/node.h); or FIXED:
- * they were made of the sizes that it has now. */
-enum { NEAP_FOLLOWS_FIXED = 1 << 30 };
+ * they were made of the sizes that it has now. The bits of a slice have room for NEAP_FOLLOWS_AXES axes. */
+enum { NEAP_FOLLOWS_FIXED = 1 << 30, NEAP_FOLLOWS_AXES = 12 };
 /* Of the next neap_quick_number: its number is one of elements, as in neap_array_count; `less` is added to this. */
 enum { NEAP_FOLLOWS_COUNT = 1 << 29 };
 NEAP_API void neap_op_follows(neap_ctx *ctx, uint32_t ends);

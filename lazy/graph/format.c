@@ -25,15 +25,24 @@
 #include <string.h>
 
 enum {
-    SHOW_ALL = 1000, /* arrays of up to so many elements are shown whole */
-    EDGE = LAZY_FORMAT_EDGE,
-    LINE = 75,       /* columns */
-    FRACTION = 8,    /* digits after the point, at most */
-    MAX_DIGITS = 17, /* that any f64 needs */
+    MAX_DIGITS = 17, /* that any f64 needs; also the highest precision */
     /* Room for one element: an f64 without an exponent has at most 17 digits before the point (0-d, below 1e16) or 8
      * digits (in arrays, below 1e8), and pads are no wider than that. */
     ELEMENT_BYTES = 128
 };
+
+/* What scripts may set. Changed only while nothing is being written (lazy.h). */
+static neap_print_options print_options = {.threshold = 1000,
+                                           .edgeitems = LAZY_FORMAT_EDGE,
+                                           .linewidth = 75,
+                                           .precision = 8,
+                                           .sign = '-',
+                                           .nan = "nan",
+                                           .inf = "inf"};
+
+neap_print_options *neap_print_options_now(void) {
+    return &print_options;
+}
 
 /* ---- Texts ------------------------------------------------------------------------------------------------------ */
 
@@ -236,19 +245,20 @@ static void decimal_shortest(int dtype, double value, decimal *out) {
     decimal_trim(out);
 }
 
-/* The shortest digits, but at most FRACTION after the point of the positional or of the exponent form. */
+/* The shortest digits, but at most `precision` after the point of the positional or of the exponent form. */
 static void decimal_limited(int dtype, double value, bool exponent_notation, decimal *out) {
     decimal_shortest(dtype, value, out);
+    int most = print_options.precision;
     int after_point = exponent_notation ? out->count - 1 : out->count - 1 - out->exponent;
-    if (after_point <= FRACTION)
+    if (after_point <= most)
         return;
     if (exponent_notation) {
-        decimal_round(fabs(value), FRACTION + 1, out);
+        decimal_round(fabs(value), most + 1, out);
         decimal_trim(out);
         return;
     }
     char text[ELEMENT_BYTES]; /* the positional form is only used below 1e8 */
-    snprintf(text, sizeof text, "%.*f", FRACTION, fabs(value));
+    snprintf(text, sizeof text, "%.*f", most, fabs(value));
     out->count = 0;
     out->exponent = (int)strcspn(text, ".") - 1;
     for (const char *s = text; *s != '\0'; s++) {
@@ -317,6 +327,18 @@ static const char *nonfinite_name(double value) {
     return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
 }
 
+/* The same in an array, with its sign, in room for 24 bytes. */
+static const char *nonfinite_text(double value, char *out) {
+    const char *sign = value < 0 ? "-" : print_options.sign == '+' ? "+" : "";
+    snprintf(out, 24, "%s%s", sign, isnan(value) ? print_options.nan : print_options.inf);
+    return out;
+}
+
+/* Whether the sign of a number that is not negative is written. */
+static bool shows_plus(const decimal *d) {
+    return print_options.sign == '+' && !d->negative;
+}
+
 /* The text of one element on its own. Floats take an exponent below 1e-4 and from 1e16 (f32: 1e6) on. */
 static void scalar_write(int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
@@ -352,16 +374,17 @@ typedef struct array {
     int64_t held[NEAP_MAX_DIMS];   /* the shape of the part of a block that is in memory */
     int64_t stride[NEAP_MAX_DIMS]; /* the strides of that part, in bytes */
     int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
+    int edge;                      /* of an axis that is cut, positions at each end */
 } array;
 
 /* The index along an axis of a shown position. */
 static int64_t array_index(const array *a, int axis, int64_t position) {
-    return position < EDGE ? position : a->shape[axis] - a->shown[axis] + position;
+    return position < a->edge ? position : a->shape[axis] - a->shown[axis] + position;
 }
 
 /* Does "..." stand before this position? */
 static bool array_cut(const array *a, int axis, int64_t position) {
-    return position == EDGE && a->shown[axis] < a->shape[axis];
+    return position == a->edge && a->shown[axis] < a->shape[axis];
 }
 
 /* A row (last axis): its part of the first of the blocks that it runs through. */
@@ -373,7 +396,7 @@ typedef struct array_row {
 /* Where the element of this index is in the memory of its block, along an axis. */
 static int64_t array_place(const array *a, int axis, int64_t index) {
     int64_t at = index % a->extent[axis];
-    return a->stride[axis] * (at < EDGE ? at : at - (a->extent[axis] - a->held[axis]));
+    return a->stride[axis] * (at < LAZY_FORMAT_EDGE ? at : at - (a->extent[axis] - a->held[axis]));
 }
 
 /* The row at these positions of the other axes. */
@@ -415,7 +438,7 @@ typedef struct style {
 } style;
 
 typedef struct extent { /* what the floats of an array span */
-    bool any_finite, any_nonfinite, negative_infinity;
+    bool any_finite, any_nan, any_infinity, negative_infinity, negative;
     double smallest, largest; /* of the absolute values that are finite and not 0; largest is 0 if there are none */
 } extent;
 
@@ -435,12 +458,14 @@ static void extent_see(void *arg, int dtype, const void *element) {
     extent *e = arg;
     double value = element_float(dtype, element), size = fabs(value);
     if (!isfinite(value)) {
-        e->any_nonfinite = true;
+        *(isnan(value) ? &e->any_nan : &e->any_infinity) = true;
         if (value < 0)
             e->negative_infinity = true;
         return;
     }
     e->any_finite = true;
+    if (signbit(value))
+        e->negative = true;
     if (size == 0)
         return;
     if (e->largest == 0 || size < e->smallest)
@@ -453,6 +478,8 @@ static void extent_see(void *arg, int dtype, const void *element) {
 static bool extent_wants_exponent(const extent *e, int dtype) {
     if (e->largest == 0)
         return false;
+    if (print_options.suppress) /* small numbers are cut off instead */
+        return e->largest >= (dtype == NEAP_DTYPE_F64 ? 1e8 : 1e6);
     if (dtype == NEAP_DTYPE_F64)
         return e->largest >= 1e8 || e->smallest < 1e-4 || e->largest / e->smallest > 1e3;
     return e->largest >= 1e6 || (float)e->smallest < 1e-4f || (float)e->largest / (float)e->smallest > 1e3f;
@@ -470,12 +497,12 @@ static void style_see_float(void *arg, int dtype, const void *element) {
     decimal d;
     decimal_limited(dtype, value, s->exponent_notation, &d);
     if (s->exponent_notation) {
-        s->left = larger(s->left, d.negative + 1);
+        s->left = larger(s->left, d.negative + shows_plus(&d) + 1);
         s->fraction = larger(s->fraction, d.count - 1);
         s->exponent_digits = larger(s->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
         s->right = s->fraction + 2 + s->exponent_digits;
     } else {
-        s->left = larger(s->left, decimal_left(&d));
+        s->left = larger(s->left, decimal_left(&d) + shows_plus(&d));
         s->right = larger(s->right, decimal_right(&d));
     }
 }
@@ -497,9 +524,14 @@ static style style_measure(const array *a) {
         array_each(a, extent_see, &e);
         s.exponent_notation = extent_wants_exponent(&e, a->dtype);
         array_each(a, style_see_float, &s);
-        int name = e.negative_infinity ? 4 : 3;
-        if (e.any_nonfinite)
-            s.left = larger(s.left, name - s.right - 1);
+        if (print_options.sign == ' ' && e.any_finite && !e.negative)
+            s.left++;
+        char text[24];
+        if (e.any_nan)
+            s.left = larger(s.left, (int)strlen(nonfinite_text(NAN, text)) - s.right - 1);
+        if (e.any_infinity)
+            s.left = larger(s.left, (int)strlen(nonfinite_text(e.negative_infinity ? -INFINITY : INFINITY, text)) -
+                                        s.right - 1);
     }
     return s;
 }
@@ -517,7 +549,8 @@ static int pad(char *out, int n) {
 /* One float, padded to the common width. Returns its length. */
 static int float_write(const style *s, int dtype, double value, char *out) {
     if (!isfinite(value)) {
-        const char *name = nonfinite_name(value);
+        char text[24];
+        const char *name = nonfinite_text(value, text);
         int n = pad(out, s->left + s->right + 1 - (int)strlen(name));
         strcpy(out + n, name);
         return n + (int)strlen(name);
@@ -528,10 +561,14 @@ static int float_write(const style *s, int dtype, double value, char *out) {
         if (d.count - 1 < s->fraction) { /* as NumPy: the common width is filled with digits of the exact value */
             decimal_round(fabs(value), s->fraction + 1, &d);
         }
-        int n = pad(out, s->left - d.negative - 1);
+        int n = pad(out, s->left - d.negative - shows_plus(&d) - 1);
+        if (shows_plus(&d))
+            out[n++] = '+';
         return n + decimal_scientific(&d, s->fraction, true, s->exponent_digits, out + n);
     }
-    int n = pad(out, s->left - decimal_left(&d));
+    int n = pad(out, s->left - decimal_left(&d) - shows_plus(&d));
+    if (shows_plus(&d))
+        out[n++] = '+';
     n += decimal_positional(&d, 0, out + n);
     return n + pad(out + n, s->right - decimal_right(&d));
 }
@@ -551,7 +588,7 @@ static int element_write(const style *s, int dtype, const void *element, char *o
 /* Appends a word of a row, on a new line if it would pass the last column. *column counts the current line. */
 static int word_add(lazy_text *out, const char *word, int bytes, int ndim, int *column) {
     int status = NEAP_OK;
-    if (*column + bytes > LINE - ndim && *column > ndim) {
+    if (*column + bytes > print_options.linewidth - ndim && *column > ndim) {
         while (out->data[out->bytes - 1] == ' ')
             out->bytes--;
         status = graph_text_add(out, "\n", 1);
@@ -619,12 +656,12 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
 }
 
 int graph_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
-    static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     return graph_format_blocks(dtype, ndim, shape, whole, false, &data, out);
 }
 
 bool graph_format_cuts(int64_t size) {
-    return size > SHOW_ALL;
+    return size > print_options.threshold && print_options.edgeitems <= LAZY_FORMAT_EDGE;
 }
 
 int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
@@ -642,15 +679,16 @@ int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t
     int64_t size = 1, stride = neap_dtype_bytes(dtype);
     for (int k = ndim - 1; k >= 0; k--) {
         a.extent[k] = shape[k] / parts[k];
-        a.held[k] = cut && a.extent[k] > 2 * EDGE ? 2 * EDGE : a.extent[k];
+        a.held[k] = cut && a.extent[k] > 2 * LAZY_FORMAT_EDGE ? 2 * LAZY_FORMAT_EDGE : a.extent[k];
         a.stride[k] = stride;
         stride *= a.held[k];
         size *= shape[k];
     }
     if (size == 0)
         return graph_text_add(out, "[]", 2);
+    a.edge = cut && print_options.edgeitems > LAZY_FORMAT_EDGE ? LAZY_FORMAT_EDGE : print_options.edgeitems;
     for (int k = 0; k < ndim; k++)
-        a.shown[k] = graph_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
+        a.shown[k] = (cut || size > print_options.threshold) && shape[k] > 2 * a.edge ? 2 * a.edge : shape[k];
     size_t start = out->bytes;
     style s = style_measure(&a);
     int status = array_write(&a, &s, out);

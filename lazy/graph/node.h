@@ -48,7 +48,7 @@ enum {
     LAZY_FOLLOWS_COUNT = 2, /* a number: of elements of an array, less what stands from the bit SHIFT on */
     LAZY_FOLLOWS_FIXED = 4, /* a slice or reshape whose attributes were made of the sizes that it had: for no others */
     /* An attribute was given as counted from an end: of a slice, bit SHIFT + 2k its start along axis k, the next bit
-     * its stop; of a reshape, bit SHIFT + k the size that was left. */
+     * its stop, of the first NEAP_FOLLOWS_AXES axes; of a reshape, bit SHIFT + k the size that was left. */
     LAZY_FOLLOWS_SHIFT = 8
 };
 
@@ -234,11 +234,14 @@ static inline void graph_follow_as(neap_node *again, const neap_node *node) {
     if (again && again->op == node->op && again->follows == 0)
         again->follows = node->follows;
 }
-/* The same of one that has a further axis, the first: the attributes of each axis have so many bits. */
+/* The same of one that has a further axis, the first: the attributes of each axis have so many bits. Where one of them
+ * has no room any more, the attributes hold for these sizes alone. */
 static inline void graph_follow_further(neap_node *again, const neap_node *node, int bits) {
-    uint32_t low = (1u << LAZY_FOLLOWS_SHIFT) - 1;
-    if (again && again->op == node->op && again->follows == 0)
-        again->follows = (node->follows & ~low) << bits | (node->follows & low);
+    uint32_t low = (1u << LAZY_FOLLOWS_SHIFT) - 1, ends = node->follows & ~low;
+    if (!again || again->op != node->op || again->follows != 0)
+        return;
+    again->follows =
+        (uint32_t)(ends << bits) >> bits == ends ? ends << bits | (node->follows & low) : LAZY_FOLLOWS_FIXED;
 }
 static inline bool graph_is_number(const neap_node *node) {
     return node->nin == 0 && !node->buffer &&

@@ -21,11 +21,16 @@ local core = require "neap.core"
 require "neap.core.surplus"
 require "neap.arrays.array"
 require "neap.arrays.shape"
+require "neap.arrays.turns"
 require "neap.arrays.create"
+require "neap.arrays.grids"
 require "neap.arrays.select"
+require "neap.arrays.joins"
+require "neap.arrays.pads"
 require "neap.arrays.index"
 require "neap.arrays.dynamic"
 require "neap.arrays.reduce"
+require "neap.arrays.elementwise"
 require "neap.arrays.nans"
 require "neap.arrays.quantiles"
 require "neap.arrays.statistics"
@@ -36,6 +41,9 @@ require "neap.arrays.sets"
 require "neap.arrays.choices"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
+require "neap.arrays.windows"
+require "neap.arrays.polynomials"
+require "neap.arrays.applied"
 require "neap.arrays.devices"
 local output = require "neap.effects.output"
 require "neap.mesh.device_put"
@@ -78,6 +86,7 @@ for module, names in pairs {
     ["programs.staged"] = "staged",
     ["programs.deferred"] = "deferred export",
     ["effects"] = "callback",
+    ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",

@@ -12,8 +12,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-NAMES = ["ops", "integers", "views", "dynamic", "einsum", "expressions", "random", "gradients", "linalg", "conv",
-         "optim", "printing", "io", "rules", "statistics"]
+NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
+         "linalg", "conv", "optim", "printing", "io", "rules", "statistics"]
 
 
 def main(names):

@@ -47,7 +47,7 @@ local MISTAKES = {
     { [[np.load("f")]], "np has no 'load'; here it is np.io.load" },
     { "np.random.rand(3)", "np.random has no 'rand'; here it is np.random.uniform(key, {3})" },
     { "np.random.seed(0)", "np.random has no 'seed'; here it is key = np.random.key(seed)" },
-    { "np.append(x, x)", "np has no 'append'; here it is np.concatenate{x, y}" },
+    { "np.cat(x, x)", "np has no 'cat'; here it is np.concatenate{x, y}" },
     { "np.shape(x)", "np has no 'shape'; here it is the field x.shape" },
     { "np.linalg.invert(m)", "np.linalg has no 'invert'; did you mean np.linalg.inv?" },
     { "x:numpy()", "arrays have no field or method 'numpy'; here it is x itself, or x:totable()" },
@@ -140,8 +140,8 @@ local MISTAKES = {
     { "print(x.sum(0))", "x.sum(…) is not given x; methods take a colon: x:sum(…)" },
     { "y = x.reshape(3, 1)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
     { "y = np.arange(12).reshape(3, 4)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
-    { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axes; an index array takes elements: "
-      .. 'x[np.array({0, 2}, {dtype="i32"})]' },
+    { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axes; the elements 0, 2 of an axis are "
+      .. 'x"[0, 2]", x[np.array({0, 2}, {dtype="i32"})] or x:take({0, 2}, {axis=…})' },
     { "print(m:mean{'axis'})",
       "np.mean: unknown option '1' (options: axis, dtype, keepdims); options have names, as in {axis=…}" },
     { "y = x:T", "function arguments expected near '<eof>'; a field stands behind a dot: x.T", at_end = true },
@@ -236,7 +236,7 @@ local MISTAKES = {
       .. "np.concatenate{x, y} joins arrays" },
     { [[print(x < "2")]], [[an array is compared with the string "2"; it must be an array or a number]] },
     { [[print(x"1:2:3:4")]],
-      [[array index: cannot read "1:2:3:4" in "1:2:3:4"; items are like 3, 1:5, ::-1, ..., newaxis]] },
+      "array index: cannot read \"1:2:3:4\" in \"1:2:3:4\"; items are like 3, 1:5, ::-1, ..., None, [0, 2]" },
 }
 
 -- Each mistake is a process: with a sanitizer, which makes starts slow, one of eight is tried.

@@ -418,7 +418,7 @@ static void try_sample(sample *s, int number) {
 }
 
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(400, 100);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(520, 130);
     neap_engine_start(&(neap_engine_config){.workers = 7});
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     for (int k = 0; k < samples; k++) {

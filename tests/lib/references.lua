@@ -11,6 +11,29 @@ function references.bitwise_left_shift(a, b) return a * 2 ^ b end
 function references.bitwise_right_shift(a, b) return math.floor(a / 2 ^ b) end
 function references.bitwise_invert(a, _, _, dtype) return dtype == "bool" and 1 - a or -a - 1 end
 
+local function gcd(a, b)
+    a, b = math.abs(a), math.abs(b)
+    while b ~= 0 do a, b = b, a % b end
+    return a
+end
+references.gcd = gcd
+function references.lcm(a, b) return a * b == 0 and 0 or math.abs(a * b) / gcd(a, b) end
+
+function references.bitwise_count(a)
+    local count = 0
+    for k = 0, 30 do count = count + bit.band(bit.rshift(a, k), 1) end
+    return count
+end
+
+--- By the distance to the next float, which is half as long below a power of two.
+function references.nextafter(a, b, _, dtype)
+    if a == b or a == 0 then return a == b and b or (b < 0 and -1 or 1) * (dtype == "f64" and 2 ^ -1074 or 2 ^ -149) end
+    local fraction, exponent = math.frexp(math.abs(a))
+    local grows = (a < b) == (a > 0)
+    local unit = 2 ^ (exponent - (dtype == "f64" and 53 or 24) - (fraction == 0.5 and not grows and 1 or 0))
+    return a + (a < b and unit or -unit)
+end
+
 function references.where(a, b, c) return a ~= 0 and b or c end
 
 --- Half to even.

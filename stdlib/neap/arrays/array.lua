@@ -78,15 +78,24 @@ function core.ndim(x)
     return array_info(x).ndim
 end
 
---- x.shape -> table: the extents of the axes, a Lua table counted from 1.
+local shapes = setmetatable({}, { __mode = "k" })
+core.shapes = shapes -- the tables that are shapes, which print shows: they are plain, so that trees can have them
+
+local function shown_shape(x)
+    local shape = shape_of(x)
+    shapes[shape] = true
+    return shape
+end
+
+--- x.shape -> table: the extents of the axes, a Lua table counted from 1. print shows them.
 --- > #np.zeros{2, 3}.shape, np.zeros{2, 3}.shape[2]
 -- 2
 -- 3
-fields.shape = shape_of
+fields.shape = shown_shape
 --- x.static_shape -> table: what x.shape is; known when an op is recorded, as all sizes are.
 --- > np.zeros{2, 3}.static_shape[1]
 -- 2
-fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
+fields.static_shape = shown_shape -- known when an op is recorded: there are no other sizes
 --- x.ndim -> integer: the number of axes.
 --- > np.zeros{2, 3}.ndim
 -- 2
@@ -218,7 +227,10 @@ function meta.__index(x, key)
     if method ~= nil then return method end
     local field = fields[key]
     if field ~= nil then return field(x) end
-    if type(key) == "string" then fail("%s", require("neap.core.misuse").member(key, methods, fields)) end
+    if type(key) == "string" then
+        if key:find "[^%w_]" or key:find "^%d" then return core.index(x, key) end -- no name: x["1:3, ::-1"]
+        fail("%s", require("neap.core.misuse").member(key, methods, fields))
+    end
     if key == nil then
         local name = require("neap.core.misuse").nil_index()
         fail("array index: the index is nil%s", name and (" ('%s' has no value: is it misspelt?)"):format(name) or "")

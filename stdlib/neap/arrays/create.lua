@@ -166,10 +166,11 @@ local function write_row(pointer, row, n, to_bool)
 end
 
 --- An array of values that the script spells out. In deferred mode it is part of what is recorded, as numbers are.
-local function literal(x)
+function create.literal(x)
     C.neap_array_literal(ctx, x._id)
     return x
 end
+local literal = create.literal
 
 --- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
 -- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
@@ -350,25 +351,58 @@ function np.arange(...)
     return ramp(count, start, step, code)
 end
 
---- np.linspace(start, stop, n, {endpoint=true, dtype=…}): n evenly spaced numbers; the last is exactly stop.
+--- The numbers i = 0 … n-1 as fractions of `gaps`, along axis `axis` of a result of one more axis than start and stop
+-- have.
+local function spread_between(start, stop, n, gaps, exact_end, axis, dtype)
+    start, stop = np.broadcast_arrays(coerce("linspace", 1, start), coerce("linspace", 2, stop))
+    local meets = core.dtypes[C.neap_dtype_promote(core.dtype_of(start).code, core.dtype_of(stop).code)]
+    local name = meets.kind == "f" and meets.name or meets.real
+    start, stop = np.astype(start, name), np.astype(stop, name)
+    local dims = shape_of(start)
+    axis = core.axis("linspace", axis == nil and 0 or axis, #dims + 1)
+    local wide, own = {}, {}
+    for k = 1, #dims + 1 do
+        wide[k] = k == axis + 1 and 1 or dims[k > axis and k - 1 or k]
+        own[k] = k == axis + 1 and n or 1
+    end
+    start, stop = shape.reshape(start, wide), shape.reshape(stop, wide)
+    local i = shape.reshape(iota(n, I32), own)
+    local x = np.astype(i, name) * (gaps > 0 and (stop - start) / gaps or 0 * start) + start
+    if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
+    return dtype and np.astype(x, dtype) or x
+end
+
+--- np.linspace(start, stop, n, {endpoint=true, dtype=…, axis=0}): n evenly spaced numbers (50 without n); the last is
+-- exactly stop. start and stop may be arrays, which broadcast: then the numbers lie along a new axis, in the dtype that
+-- these have as real numbers.
 --- endpoint: false leaves stop out: then the gaps are (stop - start) / n
+--- axis: the axis of the result that counts the numbers, for arrays
 --- > np.linspace(0, 1, 5)
 -- [0.   0.25 0.5  0.75 1.  ]
 --- > np.linspace(0, 1, 4, {endpoint=false})
 -- [0.   0.25 0.5  0.75]
-function np.linspace(start, stop, n, given)
-    if type(start) ~= "number" then bad_argument("linspace", 1, "start", "a number", start) end
-    if type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number", stop) end
+--- > np.linspace(np.array{0, 10}, 20, 3)
+-- [[ 0. 10.]
+--  [10. 15.]
+--  [20. 20.]]
+np.linspace = function(start, stop, n, given)
     if type(n) == "table" and given == nil then n, given = nil, n end
     if n == nil then n = 50 end
+    given = options("linspace", given, { endpoint = true, dtype = true, axis = true })
+    local array = is_array(start) or is_array(stop)
+    if not array and type(start) ~= "number" then
+        bad_argument("linspace", 1, "start", "a number or an array", start)
+    end
+    if not array and type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number or an array", stop) end
     if core.integer("linspace", 3, "n", n) < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
-    given = options("linspace", given, { endpoint = true, dtype = true })
-    local code = core.dtype("linspace", given.dtype, F32)
-    local gaps = given.endpoint == false and n or n - 1
+    local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
+    local dtype = code and dtypes[code].name
+    local gaps, exact_end = given.endpoint == false and n or n - 1, given.endpoint ~= false and n > 1
+    if array then return spread_between(start, stop, n, gaps, exact_end, given.axis, dtype) end
     local i = iota(n, F64)
     local x = i * (gaps > 0 and (stop - start) / gaps or 0) + start
-    if given.endpoint ~= false and n > 1 then x = np.where(np.equal(i, n - 1), stop, x) end
-    return np.astype(x, dtypes[code].name)
+    if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
+    return np.astype(x, dtype)
 end
 
 --- Row numbers plus k as a column, and column numbers as a row: for masks of matrices.
@@ -449,13 +483,13 @@ local function triangle(name, compare)
         x = coerce(name, 1, x)
         k = core.integer(name, 2, "k", k == nil and 0 or k)
         local dims = shape_of(x)
-        if #dims < 2 then raise(name, "needs at least 2 axes, got shape %s", core.shape_text(x)) end
-        local i, j = grid(dims[#dims - 1], dims[#dims], k)
+        if #dims == 0 then raise(name, "needs at least 1 axis, got shape ()") end
+        local i, j = grid(dims[#dims - 1] or dims[1], dims[#dims], k)
         return np.where(compare(i, j), x, core.number(0, core.dtype_of(x).code))
     end)
 end
 --- np.tril(x, k), np.triu(x, k): the elements on and below the k-th diagonal (0 without k) of the last two axes, zeros
--- elsewhere; np.triu: on and above.
+-- elsewhere; np.triu: on and above. A 1-d x is every row of a square matrix.
 --- > np.tril(np.ones{3, 3}), np.triu(np.ones{3, 3}, 1)
 -- [[1. 0. 0.]
 --  [1. 1. 0.]

@@ -85,9 +85,6 @@ end
 --- The same of a method or field of an array.
 function misuse.member(name, methods, fields)
     local text = ("arrays have no field or method '%s'"):format(name)
-    if name:find "^[%s%d:,.+-]*$" then
-        return ("%s (an index in text form is a call: x\"%s\")"):format(text, name)
-    end
     if elsewhere.methods[name] then return ("%s; here it is %s"):format(text, elsewhere.methods[name]) end
     local found = #name > 1 and near.name(name, { methods, fields })
     if not found then return text end

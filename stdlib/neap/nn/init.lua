@@ -208,6 +208,7 @@ function nn.dense(x, w, b)
 end
 nn.linear = nn.dense
 
+require "neap.nn.activations" (nn, reduced_loss)
 require "neap.nn.layers" (nn)
 require "neap.nn.conv" (nn)
 

@@ -229,4 +229,7 @@ function optim.clip_by_global_norm(grads, most)
     return tree.map(function(g) return g * like(scale, g) end, grads)
 end
 
+require "neap.nn.optimizers" (optim, { optimizer = optimizer, learning_rate = learning_rate,
+                                      number_option = number_option, zeros_like = zeros_like, like = like })
+
 return optim
