@@ -143,7 +143,7 @@ local MISTAKES = {
     { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axes; the elements 0, 2 of an axis are "
       .. 'x"[0, 2]", x[np.array({0, 2}, {dtype="i32"})] or x:take({0, 2}, {axis=…})' },
     { "print(m:mean{'axis'})",
-      "np.mean: unknown option '1' (options: axis, dtype, keepdims); options have names, as in {axis=…}" },
+      "np.mean: unknown option '1' (options: axis, dtype, keepdims, where); options have names, as in {axis=…}" },
     { "y = x:T", "function arguments expected near '<eof>'; a field stands behind a dot: x.T", at_end = true },
     { "y = x == 3 && true", "unexpected symbol near '&'; Lua writes and for &&" },
     { "while true: x = 1", "'do' expected near ':'; Lua writes while … do … end" },
