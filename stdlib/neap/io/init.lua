@@ -364,11 +364,15 @@ end
 
 for _, f in ipairs { swap_bytes, new_array, array_block, load_file, data_io.load_tree } do jit.off(f) end
 
-local late = { save_checkpoint = "save", load_checkpoint = "load" }
+-- Functions of other files, by name: the module that has each.
+local late = {
+    save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
+    read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
+}
 
 return setmetatable(data_io, {
     __index = function(_, name)
-        if late[name] then data_io[name] = require("neap.io.checkpoint")[late[name]] end
+        if late[name] then data_io[name] = require("neap.io." .. late[name])[name] end
         return rawget(data_io, name)
     end,
     __late = { late },
