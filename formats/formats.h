@@ -75,4 +75,25 @@ typedef struct neap_csv_source {
 NEAP_API int neap_csv_write(int32_t n, const neap_csv_source *columns, int delimiter, int quote, const char *missing,
                             int64_t first, int64_t last, char *text, size_t capacity, size_t *written, int64_t *next);
 
+/* ---- Images ------------------------------------------------------------------------------------------------------
+ * Rows of pixels from the top, the channels of a pixel together: gray, gray and alpha, RGB, RGBA; 8 bits or 16 each, of
+ * the host's byte order. JPEG has gray and RGB with 8 bits. The libraries (libpng, libjpeg) are loaded at run time;
+ * without one of them its functions return NEAP_E_LIBRARY and say what to install. */
+typedef struct neap_image {
+    int64_t width, height;
+    int32_t channels, bits; /* 1, 2, 3 or 4; 8 or 16 */
+} neap_image;
+enum { NEAP_IMAGE_PNG, NEAP_IMAGE_JPEG, NEAP_IMAGE_FORMATS };
+/* Which image a file holds. NEAP_E_IO: it is damaged, or claims to be larger than it can be. */
+NEAP_API int neap_image_head(int format, const void *data, size_t bytes, neap_image *out);
+/* Reads its pixels into memory for what neap_image_head said. A truncated or damaged file is NEAP_E_IO. */
+NEAP_API int neap_image_read(int format, const void *data, size_t bytes, const neap_image *image, void *pixels);
+/* The file of an image: `level` is a PNG's compression, 0 … 9, or a JPEG's quality, 1 … 100. *out (OWNED, for
+ * neap_image_free) has *bytes bytes. */
+NEAP_API int neap_image_write(int format, const neap_image *image, const void *pixels, int level, void **out,
+                              size_t *bytes);
+NEAP_API void neap_image_free(void *data);
+/* Which library reads and writes images of a format, or why none does. BORROWED forever. */
+NEAP_API const char *neap_image_library(int format);
+
 #endif

@@ -2,7 +2,7 @@
 
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum expressions random
                                                gradients linalg conv optim printing io rules
-                                               tables safetensors
+                                               tables safetensors images
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "expressions", "random", "gradients", "linalg", "conv",
          "optim", "printing", "io", "rules", "tables",
-         "safetensors"]
+         "safetensors", "images"]
 
 
 def main(names):

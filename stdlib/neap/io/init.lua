@@ -408,6 +408,7 @@ for _, f in ipairs { swap_bytes, new_array, array_block, load_file, data_io.load
 -- Functions of other files, by name: the module that has each.
 local late = {
     save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
+    load_image = "image", save_image = "image",
     save_safetensors = "safetensors", load_safetensors = "safetensors",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
