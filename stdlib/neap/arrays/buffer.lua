@@ -12,7 +12,7 @@ local dtypes, is_array = core.dtypes, core.is_array
 
 ffi.cdef [[
 typedef struct neap_time { long seconds, nanoseconds; } neap_time;
-int clock_gettime(int clock, neap_time *time);
+int neap_clock_gettime(int clock, neap_time *time) __asm__("clock_gettime"); // scripts declare that themselves
 typedef struct DLManagedTensor { // https://dmlc.github.io/dlpack
     struct {
         void *data;
@@ -239,7 +239,7 @@ local time_box = ffi.new "neap_time"
 -- true
 function np.clock(extra)
     if extra ~= nil then raise("clock", "takes no argument, got %s", core.describe(extra)) end
-    ffi.C.clock_gettime(MONOTONIC, time_box)
+    ffi.C.neap_clock_gettime(MONOTONIC, time_box)
     return tonumber(time_box.seconds) + tonumber(time_box.nanoseconds) * 1e-9
 end
 
