@@ -102,12 +102,6 @@ static int quoted_field(neap_csv *csv, csv_field *out) {
     return 0;
 }
 
-static bool ends_field(const neap_csv *csv, char c) {
-    int delimiter = csv->format.delimiter;
-    return is_end(c) || (delimiter ? c == (char)delimiter : is_blank(c)) ||
-           (csv->format.comment && c == (char)csv->format.comment);
-}
-
 /* Goes on to the next field, or behind the end of the line. */
 static int end_field(neap_csv *csv, csv_field *out) {
     csv_place *p = &csv->next;
@@ -140,7 +134,7 @@ int csv_next_field(neap_csv *csv, csv_field *out) {
             return status;
     } else {
         const char *s = p->at;
-        while (s < csv->end && !ends_field(csv, *s))
+        while (s < csv->end && !csv->ends[(unsigned char)*s])
             s++;
         out->bytes = (size_t)(s - p->at);
         p->at = s;
@@ -183,9 +177,14 @@ const char *csv_text(neap_csv *csv, const csv_field *field, size_t *bytes) {
 bool csv_is_missing(const neap_csv *csv, const csv_field *field) {
     if (field->bytes == 0)
         return true;
+    if (!csv->begins_missing[(unsigned char)*field->text])
+        return false;
     for (int k = 0; k < csv->format.nmissing; k++) {
         const char *word = csv->format.missing[k];
-        if (word[0] == field->text[0] && strlen(word) == field->bytes && memcmp(word, field->text, field->bytes) == 0)
+        size_t same = 0;
+        while (same < field->bytes && word[same] == field->text[same] && word[same] != '\0')
+            same++;
+        if (same == field->bytes && word[same] == '\0')
             return true;
     }
     return false;
@@ -193,11 +192,23 @@ bool csv_is_missing(const neap_csv *csv, const csv_field *field) {
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
+static void note_bytes(neap_csv *csv) {
+    const neap_csv_format *format = &csv->format;
+    csv->ends['\n'] = csv->ends['\r'] = true;
+    csv->ends[(unsigned char)(format->delimiter ? format->delimiter : ' ')] = true;
+    csv->ends[(unsigned char)(format->delimiter ? format->delimiter : '\t')] = true;
+    if (format->comment)
+        csv->ends[(unsigned char)format->comment] = true;
+    for (int k = 0; k < format->nmissing; k++)
+        csv->begins_missing[(unsigned char)format->missing[k][0]] = true;
+}
+
 int neap_csv_open(const neap_csv_format *format, const char *data, size_t bytes, neap_csv **out) {
     neap_csv *csv = calloc(1, sizeof *csv);
     if (!csv)
         return neap_error(NEAP_E_MEMORY, "no memory for a table");
     csv->format = *format;
+    note_bytes(csv);
     csv->end = data + bytes;
     csv->columns = -1;
     csv->next = (csv_place){.at = data, .line_start = data, .line = 1};

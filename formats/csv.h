@@ -36,8 +36,9 @@ typedef struct csv_levels {
 struct neap_csv {
     neap_csv_format format;
     const char *end;
-    csv_place body, next; /* of the first row; of the next that is read */
-    int32_t columns;      /* -1: not known yet */
+    bool ends[256], begins_missing[256]; /* bytes that end a field without quotes; that begin a word for no value */
+    csv_place body, next;                /* of the first row; of the next that is read */
+    int32_t columns;                     /* -1: not known yet */
     int64_t rows;
     neap_csv_facts *facts;
     csv_levels *levels; /* a column each */

@@ -68,6 +68,8 @@ bool csv_integer(const char *text, size_t bytes, bool *negative, uint64_t *size)
     if (s < end && (*s == '-' || *s == '+'))
         s++;
     uint64_t value = 0;
+    for (const char *safe = end - s < MOST_DIGITS ? end : s + MOST_DIGITS; s < safe; s++)
+        value = 10 * value + (uint64_t)(*s - '0');
     for (; s < end; s++) {
         if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*s - '0'), &value))
             return false;
@@ -78,6 +80,8 @@ bool csv_integer(const char *text, size_t bytes, bool *negative, uint64_t *size)
 
 int csv_bool(const char *text, size_t bytes) {
     static const char *const words[] = {"false", "true", "False", "True", "FALSE", "TRUE"};
+    if (bytes < 4 || bytes > 5)
+        return -1;
     for (int k = 0; k < 6; k++) {
         if (bytes == strlen(words[k]) && memcmp(text, words[k], bytes) == 0)
             return k & 1;

@@ -110,10 +110,11 @@ static void put_real(const neap_csv_column *to, double value, void *out) {
 }
 
 static int read_real(neap_csv *csv, const neap_csv_column *to, const csv_field *field, void *out) {
-    int flag = csv_bool(field->text, field->bytes);
-    if (flag < 0 && csv_number_kind(field->text, field->bytes) == CSV_NOT)
+    bool number = csv_number_kind(field->text, field->bytes) != CSV_NOT;
+    int flag = number ? -1 : csv_bool(field->text, field->bytes);
+    if (!number && flag < 0)
         return refuse(csv, to, field, "a number");
-    if (flag >= 0)
+    if (!number)
         put_real(to, flag, out);
     else if (to->bytes == 8)
         put_real(to, csv_double(field->text, field->bytes), out);
