@@ -84,6 +84,8 @@ local function value_text(value, depth, seen)
     if kind == "table" then return table_text(value, depth, seen) end
     if kind == "function" then return show.signature(value) end
     if core.is_array(value) then return show.type_of(value) end
+    local meta = kind == "userdata" and debug.getmetatable(value)
+    if meta and meta.__describe then return meta.__describe(value) end
     return (tostring(value):gsub("%s*\n%s*", " "))
 end
 
@@ -305,6 +307,8 @@ end
 function show.text(value)
     local kind = type(value)
     if core.is_array(value) then return array_text(value) end
+    local meta = kind == "userdata" and debug.getmetatable(value)
+    if meta and meta.__text then return meta.__text(value, show.width()) end -- a text for this width
     if kind == "string" then
         local text = cut(value, MAX_STRING)
         return quoted(text) .. (text ~= value and show.faint(("  %d bytes"):format(#value)) or "")

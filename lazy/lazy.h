@@ -107,6 +107,22 @@ NEAP_API int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out);
 NEAP_API int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out);
 /* A new array whose memory the caller fills before the next call into neap: *data is BORROWED until then. */
 NEAP_API int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, void **data, int32_t *out);
+/* A new array over memory of somebody else, row-major, elements at addresses that are multiples of their size, which
+ * nobody writes while the array lives; bools are 0 or 1. `release` (may be NULL) gets `arg`, on any thread, after the
+ * last use of the memory, which is at once after an error. */
+NEAP_API int neap_array_borrow(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data,
+                               void (*release)(void *arg), void *arg, int32_t *out);
+/* DLPack, the exchange of arrays between libraries within a process: https://dmlc.github.io/dlpack. Its header declares
+ * this structure; neap needs no other part of it. */
+struct DLManagedTensor;
+/* *out (OWNED: its deleter is to be called once, on any thread) shares the array's memory, which is not to be written.
+ * Polls. */
+NEAP_API int neap_array_to_dlpack(neap_ctx *ctx, int32_t id, struct DLManagedTensor **out);
+/* An array of a tensor in the memory of the CPU. TAKES the tensor, whose deleter is called after the last use, unless
+ * it is refused; NEAP_E_MEMORY has called it. Memory is shared if it lies row by row in neap's form, which then nobody
+ * may write; else, and if `copy` is not 0, it is copied. NEAP_E_DTYPE, NEAP_E_SHAPE, NEAP_E_ARGUMENT: refused, since
+ * neap has no such arrays. */
+NEAP_API int neap_array_from_dlpack(neap_ctx *ctx, struct DLManagedTensor *tensor, int copy, int32_t *out);
 /* A 0-d constant; dtype -1 makes it weak. It is an operand: its value enters no hash. */
 NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out);
 

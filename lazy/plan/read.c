@@ -22,7 +22,7 @@ int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
     return status;
 }
 
-static int force_and_poll(neap_ctx *ctx, int32_t id, neap_buffer **out) {
+int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
@@ -51,7 +51,7 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
 
 int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
     neap_buffer *buffer = NULL;
-    int status = force_and_poll(ctx, id, &buffer);
+    int status = plan_host_read(ctx, id, &buffer);
     if (status == 0)
         *data = neap_buffer_data(buffer);
     return status;

@@ -15,7 +15,8 @@
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
---     io          np.io: arrays and checkpoints in files
+--     tables      np.table: named columns
+--     io          np.io: arrays, tables and checkpoints in files
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
 require "neap.core.surplus"
@@ -45,6 +46,7 @@ require "neap.arrays.windows"
 require "neap.arrays.polynomials"
 require "neap.arrays.applied"
 require "neap.arrays.devices"
+require "neap.arrays.buffer"
 local output = require "neap.effects.output"
 require "neap.mesh.device_put"
 require "neap.inspect.debug"
@@ -92,6 +94,7 @@ for module, names in pairs {
     ["mesh.shard_map"] = "shard_map",
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
         .. "axis_size",
+    ["tables"] = "table",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
     ["inspect.help"] = "help",

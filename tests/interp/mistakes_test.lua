@@ -92,8 +92,8 @@ local MISTAKES = {
       "unexpected symbol near '/'; Lua has no '//': i:floor_divide(2) of an array, math.floor(i / 2) "
       .. "of numbers" },
     { [[np.array("hello")]],
-      "np.array: argument 1 (data) must be a number, a boolean, an array or nested tables of them, got "
-      .. [[the string "hello"]] },
+      "np.array: argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) the "
+      .. "number that it names, np.table has columns of texts" },
     { "np.array{{1,2},{3}}", "np.array: item[2] has 1 entries, where others have 2" },
     { "np.array{1,nil,3}", "np.array: item[2] is nil, and the table goes on behind it (is a name misspelt?)" },
     { "np.array{1,2,n=3}", [[np.array: the table has the key "n" beside its items 1, 2, …]] },

@@ -17,6 +17,22 @@ check.test("arrays say their dtype and shape", function()
     })
 end)
 
+check.test("tables of columns", function()
+    local wide = "t = np.table({ { 'first', { 'a', 'b' } }, { 'second', np.arange(2) }, { 'third', { 1, 2 } } })"
+    says({}, {
+        { wide, "" },
+        { "t", "first  second  third\ntext      i32    f32\na           0    1.0\nb           1    2.0\n"
+               .. "[2 rows, 3 columns]" },
+        { "{ t }", "{a table of 2 rows and the columns first, second, third}" },
+        { "t.first", '{"a", "b"}' },
+        { "t.frist", "[5]:1: np.table: there is no column 'frist' (is it 'first'?); there are first, second, third" },
+        { "np.table(np.ones{1, 17}):select{'c0', 'c16'}", " c0  c16\nf32  f32\n1.0  1.0\n[1 row, 2 columns]" },
+        { "np.table(np.ones{1, 18})", -- wider than print would show it: the terminal is
+          (" c0   c1   c2   c3   c4   c5   c6   c7   c8   c9  c10  c11  c12  c13  c14  c15  c16  c17\n"
+           .. ("f32  "):rep(17) .. "f32\n" .. ("1.0  "):rep(17) .. "1.0\n[1 row, 18 columns]") },
+    })
+end)
+
 check.test("strings, functions, tables, modules", function()
     says({}, {
         { [["a\n\"b\"\\"]], [["a\n\"b\"\\"]] },

@@ -185,7 +185,11 @@ function np.array(data, given, extra)
     local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
     if extra ~= nil then core.too_many("array", 2, extra) end
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
-    if type(data) == "string" or type(data) == "function" or data == nil then
+    if type(data) == "string" then
+        raise("array", "argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) "
+              .. "the number that it names, np.table has columns of texts")
+    end
+    if type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
     end
     local dims, has_array, all_bool = examine(data)

@@ -366,6 +366,7 @@ function help.answer(subject, how)
     local page = page_of(text)
     if name then
         local answer = entry_answer(name, how)
+        if language[text] then answer = layout.indent(language[text]) .. "\n\n" .. answer end
         return page and answer .. ("\n\n  The page on it: ?docs/%s"):format(page) or answer
     end
     if page then
