@@ -83,7 +83,8 @@ end)
 
 check.test("options where a function takes them", function()
     becomes("arr:sum{ax", "arr:sum{axis=")
-    becomes("np.sum(arr, {", "np.sum(arr, {axis=", "np.sum(arr, {dtype=", "np.sum(arr, {keepdims=")
+    becomes("np.std(arr, {", "np.std(arr, {axis=", "np.std(arr, {correction=", "np.std(arr, {keepdims=",
+            "np.std(arr, {where=")
     becomes("arr:sum{axis=0, k", "arr:sum{axis=0, keepdims=")
     becomes "arr:sum{axis=0, a" -- which is given already
     becomes("np.jit(f, {don", "np.jit(f, {donate=")
@@ -176,7 +177,7 @@ check.test("few names are listed with what they are, many in columns", function(
     local lines = complete.list()
     check.ok(lines:find "^cummax  np%.cummax%(x, {axis=…}%): [^\n]+\ncummin  np%.cummin%(x, [^\n]+$", lines)
     completions "np.sum(arr, {"
-    check.ok(complete.list():find "^axis= +%a[^\n]+\ndtype= +what x is cast to before the sum\nkeepdims= ",
+    check.ok(complete.list():find "^axis= +%a[^\n]+\ndtype= +what x is cast to before the sum\ninitial= ",
              complete.list())
     completions "tab."
     check.ok(complete.list():find "^call    function%(%)\nnumber  5\nother   {arr = f32%[3,3%]}$", complete.list())

@@ -137,8 +137,8 @@ local function is_value(value)
 end
 
 --- np.pad(x, width, {mode="constant", value=0, constant_values=0, end_values=0, stat_length=…}), np.pad(x, width,
--- "reflect", {…}): x with new elements around it. `width` is a number for every side, {before, after} for every axis, or
--- a table of one {before, after} for each axis; so are the options but mode.
+-- "reflect", {…}): x with new elements around it. `width` is a number for every side, {before, after} for every axis,
+-- or a table of one {before, after} for each axis; so are the options but mode.
 --- mode: "constant" (new elements are `value`), "edge", "reflect" (mirrored at the edge, which stands once),
 -- "symmetric" (the edge stands twice), "wrap", "linear_ramp" (from `end_values` to the edge), "mean", "maximum",
 -- "minimum" (of `stat_length` elements at that end), "empty" (zeros here)
