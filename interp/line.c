@@ -37,10 +37,11 @@ bool line_ready(void) {
 
 /* ---- The terminal's modes ---------------------------------------------------------------------------------------- */
 
-static struct termios modes;            /* of the terminal, when nobody edits a line */
-static volatile sig_atomic_t taken;     /* an editor has other modes set */
-static const char *volatile leave_text; /* what ends those that are set by text */
-static volatile sig_atomic_t resumed;   /* the process was stopped while a line was edited, and goes on */
+static struct termios modes;                 /* of the terminal, when nobody edits a line */
+static volatile sig_atomic_t taken;          /* an editor has other modes set */
+static const char *volatile leave_text;      /* what ends those that are set by text */
+static volatile sig_atomic_t window_changed; /* since the last wait */
+static volatile sig_atomic_t resumed;        /* the process was stopped while a line was edited, and goes on */
 static struct sigaction stop_before, resume_before, window_before;
 
 void line_restore_terminal(void) {
@@ -76,6 +77,7 @@ static void on_resume(int signal_number) {
 /* It ends the wait, after which the editor looks how large the window is. */
 static void on_window(int signal_number) {
     (void)signal_number;
+    window_changed = 1;
 }
 
 void line_take_terminal(const char *leave) {
@@ -121,8 +123,9 @@ int line_wait(const neap_waker *waker) {
     struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                 {.fd = waker ? neap_waker_fd(waker) : -1, .events = POLLIN}};
     int what = 0;
-    if (!neap_interrupt_pending() && !resumed && ppoll(watched, 2, NULL, &before) > 0)
+    if (!neap_interrupt_pending() && !resumed && !window_changed && ppoll(watched, 2, NULL, &before) > 0)
         what = (watched[0].revents != 0 ? LINE_INPUT : 0) | (watched[1].revents != 0 ? LINE_WOKEN : 0);
+    window_changed = 0; /* who waited looks at its size now */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return neap_interrupt_pending() ? LINE_SIGNAL : what;
 }

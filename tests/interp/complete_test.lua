@@ -83,8 +83,8 @@ end)
 
 check.test("options where a function takes them", function()
     becomes("arr:sum{ax", "arr:sum{axis=")
-    becomes("np.std(arr, {", "np.std(arr, {axis=", "np.std(arr, {correction=", "np.std(arr, {keepdims=",
-            "np.std(arr, {where=")
+    becomes("np.std(arr, {", "np.std(arr, {axis=", "np.std(arr, {correction=", "np.std(arr, {ddof=",
+            "np.std(arr, {keepdims=", "np.std(arr, {where=")
     becomes("arr:sum{axis=0, k", "arr:sum{axis=0, keepdims=")
     becomes "arr:sum{axis=0, a" -- which is given already
     becomes("np.jit(f, {don", "np.jit(f, {donate=")
