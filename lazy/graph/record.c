@@ -4,6 +4,9 @@
  * at once, after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded
  * cast and remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
  *
+ * Calls and reductions of f16 and bf16 are recorded as such of f32, between casts: there is no other code for them, and
+ * a derivative or a batch is that of these ops.
+ *
  * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put;
  * inputs committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted:
  * it meets arrays of any device, and is computed where it is read. device_put is a view between devices that share
@@ -621,6 +624,49 @@ static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_cal
     return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, &moved);
 }
 
+/* ---- Halves ------------------------------------------------------------------------------------------------------ */
+static bool gets_halves_as_f32(const lazy_op *row, const graph_call *call) {
+    bool any = false;
+    if ((row->kind != LAZY_CALL && row->kind != LAZY_REDUCE) || row->types & LAZY_HALF)
+        return false;
+    for (int k = 0; k < call->nin; k++)
+        any |= dtype_is_half(call->in[k]->dtype);
+    return any;
+}
+
+/* An operand, in the half that the op would have computed in (-1: in no half), as f32; OWNED. */
+static neap_node *half_operand(neap_ctx *ctx, const char *op, neap_node *node, int half) {
+    neap_node *rounded = half < 0 ? graph_retain(node) : operand_as_dtype(ctx, op, node, half);
+    if (!rounded || !dtype_is_half(rounded->dtype))
+        return rounded;
+    neap_node *wide = operand_as_dtype(ctx, op, rounded, NEAP_DTYPE_F32);
+    graph_release(ctx, rounded);
+    return wide;
+}
+
+/* The op on f32, and then one rounding: of its result, if that is a half by the row's rules. */
+static neap_node *record_halves(neap_ctx *ctx, const lazy_op *row, const graph_call *call) {
+    neap_node *in[NEAP_MAX_INPUTS], *node = NULL;
+    lazy_result result = {0};
+    bool weak, keeps = row->dtype == graph_dtype_same;
+    int n = 0;
+    if (graph_infer(call, &result, &weak) != 0)
+        return NULL;
+    for (; n < call->nin; n++)
+        if (!(in[n] = half_operand(ctx, row->name, call->in[n],
+                                   !keeps && dtype_is_half(result.compute) ? result.compute : -1)))
+            break;
+    if (n == call->nin)
+        node = graph_record(ctx, call->op, n, in, call->nattrs, call->attrs);
+    for (int k = 0; k < n; k++)
+        graph_release(ctx, in[k]);
+    if (!node || !dtype_is_half(result.dtype))
+        return node;
+    neap_node *rounded = operand_as_dtype(ctx, row->name, node, result.dtype);
+    graph_release(ctx, node);
+    return rounded;
+}
+
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
     graph_call call = {.op = op, .nin = nin, .nattrs = nattrs, .in = in, .attrs = attrs};
@@ -632,6 +678,8 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
     const neap_node *like = plain_like(ctx, row, &call);
     if (like)
         return record_plain(ctx, row, &call, like);
+    if (gets_halves_as_f32(row, &call))
+        return record_halves(ctx, row, &call);
     neap_node *captured[NEAP_MAX_INPUTS];
     if (ctx->levels.closed) {
         if (graph_capture_inputs(ctx, nin, in, captured) != 0)

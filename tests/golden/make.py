@@ -1,7 +1,7 @@
 """make.py: makes all golden values again.
 
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum expressions random
-                                               gradients linalg conv optim printing io rules
+                                               gradients linalg conv optim printing io rules half
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -13,7 +13,7 @@ import sys
 sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "expressions", "random", "gradients", "linalg", "conv",
-         "optim", "printing", "io", "rules"]
+         "optim", "printing", "io", "rules", "half"]
 
 
 def main(names):

@@ -106,10 +106,10 @@ local MISTAKES = {
       .. "gives a function: np.grad(f)(x)" },
     { "np.zeros{2,-1}", "np.zeros: a shape is made of integers from 0 to 2^53, got the number -1 at axis 1" },
     { "np.zeros{1e5,1e5,1e5,1e5}", "np.zeros: the result would have more than 2^59 elements" },
-    { [[x:astype("float32")]],
-      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, got the "
-      .. [[string "float32"; did you mean "f32"?]] },
-    { "np.float32(1)", [[np has no 'float32'; here it is the text "f32"]] },
+    { [[x:astype("float")]],
+      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, f16, bf16, got the "
+      .. [[string "float"; did you mean "f32"?]] },
+    { "np.float(1)", "np has no 'float'; here it is np.float32" },
     { "x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],
       prompt = "the variable 'f32' has no value" },
     { "x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },

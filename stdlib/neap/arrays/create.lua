@@ -195,9 +195,11 @@ function np.array(data, given)
     end
     local dtype = dtypes[code or (all_bool and BOOL or F32)]
     local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
-    return literal(core.fill(dtype.code, dims, function(pointer)
+    local written = dtype.half and dtypes[F64] or dtype -- no C type of LuaJIT has halves
+    local x = literal(core.fill(written.code, dims, function(pointer)
         for k = 1, #rows do write_row(pointer + (k - 1) * n, rows[k], n, dtype.kind == "b") end
-    end, dtype.pointer))
+    end, written.pointer))
+    return dtype.half and np.astype(x, dtype.name) or x
 end
 np.asarray = np.array
 

@@ -9,7 +9,7 @@ local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core.waiting"
 
-local band = bit.band
+local band, lshift, rshift = bit.band, bit.lshift, bit.rshift
 local type, tonumber, select = type, tonumber, select
 local istype = ffi.istype
 local C, ctx, Handle = core.C, core.ctx, core.Handle
@@ -323,8 +323,25 @@ local function is_nan64(words)
     return band(high, 0x7ff00000) == 0x7ff00000 and (band(high, 0xfffff) ~= 0 or words[0] ~= 0)
 end
 
+--- The number that the bits of a float of 16 bits are; of its binary digits the first is not stored.
+local function half_value(bits, digits)
+    local fraction, above = band(bits, lshift(1, digits - 1) - 1), rshift(band(bits, 0x7fff), digits - 1)
+    local bias = lshift(1, 15 - digits) - 1 -- the exponent has 16 - digits bits
+    local value
+    if above == 2 * bias + 1 then
+        if fraction ~= 0 then return NAN end
+        value = math.huge
+    elseif above == 0 then
+        value = math.ldexp(fraction, 2 - bias - digits)
+    else
+        value = math.ldexp(fraction + lshift(1, digits - 1), above + 1 - bias - digits)
+    end
+    return bits >= 0x8000 and -value or value
+end
+
 --- A function that reads element k (from 0) of row-major data as a Lua number.
 function core.reader(data, dtype)
+    if dtype.half then return function(k) return half_value(data[k], dtype.digits) end end
     if dtype.kind ~= "f" then return function(k) return tonumber(data[k]) end end
     if dtype.bytes == 8 then
         local words = ffi.cast("const uint32_t *", data)
