@@ -15,7 +15,7 @@
 #define ROW_OF_ITS_SIZE(NAME, name, kind, ctype, bits, ...)                                                            \
     _Static_assert(sizeof(ctype) * 8 == (bits) && (bits) % 8 == 0, #name ": its C type has another size");
 NEAP_DTYPE_ROWS(ROW_OF_ITS_SIZE)
-_Static_assert(NEAP_DTYPE_COUNT <= 32, "sets of dtypes are 32 bits");
+_Static_assert(NEAP_DTYPE_COUNT <= 30, "sets of dtypes are 32 bits, two of which say something else");
 _Static_assert(sizeof(lazy_scalar) == 8, "a scalar holds the largest dtype, and numbers are copied as words");
 
 static const struct {

@@ -81,12 +81,12 @@ local MISTAKES = {
     { [[if mask[1] then print "masked" end]], "the element x[k]" .. TRUE .. "test its value, x:item()" },
     { "np.jit(function(v) if v:sum():gt(0) then return v end return -v end)(x)",
       "x:gt(…)" .. TRUE .. "while tracing its value is not known: np.cond or np.where decide" },
-    { "print(i * 0.5)",
-      "np.multiply: the number 0.5 is not a value of the array's dtype i32, which any number takes "
-      .. [[that meets it; cast the array first, as in x:astype("f32")]] },
-    { "print(i ^ 0.5)",
-      "np.pow: the number 0.5 is not a value of the array's dtype i32, which any number takes that "
-      .. [[meets it; cast the array first, as in x:astype("f32")]] },
+    { "print(i * 2^40)",
+      "np.multiply: the number 1099511627776 is not a value of the array's dtype i32, which whole numbers take that "
+      .. [[meet it; cast the array first, as in x:astype("f32")]] },
+    { "print(i:astype('u8') - 300)",
+      "np.subtract: the number 300 is not a value of the array's dtype u8, which whole numbers take that "
+      .. [[meet it; cast the array first, as in x:astype("f32")]] },
     { "print(i // 2)",
       "unexpected symbol near '/'; Lua has no '//': i:floor_divide(2) of an array, math.floor(i / 2) "
       .. "of numbers" },

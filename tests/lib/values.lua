@@ -60,6 +60,7 @@ local function elements(x)
     local list = x:reshape(-1):totable()
     for k, value in ipairs(list) do
         if type(value) == "boolean" then list[k] = value and 1 or 0 end
+        if type(value) == "cdata" then list[k] = tonumber(value) end
     end
     return list
 end

@@ -106,7 +106,7 @@ function fields.size(x) return tonumber(array_info(x).size) end
 -- f32
 -- i32
 -- bool
-function fields.dtype(x) return dtype_of(x).name end
+function fields.dtype(x) return array_info(x).weak ~= 0 and "f32" or dtype_of(x).name end
 
 --- x.device: the device that holds x, with fields as in np.devices(); nil for an array on a mesh: x.sharding:devices()
 -- are those.
@@ -150,7 +150,7 @@ function core.read(x, f)
 end
 
 --- x:item(), np.item(x) -> number | boolean: the value of an array of one element. Waits. Raises if there are more
--- elements, and while tracing.
+-- elements, and while tracing. Integers beyond 2^53 are LuaJIT's own 64-bit integers, with all of their digits.
 --- > np.array{1, 2, 3}:sum():item() + 1
 -- 7
 define("item", core.item)

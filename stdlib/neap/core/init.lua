@@ -339,8 +339,22 @@ local function half_value(bits, digits)
     return bits >= 0x8000 and -value or value
 end
 
---- A function that reads element k (from 0) of row-major data as a Lua number.
+local EXACT = 2 ^ 53 -- up to here numbers count
+
+--- An integer of 64 bits as a number; as LuaJIT's own 64-bit integer where a number might not have all of its digits.
+local function wide_integer(value)
+    if value <= EXACT and value >= -EXACT then return tonumber(value) end
+    return value
+end
+local function wide_unsigned(value)
+    if value <= EXACT then return tonumber(value) end
+    return value
+end
+
+--- A function that reads element k (from 0) of row-major data as a Lua number, or as a 64-bit integer that is none.
 function core.reader(data, dtype)
+    if dtype.bits == 64 and dtype.kind == "i" then return function(k) return wide_integer(data[k]) end end
+    if dtype.bits == 64 and dtype.kind == "u" then return function(k) return wide_unsigned(data[k]) end end
     if dtype.half then return function(k) return half_value(data[k], dtype.digits) end end
     if dtype.kind ~= "f" then return function(k) return tonumber(data[k]) end end
     if dtype.bytes == 8 then
@@ -367,14 +381,18 @@ local function any_item(x)
     local rc = neap_array_item(ctx, x._id, item_box, item_dtype)
     if rc ~= OK then slow_item(rc, x) end
     if item_dtype[0] == BOOL then return item_box[0] ~= 0 end
+    local dtype = core.dtypes[item_dtype[0]]
+    if dtype.bits == 64 and dtype.kind ~= "f" and math.abs(item_box[0]) >= EXACT then
+        return core.reader(ffi.cast(dtype.const_pointer, core.data(x)), dtype)(0)
+    end
     return item_box[0]
 end
 
---- Waits, then returns the value of an array of one element: a number, or a boolean.
+--- Waits, then returns the value of an array of one element: a number, a boolean, or a 64-bit integer beyond those.
 function core.item(x)
     if not istype(Handle, x) then x = coerce("item", 1, x) end
     local value = quick_item(ctx, x)
-    if value == value then return value end
+    if value < EXACT and value > -EXACT then return value end
     return any_item(x)
 end
 
