@@ -219,3 +219,5 @@ check.test("what is written is NumPy's text", function()
     check.equal(text(100.5), "100.5")
     check.equal(text({ 0.1, 3 }, "bf16"), "[0.1 3. ]")
 end)
+
+check.done()

@@ -152,3 +152,5 @@ check.test("questions about dtypes", function()
     check.raises(function() return np.bitcast(np.array { true }, "u8") end, "bools are no bits")
     check.equal(np.vmap(function(v) return np.bitcast(v, "u8") end)(x).shape, { 3, 4, 4 })
 end)
+
+check.done()
