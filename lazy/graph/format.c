@@ -24,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lazy/dtype/scalar.h"
+
 enum {
     MAX_DIGITS = 17, /* that any f64 needs; also the highest precision */
     /* Room for one element: an f64 without an exponent has at most 17 digits before the point (0-d, below 1e16) or 8
@@ -109,21 +111,6 @@ static int text_repeat(lazy_text *text, char c, int64_t n) {
 
 /* ---- Elements --------------------------------------------------------------------------------------------------- */
 
-/* An element of a real dtype. */
-static double element_float(int dtype, const void *element) {
-    switch (dtype) {
-#define REAL(NAME, name, kind, ctype, ...)                                                                             \
-    case NEAP_DTYPE_##NAME: {                                                                                          \
-        ctype value;                                                                                                   \
-        memcpy(&value, element, sizeof value);                                                                         \
-        return (double)value;                                                                                          \
-    }
-        NEAP_DTYPE_REAL_ROWS(REAL)
-#undef REAL
-    }
-    return 0;
-}
-
 /* An element of another dtype: its 64 bits, extended by the sign where it has one. */
 static uint64_t element_bits(int dtype, const void *element) {
     switch (dtype) {
@@ -140,14 +127,6 @@ static uint64_t element_bits(int dtype, const void *element) {
     return 0;
 }
 
-/* Any element as a double. */
-static double element_number(int dtype, const void *element) {
-    int kind = neap_dtype_kind(dtype);
-    return kind == 'f'   ? element_float(dtype, element)
-           : kind == 'i' ? (double)(int64_t)element_bits(dtype, element)
-                         : (double)element_bits(dtype, element);
-}
-
 /* As snprintf. */
 static int integer_write(int dtype, const void *element, char *out, size_t capacity) {
     uint64_t bits = element_bits(dtype, element);
@@ -155,7 +134,12 @@ static int integer_write(int dtype, const void *element, char *out, size_t capac
                                          : snprintf(out, capacity, "%" PRIu64, bits);
 }
 
-_Static_assert(NEAP_DTYPE_REALS == 2, "the digits and limits below are those of f32 and f64");
+_Static_assert(NEAP_DTYPE_REALS == 2, "the digits and limits below are those of f32, f64 and halves");
+
+/* From which size on floats are written with an exponent; `alone`: outside of arrays. */
+static double exponent_from(int dtype, bool alone) {
+    return dtype_is_half(dtype) ? 1e3 : dtype == NEAP_DTYPE_F32 ? 1e6 : alone ? 1e16 : 1e8;
+}
 
 /* ---- Digits of floats ------------------------------------------------------------------------------------------- */
 
@@ -203,7 +187,8 @@ static void decimal_next(decimal *d) {
 static bool decimal_reads(const decimal *d, int dtype, double value) {
     char text[MAX_DIGITS + 24];
     snprintf(text, sizeof text, "%c.%se%d", d->digits[0], d->digits + 1, d->exponent);
-    return dtype == NEAP_DTYPE_F64 ? strtod(text, NULL) == value : (double)strtof(text, NULL) == value;
+    return dtype == NEAP_DTYPE_F32 ? (double)strtof(text, NULL) == value
+                                   : dtype_round(dtype, strtod(text, NULL)) == value;
 }
 
 /* The nearest decimal of `count` digits that reads back as value ≥ 0; false if there is none. Below a power of two
@@ -224,7 +209,8 @@ static bool decimal_fits(int dtype, double value, int count, decimal *out) {
 static void decimal_shortest(int dtype, double value, decimal *out) {
     bool negative = signbit(value) != 0;
     value = fabs(value);
-    double exact_integers = dtype == NEAP_DTYPE_F64 ? 1e15 : 16777216; /* these have no shorter neighbours */
+    /* These have no shorter neighbours. */
+    double exact_integers = dtype == NEAP_DTYPE_F64 ? 1e15 : ldexp(1, dtype_digits(dtype));
     if (value < exact_integers && value == floor(value)) {
         snprintf(out->digits, sizeof out->digits, "%.0f", value);
         out->count = (int)strlen(out->digits);
@@ -350,14 +336,14 @@ static void scalar_write(int dtype, const void *element, char *out) {
         integer_write(dtype, element, out, ELEMENT_BYTES);
         return;
     }
-    double value = element_float(dtype, element), size = fabs(value);
+    double value = dtype_number(dtype, element), size = fabs(value);
     if (!isfinite(value)) {
         strcpy(out, nonfinite_name(value));
         return;
     }
     decimal d;
     decimal_shortest(dtype, value, &d);
-    if (size == 0 || (size >= 1e-4 && size < (dtype == NEAP_DTYPE_F64 ? 1e16 : 1e6))) {
+    if (size == 0 || (size >= 1e-4 && size < exponent_from(dtype, true))) {
         decimal_positional(&d, 1, out);
     } else {
         decimal_scientific(&d, d.count - 1, false, 2, out);
@@ -456,7 +442,7 @@ static void array_each(const array *a, void (*fn)(void *arg, int dtype, const vo
 
 static void extent_see(void *arg, int dtype, const void *element) {
     extent *e = arg;
-    double value = element_float(dtype, element), size = fabs(value);
+    double value = dtype_number(dtype, element), size = fabs(value);
     if (!isfinite(value)) {
         *(isnan(value) ? &e->any_nan : &e->any_infinity) = true;
         if (value < 0)
@@ -479,10 +465,9 @@ static bool extent_wants_exponent(const extent *e, int dtype) {
     if (e->largest == 0)
         return false;
     if (print_options.suppress) /* small numbers are cut off instead */
-        return e->largest >= (dtype == NEAP_DTYPE_F64 ? 1e8 : 1e6);
-    if (dtype == NEAP_DTYPE_F64)
-        return e->largest >= 1e8 || e->smallest < 1e-4 || e->largest / e->smallest > 1e3;
-    return e->largest >= 1e6 || (float)e->smallest < 1e-4f || (float)e->largest / (float)e->smallest > 1e3f;
+        return e->largest >= exponent_from(dtype, false);
+    return e->largest >= exponent_from(dtype, false) || e->smallest < dtype_round(dtype, 1e-4) ||
+           dtype_round(dtype, e->largest / e->smallest) > 1e3;
 }
 
 static int larger(int a, int b) {
@@ -491,7 +476,7 @@ static int larger(int a, int b) {
 
 static void style_see_float(void *arg, int dtype, const void *element) {
     style *s = arg;
-    double value = element_float(dtype, element);
+    double value = dtype_number(dtype, element);
     if (!isfinite(value))
         return;
     decimal d;
@@ -577,7 +562,7 @@ static int float_write(const style *s, int dtype, double value, char *out) {
 static int element_write(const style *s, int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
     if (kind == 'f')
-        return float_write(s, dtype, element_float(dtype, element), out);
+        return float_write(s, dtype, dtype_number(dtype, element), out);
     char text[ELEMENT_BYTES];
     scalar_write(dtype, element, text);
     int n = pad(out, s->width - (int)strlen(text));
@@ -759,7 +744,7 @@ static int number_integer(int dtype, const void *element, const char *conversion
         *out = element_bits(dtype, element);
         return NEAP_OK;
     }
-    double value = element_float(dtype, element);
+    double value = dtype_number(dtype, element);
     if (!(value >= -0x1p63 && value < 0x1p63) || value != floor(value)) {
         char text[ELEMENT_BYTES];
         scalar_write(dtype, element, text);
@@ -798,7 +783,7 @@ int graph_format_number(int dtype, const void *element, const char *conversion_t
         return graph_text_addf(out, c.pattern, text);
     }
     if (strchr("diuxXo", c.letter) == NULL)
-        return graph_text_addf(out, c.pattern, element_number(dtype, element));
+        return graph_text_addf(out, c.pattern, dtype_number(dtype, element));
     uint64_t value = 0;
     status = number_integer(dtype, element, conversion_text, &value);
     if (neap_dtype_kind(dtype) == 'u' && value > INT64_MAX && strchr("di", c.letter) != NULL)

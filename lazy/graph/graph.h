@@ -84,6 +84,8 @@ int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
  * argument of a trace has to be one at each call, which is noted with it. What is computed of these is integral if all
  * are and the ops keep that so; only 64 bits are sure to hold it. False: it is none, or nobody knows. */
 bool graph_number_meets(neap_node *number, int dtype);
+/* Is the number none that an integer is, as far as is known? An argument of a trace is what it was when that began. */
+bool graph_number_is_fraction(neap_node *number);
 /* A computed number is about to let go of its inputs: what it can meet is noted in it. */
 void graph_note_meetings(neap_node *number);
 /* A number as an array of one f64; OWNED. */

@@ -41,6 +41,11 @@ enum {
     LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
 
+/* Of number arguments of traces, beside the dtypes that they met: one was no integer when the trace began, and that has
+ * decided a dtype. */
+#define LAZY_NUMBER_FRACTION (UINT32_C(1) << 31)
+#define LAZY_NUMBER_DECIDED (UINT32_C(1) << 30)
+
 /* What is known of a node for programs on inputs of other sizes and dtypes (program/refit.h); no structure. */
 enum {
     LAZY_FOLLOWS_RECORDER =
@@ -72,7 +77,7 @@ struct neap_node {
     union {             /* PENDING: the elements of its views; RECIPE: those computed in kernels of others (region.c) */
         uint32_t asked; /* at most UINT32_MAX */
         uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run;
-                           of DROPPED numbers: such dtypes that they can meet */
+                           of DROPPED numbers: such dtypes that they can meet. And LAZY_NUMBER_… */
     };
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */

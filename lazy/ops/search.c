@@ -204,12 +204,12 @@ static int places_shape(const lazy_call_desc *call, lazy_result *out) {
                 out[i + k] = some[k] == some[k] ? found[k] : right ? (int32_t)n : numbers_##name(sorted, n);           \
         }                                                                                                              \
     }
-NEAP_DTYPE_ROWS(SEARCH)
+NEAP_DTYPE_PLAIN_ROWS(SEARCH)
 
 typedef void (*search_function)(int32_t *out, const void *sorted, int64_t n, const void *values, int64_t m, bool right);
 static const search_function search_of[NEAP_DTYPE_COUNT] = {
 #define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = search_##name,
-    NEAP_DTYPE_ROWS(FUNCTIONS)
+    NEAP_DTYPE_PLAIN_ROWS(FUNCTIONS)
 #undef FUNCTIONS
 };
 

@@ -62,17 +62,6 @@ static double plain(double value) {
     return value == value ? value : __builtin_nan("");
 }
 
-static double element_value(int dtype, const void *at) {
-    switch (dtype) {
-#define ELEMENT(NAME, name, kind, ctype, ...)                                                                          \
-    case NEAP_DTYPE_##NAME:                                                                                            \
-        return plain((double)*(const ctype *)at);
-        NEAP_DTYPE_ROWS(ELEMENT)
-#undef ELEMENT
-    }
-    return 0;
-}
-
 /* One element of a value is read where it lies, without copying the view that names it. */
 int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
     neap_node *node = graph_lookup(ctx, id);
@@ -103,6 +92,6 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
     neap_buffer *buffer;
     int status = graph_host_poll(ctx, node, &buffer);
     if (status == 0)
-        *out = element_value(node->dtype, (char *)neap_buffer_data(buffer) + at * neap_dtype_bytes(node->dtype));
+        *out = plain(dtype_number(node->dtype, (char *)neap_buffer_data(buffer) + at * neap_dtype_bytes(node->dtype)));
     return status;
 }

@@ -3,7 +3,7 @@
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
                                                expressions random gradients linalg conv optim
                                                printing io rules statistics tables safetensors
-                                               images
+                                               images half
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -15,7 +15,8 @@ import sys
 sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
-         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "images"]
+         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "images",
+         "half"]
 
 
 def main(names):

@@ -16,7 +16,7 @@ from records import DTYPES, Writer, dtype, options, text
 
 INTS = [name for name in DTYPES if dtype(name).kind in "ui"]
 FLOATS = [name for name in DTYPES if dtype(name).kind == "f"]
-SUMS = {"u8": "i32", "i8": "i32", "i16": "i32", "u16": "u32"}
+SUMS = {"u8": "u32", "i8": "i32", "i16": "i32", "u16": "u32"}
 BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "equal",
           "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and"]
 

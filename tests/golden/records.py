@@ -25,9 +25,10 @@ import numpy as np  # noqa: E402  (JAX must be configured first)
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS = re.findall(r"X\([A-Z0-9]+, (\w+), '(\w)', \w+, (\d+),",
                   open(os.path.join(HERE, "../../lazy/dtype/dtype.h"), encoding="utf-8").read())
+HALVES = ("f16", "bf16")  # which make_half.py is about
 FULL = {"b": "bool", "u": "uint", "i": "int", "f": "float"}
 # NumPy's name by neap's.
-DTYPES = {name: FULL[kind] + (bits if kind != "b" else "") for name, kind, bits in ROWS}
+DTYPES = {name: FULL[kind] + (bits if kind != "b" else "") for name, kind, bits in ROWS if name not in HALVES}
 NAMES = {np.dtype(full): short for short, full in DTYPES.items()}
 
 

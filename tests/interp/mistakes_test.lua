@@ -82,12 +82,12 @@ local MISTAKES = {
     { [[if mask[1] then print "masked" end]], "the element x[k]" .. TRUE .. "test its value, x:item()" },
     { "np.jit(function(v) if v:sum():gt(0) then return v end return -v end)(x)",
       "x:gt(…)" .. TRUE .. "while tracing its value is not known: np.cond or np.where decide" },
-    { "print(i * 0.5)",
-      "np.multiply: the number 0.5 is not a value of the array's dtype i32, which any number takes "
-      .. [[that meets it; cast the array first, as in x:astype("f32")]] },
-    { "print(i ^ 0.5)",
-      "np.pow: the number 0.5 is not a value of the array's dtype i32, which any number takes that "
-      .. [[meets it; cast the array first, as in x:astype("f32")]] },
+    { "print(i * 2^40)",
+      "np.multiply: the number 1099511627776 is not a value of the array's dtype i32, which whole numbers take that "
+      .. [[meet it; cast the array first, as in x:astype("f32")]] },
+    { "print(i:astype('u8') - 300)",
+      "np.subtract: the number 300 is not a value of the array's dtype u8, which whole numbers take that "
+      .. [[meet it; cast the array first, as in x:astype("f32")]] },
     { "print(i // 2)",
       "unexpected symbol near '/'; Lua has no '//': i:floor_divide(2) of an array, math.floor(i / 2) "
       .. "of numbers" },
@@ -107,10 +107,10 @@ local MISTAKES = {
       .. "gives a function: np.grad(f)(x)" },
     { "np.zeros{2,-1}", "np.zeros: a shape is made of integers from 0 to 2^53, got the number -1 at axis 1" },
     { "np.zeros{1e5,1e5,1e5,1e5}", "np.zeros: the result would have more than 2^59 elements" },
-    { [[x:astype("float32")]],
-      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, got the "
-      .. [[string "float32"; did you mean "f32"?]] },
-    { "np.float32(1)", [[np has no 'float32'; here it is the text "f32"]] },
+    { [[x:astype("float")]],
+      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, f16, bf16, got the "
+      .. [[string "float"; did you mean "f32"?]] },
+    { "np.float(1)", "np has no 'float'; here it is np.float32" },
     { "x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],
       prompt = "the variable 'f32' has no value" },
     { "x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },

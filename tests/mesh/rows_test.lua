@@ -62,6 +62,7 @@ local KEYS = input({ 4, 2 }, "u32", 0, 1000)
 
 local CASES = {
     alias = { { {}, input { 4, 8 } } }, bare = { { {}, input { 4, 8 } } },
+    bitcast = { { { core.dtype_codes.u32 }, input { 4, 8 } }, { { core.dtype_codes.u8 }, input { 4 } } },
     reshape = {
         { { 32 }, input { 4, 8 } }, { { 4, 8 }, input { 32 } }, { { 2, 2, 8 }, input { 4, 8 } },
         { { 8, 4 }, input { 4, 8 } }, { { 6, 4 }, input { 4, 6 } }, { { 1, 4, 1, 8 }, input { 4, 8 } },

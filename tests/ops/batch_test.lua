@@ -8,7 +8,7 @@ local values = require "tests.lib.values"
 local core = require "neap.core"
 local np = require "neap"
 
-local SIZE = 3
+local SIZE, codes = 3, core.dtype_codes
 
 -- Rows that have no inputs, or cannot be called by themselves: where they are tested.
 local ELSEWHERE = {
@@ -70,6 +70,10 @@ local KEY = input({ 2 }, "u32", 0, 1000)
 
 local CASES = {
     alias = { { {}, input { 2, 3 } } },
+    bitcast = {
+        { { codes.u32 }, input { 2, 3 } }, { { codes.u8 }, input { 2 } }, { { codes.u16 }, input {} },
+        { { codes.f32 }, input({ 3, 4 }, "u8", 0, 9) }, { { codes.f64 }, input({ 2 }, "i32") },
+    },
     device_put = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
     transfer = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
     reshape = {

@@ -36,6 +36,12 @@ for code = 0, C.NEAP_DTYPE_COUNT - 1 do
     dtype.pointer, dtype.const_pointer = dtype.ctype .. " *", "const " .. dtype.ctype .. " *"
     dtype_codes[dtype.name] = code
 end
+-- Other names for them, those of NumPy, JAX and PyTorch that mean one dtype everywhere.
+for name, of in pairs {
+    bool_ = "bool", boolean = "bool", int8 = "i8", int16 = "i16", int32 = "i32", int64 = "i64", uint8 = "u8",
+    uint16 = "u16", uint32 = "u32", uint64 = "u64", float16 = "f16", half = "f16", bfloat16 = "bf16", float32 = "f32",
+    single = "f32", float64 = "f64", double = "f64",
+} do dtype_codes[name] = dtype_codes[of] end
 core.dtypes, core.dtype_codes = dtypes, dtype_codes
 
 --- The number of a dtype given by name; `fallback` when it is nil.
@@ -58,7 +64,7 @@ end
 core.dtype_of = dtype_of
 
 --- x:astype(dtype), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16, u32, u64, i8, i16,
--- i32, i64, f32, f64.
+-- i32, i64, f16, bf16, f32, f64, which other libraries' names stand for, too: "float32", "bfloat16", np.int64.
 --- > np.array{1.7, -1.7, 300}:astype "i32"
 -- [  1  -1 300]
 define("astype", function(x, dtype)
@@ -109,7 +115,7 @@ function fields.size(x) return tonumber(array_info(x).size) end
 -- f32
 -- i32
 -- bool
-function fields.dtype(x) return dtype_of(x).name end
+function fields.dtype(x) return array_info(x).weak ~= 0 and "f32" or dtype_of(x).name end
 
 --- x.device: the device that holds x, with fields as in np.devices(); nil for an array on a mesh: x.sharding:devices()
 -- are those.
@@ -153,7 +159,7 @@ function core.read(x, f)
 end
 
 --- x:item(), np.item(x) -> number | boolean: the value of an array of one element. Waits. Raises if there are more
--- elements, and while tracing.
+-- elements, and while tracing. Integers beyond 2^53 are LuaJIT's own 64-bit integers, with all of their digits.
 --- > np.array{1, 2, 3}:sum():item() + 1
 -- 7
 define("item", core.item)

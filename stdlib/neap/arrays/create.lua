@@ -2,6 +2,7 @@
 --
 -- Arrays of a formula (zeros, arange, eye, …) are expressions over numbers and iota: they hold no memory until needed.
 -- Default dtypes: f32; bool for tables of booleans; i32 for arange of integers.
+local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
@@ -9,7 +10,8 @@ local np, define, C, ctx = core.np, core.define, core.C, core.ctx
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
 local is_array, type, floor = core.is_array, type, math.floor
-local F32, F64, I32, I64, BOOL = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64, dtype_codes.bool
+local F32, F64, I32, I64 = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64
+local U64, BOOL = dtype_codes.u64, dtype_codes.bool
 
 local create = {}
 
@@ -201,9 +203,11 @@ function np.array(data, given, extra)
     end
     local dtype = dtypes[code or (all_bool and BOOL or F32)]
     local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
-    return literal(core.fill(dtype.code, dims, function(pointer)
+    local written = dtype.half and dtypes[F64] or dtype -- no C type of LuaJIT has halves
+    local x = literal(core.fill(written.code, dims, function(pointer)
         for k = 1, #rows do write_row(pointer + (k - 1) * n, rows[k], n, dtype.kind == "b") end
-    end, dtype.pointer))
+    end, written.pointer))
+    return dtype.half and np.astype(x, dtype.name) or x
 end
 np.asarray = np.array
 
@@ -256,6 +260,9 @@ local function fill_value(name, value, code)
     if is_array(value) then
         if code then value = np.astype(value, dtypes[code].name) end
         return value
+    end
+    if ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then
+        return np.array(value, { dtype = dtypes[code or ffi.istype("int64_t", value) and I64 or U64].name })
     end
     if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
@@ -346,6 +353,7 @@ function np.arange(...)
         raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
     end
     local dtype, last = dtypes[code], start + math.max(0, count - 1) * step
+    if dtype.kind == "b" then raise("arange", "dtype must be one of numbers, got bool") end
     if dtype.lowest and count > 0 then
         if not integral then raise("arange", "dtype %s needs integers", dtype.name) end
         if math.min(start, last) < dtype.lowest or math.max(start, last) > dtype.highest then
@@ -412,6 +420,7 @@ end
 --- Row numbers plus k as a column, and column numbers as a row: for masks of matrices.
 local function grid(rows, columns, k)
     local i, j = iota(rows, I32), iota(columns, I32)
+    k = math.max(-rows, math.min(columns, k)) -- beyond these no diagonal is another
     if k ~= 0 then i = i + k end
     return shape.reshape(i, { rows, 1 }), shape.reshape(j, { 1, columns })
 end

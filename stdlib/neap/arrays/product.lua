@@ -140,7 +140,7 @@ define("outer", function(a, b)
     return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
 end)
 
---- np.vecdot(a, b, {axis=-1}): the sums of products along an axis; shapes broadcast.
+--- np.vecdot(a, b, {axis=-1}): the sums of products along an axis; shapes broadcast. The dtype is that of np.matmul.
 --- > np.vecdot(np.array{{1, 2}, {3, 4}}, np.array{1, 1})
 -- [3. 7.]
 define("vecdot", function(a, b, given)
@@ -150,7 +150,11 @@ define("vecdot", function(a, b, given)
     local na, nb = core.ndim(a), core.ndim(b)
     local n, m = shape_of(a)[core.axis("vecdot", axis, na) + 1], shape_of(b)[core.axis("vecdot", axis, nb) + 1]
     if n ~= m then raise("vecdot", "axis %d of a has extent %d, of b %d", axis, n, m) end
-    return np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), { axis = -1 })
+    local dtype = np.result_type(a, b)
+    if dtype == "bool" then return np.any(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), { axis = -1 }) end
+    if core.dtypes[core.dtype_codes[dtype]].half then a, b = np.astype(a, "f32"), np.astype(b, "f32") end
+    local x = np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), { axis = -1 })
+    return np.astype(x, dtype)
 end)
 
 --- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast. Vectors of 2

@@ -7,7 +7,7 @@
 --
 -- The last argument of every function may be a table of options. Shapes are tables, integers, or missing: 0-d.
 
---- {dtype}: the dtype of the result; for floats f32 or f64
+--- {dtype}: the dtype of the result; for floats f32, f64, f16 or bf16
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -112,7 +112,10 @@ end
 
 local UNIFORM, NORMAL, EXPONENTIAL, GUMBEL = 0, 1, 2, 3 -- of the op random_floats
 
+local halves = {} -- by distribution: as the op's, made of ops on halves
+
 local function draw_floats(distribution, key, dims, dtype)
+    if dtype.half then return halves[distribution](key, dims, dtype) end
     attrs[0], attrs[1] = distribution, dtype.code
     for k = 1, #dims do attrs[k + 1] = dims[k] end
     return core.record1(ids.random_floats, key, 2 + #dims)
@@ -129,6 +132,26 @@ local function between(key, dims, dtype, low, high)
         low, high = core.number(low, dtype.code), core.number(high, dtype.code) -- rounded before they are subtracted
     end
     return np.maximum(u * (high - low) + low, low)
+end
+
+--- The highest of the last 16 bits of a draw, as many as the dtype has behind its first one; of the last 8 where those
+-- will do.
+halves[UNIFORM] = function(key, dims, dtype)
+    local digits = dtype.digits - 1
+    local width = digits < 8 and 8 or 16
+    local bits = np.bitwise_right_shift(np.bitwise_and(draw_bits(key, 32, dims), 2 ^ width - 1), width - digits)
+    return np.astype(bits, dtype.name) * 2 ^ -digits
+end
+
+halves[NORMAL] = function(key, dims, dtype)
+    return np.erf_inv(between(key, dims, dtype, 2 ^ -dtype.digits - 1, 1)) * math.sqrt(2)
+end
+
+halves[EXPONENTIAL] = function(key, dims, dtype) return -np.log1p(-unit(key, dims, dtype)) end
+
+halves[GUMBEL] = function(key, dims, dtype)
+    local tiny = 2 ^ (2 - 2 ^ (dtype.bits - dtype.digits - 1))
+    return -np.log(-np.log(between(key, dims, dtype, tiny, 1)))
 end
 
 --- A bound: a number, or an array cast to the dtype.

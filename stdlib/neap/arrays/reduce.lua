@@ -428,17 +428,16 @@ define("logcumsumexp", function(x, given, extra)
     return np.log(core.record2(ids.recurrence, factor, e, 2)) + shift
 end)
 
---- np.finfo(dtype) -> table: the limits of a float dtype: {bits, eps, tiny, max, min}: eps the distance from 1 to the
--- next number, tiny the smallest normal one.
---- > np.finfo("f32").eps, np.finfo("f64").bits
--- 1.1920928955078e-07
--- 64
-function np.finfo(name)
-    local dtype = core.dtypes[core.dtype("finfo", name)]
-    if not dtype or dtype.kind ~= "f" then raise("finfo", "needs a float dtype, got %s", core.describe(name)) end
-    local eps, exponent = 2 ^ (1 - dtype.digits), 2 ^ (dtype.bits - dtype.digits - 1) - 1
-    local largest = (2 - eps) * 2 ^ exponent
-    return { bits = dtype.bits, eps = eps, tiny = 2 ^ (1 - exponent), max = largest, min = -largest }
+-- What is made of several ops computes f16 and bf16 as f32, and rounds once.
+for _, name in ipairs { "mean", "var", "std", "logsumexp", "softmax", "log_softmax" } do
+    local of_others = np[name]
+    define(name, function(x, given)
+        local dtype = core.is_array(x) and core.dtype_of(x)
+        if not dtype or not dtype.half then return of_others(x, given) end
+        local y = of_others(np.astype(x, "f32"), given)
+        if type(given) == "table" and given.dtype ~= nil then return y end
+        return np.astype(y, dtype.name)
+    end)
 end
 
 return reduces

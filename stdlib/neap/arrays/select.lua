@@ -134,12 +134,11 @@ function selects.index_of(name, index)
     local known = core.info(index)
     if known.weak == 0 then return index end
     if known.traced == 0 then return index:item() end
-    local ok, whole = pcall(core.record2, ids.add, index, core.number(0, core.dtype_codes.i64), 0)
-    if not ok then
-        raise(name, "a number computed from a number argument is an index, and may be no integer; make it one, as in "
-              .. "np.astype(n / 2, \"i32\")")
+    if known.weak == 2 then
+        raise(name, "a number argument, or what is computed of it, is an index, and may be no integer; make it one, as "
+              .. "in np.astype(n / 2, \"i32\")")
     end
-    return whole
+    return core.record2(ids.add, index, core.number(0, core.dtype_codes.i64), 0)
 end
 
 --- An integer index array of a user: a Lua number or table is checked against the extent, an array cannot be (its

@@ -12,10 +12,7 @@ elsewhere.functions = {
     inv = "np.linalg.inv", det = "np.linalg.det", norm = "np.linalg.norm", solve = "np.linalg.solve",
     svd = "np.linalg.svd", eigh = "np.linalg.eigh", qr = "np.linalg.qr", cholesky = "np.linalg.cholesky",
     tensor = "np.array{…}", ndarray = "np.array{…}", as_tensor = "np.array{…}", from_numpy = "np.array{…}",
-    float32 = 'the text "f32"', float64 = 'the text "f64"', float = 'the text "f32"', double = 'the text "f64"',
-    int8 = 'the text "i8"', int16 = 'the text "i16"', int32 = 'the text "i32"', int64 = 'the text "i64"',
-    uint8 = 'the text "u8"', uint16 = 'the text "u16"', uint32 = 'the text "u32"', uint64 = 'the text "u64"',
-    int = 'the text "i32"', bool = 'the text "bool"', bool_ = 'the text "bool"', long = 'the text "i64"',
+    float = "np.float32", double = "np.float64", half = "np.float16", int = "np.int32", long = "np.int64",
     relu = "np.nn.relu", gelu = "np.nn.gelu", silu = "np.nn.silu",
     numpy = "np itself", no_grad = "np.stop_gradient(x)", backward = "np.grad(f)(x)",
     lax = "np itself (np.scan, np.cond, …)",
@@ -36,12 +33,12 @@ elsewhere.functions = {
 --- By name what to write here for a method or field of an array.
 elsewhere.methods = {
     tolist = "x:totable()", numpy = "x itself, or x:totable()", cpu = 'np.device_put(x, "cpu:0")',
-    to = 'x:astype("f64"), or np.device_put(x, "cpu:0")', view = "x:reshape(…)", unsqueeze = "x:expand_dims(axis)",
+    to = 'x:astype("f64"), or np.device_put(x, "cpu:0")', unsqueeze = "x:expand_dims(axis)",
     clone = "x itself: arrays never change", detach = "np.stop_gradient(x)", backward = "np.grad(f)(x)",
     grad = "np.grad(f)(x)",
     requires_grad = "np.grad(f)(x)", mm = "x:matmul(y)", cat = "np.concatenate{x, y}",
     float = 'x:astype("f32")', double = 'x:astype("f64")', int = 'x:astype("i32")',
-    long = 'x:astype("i64")', half = 'x:astype("f32")', bool = 'x:astype("bool")', len = "#x", nbytes = "x.size",
+    long = 'x:astype("i64")', half = 'x:astype("f16")', bool = 'x:astype("bool")', len = "#x", nbytes = "x.size",
     set = "x:at{…}:set(v)", fill = "np.full(shape, v)", get = "x[…]", norm = "np.linalg.norm(x)",
     inv = "np.linalg.inv(x)", det = "np.linalg.det(x)", block_until_ready = "x:wait()",
     cuda = "np.device_put(x, device)",
@@ -77,10 +74,8 @@ elsewhere.variables = {
 }
 --- By name as elsewhere the dtype here.
 elsewhere.dtypes = {
-    float = "f32", float32 = "f32", single = "f32", float64 = "f64", double = "f64", half = "f32", float16 = "f32",
-    f16 = "f32", bf16 = "f32", bfloat16 = "f32", int = "i32", int8 = "i8", int16 = "i16", int32 = "i32", int64 = "i64",
-    long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", uint8 = "u8", uint16 = "u16", uint32 = "u32",
-    uint64 = "u64", boolean = "bool", bool_ = "bool", number = "f32", integer = "i32",
+    float = "f32", int = "i32", long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", number = "f32",
+    integer = "i32",
 }
 
 return elsewhere
