@@ -244,6 +244,10 @@ static void readline_open(const line_setup *given) {
     rl_prep_term_function = prepare_terminal;
     rl_outstream = fopencookie(NULL, "w", functions);
     rl_initialize();
+    /* readline 8.2 reads through a null pointer when the character to search for is Escape: it waits for a key
+     * sequence that was not begun. */
+    rl_unbind_function_in_map(rl_char_search, emacs_standard_keymap);
+    rl_unbind_function_in_map(rl_backward_char_search, emacs_meta_keymap);
     readline_history_open(setup.history);
     open_screen();
 }
