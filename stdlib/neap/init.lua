@@ -8,7 +8,7 @@
 --
 --     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
 --     files       whole files, zip, JSON and drawings
---     arrays      np's functions of arrays, np.linalg, np.random; devices and their memory
+--     arrays      np's functions of arrays, np.linalg, np.special, np.random; devices and their memory
 --     effects     print and its kin, np.callback
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
@@ -27,6 +27,7 @@ require "neap.arrays.dynamic"
 require "neap.arrays.reduce"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
+require "neap.arrays.special"
 require "neap.arrays.devices"
 local output = require "neap.effects.output"
 require "neap.mesh.device_put"
@@ -125,6 +126,7 @@ setmetatable(np, {
 })
 
 guarded("debug", np.debug)
+guarded("special", np.special)
 output.install()
 if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
 

@@ -67,7 +67,15 @@ static const function functions[] = {
     {LAZY_OP_cbrt, cbrtl, 0, -10, 10},        {LAZY_OP_rsqrt, rsqrt, 0, 0, 10},
     {LAZY_OP_sqrt, sqrtl, 0, 0, 10},          {LAZY_OP_pow, 0, powl, 0, 10},
     {LAZY_OP_atan2, 0, atan2l, -4, 4},        {LAZY_OP_hypot, 0, hypotl, -4, 4},
-    {LAZY_OP_logaddexp, 0, logaddexp, -4, 4},
+    {LAZY_OP_logaddexp, 0, logaddexp, -4, 4}, {LAZY_OP_erfc, erfcl, 0, -6, 28},
+    {LAZY_OP_lgamma, lgammal, 0, -20, 20},    {LAZY_OP_gamma, tgammal, 0, -20, 40},
+};
+
+/* Rows whose bounds tests/golden/special_test.lua tries. */
+static const int golden[] = {
+    LAZY_OP_erfcx,    LAZY_OP_erfcinv,   LAZY_OP_digamma, LAZY_OP_zeta, LAZY_OP_betaln,
+    LAZY_OP_gammainc, LAZY_OP_gammaincc, LAZY_OP_betainc, LAZY_OP_i0,   LAZY_OP_i0e,
+    LAZY_OP_i1,       LAZY_OP_i1e,       LAZY_OP_j0,      LAZY_OP_j1,
 };
 
 static uint64_t seed = 0x9e3779b97f4a7c15ull;
@@ -190,7 +198,7 @@ typedef struct error { /* the largest so far, and where it was */
 
 static void find_error(const function *f, int dtype, const batch *t, error *worst) {
     double results[BATCH];
-    wide least = f->op == LAZY_OP_logaddexp ? 1 : 0; /* cancellation near 0 lies in its nature */
+    wide least = f->op == LAZY_OP_logaddexp || f->op == LAZY_OP_lgamma ? 1 : 0; /* cancellation lies in its nature */
     lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64](results, t->out[0], t->out[0], t->out[0], BATCH);
     for (int i = 0; i < BATCH; i++) {
         wide exact = f->one ? f->one(t->a[i]) : f->two(t->a[i], t->b[i]);
@@ -284,6 +292,8 @@ static void check_complete(void) {
         bool found = lazy_ops[op]->ulp == 0;
         for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
             found |= functions[k].op == op;
+        for (size_t k = 0; k < sizeof golden / sizeof *golden; k++)
+            found |= golden[k] == op;
         if (!CHECK(found))
             fprintf(stderr, "  %s has a bound and no reference here\n", lazy_ops[op]->name);
     }
