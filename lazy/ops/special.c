@@ -115,8 +115,8 @@ NEAP_OP(erfcinv,
     .domain = {0.2, 1.8}, .ulp = 4)
 
 NEAP_OP(lgamma,
-    .doc = "The logarithm of |gamma(a)|; infinite at 0 and the negative integers. Left of 0, where it has further zeros, "
-           "the error is that many ulp of 1 or of the result, whichever is larger.",
+    .doc = "The logarithm of |gamma(a)|; infinite at 0 and the negative integers. Left of 0, where it has further "
+           "zeros, the error is that many ulp of 1 or of the result, whichever is larger.",
     .example = "np.lgamma(np.array{0.5, 1, 100})\n[  0.5723649   0.        359.13422  ]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_lgamma,
     .residual = LAZY_RESIDUAL_IN0,
@@ -141,7 +141,7 @@ NEAP_OP(digamma,
     .domain = {0.2, 5}, .ulp = 4)
 
 NEAP_OP(zeta,
-    .doc = "The zeta function of Hurwitz: the sum of (b + k)^-a over k from 0. Infinite for a = 1 and for b = 0 and the "
+    .doc = "The zeta function of Hurwitz: the sum of (b + k)^-a over k from 0. Infinite for a = 1, for b = 0 and the "
            "negative integers; NaN for a below 1, and for other negative b unless a is an integer.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_zeta,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .flags = LAZY_OP_HIDDEN,
@@ -178,7 +178,7 @@ NEAP_OP(gammainc_da,
     .domain = {0.5, 4})
 
 NEAP_OP(betainc,
-    .doc = "The regularized incomplete beta function: the integral of t^(a - 1) (1 - t)^(b - 1) from 0 to c, divided by "
+    .doc = "The regularized incomplete beta function: the integral of t^(a - 1) (1 - t)^(b - 1) from 0 to c, over "
            "beta(a, b). NaN for a or b below 0 and for c outside [0, 1].",
     .kind = LAZY_MAP, .arity = 3, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_betainc,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2, .flags = LAZY_OP_HIDDEN,

@@ -82,7 +82,7 @@ for module, names in pairs {
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
 for name, module in pairs {
-    random = "arrays.random", linalg = "arrays.linalg", memory = "arrays.memory", tree = "core.tree",
+    random = "arrays.random_stream", linalg = "arrays.linalg", memory = "arrays.memory", tree = "core.tree",
     effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
 } do
     parts[name] = "neap." .. module

@@ -2,12 +2,12 @@
 
     python3 tests/golden/make_special.py        (needs mpmath, and what records.py needs)
 
-Arguments lie near zeros, poles and the ends of domains, and go to the ends of f64. A tolerance is what the annotation of
-the function promises; `rel` with the size of the logarithm of a result is that of the largest in the record. f32 results
-are f64 ones rounded: half an ulp and the f64 error. Values that are limits or a convention (SciPy's) are written here.
+Arguments lie near zeros, poles and the ends of domains, and go to the ends of f64. A tolerance is what the annotation
+of the function promises; `rel` with the size of the logarithm of a result is that of the largest in the record. f32
+results are f64 ones rounded: half an ulp and the f64 error. Limits and conventions (SciPy's) are written here.
 
-Records:   what <tab> function <tab> argument numbers of derivatives, or - <tab> tolerance <tab> argument … <tab> = <tab>
-           result
+Records:   what <tab> function <tab> which argument, of derivatives, or - <tab> tolerance <tab> argument … <tab> =
+           <tab> result
 `value` is the function at these arguments; `slope` its derivative with respect to argument n.
 """
 
@@ -97,7 +97,8 @@ TINY = [5e-324, 1e-310, 2.3e-308, 1e-200, 1e-20, 1e-5]
 ROOT = 1.4616321449683623
 # Function, tolerance, arguments (a list each). `log E` is rel E (1 + |log result|).
 VALUES = [
-    ("erfc", "ulp 4", [-30, -5.9, -1, -0.46, -0.44, -1e-300, 0.1, 0.46, 0.89, 1, 2.479, 5.99, 6.01, 10, 26.4, 26.6, 27.2]),
+    ("erfc", "ulp 4", [-30, -5.9, -1, -0.46, -0.44, -1e-300, 0.1, 0.46, 0.89, 1, 2.479, 5.99, 6.01, 10, 26.4, 26.6,
+                       27.2]),
     ("erfcx", "ulp 4", [-26.6, -6, -1, -0.4, 1e-300, 0.1, 0.46, 1, 5.99, 6.01, 30, 1e3, 1e150]),
     ("erfcinv", "ulp 4", [5e-324, 1e-310, 1e-300, 1e-100, 1e-16, 1e-14, 0.01, 0.3, 0.499, 0.501, 0.9999999, 1.2, 1.499,
                           1.501, 1.99, 2 - 2.0**-52]),
@@ -143,7 +144,8 @@ VALUES = [
     ("sinc", "abs 2e-16", [-2.5, 1e-300, 1e-3, 0.5, 1, 10.25]),
 ]
 SLOPES = [
-    ("erfc", 1, "rel 1e-13", [-1, 0, 3]), ("erfcx", 1, "rel 1e-12", [-1, 0.1, 3]), ("erfcinv", 1, "rel 1e-13", [0.1, 1.5]),
+    ("erfc", 1, "rel 1e-13", [-1, 0, 3]), ("erfcx", 1, "rel 1e-12", [-1, 0.1, 3]),
+    ("erfcinv", 1, "rel 1e-13", [0.1, 1.5]),
     ("gammaln", 1, "rel 1e-14", [0.3, 5, -1.5]), ("gamma", 1, "rel 1e-14", [0.3, 5, -1.6]),
     ("digamma", 1, "rel 1e-13", [0.3, 5]), ("polygamma", 2, "rel 1e-13", [2, 3], [0.3, 5]),
     ("zeta", 2, "rel 1e-13", [2.5, 3], [0.3, 5]), ("betaln", 1, "rel 1e-13", [0.3, 9], [2, 30]),
@@ -175,7 +177,8 @@ EDGES = [
     ("i0e", [[0, INF, -INF, NAN]], [1, 0, 0, NAN]), ("j0", [[0, INF, NAN]], [1, 0, NAN]),
     ("j1", [[0, INF, NAN]], [0, 0, NAN]), ("factorial", [[-1, 0, 1, 2, 5, 10]], [0, 1, 1, 2, 120, 3628800]),
     ("comb", [[5, 5, 5, 5], [-1, 6, 0, 5]], [0, 0, 1, 1]),
-    ("xlogy", [[0, 0, 0, 1], [0, 3, NAN, 0]], [0, 0, NAN, -INF]), ("xlog1py", [[0, 0, 1], [-1, NAN, -1]], [0, NAN, -INF]),
+    ("xlogy", [[0, 0, 0, 1], [0, 3, NAN, 0]], [0, 0, NAN, -INF]),
+    ("xlog1py", [[0, 0, 1], [-1, NAN, -1]], [0, NAN, -INF]),
     ("entr", [[0, 1, -1, NAN]], [0, 0, -INF, NAN]), ("rel_entr", [[0, 1, -1, NAN], [1, 0, 1, 1]], [0, INF, INF, NAN]),
     ("kl_div", [[0, 1, -1], [1, 0, 1]], [1, INF, INF]), ("logit", [[0, 1, 0.5, -1, 2]], [-INF, INF, 0, NAN, NAN]),
     ("ndtr", [[-INF, 0, INF, NAN]], [0, 0.5, 1, NAN]), ("ndtri", [[0, 0.5, 1, 2]], [-INF, 0, INF, NAN]),
@@ -243,8 +246,8 @@ def make():
 
 
 # Rows, whose f32 results are rounded f64 ones. erfinv has arithmetic of its own, and near zeros f64's error shows.
-ONE_ROUNDING = {"erfc", "erfcx", "erfcinv", "gammaln", "gamma", "digamma", "zeta", "gammainc", "gammaincc", "betainc", "i0",
-                "i0e", "i1", "i1e"}
+ONE_ROUNDING = {"erfc", "erfcx", "erfcinv", "gammaln", "gamma", "digamma", "zeta", "gammainc", "gammaincc", "betainc",
+                "i0", "i0e", "i1", "i1e"}
 
 if __name__ == "__main__":
     make()

@@ -75,8 +75,8 @@ VM_INLINE double vm_gamma_uniform(double a, double x, bool *upper) {
     return *upper ? tail + rest : tail - rest;
 }
 
-/* Q for x up to 1.1 where it is the smaller part, or a is small: 1 - x^a / gamma(1 + a), less x^a / gamma(1 + a) times a
- * sum of (-x)^k a / ((a + k) k!) (DLMF 8.7.3). */
+/* Q for x up to 1.1 where it is the smaller part, or a is small: 1 - x^a / gamma(1 + a), less x^a / gamma(1 + a) times
+ * a sum of (-x)^k a / ((a + k) k!) (DLMF 8.7.3). */
 VM_INLINE double vm_gamma_small_upper(double a, double x) {
     const double rest = a < 0.25 ? a * VM_TERMS(vm_lgamma_1_terms, a) : vm_lgamma_f64(1 + a);
     const double power = a * vm_slow_log_f64(x) - rest;
