@@ -199,7 +199,7 @@ function special.polygamma(n, x, extra)
         end
         if n == 0 then return np.digamma(x) end
         local factor = n % 2 == 1 and 1 or -1
-        for k = 2, n do factor = factor * k end
+        for k = 2, math.min(n, 171) do factor = factor * k end -- 171! is infinite
         return factor * zeta(n + 1, real("special.polygamma", 2, x))
     end
     n, x = reals("special.polygamma", n, x)
@@ -219,9 +219,8 @@ function special.multigammaln(x, d, extra)
         core.bad_argument("special.multigammaln", 2, "d", "an integer from 1 up", d)
     end
     x = real("special.multigammaln", 1, x)
-    local sum = np.lgamma(x)
-    for j = 1, d - 1 do sum = sum + np.lgamma(x - j / 2) end
-    return sum + d * (d - 1) / 4 * math.log(math.pi)
+    local halves = np.arange(d, { dtype = core.dtype_of(x).name }) * 0.5
+    return np.sum(np.lgamma(np.expand_dims(x, -1) - halves), { axis = -1 }) + d * (d - 1) / 4 * math.log(math.pi)
 end
 
 --- np.special.factorial(n): n!, as gamma(n + 1); 0 for n below 0, as in SciPy and JAX.
