@@ -8,7 +8,7 @@
 --
 --     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
 --     files       whole files, zip, JSON and drawings
---     arrays      np's functions of arrays, np.linalg, np.random; devices and their memory
+--     arrays      np's functions of arrays, np.linalg, np.special, np.random; devices and their memory
 --     effects     print and its kin, np.callback
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
@@ -46,6 +46,7 @@ require "neap.arrays.windows"
 require "neap.arrays.polynomials"
 require "neap.arrays.applied"
 require "neap.arrays.dtypes"
+require "neap.arrays.special"
 require "neap.arrays.devices"
 require "neap.arrays.buffer"
 local output = require "neap.effects.output"
@@ -103,7 +104,7 @@ for module, names in pairs {
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
 for name, module in pairs {
-    random = "arrays.random", linalg = "arrays.linalg", memory = "arrays.memory", tree = "core.tree",
+    random = "arrays.random_stream", linalg = "arrays.linalg", memory = "arrays.memory", tree = "core.tree",
     effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
 } do
     parts[name] = "neap." .. module
@@ -151,6 +152,7 @@ setmetatable(np, {
 
 guarded("debug", np.debug)
 core.refuse_surplus("np.", np, core.methods)
+guarded("special", np.special)
 output.install()
 if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
 

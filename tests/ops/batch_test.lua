@@ -121,6 +121,15 @@ local CASES = {
     threefry = { { {}, KEY, input({ 3, 2 }, "u32", 0, 9) }, { {}, KEY, input({ 2 }, "u32", 0, 9) } },
     random_bits = { { { 32, 2, 3 }, KEY }, { { 64, 3 }, KEY }, { { 32 }, KEY }, { { 32, 0 }, KEY } },
     random_floats = { { { 0, F32, 2, 3 }, KEY }, { { 1, F64, 3 }, KEY }, { { 2, F32 }, KEY }, { { 3, F32, 0 }, KEY } },
+    random_gamma = {
+        { { 0 }, input({ 5 }, "f32", 0.2, 30), KEY }, { { 1 }, input({ 2, 3 }, "f64", 0.2, 30), KEY },
+        { { 0 }, input({}, "f32", 0.2, 30), KEY }, { { 0 }, input({ 0 }, "f32", 0.2, 30), KEY },
+    },
+    random_poisson = { { {}, input({ 5 }, "f32", 0, 30), KEY }, { {}, input({ 2, 3 }, "f32", 0, 30), KEY } },
+    random_binomial = {
+        { {}, input({ 5 }, "f32", 0, 90), input({ 5 }, "f32", 0, 1), KEY },
+        { {}, input({}, "f64", 0, 90), input({}, "f64", 0, 1), KEY },
+    },
     random_integers = {
         { { 0, 2, 3 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEY },
         { { 1, 4 }, input({ 4 }, "u32", 0, 5), input({}, "u32", 10, 90), KEY },

@@ -8,6 +8,8 @@
 #include "lazy/dtype/half.h"
 #include "lazy/vm/simd/simd.h"
 #include "lazy/vm/simd/vmath.h"
+#include "lazy/vm/simd/vmath_bessel.h"
+#include "lazy/vm/simd/vmath_incomplete.h"
 #include "ops_gen.h"
 
 /* Texts that are general enough for all dtypes compare unsigned with 0. */

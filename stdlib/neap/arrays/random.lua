@@ -1,4 +1,4 @@
---- random.lua: np.random: random numbers from explicit keys, as in JAX.
+--- random.lua: np.random: random numbers from explicit keys, as in JAX; more distributions stand in distributions.lua.
 --
 -- A key is a u32 array of shape (2,). The same key always gives the same numbers, on any number of threads; for new
 -- numbers, split the key: `local k1, k2 = np.random.split(key):unpack()`. Algorithms and their use of bits are JAX's
@@ -244,9 +244,21 @@ local function shuffle(key, x)
     return x
 end
 
---- np.random.permutation(key, n), np.random.permutation(key, x, {axis=0}): 0 … n-1 in random order (i32).
--- np.random.permutation(key, x, {axis=0}): x with the parts along an axis in random order.
+--- The lines along an axis, each in an order of its own.
+local function shuffle_lines(key, x, dims, axis)
+    for _ = 1, math.ceil(3 * math.log(math.max(1, x.size)) / math.log(UINT32_MAX)) do
+        local keys = random.split(key)
+        key = core.index(keys, 0)
+        local order = np.argsort(draw_bits(core.index(keys, 1), 32, dims), { axis = axis })
+        x = np.take_along_axis(x, order, { axis = axis })
+    end
+    return x
+end
+
+--- np.random.permutation(key, n), np.random.permutation(key, x, {axis=0, independent=false}): 0 … n-1 in random order
+-- (i32), or x with the parts along an axis in random order.
 --- axis: along which parts of x are put in random order
+--- independent: true puts each line along the axis in an order of its own
 --- > np.random.permutation(np.random.key(0), 5)
 -- [0 1 4 3 2]
 --- > np.random.permutation(np.random.key(0), np.eye(2), {axis=1})
@@ -254,7 +266,8 @@ end
 --  [0. 1.]]
 function random.permutation(key, x, given)
     check_key("permutation", key)
-    local axis = options("random.permutation", given, { axis = true }).axis or 0
+    local o = options("random.permutation", given, { axis = true, independent = true })
+    local axis = o.axis or 0
     if type(x) == "number" then
         if core.integer("random.permutation", 2, "n", x) < 0 then
             bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
@@ -265,6 +278,7 @@ function random.permutation(key, x, given)
     local dims = shape_of(x)
     axis = core.axis("random.permutation", axis, #dims)
     if #dims == 1 then return shuffle(key, x) end
+    if o.independent then return shuffle_lines(key, x, dims, axis) end
     return selects.take(x, shuffle(key, np.arange(dims[axis + 1])), axis)
 end
 
@@ -382,15 +396,16 @@ function random.bernoulli(key, p, dims)
     return np.less(unit(key, dims_of("bernoulli", dims), dtype), p)
 end
 
---- np.random.categorical(key, logits, {axis=-1, shape=…}): indices (i32) along the axis, with probabilities
--- softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
+--- np.random.categorical(key, logits, {axis=-1, shape=…, replace=true}): indices (i32) along the axis, with
+-- probabilities softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
 --- shape: of the result; that of logits without the axis
+--- replace: false draws each index at most once for the axes in front
 --- > np.random.categorical(np.random.key(1), np.log(np.array{0.2, 0.3, 0.5}), {shape={5}})
 -- [2 1 0 2 2]
 function random.categorical(key, logits, given)
     check_key("categorical", key)
     logits = coerce("random.categorical", 2, logits)
-    local o = options("random.categorical", given, { axis = true, shape = true })
+    local o = options("random.categorical", given, { axis = true, shape = true, replace = true })
     local dims = shape_of(logits)
     local axis = core.axis("random.categorical", o.axis or -1, #dims)
     local n = table.remove(dims, axis + 1)
@@ -401,10 +416,21 @@ function random.categorical(key, logits, given)
             raise("random.categorical", "shape %s must end in %s", core.shape_text(result), core.shape_text(dims))
         end
     end
+    if o.replace == false then
+        local count = shape.product { unpack(result, 1, front) }
+        if count > n then raise("random.categorical", "cannot draw %d of %d without replacement", count, n) end
+        local noise = random.gumbel(key, shape_of(logits), { dtype = core.dtype_of(logits).name })
+        local order = np.moveaxis(np.argsort(logits + noise, { axis = axis, descending = true }), axis, 0)
+        return shape.reshape(shape.cut(order, 0, 0, count), result)
+    end
     local drawn = { unpack(result) }
     table.insert(drawn, front + axis + 1, n)
     local noise = random.gumbel(key, drawn, { dtype = core.dtype_of(logits).name })
     return np.argmax(noise + logits, { axis = front + axis })
 end
+
+-- For distributions.lua, which has the others.
+core.random_tools = { check_key = check_key, dims_of = dims_of, float_dtype = float_dtype, between = between,
+                      unit = unit }
 
 return random

@@ -5,6 +5,7 @@ local reference = {}
 -- By a prefix of names: the page and its title; the first that fits counts.
 local PAGES = {
     { "np.linalg.", "linalg", "Linear algebra: np.linalg" }, { "np.random.", "random", "Random numbers: np.random" },
+    { "np.special.", "special", "Special functions: np.special" },
     { "np.optim.", "optim", "Optimizers: np.optim" }, { "np.data.", "data", "Minibatches: np.data" },
     { "np.tree.", "tree", "Trees of arrays: np.tree" }, { "np.io.", "io", "Files: np.io" },
 }
