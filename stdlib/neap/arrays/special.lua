@@ -209,14 +209,16 @@ function special.polygamma(n, x, extra)
     return np.where(np.equal(n, 0), np.digamma(x), value)
 end
 
+local MOST_TERMS = 2 ^ 20
+
 --- np.special.multigammaln(x, d): the logarithm of the multivariate gamma function: d (d - 1) / 4 log(pi) + the sum of
 -- gammaln(x - j / 2) for j below d.
 --- > np.special.multigammaln(np.array{3, 4}, 2)
 -- [1.550195  3.5650978]
 function special.multigammaln(x, d, extra)
     none("special.multigammaln", 2, extra)
-    if core.integer("special.multigammaln", 2, "d", d) < 1 then
-        core.bad_argument("special.multigammaln", 2, "d", "an integer from 1 up", d)
+    if core.integer("special.multigammaln", 2, "d", d) < 1 or d > MOST_TERMS then
+        core.bad_argument("special.multigammaln", 2, "d", "an integer from 1 to 2^20", d)
     end
     x = real("special.multigammaln", 1, x)
     local halves = np.arange(d, { dtype = core.dtype_of(x).name }) * 0.5
