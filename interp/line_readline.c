@@ -88,11 +88,10 @@ static void draw(void) {
     draw_text();
 }
 
-/* readline's redisplay function: once for all keys that wait. */
+/* readline's redisplay function. What is shown is drawn once for all keys that wait, and when the last one has had all
+ * its effects. */
 static void redisplay(void) {
     outdated = editing;
-    if (outdated && !readline_keys_wait())
-        draw();
 }
 
 /* Leaves the whole command to be seen, with the cursor below it. */
@@ -296,6 +295,8 @@ static line_status read_readline(const char *prompt, char **text) {
     rl_callback_handler_install(prompt, on_line);
     line_status status = LINE_OK;
     while (!finished) {
+        if (outdated && !readline_keys_wait())
+            draw();
         int what = line_wait(setup.waker);
         if (what & LINE_SIGNAL) {
             cancel_line();
@@ -312,8 +313,6 @@ static line_status read_readline(const char *prompt, char **text) {
             if (editing)
                 readline_keys_follow();
         }
-        if (outdated && !readline_keys_wait())
-            draw();
     }
     neap_out_divert(NULL);
     if (status == LINE_OK && at_end) {

@@ -141,10 +141,10 @@ setmetatable(np, {
             np[name] = guarded(name, require(parts[name]))
         elseif functions[name] then
             require(functions[name])
-            core.refuse_surplus("np.", np, core.methods)
         else
             return unknown(nil, name)
         end
+        core.refuse_surplus("np.", np, core.methods) -- a part may have loaded functions, too
         return rawget(np, name)
     end,
     __late = { functions, parts }, -- names that are there, though not loaded: for completions

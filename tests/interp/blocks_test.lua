@@ -1,4 +1,5 @@
---- blocks_test.lua: commands of several lines at the prompt: typed, indented, edited, recalled, kept, pasted, drawn.
+--- blocks_test.lua (not under tsan): commands of several lines at the prompt: typed, indented, edited, recalled, kept,
+-- pasted, drawn.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local typing = require "tests.lib.typing"

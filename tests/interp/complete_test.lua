@@ -227,8 +227,10 @@ editing_test("inputrc decides on the case and on the list", function()
     terminal:send "np.ARANG\t(3)\n"
     terminal:expect "[0 1 2]"
     terminal:expect "> "
-    terminal:send "np.cumm\t"
-    terminal:expect "cumm\7" -- a bell, and no list
+    terminal:send "np.cumm"
+    terminal:expect "cumm"
+    terminal:send "\t"
+    terminal:expect "\7" -- a bell, and no list
     terminal:send "in\n"
     check.ok(not terminal:expect("> "):find "cummax", "no list")
     terminal:send "\4"

@@ -1,4 +1,4 @@
---- show_test.lua: how the prompt shows values, where a command ends, and what of pasted text runs.
+--- show_test.lua (not under tsan): how the prompt shows values, where a command ends, and what of pasted text runs.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"

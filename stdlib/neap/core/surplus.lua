@@ -2,7 +2,7 @@
 --
 -- How many arguments a function takes is what its help says (neap.arguments_gen, from the annotations). One that has a
 -- parameter more, or takes any number, looks itself. The others get a function in front of them that looks at one
--- argument more and goes on by a tail call: it leaves no frame, and costs little beside what is recorded.
+-- argument more and goes on by a tail call, which costs little beside what is recorded.
 local core = require "neap.core"
 local arguments = require "neap.arguments_gen"
 

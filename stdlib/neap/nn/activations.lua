@@ -18,7 +18,7 @@ end
 local SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 --- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`.
-return function(nn, reduced)
+return function(nn, reduced, labelled)
     local function define(name, f) nn[name] = f end
 
     local function number(name, position, what, value, default)
@@ -222,19 +222,7 @@ return function(nn, reduced)
     -- 0.28768206
     define("nll_loss", function(log_p, labels, given)
         log_p, labels = real("nll_loss", 1, log_p), coerce("nn.nll_loss", 2, labels)
-        local dims, wanted = shape_of(log_p), shape_of(labels)
-        local n = table.remove(dims)
-        if n == nil or not shape.same(dims, wanted) then
-            raise("nn.nll_loss", "labels must have the shape of the log probabilities without its last axis: got %s "
-                  .. "for %s", core.shape_text(wanted), core.shape_text(log_p))
-        end
-        local kind = core.dtype_of(labels).kind
-        if kind ~= "i" and kind ~= "u" then
-            raise("nn.nll_loss", "labels must be integers, got dtype %s", core.dtype_of(labels).name)
-        end
-        wanted[#wanted + 1] = 1
-        local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))
-        return reduced("nn.nll_loss", -np.sum(np.where(chosen, log_p, 0), { axis = -1 }), given)
+        return reduced("nn.nll_loss", -labelled("nn.nll_loss", log_p, labels, "log_p"), given)
     end)
 
     --- np.nn.cosine_similarity(x, y, {axis=-1, epsilon=1e-8}): the cosine of the angle between vectors along an axis;

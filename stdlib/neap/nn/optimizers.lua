@@ -105,23 +105,11 @@ return function(optim, helpers)
     function optim.lamb(given)
         local name = "optim.lamb"
         given = options(name, given, { lr = true, b1 = true, b2 = true, eps = true, weight_decay = true })
-        local lr = learning_rate(name, given)
-        local b1, b2 = number_option(name, given, "b1", 0.9, 0, 1), number_option(name, given, "b2", 0.999, 0, 1)
-        local eps = number_option(name, given, "eps", 1e-6, 0, math.huge)
         local decay = number_option(name, given, "weight_decay", 0, 0, math.huge)
-        local function init(params) return { m = zeros_like(params), v = zeros_like(params) } end
-        return optimizer(name, lr, init, function(grads, state, params, rate, new, step)
-            local correct1, correct2 = 1 - np.pow(b1, step), 1 - np.pow(b2, step)
-            new.m = tree.map(function(m, g) return m * b1 + g * (1 - b1) end, state.m, grads)
-            new.v = tree.map(function(v, g) return v * b2 + g * g * (1 - b2) end, state.v, grads)
-            return tree.map(function(p, m, v)
-                local direction = m / like(correct1, p) / (np.sqrt(v / like(correct2, p)) + eps)
-                if decay > 0 then direction = direction + p * decay end
-                local of_p, of_d = np.sqrt(np.sum(p * p)), np.sqrt(np.sum(direction * direction))
-                local both = np.logical_and(np.greater(of_p, 0), np.greater(of_d, 0))
-                local trust = np.where(both, of_p / np.where(both, of_d, 1), 1)
-                return p - direction * (trust * like(rate, p))
-            end, params, new.m, new.v)
+        return helpers.adam(name, given, decay, 1e-6, function(p, direction)
+            local of_p, of_d = np.sqrt(np.sum(p * p)), np.sqrt(np.sum(direction * direction))
+            local both = np.logical_and(np.greater(of_p, 0), np.greater(of_d, 0))
+            return np.where(both, of_p / np.where(both, of_d, 1), 1)
         end)
     end
 
