@@ -143,6 +143,45 @@ end
 add { group = "calls", name = "unique, 1e6 of 1000", inputs = inputs(integers, 1000, 1e6),
       lua = function(x) return np.unique(x) end, numpy = "np.unique(x)", torch = "torch.unique(x)",
       jax = "eager jnp.unique(x)", drawn = true }
+add { group = "calls", name = "unique with counts, 1e6 of 1000", inputs = inputs(integers, 1000, 1e6),
+      lua = function(x) return (select(2, np.unique(x, { return_counts = true }))) end,
+      numpy = "np.unique(x, return_counts=True)[1]", torch = "torch.unique(x, return_counts=True)[1]",
+      jax = "eager jnp.unique(x, return_counts=True)[1]", drawn = true }
+add { group = "calls", name = "isin, 1e6 in 1000",
+      inputs = function() return { integers(1e6, 1e6), integers(1e6, 1e3) } end,
+      lua = function(x, y) return np.isin(x, y) end, numpy = "np.isin(x, y)", torch = "torch.isin(x, y)",
+      jax = "jnp.isin(x, y)" }
+add { group = "calls", name = "histogram, 1e6 in 100", inputs = normals { 1e6 },
+      lua = function(x) return (np.histogram(x, 100)) end, numpy = "np.histogram(x, 100)[0]",
+      torch = "torch.histc(x, 100)", jax = "jnp.histogram(x, 100)[0]", drawn = true }
+add { group = "calls", name = "histogram by edges, 1e6 in 100",
+      inputs = function() return { normal(1e6), np.linspace(-3, 3, 101) } end,
+      lua = function(x, y) return (np.histogram(x, y)) end, numpy = "np.histogram(x, y)[0]",
+      torch = "torch.histogram(x, y).hist", jax = "jnp.histogram(x, y)[0]", drawn = true }
+add { group = "calls", name = "bincount, 1e6 of 1000", inputs = inputs(integers, 1000, 1e6),
+      lua = function(x) return np.bincount(x) end, numpy = "np.bincount(x)", torch = "torch.bincount(x)",
+      jax = "jnp.bincount(x, length=1000)", drawn = true }
+add { group = "calls", name = "segment_sum, 1e6 into 1000",
+      inputs = function() return { normal(1e6), integers(1000, 1e6) } end,
+      lua = function(x, y) return np.segment_sum(x, y, 1000) end, numpy = "np.bincount(y, x, 1000)",
+      torch = "torch.zeros(1000).index_add_(0, y, x)", jax = "jax.ops.segment_sum(x, y, 1000)" }
+add { group = "calls", name = "median, 1e6", inputs = normals { 1e6 }, lua = function(x) return np.median(x) end,
+      numpy = "np.median(x)", torch = "torch.median(x)", jax = "jnp.median(x)", drawn = true }
+add { group = "calls", name = "3 quantiles, 1e6", inputs = normals { 1e6 },
+      lua = function(x) return np.quantile(x, { 0.25, 0.5, 0.75 }) end, numpy = "np.quantile(x, [0.25, 0.5, 0.75])",
+      torch = "torch.quantile(x, torch.tensor([0.25, 0.5, 0.75]))",
+      jax = "jnp.quantile(x, jnp.array([0.25, 0.5, 0.75]))" }
+add { group = "calls", name = "nanmean over axis 0, 1000x1000", inputs = normals { 1000, 1000 },
+      lua = function(x) return np.nanmean(x, 0) end, numpy = "np.nanmean(x, 0)", torch = "torch.nanmean(x, 0)",
+      jax = "jnp.nanmean(x, 0)" }
+add { group = "calls", name = "cov, 100 of 10000", inputs = normals { 100, 10000 },
+      lua = function(x) return np.cov(x) end, numpy = "np.cov(x)", torch = "torch.cov(x)", jax = "jnp.cov(x)" }
+for _, m in ipairs { 9, 1000 } do
+    add { group = "calls", name = ("convolve, 1e5 with %d"):format(m), inputs = normals({ 1e5 }, { m }),
+          lua = function(x, y) return np.convolve(x, y) end, numpy = "np.convolve(x, y)",
+          torch = ("torch.nn.functional.conv1d(x[None, None], y.flip(0)[None, None], padding=%d)[0, 0]"):format(m - 1),
+          jax = "jnp.convolve(x, y)" }
+end
 add { group = "calls", name = "top 10 of 1e6", inputs = normals { 1e6 }, lua = function(x) return (np.top_k(x, 10)) end,
       numpy = "np.sort(np.partition(x, x.size - 10)[-10:])[::-1]", torch = "torch.topk(x, 10).values",
       jax = "jax.lax.top_k(x, 10)[0]" }

@@ -30,7 +30,7 @@ local GROUPS = {
     { name = "input" },
     { name = "mesh", options = "--devices 8" },
     { name = "mesh_mpi", optional = true },
-    { name = "startup" },
+    { name = "prompt" },
 }
 
 local function fail(...)

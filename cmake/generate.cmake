@@ -7,7 +7,8 @@
 #   lazy/dtype/dtype.h ─dtypes.lua─▶ generated/lua/neap/dtypes_gen.lua
 #   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h
 #   stdlib, lazy/ops/*.c,
-#   docs/*.md ──────help.lua────▶ generated/lua/neap/help_gen.lua, sources_gen.lua, reference/*.md, definitions/neap.lua
+#   docs/*.md ──────help.lua────▶ generated/lua/neap/help_gen.lua, sources_gen.lua, arguments_gen.lua, reference/*.md,
+#                                 definitions/neap.lua
 #   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
 file(MAKE_DIRECTORY "${GENERATED}/lua/neap")
@@ -16,7 +17,8 @@ set(GENERATED_FILES "")
 set(GENERATED_CORE_SOURCES "${GENERATED}/abi.c")
 
 file(GLOB PUBLIC_HEADERS CONFIGURE_DEPENDS
-    engine/engine.h effects/effects.h lazy/dtype/dtype.h lazy/lazy.h lazy/programs.h lazy/jit.h mesh/mesh.h)
+    engine/engine.h formats/formats.h effects/effects.h lazy/dtype/dtype.h
+    lazy/lazy.h lazy/programs.h lazy/jit.h mesh/mesh.h)
 set(HEADER_OUTPUTS "${GENERATED}/neap.h" "${GENERATED}/abi.c" "${GENERATED}/lua/neap/cdef.lua")
 add_custom_command(
     OUTPUT ${HEADER_OUTPUTS}
@@ -75,7 +77,8 @@ if(NEAP_INTERP)
         string(APPEND lines "page|${name}|${file}\n")
     endforeach()
     file(CONFIGURE OUTPUT "${GENERATED}/help.txt" CONTENT "${lines}")
-    set(HELP_OUTPUTS "${GENERATED}/lua/neap/help_gen.lua" "${GENERATED}/lua/neap/sources_gen.lua")
+    set(HELP_OUTPUTS "${GENERATED}/lua/neap/help_gen.lua" "${GENERATED}/lua/neap/sources_gen.lua"
+        "${GENERATED}/lua/neap/arguments_gen.lua")
     add_custom_command(
         OUTPUT ${HELP_OUTPUTS}
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/help.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" "${GENERATED}/help.txt"

@@ -3,6 +3,14 @@
  */
 #include "engine/device_internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     int status = engine_check_alive();
     if (status)
@@ -24,6 +32,92 @@ int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     *out = buffer;
     return NEAP_OK;
 }
+
+/* ---- Memory of others -------------------------------------------------------------------------------------------- */
+
+typedef struct borrowed { /* such a buffer has no class, and never sees the pool */
+    neap_buffer buffer;
+    void (*release)(void *);
+    void *arg;
+} borrowed;
+
+enum { BORROWED_CLASS = -1 };
+
+int neap_buffer_borrow(const void *data, size_t bytes, void (*release)(void *), void *arg, neap_buffer **out) {
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    borrowed *made = engine_alloc(sizeof *made);
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory for a buffer");
+    *made = (borrowed){.release = release, .arg = arg};
+    neap_buffer *buffer = &made->buffer;
+    engine_var_init(&buffer->var, true);
+    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+    buffer->home = engine_device_retain_at(0);
+    buffer->class = BORROWED_CLASS;
+    buffer->bytes = bytes;
+    buffer->data = (void *)(uintptr_t)data;
+    *out = buffer;
+    return NEAP_OK;
+}
+
+static void give_back(neap_buffer *buffer) {
+    borrowed *made = (borrowed *)buffer;
+    engine_device *home = buffer->home;
+    if (made->release)
+        made->release(made->arg);
+    free(made);
+    engine_device_release(home);
+}
+
+typedef struct mapping {
+    void *data;
+    size_t bytes;
+} mapping;
+
+static void unmap(void *arg) {
+    mapping *map = arg;
+    if (map->bytes > 0)
+        munmap(map->data, map->bytes);
+    free(map);
+}
+
+/* Maps an open file, of which there may be no bytes. */
+static int map_file(const char *path, int fd, mapping *map) {
+    struct stat facts;
+    if (fd < 0 || fstat(fd, &facts) != 0)
+        return neap_error(NEAP_E_IO, "cannot open '%s': %s", path, strerror(errno));
+    if (!S_ISREG(facts.st_mode))
+        return neap_error(NEAP_E_IO, "cannot map '%s': it is no regular file", path);
+    *map = (mapping){.bytes = (size_t)facts.st_size};
+    if (map->bytes == 0)
+        return NEAP_OK;
+    map->data = mmap(NULL, map->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map->data == MAP_FAILED)
+        return neap_error(NEAP_E_IO, "cannot map '%s': %s", path, strerror(errno));
+    return NEAP_OK;
+}
+
+int neap_buffer_map(const char *path, neap_buffer **out) {
+    mapping *map = engine_alloc(sizeof *map);
+    if (!map)
+        return neap_error(NEAP_E_MEMORY, "no memory for a buffer");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int status = map_file(path, fd, map);
+    if (fd >= 0)
+        close(fd);
+    if (status) {
+        free(map);
+        return status;
+    }
+    status = neap_buffer_borrow(map->data, map->bytes, unmap, map, out);
+    if (status)
+        unmap(map);
+    return status;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 neap_buffer *neap_buffer_retain(neap_buffer *buffer) {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
@@ -55,18 +149,24 @@ void neap_buffer_return(neap_buffer *buffer) {
 /* Between its two counts, a reference that is returned counts as an owner's: never are there fewer than there are. */
 int neap_buffer_owned(const neap_buffer *buffer) {
     uint32_t lent = atomic_load_explicit(&buffer->lent, memory_order_acquire);
+    if (buffer->class == BORROWED_CLASS)
+        return 0;
     return atomic_load_explicit(&buffer->refs, memory_order_acquire) - lent <= 1;
 }
 
 void engine_buffer_recycle(neap_var *var) {
     neap_buffer *buffer = (neap_buffer *)var;
     engine_device *home = buffer->home;
+    if (buffer->class == BORROWED_CLASS) {
+        give_back(buffer);
+        return;
+    }
     engine_memory_keep(buffer);
     engine_device_release(home);
 }
 
 int neap_buffer_sole(const neap_buffer *buffer) {
-    return atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+    return buffer->class != BORROWED_CLASS && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
 engine_device *engine_buffer_home(const neap_buffer *buffer) {

@@ -38,10 +38,10 @@ typedef struct engine_memory { /* the buffers of one memory: a device's, or that
 struct neap_buffer { /* with its block; also while it is free */
     neap_var var;
     _Atomic uint32_t refs;
-    _Atomic uint32_t lent; /* of refs: those of work in flight that runs in the order of the variable */
-    _Atomic bool dying;    /* a large one, which counts in its class as such */
-    int device;            /* its number then */
-    int class;
+    _Atomic uint32_t lent;      /* of refs: those of work in flight that runs in the order of the variable */
+    _Atomic bool dying;         /* a large one, which counts in its class as such */
+    int device;                 /* its number then */
+    int class;                  /* -1: the memory is somebody else's (buffer.c) */
     struct engine_device *home; /* whose memory it is; a living buffer holds a reference */
     size_t bytes;               /* asked for */
     void *data;

@@ -261,6 +261,14 @@ typedef struct neap_buffer neap_buffer;
 /* SHARED, one reference. NEAP_E_MEMORY when the allocation or the limit of neap_memory_limit fails; contents are
  * undefined. bytes may be 0. */
 NEAP_API int neap_buffer_new(int device, size_t bytes, neap_buffer **out);
+/* SHARED, one reference: a buffer over memory of somebody else, in the memory of the CPU devices, that nobody writes
+ * while it lives: neap does not, and it counts as nobody's own (neap_buffer_sole, neap_buffer_owned). `release` (may be
+ * NULL) gets `arg`, on any thread, after its last use. An error calls nothing. It counts in no statistics. */
+NEAP_API int neap_buffer_borrow(const void *data, size_t bytes, void (*release)(void *arg), void *arg,
+                                neap_buffer **out);
+/* The same over a whole file, read when it is touched. If the file shrinks while it is mapped, touching what it had is
+ * SIGBUS, which ends the process. NEAP_E_IO. */
+NEAP_API int neap_buffer_map(const char *path, neap_buffer **out);
 NEAP_API neap_buffer *neap_buffer_retain(neap_buffer *buffer);
 NEAP_API void neap_buffer_release(neap_buffer *buffer);
 /* BORROWED; valid to touch as the variable allows. An address in the memory of the buffer's device. */

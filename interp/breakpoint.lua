@@ -77,7 +77,10 @@ end
 
 --- Reads and runs one command. What it raises is told; Ctrl-C ends the command.
 local function run_command(state)
+    local reader = repl.reader
+    repl.reader = state.session
     local text = system.read_command(state.prompt)
+    repl.reader = reader
     if text == nil then
         state.ended = "continue"
         return
@@ -92,6 +95,7 @@ end
 local function open(list, prompt, hint)
     local state = { frames = list, at = 1, prompt = prompt, session = { scope = locals_of.scope(), words = words } }
     state.session.state = state
+    function state.variables() return frames.variables(state.frames[state.at]) end
     say(hint)
     local mesh, manual = axes.mesh()
     if mesh then

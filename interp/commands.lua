@@ -1,14 +1,17 @@
 --- commands.lua: the prompt's own commands, `:time x:sum()` and its kin, `!ls`, `?np.sum`. Loaded when one is used.
 --
 -- A command is a row of `rows`: { usage, help = one line, about = more (optional), code = true if its argument is code
--- that may take several lines, run = f(rest, session) }. `rest` is what follows the name, without spaces around it.
+-- that may take several lines, completes = what Tab makes of other arguments (complete.lua), run = f(rest, session) }.
+-- `rest` is what follows the name, without spaces around it.
 -- A row of the name "?" gets the name behind `?NAME` or before `NAME?`, "??" that of `??NAME`; "!" gets a line of
 -- shell. A module with more commands adds rows (commands.row). A session may have words of its own, which come first.
 local near = require "neap.core.near"
 
 local commands = { rows = {} }
 
-local LEAVING = { q = true, quit = true, exit = true, wq = true, x = true }
+-- What has no command.
+local OTHERS = { history = "the arrows and Ctrl-R find what was typed", clear = "Ctrl-L clears the screen" }
+for _, name in ipairs { "q", "quit", "exit", "wq", "x" } do OTHERS[name] = "exit, quit or Ctrl-D leaves" end
 
 --- Adds a row.
 function commands.row(name, row)
@@ -48,7 +51,7 @@ function commands.run(text, session)
     if own then return row.run(session.state, rest) end
     if row then return row.run(rest, session) end
     if not name then error("a command is a word behind the colon, as in :help", 0) end
-    if LEAVING[name] then error(("there is no command :%s; exit, quit or Ctrl-D leaves"):format(name), 0) end
+    if OTHERS[name] then error(("there is no command :%s; %s"):format(name, OTHERS[name]), 0) end
     local known = {}
     for word in pairs(commands.rows) do known[word] = word:find "^%a" and true or nil end
     for word in pairs(session.words or {}) do known[word] = true end
@@ -68,14 +71,15 @@ end
 
 late("measure", "time", { usage = ":time CODE", code = true, help = "run code once: time, memory, kernels",
     about = [[
-The time is that of the wall, from the start of the code until the arrays that it gives or assigns to variables are
-computed: what ran, and the wait behind it. Memory is what arrays take more than before, and the most they took at
-once. Kernels are the loops and calls of libraries that ran.]] })
+The time is that of the wall, from the start of the code until the arrays that it gives, assigns to variables or puts
+into their tables are computed: what ran, and the wait behind it. Memory is what arrays take more than before, and the
+most they took at once. Kernels are the loops and calls of libraries that ran.]] })
 late("measure", "bench", { usage = ":bench CODE", code = true, help = "run code many times: best and median time",
     about = [[
-Each run ends when the arrays that it gives or assigns are computed. Runs are repeated for about a second. The first
-run, which makes kernels and traces, is shown apart.]] })
-late("look", "who", { usage = ":who [PATTERN]", help = "the variables",
+Each run ends when the arrays that it gives, assigns or puts into tables are computed. Runs are repeated for about a
+second. The first run, which makes kernels and traces, is shown apart.]] })
+late("look", "who", { usage = ":who [PATTERN]", completes = "variable",
+    help = "the variables",
     about = [[
 Of an array its dtype and shape, its bytes, whether it is computed or pending, and where. PATTERN is one of Lua's, such
 as ^w: names that match.]] })
@@ -83,20 +87,25 @@ late("look", "mem", { usage = ":mem", help = "what arrays take of the memory" })
 late("look", "out", { usage = ":out [clear]", help = "the values that are kept: _, _3 and Out[3]; or drop them" })
 late("look", "explain", { usage = ":explain EXPRESSION", code = true,
     help = "which kernels compute an array, and why" })
-late("look", "trace", { usage = ":trace FILE CODE", help = "a timeline of all operations, for ui.perfetto.dev" })
-late("sources", "run", { usage = ":run FILE [ARGUMENTS]", help = "run a script; its variables stay, local ones too" })
-late("sources", "edit", { usage = ":edit [FILE]",
+late("look", "trace", { usage = ":trace FILE CODE", completes = "trace",
+    help = "a timeline of all operations, for ui.perfetto.dev" })
+late("sources", "run", { usage = ":run FILE [ARGUMENTS]", completes = "file",
+    help = "run a script; its variables stay, local ones too" })
+late("sources", "edit", { usage = ":edit [FILE]", completes = "file",
     help = "edit the last command, or a file, and run it",
     about = "The editor is $VISUAL or $EDITOR, else vi." })
-late("sources", "save", { usage = ":save FILE [NAMES]", help = "what was done here, or the arrays, in a file",
+late("sources", "save", { usage = ":save FILE [NAMES]", completes = "file",
+    help = "what was done here, or the arrays, in a file",
     about = [[
 FILE.lua gets the commands of this session that went well: a script. FILE.npz gets arrays, those of the names that
 follow, or all of the variables.]] })
-late("sources", "load", { usage = ":load FILE", help = "get that back",
+late("sources", "load", { usage = ":load FILE", completes = "file",
+    help = "get that back",
     about = [[
 The lines of FILE.lua are run as if they were typed. The arrays of FILE.npz become variables of their names.]] })
 late("look", "debug", { usage = ":debug", help = "look at the functions of the last error, and their variables" })
-late("help_commands", "help", { usage = ":help [NAME]", help = "this list; more about a command, or as ?NAME" })
+late("help_commands", "help", { usage = ":help [NAME]", completes = "help",
+    help = "this list; more about a command, or as ?NAME" })
 late("help_commands", "?", { usage = "?NAME", help = "help on a name: ?np.sum, or np.sum?" })
 late("help_commands", "??", { usage = "??NAME", help = "the same, with its source" })
 late("sources", "!", { usage = "!COMMAND", help = "run a command of the shell" })

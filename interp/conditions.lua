@@ -7,7 +7,10 @@
 -- A chunk's bytecode is looked at when it is loaded (`check`, by interp/tests_of.lua). It gives *tests*: by prototype,
 -- line and name of what is called. If there are any, the functions of these names are *watched*: replaced by ones that
 -- look at what they return, and ask for their caller's line only if that is an array. A program without such code pays
--- nothing.
+-- nothing. `x.shape[0]`, which would be nil, is found in the same way; a line that takes shape[0] of a table of the
+-- user's must not ask for an array's shape as well.
+--
+-- `x.sum(0)` would be the sum of 0: methods that are read with a dot do not take numbers for their array.
 --
 -- What it does not see: a value that was stored in a table or an upvalue, or was returned by a function of the user's,
 -- before it is tested; and, of several calls of one name on one line, those of which some are tested and some are not.
@@ -20,7 +23,8 @@ local select, getinfo = select, debug.getinfo
 local conditions = {}
 
 local tests = setmetatable({}, { __mode = "k" }) -- prototype → line → name → { label, any }
-local watched, watchers = {}, setmetatable({}, { __mode = "k" }) -- names; the functions that watch
+local watched, watchers = {}, setmetatable({}, { __mode = "k" }) -- names; functions: what they look at
+core.watched = setmetatable({}, { __mode = "k" }) -- by a function that watches, the one that it stands for
 local parts = {} -- np.random and its like, when they have been loaded
 
 -- ---- At run time ----------------------------------------------------------------------------------------------------
@@ -37,19 +41,24 @@ local function remedy(x, label)
     return ("test %s:all():item() or :any():item(), or let np.where choose by element"):format(name)
 end
 
---- Raises if the user's code tests x, which `name` has returned to it.
-local function look(name, x)
-    if name == "[]" and core.dtype_of(x).kind ~= "b" then return end
-    local level = 3
+--- What was noted of results of this name at the line of the user's code that called a watcher, which is on the stack
+-- at this level or above it.
+local function noted(name, level)
     local frame = getinfo(level, "fl")
     while frame and (watchers[frame.func] or frame.func == core.metatable.__index) do -- what is no tail call
         level = level + 1
         frame = getinfo(level, "fl")
     end
-    if not frame or not frame.func then return end
+    if not frame or not frame.func then return nil end
     local proto = util.funcinfo(frame.func).proto
     local line = proto and tests[proto] and tests[proto][frame.currentline]
-    local test = line and line[name]
+    return line and line[name]
+end
+
+--- Raises if the user's code tests x, which `name` has returned to it.
+local function look(name, x)
+    if name == "[]" and core.dtype_of(x).kind ~= "b" then return end
+    local test = noted(name, 4)
     if not test or not (test.any or core.dtype_of(x).kind == "b") then return end
     fail("%s is an array, which as a condition (if, while, until, and, or, not) is always true in Lua, whatever it "
          .. "holds; %s", test.label, remedy(x, test.label))
@@ -61,20 +70,55 @@ local function pass(name, ...)
     return ...
 end
 
+--- Replaces the field x.shape by one that raises where the user's code takes what no shape has, since that is nil.
+local function watch_shape()
+    local read = core.fields.shape
+    local function watcher(x)
+        local slip = noted(".shape", 2)
+        if slip then
+            fail("%s is nil: a shape is a Lua table, counted from 1; x:dim(%d) is the extent of axis %d", slip.label,
+                 slip.key, slip.key)
+        end
+        return read(x)
+    end
+    watchers[watcher] = "field"
+    core.fields.shape = watcher
+end
+
 --- Replaces holder[key], a function of the library, by one that looks at what it returns.
 local function watch(holder, key, name)
     local f = rawget(holder, key)
-    if type(f) ~= "function" or watchers[f] then return end
+    if type(f) ~= "function" or watchers[f] == "result" then return end
     local function watcher(...) return pass(name, f(...)) end
-    watchers[watcher] = true
+    watchers[watcher], core.watched[watcher] = "result", f
     rawset(holder, key, watcher)
 end
 
---- Watches all that is called by this name: a method, functions of np and its parts, a metamethod, "[]".
+local dotted = {} -- names of methods
+
+--- Replaces a method by one that does not take a number for its array, as it would be in x.sum(0).
+local function watch_dot(name)
+    local f = rawget(core.methods, name)
+    if dotted[name] or type(f) ~= "function" then return end
+    dotted[name] = true
+    local function watcher(x, ...)
+        if type(x) == "number" then
+            fail("x.%s(…) is not given x; methods take a colon: x:%s(…)", name, name)
+        end
+        return f(x, ...)
+    end
+    watchers[watcher], core.watched[watcher] = "dot", f
+    core.methods[name] = watcher
+    jit.flush()
+end
+
+--- Watches all that is called by this name: a method, functions of np and its parts, a metamethod, "[]", ".shape".
 local function watch_name(name)
     if watched[name] then return end
     watched[name] = true
-    if name == "[]" then
+    if name == ".shape" then
+        watch_shape()
+    elseif name == "[]" then
         watch(core, "part", name)
     elseif name:sub(1, 2) == "__" then
         watch(core.metatable, name, name)
@@ -101,7 +145,7 @@ function conditions.check(f)
         tests[proto][line] = tests[proto][line] or {}
         tests[proto][line][name] = test
         watch_name(name)
-    end)
+    end, core.methods, watch_dot)
     return f
 end
 --- Replaces assert, once.
@@ -123,6 +167,6 @@ function conditions.install()
 end
 -- luacheck: pop
 
-for _, f in ipairs { look, watch, watch_name, remedy, conditions.check } do jit.off(f) end
+for _, f in ipairs { noted, look, watch, watch_name, remedy, conditions.check } do jit.off(f) end
 
 return conditions

@@ -2,6 +2,7 @@
 #include "interp/doctor.h"
 
 #include "engine/libs/conv.h"
+#include "formats/formats.h"
 #include "interp/session.h"
 #include "lazy/vm/kernel.h"
 
@@ -18,6 +19,8 @@ int doctor_run(lua_State *L) {
     set_text(L, "compiler", __VERSION__);
     set_text(L, "isa", vm_isa_name());
     set_text(L, "convolutions", engine_conv_library());
+    set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));
+    set_text(L, "jpeg", neap_image_library(NEAP_IMAGE_JPEG));
     if (neap_plugin_load("mpi") == NEAP_OK)
         set_text(L, "mpi", "plugin neap_mpi.so");
 #ifdef NEAP_HAVE_READLINE

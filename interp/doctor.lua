@@ -89,6 +89,8 @@ function doctor.report(facts)
         { "convolutions", facts.convolutions },
         { "MPI", mpi_text(facts.mpi) },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
+        { "PNG images", facts.png },
+        { "JPEG images", facts.jpeg },
         { "Graphviz", graphviz_text() },
         { "Fashion-MNIST", dataset_text() },
     }

@@ -86,6 +86,20 @@ function frames.write(frame, locals, before)
     end
 end
 
+--- The variables of a frame by name, local ones and upvalues, and the set of their names.
+function frames.variables(frame)
+    local values, names, index = {}, {}, 1
+    while true do
+        local name, value = getupvalue(frame.func, index)
+        if not name then break end
+        values[name], names[name] = value, true
+        index = index + 1
+    end
+    local locals = frames.locals(frame)
+    for name in pairs(locals.at) do values[name], names[name] = locals.values[name], true end
+    return values, names
+end
+
 --- Where a command finds its names.
 function frames.environment(frame, locals)
     local globals, upvalues = getfenv(frame.func), {}
@@ -122,10 +136,13 @@ end
 --- The frames of the last error that nobody caught, with `message`; nil: there was none.
 frames.failed = nil
 
---- Notes the frames. What a shortage of memory or Ctrl-C has stopped is let go: nobody wants its arrays.
+--- Notes the frames, if the error is one of the user's functions. What a shortage of memory or Ctrl-C has stopped is
+-- let go: nobody wants its arrays.
 local function note(message)
-    frames.failed = nil
-    if message:find("out of memory", 1, true) or core.C.neap_interrupt_pending() ~= 0 then return end
+    if message:find("out of memory", 1, true) or core.C.neap_interrupt_pending() ~= 0 then
+        frames.failed = nil
+        return
+    end
     local found, level = { message = message:match "^[^\n]*" }, 3 -- above the function that calls this one
     while #found < MOST_FAILED do
         local info = getinfo(level, "Slnf")
@@ -147,7 +164,8 @@ function frames.watch(ended)
     end)
 end
 
-for _, f in ipairs { height, locals_at, note, frames.here, frames.locals, frames.write, frames.environment } do
+for _, f in ipairs { height, locals_at, note, frames.here, frames.locals, frames.write, frames.variables,
+                      frames.environment } do
     jit.off(f, true)
 end
 

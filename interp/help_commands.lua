@@ -7,7 +7,7 @@ local ORDER = { "?", "??", "time", "bench", "who", "mem", "out", "explain", "tra
                 "debug", "!", "help" }
 
 local function list()
-    local rows = {}
+    local rows = { { "?np", "what np has, by subject; ?docs/prompt and the like are pages" } }
     for _, name in ipairs(ORDER) do rows[#rows + 1] = { commands.rows[name].usage, commands.rows[name].help } end
     rows[#rows + 1] = { "exit, quit, Ctrl-D", "leave" }
     rows[#rows + 1] = { "_, _3, Out[3]", "the last value; that of command 3" }
@@ -27,6 +27,7 @@ end
 for mark, source in pairs { ["?"] = false, ["??"] = true } do
     commands.rows[mark].run = function(rest, session)
         if rest == "" then return list() end
+        if rest:find "^:" then return commands.rows.help.run(rest, session) end
         questions.answer(rest, source, function(name) return variable(session, name) end)
     end
 end

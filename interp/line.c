@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -36,11 +37,12 @@ bool line_ready(void) {
 
 /* ---- The terminal's modes ---------------------------------------------------------------------------------------- */
 
-static struct termios modes;            /* of the terminal, when nobody edits a line */
-static volatile sig_atomic_t taken;     /* an editor has other modes set */
-static const char *volatile leave_text; /* what ends those that are set by text */
-static volatile sig_atomic_t resumed;   /* the process was stopped while a line was edited, and goes on */
-static struct sigaction stop_before, resume_before;
+static struct termios modes;                 /* of the terminal, when nobody edits a line */
+static volatile sig_atomic_t taken;          /* an editor has other modes set */
+static const char *volatile leave_text;      /* what ends those that are set by text */
+static volatile sig_atomic_t window_changed; /* since the last wait */
+static volatile sig_atomic_t resumed;        /* the process was stopped while a line was edited, and goes on */
+static struct sigaction stop_before, resume_before, window_before;
 
 void line_restore_terminal(void) {
     if (!taken)
@@ -72,6 +74,12 @@ static void on_resume(int signal_number) {
     resumed = 1;
 }
 
+/* It ends the wait, after which the editor looks how large the window is. */
+static void on_window(int signal_number) {
+    (void)signal_number;
+    window_changed = 1;
+}
+
 void line_take_terminal(const char *leave) {
     struct sigaction action = {.sa_handler = on_stop};
     sigemptyset(&action.sa_mask);
@@ -83,12 +91,15 @@ void line_take_terminal(const char *leave) {
         sigaction(SIGTSTP, &action, NULL);
     action.sa_handler = on_resume;
     sigaction(SIGCONT, &action, &resume_before);
+    action.sa_handler = on_window;
+    sigaction(SIGWINCH, &action, &window_before);
 }
 
 void line_give_terminal(void) {
     taken = 0;
     sigaction(SIGTSTP, &stop_before, NULL);
     sigaction(SIGCONT, &resume_before, NULL);
+    sigaction(SIGWINCH, &window_before, NULL);
 }
 
 bool line_resumed(void) {
@@ -107,19 +118,22 @@ int line_wait(const neap_waker *waker) {
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigaddset(&interrupt, SIGCONT);
+    sigaddset(&interrupt, SIGWINCH);
     pthread_sigmask(SIG_BLOCK, &interrupt, &before);
     struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                 {.fd = waker ? neap_waker_fd(waker) : -1, .events = POLLIN}};
     int what = 0;
-    if (!neap_interrupt_pending() && !resumed && ppoll(watched, 2, NULL, &before) > 0)
+    if (!neap_interrupt_pending() && !resumed && !window_changed && ppoll(watched, 2, NULL, &before) > 0)
         what = (watched[0].revents != 0 ? LINE_INPUT : 0) | (watched[1].revents != 0 ? LINE_WOKEN : 0);
+    window_changed = 0; /* who waited looks at its size now */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return neap_interrupt_pending() ? LINE_SIGNAL : what;
 }
 
 /* ---- Late text --------------------------------------------------------------------------------------------------- */
 
-void line_write(int fd, const char *text, size_t bytes) {
+/* Writes text; `stops`: up to Ctrl-C. */
+static void write_text(int fd, const char *text, size_t bytes, bool stops) {
     while (bytes > 0) {
         ssize_t count = write(fd, text, bytes);
         if (count > 0) {
@@ -131,9 +145,36 @@ void line_write(int fd, const char *text, size_t bytes) {
         } else if (errno != EINTR) {
             return;
         }
-        if (neap_interrupt_pending())
+        if (stops && neap_interrupt_pending())
             return;
     }
+}
+
+void line_write(int fd, const char *text, size_t bytes) {
+    write_text(fd, text, bytes, true);
+}
+
+void line_send(int fd, const char *text, size_t bytes) {
+    write_text(fd, text, bytes, false);
+}
+
+line_status line_read_block(const line_setup *setup, line_status (*read)(const char *prompt, char **text),
+                            const char *prompt, char **block) {
+    line_status status = read(prompt, block);
+    while (status == LINE_OK && setup->incomplete(*block)) {
+        char *line, *joined = NULL;
+        status = read(LINE_MORE, &line);
+        if (status == LINE_OK) {
+            if (asprintf(&joined, "%s\n%s", *block, line) < 0)
+                joined = NULL;
+            free(line);
+        }
+        free(*block);
+        *block = joined;
+        if (status == LINE_OK && !joined)
+            return LINE_INTERRUPTED; /* no memory */
+    }
+    return status;
 }
 
 void line_begin(neap_waker *waker) {

@@ -16,19 +16,28 @@ typedef enum line_status { LINE_OK, LINE_END, LINE_INTERRUPTED } line_status;
 typedef struct line_setup {
     neap_waker *waker;   /* woken when text of effects or a callback waits while a line is edited. BORROWED */
     const char *history; /* file of earlier lines; NULL: none. BORROWED */
-    /* Completions of `word`, a NULL-terminated array allocated with malloc, texts included; NULL: none. */
-    char **(*complete)(const char *word);
+    /* What the first `point` bytes of a text can become, a NULL-terminated array allocated with malloc, texts included;
+     * if there are several, the first is their common beginning. NULL: nothing. `fold`: letters of the other case will
+     * do. */
+    char **(*complete)(const char *text, int point, bool fold);
+    /* Those as lines for the terminal, allocated with malloc; NULL: no memory. */
+    char *(*completions)(void);
+    /* Whether more lines can complete a command. */
+    bool (*incomplete)(const char *text);
     bool (*callbacks_wait)(void);
     void (*run_callbacks)(void);
 } line_setup;
 
 typedef struct line_editor {
     void (*open)(const line_setup *setup);
-    /* Reads a line, without its newline. *text is OWNED (free), set with LINE_OK only. */
+    /* Reads a command: lines until it is complete, without the last newline. Further lines stand behind LINE_MORE.
+     * *text is OWNED (free), set with LINE_OK only. */
     line_status (*read)(const char *prompt, char **text);
     /* Adds a command to the history. */
     void (*remember)(const char *command);
 } line_editor;
+
+#define LINE_MORE ">> " /* the prompt of further lines */
 
 /* Whether reading from the stream stdin would not wait. */
 bool line_ready(void);
@@ -52,6 +61,11 @@ bool line_resumed(void);
 void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void));
 /* Writes text to a file past the streams, which must be diverted and drained. Ctrl-C ends it. */
 void line_write(int fd, const char *text, size_t bytes);
+/* The same whole, whatever is pressed: what an editor draws. */
+void line_send(int fd, const char *text, size_t bytes);
+/* Reads a command by `read`, which reads one line: for editors without blocks. As line_editor's `read`. */
+line_status line_read_block(const line_setup *setup, line_status (*read)(const char *prompt, char **text),
+                            const char *prompt, char **block);
 /* Waits until text is out, and takes the streams over for `waker`; at the beginning of a line. */
 void line_begin(neap_waker *waker);
 

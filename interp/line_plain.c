@@ -68,8 +68,9 @@ static line_status read_line(line_text *line) {
     }
 }
 
-static line_status plain_read(const char *given_prompt, char **out) {
+static line_status read_plain_line(const char *given_prompt, char **out) {
     line_text line = {0};
+    const char *outer = prompt; /* while a callback reads lines of its own */
     prompt = given_prompt;
     line_begin(setup->waker);
     show_prompt();
@@ -77,6 +78,7 @@ static line_status plain_read(const char *given_prompt, char **out) {
     if (status == LINE_INTERRUPTED)
         end_line(); /* after the terminal's own ^C */
     neap_out_divert(NULL);
+    prompt = outer;
     if (status != LINE_OK) {
         free(line.bytes);
         return status;
@@ -84,6 +86,10 @@ static line_status plain_read(const char *given_prompt, char **out) {
     line.bytes[line.used] = '\0';
     *out = line.bytes;
     return LINE_OK;
+}
+
+static line_status plain_read(const char *given_prompt, char **command) {
+    return line_read_block(setup, read_plain_line, given_prompt, command);
 }
 
 static void plain_remember(const char *command) {

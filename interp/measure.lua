@@ -1,7 +1,8 @@
 --- measure.lua: `:time` and `:bench`.
 --
 -- Arrays are lazy, so a time means something only with the wait for what was asked for: the arrays that the code gives,
--- and those that it assigns to variables. What else is pending is left alone.
+-- those that it assigns to variables, and those that it puts into tables of variables. What else is pending is left
+-- alone.
 local core = require "neap.core"
 local commands = require "neap.interp.commands"
 local repl = require "neap.interp.repl"
@@ -11,6 +12,7 @@ local tokens = require "neap.interp.tokens"
 local now = system.now
 
 local BENCH_SECONDS, MOST_RUNS, LEAST_RUNS = 1, 100000, 3
+local MOST_TABLES = 10000 -- in which arrays are looked for
 
 --- "12.3 ms".
 local function time_text(seconds)
@@ -44,6 +46,40 @@ local function assigned(session, before)
     return names
 end
 
+--- The arrays that are reached from the session's variables through tables, as a weak set.
+local function reached(session)
+    local found, seen, queue = setmetatable({}, { __mode = "k" }), { [_G] = true, [np] = true }, {}
+    local function add(value)
+        if core.is_array(value) then
+            found[value] = true
+        elseif type(value) == "table" and not seen[value] and #queue < MOST_TABLES then
+            seen[value] = true
+            queue[#queue + 1] = value
+        end
+    end
+    for name, value in next, variables(session) do
+        if repl.first_globals[name] == nil then add(value) end
+    end
+    local k = 1
+    while queue[k] do
+        for _, item in next, queue[k] do add(item) end
+        k = k + 1
+    end
+    return found
+end
+
+--- Waits for the arrays that are reached now and were not `before`. Returns whether there are any.
+local function wait_for_new(session, before)
+    local any = false
+    for x in next, reached(session) do
+        if not before[x] then
+            any = true
+            core.wait(x)
+        end
+    end
+    return any
+end
+
 --- Waits for arrays, also for those in tables without a metatable.
 local function wait_for(value, depth)
     if core.is_array(value) then
@@ -70,7 +106,7 @@ end
 
 commands.rows.time.run = function(rest, session)
     local command, is_expression = command_of("time", rest, session)
-    local before, live = variables(session), np.memory().live
+    local before, there, live = variables(session), reached(session), np.memory().live
     np.memory.reset_peak()
     local launches = np.debug.counters().launches
     local start = now()
@@ -78,6 +114,7 @@ commands.rows.time.run = function(rest, session)
     local returned = now()
     session.scope:settle()
     wait_for_all(values, assigned(session, before), session)
+    wait_for_new(session, there)
     local finish = now()
     local memory, count = np.memory(), np.debug.counters().launches - launches
     if is_expression then repl.display(tokens.ends_quietly(rest), unpack(values, 1, values.n)) end
@@ -90,12 +127,13 @@ end
 
 commands.rows.bench.run = function(rest, session)
     local command = command_of("bench", rest, session)
-    local before = variables(session)
+    local before, there = variables(session), reached(session)
     local start = now()
     local values = pack(command())
     session.scope:settle()
     local names = assigned(session, before)
     wait_for_all(values, names, session)
+    local fills_tables = wait_for_new(session, there)
     local first = now() - start
     local times, finish = {}, now() + BENCH_SECONDS
     while #times < LEAST_RUNS or (now() < finish and #times < MOST_RUNS) do
@@ -103,6 +141,7 @@ commands.rows.bench.run = function(rest, session)
         values = pack(command())
         session.scope:settle()
         wait_for_all(values, names, session)
+        if fills_tables then np.wait_all() end
         times[#times + 1] = now() - start
         core.check_interrupt()
     end

@@ -2,6 +2,7 @@
 --
 -- A hint is put behind LuaJIT's message, on the same line. Rules look at the line that the message names, without its
 -- comment and what its strings hold; the first that fits is taken. Where none fits, the message stays as it is.
+local core = require "neap.core"
 local source = require "neap.core.source"
 local mistakes = {}
 
@@ -19,6 +20,12 @@ local function index_hint(code, separator)
         end
     end
     return "x", separator == ":" and "1:2" or "1, 2"
+end
+
+--- x:sum, x:T: what stands behind a colon is called, or is a field.
+local function uncalled(receiver, name)
+    if core.fields[name] then return ("a field stands behind a dot: %s.%s"):format(receiver, name) end
+    return ("a method is called: %s:%s()"):format(receiver, name)
 end
 
 -- What the message must say ("" is anything), a pattern for the line, and the hint, or what makes one of the captures.
@@ -56,13 +63,13 @@ local RULES = {
     { "near '!'", "!%s*([%a_%(][%w_%.]*)", "Lua writes not for !" },
     { "near '!'", "!", "Lua writes not for !" },
     { "near '/'", "^%s*//", "comments begin with -- in Lua" },
-    { "near '/'", "([%a_][%w_%.]*)%s*//%s*([%w_%.]+)", "Lua has no '//': %1:floor_divide(%2) of an array, "
+    { "", "([%a_][%w_%.]*)%s*//%s*([%w_%.]+)", "Lua has no '//': %1:floor_divide(%2) of an array, "
         .. "math.floor(%1 / %2) of numbers" },
-    { "near '/'", "//", "Lua has no '//': x:floor_divide(y) of an array, math.floor(x / y) of numbers" },
-    { "near '*'", "%*%*", "Lua writes x ^ y for x ** y" },
-    { "near '&'", "&&", "Lua writes and for &&" },
+    { "", "//", "Lua has no '//': x:floor_divide(y) of an array, math.floor(x / y) of numbers" },
+    { "", "%*%*", "Lua writes x ^ y for x ** y" },
+    { "", "&&", "Lua writes and for &&" },
     { "near '&'", "&", "np.logical_and(x, y) is the and of elements, np.bitwise_and that of bits" },
-    { "near '|'", "||", "Lua writes or for ||" },
+    { "", "||", "Lua writes or for ||" },
     { "near '|'", "|", "np.logical_or(x, y) is the or of elements, np.bitwise_or that of bits" },
     { "near '@'", "@", "Lua has no '@': x:matmul(y)" },
     { "near '?'", "%?", "Lua writes c and a or b for c ? a : b, and np.where(c, a, b) for elements" },
@@ -77,13 +84,24 @@ local RULES = {
         if inside:find(":", 1, true) then return ('slices are text: %s"%s"'):format(name, inside) end
         return ("several indices go in braces: %s[{%s}]"):format(name, inside)
     end },
+    { "near ':'", "([\"'][^\"']*[\"'])%s*:%s*%a", "a text stands in parentheses there: (%1)", raw = true },
+    { "near '['", "([\"'][^\"']*[\"'])%s*%[", "a text stands in parentheses there: (%1)", raw = true },
     { "near '['", "", "lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array" },
     { "')' expected near '='", "([%a_][%w_%.:]*)%(%s*([%a_][%w_]*%s*=[^=].-)%)", "options go in braces: %1{%2}",
       raw = true },
     { "')' expected near '='", "([%a_][%w_%.:]*)%((.-),%s*([%a_][%w_]*%s*=[^=].-)%)",
       "options go in braces: %1(%2, {%3})", raw = true },
-    { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)%s*$", "a method is called: %1:%2()" },
-    { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)", "a method is called: %1:%2()" },
+    { "", "^%s*while%f[%W].-:%s", "Lua writes while … do … end" },
+    { "'then' expected near ':'", "^%s*if%f[%W]", "Lua writes if … then … end" },
+    { "'then' expected", "^%s*if%f[%W].*{", "Lua writes if … then … end" },
+    { "'do' expected", "^%s*while%f[%W].*{", "Lua writes while … do … end" },
+    { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)%s*$", uncalled },
+    { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)", uncalled },
+    { "'<name>' expected near 'repeat'", "", "repeat is a word of Lua's: np.repeat_, x:repeat_(…)" },
+    { "malformed number", "%f[%w](%d+_[%d_]*%d)", function(number)
+        return "Lua writes " .. number:gsub("_", "")
+    end },
+    { "')' expected near ','", "([%a_][%w_%.:]*)%(%(([^()]*)%)", "shapes and lists go in braces: %1{%2}" },
     { "near '{'", "^%s*function.*%)%s*{", "a body has no braces in Lua: function f(x) … end" },
     { "'then' expected", "^%s*if%s*%(.*{", "Lua writes if … then … end" },
     { "near '{'", "^%s*while.*{", "Lua writes while … do … end" },

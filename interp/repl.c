@@ -1,4 +1,4 @@
-/* repl.c: the prompt: reads a command, continues it while it is incomplete, runs it, shows its values.
+/* repl.c: the prompt: reads a command, runs it, shows its values.
  *
  * What a command means (expressions, completeness, how values look) is decided in neap.interp.repl; this file moves
  * lines and keeps the order: text written so far, then the prompt; an interrupt cancels the line or the command, and
@@ -47,7 +47,7 @@ static char *history_path(void) {
     return path;
 }
 
-/* ---- Completion -------------------------------------------------------------------------------------------------- */
+/* ---- What the editor asks ---------------------------------------------------------------------------------------- */
 
 static void free_words(char **words, size_t count) {
     for (size_t k = 0; k < count; k++)
@@ -71,20 +71,46 @@ static char **copy_words(lua_State *L) {
     return words;
 }
 
-static char **complete_word(const char *word) {
+static bool is_incomplete(const char *command) {
     lua_State *L = prompt_state;
     int top = lua_gettop(L);
-    char **words = NULL;
+    lua_pushstring(L, command);
+    bool incomplete = session_call(L, "neap.interp.repl", "incomplete", 1) == SESSION_OK && lua_toboolean(L, -1);
+    lua_settop(L, top);
+    return incomplete;
+}
+
+/* Calls function `name` of neap.interp.complete with the `count` values at the top of the stack. What it returns is
+ * then at the top. A completion that fails completes nothing: false. */
+static bool call_complete(lua_State *L, const char *name, int count) {
+    int first = lua_gettop(L) - count + 1;
     lua_getglobal(L, "require");
     lua_pushliteral(L, "neap.interp.complete");
-    if (lua_pcall(L, 1, 1, 0) == 0) {
-        lua_getfield(L, -1, "words");
-        lua_pushstring(L, word);
-        if (lua_pcall(L, 1, 1, 0) == 0 && lua_istable(L, -1))
-            words = copy_words(L);
-    }
-    lua_settop(L, top); /* a completion that fails completes nothing */
+    if (lua_pcall(L, 1, 1, 0) != 0)
+        return false;
+    lua_getfield(L, -1, name);
+    for (int k = 0; k < count; k++)
+        lua_pushvalue(L, first + k);
+    return lua_pcall(L, count, 1, 0) == 0;
+}
+
+static char **complete_text(const char *text, int point, bool fold) {
+    lua_State *L = prompt_state;
+    int top = lua_gettop(L);
+    lua_pushstring(L, text);
+    lua_pushinteger(L, point);
+    lua_pushboolean(L, fold);
+    char **words = call_complete(L, "at", 3) && lua_istable(L, -1) ? copy_words(L) : NULL;
+    lua_settop(L, top);
     return words;
+}
+
+static char *list_completions(void) {
+    lua_State *L = prompt_state;
+    int top = lua_gettop(L);
+    char *list = call_complete(L, "list", 0) && lua_isstring(L, -1) ? strdup(lua_tostring(L, -1)) : NULL;
+    lua_settop(L, top);
+    return list;
 }
 
 /* ---- Callbacks while a line is edited ---------------------------------------------------------------------------- */
@@ -102,41 +128,6 @@ static void run_callbacks(void) {
 }
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
-
-/* Appends a line to the command. Returns the longer text (the old one is gone), NULL when out of memory. */
-static char *append_line(char *command, char *line) {
-    char *joined = NULL;
-    if (asprintf(&joined, "%s\n%s", command, line) < 0)
-        joined = NULL;
-    free(command);
-    free(line);
-    return joined;
-}
-
-/* Whether `command` needs more lines. */
-static bool is_incomplete(lua_State *L, const char *command) {
-    lua_pushstring(L, command);
-    bool incomplete = session_call(L, "neap.interp.repl", "incomplete", 1) == SESSION_OK && lua_toboolean(L, -1);
-    lua_settop(L, 0);
-    return incomplete;
-}
-
-/* Reads a whole command behind the text `prompt`. *command is OWNED with LINE_OK. */
-static line_status read_command(lua_State *L, const line_editor *editor, const char *prompt, char **command) {
-    line_status status = editor->read(prompt, command);
-    while (status == LINE_OK && is_incomplete(L, *command)) {
-        char *line;
-        status = editor->read(">> ", &line);
-        if (status == LINE_OK) {
-            *command = append_line(*command, line);
-            if (!*command)
-                return LINE_INTERRUPTED;
-        } else {
-            free(*command);
-        }
-    }
-    return status;
-}
 
 static void run_command(lua_State *L, const char *command) {
     lua_pushstring(L, command);
@@ -163,7 +154,9 @@ static const line_editor *open_editor(lua_State *L, bool terminal) {
     (void)terminal;
 #endif
     setup = (line_setup){.waker = neap_ctx_waker(session_context(L)),
-                         .complete = complete_word,
+                         .complete = complete_text,
+                         .completions = list_completions,
+                         .incomplete = is_incomplete,
                          .history = history_path(),
                          .callbacks_wait = callbacks_wait,
                          .run_callbacks = run_callbacks};
@@ -181,7 +174,7 @@ int repl_read_command(lua_State *L) {
     snprintf(prompt, sizeof prompt, "%s", luaL_checkstring(L, 1));
     const line_editor *editor = open_editor(L, on_terminal());
     prompt_state = L; /* which may be a coroutine's */
-    line_status status = read_command(L, editor, prompt, &command);
+    line_status status = editor->read(prompt, &command);
     prompt_state = outer;
     session_interrupt_forget(L);
     if (status == LINE_OK) {
@@ -207,7 +200,7 @@ int repl_run(lua_State *L) {
                          ", arrays in np; Ctrl-C stops a command, Ctrl-D ends, :help tells more\n");
     for (;;) {
         char *command = NULL;
-        line_status status = read_command(L, editor, "> ", &command);
+        line_status status = editor->read("> ", &command);
         session_interrupt_forget(L);
         if (status == LINE_END)
             return SESSION_OK;

@@ -27,6 +27,7 @@ local VALUES = "return nil, "
 
 local main = { scope = locals.scope() }
 repl.main = main
+repl.reader = main -- the session whose next command is being typed
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
 
@@ -46,7 +47,8 @@ local function reading(text, number)
     local chunk, as_chunk = loadstring(text, chunk_name(number), "t")
     if chunk then return "", text end
     local meant = as_chunk:find("'=' expected", 1, true) and not as_expression:find("'<eof>' expected", 1, true)
-    if meant then return nil, as_expression, as_chunk end
+    local begins_value = as_chunk:find("unexpected symbol", 1, true) and text:find "^%s*[%d\"'%-#{]"
+    if meant or begins_value then return nil, as_expression, as_chunk end
     return nil, as_chunk, as_expression
 end
 
@@ -81,6 +83,9 @@ end
 -- with their line.
 local function goes_on(text, problem)
     if not problem:find("near '<eof>'", 1, true) then return false end
+    if text:find "^%s*for%s[^\n]*%sin%s+range%s*%b()%s*:[^\n]*$" or text:find "^%s*if%s*%b()%s*%b{}%s*$" then
+        return false -- of another language
+    end
     if problem:find("unfinished string", 1, true) then return text:find "[^\\]\\$" ~= nil end
     if problem:find("'<name>' expected", 1, true) then return not text:find "[%.:]%s*$" end
     return not problem:find("function arguments expected", 1, true) and not problem:find("'=' expected", 1, true)

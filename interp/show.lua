@@ -10,6 +10,8 @@ local system = require "neap.interp.system"
 local show = {}
 
 local MAX_ITEMS, MAX_DEPTH, MAX_LEAVES, MAX_LINES, MAX_STRING = 40, 3, 200, 6, 2000
+local MAX_ROWS = 20 -- lines of a plain table
+local MOST_TEXT_LINES, FIRST_LINES, LAST_LINES = 40, 12, 6 -- of an array
 local DEFAULT_WIDTH = 80
 
 --- The columns of the terminal.
@@ -82,7 +84,9 @@ local function value_text(value, depth, seen)
     if kind == "table" then return table_text(value, depth, seen) end
     if kind == "function" then return show.signature(value) end
     if core.is_array(value) then return show.type_of(value) end
-    return tostring(value)
+    local meta = kind == "userdata" and debug.getmetatable(value)
+    if meta and meta.__describe then return meta.__describe(value) end
+    return (tostring(value):gsub("%s*\n%s*", " "))
 end
 
 local function key_text(key)
@@ -113,7 +117,7 @@ local function keys_of(value)
 end
 
 function table_text(value, depth, seen)
-    if has_text(value) then return tostring(value) end
+    if has_text(value) then return (tostring(value):gsub("%s*\n%s*", " ")) end
     if seen[value] then return "{...}" end
     if depth >= MAX_DEPTH and next(value) ~= nil then return "{...}" end
     seen[value] = true
@@ -192,6 +196,24 @@ local function tree_text(value)
     return show.columns(rows) .. (complete and "" or "\n…")
 end
 
+--- Names in columns, down first, in at most so many lines; the last one tells how many are left out.
+function show.grid(names, width, most)
+    local widest = 0
+    for _, name in ipairs(names) do widest = math.max(widest, #name) end
+    local columns = math.max(1, math.floor((width + 1) / (widest + 2)))
+    local rows = math.ceil(#names / columns)
+    local shown = rows <= most and #names or (most - 1) * columns
+    rows = math.min(rows, most - (shown < #names and 1 or 0))
+    local lines = {}
+    for row = 1, rows do
+        local parts = {}
+        for k = row, shown, rows do parts[#parts + 1] = names[k] .. (" "):rep(widest + 2 - #names[k]) end
+        lines[row] = table.concat(parts):gsub("%s+$", "")
+    end
+    if shown < #names then lines[#lines + 1] = ("… (%d more)"):format(#names - shown) end
+    return table.concat(lines, "\n")
+end
+
 --- Words in lines of the terminal's width, at most MAX_LINES of them; and how many are left out.
 local function word_lines(words, indent)
     local lines, line, width = {}, indent, math.min(show.width(), 120) - 1
@@ -240,34 +262,53 @@ local function module_names(value)
     return (late or functions > 2 and functions > 3 * others) and names or nil
 end
 
---- A table of plain values: on one line, or if that is too long, a line for each entry.
+--- A table of plain values: on one line, or if that is too long, on at most MAX_ROWS lines, one for each entry but for
+-- numbers of a list, which fill lines.
 local function plain_text(value)
     local text = table_text(value, 0, {})
-    if #text < show.width() or not text:find ", " then return text end
-    local lines = {}
     local keys, listed = keys_of(value)
-    for k, key in ipairs(keys) do
-        if k > MAX_LEAVES then
-            lines[#lines + 1] = "  …"
-            break
-        end
+    local count = listed + #keys - math.min(listed, MAX_LEAVES)
+    local width = show.width()
+    if #text < width and count <= MAX_ITEMS or not text:find ", " then return text end
+    local lines, line, shown = {}, nil, 0
+    for _, key in ipairs(keys) do
+        local item = rawget(value, key)
         local counted = type(key) == "number" and key >= 1 and key <= listed and key % 1 == 0
-        lines[#lines + 1] = cut("  " .. (counted and "" or key_text(key) .. " = ")
-                                .. value_text(rawget(value, key), 1, {}), show.width() - 3) .. ","
+        local piece = cut((counted and "" or key_text(key) .. " = ") .. value_text(item, 1, {}), width - 5) .. ","
+        if line and counted and type(item) == "number" and #line + 1 + #piece < width - 1 then
+            line = line .. " " .. piece
+        else
+            if #lines + 1 == MAX_ROWS then break end
+            lines[#lines + 1] = line
+            line = "  " .. piece
+        end
+        shown = shown + 1
     end
+    lines[#lines + 1] = line
+    if shown < count then lines[#lines + 1] = show.faint(("  … (%d more)"):format(count - shown)) end
     return "{\n" .. table.concat(lines, "\n") .. "\n}"
 end
 
 -- ---- Any value ------------------------------------------------------------------------------------------------------
 
+--- The text of an array with its type behind it. Of many lines the first and the last are shown.
 local function array_text(x)
-    return tostring(x) .. "  " .. show.faint(show.type_of(x))
+    local text, kind = tostring(x), "  " .. show.faint(show.type_of(x))
+    local _, ends = text:gsub("\n", "")
+    if ends < MOST_TEXT_LINES then return text .. kind end
+    local lines = {}
+    for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+    local note = (" … (%d lines more; print shows all)"):format(#lines - FIRST_LINES - LAST_LINES)
+    return table.concat(lines, "\n", 1, FIRST_LINES) .. "\n" .. show.faint(note) .. "\n"
+        .. table.concat(lines, "\n", #lines - LAST_LINES + 1) .. kind
 end
 
 --- The text for a value of a command. Waits for the arrays in it.
 function show.text(value)
     local kind = type(value)
     if core.is_array(value) then return array_text(value) end
+    local meta = kind == "userdata" and debug.getmetatable(value)
+    if meta and meta.__text then return meta.__text(value, show.width()) end -- a text for this width
     if kind == "string" then
         local text = cut(value, MAX_STRING)
         return quoted(text) .. (text ~= value and show.faint(("  %d bytes"):format(#value)) or "")

@@ -50,6 +50,38 @@ local function called_field(message)
     end
 end
 
+-- What methods of lists in other languages are here.
+local LISTS = { append = "t[#t + 1] = v", push = "t[#t + 1] = v", add = "t[#t + 1] = v", pop = "table.remove(t)",
+                extend = "a loop with t[#t + 1] = v", length = "#t", len = "#t", size = "#t",
+                keys = "for k, v in pairs(t) do … end", values = "for k, v in pairs(t) do … end",
+                items = "for k, v in pairs(t) do … end", join = "table.concat(t, separator)" }
+
+-- What methods of PyTorch's models and optimizers are here.
+local TRAINING = { step = "params, state = opt:update(grads, state, params)", parameters = "params = model:init(key)",
+                   zero_grad = "nothing: np.grad(f)(params) gives gradients, and none are kept",
+                   backward = "np.grad(f)(params)", forward = "model(params, x)",
+                   state_dict = "params, the tree that model:init(key) gave", train = "nothing: models keep no mode" }
+
+--- t:append(4), t.insert(4): tables have no methods of their own; opt:step().
+local function called_nothing(message)
+    local name = message:match "attempt to call %a+ '([%w_]+)' %(a [%w]+ value%)"
+    local remedy = name and (LISTS[name] or rawget(table, name) and ("table.%s(t, …)"):format(name))
+    remedy = remedy and "of a table it is " .. remedy or TRAINING[name] and "here it is " .. TRAINING[name]
+    if not remedy then return nil end
+    local line, level = source.current()
+    local receiver = line and line:match("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({\"']")
+    if not receiver or type(source.variable(receiver, level)) ~= "table" then return nil end
+    return ("%s; %s"):format(message, remedy)
+end
+
+local function bad_operand(message)
+    if message:find("(a table value)", 1, true) then
+        return message .. "; np.array(t) is an array of its numbers, and np.tree.map(f, t) takes each array in it"
+    elseif message:find("string value", 1, true) then
+        return message .. "; .. puts texts together, and tonumber(text) is a number"
+    end
+end
+
 --- for k = 1, x do
 local function bad_limit(message)
     local line, level = source.current()
@@ -67,13 +99,14 @@ local function bad_limit(message)
     end
 end
 
---- A message about cdata, a call or a loop, and what is to be said in its place; nil: what it says is all.
+--- A message about cdata, a call, an operand or a loop, and what is to be said in its place; nil: what it says is all.
 function slips.explain(message)
     if message:find("got cdata)", 1, true) then return bad_argument(message) end
     if message:find("invalid value (cdata)", 1, true) then
         return (message:gsub("%(cdata%)", "(an array)")) .. "; tostring(x) is the text of an array"
     end
-    if message:find("attempt to call ", 1, true) then return called_field(message) end
+    if message:find("attempt to call ", 1, true) then return called_field(message) or called_nothing(message) end
+    if message:find("attempt to perform arithmetic", 1, true) then return bad_operand(message) end
     if message:find("'for' ", 1, true) then return bad_limit(message) end
 end
 

@@ -5,6 +5,7 @@
 -- library, and to other code, such a variable is nil as ever. `rawget(_G, name)` never raises. Here too are the names
 -- that only the prompt has: `_`, `_3`, `Out`, `exit`, `quit`.
 local core = require "neap.core"
+local elsewhere = require "neap.core.elsewhere"
 local near = require "neap.core.near"
 
 local getinfo = debug.getinfo
@@ -29,12 +30,29 @@ local function special(name)
     end
     return value
 end
+strict.special = special
+
+--- What is to be written for a name that np has, or Lua's math; nil: neither has it.
+local function qualified(name)
+    local of_math = type(rawget(math, name)) ~= "nil" and "math." .. name
+    local of_np = "np." .. name
+    local found = rawget(np, name) ~= nil
+    for _, names in ipairs(getmetatable(np).__late) do found = found or names[name] ~= nil end
+    if found and of_math then return ("%s, or %s"):format(of_np, of_math) end
+    return found and of_np or of_math or nil
+end
 
 local function fail(name)
-    local holders = { _G }
+    local holders, text = { _G }, tostring(name)
     if scope_of_prompt then holders[2] = scope_of_prompt.holders end
-    local hint = #tostring(name) >= SHORTEST and near.hint(name, holders) or ""
-    core.fail("the variable '%s' has no value%s", tostring(name), hint)
+    local there = elsewhere.variables[name] or qualified(name)
+    local hint = #text >= SHORTEST and near.hint(name, holders) or ""
+    if elsewhere.variables[name] then
+        hint = "; " .. there
+    elseif there then
+        hint = ("; did you mean %s?"):format(there)
+    end
+    core.fail("the variable '%s' has no value%s", text, hint)
 end
 
 --- What code at the prompt gets for a name that is no variable.

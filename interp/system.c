@@ -5,6 +5,7 @@
  */
 #include "interp/system.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <lauxlib.h>
 #include <signal.h>
@@ -48,6 +49,25 @@ static int system_stamp(lua_State *L) {
     snprintf(text, sizeof text, "%lld.%09ld, %lld bytes", (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
              (long long)facts.st_size);
     lua_pushstring(L, text);
+    return 1;
+}
+
+/* list(path): the names in a folder, those of folders with a "/" behind them; nil: it is none that can be read. */
+static int system_list(lua_State *L) {
+    DIR *folder = opendir(luaL_checkstring(L, 1));
+    int count = 0;
+    if (!folder)
+        return 0;
+    lua_newtable(L);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        struct stat facts;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        bool is_folder = fstatat(dirfd(folder), entry->d_name, &facts, 0) == 0 && S_ISDIR(facts.st_mode);
+        lua_pushfstring(L, is_folder ? "%s/" : "%s", entry->d_name);
+        lua_rawseti(L, -2, ++count);
+    }
+    closedir(folder);
     return 1;
 }
 
@@ -185,6 +205,7 @@ bool system_pass_interrupt(bool from_terminal) {
 int system_open(lua_State *L) {
     static const luaL_Reg functions[] = {{"now", system_now},
                                          {"stamp", system_stamp},
+                                         {"list", system_list},
                                          {"has_input", system_has_input},
                                          {"wait_input", system_wait_input},
                                          {"spawn", system_spawn},

@@ -4,6 +4,9 @@
 -- true, with no other value written to it in between, and with no jump in between that comes from before the result: so
 -- what is tested is the result itself. The value of `a or b` is a if that is true, so testing a there is no mistake,
 -- but for one case: nothing else leads to b, so b is dead code.
+--
+-- Besides it finds `x.shape[k]` with a constant k below 1, and the names in `x.name` that x might be meant to be
+-- given to, as it is in x:name().
 local util = require "jit.util"
 
 local band, rshift = bit.band, bit.rshift
@@ -52,6 +55,10 @@ local function kind_of(op, mode)
         kind = "global"
     elseif op == OP.CALL or op == OP.CALLM then
         kind = "call"
+    elseif op == OP.TGETB or op == OP.TGETV then
+        kind = "index"
+    elseif op == OP.TGETS then
+        kind = "field"
     elseif op ~= OP.LOOP and band(rshift(mode, 7), 15) == JUMP then
         kind = "jump"
     end
@@ -59,10 +66,10 @@ local function kind_of(op, mode)
     return kind
 end
 
---- The instructions of a function, 1 to n; the places of those that test a slot or may call assert; and where jumps
--- lead: target → the first instruction that jumps there.
+--- The instructions of a function, 1 to n; the places of those that test a slot or may call assert, and of those that
+-- index or read a field; and where jumps lead: target → the first instruction that jumps there.
 local function decode(f)
-    local words, from, tests, pc, has_assert = {}, {}, {}, 1, false
+    local words, from, tests, indices, read, pc, has_assert = {}, {}, {}, {}, {}, 1, false
     local word, mode = funcbc(f, 1)
     while word do
         words[pc] = word
@@ -71,6 +78,10 @@ local function decode(f)
         if kind == nil then kind = kind_of(op, mode) end
         if kind == "test" or kind == "call" and has_assert then
             tests[#tests + 1] = pc
+        elseif kind == "field" then
+            read[#read + 1] = pc
+        elseif kind == "index" then
+            indices[#indices + 1] = pc
         elseif kind == "jump" then
             local target = pc + 1 + rshift(word, 16) - 0x8000
             from[target] = math.min(from[target] or pc, pc)
@@ -80,7 +91,7 @@ local function decode(f)
         pc = pc + 1
         word, mode = funcbc(f, pc)
     end
-    return { n = pc - 1, words = words, from = from, tests = tests }
+    return { n = pc - 1, words = words, from = from, tests = tests, indices = indices, read = read }
 end
 
 local function constant(f, index)
@@ -190,9 +201,50 @@ local function tested(f, code, line_of)
     return results
 end
 
+--- Calls visit(place, k) for each `x.shape[k]` of f's code with a constant k below 1.
+local function visit_shapes(f, code, visit)
+    for _, pc in ipairs(code.indices) do
+        local word, at, key = code.words[pc], pc - 1, nil
+        local before = code.words[at] or 0
+        if op_of(word) == OP.TGETB then
+            key = c_of(word)
+        elseif op_of(before) == OP.KSHORT and a_of(before) == c_of(word) then
+            key, at = d_of(before), at - 1
+            key = key < 0x8000 and key or key - 0x10000
+        end
+        before = code.words[at] or 0
+        local is_field = op_of(before) == OP.TGETS and a_of(before) == b_of(word)
+        if is_field and key and key < 1 and constant(f, c_of(before)) == "shape" then visit(at, key) end
+    end
+end
+
+--- Whether a slot holds np, another table that a global variable has now, or what require has returned, as far as that
+-- can be told.
+local function is_module(f, code, pc, slot)
+    local at = writer(code, pc, slot)
+    local word = at and code.words[at]
+    if not at then return false end
+    local op = op_of(word)
+    if op == OP.GGET then return type(rawget(_G, constant(f, d_of(word)))) == "table" end
+    if op == OP.UGET then return util.funcuvname(f, d_of(word)) == "np" end
+    if op == OP.TGETS then return is_module(f, code, at, b_of(word)) end
+    return op == OP.CALL and select(2, callee(f, code, at)) == "require"
+end
+
+--- Calls visit(name) for each field `x.name`, not a method `x:name()`, of f's code where x is no module.
+local function visit_fields(f, code, is_wanted, visit)
+    for _, pc in ipairs(code.read) do
+        local word, before = code.words[pc], code.words[pc - 1] or 0
+        local slot, holder, name = a_of(word), b_of(word), constant(f, c_of(word))
+        local is_method = op_of(before) == OP.MOV and a_of(before) == slot + 2 and d_of(before) == holder
+        if is_wanted[name] and not is_method and not is_module(f, code, pc, holder) then visit(name) end
+    end
+end
+
 --- Calls note(prototype, line, name, {label, any}) for each result of f's code, and of the functions defined in it,
--- that is tested; not where a line has other results of the same name, which are not.
-local function tests_of(f, note)
+-- that is tested; not where a line has other results of the same name, which are not. `x.shape[0]` has the name
+-- ".shape". note_field(name) is called for fields `x.name` that are in `methods`.
+local function tests_of(f, note, methods, note_field)
     local info, code = funcinfo(f), decode(f)
     local found, wanted, calls, others = {}, {}, false, false -- by line and name; by name
     local lines = {}
@@ -216,10 +268,14 @@ local function tests_of(f, note)
             if name and wanted[name] then found[line_of(pc) .. name] = nil end
         end
     end
+    visit_shapes(f, code, function(pc, key)
+        note(info.proto, line_of(pc), ".shape", { label = ("x.shape[%d]"):format(key), key = key })
+    end)
+    visit_fields(f, code, methods, note_field)
     for _, test in pairs(found) do note(info.proto, test.line, test.name, test) end
     for index = 1, info.children and info.gcconsts or 0 do
         local child = funck(f, -index)
-        if type(child) == "proto" then tests_of(child, note) end
+        if type(child) == "proto" then tests_of(child, note, methods, note_field) end
     end
 end
 

@@ -58,7 +58,21 @@ local function token_at(text, at)
     return to or at, "symbol"
 end
 
+--- Whether the token `piece`, a string or a comment, is not closed; a comment of one line is by the end of the line.
+local function is_open(piece, kind)
+    if kind == "space" then
+        local long = piece:match "^%-%-%[(=*)%["
+        if long then return not piece:find("]" .. long .. "]", 1, true) end
+        return piece:find "^%-%-" ~= nil
+    end
+    local long = piece:match "^%[(=*)%["
+    if long then return not piece:find("]" .. long .. "]", 1, true) end
+    local quote = piece:sub(1, 1)
+    return #piece == 1 or piece:sub(-1) ~= quote or #piece:match "(\\*).$" % 2 == 1
+end
+
 --- The tokens of a text, { from, to, kind, text, line }, the last of which is the end: kind "end", text ";".
+-- `list.open` is the kind of what the text ends in the middle of: "string", or "space" for a comment.
 local function read(text)
     local list, at, line = {}, 1, 1
     while at <= #text do
@@ -71,10 +85,13 @@ local function read(text)
         end
         local _, lines = piece:gsub("\n", "")
         line, at = line + lines, to + 1
+        if to == #text and (kind == "string" or kind == "space") and is_open(piece, kind) then list.open = kind end
     end
     list[#list + 1] = { from = #text + 1, to = #text, kind = "end", text = ";", word = "", line = line }
     return list
 end
+
+tokens.read = read
 
 local function ends_value(token)
     return token.kind == "name" or token.kind == "number" or token.kind == "string" or ENDS_VALUE[token.text]

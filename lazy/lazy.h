@@ -15,7 +15,7 @@
 #include "lazy/dtype/dtype.h"
 
 /* ---- Dtypes (rows and numbers: dtype.h) -------------------------------------------------------------------------- */
-enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
+enum { NEAP_MAX_DIMS = 16, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
 
 NEAP_API const char *neap_dtype_name(int dtype); /* "f32"; NULL for no dtype. BORROWED forever */
 NEAP_API int neap_dtype_parse(const char *name); /* the dtype, or NEAP_E_DTYPE */
@@ -90,7 +90,7 @@ NEAP_API int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids);
 /* ---- Arrays ---------------------------------------------------------------------------------------------------- */
 typedef struct neap_info {
     int32_t dtype, ndim;
-    int32_t weak;     /* 1: a number that takes the dtype of the array that it meets */
+    int32_t weak;     /* 1: a number that takes the dtype of the array that it meets; 2: one that is no integer */
     int32_t deferred; /* 1: not computed yet */
     int32_t latent;   /* 1: recorded in deferred mode and not computed yet: only a demand will compute it */
     int32_t deleted, device;
@@ -107,15 +107,44 @@ NEAP_API int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out);
 NEAP_API int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out);
 /* A new array whose memory the caller fills before the next call into neap: *data is BORROWED until then. */
 NEAP_API int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, void **data, int32_t *out);
+/* A new array over memory of somebody else, row-major, elements at addresses that are multiples of their size, which
+ * nobody writes while the array lives; bools are 0 or 1. `release` (may be NULL) gets `arg`, on any thread, after the
+ * last use of the memory, which is at once after an error. */
+NEAP_API int neap_array_borrow(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data,
+                               void (*release)(void *arg), void *arg, int32_t *out);
+/* DLPack, the exchange of arrays between libraries within a process: https://dmlc.github.io/dlpack. Its header declares
+ * this structure; neap needs no other part of it. */
+struct DLManagedTensor;
+/* *out (OWNED: its deleter is to be called once, on any thread) shares the array's memory, which is not to be written.
+ * Polls. */
+NEAP_API int neap_array_to_dlpack(neap_ctx *ctx, int32_t id, struct DLManagedTensor **out);
+/* An array of a tensor in the memory of the CPU. TAKES the tensor, whose deleter is called after the last use, unless
+ * it is refused; NEAP_E_MEMORY has called it. Memory is shared if it lies row by row in neap's form, which then nobody
+ * may write; else, and if `copy` is not 0, it is copied. NEAP_E_DTYPE, NEAP_E_SHAPE, NEAP_E_ARGUMENT: refused, since
+ * neap has no such arrays. */
+NEAP_API int neap_array_from_dlpack(neap_ctx *ctx, struct DLManagedTensor *tensor, int copy, int32_t *out);
 /* A 0-d constant; dtype -1 makes it weak. It is an operand: its value enters no hash. */
 NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out);
 
 /* The same for a number of elements, less `less`: programs for inputs of other sizes count again. */
 NEAP_API int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out);
 
+/* How the elements of arrays are written, one for the process. It may be changed while nothing is printed that was
+ * asked for before (neap_effects_poll). */
+typedef struct neap_print_options {
+    int64_t threshold; /* of more elements than that only the edges are written */
+    int32_t edgeitems; /* at each end of an axis */
+    int32_t linewidth; /* columns */
+    int32_t precision; /* digits after the point, at most: 0 … 17 */
+    int32_t suppress;  /* 1: no exponents for small numbers */
+    char sign;         /* '-'; '+': of all numbers; ' ': room for it */
+    char nan[16], inf[16];
+} neap_print_options;
+NEAP_API neap_print_options *neap_print_options_now(void);
+
 /* Of the next op, a slice or a reshape, which attributes were given as counted from an end (graph/node.h); or FIXED:
- * they were made of the sizes that it has now. */
-enum { NEAP_FOLLOWS_FIXED = 1 << 30 };
+ * they were made of the sizes that it has now. The bits of a slice have room for NEAP_FOLLOWS_AXES axes. */
+enum { NEAP_FOLLOWS_FIXED = 1 << 30, NEAP_FOLLOWS_AXES = 12 };
 /* Of the next neap_quick_number: its number is one of elements, as in neap_array_count; `less` is added to this. */
 enum { NEAP_FOLLOWS_COUNT = 1 << 29 };
 NEAP_API void neap_op_follows(neap_ctx *ctx, uint32_t ends);

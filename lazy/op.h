@@ -74,7 +74,10 @@ typedef struct lazy_call_desc { /* one input or the list of attributes, as the r
 
 typedef struct lazy_aval { /* what is known of an array before it has a value */
     uint8_t dtype, ndim;
-    bool weak; /* a number without a dtype of its own (then ndim is 0 and dtype F64) */
+    bool weak;     /* a number without a dtype of its own (then ndim is 0 and dtype F64) */
+    bool fraction; /* one that no integer is, as far as is known when it is recorded */
+    bool unknown;  /* one whose value is not known then; else `value` is it */
+    double value;
     int64_t size;
     const int64_t *shape;
 } lazy_aval;
@@ -154,16 +157,20 @@ enum {
     LAZY_OP_MESH = 8192      /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
 };
 
-/* The dtypes that the op accepts after its dtype rule has chosen one. */
+/* The dtypes that the op accepts after its dtype rule has chosen one. LAZY_REAL has f16 and bf16; but calls and
+ * reductions without LAZY_HALF get those as f32, and their result is rounded (record.c). LAZY_ANY is for calls that
+ * only move elements. */
 enum {
     LAZY_BOOL = 1,
     LAZY_INT = 2,
     LAZY_REAL = 4,
+    LAZY_HALF = 8,
     LAZY_NUMERIC = LAZY_INT | LAZY_REAL,
-    LAZY_COMPLEX = 8,
+    LAZY_COMPLEX = 16,
     LAZY_INEXACT = LAZY_REAL | LAZY_COMPLEX,
-    LAZY_ORDERED = 7, /* all but the complex ones */
+    LAZY_ORDERED = LAZY_BOOL | LAZY_INT | LAZY_REAL, /* all but the complex ones */
     LAZY_ALL = LAZY_ORDERED | LAZY_COMPLEX,
+    LAZY_ANY = LAZY_ALL | LAZY_HALF,
     LAZY_BITS = LAZY_BOOL | LAZY_INT
 };
 

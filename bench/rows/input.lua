@@ -1,4 +1,5 @@
---- input.lua: values of Lua tables into arrays and back, beside lists of Python; bench/beside.lua says what is met.
+--- input.lua: values into arrays and back, beside Python: Lua tables, text files (pandas), safetensors, PNG
+-- (Pillow); bench/beside.lua says what is met.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local beside = require "bench.beside"
@@ -50,4 +51,26 @@ for _, row in ipairs(ROWS) do
         jax = "a = jnp.asarray(np.array(" .. text .. ", np.float32)) :: eager np.asarray(a).tolist()",
     })
 end
+
+-- ---- Files ----------------------------------------------------------------------------------------------------------
+
+local folder = os.tmpname()
+os.remove(folder)
+assert(os.execute("mkdir " .. folder) == 0)
+local key, csv, tensors, png = np.random.key(0), folder .. "/a.csv", folder .. "/a.safetensors", folder .. "/a.png"
+np.io.write_csv(csv, np.random.normal(key, { 1e6, 5 }):astype "f64")
+np.io.save_safetensors(tensors, { a = np.random.normal(key, { 4096, 4096 }), b = np.random.normal(key, { 1e6 }) })
+np.io.save_image(png, np.random.randint(key, { 1024, 1024, 3 }, 0, 256):astype "u8")
+
+local FILES = { -- name, call, Python's
+    { "read_csv of 1e6 rows of 5", function() np.io.read_csv(csv):column("c4"):wait() end,
+      ("import pandas as m :: m.read_csv(%q)"):format(csv) },
+    { "load_safetensors of 68 MB", function() np.io.load_safetensors(tensors).a:wait() end,
+      ("import safetensors.numpy as m :: m.load_file(%q)"):format(tensors) },
+    { "load_image of a PNG, 1024x1024x3", function() np.io.load_image(png):wait() end,
+      ("import PIL.Image as m :: np.asarray(m.open(%q))"):format(png) },
+}
+local numpy = { others[1] }
+for _, row in ipairs(FILES) do row_of(row[1], numpy, row[2], { numpy = row[3] }) end
+os.execute("rm -r " .. folder)
 os.exit(0)

@@ -8,21 +8,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "lazy/dtype/half.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/lazy.h"
 
 #define ROW_OF_ITS_SIZE(NAME, name, kind, ctype, bits, ...)                                                            \
     _Static_assert(sizeof(ctype) * 8 == (bits) && (bits) % 8 == 0, #name ": its C type has another size");
 NEAP_DTYPE_ROWS(ROW_OF_ITS_SIZE)
-_Static_assert(NEAP_DTYPE_COUNT <= 32, "sets of dtypes are 32 bits");
+_Static_assert(NEAP_DTYPE_COUNT <= 30, "sets of dtypes are 32 bits, two of which say something else");
 _Static_assert(sizeof(lazy_scalar) == 16, "a scalar holds the largest dtype, and numbers are copied as words");
 
 static const struct {
     const char *name;
     char kind;
-    int bits;
+    int bits, digits;
 } dtypes[] = {
-#define DTYPE(NAME, name, kind, ctype, bits, ...) {#name, kind, bits},
+#define DTYPE(NAME, name, kind, ctype, bits, digits, ...) {#name, kind, bits, digits},
     NEAP_DTYPE_ROWS(DTYPE)
 #undef DTYPE
 };
@@ -55,6 +56,14 @@ int neap_dtype_kind(int dtype) {
 
 bool dtype_is_inexact(int dtype) {
     return neap_dtype_kind(dtype) == 'f' || neap_dtype_kind(dtype) == 'c';
+}
+
+bool dtype_is_half(int dtype) {
+    return known(dtype) && dtypes[dtype].kind == 'f' && dtypes[dtype].bits == 16;
+}
+
+int dtype_digits(int dtype) {
+    return dtypes[dtype].digits;
 }
 
 /* The least dtype of a kind that has more bits; f32 where there is none. */
@@ -140,9 +149,14 @@ double dtype_round(int dtype, double value) {
 #define ROUND(NAME, name, kind, ctype, ...)                                                                            \
     case NEAP_DTYPE_##NAME:                                                                                            \
         return (double)(ctype)value;
+#define ROUND_HALF(NAME, name, ...)                                                                                    \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return (double)half_wide_##name(half_of_f64_##name(value));
         NEAP_DTYPE_REAL_ROWS(ROUND)
         NEAP_DTYPE_COMPLEX_ROWS(ROUND)
+        NEAP_DTYPE_HALF_ROWS(ROUND_HALF)
 #undef ROUND
+#undef ROUND_HALF
     }
     return value;
 }
@@ -156,8 +170,37 @@ lazy_scalar dtype_scalar(int dtype, double value) {
         memcpy(&s, &typed, sizeof typed);                                                                              \
         break;                                                                                                         \
     }
-        NEAP_DTYPE_ROWS(SCALAR)
+#define SCALAR_HALF(NAME, name, ...)                                                                                   \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        s.name = half_of_f64_##name(value);                                                                            \
+        break;
+        NEAP_DTYPE_PLAIN_ROWS(SCALAR)
+        NEAP_DTYPE_COMPLEX_ROWS(SCALAR)
+        NEAP_DTYPE_HALF_ROWS(SCALAR_HALF)
 #undef SCALAR
+#undef SCALAR_HALF
     }
     return s;
+}
+
+double dtype_number(int dtype, const void *element) {
+    switch (dtype_of_part(dtype)) { /* of a complex number the real part stands first */
+#define NUMBER(NAME, name, kind, ctype, ...)                                                                           \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype typed;                                                                                                   \
+        memcpy(&typed, element, sizeof typed);                                                                         \
+        return kind == 'b' ? typed != 0 : (double)typed;                                                               \
+    }
+#define NUMBER_HALF(NAME, name, kind, ctype, ...)                                                                      \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype bits;                                                                                                    \
+        memcpy(&bits, element, sizeof bits);                                                                           \
+        return (double)half_wide_##name(bits);                                                                         \
+    }
+        NEAP_DTYPE_PLAIN_ROWS(NUMBER)
+        NEAP_DTYPE_HALF_ROWS(NUMBER_HALF)
+#undef NUMBER
+#undef NUMBER_HALF
+    }
+    return 0;
 }

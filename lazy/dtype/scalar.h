@@ -11,6 +11,7 @@ typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
 #define SCALAR_MEMBER(NAME, name, kind, ctype, ...) ctype name;
     NEAP_DTYPE_INTEGER_ROWS(SCALAR_MEMBER)
     NEAP_DTYPE_REAL_ROWS(SCALAR_MEMBER)
+    NEAP_DTYPE_HALF_ROWS(SCALAR_MEMBER)
     NEAP_DTYPE_COMPLEX_ROWS(SCALAR_MEMBER)
 #undef SCALAR_MEMBER
 } lazy_scalar;
@@ -19,6 +20,12 @@ typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
 static inline int64_t dtype_index(char kind, uint64_t bits) {
     return kind == 'u' && bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
 }
+/* Is it f16 or bf16? */
+bool dtype_is_half(int dtype);
+/* An element of any dtype as a number, of 64-bit integers the nearest one, of a complex one its real part. */
+double dtype_number(int dtype, const void *element);
+/* Binary digits of a number of this dtype, or of its parts. */
+int dtype_digits(int dtype);
 /* Can `value` be an element of this dtype? Any number can of a real or complex one. */
 bool dtype_holds(int dtype, double value);
 /* The value as an element of a real dtype is: rounded to it. Others leave it as it is. */

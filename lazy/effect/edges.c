@@ -45,8 +45,8 @@ static bool is_shown_by_edges(const lazy_fragment *fragment, neap_node *const *n
         return false;
     neap_node *node = nodes[fragment->first];
     uint8_t state = graph_read_target(node)->state;
-    return node->size >= LARGE && !node->buffer && !graph_is_meshed(node) && !(node->flags & LAZY_ABSTRACT) &&
-           !node->levels && state != LAZY_DEFERRED && state != LAZY_STAGED;
+    return node->size >= LARGE && graph_format_cuts(node->size) && !node->buffer && !graph_is_meshed(node) &&
+           !(node->flags & LAZY_ABSTRACT) && !node->levels && state != LAZY_DEFERRED && state != LAZY_STAGED;
 }
 
 bool effect_edges_needed(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes) {

@@ -33,7 +33,7 @@ static void describe_progress(neap_node *node, neap_info *out) {
 void graph_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
-    out->weak = (node->flags & LAZY_WEAK) != 0;
+    out->weak = node->flags & LAZY_WEAK ? 1 + graph_number_is_fraction((neap_node *)node) : 0;
     describe_progress(node, out);
     out->deleted = (node->flags & LAZY_DELETED) != 0;
     out->device = device_of(node);
@@ -66,23 +66,34 @@ neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buf
     return node;
 }
 
-int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, void **data, int32_t *out) {
+/* What an array of this dtype and shape is, and its bytes; or an error. */
+static int describe_new(int dtype, int ndim, const int64_t *shape, lazy_result *aval, int64_t *bytes) {
     if (dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "array: no such dtype (%d)", dtype);
     if (ndim < 0 || ndim > NEAP_MAX_DIMS)
         return neap_error(NEAP_E_SHAPE, "array: expected at most %d axes, got %d", NEAP_MAX_DIMS, ndim);
-    lazy_result aval = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim};
-    int64_t bytes = neap_dtype_bytes(dtype), nonzero = bytes;
+    *aval = (lazy_result){.dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim};
+    *bytes = neap_dtype_bytes(dtype);
+    int64_t nonzero = *bytes;
     for (int k = 0; k < ndim; k++) {
         if (shape[k] < 0)
             return neap_error(NEAP_E_SHAPE, "array: expected sizes of at least 0, got %lld", (long long)shape[k]);
         if (__builtin_mul_overflow(nonzero, shape[k] ? shape[k] : 1, &nonzero))
             return neap_error(NEAP_E_MEMORY, "array: more bytes than an address can count");
-        aval.shape[k] = shape[k];
-        bytes *= shape[k];
+        aval->shape[k] = shape[k];
+        *bytes *= shape[k];
     }
+    return 0;
+}
+
+int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, void **data, int32_t *out) {
+    lazy_result aval;
+    int64_t bytes;
+    int status = describe_new(dtype, ndim, shape, &aval, &bytes);
+    if (status)
+        return status;
     neap_buffer *buffer;
-    int status = neap_buffer_new(graph_host_device(graph_home_device()), (size_t)bytes, &buffer);
+    status = neap_buffer_new(graph_host_device(graph_home_device()), (size_t)bytes, &buffer);
     if (status)
         return status;
     *data = neap_buffer_data(buffer);
@@ -103,6 +114,24 @@ int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, con
     if (graph_node_bytes(node))
         memcpy(memory, data, graph_node_bytes(node));
     return status;
+}
+
+int neap_array_borrow(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data,
+                      void (*release)(void *), void *arg, int32_t *out) {
+    lazy_result aval;
+    int64_t bytes;
+    neap_buffer *buffer = NULL;
+    int status = describe_new(dtype, ndim, shape, &aval, &bytes);
+    if (status == 0)
+        status = neap_buffer_borrow(data, (size_t)bytes, release, arg, &buffer);
+    if (status) {
+        if (release)
+            release(arg);
+        return status;
+    }
+    neap_node *node = graph_node_of_buffer(ctx, &aval, buffer);
+    status = node ? graph_publish(ctx, node, out) : NEAP_E_MEMORY;
+    return status ? status : graph_attend(ctx);
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */

@@ -39,7 +39,11 @@ neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, 
 neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return graph_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
+    neap_node *made =
+        graph_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
+    if (made && node->flags & LAZY_WEAK && graph_is_placeholder(node))
+        made->meets = node->meets & LAZY_NUMBER_FRACTION;
+    return made;
 }
 
 /* ---- Capturing --------------------------------------------------------------------------------------------------- */

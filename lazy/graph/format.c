@@ -6,13 +6,10 @@
  * "0 1 2 ... 7 8 9" has six of them.
  *
  *      graph_format ─┬─ style_measure   pass 1      ┐ element_* read one element,
- *                   └─ array_write     pass 2      ┘ decimal_shortest gives a float's digits
+ *                   └─ array_write     pass 2      ┘ graph_decimal.c gives a float's digits
  *
  * Invariants: memory grows with the text alone, never with the array; nothing recurses; a failure leaves the text as it
  * was.
- *
- * A float's digits are the fewest that read back as the same value in its own dtype, and of those the nearest to it;
- * where a limit cuts them off they are the exact value rounded at that place.
  */
 #include "lazy/graph/format.h"
 
@@ -24,18 +21,27 @@
 #include <string.h>
 
 #include "lazy/dtype/scalar.h"
+#include "lazy/graph/decimal.h"
 
 enum {
-    SHOW_ALL = 1000, /* arrays of up to so many elements are shown whole */
-    EDGE = LAZY_FORMAT_EDGE,
-    LINE = 75,       /* columns */
-    FRACTION = 8,    /* digits after the point, at most */
-    MAX_DIGITS = 17, /* that any f64 needs */
     /* Room for one part of a complex number, and for one element: an f64 without an exponent has at most 17 digits
      * before the point (0-d, below 1e16) or 8 digits (in arrays, below 1e8), and pads are no wider than that. */
     PART_BYTES = 48,
     ELEMENT_BYTES = 2 * PART_BYTES + 32
 };
+
+/* What scripts may set. Changed only while nothing is being written (lazy.h). */
+static neap_print_options print_options = {.threshold = 1000,
+                                           .edgeitems = LAZY_FORMAT_EDGE,
+                                           .linewidth = 75,
+                                           .precision = 8,
+                                           .sign = '-',
+                                           .nan = "nan",
+                                           .inf = "inf"};
+
+neap_print_options *neap_print_options_now(void) {
+    return &print_options;
+}
 
 static int text_repeat(lazy_text *text, char c, int64_t n) {
     char run[64];
@@ -51,21 +57,6 @@ static int text_repeat(lazy_text *text, char c, int64_t n) {
 }
 
 /* ---- Elements --------------------------------------------------------------------------------------------------- */
-
-/* An element of a real dtype. */
-static double element_float(int dtype, const void *element) {
-    switch (dtype) {
-#define REAL(NAME, name, kind, ctype, ...)                                                                             \
-    case NEAP_DTYPE_##NAME: {                                                                                          \
-        ctype value;                                                                                                   \
-        memcpy(&value, element, sizeof value);                                                                         \
-        return (double)value;                                                                                          \
-    }
-        NEAP_DTYPE_REAL_ROWS(REAL)
-#undef REAL
-    }
-    return 0;
-}
 
 /* An element of another dtype: its 64 bits, extended by the sign where it has one. */
 static uint64_t element_bits(int dtype, const void *element) {
@@ -83,14 +74,6 @@ static uint64_t element_bits(int dtype, const void *element) {
     return 0;
 }
 
-/* Any element as a double. */
-static double element_number(int dtype, const void *element) {
-    int kind = neap_dtype_kind(dtype);
-    return kind == 'f'   ? element_float(dtype, element)
-           : kind == 'i' ? (double)(int64_t)element_bits(dtype, element)
-                         : (double)element_bits(dtype, element);
-}
-
 /* As snprintf. */
 static int integer_write(int dtype, const void *element, char *out, size_t capacity) {
     uint64_t bits = element_bits(dtype, element);
@@ -98,169 +81,11 @@ static int integer_write(int dtype, const void *element, char *out, size_t capac
                                          : snprintf(out, capacity, "%" PRIu64, bits);
 }
 
-_Static_assert(NEAP_DTYPE_REALS == 2, "the digits and limits below are those of f32 and f64");
+_Static_assert(NEAP_DTYPE_REALS == 2, "the limits below are those of f32, f64 and halves");
 
-/* ---- Digits of floats ------------------------------------------------------------------------------------------- */
-
-/* ±d.ddd… · 10^exponent without trailing zeros; zero is one digit '0'. */
-typedef struct decimal {
-    bool negative;
-    int count, exponent;
-    char digits[MAX_DIGITS + 2];
-} decimal;
-
-static void decimal_trim(decimal *d) {
-    while (d->count > 1 && d->digits[d->count - 1] == '0')
-        d->count--;
-    d->digits[d->count] = '\0';
-}
-
-/* `count` correctly rounded digits of a finite value ≥ 0. */
-static void decimal_round(double value, int count, decimal *out) {
-    char text[MAX_DIGITS + 16];
-    snprintf(text, sizeof text, "%.*e", count - 1, value);
-    const char *s = text;
-    out->count = 0;
-    for (; *s != 'e'; s++) {
-        if (*s >= '0' && *s <= '9')
-            out->digits[out->count++] = *s;
-    }
-    out->digits[out->count] = '\0';
-    out->exponent = (int)strtol(s + 1, NULL, 10);
-}
-
-/* The next larger decimal of the same number of digits. */
-static void decimal_next(decimal *d) {
-    int k = d->count - 1;
-    while (k >= 0 && d->digits[k] == '9')
-        d->digits[k--] = '0';
-    if (k >= 0) {
-        d->digits[k]++;
-    } else {
-        d->digits[0] = '1';
-        d->exponent++;
-    }
-}
-
-/* Does the decimal read back as the value? */
-static bool decimal_reads(const decimal *d, int dtype, double value) {
-    char text[MAX_DIGITS + 24];
-    snprintf(text, sizeof text, "%c.%se%d", d->digits[0], d->digits + 1, d->exponent);
-    return dtype == NEAP_DTYPE_F64 ? strtod(text, NULL) == value : (double)strtof(text, NULL) == value;
-}
-
-/* The nearest decimal of `count` digits that reads back as value ≥ 0; false if there is none. Below a power of two
- * floats lie closer than above it, so there the nearest decimal may fail where its larger neighbour does not. */
-static bool decimal_fits(int dtype, double value, int count, decimal *out) {
-    int power;
-    decimal_round(value, count, out);
-    if (decimal_reads(out, dtype, value))
-        return true;
-    if (frexp(value, &power) != 0.5)
-        return false;
-    decimal_next(out);
-    return decimal_reads(out, dtype, value);
-}
-
-/* The fewest digits that read back as a finite value of this dtype. More digits never fit worse, so the count is found
- * by bisection. */
-static void decimal_shortest(int dtype, double value, decimal *out) {
-    bool negative = signbit(value) != 0;
-    value = fabs(value);
-    double exact_integers = dtype == NEAP_DTYPE_F64 ? 1e15 : 16777216; /* these have no shorter neighbours */
-    if (value < exact_integers && value == floor(value)) {
-        snprintf(out->digits, sizeof out->digits, "%.0f", value);
-        out->count = (int)strlen(out->digits);
-        out->exponent = out->count - 1;
-    } else {
-        int low = 1, high = dtype == NEAP_DTYPE_F64 ? MAX_DIGITS : 9;
-        while (low < high) {
-            int middle = (low + high) / 2;
-            if (decimal_fits(dtype, value, middle, out)) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        decimal_fits(dtype, value, low, out);
-    }
-    out->negative = negative;
-    decimal_trim(out);
-}
-
-/* The shortest digits, but at most FRACTION after the point of the positional or of the exponent form. */
-static void decimal_limited(int dtype, double value, bool exponent_notation, decimal *out) {
-    decimal_shortest(dtype, value, out);
-    int after_point = exponent_notation ? out->count - 1 : out->count - 1 - out->exponent;
-    if (after_point <= FRACTION)
-        return;
-    if (exponent_notation) {
-        decimal_round(fabs(value), FRACTION + 1, out);
-        decimal_trim(out);
-        return;
-    }
-    char text[ELEMENT_BYTES]; /* the positional form is only used below 1e8 */
-    snprintf(text, sizeof text, "%.*f", FRACTION, fabs(value));
-    out->count = 0;
-    out->exponent = (int)strcspn(text, ".") - 1;
-    for (const char *s = text; *s != '\0'; s++) {
-        if (*s == '.')
-            continue;
-        if (out->count == 0 && *s == '0') { /* leading zeros only move the point */
-            out->exponent--;
-            continue;
-        }
-        out->digits[out->count++] = *s;
-    }
-    if (out->count == 0) {
-        out->digits[out->count++] = '0';
-        out->exponent = 0;
-    }
-    decimal_trim(out);
-}
-
-/* Characters before the point, the sign included. */
-static int decimal_left(const decimal *d) {
-    return d->negative + (d->exponent > 0 ? d->exponent + 1 : 1);
-}
-
-static int decimal_right(const decimal *d) {
-    int right = d->count - 1 - d->exponent;
-    return right > 0 ? right : 0;
-}
-
-/* Digit at 10^place, '0' outside of those that are kept. */
-static char decimal_digit(const decimal *d, int place) {
-    int k = d->exponent - place;
-    return k >= 0 && k < d->count ? d->digits[k] : '0';
-}
-
-/* "-12.5": at least min_right digits after the point; the point itself always. Returns the length. */
-static int decimal_positional(const decimal *d, int min_right, char *out) {
-    int n = 0, right = decimal_right(d);
-    if (d->negative)
-        out[n++] = '-';
-    for (int place = d->exponent > 0 ? d->exponent : 0; place >= 0; place--)
-        out[n++] = decimal_digit(d, place);
-    out[n++] = '.';
-    for (int place = 1; place <= right || place <= min_right; place++)
-        out[n++] = decimal_digit(d, -place);
-    out[n] = '\0';
-    return n;
-}
-
-/* "-1.25e+08": `right` digits after the point, at least exponent_digits in the exponent. point: write one even when
- * no digit follows. Returns the length. */
-static int decimal_scientific(const decimal *d, int right, bool point, int exponent_digits, char *out) {
-    int n = 0;
-    if (d->negative)
-        out[n++] = '-';
-    out[n++] = d->digits[0];
-    if (point || right > 0)
-        out[n++] = '.';
-    for (int k = 1; k <= right; k++)
-        out[n++] = k < d->count ? d->digits[k] : '0';
-    return n + sprintf(out + n, "e%c%0*d", d->exponent < 0 ? '-' : '+', exponent_digits, abs(d->exponent));
+/* From which size on floats are written with an exponent; `alone`: outside of arrays. */
+static double exponent_from(int dtype, bool alone) {
+    return dtype_is_half(dtype) ? 1e3 : dtype == NEAP_DTYPE_F32 ? 1e6 : alone ? 1e16 : 1e8;
 }
 
 /* ---- 0-d arrays ------------------------------------------------------------------------------------------------- */
@@ -281,11 +106,17 @@ static void complex_scalar_write(int dtype, const unsigned char *element, char *
         if (n > 2 && strcmp(text[k] + n - 2, ".0") == 0)
             text[k][n - 2] = '\0';
     }
-    double real = element_float(part, element);
+    double real = dtype_number(part, element);
     if (real == 0 && !signbit(real))
         sprintf(out, "%sj", text[1]);
     else
         sprintf(out, "(%s%s%sj)", text[0], text[1][0] == '-' ? "" : "+", text[1]);
+}
+
+/* A float in an array that is not finite, with its sign if it is negative or `plus`; in room for 24 bytes. */
+static const char *nonfinite_text(double value, bool plus, char *out) {
+    snprintf(out, 24, "%s%s", value < 0 ? "-" : plus ? "+" : "", isnan(value) ? print_options.nan : print_options.inf);
+    return out;
 }
 
 /* The text of one element on its own. Floats take an exponent below 1e-4 and from 1e16 (f32: 1e6) on. */
@@ -303,17 +134,17 @@ static void scalar_write(int dtype, const void *element, char *out) {
         integer_write(dtype, element, out, ELEMENT_BYTES);
         return;
     }
-    double value = element_float(dtype, element), size = fabs(value);
+    double value = dtype_number(dtype, element), size = fabs(value);
     if (!isfinite(value)) {
         strcpy(out, nonfinite_name(value));
         return;
     }
-    decimal d;
-    decimal_shortest(dtype, value, &d);
-    if (size == 0 || (size >= 1e-4 && size < (dtype == NEAP_DTYPE_F64 ? 1e16 : 1e6))) {
-        decimal_positional(&d, 1, out);
+    graph_decimal d;
+    graph_decimal_shortest(dtype, value, &d);
+    if (size == 0 || (size >= 1e-4 && size < exponent_from(dtype, true))) {
+        graph_decimal_positional(&d, 1, out);
     } else {
-        decimal_scientific(&d, d.count - 1, false, 2, out);
+        graph_decimal_scientific(&d, d.count - 1, false, 2, out);
     }
 }
 
@@ -327,17 +158,18 @@ typedef struct array {
     int64_t held[NEAP_MAX_DIMS];   /* the shape of the part of a block that is in memory */
     int64_t stride[NEAP_MAX_DIMS]; /* the strides of that part, in bytes */
     int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
+    int edge;                      /* of an axis that is cut, positions at each end */
     int skip;                      /* bytes: of an array that is the imaginary parts of another one */
 } array;
 
 /* The index along an axis of a shown position. */
 static int64_t array_index(const array *a, int axis, int64_t position) {
-    return position < EDGE ? position : a->shape[axis] - a->shown[axis] + position;
+    return position < a->edge ? position : a->shape[axis] - a->shown[axis] + position;
 }
 
 /* Does "..." stand before this position? */
 static bool array_cut(const array *a, int axis, int64_t position) {
-    return position == EDGE && a->shown[axis] < a->shape[axis];
+    return position == a->edge && a->shown[axis] < a->shape[axis];
 }
 
 /* A row (last axis): its part of the first of the blocks that it runs through. */
@@ -349,7 +181,7 @@ typedef struct array_row {
 /* Where the element of this index is in the memory of its block, along an axis. */
 static int64_t array_place(const array *a, int axis, int64_t index) {
     int64_t at = index % a->extent[axis];
-    return a->stride[axis] * (at < EDGE ? at : at - (a->extent[axis] - a->held[axis]));
+    return a->stride[axis] * (at < LAZY_FORMAT_EDGE ? at : at - (a->extent[axis] - a->held[axis]));
 }
 
 /* The row at these positions of the other axes. */
@@ -392,7 +224,7 @@ typedef struct style {
 } style;
 
 typedef struct extent { /* what the floats of an array span */
-    bool any_finite, any_nonfinite, negative_infinity;
+    bool any_finite, any_nan, any_infinity, negative_infinity, negative;
     double smallest, largest; /* of the absolute values that are finite and not 0; largest is 0 if there are none */
 } extent;
 
@@ -410,14 +242,16 @@ static void array_each(const array *a, void (*fn)(void *arg, int dtype, const vo
 
 static void extent_see(void *arg, int dtype, const void *element) {
     extent *e = arg;
-    double value = element_float(dtype, element), size = fabs(value);
+    double value = dtype_number(dtype, element), size = fabs(value);
     if (!isfinite(value)) {
-        e->any_nonfinite = true;
+        *(isnan(value) ? &e->any_nan : &e->any_infinity) = true;
         if (value < 0)
             e->negative_infinity = true;
         return;
     }
     e->any_finite = true;
+    if (signbit(value))
+        e->negative = true;
     if (size == 0)
         return;
     if (e->largest == 0 || size < e->smallest)
@@ -430,9 +264,10 @@ static void extent_see(void *arg, int dtype, const void *element) {
 static bool extent_wants_exponent(const extent *e, int dtype) {
     if (e->largest == 0)
         return false;
-    if (dtype == NEAP_DTYPE_F64)
-        return e->largest >= 1e8 || e->smallest < 1e-4 || e->largest / e->smallest > 1e3;
-    return e->largest >= 1e6 || (float)e->smallest < 1e-4f || (float)e->largest / (float)e->smallest > 1e3f;
+    if (print_options.suppress) /* small numbers are cut off instead */
+        return e->largest >= exponent_from(dtype, false);
+    return e->largest >= exponent_from(dtype, false) || e->smallest < dtype_round(dtype, 1e-4) ||
+           dtype_round(dtype, e->largest / e->smallest) > 1e3;
 }
 
 static int larger(int a, int b) {
@@ -441,19 +276,19 @@ static int larger(int a, int b) {
 
 static void style_see_float(void *arg, int dtype, const void *element) {
     style *s = arg;
-    double value = element_float(dtype, element);
+    double value = dtype_number(dtype, element);
     if (!isfinite(value))
         return;
-    decimal d;
-    decimal_limited(dtype, value, s->exponent_notation, &d);
+    graph_decimal d;
+    graph_decimal_limited(dtype, value, s->exponent_notation, print_options.precision, &d);
     if (s->exponent_notation) {
         s->left = larger(s->left, (d.negative || s->plus) + 1);
         s->fraction = larger(s->fraction, d.count - 1);
         s->exponent_digits = larger(s->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
         s->right = s->fraction + 2 + s->exponent_digits;
     } else {
-        s->left = larger(s->left, decimal_left(&d) + (s->plus && !d.negative));
-        s->right = larger(s->right, decimal_right(&d));
+        s->left = larger(s->left, graph_decimal_left(&d) + (s->plus && !d.negative));
+        s->right = larger(s->right, graph_decimal_right(&d));
     }
 }
 
@@ -464,7 +299,7 @@ static void style_see_integer(void *arg, int dtype, const void *element) {
 
 /* Of real and other ordered dtypes. */
 static style style_measure(const array *a, bool plus) {
-    style s = {.plus = plus};
+    style s = {.plus = plus || print_options.sign == '+'};
     int kind = neap_dtype_kind(a->dtype);
     if (kind == 'b') {
         s.width = 5;
@@ -475,9 +310,14 @@ static style style_measure(const array *a, bool plus) {
         array_each(a, extent_see, &e);
         s.exponent_notation = extent_wants_exponent(&e, a->dtype);
         array_each(a, style_see_float, &s);
-        int name = e.negative_infinity || plus ? 4 : 3;
-        if (e.any_nonfinite)
-            s.left = larger(s.left, name - s.right - 1);
+        if (print_options.sign == ' ' && !plus && e.any_finite && !e.negative)
+            s.left++;
+        char text[24];
+        if (e.any_nan)
+            s.left = larger(s.left, (int)strlen(nonfinite_text(NAN, s.plus, text)) - s.right - 1);
+        double infinity = e.negative_infinity ? -INFINITY : INFINITY;
+        if (e.any_infinity)
+            s.left = larger(s.left, (int)strlen(nonfinite_text(infinity, s.plus, text)) - s.right - 1);
     }
     return s;
 }
@@ -505,34 +345,36 @@ static int pad(char *out, int n) {
 /* One float, padded to the common width. Returns its length. */
 static int float_write(const style *s, int dtype, double value, char *out) {
     if (!isfinite(value)) {
-        const char *name = nonfinite_name(value), *sign = s->plus && name[0] != '-' ? "+" : "";
-        int n = pad(out, s->left + s->right + 1 - (int)(strlen(sign) + strlen(name)));
-        return n + sprintf(out + n, "%s%s", sign, name);
+        char text[24];
+        const char *name = nonfinite_text(value, s->plus, text);
+        int n = pad(out, s->left + s->right + 1 - (int)strlen(name));
+        strcpy(out + n, name);
+        return n + (int)strlen(name);
     }
     int plus = s->plus && !signbit(value);
-    decimal d;
-    decimal_limited(dtype, value, s->exponent_notation, &d);
+    graph_decimal d;
+    graph_decimal_limited(dtype, value, s->exponent_notation, print_options.precision, &d);
     if (s->exponent_notation) {
         if (d.count - 1 < s->fraction) { /* as NumPy: the common width is filled with digits of the exact value */
-            decimal_round(fabs(value), s->fraction + 1, &d);
+            graph_decimal_round(fabs(value), s->fraction + 1, &d);
         }
         int n = pad(out, s->left - d.negative - plus - 1);
         if (plus)
             out[n++] = '+';
-        return n + decimal_scientific(&d, s->fraction, true, s->exponent_digits, out + n);
+        return n + graph_decimal_scientific(&d, s->fraction, true, s->exponent_digits, out + n);
     }
-    int n = pad(out, s->left - plus - decimal_left(&d));
+    int n = pad(out, s->left - plus - graph_decimal_left(&d));
     if (plus)
         out[n++] = '+';
-    n += decimal_positional(&d, 0, out + n);
-    return n + pad(out + n, s->right - decimal_right(&d));
+    n += graph_decimal_positional(&d, 0, out + n);
+    return n + pad(out + n, s->right - graph_decimal_right(&d));
 }
 
 /* "1.+2.j": both parts padded, the j behind the digits. */
 static int complex_write(const style *s, int dtype, const unsigned char *element, char *out) {
     int part = dtype_of_part(dtype);
-    int n = float_write(s, part, element_float(part, element), out), start = n;
-    n += float_write(s + 1, part, element_float(part, element + neap_dtype_bytes(part)), out + n);
+    int n = float_write(s, part, dtype_number(part, element), out), start = n;
+    n += float_write(s + 1, part, dtype_number(part, element + neap_dtype_bytes(part)), out + n);
     int digits = n;
     while (digits > start && out[digits - 1] == ' ')
         digits--;
@@ -546,7 +388,7 @@ static int complex_write(const style *s, int dtype, const unsigned char *element
 static int element_write(const style *s, int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
     if (kind == 'f')
-        return float_write(s, dtype, element_float(dtype, element), out);
+        return float_write(s, dtype, dtype_number(dtype, element), out);
     if (kind == 'c')
         return complex_write(s, dtype, element, out);
     char text[ELEMENT_BYTES];
@@ -559,7 +401,7 @@ static int element_write(const style *s, int dtype, const void *element, char *o
 /* Appends a word of a row, on a new line if it would pass the last column. *column counts the current line. */
 static int word_add(lazy_text *out, const char *word, int bytes, int ndim, int *column) {
     int status = NEAP_OK;
-    if (*column + bytes > LINE - ndim && *column > ndim) {
+    if (*column + bytes > print_options.linewidth - ndim && *column > ndim) {
         while (out->data[out->bytes - 1] == ' ')
             out->bytes--;
         status = graph_text_add(out, "\n", 1);
@@ -627,12 +469,12 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
 }
 
 int graph_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
-    static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     return graph_format_blocks(dtype, ndim, shape, whole, false, &data, out);
 }
 
 bool graph_format_cuts(int64_t size) {
-    return size > SHOW_ALL;
+    return size > print_options.threshold && print_options.edgeitems <= LAZY_FORMAT_EDGE;
 }
 
 int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
@@ -650,15 +492,16 @@ int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t
     int64_t size = 1, stride = neap_dtype_bytes(dtype);
     for (int k = ndim - 1; k >= 0; k--) {
         a.extent[k] = shape[k] / parts[k];
-        a.held[k] = cut && a.extent[k] > 2 * EDGE ? 2 * EDGE : a.extent[k];
+        a.held[k] = cut && a.extent[k] > 2 * LAZY_FORMAT_EDGE ? 2 * LAZY_FORMAT_EDGE : a.extent[k];
         a.stride[k] = stride;
         stride *= a.held[k];
         size *= shape[k];
     }
     if (size == 0)
         return graph_text_add(out, "[]", 2);
+    a.edge = cut && print_options.edgeitems > LAZY_FORMAT_EDGE ? LAZY_FORMAT_EDGE : print_options.edgeitems;
     for (int k = 0; k < ndim; k++)
-        a.shown[k] = graph_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
+        a.shown[k] = (cut || size > print_options.threshold) && shape[k] > 2 * a.edge ? 2 * a.edge : shape[k];
     size_t start = out->bytes;
     style s[2] = {{0}};
     styles_measure(&a, s);
@@ -730,7 +573,7 @@ static int number_integer(int dtype, const void *element, const char *conversion
         *out = element_bits(dtype, element);
         return NEAP_OK;
     }
-    double value = element_float(dtype, element);
+    double value = dtype_number(dtype, element);
     if (!(value >= -0x1p63 && value < 0x1p63) || value != floor(value)) {
         char text[ELEMENT_BYTES];
         scalar_write(dtype, element, text);
@@ -772,7 +615,7 @@ int graph_format_number(int dtype, const void *element, const char *conversion_t
         return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects a real number, got dtype %s; x:real() and x:imag() are real",
                           conversion_text, neap_dtype_name(dtype));
     if (strchr("diuxXo", c.letter) == NULL)
-        return graph_text_addf(out, c.pattern, element_number(dtype, element));
+        return graph_text_addf(out, c.pattern, dtype_number(dtype, element));
     uint64_t value = 0;
     status = number_integer(dtype, element, conversion_text, &value);
     if (neap_dtype_kind(dtype) == 'u' && value > INT64_MAX && strchr("di", c.letter) != NULL)

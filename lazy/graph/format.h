@@ -1,8 +1,8 @@
 /* format.h: the text of arrays and of single elements, and the growing text that they are written to.
  *
- * Arrays print as NumPy's str() prints them with its default options (NumPy 2.3 and later): shortest digits that give
- * the value back, at most 8 after the point, one width for all elements, lines of 75 columns, and from 1001 elements
- * on only the three at each end of an axis.
+ * Arrays print as NumPy's str() prints them (NumPy 2.3 and later), with the options of neap_print_options_now():
+ * shortest digits that give the value back, at most 8 after the point, one width for all elements, lines of 75 columns,
+ * and from 1001 elements on only the three at each end of an axis.
  */
 #ifndef LAZY_FORMAT_H
 #define LAZY_FORMAT_H
@@ -34,7 +34,7 @@ int graph_format(int dtype, int ndim, const int64_t *shape, const void *data, la
  * each holds only the first and the last LAZY_FORMAT_EDGE elements along each of its axes. */
 int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
                         const void *const *blocks, lazy_text *out);
-/* Whether of an array of this size only the LAZY_FORMAT_EDGE elements at each end of an axis are shown. */
+/* Whether of an array of this size no more than the LAZY_FORMAT_EDGE elements at each end of an axis are shown. */
 bool graph_format_cuts(int64_t size);
 enum { LAZY_FORMAT_EDGE = 3 };
 

@@ -86,8 +86,15 @@ int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
  * argument of a trace has to be one at each call, which is noted with it. What is computed of these is integral if all
  * are and the ops keep that so; only 64 bits are sure to hold it. False: it is none, or nobody knows. */
 bool graph_number_meets(neap_node *number, int dtype);
+/* Is the number none that an integer is, as far as is known? An argument of a trace is what it was when that began. */
+bool graph_number_is_fraction(neap_node *number);
 /* A computed number is about to let go of its inputs: what it can meet is noted in it. */
 void graph_note_meetings(neap_node *number);
+/* That arguments of traces are no integers has decided a dtype: other programs are for calls with integers. */
+void graph_note_fraction(neap_node *number);
+/* A number that is compared in f64 with an array, OWNED: one that is greater than all integers of the array's dtype is
+ * infinite, since the greatest of 64 bits are rounded up there. */
+neap_node *graph_compared_number(neap_ctx *ctx, double value, const graph_call *call);
 /* A number as an array of one f64; OWNED. */
 neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */

@@ -41,6 +41,11 @@ enum {
     LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
 
+/* Of number arguments of traces, beside the dtypes that they met: one was no integer when the trace began, and that has
+ * decided a dtype. */
+#define LAZY_NUMBER_FRACTION (UINT32_C(1) << 31)
+#define LAZY_NUMBER_DECIDED (UINT32_C(1) << 30)
+
 /* What is known of a node for programs on inputs of other sizes and dtypes (program/refit.h); no structure. */
 enum {
     LAZY_FOLLOWS_RECORDER =
@@ -48,7 +53,7 @@ enum {
     LAZY_FOLLOWS_COUNT = 2, /* a number: of elements of an array, less what stands from the bit SHIFT on */
     LAZY_FOLLOWS_FIXED = 4, /* a slice or reshape whose attributes were made of the sizes that it had: for no others */
     /* An attribute was given as counted from an end: of a slice, bit SHIFT + 2k its start along axis k, the next bit
-     * its stop; of a reshape, bit SHIFT + k the size that was left. */
+     * its stop, of the first NEAP_FOLLOWS_AXES axes; of a reshape, bit SHIFT + k the size that was left. */
     LAZY_FOLLOWS_SHIFT = 8
 };
 
@@ -72,7 +77,7 @@ struct neap_node {
     union {             /* PENDING: the elements of its views; RECIPE: those computed in kernels of others (region.c) */
         uint32_t asked; /* at most UINT32_MAX */
         uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run;
-                           of DROPPED numbers: such dtypes that they can meet */
+                           of DROPPED numbers: such dtypes that they can meet. And LAZY_NUMBER_… */
     };
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
@@ -234,11 +239,14 @@ static inline void graph_follow_as(neap_node *again, const neap_node *node) {
     if (again && again->op == node->op && again->follows == 0)
         again->follows = node->follows;
 }
-/* The same of one that has a further axis, the first: the attributes of each axis have so many bits. */
+/* The same of one that has a further axis, the first: the attributes of each axis have so many bits. Where one of them
+ * has no room any more, the attributes hold for these sizes alone. */
 static inline void graph_follow_further(neap_node *again, const neap_node *node, int bits) {
-    uint32_t low = (1u << LAZY_FOLLOWS_SHIFT) - 1;
-    if (again && again->op == node->op && again->follows == 0)
-        again->follows = (node->follows & ~low) << bits | (node->follows & low);
+    uint32_t low = (1u << LAZY_FOLLOWS_SHIFT) - 1, ends = node->follows & ~low;
+    if (!again || again->op != node->op || again->follows != 0)
+        return;
+    again->follows =
+        (uint32_t)(ends << bits) >> bits == ends ? ends << bits | (node->follows & low) : LAZY_FOLLOWS_FIXED;
 }
 static inline bool graph_is_number(const neap_node *node) {
     return node->nin == 0 && !node->buffer &&

@@ -4,6 +4,9 @@
  * at once, after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded
  * cast and remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
  *
+ * Calls and reductions of f16 and bf16 are recorded as such of f32, between casts: there is no other code for them, and
+ * a derivative or a batch is that of these ops.
+ *
  * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put;
  * inputs committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted:
  * it meets arrays of any device, and is computed where it is read. device_put is a view between devices that share
@@ -12,7 +15,6 @@
  *
  * Whether recorded work starts is decided in plan/start.c, which is asked by a hook (context.h).
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,11 +26,17 @@
 _Atomic(const graph_mesh_hooks *) graph_mesh_installed;
 
 lazy_aval graph_node_aval(const neap_node *node) {
-    return (lazy_aval){.dtype = node->dtype,
-                       .ndim = node->ndim,
-                       .weak = (node->flags & LAZY_WEAK) != 0,
-                       .size = node->size,
-                       .shape = node->shape};
+    lazy_aval aval = {.dtype = node->dtype,
+                      .ndim = node->ndim,
+                      .weak = (node->flags & LAZY_WEAK) != 0,
+                      .size = node->size,
+                      .shape = node->shape};
+    if (aval.weak) {
+        aval.fraction = graph_number_is_fraction((neap_node *)node);
+        aval.unknown = !graph_is_constant(node);
+        aval.value = aval.unknown ? 0 : node->value;
+    }
+    return aval;
 }
 
 neap_node *graph_node_in(const neap_node *node, int k) {
@@ -77,54 +85,6 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node) {
     return graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
 }
 
-enum { NUMBER_OPS = 64 }; /* nodes of which a number is computed, beyond which nobody looks */
-
-/* A number that is computed of others. */
-static bool computed_number_meets(neap_node *number, int dtype) {
-    neap_node *of[NUMBER_OPS] = {number};
-    int n = 1;
-    if (neap_dtype_kind(dtype) != 'i' || neap_dtype_bytes(dtype) < 8)
-        return false;
-    for (int k = 0; k < n; k++) {
-        if (graph_is_placeholder(of[k]))
-            continue;
-        if (graph_is_constant(of[k])) {
-            if (!dtype_holds(dtype, of[k]->value))
-                return false;
-            continue;
-        }
-        if (of[k]->flags & LAZY_DROPPED) {
-            if (!(of[k]->meets >> dtype & 1))
-                return false;
-            continue;
-        }
-        if (!(graph_node_op(of[k])->flags & LAZY_OP_INTEGRAL) || of[k]->nin == 0 || n + of[k]->nin > NUMBER_OPS)
-            return false;
-        for (int j = 0; j < of[k]->nin; j++)
-            of[n++] = of[k]->in[j];
-    }
-    for (int k = 0; k < n; k++)
-        if (graph_is_placeholder(of[k]))
-            of[k]->meets |= 1u << dtype;
-    return true;
-}
-
-bool graph_number_meets(neap_node *number, int dtype) {
-    if (graph_is_constant(number))
-        return dtype_holds(dtype, number->value);
-    if (!graph_is_placeholder(number))
-        return computed_number_meets(number, dtype);
-    number->meets |= 1u << dtype;
-    return true;
-}
-
-void graph_note_meetings(neap_node *number) {
-    uint32_t meets = 0;
-    for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
-        meets |= (uint32_t)computed_number_meets(number, dtype) << dtype;
-    number->meets = meets;
-}
-
 /* A node cast to dtype; OWNED. `op` names the op for errors. */
 static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
     bool weak = node->flags & LAZY_WEAK;
@@ -133,8 +93,8 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
     if (weak && !dtype_is_inexact(dtype) && !graph_number_meets(node, dtype)) {
         if (graph_is_constant(node))
             neap_error(NEAP_E_DTYPE,
-                       "%s: the number %.17g is not a value of the array's dtype %s, which any number takes "
-                       "that meets it; cast the array first, as in x:astype(\"f32\")",
+                       "%s: the number %.17g is not a value of the array's dtype %s, which whole numbers take "
+                       "that meet it; cast the array first, as in x:astype(\"f32\")",
                        op, node->value, neap_dtype_name(dtype));
         else
             neap_error(NEAP_E_DTYPE,
@@ -221,13 +181,27 @@ int graph_kind_bit(int dtype) {
 }
 
 static int check_types(const lazy_op *row, int dtype) {
-    if (row->types == 0 || (row->types & graph_kind_bit(dtype)))
+    static const char *const wanted[] = {
+        [LAZY_BOOL] = "bools",
+        [LAZY_INT] = "integers",
+        [LAZY_REAL] = "floats",
+        [LAZY_COMPLEX] = "complex numbers",
+        [LAZY_BITS] = "bools or integers",
+        [LAZY_ORDERED] = "bools, integers or floats",
+        [LAZY_ALL] = "any dtype",
+        [LAZY_NUMERIC] = "integers or floats",
+        [LAZY_NUMERIC | LAZY_COMPLEX] = "integers, floats or complex numbers",
+        [LAZY_INEXACT] = "floats or complex numbers",
+        [LAZY_BOOL | LAZY_REAL] = "bools or floats",
+    };
+    int bit = graph_kind_bit(dtype);
+    if (row->types == 0 || row->types & bit)
         return 0;
-    return neap_error(NEAP_E_DTYPE, "%s: expected %s%s%s%s, got dtype %s%s", row->name,
-                      row->types & LAZY_BOOL ? "bool " : "", row->types & LAZY_INT ? "integers " : "",
-                      row->types & LAZY_REAL ? "floats" : "", row->types & LAZY_COMPLEX ? " complex" : "",
+    return neap_error(NEAP_E_DTYPE, "%s: expected %s, got dtype %s%s", row->name, wanted[row->types & LAZY_ALL],
                       neap_dtype_name(dtype),
-                      graph_kind_bit(dtype) == LAZY_COMPLEX ? "; x:real(), x:imag() and x:abs() are real" : "");
+                      bit == LAZY_BOOL      ? "; cast it first, as in x:astype(\"i32\")"
+                      : bit == LAZY_COMPLEX ? "; x:real(), x:imag() and x:abs() are real"
+                                            : "");
 }
 
 static int infer_result(const lazy_op *row, const lazy_call_desc *call, lazy_result *result) {
@@ -506,7 +480,12 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         to[k] = call->in[k];
         if (row->flags & LAZY_OP_CASTS || (call->in[k]->dtype == want && !(call->in[k]->flags & LAZY_WEAK)))
             continue;
-        if (!(to[k] = operand_as_dtype(ctx, row->name, call->in[k], want)))
+        if (avals[k].weak && avals[k].fraction && row->dtype != graph_dtype_real && neap_dtype_kind(want) == 'f')
+            graph_note_fraction(call->in[k]);
+        to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
+                    ? graph_compared_number(ctx, avals[k].value, call)
+                    : operand_as_dtype(ctx, row->name, call->in[k], want);
+        if (!to[k])
             return neap_error_code();
         *owned |= (uint64_t)1 << k;
         avals[k] = graph_node_aval(to[k]);
@@ -514,9 +493,12 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
     return 0;
 }
 
-/* A number that makes complex what it meets. */
-static bool is_complex_number(const neap_node *node) {
-    return node->flags & LAZY_WEAK && node->dtype != NEAP_DTYPE_F64;
+/* Does a number become an element of the dtype, whatever the op is? One that is complex makes complex what it meets. */
+static bool is_plain_number(const neap_node *number, int dtype) {
+    int kind = neap_dtype_kind(dtype);
+    if (number->dtype != NEAP_DTYPE_F64)
+        return false;
+    return dtype_is_inexact(dtype) || (kind != 'b' && graph_is_constant(number) && dtype_holds(dtype, number->value));
 }
 
 /* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
@@ -528,12 +510,13 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, cons
     const neap_node *a = call->in[0], *b = call->in[call->nin - 1];
     if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must capture what it meets */
         return NULL;
-    if (is_complex_number(a) || is_complex_number(b))
-        return NULL;
+    const neap_node *number = b->flags & LAZY_WEAK ? b : a;
     if (b->flags & LAZY_WEAK)
         b = a;
     else if (a->flags & LAZY_WEAK)
         a = b;
+    if (number->flags & LAZY_WEAK && !is_plain_number(number, a->dtype))
+        return NULL;
     if (!ctx->quick.plain[call->op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
         (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || graph_is_meshed(a))
         return NULL;
@@ -638,6 +621,49 @@ static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_cal
     return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, &moved);
 }
 
+/* ---- Halves ------------------------------------------------------------------------------------------------------ */
+static bool gets_halves_as_f32(const lazy_op *row, const graph_call *call) {
+    bool any = false;
+    if ((row->kind != LAZY_CALL && row->kind != LAZY_REDUCE) || row->types & LAZY_HALF)
+        return false;
+    for (int k = 0; k < call->nin; k++)
+        any |= dtype_is_half(call->in[k]->dtype);
+    return any;
+}
+
+/* An operand, in the half that the op would have computed in (-1: in no half), as f32; OWNED. */
+static neap_node *half_operand(neap_ctx *ctx, const char *op, neap_node *node, int half) {
+    neap_node *rounded = half < 0 ? graph_retain(node) : operand_as_dtype(ctx, op, node, half);
+    if (!rounded || !dtype_is_half(rounded->dtype))
+        return rounded;
+    neap_node *wide = operand_as_dtype(ctx, op, rounded, NEAP_DTYPE_F32);
+    graph_release(ctx, rounded);
+    return wide;
+}
+
+/* The op on f32, and then one rounding: of its result, if that is a half by the row's rules. */
+static neap_node *record_halves(neap_ctx *ctx, const lazy_op *row, const graph_call *call) {
+    neap_node *in[NEAP_MAX_INPUTS], *node = NULL;
+    lazy_result result = {0};
+    bool weak, keeps = row->dtype == graph_dtype_same;
+    int n = 0;
+    if (graph_infer(call, &result, &weak) != 0)
+        return NULL;
+    for (; n < call->nin; n++)
+        if (!(in[n] = half_operand(ctx, row->name, call->in[n],
+                                   !keeps && dtype_is_half(result.compute) ? result.compute : -1)))
+            break;
+    if (n == call->nin)
+        node = graph_record(ctx, call->op, n, in, call->nattrs, call->attrs);
+    for (int k = 0; k < n; k++)
+        graph_release(ctx, in[k]);
+    if (!node || !dtype_is_half(result.dtype))
+        return node;
+    neap_node *rounded = operand_as_dtype(ctx, row->name, node, result.dtype);
+    graph_release(ctx, node);
+    return rounded;
+}
+
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
     graph_call call = {.op = op, .nin = nin, .nattrs = nattrs, .in = in, .attrs = attrs};
@@ -649,6 +675,8 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
     const neap_node *like = plain_like(ctx, row, &call);
     if (like)
         return record_plain(ctx, row, &call, like);
+    if (gets_halves_as_f32(row, &call))
+        return record_halves(ctx, row, &call);
     neap_node *captured[NEAP_MAX_INPUTS];
     if (ctx->levels.closed) {
         if (graph_capture_inputs(ctx, nin, in, captured) != 0)

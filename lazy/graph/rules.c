@@ -1,26 +1,45 @@
 /* rules.c: dtype and shape rules that op rows share (declared in op.h).
  *
- * Dtypes follow JAX's promotion table. A weak input (a number) has no say when an input with a dtype of its own is
- * there; when all inputs are weak the rules say f64, and the recorder keeps the result weak. Real-valued functions of
- * bool and integers compute in f32, of 64-bit integers in f64, as JAX does when 64-bit dtypes are enabled. A weak
- * complex number makes complex what it meets.
+ * Dtypes follow JAX's promotion table. A weak input (a number) takes the dtype of those that have one, if that can hold
+ * it; a fraction among integers makes them real, a complex number what it meets complex. When all inputs are weak the
+ * rules say f64, or c128, and the recorder keeps the result weak. Real-valued functions of bool and integers compute in
+ * f32, of 64-bit integers in f64, as JAX does when 64-bit dtypes are enabled.
  */
 #include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
 
-/* The promoted dtype of inputs first … nin-1. */
-static int promoted(const lazy_call_desc *call, int first) {
+static bool is_complex_number(const lazy_aval *in) {
+    return in->weak && neap_dtype_kind(in->dtype) == 'c';
+}
+
+/* The promoted dtype of inputs first … nin-1 that are no numbers, -1 without such. */
+static int promoted_arrays(const lazy_call_desc *call, int first) {
     int dtype = -1;
-    bool complex = false;
     for (int k = first; k < call->nin; k++) {
         const lazy_aval *in = &call->in[k];
         if (!in->weak)
             dtype = dtype < 0 ? in->dtype : neap_dtype_promote(dtype, in->dtype);
-        else
-            complex |= neap_dtype_kind(in->dtype) == 'c';
     }
-    dtype = dtype < 0 ? NEAP_DTYPE_F64 : dtype;
-    return complex ? dtype_of_complex(dtype) : dtype;
+    return dtype;
+}
+
+/* The same with the numbers, which take the dtype of what they meet; but complex ones make that complex, fractions make
+ * real numbers of integers, and numbers integers of bools. */
+static int promoted(const lazy_call_desc *call, int first) {
+    int dtype = promoted_arrays(call, first);
+    bool numbers = false, fractions = false, complex = false;
+    for (int k = first; k < call->nin; k++) {
+        numbers |= call->in[k].weak;
+        fractions |= call->in[k].weak && call->in[k].fraction;
+        complex |= is_complex_number(&call->in[k]);
+    }
+    if (complex)
+        return dtype_of_complex(dtype < 0 ? NEAP_DTYPE_F64 : dtype);
+    if (dtype < 0)
+        return NEAP_DTYPE_F64;
+    if (fractions)
+        return dtype_of_real(dtype);
+    return numbers && neap_dtype_kind(dtype) == 'b' ? NEAP_DTYPE_I32 : dtype;
 }
 
 int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out) {
@@ -34,8 +53,22 @@ int graph_dtype_real(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
+/* Numbers that integers of this dtype are compared with as real numbers: those that are none of them. f64 has all
+ * integers of 32 bits, so there it may be any number. */
+static bool compares_as_real(const lazy_aval *number, int dtype) {
+    if (number->fraction)
+        return true;
+    return number->unknown ? neap_dtype_bytes(dtype) < 8 : !dtype_holds(dtype, number->value);
+}
+
 int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out) {
-    out->compute = (uint8_t)promoted(call, 0);
+    int dtype = promoted_arrays(call, 0);
+    bool real = dtype < 0, complex = false;
+    for (int k = 0; k < call->nin; k++) {
+        real = real || (call->in[k].weak && !dtype_is_inexact(dtype) && compares_as_real(&call->in[k], dtype));
+        complex |= is_complex_number(&call->in[k]);
+    }
+    out->compute = (uint8_t)(complex ? promoted(call, 0) : real ? NEAP_DTYPE_F64 : dtype);
     out->dtype = NEAP_DTYPE_BOOL;
     return NEAP_OK;
 }
@@ -47,9 +80,8 @@ int graph_dtype_part(const lazy_call_desc *call, lazy_result *out) {
 }
 
 int graph_dtype_parts(const lazy_call_desc *call, lazy_result *out) {
-    int dtype = dtype_of_real(promoted(call, 0));
-    out->compute = (uint8_t)dtype;
-    out->dtype = (uint8_t)dtype_of_complex(dtype);
+    out->dtype = (uint8_t)dtype_of_complex(promoted(call, 0));
+    out->compute = (uint8_t)dtype_of_part(out->dtype);
     return NEAP_OK;
 }
 
@@ -59,7 +91,11 @@ int graph_dtype_same(const lazy_call_desc *call, lazy_result *out) {
 }
 
 int graph_dtype_where(const lazy_call_desc *call, lazy_result *out) {
-    out->compute = out->dtype = (uint8_t)promoted(call, 1);
+    bool numbers = call->in[1].weak && call->in[2].weak && !call->in[0].weak;
+    int dtype = promoted(call, 1);
+    if (numbers)
+        dtype = neap_dtype_kind(dtype) == 'c' ? NEAP_DTYPE_C64 : NEAP_DTYPE_F32;
+    out->compute = out->dtype = (uint8_t)dtype;
     return NEAP_OK;
 }
 

@@ -6,6 +6,7 @@ GRAD2(grad_add, ct, ct)
 GRAD2(grad_subtract, ct, BUILD1(negative, ct))
 GRAD2(grad_multiply, BUILD2(multiply, ct, b), BUILD2(multiply, ct, a))
 GRAD2(grad_divide, BUILD2(divide, ct, b), BUILD1(negative, BUILD2(multiply, ct, BUILD2(divide, y, b))))
+GRAD2(grad_fmod, ct, BUILD1(negative, BUILD2(multiply, ct, BUILD1(trunc, BUILD2(divide, a, b)))))
 GRAD2(grad_remainder, ct, BUILD1(negative, BUILD2(multiply, ct, BUILD2(floor_divide, a, b))))
 
 /* d/da = b a^(b-1), 0 where b is 0; d/db = log(a) a^b, 0 where a is 0. */
@@ -41,6 +42,14 @@ static int grad_copysign(lazy_grad *g) {
         return NEAP_OK;
     neap_node *sign = BUILD2(multiply, BUILD1(sign, INPUT(0)), BUILD2(copysign, NUMBER(1), INPUT(1)));
     g->out[0] = BUILD2(multiply, g->ct, sign);
+    return grad_done(g, 1);
+}
+
+/* The exponent is an integer and has no gradient. */
+static int grad_ldexp(lazy_grad *g) {
+    if (!g->wants[0])
+        return NEAP_OK;
+    g->out[0] = BUILD2(ldexp, g->ct, INPUT(1));
     return grad_done(g, 1);
 }
 
@@ -97,6 +106,47 @@ NEAP_OP(remainder,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.any = "F(remainder)(a, b)"}, .ns = 1,
     .domain = {1, 20}, .reference = "a - b * math.floor(a / b)")
+
+NEAP_OP(fmod,
+    .doc = "a - b * trunc(a / b), exactly, with a's sign, as C's fmod. Integers: x fmod 0 is 0. Real: NaN where b is 0 "
+           "or a infinite; a where b is infinite.",
+    .example = "np.fmod(np.array{7, -7}, 3)\n[ 1. -1.]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_fmod,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
+    .kernel = {.any = "F(fmod)(a, b)"}, .ns = 1,
+    .domain = {1, 20}, .reference = "math.fmod(a, b)")
+
+NEAP_OP(gcd,
+    .doc = "The greatest common divisor of a and b, from 0 up; gcd(a, 0) is the magnitude of a.",
+    .example = "np.gcd(np.arange(6), 4)\n[4 1 2 1 4 1]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
+    .dtype = graph_dtype_promote,
+    .kernel = {.integer = "F(gcd)(a, b)"}, .ns = 20,
+    .domain = {-60, 60})
+
+NEAP_OP(lcm,
+    .doc = "The least common multiple of a and b, from 0 up; 0 where one of them is 0. It wraps around.",
+    .example = "np.lcm(np.arange(6), 4)\n[ 0  4  4 12  4 20]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
+    .dtype = graph_dtype_promote,
+    .kernel = {.integer = "F(lcm)(a, b)"}, .ns = 22,
+    .domain = {-11, 11})
+
+NEAP_OP(nextafter,
+    .doc = "The neighbour of a on the way to b; b where they are equal; NaN if one is NaN. Its gradient counts as 0.",
+    .example = "np.nextafter(np.array{0, 1}, 2) - np.array{0, 1}\n[1.4012985e-45 1.1920929e-07]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_real,
+    .kernel = {.real = "F(nextafter)(a, b)"}, .ns = 0.3,
+    .domain = {-3, 3})
+
+NEAP_OP(ldexp,
+    .doc = "a times 2 to the power b, rounded once; fractions of b are dropped.",
+    .example = "np.ldexp(np.array{1, 3}, np.array({4, -1}, {dtype=\"i32\"}))\n[16.   1.5]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_ldexp,
+    .residual = LAZY_RESIDUAL_IN1,
+    .kernel = {.real = "F(ldexp)(a, b)"}, .ns = 0.4,
+    .domain = {-3, 3}, .reference = "a * 2 ^ (b < 0 and math.ceil(b) or math.floor(b))")
 
 NEAP_OP(pow,
     .doc = "a to the power b, with the special values of C's pow. Integers wrap around; a negative exponent gives the "

@@ -98,7 +98,7 @@ static int callback_batch(lazy_batching *g) {
 NEAP_OP(callback,
     .doc = "A call of a Lua function on the inputs: an effect, done by the user thread. Its value is a block of bytes "
            "with all results.",
-    .attrs = "callback", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+    .attrs = "callback", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .payload = &effect_callback_payload,
     .dtype = refuse_new, .reads = reads_nothing_else, .batch = callback_batch)
 

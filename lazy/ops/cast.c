@@ -1,4 +1,6 @@
 /* cast.c: casts and copies. */
+#include <string.h>
+
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/program/program.h"
@@ -41,8 +43,50 @@ static int follow_cast(lazy_follow *f) {
                       neap_dtype_name(to), neap_dtype_name(now));
 }
 
+/* ---- The same bits ----------------------------------------------------------------------------------------------- */
+static int bitcast_dtype(const lazy_call_desc *call, lazy_result *out) {
+    if (call->nattrs != 1 || call->attrs[0] < 0 || call->attrs[0] >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_DTYPE, "bitcast: expected a dtype as attribute");
+    if (neap_dtype_kind(call->in[0].dtype) == 'b' || neap_dtype_kind((int)call->attrs[0]) == 'b')
+        return neap_error(NEAP_E_DTYPE, "bitcast: bools are no bits; cast to or from u8 with astype");
+    out->compute = call->in[0].dtype;
+    out->dtype = (uint8_t)call->attrs[0];
+    return NEAP_OK;
+}
+
+static int bitcast_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    int from = neap_dtype_bytes(in->dtype), to = neap_dtype_bytes((int)call->attrs[0]);
+    graph_shape_same(call, out);
+    if (to < from) {
+        if (in->ndim == NEAP_MAX_DIMS)
+            return neap_error(NEAP_E_SHAPE, "bitcast: the result would have more than %d axes", NEAP_MAX_DIMS);
+        out->shape[out->ndim++] = from / to;
+    } else if (to > from) {
+        if (in->ndim == 0 || in->shape[in->ndim - 1] != to / from)
+            return neap_error(NEAP_E_SHAPE, "bitcast: from %s to %s the last axis must have %d elements",
+                              neap_dtype_name(in->dtype), neap_dtype_name((int)call->attrs[0]), to / from);
+        out->ndim--;
+    }
+    return NEAP_OK;
+}
+
+static int bitcast_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    memcpy(call->out->data, call->in[0].data, (size_t)(call->out->size * neap_dtype_bytes(call->out->dtype)));
+    return NEAP_OK;
+}
+
 /* Rows read as tables. */
 /* clang-format off */
+NEAP_OP(bitcast,
+    .doc = "The bits of a as another dtype, no bool. Of narrower elements there are several for each of a, along a new "
+           "last axis, the lowest bits first; of wider ones there is one for the last axis of a, which goes away.",
+    .attrs = "dtype",
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_NUMERIC | LAZY_HALF | LAZY_COMPLEX,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .dtype = bitcast_dtype, .shape = bitcast_shape,
+    .call = bitcast_call, .batch = derive_batch_leading)
+
 NEAP_OP(astype,
     .doc = "a as another dtype. To bool: a != 0. Between integers: wraps around. Real to integer: rounds towards zero, "
            "numbers out of range give the nearest end of the range and NaN gives 0. To real: rounds to nearest. "

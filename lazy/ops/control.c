@@ -72,20 +72,20 @@ NEAP_OP(call,
     .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it "
            "again); 1, by programs for reverse mode; 2, by a program for forward mode; 3, as 0, after a derivative has "
            "used its rule. Behind its `results` there may be residuals.",
-    .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+    .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_call, .dtype = refuse_op,
     .results = results, .grad = control_call_grad, .jvp = control_call_jvp, .batch = control_call_batch)
 
 NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",
-    .attrs = "control operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+    .attrs = "control operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_cond, .dtype = refuse_op,
     .results = results,
     .grad = control_cond_grad, .jvp = control_cond_jvp, .batch = control_cond_batch)
 
 NEAP_OP(while_loop,
     .doc = "Runs the second program on the carries, again and again, while the first gives true for them.",
-    .attrs = "control carries own", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+    .attrs = "control carries own", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_while, .dtype = refuse_op,
     .results = results,
     .grad = control_while_grad, .jvp = control_loop_jvp, .batch = control_while_batch)
@@ -93,7 +93,7 @@ NEAP_OP(while_loop,
 NEAP_OP(scan,
     .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and "
            "the parts, and gives the next carries and ys, which are stacked along a new first axis.",
-    .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+    .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_scan, .dtype = refuse_op,
     .results = results,
     .grad = control_scan_grad, .jvp = control_loop_jvp, .batch = control_scan_batch)

@@ -91,22 +91,22 @@ static int pass_jvp(lazy_tangent *g) {
 }
 
 NEAP_OP(debug_sleep, .doc = "The input, after a number of milliseconds in which a worker sleeps.",
-        .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+        .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY,
         .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = graph_dtype_same, .shape = sleep_shape, .call = sleep_call,
         .cost = sleep_cost, .grad = pass_grad, .jvp = pass_jvp, .batch = derive_batch_leading, .shard = shard_same)
 
 NEAP_OP(debug_hold,
         .doc = "The first input, once no i32 of the second is 0: a script may store to them while the op runs.",
-        .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_ANY, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
         .dtype = graph_dtype_same, .shape = hold_shape, .call = hold_call, .cost = sleep_cost, .grad = pass_grad,
         .jvp = pass_jvp, .batch = derive_batch_leading, .shard = shard_same)
 
 NEAP_OP(debug_device, .doc = "For each element of the input, the number of the device on which this op ran, as i32.",
-        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_HIDDEN,
+        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_HIDDEN,
         .dtype = device_dtype, .shape = graph_shape_same, .call = device_call, .batch = derive_batch_leading,
         .shard = shard_same)
 
 NEAP_OP(debug_fail, .doc = "An array like the input whose computation fails.", .kind = LAZY_CALL, .arity = 1,
-        .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
+        .types = LAZY_ANY, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
         .shape = graph_shape_same, .call = fail_call, .grad = pass_grad, .jvp = pass_jvp, .batch = derive_batch_leading,
         .shard = shard_same)

@@ -194,7 +194,7 @@ NEAP_OP(dynamic_slice,
         .doc = "The box of the first input whose sizes are attributes and whose start along each axis is an element of "
                "the second, a vector of i64. Negative starts count from the end; then they are clamped so that the box "
                "lies inside.",
-        .attrs = "size…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .attrs = "size…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN,
         .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = dynamic_slice_shape,
         .call = dynamic_slice_call, .cost = dynamic_slice_cost, .grad = dynamic_slice_grad, .jvp = derive_jvp_linear,
         .batch = dynamic_slice_batch, .shard = dynamic_slice_shard, .follow = dynamic_slice_follow)
@@ -262,7 +262,7 @@ static int dynamic_update_slice_shard(lazy_shard_rule *g) {
 NEAP_OP(dynamic_update_slice,
         .doc = "The first input with the second written over the box whose start along each axis is an element of the "
                "third, a vector of i64. Starts as in dynamic_slice.",
-        .kind = LAZY_CALL, .updates = 1, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .kind = LAZY_CALL, .updates = 1, .arity = 3, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN,
         .residual = LAZY_RESIDUAL_IN2, .dtype = graph_dtype_same, .shape = dynamic_update_slice_shape,
         .call = dynamic_update_slice_call, .grad = dynamic_update_slice_grad, .jvp = derive_jvp_linear,
         .batch = dynamic_update_slice_batch, .shard = dynamic_update_slice_shard)

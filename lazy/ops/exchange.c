@@ -37,6 +37,6 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
 }
 
 NEAP_OP(exchange, .doc = "What the devices of several processes give each other. The attribute says which, and what.",
-        .attrs = "pattern", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+        .attrs = "pattern", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .payload = &effect_exchange_payload,
         .dtype = graph_dtype_same, .shape = shape_of_exchange, .call = exchange_call)

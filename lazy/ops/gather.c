@@ -297,7 +297,7 @@ NEAP_OP(
     put_set,
     .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
            "repeated places the last one wins. Indices as in put_add.",
-    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
+    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
     .shape = put_set_shape, .call = put_set_call, .grad = put_set_grad, .jvp = derive_jvp_linear, .batch = put_batch,
     .shard = put_shard)

@@ -67,6 +67,12 @@ NEAP_OP(bitwise_invert,
     .kernel = {.boolean = "!a", .integer = "(T)~a"},
     .domain = {0, 100})
 
+NEAP_OP(bitwise_count,
+    .doc = "How many bits of the magnitude of a are set.",
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_INT, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+    .kernel = {.integer = "F(bitwise_count)(a)"}, .ns = 0.5,
+    .domain = {0, 100})
+
 NEAP_OP(bitwise_left_shift,
     .doc = "a times 2 to the power b, wrapping around. A shift by a negative number or by the width or more gives 0.",
     .example = "np.bitwise_left_shift(np.arange(4), 2)\n[ 0  4  8 12]",

@@ -204,12 +204,12 @@ static int places_shape(const lazy_call_desc *call, lazy_result *out) {
                 out[i + k] = some[k] == some[k] ? found[k] : right ? (int32_t)n : numbers_##name(sorted, n);           \
         }                                                                                                              \
     }
-NEAP_DTYPE_ORDERED_ROWS(SEARCH)
+NEAP_DTYPE_PLAIN_ROWS(SEARCH)
 
 typedef void (*search_function)(int32_t *out, const void *sorted, int64_t n, const void *values, int64_t m, bool right);
 static const search_function search_of[NEAP_DTYPE_COUNT] = {
 #define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = search_##name,
-    NEAP_DTYPE_ORDERED_ROWS(FUNCTIONS)
+    NEAP_DTYPE_PLAIN_ROWS(FUNCTIONS)
 #undef FUNCTIONS
 };
 
@@ -328,7 +328,7 @@ NEAP_OP(searchsorted,
     .doc = "For each value of the second input its place (i32) in the first one, lines in ascending order: before its "
            "equals, or behind them where `right` is set. NaN stands last. All axes but the last of the first input are "
            "the first ones of the second.",
-    .attrs = "right", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+    .attrs = "right", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = searchsorted_dtype,
     .shape = searchsorted_shape, .call = searchsorted_call, .cost = searchsorted_cost, .batch = searchsorted_batch,
     .shard = searchsorted_shard)

@@ -78,7 +78,7 @@ static int transfer_call(const lazy_call *call, const neap_run *run) {
 NEAP_OP(
     transfer,
     .doc = "What device_put is where the devices have different memories: a copy of the array, committed to a device.",
-    .attrs = "device", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .attrs = "device", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = device_put_shape,
     .call = transfer_call, .grad = device_put_grad, .jvp = derive_jvp_linear, .batch = derive_batch_leading,
     .follow = follow_device)

@@ -317,6 +317,8 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
 int plan_flush_past_limits(neap_ctx *ctx, neap_node *newest);
 /* Makes sure that the node has a buffer of its own, row-major. */
 int plan_force(neap_ctx *ctx, neap_node *node);
+/* Computes an array, and gives the buffer where the host reads its elements, row-major; NEAP_PENDING. BORROWED. */
+int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out);
 /* read.c: the node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */
 int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
 /* Status of a node with a buffer. */

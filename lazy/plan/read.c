@@ -23,7 +23,7 @@ int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
     return status;
 }
 
-static int force_and_poll(neap_ctx *ctx, int32_t id, neap_buffer **out) {
+int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
@@ -52,7 +52,7 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
 
 int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
     neap_buffer *buffer = NULL;
-    int status = force_and_poll(ctx, id, &buffer);
+    int status = plan_host_read(ctx, id, &buffer);
     if (status == 0)
         *data = neap_buffer_data(buffer);
     return status;
@@ -63,23 +63,12 @@ static double plain(double value) {
     return value == value ? value : __builtin_nan("");
 }
 
-static double element_value(int dtype, const void *at) {
-    switch (dtype) {
-#define ELEMENT(NAME, name, kind, ctype, ...)                                                                          \
-    case NEAP_DTYPE_##NAME:                                                                                            \
-        return plain((double)*(const ctype *)at);
-        NEAP_DTYPE_ORDERED_ROWS(ELEMENT)
-#undef ELEMENT
-    }
-    return 0;
-}
-
 /* The element as one double, or as two if it is complex. */
 static void element_values(int dtype, const char *at, double *out) {
     int part = dtype_of_part(dtype);
-    out[0] = element_value(part, at);
+    out[0] = plain(dtype_number(part, at));
     if (part != dtype)
-        out[1] = element_value(part, at + neap_dtype_bytes(part));
+        out[1] = plain(dtype_number(part, at + neap_dtype_bytes(part)));
 }
 
 /* One element of a value is read where it lies, without copying the view that names it. */

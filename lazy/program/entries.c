@@ -303,7 +303,8 @@ static int64_t set_uses(neap_form *form, jit_entry *e, neap_program *program, co
             if (uses[k] == NEAP_LEAF_DONATED)
                 ((int32_t *)e->donation.inputs)[e->donation.n++] = (int32_t)inputs;
             leaf->node = program->inputs.at[inputs++];
-            e->guarded |= leaf->node->meets && leaf->node->flags & LAZY_WEAK;
+            e->guarded |=
+                (leaf->node->meets & ~(LAZY_NUMBER_FRACTION | LAZY_NUMBER_DECIDED)) && leaf->node->flags & LAZY_WEAK;
         }
     }
     return inputs;
@@ -378,10 +379,19 @@ void entries_weigh(jit_entry *e) {
 }
 
 /* ---- Finding --------------------------------------------------------------------------------------------------- */
+/* Where that has decided a dtype: is the number an integer, as the one that was recorded? */
+static bool fits_as_number(const neap_node *want, neap_node *node) {
+    const uint32_t met = want->meets & ~(LAZY_NUMBER_FRACTION | LAZY_NUMBER_DECIDED);
+    if (!met && !(want->meets & LAZY_NUMBER_DECIDED))
+        return true;
+    return graph_number_is_fraction(node) == ((want->meets & LAZY_NUMBER_FRACTION) != 0);
+}
+
 /* Has the array what the placeholder has? */
-static bool alike(const neap_node *want, const neap_node *node) {
+static bool alike(const neap_node *want, neap_node *node) {
     if (want->dtype != node->dtype || want->ndim != node->ndim || want->device != node->device ||
-        (want->flags ^ node->flags) & LAZY_WEAK || graph_sharding_of(want) != graph_sharding_of(node))
+        (want->flags ^ node->flags) & LAZY_WEAK || graph_sharding_of(want) != graph_sharding_of(node) ||
+        (want->flags & LAZY_WEAK && !fits_as_number(want, node)))
         return false;
     for (int a = 0; a < want->ndim; a++)
         if (want->shape[a] != node->shape[a])

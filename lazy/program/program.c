@@ -393,6 +393,8 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     if (sharding && !lies)
         return neap_error_code();
     neap_node *node = graph_placeholder(ctx, level, &aval, weak, device, lies);
+    if (node && weak > 1)
+        node->meets = LAZY_NUMBER_FRACTION;
     return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
 }
 

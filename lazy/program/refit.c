@@ -113,6 +113,8 @@ static int open_inputs(lazy_refit *r, const lazy_port *ports) {
         status = node && lazy_push(&r->told, 1) == 0 && lazy_push(&r->now, node) == 0 ? 0 : NEAP_E_MEMORY;
         if (status == 0)
             graph_retain(node);
+        if (status == 0 && ports[k].weak)
+            node->meets = r->program->inputs.at[k]->meets & LAZY_NUMBER_FRACTION;
     }
     for (int64_t k = 0; k < r->program->inputs.n && status == 0; k++)
         status = program_follow_note(r, r->program->inputs.at[k], r->now.at[k]);

@@ -51,7 +51,7 @@ int program_check_type(const neap_program *program, int k, neap_node *node, bool
     if (want->flags & LAZY_WEAK) {
         if (runs ? !graph_is_number(node) : !(node->flags & LAZY_WEAK))
             return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected a number, got an array", k + 1);
-        return want->meets ? check_number(node, want->meets, k) : 0;
+        return check_number(node, want->meets, k);
     }
     if (want->dtype != node->dtype)
         return neap_error(NEAP_E_DTYPE, "program: input %d: expected dtype %s, got %s", k + 1,

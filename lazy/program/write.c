@@ -252,12 +252,12 @@ static void write_node(writer *w, neap_node *node) {
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 static void put_input(writer *w, const neap_node *node, const char *name) {
-    int met = node->flags & LAZY_WEAK ? node->meets : 0;
+    uint32_t met = node->flags & LAZY_WEAK ? node->meets & ~(LAZY_NUMBER_FRACTION | LAZY_NUMBER_DECIDED) : 0;
     put_name(w, &w->body, name);
     put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
     put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     put_placement(w, node);
-    put_varint(w, &w->body, (uint64_t)__builtin_popcount((unsigned)met));
+    put_varint(w, &w->body, (uint64_t)__builtin_popcount(met));
     for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
         if (met >> d & 1)
             put_dtype(w, &w->body, d);

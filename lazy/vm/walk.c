@@ -2,6 +2,7 @@
  * a loop that fits its strides (simd/moves.c). */
 #include <string.h>
 
+#include "lazy/dtype/half.h"
 #include "lazy/vm/vm.h"
 
 typedef struct box_walk { /* over a box that lies in two ways */
@@ -129,12 +130,18 @@ void vm_scatter(const lazy_moves *moves, int width, void *dst, const void *src, 
 }
 
 /* Of every dtype, though an iota is of a numeric one. */
+#define IOTA_AT(i, j) first + r.offset[FROM] + (i)*r.row_stride[FROM] + (j)*r.stride[FROM]
 #define IOTA(NAME, name, kind, T, ...)                                                                                 \
     case NEAP_DTYPE_##NAME:                                                                                            \
         for (int64_t i = 0; i < r.rows; i++)                                                                           \
             for (int64_t j = 0; j < r.length; j++)                                                                     \
-                ((T *)to)[i * r.length + j] =                                                                          \
-                    (T)(first + r.offset[FROM] + i * r.row_stride[FROM] + j * r.stride[FROM]);                         \
+                ((T *)to)[i * r.length + j] = (T)(IOTA_AT(i, j));                                                      \
+        break;
+#define IOTA_HALF(NAME, name, kind, T, ...)                                                                            \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        for (int64_t i = 0; i < r.rows; i++)                                                                           \
+            for (int64_t j = 0; j < r.length; j++)                                                                     \
+                ((T *)to)[i * r.length + j] = half_of_f32_##name(half_odd_i64(IOTA_AT(i, j)));                         \
         break;
 
 void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
@@ -144,7 +151,7 @@ void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shap
     int width = neap_dtype_bytes(dtype);
     begin_box_walk(&w, naxes, shape, stride, stride, start, n);
     for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
-        switch (dtype) { NEAP_DTYPE_ORDERED_ROWS(IOTA) }
+        switch (dtype) { NEAP_DTYPE_PLAIN_ROWS(IOTA) NEAP_DTYPE_HALF_ROWS(IOTA_HALF) }
     }
 }
 

@@ -315,7 +315,7 @@ static int scatter_grad(lazy_grad *g) {
 }
 
 NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a new axis at place `at`.",
-        .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = gather_shape, .call = unbatched,
         .grad = gather_grad, .jvp = derive_jvp_linear, .batch = gather_batch, .shard = gather_shard,
         .expand = gather_expand)
@@ -373,7 +373,7 @@ NEAP_OP(all_to_all,
         .doc =
             "Axis `split`, of the size of a named axis, is dealt out to its examples; what each gets from all of them "
             "lies along a new axis at place `concat`.",
-        .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = all_to_all_shape, .call = unbatched,
         .grad = exchange_grad, .jvp = derive_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
         .expand = exchange_expand)
@@ -451,7 +451,7 @@ static int permute_grad(lazy_grad *g) {
 NEAP_OP(ppermute,
         .doc = "For each example of a named axis the array of another one, its source, each of which is that of one "
                "example at most; zeros where the source is -1.",
-        .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = permute_shape, .call = unbatched,
         .grad = permute_grad, .jvp = derive_jvp_linear, .batch = permute_batch, .shard = shard_same,
         .expand = permute_expand)

@@ -99,7 +99,7 @@ static int reshard_grad(lazy_grad *g) {
 }
 
 NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says.", .attrs = "sharding",
-        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = derive_jvp_linear,
         .batch = stacked_batch, .expand = reshard_expand)
 
@@ -216,12 +216,12 @@ static const int64_t *enter_left(const neap_node *in, const int64_t *attrs, int6
 }
 
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
-        .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+        .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = enter_shape, .grad = enter_grad,
         .jvp = enter_jvp, .batch = enter_batch, .expand = enter_expand, .left = enter_left, .lies = true)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
-        .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+        .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = leave_shape, .grad = leave_grad,
         .jvp = derive_jvp_linear, .batch = stacked_batch, .expand = leave_expand, .lies = true)
 
@@ -275,12 +275,12 @@ static const int64_t *pvary_left(const neap_node *in, const int64_t *attrs, int6
 }
 
 NEAP_OP(pvary, .doc = "The same blocks, as a value that may vary over some axes of the mesh (a bit for each).",
-        .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pvary_grad, .jvp = derive_jvp_linear,
         .batch = derive_batch_leading, .expand = pvary_expand, .left = pvary_left)
 
 NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equal over some axes (a bit for each).",
-        .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pick_grad, .jvp = derive_jvp_linear,
         .batch = derive_batch_leading, .expand = pick_expand)
 

@@ -8,27 +8,48 @@
 --
 --     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
 --     files       whole files, zip, JSON and drawings
---     arrays      np's functions of arrays, np.linalg, np.random; devices and their memory
+--     arrays      np's functions of arrays, np.linalg, np.special, np.random; devices and their memory
 --     effects     print and its kin, np.callback
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
 --     mesh        np.mesh, shardings, np.shard_map, collectives
 --     nn          np.nn, np.optim, np.data
---     io          np.io: arrays and checkpoints in files
+--     tables      np.table: named columns
+--     io          np.io: arrays, tables and checkpoints in files
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
+require "neap.core.surplus"
 require "neap.arrays.array"
 require "neap.arrays.complex"
 require "neap.arrays.shape"
+require "neap.arrays.turns"
 require "neap.arrays.create"
+require "neap.arrays.grids"
 require "neap.arrays.select"
+require "neap.arrays.joins"
+require "neap.arrays.pads"
 require "neap.arrays.index"
 require "neap.arrays.dynamic"
 require "neap.arrays.reduce"
+require "neap.arrays.elementwise"
+require "neap.arrays.nans"
+require "neap.arrays.quantiles"
+require "neap.arrays.statistics"
+require "neap.arrays.differences"
+require "neap.arrays.histogram"
+require "neap.arrays.segments"
+require "neap.arrays.sets"
+require "neap.arrays.choices"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
+require "neap.arrays.windows"
+require "neap.arrays.polynomials"
+require "neap.arrays.applied"
+require "neap.arrays.dtypes"
+require "neap.arrays.special"
 require "neap.arrays.devices"
+require "neap.arrays.buffer"
 local output = require "neap.effects.output"
 require "neap.mesh.device_put"
 require "neap.inspect.debug"
@@ -70,11 +91,13 @@ for module, names in pairs {
     ["programs.staged"] = "staged",
     ["programs.deferred"] = "deferred export",
     ["effects"] = "callback",
+    ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
         .. "axis_size",
+    ["tables"] = "table",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
     ["inspect.help"] = "help",
@@ -82,7 +105,7 @@ for module, names in pairs {
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
 for name, module in pairs {
-    random = "arrays.random", linalg = "arrays.linalg", fft = "arrays.fft", memory = "arrays.memory",
+    random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", memory = "arrays.memory",
     tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
 } do
     parts[name] = "neap." .. module
@@ -101,10 +124,12 @@ local function guarded(name, part)
     local meta = getmetatable(part) or {}
     local own, late = meta.__index, meta.__late and meta.__late[1]
     local refuse = refuse_name("np." .. name, { part, late })
+    core.refuse_surplus("np." .. name .. ".", part)
     function meta.__index(t, key)
         local value = own and own(t, key)
         if value == nil then return refuse(t, key) end
-        return value
+        core.refuse_surplus("np." .. name .. ".", part)
+        return rawget(part, key) or value
     end
     if core.on_part then core.on_part(part) end
     return setmetatable(part, meta)
@@ -120,12 +145,15 @@ setmetatable(np, {
         else
             return unknown(nil, name)
         end
+        core.refuse_surplus("np.", np, core.methods) -- a part may have loaded functions, too
         return rawget(np, name)
     end,
     __late = { functions, parts }, -- names that are there, though not loaded: for completions
 })
 
 guarded("debug", np.debug)
+core.refuse_surplus("np.", np, core.methods)
+guarded("special", np.special)
 output.install()
 if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
 

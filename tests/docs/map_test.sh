@@ -29,7 +29,7 @@ named() { # named FILE: the files that the map in this page names, sorted
 }
 
 present() { # the files that a map has to name, sorted
-    find engine effects lazy mesh interp \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.lua' \)
+    find engine formats effects lazy mesh interp \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.lua' \)
     find stdlib/neap -mindepth 2 -name '*.lua'
 }
 

@@ -44,11 +44,25 @@ local function collect(prefix, functions, method)
     end
 end
 collect("", np)
-for _, name in ipairs { "grad", "value_and_grad", "jit", "trace" } do
+for _, name in ipairs { "grad", "value_and_grad", "jit", "trace", "table" } do
     targets[#targets + 1] = { name = name, call = np[name] }
+end
+for name in pairs(getmetatable(np.io).__late[1]) do
+    targets[#targets + 1] = { name = "io." .. name, call = np.io[name] }
 end
 for _, part in ipairs { "random", "tree", "nn", "optim", "data", "io", "debug" } do collect(part .. ".", np[part]) end
 collect("", core.methods, true)
+
+local tables = { np.table { a = { 1, np.nan, 3 }, text = { "x", false, "y" } }, np.table {},
+                 np.table { { "i", np.arange(3) }, { "axis", np.ones(3):gt(0) } } }
+for name in ("column select drop rename with filter take head tail row sort concat to_array totable group describe "
+             .. "join tostring"):gmatch "%S+" do
+    local function method(...)
+        local t = tables[#{ ... } % #tables + 1] -- any one of them
+        return t[name](t, ...)
+    end
+    targets[#targets + 1] = { name = "table." .. name, call = method }
+end
 
 local operators = {
     add = function(a, b) return a + b end, subtract = function(a, b) return a - b end,
@@ -87,8 +101,9 @@ local strings = { "f32", "f64", "i32", "bool", "u8", "", "abc", "1:2", "::-1", "
                   "%d %s", "missing.npy", "a.npz", "relu", "sum", "\255\254", ("x"):rep(300) }
 local options = { "axis", "keepdims", "dtype", "argnums", "static", "shape", "batch", "batch_size", "has_aux",
                   "lr", "key", "replace", "p", "ddof", "unknown", "num_classes", "descending",
-                  "shuffle", "size", "offset", "k" }
-local odd = { ffi.new("int64_t", 7), ffi.new("int[3]"), io.stdout, coroutine.create(function() end), true, false,
+                  "shuffle", "size", "offset", "k", "count", "on", "columns", "delimiter", "metadata", "names" }
+local odd = { tables[1], tables[3], tables[1].text,
+              ffi.new("int64_t", 7), ffi.new("int[3]"), io.stdout, coroutine.create(function() end), true, false,
               setmetatable({}, { __index = function() error("of the user") end }) }
 -- Functions of a user. Their own errors, on values that do not suit them, are passed on.
 local here = debug.getinfo(1, "l").currentline

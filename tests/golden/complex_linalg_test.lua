@@ -25,7 +25,7 @@ local values = {
 }
 local gradients = {
     solve = values.solve, inv = values.inv, det = values.det, logdet = values.logdet, sign = values.sign,
-    norm = values.norm, svdvals = L.svdvals,
+    norm = values.norm, svdvals = function(a) return L.svdvals(a) end,
     cholesky = function(a) return L.cholesky(a:matmul(adjoint(a)) + np.eye(3, { dtype = "f64" })) end,
     eigvalsh = function(a) return values.eigvalsh(a) * np.array({ 1, 2, 3 }, { dtype = "f64" }) end,
     qr_r = function(a) return np.abs((select(2, L.qr(a)))) end, qr_q = function(a) return np.abs((L.qr(a))) end,

@@ -1,7 +1,9 @@
 """make.py: makes all golden values again.
 
-    python tests/golden/make.py [name…]        names: ops integers views dynamic einsum expressions random
-                                               gradients linalg conv optim printing io rules complex fft complex_linalg
+    python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
+                                               expressions random gradients linalg conv optim
+                                               printing io rules statistics tables safetensors
+                                               images half complex fft complex_linalg
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -12,9 +14,9 @@ import sys
 
 sys.dont_write_bytecode = True
 
-NAMES = ["ops", "integers", "views", "dynamic", "einsum", "expressions", "random", "gradients", "linalg", "conv",
-         "optim", "printing", "io", "rules", "complex", "fft",
-         "complex_linalg"]
+NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
+         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "images",
+         "half", "complex", "fft", "complex_linalg"]
 
 
 def main(names):

@@ -16,7 +16,7 @@ from records import DTYPES, Writer, dtype, options, text
 
 INTS = [name for name in DTYPES if dtype(name).kind in "ui"]
 FLOATS = [name for name in DTYPES if dtype(name).kind == "f"]
-SUMS = {"u8": "i32", "i8": "i32", "i16": "i32", "u16": "u32"}
+SUMS = {"u8": "u32", "i8": "i32", "i16": "i32", "u16": "u32"}
 BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "equal",
           "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and"]
 
@@ -123,13 +123,14 @@ def indexing(out, name):
     index = [v for v in (0, 1, 2, 127, -1, -2, -128, 255, 299, -300) if info.min <= v <= info.max]
     index = np.array(index, dtype(name))
     out.record("op", "take", "-", out.let("table", table), text(index), "=", text(table[index]))
-    # Out of range: clamped (neap's rule).
+    # Out of range the nearest end is read (JAX's rule of x[i]).
     short = np.arange(5, dtype=np.int32)
     far = np.array([1, 4, info.max, 1, info.min], dtype(name))
     near = [1, 4, 4, 1, 0]
     out.record("op", "take", "-", text(short), text(far), "=", text(short[near]))
+    # Nothing is written there (JAX's rule).
     want = np.zeros(5, np.float32)
-    np.add.at(want, near, np.float32(1))
+    np.add.at(want, [int(i) for i in far if -5 <= int(i) < 5], np.float32(1))
     out.record("add_at", "-", text(far), "=", text(want))
 
 

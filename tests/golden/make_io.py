@@ -90,10 +90,14 @@ def good_npy(out):
 def good_archives(out):
     arrays = {"weights": sample("f32", (2, 3)), "labels": sample("u8", (4,)), "step": np.array(7, np.int64),
               "a/b c": sample("f64", (2,)), "empty": sample("f32", (0, 2))}
-    for name, function in (("stored.npz", np.savez), ("deflated.npz", np.savez_compressed)):
+    every = {name: sample(name, (2, 2)) for name in DTYPES}
+    every.update({name + "_big": a.astype(a.dtype.newbyteorder(">")) for name, a in every.items()})
+    for name, function, arrays in (("stored.npz", np.savez, arrays), ("deflated.npz", np.savez_compressed, arrays),
+                                   ("every.npz", np.savez, every)):
         buffer = io.BytesIO()
         function(buffer, **arrays)
-        fields = [field for key, array in arrays.items() for field in (key, text(array))]
+        native = {key: array.astype(array.dtype.newbyteorder("=")) for key, array in arrays.items()}
+        fields = [field for key, array in native.items() for field in (key, text(array))]
         out.record("good", save(name, buffer.getvalue()), "=", *fields)
 
 

@@ -2,7 +2,7 @@
 
 Values come from NumPy, computed wider where it can matter (f32 in f64, f64 in long double, then rounded once), and
 are checked against JAX; result dtypes are JAX's, with neap's 32-bit defaults (as JAX has them without x64): integer
-sums keep i32, narrow ones are summed as i32 (u16: u32), argmax is i32. Functions with real results take bool and
+sums keep i32, narrow ones are summed as i32 (u8, u16: u32), argmax is i32. Functions with real results take bool and
 integers to f32, but i64 to f64.
 
 What JAX and NumPy do, as found here (both follow Python): floor_divide rounds towards minus infinity, remainder has
@@ -311,8 +311,8 @@ def casts(out):
 
 
 def accumulate(name):
-    """The dtype of a sum: bool, u8 and narrow signed integers as i32, u16 as u32, else its own."""
-    return dtype({"bool": "i32", "u8": "i32", "i8": "i32", "i16": "i32", "u16": "u32"}.get(name, name))
+    """The dtype of a sum: bool and narrow signed integers as i32, narrow unsigned ones as u32, else its own."""
+    return dtype({"bool": "i32", "u8": "u32", "i8": "i32", "i16": "i32", "u16": "u32"}.get(name, name))
 
 
 def reductions(out):

@@ -11,6 +11,11 @@ parameters p[steps,n] after each step`. With p parameters, g gradient, lr rate, 
     adamw   (Loshchilov and Hutter 2019)  adam's step plus decay wd that does not pass through m and v and is scaled
             by the rate:  p -= lr (adam's direction + wd p), with p before the step
 
+    rmsprop (Hinton 2012, eps in the root as in optax)  v = d v + (1-d) g²;  m = mu m + lr g / sqrt(v + eps);  p -= m
+    adagrad (Duchi et al. 2011)  v += g², from `start` on;  p -= lr g / sqrt(v + eps)
+    lion    (Chen et al. 2023)  p -= lr (sign(b1 m + (1-b1) g) + wd p);  m = b2 m + (1-b2) g
+    lamb    (You et al. 2020)  adam's direction plus wd p, times |p| / |direction|, 1 where one is 0;  p -= lr that
+
 optax and Torch agree with these. Defaults: b1 0.9, b2 0.999, eps 1e-8; every record names all its options.
 
 np.nn: records `name <tab> options <tab> tolerance <tab> inputs… <tab> = <tab> result`. gelu is x Φ(x) exactly, or
@@ -20,6 +25,7 @@ standard deviation for the shape {fan in, fan out}: glorot_uniform draws from ±
 ±sqrt(6/in), glorot_normal and he_normal have variance 2/(in+out) and 2/in.
 """
 
+import jax
 import numpy as np
 import scipy.special
 
@@ -47,13 +53,56 @@ def adam(p, gradients, lr, b1, b2, eps, weight_decay=0.0):
         yield p
 
 
+def rmsprop(p, gradients, lr, decay, eps, momentum=0.0):
+    m, v = np.zeros_like(p), np.zeros_like(p)
+    for g in gradients:
+        v = decay * v + (1 - decay) * g * g
+        m = momentum * m + lr * g / np.sqrt(v + eps)
+        p = p - m
+        yield p
+
+
+def adagrad(p, gradients, lr, start, eps):
+    v = np.full_like(p, start)
+    for g in gradients:
+        v = v + g * g
+        p = p - lr * g / np.sqrt(v + eps)
+        yield p
+
+
+def lion(p, gradients, lr, b1, b2, weight_decay):
+    m = np.zeros_like(p)
+    for g in gradients:
+        p = p - lr * (np.sign(b1 * m + (1 - b1) * g) + weight_decay * p)
+        m = b2 * m + (1 - b2) * g
+        yield p
+
+
+def lamb(p, gradients, lr, b1, b2, eps, weight_decay):
+    m, v = np.zeros_like(p), np.zeros_like(p)
+    for t, g in enumerate(gradients, 1):
+        m = b1 * m + (1 - b1) * g
+        v = b2 * v + (1 - b2) * g * g
+        direction = (m / (1 - b1**t)) / (np.sqrt(v / (1 - b2**t)) + eps) + weight_decay * p
+        lengths = np.linalg.norm(p), np.linalg.norm(direction)
+        p = p - lr * direction * (lengths[0] / lengths[1] if all(lengths) else 1)
+        yield p
+
+
 def optimisers(out):
     runs = [("sgd", sgd, dict(lr=0.1)), ("sgd", sgd, dict(lr=0.05, momentum=0.9)),
             ("sgd", sgd, dict(lr=0.05, momentum=0.9, nesterov=True)),
             ("adam", adam, dict(lr=0.01, b1=0.9, b2=0.999, eps=1e-8)),
             ("adam", adam, dict(lr=0.1, b1=0.5, b2=0.9, eps=1e-3)),
             ("adamw", adam, dict(lr=0.01, b1=0.9, b2=0.999, eps=1e-8, weight_decay=0.01)),
-            ("adamw", adam, dict(lr=0.1, b1=0.8, b2=0.95, eps=1e-6, weight_decay=0.3))]
+            ("adamw", adam, dict(lr=0.1, b1=0.8, b2=0.95, eps=1e-6, weight_decay=0.3)),
+            ("rmsprop", rmsprop, dict(lr=0.01, decay=0.9, eps=1e-8)),
+            ("rmsprop", rmsprop, dict(lr=0.1, decay=0.5, eps=1e-3, momentum=0.8)),
+            ("adagrad", adagrad, dict(lr=0.1, start=0.1, eps=1e-7)),
+            ("lion", lion, dict(lr=0.01, b1=0.9, b2=0.99, weight_decay=0.001)),
+            ("lion", lion, dict(lr=0.1, b1=0.5, b2=0.75, weight_decay=0.0)),
+            ("lamb", lamb, dict(lr=0.01, b1=0.9, b2=0.999, eps=1e-6, weight_decay=0.0)),
+            ("lamb", lamb, dict(lr=0.1, b1=0.5, b2=0.75, eps=1e-3, weight_decay=0.1))]
     for name, function, chosen in runs:
         start = np.round(RNG.standard_normal(SIZE) * 64) / 64
         gradients = np.round(RNG.standard_normal((STEPS, SIZE)) * 64) / 64
@@ -70,8 +119,14 @@ def functions(out):
             ("gelu", options(approximate=True), 0.5 * x * (1 + np.tanh(inner))),
             ("relu", "-", np.maximum(x, 0)), ("sigmoid", "-", scipy.special.expit(x)),
             ("silu", "-", x * scipy.special.expit(x)), ("softplus", "-", np.logaddexp(x, 0)),
-            ("tanh", "-", np.tanh(x))]:
-        out.record(name, option, "abs 2e-06", text(x), "=", text(value))
+            ("tanh", "-", np.tanh(x)), ("elu", "-", np.where(x > 0, x, np.expm1(np.minimum(x, 0)))),
+            ("celu", "-", np.where(x > 0, x, np.expm1(np.minimum(x, 0)))), ("selu", "-", np.asarray(jax.nn.selu(x))),
+            ("mish", "-", x * np.tanh(np.logaddexp(x, 0))), ("soft_sign", "-", x / (1 + np.abs(x))),
+            ("log_sigmoid", "-", -np.logaddexp(-x, 0)), ("relu6", "-", np.clip(x, 0, 6)),
+            ("hard_tanh", "-", np.clip(x, -1, 1)), ("hard_sigmoid", "-", np.clip(x + 3, 0, 6) / 6),
+            ("hard_swish", "-", x * np.clip(x + 3, 0, 6) / 6), ("glu", "-", x[:7] * scipy.special.expit(x[7:])),
+            ("standardize", "-", np.asarray(jax.nn.standardize(x)))]:
+        out.record(name, option, "abs 4e-06", text(x), "=", text(value))
     logits = np.round(RNG.standard_normal((6, 4)) * 128) / 64
     logits[5] = [1000, -1000, 0, 0]
     labels = np.array([0, 3, 1, 1, 2, 1], np.int32)
@@ -79,6 +134,22 @@ def functions(out):
     for count in (6, 5, 1):
         out.record("cross_entropy", "-", "rel 1e-06", text(logits[:count]), text(labels[:count]), "=",
                    text(np.array(rows[:count].mean())))
+    a, b = np.round(RNG.standard_normal((2, 3, 4)) * 64) / 64
+    rows = a / np.sqrt((a * a).mean(-1, keepdims=True) + 1e-6)
+    groups = a.reshape(3, 2, 2)
+    groups = (groups - groups.mean(2, keepdims=True)) / np.sqrt(groups.var(2, keepdims=True) + 1e-6)
+    p, q = scipy.special.softmax(a, 1), scipy.special.softmax(b, 1)
+    off = np.abs(a - b)
+    chosen = np.array([0, 3, 1], np.int32)
+    for name, inputs, value in [
+            ("rms_norm", (a,), rows), ("group_norm2", (a,), groups.reshape(3, 4)), ("l1_loss", (a, b), off.mean()),
+            ("huber_loss", (a, b), np.where(off < 1, off * off / 2, off - 0.5).mean()),
+            ("binary_cross_entropy", (a, q), -(q * scipy.special.log_expit(a)
+                                               + (1 - q) * scipy.special.log_expit(-a)).mean()),
+            ("kl_div", (np.log(p), q), (q * np.log(q / p)).mean()),
+            ("nll_loss", (np.log(p), chosen), -np.log(p)[np.arange(3), chosen].mean()),
+            ("cosine_similarity", (a, b), (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1))]:
+        out.record(name, "-", "abs 4e-06", *(text(i) for i in inputs), "=", text(np.array(value)))
     out.record("one_hot", options(n=4), "exact", text(labels), "=", text(np.eye(4, dtype=np.float32)[labels]))
     a = np.round(RNG.standard_normal((3, 4)) * 64) / 64
     w, b = np.round(RNG.standard_normal((4, 2)) * 64) / 64, np.array([0.5, -0.25])

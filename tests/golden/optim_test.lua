@@ -28,7 +28,7 @@ local function run(start, gradients, state, step)
     return np.stack(after)
 end
 
-for _, name in ipairs { "sgd", "adam", "adamw" } do
+for _, name in ipairs { "sgd", "adam", "adamw", "rmsprop", "adagrad", "lion", "lamb" } do
     for _, record in ipairs(reader.records "optim") do
         if record[1] == name then
             local given = reader.options(record[2])
@@ -61,9 +61,12 @@ end
 
 local functions = {}
 
-for _, name in ipairs { "relu", "sigmoid", "silu", "softplus", "tanh", "cross_entropy", "dense" } do
+for name in ("relu sigmoid silu softplus tanh cross_entropy dense elu celu selu mish soft_sign log_sigmoid relu6 "
+             .. "hard_tanh hard_sigmoid hard_swish glu standardize rms_norm l1_loss huber_loss binary_cross_entropy "
+             .. "kl_div nll_loss cosine_similarity"):gmatch "%S+" do
     functions[name] = function(_, ...) return nn[name](...) end
 end
+function functions.group_norm2(_, x) return nn.group_norm(x, 2) end
 function functions.gelu(o, x) return nn.gelu(x, o) end
 function functions.one_hot(o, labels) return nn.one_hot(labels, o.n) end
 

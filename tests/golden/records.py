@@ -25,10 +25,11 @@ import numpy as np  # noqa: E402  (JAX must be configured first)
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS = re.findall(r"X\([A-Z0-9]+, (\w+), '(\w)', \w+, (\d+),",
                   open(os.path.join(HERE, "../../lazy/dtype/dtype.h"), encoding="utf-8").read())
+HALVES = ("f16", "bf16")  # which make_half.py is about
 FULL = {"b": "bool", "u": "uint", "i": "int", "f": "float", "c": "complex"}
 # NumPy's name by neap's; the complex ones, which only make_complex.py writes, in NAMES alone.
-FULL_NAMES = {name: FULL[kind] + (bits if kind != "b" else "") for name, kind, bits in ROWS}
-DTYPES = {name: FULL_NAMES[name] for name, kind, _ in ROWS if kind != "c"}
+FULL_NAMES = {name: FULL[kind] + (bits if kind != "b" else "") for name, kind, bits in ROWS if name not in HALVES}
+DTYPES = {name: FULL_NAMES[name] for name, kind, _ in ROWS if name in FULL_NAMES and kind != "c"}
 NAMES = {np.dtype(full): short for short, full in FULL_NAMES.items()}
 
 

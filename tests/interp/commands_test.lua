@@ -36,6 +36,16 @@ check.test(":time waits for what the code gives and assigns", function()
     check.ok(tonumber(waited) and tonumber(waited) >= 20, out)
 end)
 
+check.test(":time and :bench wait for what the code puts into tables", function()
+    local out, err = run { "x = np.ones{1000}", "x:wait();", "t = { inner = {} }", "local rows = {}",
+                           ":time t.inner.y, rows[1] = np.debug.sleep(x * 2, 30), np.debug.sleep(x, 30)",
+                           ":bench rows[#rows + 1] = np.debug.sleep(x, 20)" }
+    check.equal(err, "")
+    local waited = out:match "\n?> %S+ ms %(%S+ %S+ running, (%S+) ms waiting"
+    check.ok(tonumber(waited) and tonumber(waited) >= 20, out)
+    matches(out, "\n> best 2%d?%.?%d* ms, median %S+ ms of %d%d runs")
+end)
+
 check.test(":bench", function()
     local out, err = run { "x = np.ones{10}", "n = 0", ":bench n = n + 1", "n > 3", ":bench np.debug.sleep(x, 20)",
                            ":bench error 'no'", ":bench" }
@@ -103,7 +113,7 @@ check.test(":edit", function()
     says({}, {
         { ":edit", "(nothing is changed, so nothing is run)" },
         { "for k = 1, 2 do\nprint(6 * k)\nend", "6\n12" },
-        { ":edit", "for k = 1, 2 do\nprint(7 * k)\nend\n7\n14" },
+        { ":edit", "for k = 1, 2 do\n" .. prompts.indent .. "print(7 * k)\nend\n7\n14" },
         { ":edit " .. script, "" },
         { "edited", "7" },
         { ":edit a b", ":edit: one file at a time; usage: :edit [FILE]" },
@@ -153,7 +163,7 @@ end)
 check.test(":help lists the commands; mistakes are told", function()
     local out, err = run { ":help", ":help bench", ":help :who", ":tim 1", ":", ":xyzzy", "x::y", "?", ":who",
                            ":q", "help", "help = 3", "help" }
-    matches(out, "^> %?NAME")
+    matches(out, "^> %?np +what np has, by subject; [^\n]*\n%?NAME")
     for _, name in ipairs { "%?%?NAME", ":time CODE", ":bench CODE", ":who %[PATTERN%]", ":mem", ":out %[clear%]",
                             ":explain EXPRESSION", ":trace FILE CODE", ":run FILE %[ARGUMENTS%]", ":edit %[FILE%]",
                             ":save FILE %[NAMES%]", ":load FILE", ":debug", "!COMMAND", ":help %[NAME%]",
@@ -167,6 +177,15 @@ check.test(":help lists the commands; mistakes are told", function()
                      .. "there is no command :q; exit, quit or Ctrl-D leaves\n")
     check.equal(select(2, out:gsub("%?NAME  ", "")), 6, "three lists")
     check.ok(out:find "\n> > 3\n> $", out)
+    out, err = run { "?:who", ":history", "t = { x = np.memory() }", "np.memory();", ":out" }
+    matches(out, "^> :who %[PATTERN%]\nthe variables\nOf an array", "Out%[4%]  memory [^\n]+\n> $")
+    check.equal(err, "there is no command :history; the arrows and Ctrl-R find what was typed\n")
+end)
+
+check.test("an error of the prompt's own does not take :debug's functions away", function()
+    local out, err = run { "local function f(n) return n + nil end", "f(1)", ":xyzzy", "x = = 1", ":debug", "n", ":q" }
+    matches(out, "%(debug%) 1\n")
+    check.ok(not err:find "there was no error", err)
 end)
 
 -- ---- Inside of functions --------------------------------------------------------------------------------------------

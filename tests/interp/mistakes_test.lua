@@ -21,7 +21,8 @@ local MISTAKES = {
     { "print(m.sum{axis=0})",
       "np.sum: argument 1 must be an array or a number, got a table; methods take a colon: m:sum{…}" },
     { "x:sum", "function arguments expected near '<eof>'; a method is called: x:sum()", at_end = true },
-    { "print(m:sum{axes=0})", "np.sum: unknown option 'axes' (options: axis, dtype, keepdims); did you mean axis?" },
+    { "print(m:sum{axes=0})",
+      "np.sum: unknown option 'axes' (options: axis, dtype, initial, keepdims, where); did you mean axis?" },
     { "print(m:sum(axis=0))", "')' expected near '='; options go in braces: m:sum{axis=0}" },
     { "print(m:sum{axis=2})", "np.sum: axis 2 is out of range for an array of 2 axes" },
     { "print(x[3])", "array index: index 3 is out of range for axis 0 of extent 3" },
@@ -46,7 +47,7 @@ local MISTAKES = {
     { [[np.load("f")]], "np has no 'load'; here it is np.io.load" },
     { "np.random.rand(3)", "np.random has no 'rand'; here it is np.random.uniform(key, {3})" },
     { "np.random.seed(0)", "np.random has no 'seed'; here it is key = np.random.key(seed)" },
-    { "np.append(x, x)", "np has no 'append'; here it is np.concatenate{x, y}" },
+    { "np.cat(x, x)", "np has no 'cat'; here it is np.concatenate{x, y}" },
     { "np.shape(x)", "np has no 'shape'; here it is the field x.shape" },
     { "np.linalg.invert(m)", "np.linalg has no 'invert'; did you mean np.linalg.inv?" },
     { "x:numpy()", "arrays have no field or method 'numpy'; here it is x itself, or x:totable()" },
@@ -81,18 +82,18 @@ local MISTAKES = {
     { [[if mask[1] then print "masked" end]], "the element x[k]" .. TRUE .. "test its value, x:item()" },
     { "np.jit(function(v) if v:sum():gt(0) then return v end return -v end)(x)",
       "x:gt(…)" .. TRUE .. "while tracing its value is not known: np.cond or np.where decide" },
-    { "print(i * 0.5)",
-      "np.multiply: the number 0.5 is not a value of the array's dtype i32, which any number takes "
-      .. [[that meets it; cast the array first, as in x:astype("f32")]] },
-    { "print(i ^ 0.5)",
-      "np.pow: the number 0.5 is not a value of the array's dtype i32, which any number takes that "
-      .. [[meets it; cast the array first, as in x:astype("f32")]] },
+    { "print(i * 2^40)",
+      "np.multiply: the number 1099511627776 is not a value of the array's dtype i32, which whole numbers take that "
+      .. [[meet it; cast the array first, as in x:astype("f32")]] },
+    { "print(i:astype('u8') - 300)",
+      "np.subtract: the number 300 is not a value of the array's dtype u8, which whole numbers take that "
+      .. [[meet it; cast the array first, as in x:astype("f32")]] },
     { "print(i // 2)",
       "unexpected symbol near '/'; Lua has no '//': i:floor_divide(2) of an array, math.floor(i / 2) "
       .. "of numbers" },
     { [[np.array("hello")]],
-      "np.array: argument 1 (data) must be a number, a boolean, an array or nested tables of them, got "
-      .. [[the string "hello"]] },
+      "np.array: argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) the "
+      .. "number that it names, np.table has columns of texts" },
     { "np.array{{1,2},{3}}", "np.array: item[2] has 1 entries, where others have 2" },
     { "np.array{1,nil,3}", "np.array: item[2] is nil, and the table goes on behind it (is a name misspelt?)" },
     { "np.array{1,2,n=3}", [[np.array: the table has the key "n" beside its items 1, 2, …]] },
@@ -106,10 +107,10 @@ local MISTAKES = {
       .. "gives a function: np.grad(f)(x)" },
     { "np.zeros{2,-1}", "np.zeros: a shape is made of integers from 0 to 2^53, got the number -1 at axis 1" },
     { "np.zeros{1e5,1e5,1e5,1e5}", "np.zeros: the result would have more than 2^59 elements" },
-    { [[x:astype("float32")]],
-      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, c64, c128, got the "
-      .. [[string "float32"; did you mean "f32"?]] },
-    { "np.float32(1)", [[np has no 'float32'; here it is the text "f32"]] },
+    { [[x:astype("float")]],
+      "np.astype: dtype must be one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, f16, bf16, c64, c128, got "
+      .. [[the string "float"; did you mean "f32"?]] },
+    { "np.float(1)", "np has no 'float'; here it is np.float32" },
     { "x:astype(f32)", [[np.astype: argument 2 (dtype) must be a dtype name such as "f32", got nothing (nil)]],
       prompt = "the variable 'f32' has no value" },
     { "x:reshape(2,2)", "np.reshape: shape (2, 2) has 4 elements, the array of shape (3,) has 3" },
@@ -136,6 +137,36 @@ local MISTAKES = {
     { "unpack(x)", "bad argument #1 to 'unpack' (table expected, got an array); x:totable() gives Lua's tables" },
     { "table.concat(x)",
       "bad argument #1 to 'concat' (table expected, got an array); x:totable() gives Lua's tables" },
+    { "print(x.sum(0))", "x.sum(…) is not given x; methods take a colon: x:sum(…)" },
+    { "y = x.reshape(3, 1)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
+    { "y = np.arange(12).reshape(3, 4)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
+    { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axes; the elements 0, 2 of an axis are "
+      .. 'x"[0, 2]", x[np.array({0, 2}, {dtype="i32"})] or x:take({0, 2}, {axis=…})' },
+    { "print(m:mean{'axis'})",
+      "np.mean: unknown option '1' (options: axis, dtype, keepdims, where); options have names, as in {axis=…}" },
+    { "y = x:T", "function arguments expected near '<eof>'; a field stands behind a dot: x.T", at_end = true },
+    { "y = x == 3 && true", "unexpected symbol near '&'; Lua writes and for &&" },
+    { "while true: x = 1", "'do' expected near ':'; Lua writes while … do … end" },
+    { "if count > 2: print(x)", "'then' expected near ':'; Lua writes if … then … end" },
+    { "if count > 2 { print(x) }", "'then' expected near '{'; Lua writes if … then … end" },
+    { "y = 7 // 2", "unexpected symbol near '/'; Lua has no '//': x:floor_divide(y) of an array, "
+      .. "math.floor(x / y) of numbers" },
+    { "y = 1_000", "malformed number near '1_000'; Lua writes 1000" },
+    { "y = np.zeros((3,3))", "')' expected near ','; shapes and lists go in braces: np.zeros{3,3}" },
+    { "np.repeat(x, 2)", "'<name>' expected near 'repeat'; repeat is a word of Lua's: np.repeat_, x:repeat_(…)" },
+    { "t = {} t.append(4)", "attempt to call field 'append' (a nil value); of a table it is t[#t + 1] = v" },
+    { "t = {} t:insert(4)", "attempt to call method 'insert' (a nil value); of a table it is table.insert(t, …)" },
+    { "t = {} y = t + 1", "attempt to perform arithmetic on global 't' (a table value); np.array(t) is an array of its "
+      .. "numbers, and np.tree.map(f, t) takes each array in it" },
+    { "y = np.nn.dense(3, 4)", "np.nn.dense: argument 2 (w) must be an array of weights, got the number 4; "
+      .. "np.nn.Dense(inputs, outputs) is a layer" },
+    { "opt = np.optim.sgd{lr=0.1} opt:step()", "attempt to call method 'step' (a nil value); here it is "
+      .. "params, state = opt:update(grads, state, params)" },
+    { "y = np.lin", "np has no 'lin'; did you mean np.linalg?" },
+    { "print(x.shape[0])",
+      "x.shape[0] is nil: a shape is a Lua table, counted from 1; x:dim(0) is the extent of axis 0" },
+    { "print(m.shape[-1])",
+      "x.shape[-1] is nil: a shape is a Lua table, counted from 1; x:dim(-1) is the extent of axis -1" },
     { "x:item()", "np.item: the array must have one element, got shape (3,)" },
     { [[print(x * "2")]], [[np.multiply: argument 2 must be an array or a number, got the string "2"]] },
     { "print(x + nil)", "np.add: argument 2 must be an array or a number, got nothing (nil)" },
@@ -194,7 +225,8 @@ local MISTAKES = {
     { [[np.device_put(x,"gpu:0")]], "np.device_put: there is no device 'gpu:0' (devices: cpu:0)" },
     { "np.where(x:gt(1), x)", "np.where: takes a condition and two values, or a condition" },
     { "np.concat(x, x)",
-      "np.concatenate: argument 1 (arrays) must be a table of arrays, got an array of shape (3,)" },
+      "np.concatenate: argument 1 (arrays) must be a table of arrays, as in np.concatenate{x, y}, got an array of "
+      .. "shape (3,)" },
     { "np.vmap(f)(3)",
       "np.vmap: argument 1 is a number, which has no axis of examples: make it an array, or give it "
       .. "false in in_axes" },
@@ -204,7 +236,7 @@ local MISTAKES = {
       .. "np.concatenate{x, y} joins arrays" },
     { [[print(x < "2")]], [[an array is compared with the string "2"; it must be an array or a number]] },
     { [[print(x"1:2:3:4")]],
-      [[array index: cannot read "1:2:3:4" in "1:2:3:4"; items are like 3, 1:5, ::-1, ..., newaxis]] },
+      "array index: cannot read \"1:2:3:4\" in \"1:2:3:4\"; items are like 3, 1:5, ::-1, ..., None, [0, 2]" },
 }
 
 -- Each mistake is a process: with a sanitizer, which makes starts slow, one of eight is tried.
@@ -278,6 +310,9 @@ print(pcall(assert), pcall(assert, nil, "why"), select("#", assert(1, 2, 3)))
 print(select(2, pcall(assert, false, {})) ~= nil)
 print(tonumber(x:sum()), tonumber(x:any()), tonumber(x), tonumber "7", tonumber("ff", 16), tonumber "x")
 print(x.shape[#x.shape - 1] or 1)
+local like_an_array = { shape = { [0] = 4 } }
+print(like_an_array.shape[0])
+print(x.shape[1])
 ]]
     local script = process.file(code)
     local status, out, err = process.run_neap { script }
@@ -301,6 +336,8 @@ false	false	3
 true
 6	1	nil	7	255	nil
 1
+4
+3
 ]])
 end)
 
@@ -366,6 +403,45 @@ check.test("names of other libraries are none here, and what they are called her
     for name, there in pairs(elsewhere.dtypes) do
         check.ok(core.dtype_codes[there] and not core.dtype_codes[name], name)
     end
+end)
+
+check.test("what is no variable here, and what there is", function()
+    local mistakes = {
+        { "len(x)", "the variable 'len' has no value; #x is the length of x" },
+        { "None", "the variable 'None' has no value; Lua writes nil" },
+        { "zeros(3)", "the variable 'zeros' has no value; did you mean np.zeros?" },
+        { "sqrt(2)", "the variable 'sqrt' has no value; did you mean np.sqrt, or math.sqrt?" },
+        { "plt.plot(x)", "the variable 'plt' has no value; there are no plots here; np.io.save takes arrays to a "
+          .. "program that draws" },
+        { '"abc":upper()', "'<eof>' expected near ':'; a text stands in parentheses there: (\"abc\")" },
+        { "2**10", "unexpected symbol near '*'; Lua writes x ^ y for x ** y" },
+        { "for i in range(3): print(i)", "'do' expected near '<eof>'; Lua writes for i = 0, n - 1 do … end" },
+        { "if (count > 2) { print(x) }", "'then' expected near '<eof>'; Lua writes if … then … end" },
+        { '"abc" + 1', "attempt to perform arithmetic on a string value; .. puts texts together, and tonumber(text) is "
+          .. "a number" },
+    }
+    local lines = { BEFORE }
+    for k, mistake in ipairs(mistakes) do lines[k + 1] = mistake[1] end
+    local _, _, err = process.run_neap({ "-i", "--no-startup" }, table.concat(lines, "\n") .. "\n")
+    local at = 0
+    for place, text in ("\n" .. err):gmatch "\n(%[%d+%]:1): ([^\n]*)" do
+        at = at + 1
+        check.equal(text, (mistakes[at] or { nil, place })[2])
+    end
+    check.equal(at, #mistakes)
+end)
+
+check.test("a dot is no mistake where the function is given an array, or is np's", function()
+    check.equal(process.output [[
+        local x, L = np.array{1, 2}, np.linalg
+        local sum, lib = x.sum, { sum = function(n) return n + 1 end }
+        print(sum(x), x.sum(x), np.sum(3), lib.sum(4), np.max(2), L.norm(x * 0))
+        if x:sum():gt(1):item() and x.any(x):item() then print "more" end]],
+        "3.0\t3.0\t3.0\t5\t2.0\t0.0\nmore\n")
+    check.ok(select(2, pcall(process.output, [[
+        local x = np.array{1, 2}
+        local y = x.sum(x)
+        if x:sum():gt(1) then print(1) end]])):find("x:gt(…) is an array, which as a condition", 1, true), "both")
 end)
 
 check.test("near names", function()

@@ -1,6 +1,7 @@
 --- prompt_test.lua: the prompt under a pseudo-terminal: editing, continuation, history, completion, late output.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
+local prompts = require "tests.lib.prompts"
 
 -- Tests of editing need readline.
 local editing = select(2, process.run_neap { "doctor" }):find("line editing +GNU readline") ~= nil
@@ -19,7 +20,7 @@ end
 --- Types a command; returns what is shown between it and the next prompt.
 local function command(terminal, text)
     terminal:send(text .. "\n")
-    terminal:expect "\r\n"
+    prompts.taken(terminal)
     return (terminal:expect("> "):gsub("\27%[%?2004[lh]\r?", "")) -- without the marks of bracketed paste
 end
 
@@ -121,6 +122,44 @@ editing_test("tab completes local variables of earlier commands, and their field
     terminal:expect "> "
     terminal:send "\4"
     check.equal(terminal:finish(), 0)
+end)
+
+editing_test("a breakpoint in a callback keeps the line that is being typed", function()
+    local gate = process.file ""
+    os.remove(gate)
+    local terminal = prompt { "-i", process.file(([[
+        function call() later(np.debug.sleep(np.ones(2), 10)) end
+        later = np.callback(function(v)
+            if not io.open(%q) then return call() end
+            local inside = v * 2
+            np.breakpoint()
+            print("seen", inside)
+        end)
+    ]]):format(gate)) }
+    terminal:send "call()\n"
+    terminal:expect "\r\n"
+    terminal:expect "> "
+    terminal:send "1 + 4"
+    terminal:expect "1 + 4"
+    io.open(gate, "w"):close()
+    terminal:expect "(breakpoint) "
+    terminal:send "inside\n"
+    terminal:expect "[2. 2.]  f32[2]\r\n"
+    terminal:expect "(breakpoint) "
+    terminal:send "local more = 3\n"
+    terminal:expect "(breakpoint) "
+    terminal:send ":c\n"
+    terminal:expect "seen\t[2. 2.]\r\n"
+    terminal:expect "> 1 + 4"
+    terminal:send "2\n"
+    terminal:expect "43\r\n"
+    terminal:expect "> "
+    terminal:send "more\n" -- which the breakpoint's prompt has declared
+    terminal:expect "the variable 'more' has no value"
+    terminal:expect "> "
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+    os.remove(gate)
 end)
 
 editing_test("history outlives the session", function()

@@ -19,8 +19,8 @@ check.test("local variables stay, as in a script", function()
         { "local s = [[ local z = 1 ]] -- local q = 2", "" },
         { "s", '" local z = 1 "' },
         { "z", "[9]:1: the variable 'z' has no value" },
-        { "do local inner = 1 end", "" },
-        { "inner", "[11]:1: the variable 'inner' has no value" },
+        { "do local within = 1 end", "" },
+        { "within", "[11]:1: the variable 'within' has no value" },
         { "local t = { function() local y end, n = 1 } local u = -1 local v", "" },
         { "t.n, u, v", "1\n-1\nnil" },
     })

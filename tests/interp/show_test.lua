@@ -1,4 +1,4 @@
---- show_test.lua: how the prompt shows values, where a command ends, and what of pasted text runs.
+--- show_test.lua (not under tsan): how the prompt shows values, where a command ends, and what of pasted text runs.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"
@@ -14,6 +14,22 @@ check.test("arrays say their dtype and shape", function()
         { "np.ones{2,0,3}", "[]  f32[2,0,3]" },
         { "np.ones{2}, np.zeros{1}, 3", "[1. 1.]  f32[2]\n[0.]  f32[1]\n3" },
         { "np.debug.fail(np.ones{2})", nil },
+    })
+end)
+
+check.test("tables of columns", function()
+    local wide = "t = np.table({ { 'first', { 'a', 'b' } }, { 'second', np.arange(2) }, { 'third', { 1, 2 } } })"
+    says({}, {
+        { wide, "" },
+        { "t", "first  second  third\ntext      i32    f32\na           0    1.0\nb           1    2.0\n"
+               .. "[2 rows, 3 columns]" },
+        { "{ t }", "{a table of 2 rows and the columns first, second, third}" },
+        { "t.first", '{"a", "b"}' },
+        { "t.frist", "[5]:1: np.table: there is no column 'frist' (is it 'first'?); there are first, second, third" },
+        { "np.table(np.ones{1, 17}):select{'c0', 'c16'}", " c0  c16\nf32  f32\n1.0  1.0\n[1 row, 2 columns]" },
+        { "np.table(np.ones{1, 18})", -- wider than print would show it: the terminal is
+          (" c0   c1   c2   c3   c4   c5   c6   c7   c8   c9  c10  c11  c12  c13  c14  c15  c16  c17\n"
+           .. ("f32  "):rep(17) .. "f32\n" .. ("1.0  "):rep(17) .. "1.0\n[1 row, 18 columns]") },
     })
 end)
 
@@ -34,9 +50,32 @@ check.test("strings, functions, tables, modules", function()
         { "io.write 'no newline'; 3", "no newline\n3" },
     }, nil, { COLUMNS = "120" })
     local _, out = process.run_neap({ "-i", "--no-startup" }, "np\n")
-    check.ok(out:find "^> parts: data  debug  effects  fft  io  linalg  memory  nn  optim  random  tree\n", out)
+    check.ok(out:find "^> parts: data  debug  effects  fft  io  linalg  memory  nn  optim  random  special  tree\n", out)
     check.ok(out:find "\nand %d+ more; Tab lists them, %?NAME tells of one\n> $", out)
     check.ok(select(2, out:gsub("\n", "")) < 10, out)
+end)
+
+check.test("a long table is shown by its beginning", function()
+    local numbers = {}
+    for k = 1, 12 do numbers[k] = ("%d,"):format(1000 + k) end
+    local function lines_of(code)
+        local _, out = process.run_neap({ "-i", "--no-startup" }, code .. "\n")
+        return out:match "^> (.-)\n> $"
+    end
+    local text = lines_of "local t = {} for k = 1, 1000 do t[k] = 1000 + k end return t"
+    check.ok(text:find("^{\n  " .. table.concat(numbers, " ") .. "\n  1013, ") and
+             text:find "\n  … %(800 more%)\n}$" and select(2, text:gsub("\n", "")) < 22, text)
+    text = lines_of "local s = {} for k = 1, 30 do s[k] = ('x'):rep(k) end return s"
+    check.ok(text:find '^{\n  "x",\n  "xx",\n' and text:find "\n  … %(10 more%)\n}$", text)
+    text = lines_of "local n = {} for k = 1, 45 do n['name' .. 10 + k] = k end return n"
+    check.ok(text:find "^{\n  name11 = 1,\n  name12 = 2,\n" and text:find "\n  … %(25 more%)\n}$", text)
+end)
+
+check.test("an array of many lines is shown by its first and last ones", function()
+    local _, out = process.run_neap({ "-i", "--no-startup" }, "np.arange(900):reshape(300, 3)\n")
+    check.ok(out:find("^> %[%[  0   1   2%]\n.-\n %[ 33  34  35%]\n … %(282 lines more; print shows all%)\n"
+                      .. " %[882 883 884%]\n.-\n %[897 898 899%]%]  i32%[300,3%]\n> $"), out)
+    check.equal(select(2, process.output("print(np.arange(900):reshape(300, 3))"):gsub("\n", "")), 300)
 end)
 
 check.test("a tree of arrays is shown by its leaves", function()
@@ -100,7 +139,7 @@ end)
 
 check.test("functions of the library are shown with their signature and what they are for", function()
     says({}, {
-        { "np.sum", "np.sum(x, {axis=…, keepdims=false, dtype=…})\nThe sum over axes." },
+        { "np.sum", "np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0})\nThe sum over axes." },
         { "function(a, ...) end", "function(a, ...)  [2]:1" },
     })
 end)

@@ -8,7 +8,7 @@ local screen = require "tests.lib.screen"
 local readline = select(2, process.run_neap { "doctor" }):find("line editing +GNU readline") ~= nil
 local state = process.file ""
 os.remove(state)
-local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null" }
+local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null", NO_COLOR = "1" }
 
 local SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGTERM, SIGCONT = 1, 3, 6, 11, 15, 18
 local CTRL_BACKSLASH, CTRL_Z = "\28", "\26"
@@ -157,8 +157,8 @@ if readline then
         check.equal(terminal:finish(), 0)
         local shown, first = rows(terminal), 1
         while shown[first] and shown[first] ~= "> half a line^C" do first = first + 1 end
-        local expected = { "> half a line^C", "> other words^C", "> ^C", "> f(", ">> 3,^C", "> print 'alive'", "alive",
-                           ">" }
+        local expected = { "> half a line^C", "> other words^C", "> ^C", "> f(", ">>     3,^C",
+                           "> print 'alive'", "alive", ">" }
         for k = 1, #expected do check.equal(shown[first + k - 1], expected[k]) end
     end)
 else

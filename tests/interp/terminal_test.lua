@@ -116,6 +116,12 @@ function Session:await(prompt)
     end, "the prompt")
 end
 
+--- Waits for the next line of a block, indented by a step.
+function Session:await_more()
+    local page = self.page
+    self:look_until(function() return page:text(page.row) == ">>" and page.column == 7 end, "the next line")
+end
+
 --- How many lines have come.
 function Session:count()
     return tonumber(self.terminal.seen:sub(-4096):match ".*late (%d+) is") or 0
@@ -184,7 +190,7 @@ local function edit()
         told = told or expected[#expected] .. " x" -- the last command, with something behind it
         expected[#expected + 1] = told
         for at, keys in ipairs(lines) do
-            if at > 1 then session:await ">>" end
+            if at > 1 then session:await_more() end
             session:type(keys)
             session.terminal:send "\n"
         end

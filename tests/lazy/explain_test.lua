@@ -1,4 +1,4 @@
--- explain_test.lua: np.explain tells what will run and what ran, starts nothing, stays small, and draws.
+-- explain_test.lua (not under tsan): np.explain tells what will run and what ran, starts nothing, stays small, draws.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local np = require "neap"

@@ -98,6 +98,7 @@ local cases = {
     cond = function(x)
         return np.cond(x[0][0]:gt(1), function(a) return a * 2, a end, function(a) return a, a - 1 end, x)
     end,
+    bitcast = function(x) return np.bitcast(x, "u32") end,
     concatenate = function(x) return np.concatenate { x, x * 2 } end,
     det = function(x) return np.linalg.det(x) end,
     device_put = function(x) return np.device_put(x, "cpu:0") end,

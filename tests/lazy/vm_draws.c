@@ -1,6 +1,8 @@
 /* vm_draws.c: random numbers from counters. Words, pairs and hashes equal a plain threefry on every instruction set,
  * for all lengths around a vector and a part, and where the counter's high word changes; floats are those that the
- * loops of maps make of the words, on every set. */
+ * loops of maps make of the words, on every set. What is drawn by rejection has the bits of the baseline on every set,
+ * whole or in parts. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +141,52 @@ static void test_floats(const lazy_simd *simd, vm_key key, uint64_t first, int64
         }
 }
 
+/* Gamma numbers and their logarithms, Poisson and binomial numbers, of parameters that lead through all ways. */
+static void sample(const vm_draws *draws, int kind, int dtype, void *out, vm_key key, uint64_t first, int64_t n) {
+    static const double values[] = {0.05, 0.5, 1, 2.5, 9.9, 10, 30, 1000, 1e5, 0, -1, INFINITY, NAN};
+    static double wide[2][MOST];
+    static float narrow[2][MOST];
+    bool is_wide = dtype == NEAP_DTYPE_F64;
+    for (int64_t i = 0; i < n; i++) {
+        double value = values[(first + (uint64_t)i) % COUNT(values)], odds = (double)((first + (uint64_t)i) % 7) / 6;
+        wide[0][i] = value, wide[1][i] = odds, narrow[0][i] = (float)value, narrow[1][i] = (float)odds;
+    }
+    const void *a = is_wide ? (void *)wide[0] : (void *)narrow[0], *b = is_wide ? (void *)wide[1] : (void *)narrow[1];
+    if (kind < 2)
+        draws->gamma[is_wide](out, a, key, first, n, kind == 1);
+    else if (kind == 2)
+        draws->poisson(out, narrow[0], key, first, n);
+    else
+        draws->binomial[is_wide](out, a, b, key, first, n);
+}
+
+static bool same_samples(int dtype, const char *x, const char *y, int64_t n) {
+    bool same = true;
+    for (int64_t i = 0; i < n; i++)
+        if (dtype == NEAP_DTYPE_F64) {
+            double p = ((const double *)x)[i], q = ((const double *)y)[i];
+            same &= memcmp(&p, &q, sizeof p) == 0 || (p != p && q != q);
+        } else {
+            float p = ((const float *)x)[i], q = ((const float *)y)[i];
+            same &= memcmp(&p, &q, sizeof p) == 0 || (p != p && q != q);
+        }
+    return same;
+}
+
+static void test_samples(const vm_draws *draws, vm_key key) {
+    enum { SIZE = 130, PART = 26 }; /* PART: what the parameters repeat after, twice */
+    static char whole[SIZE * 8], parts[SIZE * 8], want[SIZE * 8];
+    for (int kind = 0; kind < 4; kind++)
+        for (int wide = 0; wide < 2; wide++) {
+            int of = kind == 2 || !wide ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64, width = neap_dtype_bytes(of);
+            sample(&lazy_draws_baseline, kind, of, want, key, 0, SIZE);
+            sample(draws, kind, of, whole, key, 0, SIZE);
+            for (int from = 0; from < SIZE; from += PART)
+                sample(draws, kind, of, parts + from * width, key, (uint64_t)from, PART);
+            CHECK(same_samples(of, whole, want, SIZE) && same_samples(of, parts, want, SIZE));
+        }
+}
+
 static void test_set(const lazy_simd *simd) {
     static const uint64_t spans[] = {0,
                                      1,
@@ -163,6 +211,8 @@ static void test_set(const lazy_simd *simd) {
     for (size_t k = 0; k < COUNT(spans); k++)
         for (size_t l = 0; l < COUNT(lengths); l++)
             test_within(simd->draws, spans[k], keys[l % COUNT(keys)], lengths[l]);
+    for (size_t k = 0; k < COUNT(keys); k++)
+        test_samples(simd->draws, keys[k]);
     for (size_t k = 0; k < COUNT(keys); k++)
         for (size_t f = 0; f < COUNT(firsts); f++)
             for (size_t l = 0; l < COUNT(lengths); l++) {

@@ -124,6 +124,8 @@ static void random_chain(sample *s) {
 static void random_sink(sample *s, int k, bool reduces) {
     lazy_kernel *kernel = &s->kernel;
     int nvalues = kernel->nloads + kernel->nins, value = below(3) ? nvalues - 1 : (int)below(nvalues);
+    if (reduces && dtype_is_half(s->dtypes[value]))
+        value = add_cast(s, value, NEAP_DTYPE_F32); /* as the recorder casts what is reduced */
     int dtype = s->dtypes[value];
     lazy_sink *sink = &s->sinks[k];
     *sink = (lazy_sink){.kind = reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE, .value = value};
@@ -176,7 +178,7 @@ static void columns_new(sample *s, int k) {
     const bool few = k >= 27;
     const int64_t columns = few ? 2 + below(90) : 270 + below(40), step = few ? columns : columns + below(9);
     const int64_t count = rows[k / 3 % 9] + (few ? below(600) : 0), n = count * step;
-    const int dtype = few ? random_dtype() : NEAP_DTYPE_F32, op = few ? k % 2 : k % 3;
+    const int dtype = few ? random_plain_dtype() : NEAP_DTYPE_F32, op = few ? k % 2 : k % 3;
     *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {columns, count}, .nloads = 1, .nsinks = 1}};
     s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
     s->loads[0] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)dtype, .read = {.stride = {1, step}}};
@@ -429,7 +431,7 @@ static void try_sample(sample *s, int number) {
 }
 
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(400, 100);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(560, 130);
     neap_engine_start(&(neap_engine_config){.workers = 7});
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     for (int k = 0; k < samples; k++) {

@@ -78,7 +78,7 @@ int main(void) {
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
         for (int index = NEAP_DTYPE_BOOL + 1; index < NEAP_DTYPE_COUNT; index++)
-            for (int add = 0; !dtype_is_inexact(index) && add < 2; add++)
+            for (int add = 0; !dtype_is_inexact(index) && add < (dtype_is_half(dtype) ? 1 : 2); add++)
                 for (int k = 0; k < check_times(4, 1); k++)
                     try_put((vm_put){.dtype = (uint8_t)dtype,
                                      .index_dtype = (uint8_t)index,

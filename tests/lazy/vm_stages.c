@@ -74,7 +74,7 @@ static lazy_load *new_load(sample *s, int kind, int dtype) {
 
 static void random_source(sample *s, bool whole) {
     static const int kinds[] = {LAZY_LOAD_BUFFER, LAZY_LOAD_BUFFER, LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA};
-    int k = s->kernel.nloads, dtype = below(2) ? random_dtype() : NEAP_DTYPE_F32;
+    int k = s->kernel.nloads, dtype = below(2) ? random_plain_dtype() : NEAP_DTYPE_F32;
     lazy_load *load = new_load(s, whole ? LAZY_LOAD_BUFFER : kinds[below(5)], dtype);
     if (load->kind == LAZY_LOAD_IOTA && (dtype == NEAP_DTYPE_BOOL || is_complex(dtype)))
         load->dtype = NEAP_DTYPE_I32;
@@ -92,7 +92,7 @@ static void random_source(sample *s, bool whole) {
 }
 
 static void random_table(sample *s) {
-    lazy_load *load = new_load(s, LAZY_LOAD_TABLE, random_dtype());
+    lazy_load *load = new_load(s, LAZY_LOAD_TABLE, random_plain_dtype());
     int64_t n = random_map(s->kernel.ndim, s->kernel.shape, false, &load->read);
     for (int axis = 0; axis < s->kernel.ndim && below(2); axis++)
         load->read.stride[axis] *= axis < s->kernel.nkept;
@@ -175,7 +175,7 @@ static void random_take(sample *s, int table) {
 
 static void random_ins(sample *s) {
     static const int cheap[] = {LAZY_OP_add, LAZY_OP_multiply, LAZY_OP_subtract, LAZY_OP_square};
-    int op = random_map_op(), dtype = random_dtype(), table = (int)below(s->kernel.nloads);
+    int op = random_map_op(), dtype = random_plain_dtype(), table = (int)below(s->kernel.nloads);
     if (below(2))
         op = cheap[below(4)], dtype = below(3) ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
     if (s->loads[table].kind == LAZY_LOAD_TABLE) {

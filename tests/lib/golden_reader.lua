@@ -127,6 +127,7 @@ end
 
 --- Whether numbers agree: "exact", "zero" (any sign of zero), "ulp N", "abs N", "rel N", "scaled N" (N times `scale`).
 local function agree(got, want, kind, amount, dtype, scale)
+    if type(got) == "cdata" then got = tonumber(got) end -- files have numbers alone
     if want ~= want then return got ~= got end
     if got == want then return kind ~= "exact" or 1 / got == 1 / want end
     local error_size = math.abs(got - want)

@@ -47,7 +47,12 @@ local function hash_of(data, size, dtype)
     local h, real = BASIS, dtype.kind == "f"
     if dtype.bytes < 4 then
         local words = ffi.cast(("const uint%d_t *"):format(dtype.bits), data)
-        for k = 0, size - 1 do h = bit.bxor(h, 0ULL + words[k]) * PRIME end
+        local infinity = 0x8000 - 2 ^ (dtype.digits - 1) -- of halves
+        for k = 0, size - 1 do
+            local word = words[k]
+            if dtype.half and word % 0x8000 > infinity then word = 0x7fff end
+            h = bit.bxor(h, 0ULL + word) * PRIME
+        end
     elseif dtype.bytes == 4 then
         local words = ffi.cast("const uint32_t *", data)
         for k = 0, size - 1 do

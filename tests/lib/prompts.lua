@@ -6,6 +6,9 @@ local prompts = {}
 
 local state = os.tmpname() .. "-state" -- the folder for the history
 
+--- The indentation that the prompt gives to a line in a block: it has line editing, or not.
+prompts.indent = select(2, process.run_neap { "doctor" }):find "line editing +GNU readline" and "    " or ""
+
 --- Starts a prompt with these options, and the variables of `environment` set; false: not set. There are no colours and
 -- no start-up file, unless that says so. `folder`: the one it works in, with bin/neap, if not that of the test.
 function prompts.start(arguments, environment, folder)
@@ -33,6 +36,11 @@ function prompts.without_source(text)
     return (text:gsub("\n? *%d+ | [^\n]*\n +| *%^+", ""):gsub("\n? *%d+ | [^\n]*", ""))
 end
 
+--- Waits until a command that has been typed is taken.
+function prompts.taken(terminal)
+    terminal:expect(terminal.seen:find("\27[?2004h", 1, true) and "\27[?2004l\r" or "\r\n")
+end
+
 --- Types a command (several lines: each behind the prompt for more); returns what is shown up to the next prompt, which
 -- ends in `mark` ("> ").
 function prompts.command(terminal, text, mark)
@@ -40,9 +48,9 @@ function prompts.command(terminal, text, mark)
     for line in (text .. "\n"):gmatch "(.-)\n" do
         if not first then terminal:expect ">> " end
         terminal:send(line .. "\n")
-        terminal:expect "\r\n"
         first = false
     end
+    prompts.taken(terminal)
     return prompts.plain(terminal:expect(mark or "> "))
 end
 

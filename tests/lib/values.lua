@@ -8,6 +8,15 @@ local values = {}
 local build = (os.getenv("NEAP") or "build/neap"):match("^(.*)/[^/]*$") or "."
 --- The list that the build writes from the rows (op_tests.lua).
 values.rows = dofile(build .. "/generated/op_tests.lua")
+-- Hidden rows of maps are named by a part of np: there tests find them, as np's. One that nobody names is met by
+-- derivatives alone.
+for k = #values.rows, 1, -1 do
+    local row = values.rows[k]
+    if row.class == "map" and #row.attrs == 0 and rawget(np, row.name) == nil then
+        np[row.name] = rawget(np.special, row.name)
+        if not rawget(np, row.name) then table.remove(values.rows, k) end
+    end
+end
 
 -- Each dtype: the kind of row types that accept it, bits of an integer that a number holds, unit in the last place of a
 -- float.
@@ -16,7 +25,7 @@ for _, name in ipairs(dtypes.names) do
     local row = dtypes.by_name[name]
     local smallest = 3 - 2 ^ (row.bits - row.digits - 1) - row.digits -- the exponent of the smallest float
     DTYPES[name] = { kind = KINDS[row.kind], bits = math.min(row.bits, 53), signed = row.kind == "i",
-                     digits = row.digits, smallest = smallest }
+                     digits = row.digits, smallest = smallest, half = row.half }
 end
 
 local seed = 1
@@ -60,6 +69,7 @@ local function elements(x)
     local list = x:reshape(-1):totable()
     for k, value in ipairs(list) do
         if type(value) == "boolean" then list[k] = value and 1 or 0 end
+        if type(value) == "cdata" then list[k] = tonumber(value) end
     end
     return list
 end
@@ -82,7 +92,9 @@ local function compare(got, expected, dtype, ulp, slack, what)
         expected = expected % 2 ^ facts.bits
         got = got % 2 ^ facts.bits
     elseif expected == expected and math.abs(expected) < math.huge then
-        local allowed = ulp * unit(expected, dtype) + (dtype == "f32" and 0.5 * unit(expected, dtype) or slack)
+        -- Halves are computed as f32, and rounded.
+        local allowed = ulp * unit(expected, facts.half and "f32" or dtype)
+                        + (dtype == "f64" and slack or (0.5 + (facts.half and 2 ^ -10 or 0)) * unit(expected, dtype))
         check.ok(math.abs(got - expected) <= allowed,
                  ("%s: got %.17g, expected %.17g, allowed error %.3g"):format(what, got, expected, allowed))
         return
@@ -100,7 +112,9 @@ end
 
 local function each_dtype(row, f)
     for _, dtype in ipairs(dtypes.names) do
+        local before = seed
         if accepts(row, dtype) then f(dtype) end
+        if DTYPES[dtype].half then seed = before end -- the values of others do not depend on halves
     end
 end
 

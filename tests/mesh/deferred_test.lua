@@ -60,7 +60,7 @@ for _, row in ipairs(programs) do
     end)
 
     check.test(name .. ": np.wait_all and np.force compute it", function()
-        for k, ask in ipairs { np.wait_all, np.force } do
+        for k, ask in ipairs { function() np.wait_all() end, np.force } do
             local y = np.deferred(run)
             start = launches()
             ask(y)

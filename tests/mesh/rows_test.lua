@@ -63,6 +63,7 @@ local KEYS = input({ 4, 2 }, "u32", 0, 1000)
 
 local CASES = {
     alias = { { {}, input { 4, 8 } } }, bare = { { {}, input { 4, 8 } } },
+    bitcast = { { { core.dtype_codes.u32 }, input { 4, 8 } }, { { core.dtype_codes.u8 }, input { 4 } } },
     reshape = {
         { { 32 }, input { 4, 8 } }, { { 4, 8 }, input { 32 } }, { { 2, 2, 8 }, input { 4, 8 } },
         { { 8, 4 }, input { 4, 8 } }, { { 6, 4 }, input { 4, 6 } }, { { 1, 4, 1, 8 }, input { 4, 8 } },
@@ -103,6 +104,9 @@ local CASES = {
     threefry = { { {}, KEYS, input({ 4, 4, 2 }, "u32", 0, 9) }, { {}, input({ 2 }, "u32", 0, 9), KEYS } },
     random_bits = { { { 32, 2, 4 }, KEYS }, { { 64, 4 }, KEYS } },
     random_floats = { { { 0, F32, 2, 4 }, KEYS }, { { 1, F64, 4 }, KEYS } },
+    random_gamma = { { { 0 }, input({ 4, 4 }, "f32", 0.2, 30), KEYS } },
+    random_poisson = { { {}, input({ 4, 4 }, "f32", 0, 30), KEYS } },
+    random_binomial = { { {}, input({ 4, 4 }, "f32", 0, 90), input({ 4, 4 }, "f32", 0, 1), KEYS } },
     random_integers = {
         { { 0, 2, 4 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEYS },
         { { 0, 4 }, input({ 4, 4 }, "i32", 0, 5), input({ 4, 1 }, "i32", 10, 90), KEYS },

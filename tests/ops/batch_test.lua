@@ -8,7 +8,7 @@ local values = require "tests.lib.values"
 local core = require "neap.core"
 local np = require "neap"
 
-local SIZE = 3
+local SIZE, codes = 3, core.dtype_codes
 
 -- Rows that have no inputs, or cannot be called by themselves: where they are tested.
 local ELSEWHERE = {
@@ -71,6 +71,10 @@ local KEY = input({ 2 }, "u32", 0, 1000)
 
 local CASES = {
     alias = { { {}, input { 2, 3 } } },
+    bitcast = {
+        { { codes.u32 }, input { 2, 3 } }, { { codes.u8 }, input { 2 } }, { { codes.u16 }, input {} },
+        { { codes.f32 }, input({ 3, 4 }, "u8", 0, 9) }, { { codes.f64 }, input({ 2 }, "i32") },
+    },
     device_put = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
     transfer = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
     reshape = {
@@ -118,6 +122,15 @@ local CASES = {
     threefry = { { {}, KEY, input({ 3, 2 }, "u32", 0, 9) }, { {}, KEY, input({ 2 }, "u32", 0, 9) } },
     random_bits = { { { 32, 2, 3 }, KEY }, { { 64, 3 }, KEY }, { { 32 }, KEY }, { { 32, 0 }, KEY } },
     random_floats = { { { 0, F32, 2, 3 }, KEY }, { { 1, F64, 3 }, KEY }, { { 2, F32 }, KEY }, { { 3, F32, 0 }, KEY } },
+    random_gamma = {
+        { { 0 }, input({ 5 }, "f32", 0.2, 30), KEY }, { { 1 }, input({ 2, 3 }, "f64", 0.2, 30), KEY },
+        { { 0 }, input({}, "f32", 0.2, 30), KEY }, { { 0 }, input({ 0 }, "f32", 0.2, 30), KEY },
+    },
+    random_poisson = { { {}, input({ 5 }, "f32", 0, 30), KEY }, { {}, input({ 2, 3 }, "f32", 0, 30), KEY } },
+    random_binomial = {
+        { {}, input({ 5 }, "f32", 0, 90), input({ 5 }, "f32", 0, 1), KEY },
+        { {}, input({}, "f64", 0, 90), input({}, "f64", 0, 1), KEY },
+    },
     random_integers = {
         { { 0, 2, 3 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEY },
         { { 1, 4 }, input({ 4 }, "u32", 0, 5), input({}, "u32", 10, 90), KEY },

@@ -4,6 +4,7 @@
  *
  * With the argument --hashes it prints a line for each op, dtype and variant with a hash of the baseline's results:
  * programs for different machines must print the same lines (tests/tools/aarch64_test.sh). */
+#include <math.h>
 #include <stdlib.h>
 
 #include "lazy/vm/kernel.h"
@@ -34,8 +35,14 @@ static void fill(const lazy_op *row, int dtype, void *data) {
     case NEAP_DTYPE_##NAME:                                                                                            \
         ((ctype *)data)[k] = (ctype)value;                                                                             \
         break;
+#define VALUE_HALF(NAME, name, kind, ctype, ...)                                                                       \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        ((ctype *)data)[k] = dtype_scalar(dtype, value).name;                                                          \
+        break;
             NEAP_DTYPE_REAL_ROWS(VALUE)
+            NEAP_DTYPE_HALF_ROWS(VALUE_HALF)
 #undef VALUE
+#undef VALUE_HALF
 #define VALUE(NAME, name, kind, ctype, ...)                                                                            \
     case NEAP_DTYPE_##NAME:                                                                                            \
         ((ctype *)data)[k] = __builtin_complex(value, (double)(int32_t)bits * 0x1p-30);                                \
@@ -93,35 +100,20 @@ static bool same(int dtype, const char *a, const char *b) {
     int part = dtype_of_part(dtype), bytes = neap_dtype_bytes(part);
     if (part != dtype)
         return same(part, a, b) && same(part, a + bytes, b + bytes);
-    float single[2];
-    double both[2];
-    if (memcmp(a, b, (size_t)neap_dtype_bytes(dtype)) == 0)
-        return true;
-    memcpy(&single[0], a, sizeof *single);
-    memcpy(&single[1], b, sizeof *single);
-    if (dtype == NEAP_DTYPE_F32)
-        return single[0] != single[0] && single[1] != single[1];
-    if (dtype != NEAP_DTYPE_F64)
-        return false;
-    memcpy(&both[0], a, sizeof *both);
-    memcpy(&both[1], b, sizeof *both);
-    return both[0] != both[0] && both[1] != both[1];
+    double left = dtype_number(dtype, a), right = dtype_number(dtype, b);
+    return memcmp(a, b, (size_t)bytes) == 0 || (left != left && right != right);
 }
 
 /* FNV-1a over the bytes, every NaN as the same one. */
 static uint64_t hash(int dtype, const char *data, int64_t size) {
-    const float nan = __builtin_nanf("");
-    const double wide_nan = __builtin_nan("");
     uint64_t h = 0xcbf29ce484222325u;
     if (dtype_of_part(dtype) != dtype)
         dtype = dtype_of_part(dtype), size *= 2;
     int width = neap_dtype_bytes(dtype);
     for (int64_t k = 0; k < size; k++, data += width) {
-        const char *element = data;
-        if (dtype == NEAP_DTYPE_F32 && same(dtype, data, (const char *)&nan))
-            element = (const char *)&nan;
-        if (dtype == NEAP_DTYPE_F64 && same(dtype, data, (const char *)&wide_nan))
-            element = (const char *)&wide_nan;
+        double value = dtype_number(dtype, data);
+        lazy_scalar nan = dtype_scalar(dtype, value == value ? 0 : (double)NAN);
+        const char *element = value == value ? data : (const char *)&nan;
         for (int b = 0; b < width; b++)
             h = (h ^ (uint8_t)element[b]) * 0x100000001b3u;
     }

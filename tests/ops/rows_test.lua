@@ -80,7 +80,7 @@ check.test("the map astype converts every dtype into every other", function()
             for k, value in ipairs(given) do
                 local expected = to == "bool" and (value ~= 0 and 1 or 0)
                     or DTYPES[to].kind == "int" and math.floor(value) or value
-                local allowed = to == "f32" and unit(100, "f32") or 0
+                local allowed = DTYPES[to].kind == "real" and unit(100, to) or 0
                 check.close(got[k], expected, allowed, from .. " to " .. to)
             end
         end

@@ -75,7 +75,7 @@ check.test("weak numbers", function()
     check.equal((np.arange(3) + 1).dtype, "i32")
     check.equal((np.arange(3) / 2).dtype, "f32")
     check.equal((np.zeros({ 2 }, { dtype = "f64" }) + 0.1)[0]:item(), 0.1)
-    check.raises(function() return np.arange(3) + 0.5 end, "cast")
+    check.equal((np.arange(3) + 0.5).dtype, "f32")
     check.raises(function() return np.arange(3, { dtype = "u8" }) + 300 end, "u8")
 end)
 
@@ -112,7 +112,7 @@ check.test("np.array", function()
     check.raises(function() return np.array({ 1.5 }, { dtype = "i32" }) end, "not an integer")
     check.raises(function() return np.array({ 256 }, { dtype = "u8" }) end, "does not fit into dtype u8")
     check.raises(function() return np.array({ 1 }, { type = "i32" }) end, "unknown option 'type' %(options: dtype%)")
-    check.raises(function() return np.array({ 1 }, { dtype = "f16" }) end, "dtype must be one of")
+    check.raises(function() return np.array({ 1 }, { dtype = "f17" }) end, "dtype must be one of")
     check.raises(function() return np.array() end, "argument 1")
 end)
 
@@ -157,7 +157,7 @@ check.test("tables that contain themselves", function()
     all[1] = all
     later[2][1] = later
     local function refuses(f)
-        check.raises(f, "np.array: at most 12 axes, got tables that are nested deeper")
+        check.raises(f, "np.array: at most 16 axes, got tables that are nested deeper")
     end
     for _, t in ipairs { all, later } do
         refuses(function() return np.array(t) end)
@@ -180,7 +180,8 @@ check.test("creation", function()
     check.raises(function() return np.arange(0, 1, 0) end, "step must not be 0")
     check.raises(function() return np.arange(3e9) end, "does not fit into dtype i32")
     check.raises(function() return np.zeros(-1) end, "integers from 0 to 2")
-    check.raises(function() return np.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } end, "at most 12 axes")
+    check.raises(function() return np.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } end,
+                 "at most 16 axes")
 end)
 
 check.test("tables of no elements", function()
@@ -195,7 +196,7 @@ end)
 check.test("casts", function()
     check.equal(np.array({ 1.7, -1.7 }):astype("i32"):totable(), { 1, -1 })
     check.equal(np.array({ 0, 2 }):astype("bool"):totable(), { false, true })
-    check.raises(function() return np.ones(2):astype("float32") end, "dtype must be one of")
+    check.raises(function() return np.ones(2):astype("float") end, "dtype must be one of")
     check.raises(function() return np.ones(2):astype() end, "argument 2 %(dtype%)")
 end)
 

@@ -23,7 +23,7 @@ check.test("minibatches of a jitted step: one program, one plan, whatever the st
     local before = np.debug.counters().plans
     for k = 1, 4 do check.equal(step(x, k):item(), want[k]) end
     check.equal({ traces, np.debug.counters().plans }, { 1, before })
-    check.raises(function() return step(x, 0.25) end, "np.jit: argument 2: the number 0.25")
+    check.raises(function() return step(x, 0.25) end, "np.dynamic_slice_in_dim: .* is an index, and may be no integer")
 end)
 
 check.test("eager: another start is no other plan", function()

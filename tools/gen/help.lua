@@ -11,6 +11,7 @@
 --                     output = lines }, … }, facts, file, line, op = the row that makes it, part = it has members }
 --                     pages: by name: { title, sections = titles in order }
 -- OUT/lua/neap/sources_gen.lua   { files = by path, rows = by name of an op, pages = by name }: texts
+-- OUT/lua/neap/arguments_gen.lua { name = { arity, options } }: how many arguments functions take (lib/arguments.lua)
 -- OUT/reference/NAME.md          the reference pages; docs/reference/ has their committed copies (tools/check compares)
 -- OUT/definitions/neap.lua       definitions for editors, in the annotations of LuaLS
 local directory = arg[0]:match("^(.*)/") or "."
@@ -20,6 +21,7 @@ local rows = require "rows"
 local annotations = require "annotations"
 local reference = require "reference"
 local definitions = require "definitions"
+local arguments = require "arguments"
 
 local root, out, list_path = arg[1], arg[2], arg[3]
 if not list_path then files.fail("usage: help.lua ROOT OUT FILES") end
@@ -174,6 +176,7 @@ local head = "--- Generated from annotations, op rows and docs/; do not edit.\n"
 files.write(out .. "/lua/neap/help_gen.lua",
             head .. "return " .. lua_text { entries = entries, pages = pages } .. "\n")
 files.write(out .. "/lua/neap/sources_gen.lua", head .. "return " .. lua_text(sources) .. "\n")
+files.write(out .. "/lua/neap/arguments_gen.lua", head .. arguments.text(arguments.of(entries)))
 os.execute("mkdir -p " .. files.quote(out .. "/reference") .. " " .. files.quote(out .. "/definitions"))
 for name, page in pairs(reference.pages(entries)) do
     files.write(("%s/reference/%s.md"):format(out, name), page)

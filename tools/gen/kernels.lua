@@ -11,7 +11,8 @@
 -- the first operand of graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts
 -- real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
 -- text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE
--- or MAP2_RARE.
+-- or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h); maps and casts alone have
+-- loops for them.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -41,6 +42,14 @@ end
 local function complain(row, ...)
     files.fail("%s:%d: op row '%s': %s", row.file, row.line, row.name, string.format(...))
 end
+
+local function named(dtype_name)
+    for _, dtype in ipairs(dtypes) do
+        if dtype.name == dtype_name then return dtype end
+    end
+    files.fail("lazy/dtype/dtype.h: no dtype %s", dtype_name)
+end
+local bool, f32, f64 = named "bool", named "f32", named "f64"
 
 local function text_for(row, dtype)
     local kernel = row.fields.kernel or {}
@@ -93,18 +102,10 @@ end
 
 local VARIANTS = { { "v" }, { "vv", "sv", "vs" }, { "vvv", "svv", "vsv", "ssv", "vvs", "svs", "vss" } }
 
-local function named(dtype_name)
-    for _, dtype in ipairs(dtypes) do
-        if dtype.name == dtype_name then return dtype end
-    end
-    files.fail("lazy/dtype/dtype.h: no dtype %s", dtype_name)
-end
-local bool = named "bool"
-
 --- The dtype of a kind that has so many times the bits of another one.
 local function scaled(dtype, kind, factor)
     for _, other in ipairs(dtypes) do
-        if other.kind == kind and other.bits == factor * dtype.bits then return other end
+        if other.kind == kind and other.bits == factor * dtype.bits and not other.half then return other end
     end
 end
 
@@ -112,7 +113,7 @@ end
 local function result_of(rule, operand)
     if rule == "graph_dtype_compare" then return bool end
     if rule == "graph_dtype_part" and operand.kind == "c" then return scaled(operand, "f", 0.5) end
-    if rule == "graph_dtype_parts" then return scaled(operand, "c", 2) end
+    if rule == "graph_dtype_parts" then return not operand.half and scaled(operand, "c", 2) end
     return operand
 end
 
@@ -126,24 +127,46 @@ local function list(kind, row, entries)
     table.insert(tables[kind], ("    [LAZY_OP_%s] = %s_%s,\n"):format(row.name, kind, row.name))
 end
 
+-- Texts that give one of their operands as it is.
+local MOVES = { ["a"] = true, ["a ? b : c"] = true }
+
+--- A text for f32 as one for halves: their numbers go in, and the result is rounded.
+local function on_halves(text, dtype, keeps)
+    local wide = text:gsub("%f[%w_][abc]%f[^%w_]", function(operand)
+        return ("half_wide_%s(%s)"):format(dtype.name, operand)
+    end)
+    return keeps and wide or ("half_of_f32_%s(%s)"):format(dtype.name, wide)
+end
+
 local function write_map(row)
     local arity = row.fields.arity
     local rule = rows.code(row, "dtype")
     local entries = {}
     if not VARIANTS[arity] then complain(row, "a map has one to three operands, not %s", tostring(arity)) end
     for _, dtype in ipairs(dtypes) do
-        if accepts(row, dtype) then
-            local given = text_for(row, dtype)
-            local operand = seen(dtype, given)
+        if accepts(row, dtype) and result_of(rule, dtype) then
+            local computed = dtype.half and f32 or dtype
+            local given = text_for(row, computed)
+            local operand = seen(computed, given)
             local result = result_of(rule, operand)
+            local compares = rule == "graph_dtype_compare"
+            local moves = dtype.half and MOVES[given]
             local arguments = {}
             for k = 1, arity do
-                arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or operand.type
+                arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or
+                               dtype.half and dtype.type or operand.type
             end
-            arguments[arity + 1] = result.type
+            arguments[arity + 1] = dtype.half and not compares and dtype.type or result.type
             local text = expand(given, operand, result)
             local called = text:match("^vm_([%w_]+)%(a%)$") or text:match("^vm_([%w_]+)%(a, b%)$")
-            arguments[arity + 2] = rare[called] and called or "(" .. text .. ")"
+            if rare[called] then
+                arguments[arity + 2] = called
+                arguments[arity + 3] = dtype.half and "half_wide_" .. dtype.name or ""
+                arguments[arity + 4] = dtype.half and not compares and "half_of_f32_" .. dtype.name or ""
+            else
+                arguments[arity + 2] = "(" .. (dtype.half and not moves and on_halves(text, dtype, compares) or text)
+                                       .. ")"
+            end
             local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
             local id = instance(form, row.name .. "_" .. dtype.name, arguments)
             local loops = {}
@@ -154,20 +177,41 @@ local function write_map(row)
     list("map", row, entries)
 end
 
+--- The f32 from which a half is rounded as from `a`: itself where a is one.
+local function before_half(from)
+    if from.half then return ("half_wide_%s(a)"):format(from.name) end
+    if from.name == "f32" then return "a" end
+    if from.kind ~= "f" and from.digits <= f32.digits then return "(float)a" end
+    if from.bits < 64 or from.kind == "f" then return "half_odd_f64((double)a)" end
+    return ("half_odd_%s(a)"):format(from.name)
+end
+
 --- The C types and the text of a cast. Of integers the low bits stay, and only what is widened has a sign that counts.
-local function cast(from, to)
+local cast
+function cast(from, to)
+    if from.kind == "c" and to.kind ~= "c" and to.kind ~= "b" then return nil end -- x:real() says what is meant
+    if to.half then
+        local same = from == to and "(a)" or ("(half_of_f32_%s(%s))"):format(to.name, before_half(from))
+        return from.type, to.type, same
+    end
+    if from.half then
+        local _, to_type, text = cast(f32, to)
+        return from.type, to_type, "(" .. on_halves(text, from, true) .. ")"
+    end
     local from_integer = from.kind ~= "f" and from.kind ~= "c"
     local to_integer = to.kind ~= "f" and to.kind ~= "c"
     local narrows = from_integer and to_integer and to.bits <= from.bits
     local from_type = (narrows or to.kind == "b") and from_integer and from.unsigned or from.type
     if to.kind == "b" then return from_type, to.type, "(a != 0)" end
-    if from.kind == "c" and to.kind ~= "c" then return nil end -- x:real() says what is meant
     if to.kind == "c" then return from.type, to.type, ("((%s)a)"):format(to.type) end
     if from_integer and to_integer then return from_type, to.unsigned, ("((%s)a)"):format(to.unsigned) end
     if not to_integer or from_integer then return from_type, to.type, ("((%s)a)"):format(to.type) end
     local name = ("vm_cast_%s_%s"):format(from.name, to.name)
-    forms[#forms + 1] = ("VM_CAST_OF_REAL(%s, %s, %s, '%s', %d, %s, %s)\n"):format(
-        name, from.type, to.type, to.kind, to.bits, to.lowest, to.highest)
+    if not known[name] then
+        known[name] = true
+        forms[#forms + 1] = ("VM_CAST_OF_REAL(%s, %s, %s, '%s', %d, %s, %s)\n"):format(
+            name, from.type, to.type, to.kind, to.bits, to.lowest, to.highest)
+    end
     return from.type, to.type, ("(%s(a))"):format(name)
 end
 
@@ -190,7 +234,7 @@ local function write_reduction(row)
     local chooses = rows.has(row, "flags", "LAZY_OP_ARG")
     local entries = {}
     for _, dtype in ipairs(dtypes) do
-        if accepts(row, dtype) then
+        if accepts(row, dtype) and not dtype.half then
             local operand = seen(dtype, text_for(row, dtype))
             local text = "(" .. expand(text_for(row, dtype), operand, operand) .. ")"
             local id = row.name .. "_" .. dtype.name
@@ -240,15 +284,13 @@ local function write_summed()
     for _, names in ipairs(SUMMED) do
         local first, second = by_name[names[1]], names[2] and by_name[names[2]]
         local loops = {}
-        for _, dtype in ipairs(dtypes) do
-            if dtype.kind == "f" then
-                local text = applied(first, dtype, { a = "x", b = "y" })
-                if second then text = applied(second, dtype, { a = text }) end
-                local combine, sum = applied(by_name.sum, dtype, {}), by_name.sum.fields.kernel.identity
-                local id = instance("LEAVES", ("sum_%s_%s"):format(table.concat(names, "_"), dtype.name),
-                                    { dtype.type, text, combine, expand(sum, dtype, dtype) })
-                loops[#loops + 1] = ("[NEAP_DTYPE_%s] = %s_leaves"):format(dtype.id, id)
-            end
+        for _, dtype in ipairs { f32, f64 } do
+            local text = applied(first, dtype, { a = "x", b = "y" })
+            if second then text = applied(second, dtype, { a = text }) end
+            local combine, sum = applied(by_name.sum, dtype, {}), by_name.sum.fields.kernel.identity
+            local id = instance("LEAVES", ("sum_%s_%s"):format(table.concat(names, "_"), dtype.name),
+                                { dtype.type, text, combine, expand(sum, dtype, dtype) })
+            loops[#loops + 1] = ("[NEAP_DTYPE_%s] = %s_leaves"):format(dtype.id, id)
         end
         entries[#entries + 1] = ("    {LAZY_OP_sum, LAZY_OP_%s, %s, {%s}},\n"):format(
             names[1], names[2] and "LAZY_OP_" .. names[2] or "-1", table.concat(loops, ", "))
@@ -268,7 +310,7 @@ local CHAINED = {
 local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true, equal = true, not_equal = true }
 --- Chains are of dtypes that much arithmetic is done in.
 local function is_chained(dtype)
-    return dtype.kind == "f" or dtype.kind == "i" and dtype.bits >= 32
+    return dtype.kind == "f" and not dtype.half or dtype.kind == "i" and dtype.bits >= 32
 end
 
 --- Casts from memory with which chains begin: of what is a byte, masks and images above all.

@@ -27,9 +27,10 @@ local list = rows.scan(paths, root)
 
 -- What each constant of a `types` field stands for.
 local TYPES = {
-    LAZY_BOOL = { "bool" }, LAZY_INT = { "int" }, LAZY_REAL = { "real" }, LAZY_NUMERIC = { "int", "real" },
-    LAZY_COMPLEX = { "complex" }, LAZY_INEXACT = { "real", "complex" }, LAZY_ORDERED = { "bool", "int", "real" },
-    LAZY_ALL = { "bool", "int", "real", "complex" }, LAZY_BITS = { "bool", "int" },
+    LAZY_BOOL = { "bool" }, LAZY_INT = { "int" }, LAZY_REAL = { "real" }, LAZY_HALF = {},
+    LAZY_COMPLEX = { "complex" }, LAZY_NUMERIC = { "int", "real" }, LAZY_INEXACT = { "real", "complex" },
+    LAZY_ORDERED = { "bool", "int", "real" }, LAZY_ALL = { "bool", "int", "real", "complex" },
+    LAZY_ANY = { "bool", "int", "real", "complex" }, LAZY_BITS = { "bool", "int" },
 }
 
 local function types_of(row)

@@ -130,6 +130,8 @@ FLOATS_OF(normal)
 FLOATS_OF(exponential)
 FLOATS_OF(gumbel)
 
+#include "lazy/vm/simd/samplers.h"
+
 /* Integers. The quotient by a product with the inverse, 2^bits / span rounded down, is at most one too small: what is
  * missing of x / span is less than x / 2^bits. */
 #define WITHIN(name, U, WIDE, bits, W, NUMBER)                                                                         \
@@ -165,6 +167,9 @@ const vm_draws TABLE_NAME(NEAP_ISA) = {
     .words = draw_words,
     .pairs = draw_pairs,
     .hash = hash,
+    .gamma = {draw_gamma_f32, draw_gamma_f64},
+    .poisson = draw_poisson,
+    .binomial = {draw_binomial_f32, draw_binomial_f64},
     .within = {within_u32, within_u64},
     .floats = {[VM_DRAW_UNIFORM] = {draw_uniform_f32, draw_uniform_f64},
                [VM_DRAW_NORMAL] = {draw_normal_f32, draw_normal_f64},

@@ -2,6 +2,7 @@
 #ifndef LAZY_SIMD_DRAWS_H
 #define LAZY_SIMD_DRAWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct vm_key { /* a key of the threefry hash, a counter, or what it makes of one */
@@ -20,6 +21,11 @@ typedef struct vm_draws {
     /* By width, u32 and u64: out[i] = low + (more[i] · 2^bits + rest[i]) mod span, where 2^bits mod span is the square
      * of 2^(bits/2) mod span, in arithmetic modulo 2^bits; a span of 0 is 2^bits. What is drawn are words, or pairs. */
     void (*within[2])(void *out, const void *more, const void *rest, int64_t n, uint64_t low, uint64_t span);
+    /* By rejection (samplers.h), f32 and f64: elements first … first + n - 1 of a draw, with parameters of their own;
+     * gamma numbers, or their logarithms. */
+    void (*gamma[2])(void *out, const void *alpha, vm_key key, uint64_t first, int64_t n, bool logarithm);
+    void (*poisson)(float *out, const float *means, vm_key key, uint64_t first, int64_t n);
+    void (*binomial[2])(void *out, const void *counts, const void *probs, vm_key key, uint64_t first, int64_t n);
     void (*hash)(vm_key *out, vm_key key, const vm_key *counts, int64_t n);
 } vm_draws;
 

@@ -5,8 +5,11 @@
  */
 #include <string.h>
 
+#include "lazy/dtype/half.h"
 #include "lazy/vm/simd/simd.h"
 #include "lazy/vm/simd/vmath.h"
+#include "lazy/vm/simd/vmath_bessel.h"
+#include "lazy/vm/simd/vmath_incomplete.h"
 #include "ops_gen.h"
 
 /* Texts that are general enough for all dtypes compare unsigned with 0. */
@@ -28,22 +31,22 @@
     }
 
 /* A chunk without rare arguments takes the fast function, another one the slow function; they agree where no argument
- * is rare. */
-#define MAP1_RARE(id, A, O, function)                                                                                  \
+ * is rare. IN and OUT lead from elements to what the function takes, and back; nothing where these are the same. */
+#define MAP1_RARE(id, A, O, function, IN, OUT)                                                                         \
     static __attribute__((noinline)) void id##_slow(O *o, const A *x, int64_t n) {                                     \
-        EACH o[i] = vm_slow_##function(x[i]);                                                                          \
+        EACH o[i] = OUT(vm_slow_##function(IN(x[i])));                                                                 \
     }                                                                                                                  \
     LOOP_HEAD(id##_v) {                                                                                                \
         O *o = out;                                                                                                    \
         const A *x = pa;                                                                                               \
         int rare = 0;                                                                                                  \
         for (int64_t i = 0; i < n; i++)                                                                                \
-            rare |= vm_rare_##function(x[i]);                                                                          \
+            rare |= vm_rare_##function(IN(x[i]));                                                                      \
         if (rare) {                                                                                                    \
             id##_slow(o, x, n);                                                                                        \
             return;                                                                                                    \
         }                                                                                                              \
-        EACH o[i] = vm_##function(x[i]);                                                                               \
+        EACH o[i] = OUT(vm_##function(IN(x[i])));                                                                      \
     }
 
 /* The body of a two-operand loop: X and Y are x[i] or *x, y[i] or *y. */
@@ -64,11 +67,11 @@
     MAP2_LOOP(id##_vs, A, B, O, x[i], y0, text)
 
 /* The same for rare pairs. */
-#define MAP2_RARE_LOOP(name, A, B, O, X, Y, function)                                                                  \
+#define MAP2_RARE_LOOP(name, A, B, O, X, Y, function, IN, OUT)                                                         \
     static __attribute__((noinline)) void name##_slow(O *o, const A *x, const B *y, int64_t n) {                       \
         const A x0 = *x;                                                                                               \
         const B y0 = *y;                                                                                               \
-        EACH o[i] = vm_slow_##function(X, Y);                                                                          \
+        EACH o[i] = OUT(vm_slow_##function(IN(X), IN(Y)));                                                             \
     }                                                                                                                  \
     LOOP_HEAD(name) {                                                                                                  \
         O *o = out;                                                                                                    \
@@ -76,17 +79,17 @@
         const B *y = pb, y0 = *y;                                                                                      \
         int rare = 0;                                                                                                  \
         for (int64_t i = 0; i < n; i++)                                                                                \
-            rare |= vm_rare_##function(X, Y);                                                                          \
+            rare |= vm_rare_##function(IN(X), IN(Y));                                                                  \
         if (rare) {                                                                                                    \
             name##_slow(o, x, y, n);                                                                                   \
             return;                                                                                                    \
         }                                                                                                              \
-        EACH o[i] = vm_##function(X, Y);                                                                               \
+        EACH o[i] = OUT(vm_##function(IN(X), IN(Y)));                                                                  \
     }
-#define MAP2_RARE(id, A, B, O, function)                                                                               \
-    MAP2_RARE_LOOP(id##_vv, A, B, O, x[i], y[i], function)                                                             \
-    MAP2_RARE_LOOP(id##_sv, A, B, O, x0, y[i], function)                                                               \
-    MAP2_RARE_LOOP(id##_vs, A, B, O, x[i], y0, function)
+#define MAP2_RARE(id, A, B, O, function, IN, OUT)                                                                      \
+    MAP2_RARE_LOOP(id##_vv, A, B, O, x[i], y[i], function, IN, OUT)                                                    \
+    MAP2_RARE_LOOP(id##_sv, A, B, O, x0, y[i], function, IN, OUT)                                                      \
+    MAP2_RARE_LOOP(id##_vs, A, B, O, x[i], y0, function, IN, OUT)
 
 #define MAP3_LOOP(name, A, B, C, O, X, Y, Z, text)                                                                     \
     LOOP_HEAD(name) {                                                                                                  \

@@ -149,9 +149,9 @@ PLACES(i32, int32_t, 4, STORE_FOUR)
 #define ABOVE(NAME, name, ...) [NEAP_DTYPE_##NAME] = above_##name,
 
 const lazy_marks TABLE_NAME(NEAP_ISA) = {
-    .nonzero = {NEAP_DTYPE_ROWS(NONZERO)},
-    .changes = {NEAP_DTYPE_ORDERED_ROWS(CHANGES)},
-    .above = {NEAP_DTYPE_ORDERED_ROWS(ABOVE)},
+    .nonzero = {NEAP_DTYPE_PLAIN_ROWS(NONZERO) NEAP_DTYPE_COMPLEX_ROWS(NONZERO)},
+    .changes = {NEAP_DTYPE_PLAIN_ROWS(CHANGES)},
+    .above = {NEAP_DTYPE_PLAIN_ROWS(ABOVE)},
     .count = count_marks,
     .places = {places_i32, places_i64},
 };

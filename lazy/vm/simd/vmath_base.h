@@ -158,4 +158,45 @@ VM_RARE2(remainder, f64, double, !((vm_abs_f64(x) < 0x1p51 * vm_abs_f64(y)) & (v
 VM_RARE2(floor_divide, f32, float, vm_rare_remainder_f32(x, y))
 VM_RARE2(floor_divide, f64, double, vm_rare_remainder_f64(x, y))
 
+/* The remainder of the quotient that is rounded towards zero, exactly, as C's fmod; where it is fast is as above. */
+#define VM_FMOD(D, T, S)                                                                                               \
+    VM_INLINE T vm_fmod_##D(T a, T b) {                                                                                \
+        const T u = vm_abs_##D(a), v = vm_abs_##D(b), rest = vm_fma_##D(-vm_floor_##D(u / v), v, u);                   \
+        return vm_copysign_##D(rest < 0 ? rest + v : rest, a);                                                         \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_fmod_##D(T a, T b) {                                                                           \
+        return __builtin_fmod##S(a, b);                                                                                \
+    }
+VM_FMOD(f32, float, f)
+VM_FMOD(f64, double, )
+VM_RARE2(fmod, f32, float, vm_rare_remainder_f32(x, y))
+VM_RARE2(fmod, f64, double, vm_rare_remainder_f64(x, y))
+
+/* Neighbours, and scaling by powers of two. nextafter counts bits, which are ordered as magnitudes are. ldexp
+ * multiplies by one to three powers; where the last one makes the result subnormal, the others were exact or so small
+ * that nothing but 0 or the smallest number is near. HIGH and LOW are the exponents of the largest and the smallest
+ * normal power; DOWN stays above LOW by as many bits as the dtype has. The exponent is b without its fraction; 0 for
+ * NaN. */
+#define VM_SCALES(D, T, U, MANTISSA, HIGH, LOW, DOWN)                                                                  \
+    VM_INLINE T vm_nextafter_##D(T a, T b) {                                                                           \
+        const U bits = vm_bits_##D(a), up = (a < b) == (a > 0), smallest = 1;                                          \
+        const T step = vm_float_##D(bits + (up ? 1 : ~(U)0));                                                          \
+        const T from_zero = vm_copysign_##D(vm_float_##D(smallest), b);                                                \
+        return a != a ? a : b != b || a == b ? b : a == 0 ? from_zero : step;                                          \
+    }                                                                                                                  \
+    VM_INLINE T vm_power_of_two_##D(int32_t n) {                                                                       \
+        return vm_float_##D((U)(HIGH + n) << (MANTISSA));                                                              \
+    }                                                                                                                  \
+    VM_INLINE T vm_ldexp_##D(T a, T b) {                                                                               \
+        const T most = 4 * (HIGH), bounded = b < -most ? -most : b > most ? most : b;                                  \
+        int32_t n = b == b ? (int32_t)bounded : 0;                                                                     \
+        for (int k = 0; k < 2; k++) {                                                                                  \
+            a = n > (HIGH) ? a * vm_power_of_two_##D(HIGH) : n < (LOW) ? a * vm_power_of_two_##D(DOWN) : a;            \
+            n -= n > (HIGH) ? (HIGH) : n < (LOW) ? (DOWN) : 0;                                                         \
+        }                                                                                                              \
+        return a * vm_power_of_two_##D(n > (HIGH) ? (HIGH) : n < (LOW) ? (LOW) : n);                                   \
+    }
+VM_SCALES(f32, float, uint32_t, 23, 127, -126, -102)
+VM_SCALES(f64, double, uint64_t, 52, 1023, -1022, -969)
+
 #endif

@@ -77,20 +77,20 @@ VM_COMPLEX_OF(c128, neap_c128, double, f64)
 #define vm_no_sum_c128 __builtin_complex(-0.0, -0.0)
 
 /* ---- Real functions that are called, not part of each function --------------------------------------------------- */
-#define VM_CALLED(name, of)                                                                                            \
+#define VM_C_CALLS(name, of)                                                                                           \
     static __attribute__((noinline, unused)) double vm_called_##name(double x) {                                       \
         return of(x);                                                                                                  \
     }
-VM_CALLED(exp, vm_slow_exp_f64)
-VM_CALLED(expm1, vm_slow_expm1_f64)
-VM_CALLED(sin, vm_slow_sin_f64)
-VM_CALLED(cos, vm_slow_cos_f64)
-VM_CALLED(tan, vm_slow_tan_f64)
-VM_CALLED(sinh, vm_slow_sinh_f64)
-VM_CALLED(cosh, vm_slow_cosh_f64)
-VM_CALLED(log, vm_slow_log_f64)
-VM_CALLED(log1p, vm_slow_log1p_f64)
-VM_CALLED(asinh, vm_slow_asinh_f64)
+VM_C_CALLS(exp, vm_slow_exp_f64)
+VM_C_CALLS(expm1, vm_slow_expm1_f64)
+VM_C_CALLS(sin, vm_slow_sin_f64)
+VM_C_CALLS(cos, vm_slow_cos_f64)
+VM_C_CALLS(tan, vm_slow_tan_f64)
+VM_C_CALLS(sinh, vm_slow_sinh_f64)
+VM_C_CALLS(cosh, vm_slow_cosh_f64)
+VM_C_CALLS(log, vm_slow_log_f64)
+VM_C_CALLS(log1p, vm_slow_log1p_f64)
+VM_C_CALLS(asinh, vm_slow_asinh_f64)
 static __attribute__((noinline, unused)) double vm_called_hypot(double x, double y) {
     return vm_hypot_f64(x, y);
 }
@@ -267,14 +267,14 @@ VM_COMPLEX vm_pow_c128(neap_c128 a, neap_c128 b) {
 }
 
 /* ---- Inverse functions ------------------------------------------------------------------------------------------- */
-#define VM_LARGE 0x1p500 /* from here on 1 is nothing beside z, and z squared would be infinite */
+#define VM_C_LARGE 0x1p500 /* from here on 1 is nothing beside z, and z squared would be infinite */
 
 /* log(2 z) for large z with a real part of at least 0. */
 VM_INLINE neap_c128 vm_log_double(double x, double y) {
     return __builtin_complex(vm_log_size(x, y) + 0.693147180559945309417, vm_called_atan2(y, x));
 }
 VM_INLINE bool vm_is_large(neap_c128 z) {
-    return vm_abs_f64(__real__ z) > VM_LARGE || vm_abs_f64(__imag__ z) > VM_LARGE;
+    return vm_abs_f64(__real__ z) > VM_C_LARGE || vm_abs_f64(__imag__ z) > VM_C_LARGE;
 }
 VM_COMPLEX vm_asin_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;

@@ -1,4 +1,5 @@
-/* vmath_integer.h: integer division, powers, and casts of real numbers to integers, defined for every operand. */
+/* vmath_integer.h: integer division, powers, divisors, bits, and casts of real numbers to integers, defined for every
+ * operand. */
 #ifndef LAZY_SIMD_VMATH_INTEGER_H
 #define LAZY_SIMD_VMATH_INTEGER_H
 
@@ -15,6 +16,9 @@
 /* Signed division rounds down; x // 0 = x % 0 = 0; dividing by -1 negates and wraps around, so the divisor -1 never
  * reaches the hardware (where MIN / -1 traps), and neither does 0. */
 #define VM_SIGNED(D, T, U, W)                                                                                          \
+    VM_INLINE W vm_magnitude_##D(T a) {                                                                                \
+        return a < 0 ? 0 - (W)a : (W)a;                                                                                \
+    }                                                                                                                  \
     VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
         const T d = b == 0 || b == -1 ? 1 : b;                                                                         \
         const T quotient = (T)(a / d), rest = (T)(a % d);                                                              \
@@ -26,6 +30,9 @@
         const T rest = (T)(a % d);                                                                                     \
         return (T)(rest != 0 && (rest ^ d) < 0 ? rest + d : rest);                                                     \
     }                                                                                                                  \
+    VM_INLINE T vm_fmod_##D(T a, T b) {                                                                                \
+        return (T)(a % (b == 0 || b == -1 ? 1 : b));                                                                   \
+    }                                                                                                                  \
     VM_INLINE T vm_pow_##D(T a, T b) {                                                                                 \
         if (b < 0)                                                                                                     \
             return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;                                                        \
@@ -36,11 +43,17 @@
     }
 
 #define VM_UNSIGNED(D, T, W)                                                                                           \
+    VM_INLINE W vm_magnitude_##D(T a) {                                                                                \
+        return a;                                                                                                      \
+    }                                                                                                                  \
     VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
         return b == 0 ? 0 : (T)(a / (b == 0 ? 1 : b));                                                                 \
     }                                                                                                                  \
     VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
         return b == 0 ? 0 : (T)(a % (b == 0 ? 1 : b));                                                                 \
+    }                                                                                                                  \
+    VM_INLINE T vm_fmod_##D(T a, T b) {                                                                                \
+        return vm_remainder_##D(a, b);                                                                                 \
     }                                                                                                                  \
     VM_INLINE T vm_pow_##D(T a, T b) {                                                                                 \
         W result = 1, base = a;                                                                                        \
@@ -53,6 +66,35 @@
 #define VM_UNSIGNED_ROW(NAME, name, kind, ctype, bits, ...) VM_UNSIGNED(name, ctype, VM_WIDE_##bits)
 NEAP_DTYPE_SIGNED_ROWS(VM_SIGNED_ROW)
 NEAP_DTYPE_UNSIGNED_ROWS(VM_UNSIGNED_ROW)
+
+/* How many bits are set: sums over 2, 4 and 8 neighbours, then one product that adds the bytes. */
+VM_INLINE uint64_t vm_bits_set(uint64_t x) {
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return x * UINT64_C(0x0101010101010101) >> 56;
+}
+
+/* The magnitude of the smallest number is itself, so a divisor or multiple that does not fit wraps around. */
+#define VM_DIVISORS(D, T, W)                                                                                           \
+    VM_INLINE T vm_gcd_##D(T a, T b) {                                                                                 \
+        W u = vm_magnitude_##D(a), v = vm_magnitude_##D(b);                                                            \
+        while (v != 0) {                                                                                               \
+            const W rest = u % v;                                                                                      \
+            u = v;                                                                                                     \
+            v = rest;                                                                                                  \
+        }                                                                                                              \
+        return (T)u;                                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_lcm_##D(T a, T b) {                                                                                 \
+        const W u = vm_magnitude_##D(a), v = vm_magnitude_##D(b), w = vm_magnitude_##D(vm_gcd_##D(a, b));              \
+        return w == 0 ? 0 : (T)(u / w * v);                                                                            \
+    }                                                                                                                  \
+    VM_INLINE T vm_bitwise_count_##D(T a) {                                                                            \
+        return (T)vm_bits_set(vm_magnitude_##D(a));                                                                    \
+    }
+#define VM_DIVISORS_ROW(NAME, name, kind, ctype, bits, ...) VM_DIVISORS(name, ctype, VM_WIDE_##bits)
+NEAP_DTYPE_INTEGER_ROWS(VM_DIVISORS_ROW)
 
 /* The cast of a real number of type A to an integer, towards zero. The bounds are the first numbers that do not fit,
  * exact in both real dtypes; NaN fails both tests and gives 0. What fits a narrow type or u32 goes through a wider

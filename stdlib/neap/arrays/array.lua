@@ -38,6 +38,13 @@ for code = 0, C.NEAP_DTYPE_COUNT - 1 do
     dtype.pointer, dtype.const_pointer = dtype.ctype .. " *", "const " .. dtype.ctype .. " *"
     dtype_codes[dtype.name] = code
 end
+-- Other names for them, those of NumPy, JAX and PyTorch that mean one dtype everywhere.
+for name, of in pairs {
+    bool_ = "bool", boolean = "bool", int8 = "i8", int16 = "i16", int32 = "i32", int64 = "i64", uint8 = "u8",
+    uint16 = "u16", uint32 = "u32", uint64 = "u64", float16 = "f16", half = "f16", bfloat16 = "bf16", float32 = "f32",
+    single = "f32", float64 = "f64", double = "f64", complex64 = "c64", complex128 = "c128", cfloat = "c64",
+    cdouble = "c128",
+} do dtype_codes[name] = dtype_codes[of] end
 core.dtypes, core.dtype_codes = dtypes, dtype_codes
 
 --- The number of a dtype given by name; `fallback` when it is nil.
@@ -60,7 +67,8 @@ end
 core.dtype_of = dtype_of
 
 --- x:astype(dtype), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16, u32, u64, i8, i16,
--- i32, i64, f32, f64, c64, c128. A complex array becomes no real one: x:real() says what is meant.
+-- i32, i64, f16, bf16, f32, f64, c64, c128, which other libraries' names stand for, too: "float32", "bfloat16",
+-- np.complex64. A complex array becomes no real one: x:real() says what is meant.
 --- > np.array{1.7, -1.7, 300}:astype "i32"
 -- [  1  -1 300]
 define("astype", function(x, dtype)
@@ -80,15 +88,24 @@ function core.ndim(x)
     return array_info(x).ndim
 end
 
---- x.shape -> table: the extents of the axes, a Lua table counted from 1.
+local shapes = setmetatable({}, { __mode = "k" })
+core.shapes = shapes -- the tables that are shapes, which print shows: they are plain, so that trees can have them
+
+local function shown_shape(x)
+    local shape = shape_of(x)
+    shapes[shape] = true
+    return shape
+end
+
+--- x.shape -> table: the extents of the axes, a Lua table counted from 1. print shows them.
 --- > #np.zeros{2, 3}.shape, np.zeros{2, 3}.shape[2]
 -- 2
 -- 3
-fields.shape = shape_of
+fields.shape = shown_shape
 --- x.static_shape -> table: what x.shape is; known when an op is recorded, as all sizes are.
 --- > np.zeros{2, 3}.static_shape[1]
 -- 2
-fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
+fields.static_shape = shown_shape -- known when an op is recorded: there are no other sizes
 --- x.ndim -> integer: the number of axes.
 --- > np.zeros{2, 3}.ndim
 -- 2
@@ -102,7 +119,11 @@ function fields.size(x) return tonumber(array_info(x).size) end
 -- f32
 -- i32
 -- bool
-function fields.dtype(x) return dtype_of(x).name end
+function fields.dtype(x)
+    local dtype = dtype_of(x)
+    if array_info(x).weak == 0 then return dtype.name end
+    return dtype.kind == "c" and "c64" or "f32"
+end
 
 --- x.device: the device that holds x, with fields as in np.devices(); nil for an array on a mesh: x.sharding:devices()
 -- are those.
@@ -146,8 +167,8 @@ function core.read(x, f)
 end
 
 --- x:item(), np.item(x) -> number | boolean: the value of an array of one element, of a complex one a complex number
--- of Lua, as 1+2i is, with the fields re and im. Waits. Raises if there are more
--- elements, and while tracing.
+-- of Lua, as 1+2i is, with the fields re and im. Waits. Raises if there are more elements, and while tracing. Integers
+-- beyond 2^53 are LuaJIT's own 64-bit integers, with all of their digits.
 --- > np.array{1, 2, 3}:sum():item() + 1
 -- 7
 define("item", core.item)
@@ -221,7 +242,10 @@ function meta.__index(x, key)
     if method ~= nil then return method end
     local field = fields[key]
     if field ~= nil then return field(x) end
-    if type(key) == "string" then fail("%s", require("neap.core.misuse").member(key, methods, fields)) end
+    if type(key) == "string" then
+        if key:find "[^%w_]" or key:find "^%d" then return core.index(x, key) end -- no name: x["1:3, ::-1"]
+        fail("%s", require("neap.core.misuse").member(key, methods, fields))
+    end
     if key == nil then
         local name = require("neap.core.misuse").nil_index()
         fail("array index: the index is nil%s", name and (" ('%s' has no value: is it misspelt?)"):format(name) or "")

@@ -2,6 +2,7 @@
 --
 -- Arrays of a formula (zeros, arange, eye, …) are expressions over numbers and iota: they hold no memory until needed.
 -- Default dtypes: f32; bool for tables of booleans; i32 for arange of integers.
+local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
@@ -9,8 +10,8 @@ local np, define, C, ctx = core.np, core.define, core.C, core.ctx
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
 local is_array, type, floor = core.is_array, type, math.floor
-local F32, F64, I32, I64, BOOL = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64, dtype_codes.bool
-local C64 = dtype_codes.c64
+local F32, F64, I32, I64 = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64
+local U64, BOOL, C64 = dtype_codes.u64, dtype_codes.bool, dtype_codes.c64
 
 local create = {}
 
@@ -173,10 +174,11 @@ local function write_row(pointer, row, n, to_bool)
 end
 
 --- An array of values that the script spells out. In deferred mode it is part of what is recorded, as numbers are.
-local function literal(x)
+function create.literal(x)
     C.neap_array_literal(ctx, x._id)
     return x
 end
+local literal = create.literal
 
 --- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
 -- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
@@ -189,10 +191,15 @@ end
 -- 7.0
 --- > np.array{1, 2i}
 -- [1.+0.j 0.+2.j]
-function np.array(data, given)
+function np.array(data, given, extra)
     local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
+    if extra ~= nil then core.too_many("array", 2, extra) end
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
-    if type(data) == "string" or type(data) == "function" or data == nil then
+    if type(data) == "string" then
+        raise("array", "argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) "
+              .. "the number that it names, np.table has columns of texts")
+    end
+    if type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
     end
     local dims, has_array, all_bool, complex = examine(data)
@@ -204,11 +211,19 @@ function np.array(data, given)
     end
     local dtype = dtypes[code or (all_bool and BOOL or complex and C64 or F32)]
     local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
-    return literal(core.fill(dtype.code, dims, function(pointer)
+    local written = dtype.half and dtypes[F64] or dtype -- no C type of LuaJIT has halves
+    local x = literal(core.fill(written.code, dims, function(pointer)
         for k = 1, #rows do write_row(pointer + (k - 1) * n, rows[k], n, dtype.kind == "b") end
-    end, dtype.pointer))
+    end, written.pointer))
+    return dtype.half and np.astype(x, dtype.name) or x
 end
 np.asarray = np.array
+
+--- Argument `position` of np.name as an array, which may also be a Lua table of what np.array takes.
+function create.operand(name, position, value)
+    if type(value) == "table" and getmetatable(value) == nil then return np.array(value) end
+    return coerce(name, position, value)
+end
 
 --- An i32 array of a flat Lua table of integers; with `wide` an i64 array.
 function create.integers(list, dims, wide)
@@ -255,6 +270,9 @@ local function fill_value(name, value, code)
         return value
     end
     if core.complex.is(value) then return np.astype(core.complex.array(value), dtypes[code or C64].name) end
+    if ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then
+        return np.array(value, { dtype = dtypes[code or ffi.istype("int64_t", value) and I64 or U64].name })
+    end
     if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
     if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
@@ -344,6 +362,7 @@ function np.arange(...)
         raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
     end
     local dtype, last = dtypes[code], start + math.max(0, count - 1) * step
+    if dtype.kind == "b" then raise("arange", "dtype must be one of numbers, got bool") end
     if dtype.lowest and count > 0 then
         if not integral then raise("arange", "dtype %s needs integers", dtype.name) end
         if math.min(start, last) < dtype.lowest or math.max(start, last) > dtype.highest then
@@ -353,30 +372,64 @@ function np.arange(...)
     return ramp(count, start, step, code)
 end
 
---- np.linspace(start, stop, n, {endpoint=true, dtype=…}): n evenly spaced numbers; the last is exactly stop.
+--- The numbers i = 0 … n-1 as fractions of `gaps`, along axis `axis` of a result of one more axis than start and stop
+-- have.
+local function spread_between(start, stop, n, gaps, exact_end, axis, dtype)
+    start, stop = np.broadcast_arrays(coerce("linspace", 1, start), coerce("linspace", 2, stop))
+    local meets = core.dtypes[C.neap_dtype_promote(core.dtype_of(start).code, core.dtype_of(stop).code)]
+    local name = meets.real
+    start, stop = np.astype(start, name), np.astype(stop, name)
+    local dims = shape_of(start)
+    axis = core.axis("linspace", axis == nil and 0 or axis, #dims + 1)
+    local wide, own = {}, {}
+    for k = 1, #dims + 1 do
+        wide[k] = k == axis + 1 and 1 or dims[k > axis and k - 1 or k]
+        own[k] = k == axis + 1 and n or 1
+    end
+    start, stop = shape.reshape(start, wide), shape.reshape(stop, wide)
+    local i = shape.reshape(iota(n, I32), own)
+    local x = np.astype(i, name) * (gaps > 0 and (stop - start) / gaps or 0 * start) + start
+    if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
+    return dtype and np.astype(x, dtype) or x
+end
+
+--- np.linspace(start, stop, n, {endpoint=true, dtype=…, axis=0}): n evenly spaced numbers (50 without n); the last is
+-- exactly stop. start and stop may be arrays, which broadcast: then the numbers lie along a new axis, in the dtype that
+-- these have as real numbers.
 --- endpoint: false leaves stop out: then the gaps are (stop - start) / n
+--- axis: the axis of the result that counts the numbers, for arrays
 --- > np.linspace(0, 1, 5)
 -- [0.   0.25 0.5  0.75 1.  ]
 --- > np.linspace(0, 1, 4, {endpoint=false})
 -- [0.   0.25 0.5  0.75]
-function np.linspace(start, stop, n, given)
-    if type(start) ~= "number" then bad_argument("linspace", 1, "start", "a number", start) end
-    if type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number", stop) end
+--- > np.linspace(np.array{0, 10}, 20, 3)
+-- [[ 0. 10.]
+--  [10. 15.]
+--  [20. 20.]]
+np.linspace = function(start, stop, n, given)
     if type(n) == "table" and given == nil then n, given = nil, n end
     if n == nil then n = 50 end
+    given = options("linspace", given, { endpoint = true, dtype = true, axis = true })
+    local array = is_array(start) or is_array(stop)
+    if not array and type(start) ~= "number" then
+        bad_argument("linspace", 1, "start", "a number or an array", start)
+    end
+    if not array and type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number or an array", stop) end
     if core.integer("linspace", 3, "n", n) < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
-    given = options("linspace", given, { endpoint = true, dtype = true })
-    local code = core.dtype("linspace", given.dtype, F32)
-    local gaps = given.endpoint == false and n or n - 1
+    local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
+    local dtype = code and dtypes[code].name
+    local gaps, exact_end = given.endpoint == false and n or n - 1, given.endpoint ~= false and n > 1
+    if array then return spread_between(start, stop, n, gaps, exact_end, given.axis, dtype) end
     local i = iota(n, F64)
     local x = i * (gaps > 0 and (stop - start) / gaps or 0) + start
-    if given.endpoint ~= false and n > 1 then x = np.where(np.equal(i, n - 1), stop, x) end
-    return np.astype(x, dtypes[code].name)
+    if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
+    return np.astype(x, dtype)
 end
 
 --- Row numbers plus k as a column, and column numbers as a row: for masks of matrices.
 local function grid(rows, columns, k)
     local i, j = iota(rows, I32), iota(columns, I32)
+    k = math.max(-rows, math.min(columns, k)) -- beyond these no diagonal is another
     if k ~= 0 then i = i + k end
     return shape.reshape(i, { rows, 1 }), shape.reshape(j, { 1, columns })
 end
@@ -452,13 +505,13 @@ local function triangle(name, compare)
         x = coerce(name, 1, x)
         k = core.integer(name, 2, "k", k == nil and 0 or k)
         local dims = shape_of(x)
-        if #dims < 2 then raise(name, "needs at least 2 axes, got shape %s", core.shape_text(x)) end
-        local i, j = grid(dims[#dims - 1], dims[#dims], k)
+        if #dims == 0 then raise(name, "needs at least 1 axis, got shape ()") end
+        local i, j = grid(dims[#dims - 1] or dims[1], dims[#dims], k)
         return np.where(compare(i, j), x, core.number(0, core.dtype_of(x).code))
     end)
 end
 --- np.tril(x, k), np.triu(x, k): the elements on and below the k-th diagonal (0 without k) of the last two axes, zeros
--- elsewhere; np.triu: on and above.
+-- elsewhere; np.triu: on and above. A 1-d x is every row of a square matrix.
 --- > np.tril(np.ones{3, 3}), np.triu(np.ones{3, 3}, 1)
 -- [[1. 0. 0.]
 --  [1. 1. 0.]

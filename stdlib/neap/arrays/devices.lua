@@ -238,7 +238,10 @@ end
 --- > x:delete()
 --- > x:is_deleted()
 -- true
-define("delete", function(x)
+define("delete", function(x, extra)
+    if extra ~= nil then
+        raise("delete", "takes 1 argument, and frees it; np.delete_at(x, places) is x without some elements")
+    end
     if not core.is_array(x) then bad_argument("delete", 1, "x", "an array", x) end
     core.call("delete", function() return C.neap_array_delete(ctx, x._id) end)
 end)

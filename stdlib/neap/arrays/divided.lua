@@ -61,7 +61,7 @@ local function own_elements(part, places, axis, first, take)
     for k = 1, #own do wide[k] = own[k] end
     for _ = axis + 2, ndim do wide[#wide + 1] = 1 end
     local dtype = core.dtype_of(part)
-    local neutral = core.number(dtype.kind == "f" and -0.0 or 0, dtype.code)
+    local neutral = core.number(dtype.inexact and -0.0 or 0, dtype.code)
     return np.where(shape.reshape(inside, wide), take(part, at, axis), neutral)
 end
 

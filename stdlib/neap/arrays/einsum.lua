@@ -113,14 +113,14 @@ local function without_repeats(x, labels)
     return x, labels
 end
 
---- The extent of each label over all arrays; axes of an ellipsis broadcast.
+--- The extent of each label over all arrays; an extent of 1 broadcasts.
 local function extents(arrays, operands)
     local extent = {}
     for k, labels in ipairs(operands) do
         for d, n in ipairs(shape_of(arrays[k])) do
             local label = labels:sub(d, d)
             local known = extent[label]
-            local broadcasts = not label:find("%a") and (n == 1 or known == 1)
+            local broadcasts = n == 1 or known == 1
             if known and known ~= n and not broadcasts then
                 raise("einsum", "%s has extent %d and %d", spoken(label), known, n)
             end
@@ -192,20 +192,76 @@ local function contract(a, la, b, lb, later, extent)
     return shape.reshape(core.record2(core.ids.matmul2, a, b, 0), dims), labels
 end
 
---- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. Arrays are combined
--- from left to right. `...` stands for any number of axes, which broadcast; a label that stands twice in one array is
--- its diagonal. Without `->` the result has the axes of `...`, then the labels that stand once, in alphabetical order.
---- > a = np.array{{1, 2}, {3, 4}}
---- > np.einsum("ij,jk->ik", a, a), np.einsum("ii", a)
--- [[ 7. 10.]
---  [15. 22.]]
--- 5.0
-function np.einsum(spec, ...)
+-- ---- In which order ------------------------------------------------------------------------------------------------
+
+local MOST_TRIED = 6 -- operands of which all orders are tried: 2,700
+
+--- All labels of two texts, each once.
+local function union(la, lb)
+    return la .. lb:gsub(".", function(label) return la:find(label, 1, true) and "" or label end)
+end
+
+--- The labels that are left when operands i and j of a list have been combined: those that the result or others have.
+local function left_of(list, i, j, right)
+    return (union(list[i], list[j]):gsub(".", function(label)
+        if right:find(label, 1, true) then return nil end
+        for k = 1, #list do
+            if k ~= i and k ~= j and list[k]:find(label, 1, true) then return nil end
+        end
+        return ""
+    end))
+end
+
+--- The list with operands i < j combined: the result stands last.
+local function combined_list(list, i, j, labels)
+    local rest = {}
+    for k = 1, #list do
+        if k ~= i and k ~= j then rest[#rest + 1] = list[k] end
+    end
+    rest[#rest + 1] = labels
+    return rest
+end
+
+--- The cheapest order in which operands can be combined in pairs: a list of { i, j }, positions from 1 in what is left,
+-- of which the result comes to the end; and its cost, the multiplications. All orders of a few operands are tried; of
+-- more, the pair that costs least is the next one.
+local function find_path(list, right, extent)
+    local function cost_of(i, j)
+        local n = 1
+        for label in union(list[i], list[j]):gmatch "." do n = n * extent[label] end
+        return n
+    end
+    if #list == 1 then return {}, 0 end
+    local best, cheapest
+    for i = 1, #list - 1 do
+        for j = i + 1, #list do
+            local cost = cost_of(i, j)
+            if #list <= MOST_TRIED then
+                local rest = combined_list(list, i, j, left_of(list, i, j, right))
+                local path, more = find_path(rest, right, extent)
+                if not cheapest or cost + more < cheapest then
+                    cheapest = cost + more
+                    best = { { i, j }, unpack(path) }
+                end
+            elseif not cheapest or cost < cheapest then
+                cheapest, best = cost, { i, j }
+            end
+        end
+    end
+    if #list <= MOST_TRIED then return best, cheapest end
+    local i, j = best[1], best[2]
+    local path, more = find_path(combined_list(list, i, j, left_of(list, i, j, right)), right, extent)
+    return { best, unpack(path) }, cheapest + more
+end
+
+--- The arrays and labels of np.name(spec, …), ready to be multiplied: diagonals taken, axes that broadcast left out;
+-- the labels of the result; the extents of labels.
+local function prepare(name, spec, ...)
     local arrays = { ... }
-    local operands, right = parse_spec(spec, #arrays)
+    local operands, right = parse_spec(spec, select("#", ...))
     local widest = 0
     local function labels_of(k, ndim) return (written_out(operands[k], k, ndim)) end
-    for k = 1, #arrays do arrays[k] = coerce("einsum", k + 1, arrays[k], arrays, labels_of) end
+    for k = 1, #operands do arrays[k] = coerce(name, k + 1, arrays[k], arrays, labels_of) end
     for k = 1, #arrays do
         local axes
         operands[k], axes = written_out(operands[k], k, core.ndim(arrays[k]))
@@ -215,17 +271,48 @@ function np.einsum(spec, ...)
     for k = 1, #arrays do arrays[k], operands[k] = without_repeats(arrays[k], operands[k]) end
     local extent = extents(arrays, operands)
     for k = 1, #arrays do arrays[k], operands[k] = squeezed(arrays[k], operands[k], extent) end
-    local x, labels = arrays[1], operands[1]
-    for k = 2, #arrays do
-        local function later(label)
-            if right:find(label, 1, true) then return true end
-            for other = k + 1, #arrays do
-                if operands[other]:find(label, 1, true) then return true end
-            end
-            return false
-        end
-        x, labels = contract(x, labels, arrays[k], operands[k], later, extent)
+    return arrays, operands, right, extent
+end
+
+--- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. `...` stands for
+-- any number of axes; a label that stands twice in one array is its diagonal; an extent of 1 broadcasts. Without `->`
+-- the result has the axes of `...`, then the labels that stand once, in alphabetical order. Three arrays and more are
+-- combined in the order that takes the fewest multiplications, which np.einsum_path tells.
+--- > a = np.array{{1, 2}, {3, 4}}
+--- > np.einsum("ij,jk->ik", a, a), np.einsum("ii", a)
+-- [[ 7. 10.]
+--  [15. 22.]]
+-- 5.0
+function np.einsum(spec, ...)
+    local arrays, operands, right, extent = prepare("einsum", spec, ...)
+    for _, pair in ipairs((find_path(operands, right, extent))) do
+        local i, j = pair[1], pair[2]
+        local kept = left_of(operands, i, j, right)
+        local function later(label) return kept:find(label, 1, true) end
+        local x, labels = contract(arrays[i], operands[i], arrays[j], operands[j], later, extent)
+        arrays, operands = combined_list(arrays, i, j, x), combined_list(operands, i, j, labels)
     end
-    x, labels = sum_out(x, labels, function(label) return right:find(label, 1, true) end)
+    local x, labels = sum_out(arrays[1], operands[1], function(label) return right:find(label, 1, true) end)
     return arrange(x, labels, right)
+end
+
+--- np.einsum_path("ij,jk->ik", a, b, …) -> path, text: in which order np.einsum combines its arrays: a table of pairs,
+-- counted from 0 in what is left at that point, where the result of a pair comes last; and a text about it.
+--- > path, text = np.einsum_path("ij,jk,k->i", np.ones{9, 9}, np.ones{9, 9}, np.ones(9))
+--- > path[1][1], path[1][2], path[2][1], path[2][2]
+-- 1
+-- 2
+-- 0
+-- 1
+--- > text
+-- (1, 2) (0, 1): 162 multiplications
+function np.einsum_path(spec, ...)
+    local _, operands, right, extent = prepare("einsum_path", spec, ...)
+    local path, cost = find_path(operands, right, extent)
+    local texts = {}
+    for k, pair in ipairs(path) do
+        path[k] = { pair[1] - 1, pair[2] - 1 }
+        texts[k] = ("(%d, %d)"):format(pair[1] - 1, pair[2] - 1)
+    end
+    return path, ("%s: %.0f multiplications"):format(table.concat(texts, " "), cost)
 end

@@ -24,7 +24,11 @@ local fft = {}
 
 --- The options of np.fft.name, whose n may also stand alone behind the array.
 local function options_of(name, given, more, known)
-    if type(given) == "number" then given, more = more or {}, given else more = nil end
+    if type(given) == "number" then
+        given, more = more or {}, given
+    elseif more ~= nil then
+        core.too_many("fft." .. name, 2, more)
+    end
     local o = core.options("fft." .. name, given, known)
     if more then
         if o.n ~= nil then raise("fft." .. name, "n is given twice") end

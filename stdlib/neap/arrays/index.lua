@@ -2,16 +2,20 @@
 -- An index is a list of items, one per axis (missing ones are whole axes):
 --      3, -1               an integer: the axis goes away; out of range raises
 --      {from, to, step}    a slice, half-open; all optional, {} is the whole axis, {2} runs from 2 to the end
---      np.newaxis          a new axis of extent 1
+--      np.newaxis          a new axis of extent 1; None in a text
 --      np.ellipsis         as many whole axes as are missing
 --      a number argument of a jitted function: as an integer array of no axes
---      an integer array    its elements along this axis (clamped; negative ones count from the end)
---      a bool array        the elements where it is true, over as many axes as it has (waits for the mask)
+--      an integer array    its elements along this axis; negative ones count from the end. Out of range, the nearest
+-- end                          is read, and nothing is written (x:at{…} has other modes)
+--      a bool array        the elements where it is true, over as many axes as it has (waits for the mask); one of no
+--                          axes adds an axis of extent 1 or 0
 -- x[0], x[array] and x[np.newaxis] need no table around one item; x[{ {2,4} }] has one slice, x[{2,4}] two integers.
--- x"1:3, ::-1, ..., newaxis" is the same in text.
+-- x"1:3, ::-1, ..., newaxis" or x["1:3, ::-1, ..., newaxis"] is the same in text, where [0, 2] is a list of integers:
+-- an index array.
 --
 -- Integers, slices and new axes give views. Index arrays are applied after them: their common broadcast shape takes the
--- place of their axes when these are neighbours, and goes to the front otherwise.
+-- place of their axes where the items are neighbours, and goes to the front otherwise; beside index arrays an integer
+-- counts as one, as in NumPy.
 --- > x = np.array{{1, 2, 3}, {4, 5, 6}}
 --- > x[0], x[{1, -1}], x[{{}, 1}]
 -- [1. 2. 3.]
@@ -21,6 +25,8 @@
 -- [[3. 2. 1.]
 --  [6. 5. 4.]]
 -- [5. 6.]
+--- > x"[1, 0, 1], 2"
+-- [6. 3. 6.]
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
@@ -43,18 +49,41 @@ np.newaxis, np.ellipsis = newaxis, ellipsis
 
 -- ---- Reading an index -----------------------------------------------------------------------------------------------
 
+local WORDS = { ["..."] = ellipsis, newaxis = newaxis, ["np.newaxis"] = newaxis, None = newaxis }
+
+local function misread(text, whole)
+    fail("array index: cannot read %q in %q; items are like 3, 1:5, ::-1, ..., None, [0, 2]", text, whole)
+end
+
+--- The list [0, 2] or [True, False] of an index in text form, as an index array or a mask.
+local function parse_list(text, whole)
+    local list, truth = {}, { True = true, False = false, ["true"] = true, ["false"] = false }
+    local inner = text:match("^%[(.*)%]$")
+    for part in (inner:find("%S") and inner .. "," or ""):gmatch("%s*([^,]*)%s*,") do
+        part = part:match("^(.-)%s*$")
+        local value = part:find("^[+-]?%d+$") and tonumber(part)
+        if truth[part] ~= nil then value = truth[part] end
+        if value == nil or value == false and truth[part] == nil or list[1] ~= nil and type(list[1]) ~= type(value) then
+            misread(text, whole)
+        end
+        list[#list + 1] = value
+    end
+    if type(list[1]) == "boolean" then return np.array(list) end
+    return create.integers(list)
+end
+
 --- One item of an index in text form.
 local function parse_item(text, whole)
     text = text:match("^%s*(.-)%s*$")
-    if text == "..." then return ellipsis end
-    if text == "newaxis" or text == "np.newaxis" then return newaxis end
+    if WORDS[text] then return WORDS[text] end
     if text:find("^[+-]?%d+$") then return tonumber(text) end
+    if text:find("^%[") and text:find("%]$") then return parse_list(text, whole) end
     local from, to, step = text:match("^([^:]*):([^:]*):?([^:]*)$")
     local item = { from, to, step }
     for k = 1, 3 do
         local part = from and item[k]:match("^%s*(.-)%s*$")
         if not part or not (part == "" or part:find("^[+-]?%d+$")) then
-            fail("array index: cannot read %q in %q; items are like 3, 1:5, ::-1, ..., newaxis", text, whole)
+            misread(text, whole)
         end
         item[k] = part ~= "" and tonumber(part) or false
     end
@@ -64,8 +93,16 @@ end
 --- Any form of index as a list of items.
 local function items_of(key)
     if type(key) == "string" then
-        local items = {}
-        for text in (key .. ","):gmatch("([^,]*),") do items[#items + 1] = parse_item(text, key) end
+        local items, from, depth = {}, 1, 0
+        for at, mark in (key .. ","):gmatch("()([,%[%]])") do
+            if mark ~= "," then
+                depth = depth + (mark == "[" and 1 or -1)
+            elseif depth == 0 then
+                items[#items + 1] = parse_item(key:sub(from, at - 1), key)
+                from = at + 1
+            end
+        end
+        if depth ~= 0 then misread(key, key) end
         return items
     end
     if type(key) == "table" and key ~= newaxis and key ~= ellipsis then
@@ -81,9 +118,23 @@ local function is_integer(n)
     return type(n) == "number" and n == floor(n)
 end
 
+--- What {1, 3, 4} and the like, numbers without names, would be as rows.
+local function rows_hint(list)
+    local texts = {}
+    for k = 1, math.min(#list, 9) do
+        texts[k] = is_integer(list[k]) and ("%d"):format(list[k]) or core.describe(list[k])
+    end
+    texts = table.concat(texts, ", ") .. (#list > 9 and ", …" or "")
+    return ("; the elements %s of an axis are x\"[%s]\", x[np.array({%s}, {dtype=\"i32\"})] or x:take({%s}, {axis=…})")
+        :format(texts, texts, texts, texts)
+end
+
 --- A slice {from, to, step} of an axis of extent n as start, step, count, and what of it was counted from the end:
 -- 1 the start, 2 the stop, 3 both.
 local function slice_of(item, n, axis)
+    if #item > 3 then
+        fail("array index: a slice is {from, to, step}, got a table of %d (axis %d)%s", #item, axis, rows_hint(item))
+    end
     for key in pairs(item) do
         if key ~= 1 and key ~= 2 and key ~= 3 then
             fail("array index: a slice is {from, to, step}, got a table with %s (axis %d)", core.describe(key), axis)
@@ -97,6 +148,10 @@ local function slice_of(item, n, axis)
         elseif part and not is_integer(part) then
             fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
         end
+    end
+    if from and to and step and step > 1 and from >= 0 and from < to and to < step and step < n then
+        core.warn("array index", "{%d, %d, %d} is a slice, from %d to %d in steps of %d: element %d alone%s", from, to,
+                  step, from, to, step, from, rows_hint(item))
     end
     step = step or 1
     if step == 0 then fail("array index: the step of a slice must not be 0 (axis %d)", axis) end
@@ -116,31 +171,32 @@ local function slice_of(item, n, axis)
     return start, step, count, step > 0 and ends or 0
 end
 
---- Replaces a mask among the items by the coordinates of its true elements.
+--- Replaces a mask among the items by the coordinates of its true elements; one of no axes by { fresh = indices } into
+-- a new axis of extent 1.
 local function expand_masks(items, dims)
     local list, axis = {}, 1
     for k = 1, #items do
         local item = items[k]
         if is_array(item) and core.dtype_of(item).kind == "b" then
             local own = shape_of(item)
-            if #own == 0 then fail("array index: a mask needs at least 1 axis") end
+            if #own == 0 then list[#list + 1] = { fresh = np.nonzero(shape.reshape(item, { 1 })) } end
             for d = 1, #own do
-                if own[d] ~= dims[axis + d - 1] then
+                if own[d] ~= dims[axis + d - 1] and own[d] ~= 0 then
                     fail("array index: a mask of shape %s does not fit axis %d of shape %s", core.shape_text(own),
                          axis + d - 2, core.shape_text(dims))
                 end
             end
-            for _, coordinate in ipairs { np.nonzero(item) } do list[#list + 1] = coordinate end
+            for _, coordinate in ipairs(#own > 0 and { np.nonzero(item) } or {}) do list[#list + 1] = coordinate end
             axis = axis + #own
         else
             list[#list + 1] = item
-            if item ~= newaxis then axis = axis + 1 end
+            if item ~= newaxis and item ~= ellipsis then axis = axis + 1 end
         end
     end
     return list
 end
 
---- Puts whole axes for the ellipsis and for missing items; counts that the items fit.
+--- Puts whole axes for the ellipsis, if there are any, and for missing items; counts that the items fit.
 local function complete(items, ndim)
     local used, dots = 0, nil
     for k = 1, #items do
@@ -154,10 +210,15 @@ local function complete(items, ndim)
             used = used + 1
         end
     end
-    if used > ndim then fail("array index: %d indices for an array of %d axes", used, ndim) end
+    if used > ndim then
+        local plain = #items > 1
+        for k = 1, #items do plain = plain and is_integer(items[k]) end
+        fail("array index: %d indices for an array of %d axes%s", used, ndim, plain and rows_hint(items) or "")
+    end
     local list = {}
     for k = 1, #items do
         if k == dots then
+            if used == ndim then list[#list + 1] = ellipsis end -- it still stands between its neighbours
             for _ = 1, ndim - used do list[#list + 1] = {} end
         else
             list[#list + 1] = items[k]
@@ -181,19 +242,27 @@ end
 --   sliced               the shape after integers have dropped their axes and new axes have come
 --   axes                 by axis of `sliced`: the axis of the array, false for a new one
 --   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
+--   apart                beside index arrays and integers other items stand between them
 --   trivial              the slice is the whole array
 --   ends                 what was counted from the end (shape.slice)
 local function plan(dims, key)
     local items = expand_masks(complete(numbers_as_indices(items_of(key)), #dims), dims)
     local p = { start = {}, step = {}, count = {}, sliced = {}, axes = {}, arrays = {}, places = {}, trivial = true,
-                ends = 0 }
-    local axis = 0
+                ends = 0, apart = false }
+    local axis, last = 0, nil -- where the last index array or integer stands
     for k = 1, #items do
         local item = items[k]
-        if item == newaxis then
+        if is_array(item) or is_integer(item) or type(item) == "table" and item.fresh then
+            p.apart, last = p.apart or last ~= nil and last ~= k - 1, k
+        end
+        if type(item) == "table" and item.fresh then
+            p.arrays[#p.arrays + 1] = item.fresh
+            p.places[#p.places + 1] = #p.sliced
+        end
+        if item == newaxis or type(item) == "table" and item.fresh then
             p.sliced[#p.sliced + 1] = 1
             p.axes[#p.sliced] = false
-        else
+        elseif item ~= ellipsis then
             axis = axis + 1
             local n, start, step, count, ends = dims[axis], 0, 1, dims[axis], 0
             if is_integer(item) then
@@ -231,19 +300,18 @@ end
 
 --- Where the axes of index arrays come in the result (in place of them, if they stand side by side; else in front), and
 -- the axes that go, as a set.
-local function taken_axes(places)
-    local adjacent, moved = true, {}
-    for k = 1, #places do
-        moved[places[k]] = true
-        if k > 1 and places[k] ~= places[k - 1] + 1 then adjacent = false end
-    end
-    return adjacent and places[1] or 0, moved
+local function taken_axes(p)
+    local moved = {}
+    for k = 1, #p.places do moved[p.places[k]] = true end
+    return p.apart and 0 or p.places[1], moved
 end
 
 --- Several index arrays at once: their axes are brought together, merged, and taken from with one linear index.
-local function take_several(x, arrays, places)
-    local dims = shape_of(x)
-    local front, moved = taken_axes(places)
+local function take_several(x, p)
+    local arrays, places, dims, shapes = p.arrays, p.places, shape_of(x), {}
+    for k = 1, #arrays do shapes[k] = shape_of(arrays[k]) end
+    shape.broadcast("array index", unpack(shapes))
+    local front, moved = taken_axes(p)
     local order, merged = {}, {}
     for axis = 0, #dims - 1 do
         if not moved[axis] and #order < front then order[#order + 1] = axis end
@@ -297,8 +365,8 @@ local function get_elements(x, p)
     if not p.trivial then x = slice(x, p) end
     if #p.sliced ~= #p.start or not shape.same(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
     if #p.arrays == 0 then return x end
-    if #p.arrays == 1 then return selects.take(x, p.arrays[1], p.places[1]) end
-    return take_several(x, p.arrays, p.places)
+    if #p.arrays == 1 and not p.apart then return selects.take(x, p.arrays[1], p.places[1]) end
+    return take_several(x, p)
 end
 
 --- The element or part of x that an index names.
@@ -348,11 +416,26 @@ local function write_box(x, p, value)
     return core.recordn(core.ids.dynamic_update_slice, { x, value, create.integers(starts, nil, true) }, 3, 0)
 end
 
---- The positions in x, laid out flat, of the part that the index names, in the part's shape.
-local function positions_of(p, dims, part)
-    local name = selects.counter(shape.product(dims))
+--- Where the index arrays are in range, in a shape that broadcasts to the part; nil without index arrays.
+local function inside_of(p, dims, part)
+    local front, inside = (taken_axes(p)), nil
+    local indices = #p.arrays > 0 and #part - #p.sliced + #p.places or 0
+    for k, array in ipairs(p.arrays) do
+        local own = shape_of(array)
+        for _ = 1, #part - front - indices do own[#own + 1] = 1 end
+        local of = p.axes[p.places[k] + 1] -- nothing: an axis that a mask of no axes has added
+        local good = of and shape.reshape(selects.in_range(array, dims[of]), own)
+        inside = inside and good and np.logical_and(inside, good) or good or inside
+    end
+    return inside
+end
+
+--- The positions in x, laid out flat, of the part that the index names, in the part's shape. drop: where an index is
+-- out of range, one that is behind all elements.
+local function positions_of(p, dims, part, drop)
+    local name = selects.counter(shape.product(dims) + 1)
     local code, ndim = core.dtype_codes[name], #part
-    local front, moved = taken_axes(p.places)
+    local front, moved = taken_axes(p)
     local arrays, place = {}, 0 -- by axis of x: an array of `part`'s rank, or nothing
     local indices = #p.arrays > 0 and ndim - #p.sliced + #p.places or 0
     for axis = 0, #p.sliced do
@@ -368,10 +451,16 @@ local function positions_of(p, dims, part)
             end
         end
     end
+    local inside
     for k, array in ipairs(p.arrays) do
         local of, own = p.axes[p.places[k] + 1], shape_of(array)
         for _ = 1, ndim - front - indices do own[#own + 1] = 1 end
-        arrays[of] = shape.reshape(np.astype(selects.clamped(array, dims[of]), name), own)
+        if of then
+            local near, wanted = selects.clamped(array, dims[of])
+            arrays[of] = shape.reshape(np.astype(near, name), own)
+            local good = drop and shape.reshape(np.equal(near, wanted), own)
+            inside = inside and good and np.logical_and(inside, good) or good or inside
+        end
     end
     local position
     for axis = 1, #dims do
@@ -384,6 +473,7 @@ local function positions_of(p, dims, part)
         if position then position = position * core.count(dims[axis]) end
         position = position and along and position + along or position or along
     end
+    if inside then position = np.where(inside, position, core.count(shape.product(dims))) end
     return shape.broadcast_to(np.astype(position or core.number(0, code), name), part)
 end
 
@@ -424,33 +514,46 @@ local function update_slices(x, p, how, value, part)
     return little and unit and write_box(x, p, value) or spread(x, p, how, value)
 end
 
---- Several index arrays, or one and slices: in x laid out flat. Where several new values fall on one element, add takes
--- all of them, min and max the extreme one, set the last one in row-major order.
+--- Of values at positions in order: at the last one of equal positions the product of all their values.
+local function run_products(positions, values)
+    local n, apart = positions.size, 1
+    while apart < n do
+        local same = np.equal(shape.cut(positions, 0, apart, n), shape.cut(positions, 0, 0, n - apart))
+        local one = core.number(1, core.dtype_of(values).code)
+        local factor = np.where(same, shape.cut(values, 0, 0, n - apart), one)
+        values = values * shape.pad(factor, one, { apart }, { 0 }, { 0 })
+        apart = apart * 2
+    end
+    return values
+end
+
+--- Several index arrays, or one and slices: in x laid out flat. Where several new values fall on one element, add and
+-- mul take all of them, min and max the extreme one, set the last one in row-major order.
 local function update_flat(x, p, how, value, part)
     local dims = shape_of(x)
-    local flat, positions = np.ravel(x), np.ravel(positions_of(p, dims, part))
+    local flat, positions = np.ravel(x), np.ravel(positions_of(p, dims, part, true))
     value = np.ravel(value)
     if how == "min" or how == "max" then -- in order of value: the extreme one is written last
         local order = np.argsort(value, { descending = how == "min" })
         positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
-        value = combine[how](selects.take(flat, positions, 0), value)
+    elseif how == "mul" then -- the last one of equal places has the product, and is written last
+        local order = np.argsort(positions)
+        positions = selects.take(positions, order, 0)
+        value = run_products(positions, selects.take(value, order, 0))
     end
+    if how ~= "add" and how ~= "set" then value = combine[how](selects.take(flat, positions, 0), value) end
     return shape.reshape(put(flat, positions, how, value, 0), dims)
 end
 
 local function update_arrays(x, p, how, value, part)
-    if value.size == 0 then return x end
+    if value.size == 0 or x.size == 0 then return x end
     local single = true -- one place, so none is named twice
     for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
-    if single and how ~= "set" and how ~= "add" then
-        value, how = combined(x, p, how, value), "set"
-    elseif how == "mul" then
-        fail("array index: at:mul takes integers and slices, not index arrays of several elements")
-    end
-    local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start
-    if not whole or how == "min" or how == "max" then return update_flat(x, p, how, value, part) end
+    if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
+    local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start and not p.apart
+    if not whole or how ~= "set" and how ~= "add" then return update_flat(x, p, how, value, part) end
     local axis = p.places[1]
-    return put(x, selects.clamped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
+    return put(x, selects.dropped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
 end
 
 local At = {}
@@ -466,7 +569,7 @@ local function part_shape(p)
     local shapes, dims = {}, {}
     for k, array in ipairs(p.arrays) do shapes[k] = shape_of(array) end
     local index = shape.broadcast("array index", unpack(shapes))
-    local front, moved = taken_axes(p.places)
+    local front, moved = taken_axes(p)
     for axis = 0, #p.sliced do
         if axis == front then
             for _, n in ipairs(index) do dims[#dims + 1] = n end
@@ -498,14 +601,27 @@ local function plan_of(at)
     return p
 end
 
+--- The plan of an index with its index arrays as a mode says: in range where it is "clip", "wrap" or "raise".
+local function plan_by_mode(name, x, p, mode)
+    if #p.arrays == 0 or mode == "drop" or mode == "fill" then return p end
+    local changed, dims = {}, shape_of(x)
+    for key, value in pairs(p) do changed[key] = value end
+    changed.arrays = {}
+    for k, array in ipairs(p.arrays) do
+        changed.arrays[k] = selects.by_mode(name, array, dims[p.axes[p.places[k] + 1]], mode)
+    end
+    return changed
+end
+
 local function updater(how)
-    return function(at, value)
+    return function(at, value, given)
         if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:%s(v)", how) end
-        local quick = at.n and how == "set" and core.set_part(at.array, at, at.n, value)
+        local quick = at.n and how == "set" and given == nil and core.set_part(at.array, at, at.n, value)
         if quick then return quick end
         local x, p = at.array, plan_of(at)
         local code = core.dtype_of(x).code
         local name = "at:" .. how
+        if given ~= nil then p = plan_by_mode(name, x, p, selects.mode_option(name, given, "drop")) end
         value = create.value(name, value, code)
         local part = part_shape(p)
         if not shape.broadcasts_to(shape_of(value), part) then
@@ -518,9 +634,12 @@ local function updater(how)
     end
 end
 
---- x:at{…}:set(v), x:at{…}:add(v), x:at{…}:mul(v), x:at{…}:min(v), x:at{…}:max(v): a copy of x in which the part that
--- the index names is replaced by v, or combined with it. v broadcasts to the part and is cast to x's dtype.
--- Differentiable in x and v.
+--- x:at{…}:set(v, {mode="drop"}), x:at{…}:add(v, {mode="drop"}), x:at{…}:mul(v, {mode="drop"}), x:at{…}:min(v,
+-- {mode="drop"}), x:at{…}:max(v, {mode="drop"}): a copy of x in which the part that the index names is replaced by v,
+-- or combined with it. v broadcasts to the part and is cast to x's dtype. Where an index array names an element several
+-- times, set takes the last value, the others all of them. Differentiable in x and v.
+--- mode: what index arrays out of range do: "drop" writes nothing there, "clip" writes to the nearest end, "wrap"
+-- counts around, and "raise" raises, for which it waits for the indices
 --- > x = np.zeros(3)
 --- > x:at{0}:set(5), x:at{{1, 3}}:add(1)
 -- [5. 0. 0.]
@@ -529,14 +648,28 @@ end
 -- [3. 1.]
 -- [0. 1.]
 -- [2. 1.]
+--- > i = np.array({1, 7}, {dtype="i32"})
+--- > x:at{i}:set(9), x:at{i}:set(9, {mode="clip"})
+-- [0. 9. 0.]
+-- [0. 9. 9.]
 for how in pairs(combine) do At[how] = updater(how) end
 
---- x:at{…}:get(): the part itself.
+--- x:at{…}:get({mode="clip", fill_value=…}): the part itself.
+--- mode: what index arrays out of range read: "clip" the nearest end, "fill" fill_value, "wrap" counts around, and
+-- "raise" raises, for which it waits for the indices
+--- fill_value: what "fill" gives; without it NaN, the least signed or the greatest unsigned integer, true
 --- > np.arange(5):at{2}:get()
 -- 2
-function At.get(at)
+--- > np.arange(5):at{np.array({1, 7}, {dtype="i32"})}:get{mode="fill", fill_value=-1}
+-- [ 1 -1]
+function At.get(at, given)
     if getmetatable(at) ~= At then fail("np.at: methods take a colon: x:at{…}:get()") end
-    return get_elements(at.array, plan_of(at))
+    local x, p = at.array, plan_of(at)
+    if given == nil then return get_elements(x, p) end
+    local mode, fill = selects.mode_option("at:get", given, "clip", core.dtype_of(x))
+    local inside = mode == "fill" and inside_of(p, shape_of(x), part_shape(p))
+    local part = get_elements(x, plan_by_mode("at:get", x, p, mode))
+    return inside and np.where(inside, part, fill) or part
 end
 
 --- x:at(index), np.at(x, index) -> place: a place in x, for a changed copy: x:at{…}:set(v), :add(v), :mul(v), :min(v),

@@ -156,7 +156,8 @@ local function without_last(x)
 end
 
 --- np.linalg.solve(a, b): x with a x = b. a is (…, n, n); b is one vector (n,), or matrices (…, n, k); leading axes
--- broadcast. By an LU factorization, which derivatives use again.
+-- broadcast. By an LU factorization, which derivatives use again. Infinities or NaN where a is singular, as in JAX
+-- (NumPy raises): values are not looked at before they are computed. np.linalg.cond(a) tells how near a is to that.
 --- > np.linalg.solve(np.array{{2, 0}, {0, 4}}, np.array{2, 2})
 -- [1.  0.5]
 function linalg.solve(a, b)
@@ -191,7 +192,7 @@ function linalg.solve_triangular(a, b, given)
 end
 
 --- np.linalg.inv(x): the inverse of square matrices. To solve, np.linalg.solve is better. Infinities or NaN where x is
--- singular.
+-- singular, as in JAX (NumPy raises); np.linalg.cond(x) tells how near x is to that.
 --- > np.linalg.inv(np.array{{2, 0}, {0, 4}})
 -- [[0.5  0.  ]
 --  [0.   0.25]]
@@ -364,18 +365,21 @@ local function svdvals(x)
     return real(core.record1(ids.svd, x, 2))
 end
 
---- np.linalg.svd(x, {full_matrices=true}) -> u, s, vh: three results u, s, vh with u diag(s) vh = x and s descending.
--- Of m × n matrices, u is m × m and vh n × n; with full_matrices=false m × k and k × n, k = min(m, n), which is what
--- has derivatives: of functions that do not depend on signs; where singular values are equal, of the values alone.
+--- np.linalg.svd(x, {full_matrices=true, compute_uv=true}) -> u, s, vh: three results u, s, vh with u diag(s) vh = x
+-- and s descending. Of m × n matrices, u is m × m and vh n × n; with full_matrices=false m × k and k × n, k = min(m,
+-- n), which is what has derivatives: of functions that do not depend on signs; where singular values are equal, of the
+-- values alone.
 --- full_matrices: false: u and vh have as many columns and rows as there are singular values
+--- compute_uv: false: s alone
 --- > u, s, vh = np.linalg.svd(np.array{{3, 0}, {0, 4}})
 --- > s
 -- [4. 3.]
 function linalg.svd(x, given)
-    local full = options("linalg.svd", given, { full_matrices = true }).full_matrices
+    local o = options("linalg.svd", given, { full_matrices = true, compute_uv = true })
     local dims
     x, dims = matrices("svd", 1, x)
-    return svd(x, dims, full ~= false)
+    if o.compute_uv == false then return svdvals(x) end
+    return svd(x, dims, o.full_matrices ~= false)
 end
 
 --- np.linalg.svdvals(x): the singular values alone, descending.
@@ -415,37 +419,45 @@ local function pseudoinverse(x, dims, rtol)
     return core.record2(ids.pinv, x, p, 0), values, counts
 end
 
---- np.linalg.pinv(x, {rtol=…}): the Moore-Penrose pseudoinverse. Singular values of at most rtol times the largest
--- count as zeros; by default 10 max(m, n) eps. The derivative is that for a rank that stays.
+--- np.linalg.pinv(x, {rtol=…, rcond=…, hermitian=false}): the Moore-Penrose pseudoinverse. Singular values of at most
+-- rtol times the largest count as zeros; by default 10 max(m, n) eps. The derivative is that for a rank that stays.
 --- rtol: which singular values count as zeros, relative to the largest
+--- rcond: rtol, by NumPy's older name
+--- hermitian: true: x is symmetric, and made so, (x + xᵀ) / 2
 --- > np.linalg.pinv(np.array{{2, 0}, {0, 0}})
 -- [[0.5 0. ]
 --  [0.  0. ]]
 function linalg.pinv(x, given)
-    local o = options("linalg.pinv", given, { rtol = true })
+    local o = options("linalg.pinv", given, { rtol = true, rcond = true, hermitian = true })
     local dims
-    x, dims = matrices("pinv", 1, x)
-    if is_complex(x) then
-        o.rtol = tolerance("pinv", "rtol", o.rtol, rank_tolerance(x, dims, 10))
-        return as_complex(linalg.pinv(as_real(x), { rtol = o.rtol }))
-    end
-    return (pseudoinverse(x, dims, tolerance("pinv", "rtol", o.rtol, rank_tolerance(x, dims, 10))))
+    x, dims = (o.hermitian and square or matrices)("pinv", 1, x)
+    if o.hermitian then x = symmetric(x) end
+    local rtol = o.rtol
+    if rtol == nil then rtol = o.rcond end
+    rtol = tolerance("pinv", "rtol", rtol, rank_tolerance(x, dims, 10))
+    if is_complex(x) then return as_complex(linalg.pinv(as_real(x), { rtol = rtol })) end
+    return (pseudoinverse(x, dims, rtol))
 end
 
---- np.linalg.matrix_rank(x, {rtol=…}): the number (i32) of singular values above rtol times the largest; by default
--- max(m, n) eps.
+--- np.linalg.matrix_rank(x, {rtol=…, tol=…}): the number (i32) of singular values above rtol times the largest; by
+-- default max(m, n) eps.
 --- rtol: which singular values count as zeros, relative to the largest
+--- tol: the same in itself, in place of rtol
 --- > np.linalg.matrix_rank(np.ones{3, 3})
 -- 1
 function linalg.matrix_rank(x, given)
-    local o = options("linalg.matrix_rank", given, { rtol = true })
+    local o = options("linalg.matrix_rank", given, { rtol = true, tol = true })
     local dims
     x, dims = matrices("matrix_rank", 1, x)
     local s = svdvals(x)
     if math.min(dims[#dims - 1], dims[#dims]) == 0 then return np.sum(np.astype(s, "i32"), { axis = -1 }) end
     local limit = tolerance("matrix_rank", "rtol", o.rtol, rank_tolerance(x, dims, 1))
-    local counts = np.greater(s, np.max(s, { axis = -1, keepdims = true }) * limit)
-    return np.sum(np.astype(counts, "i32"), { axis = -1 })
+    if o.tol == nil then
+        limit = np.max(s, { axis = -1, keepdims = true }) * limit
+    else
+        limit = tolerance("matrix_rank", "tol", o.tol)
+    end
+    return np.sum(np.astype(np.greater(s, limit), "i32"), { axis = -1 })
 end
 
 --- np.linalg.lstsq(a, b, {rcond=…}) -> x, residuals, rank, values: x that minimises |a x - b|, the smallest such x, for
@@ -678,13 +690,20 @@ function linalg.diagonal(x, given)
     return np.diagonal(x, { offset = offset, axis1 = -2, axis2 = -1 })
 end
 
---- np.linalg.trace(x, {offset=0}): the sums of the diagonals of the matrices in the last two axes.
+--- np.linalg.trace(x, {offset=0, dtype=…}): the sums of the diagonals of the matrices in the last two axes.
 --- offset: which diagonal
+--- dtype: what the elements are cast to before they are added
 --- > np.linalg.trace(np.array{{1, 2}, {3, 4}})
 -- 5.0
 function linalg.trace(x, given)
-    local offset = options("linalg.trace", given, { offset = true }).offset
-    return np.sum(linalg.diagonal(x, { offset = offset }), { axis = -1 })
+    local o = options("linalg.trace", given, { offset = true, dtype = true })
+    local code = core.dtype("linalg.trace", o.dtype)
+    local diagonal = linalg.diagonal(x, { offset = o.offset })
+    if not code then return np.sum(diagonal, { axis = -1 }) end
+    local name = core.dtypes[code].name
+    return np.astype(np.sum(np.astype(diagonal, name), { axis = -1 }), name)
 end
+
+require "neap.arrays.linalg_forms"(linalg, { square = square, floats = floats })
 
 return linalg

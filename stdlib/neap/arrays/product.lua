@@ -145,7 +145,8 @@ define("outer", function(a, b)
     return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
 end)
 
---- np.vecdot(a, b, {axis=-1}): the sums of products along an axis, a's elements conjugated; shapes broadcast.
+--- np.vecdot(a, b, {axis=-1}): the sums of products along an axis, a's elements conjugated; shapes broadcast. The dtype
+-- is that of np.matmul.
 --- > np.vecdot(np.array{{1, 2}, {3, 4}}, np.array{1, 1})
 -- [3. 7.]
 define("vecdot", function(a, b, given)
@@ -155,30 +156,81 @@ define("vecdot", function(a, b, given)
     local na, nb = core.ndim(a), core.ndim(b)
     local n, m = shape_of(a)[core.axis("vecdot", axis, na) + 1], shape_of(b)[core.axis("vecdot", axis, nb) + 1]
     if n ~= m then raise("vecdot", "axis %d of a has extent %d, of b %d", axis, n, m) end
-    return np.sum(conjugate(np.moveaxis(a, axis, -1)) * np.moveaxis(b, axis, -1), { axis = -1 })
+    local dtype = np.result_type(a, b)
+    a, b = conjugate(np.moveaxis(a, axis, -1)), np.moveaxis(b, axis, -1)
+    if dtype == "bool" then return np.any(a * b, { axis = -1 }) end
+    if core.dtypes[core.dtype_codes[dtype]].half then a, b = np.astype(a, "f32"), np.astype(b, "f32") end
+    return np.astype(np.sum(a * b, { axis = -1 }), dtype)
 end)
 
---- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast.
---- > np.cross(np.array{1, 0, 0}, np.array{0, 1, 0})
+--- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast. Vectors of 2
+-- elements lie in the plane of the first two axes: two of them give the third element alone.
+--- > np.cross(np.array{1, 0, 0}, np.array{0, 1, 0}), np.cross(np.array{1, 2}, np.array{3, 4})
 -- [0. 0. 1.]
+-- -2.0
 define("cross", function(a, b, given)
     local axis = core.options("cross", given, { axis = true }).axis
     axis = axis == nil and -1 or axis
-    local parts = {}
+    local parts, flat = {}, true
     for k, x in ipairs { coerce("cross", 1, a), coerce("cross", 2, b) } do
         local at = core.axis("cross", axis, core.ndim(x))
-        if shape_of(x)[at + 1] ~= 3 then
-            raise("cross", "argument %d must have 3 elements along axis %d, got shape %s", k, axis, core.shape_text(x))
+        local n = shape_of(x)[at + 1]
+        if n ~= 3 and n ~= 2 then
+            raise("cross", "argument %d must have 2 or 3 elements along axis %d, got shape %s", k, axis,
+                  core.shape_text(x))
         end
         x = np.moveaxis(x, at, -1)
-        parts[k] = {}
-        for i = 0, 2 do parts[k][i] = shape.cut(x, core.ndim(x) - 1, i, i + 1) end
+        parts[k], flat = {}, flat and n == 2
+        for i = 0, n - 1 do parts[k][i] = shape.cut(x, core.ndim(x) - 1, i, i + 1) end
+        if n == 2 then parts[k][2] = np.zeros_like(parts[k][0]) end
     end
     local u, v = parts[1], parts[2]
-    local result = shape.join({ u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0] },
+    local third = u[0] * v[1] - u[1] * v[0]
+    if flat then return np.squeeze(third, { axis = -1 }) end
+    local result = shape.join({ u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], third },
                               math.max(core.ndim(u[0]), core.ndim(v[0])) - 1)
     return np.moveaxis(result, -1, axis)
 end)
+
+--- np.inner(a, b): sums of products over the last axes of a and b; numbers multiply.
+--- > np.inner(np.array{{1, 2}, {3, 4}}, np.array{1, 1})
+-- [3. 7.]
+define("inner", function(a, b)
+    a, b = coerce("inner", 1, a), coerce("inner", 2, b)
+    if core.ndim(a) == 0 or core.ndim(b) == 0 then return a * b end
+    return tensordot(a, b, { { -1 }, { -1 } })
+end)
+
+--- Checks that np.name has a matrix and a vector that fit: axis `of_matrix` of a has as many elements as the last of v.
+local function check_vector(name, a, v, of_matrix, position)
+    local da, dv = shape_of(a), shape_of(v)
+    if #da < 2 then
+        raise(name, "argument %d must be matrices, of shape (…, m, n); got shape %s", 3 - position, core.shape_text(da))
+    end
+    if #dv < 1 or dv[#dv] ~= da[#da + 1 + of_matrix] then
+        raise(name, "shapes of the matrices and vectors, %s and %s, do not fit", core.shape_text(da),
+              core.shape_text(dv))
+    end
+end
+
+--- np.matvec(a, v): products of matrices (…, m, n) and vectors (…, n), as (…, m); leading axes broadcast.
+--- > np.matvec(np.array{{1, 2}, {3, 4}}, np.array{{1, 0}, {1, 1}})
+-- [[1. 3.]
+--  [3. 7.]]
+define("matvec", function(a, v)
+    a, v = core.coerce2("matvec", a, v)
+    check_vector("matvec", a, v, -1, 2)
+    return np.squeeze(matmul(a, np.expand_dims(v, -1)), { axis = -1 })
+end)
+
+--- np.vecmat(v, a): products of vectors (…, m) and matrices (…, m, n), as (…, n); leading axes broadcast.
+--- > np.vecmat(np.array{1, 1}, np.array{{1, 2}, {3, 4}})
+-- [4. 6.]
+np.vecmat = function(v, a)
+    v, a = core.coerce2("vecmat", v, a)
+    check_vector("vecmat", a, v, -2, 1)
+    return np.squeeze(matmul(np.expand_dims(v, -2), a), { axis = -2 })
+end
 
 --- np.kron(a, b): the Kronecker product: element i * m + j of an axis, b having m there, is a's element i times b's j.
 -- Missing leading axes are added.

@@ -1,4 +1,4 @@
---- random.lua: np.random: random numbers from explicit keys, as in JAX.
+--- random.lua: np.random: random numbers from explicit keys, as in JAX; more distributions stand in distributions.lua.
 --
 -- A key is a u32 array of shape (2,). The same key always gives the same numbers, on any number of threads; for new
 -- numbers, split the key: `local k1, k2 = np.random.split(key):unpack()`. Algorithms and their use of bits are JAX's
@@ -7,7 +7,7 @@
 --
 -- The last argument of every function may be a table of options. Shapes are tables, integers, or missing: 0-d.
 
---- {dtype}: the dtype of the result; for floats f32 or f64
+--- {dtype}: the dtype of the result; for floats f32, f64, f16 or bf16
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -112,7 +112,10 @@ end
 
 local UNIFORM, NORMAL, EXPONENTIAL, GUMBEL = 0, 1, 2, 3 -- of the op random_floats
 
+local halves = {} -- by distribution: as the op's, made of ops on halves
+
 local function draw_floats(distribution, key, dims, dtype)
+    if dtype.half then return halves[distribution](key, dims, dtype) end
     attrs[0], attrs[1] = distribution, dtype.code
     for k = 1, #dims do attrs[k + 1] = dims[k] end
     return core.record1(ids.random_floats, key, 2 + #dims)
@@ -129,6 +132,26 @@ local function between(key, dims, dtype, low, high)
         low, high = core.number(low, dtype.code), core.number(high, dtype.code) -- rounded before they are subtracted
     end
     return np.maximum(u * (high - low) + low, low)
+end
+
+--- The highest of the last 16 bits of a draw, as many as the dtype has behind its first one; of the last 8 where those
+-- will do.
+halves[UNIFORM] = function(key, dims, dtype)
+    local digits = dtype.digits - 1
+    local width = digits < 8 and 8 or 16
+    local bits = np.bitwise_right_shift(np.bitwise_and(draw_bits(key, 32, dims), 2 ^ width - 1), width - digits)
+    return np.astype(bits, dtype.name) * 2 ^ -digits
+end
+
+halves[NORMAL] = function(key, dims, dtype)
+    return np.erf_inv(between(key, dims, dtype, 2 ^ -dtype.digits - 1, 1)) * math.sqrt(2)
+end
+
+halves[EXPONENTIAL] = function(key, dims, dtype) return -np.log1p(-unit(key, dims, dtype)) end
+
+halves[GUMBEL] = function(key, dims, dtype)
+    local tiny = 2 ^ (2 - 2 ^ (dtype.bits - dtype.digits - 1))
+    return -np.log(-np.log(between(key, dims, dtype, tiny, 1)))
 end
 
 --- A bound: a number, or an array cast to the dtype.
@@ -171,7 +194,7 @@ local function integer_bound(name, position, what, value, dims, dtype)
         return core.number(value, dtype.code)
     end
     value = coerce("random." .. name, position, value)
-    if core.dtype_of(value).kind == "f" then
+    if core.dtype_of(value).inexact then
         raise("random." .. name, "argument %d (%s) must be of integers, got dtype %s", position, what,
               core.dtype_of(value).name)
     end
@@ -188,7 +211,7 @@ function random.randint(key, dims, minval, maxval, given)
     dims = dims_of("randint", dims)
     local o = options("random.randint", given, { dtype = true })
     local result = dtypes[core.dtype("random.randint", o.dtype, codes.i32)]
-    if result.kind == "f" or result.kind == "b" then
+    if not result.lowest then
         raise("random.randint", "needs an integer dtype, got %s", result.name)
     end
     local narrow, inclusive = result.bits < 32, 0 -- drawn as i32, which holds what lies behind the end
@@ -221,9 +244,21 @@ local function shuffle(key, x)
     return x
 end
 
---- np.random.permutation(key, n), np.random.permutation(key, x, {axis=0}): 0 … n-1 in random order (i32).
--- np.random.permutation(key, x, {axis=0}): x with the parts along an axis in random order.
+--- The lines along an axis, each in an order of its own.
+local function shuffle_lines(key, x, dims, axis)
+    for _ = 1, math.ceil(3 * math.log(math.max(1, x.size)) / math.log(UINT32_MAX)) do
+        local keys = random.split(key)
+        key = core.index(keys, 0)
+        local order = np.argsort(draw_bits(core.index(keys, 1), 32, dims), { axis = axis })
+        x = np.take_along_axis(x, order, { axis = axis })
+    end
+    return x
+end
+
+--- np.random.permutation(key, n), np.random.permutation(key, x, {axis=0, independent=false}): 0 … n-1 in random order
+-- (i32), or x with the parts along an axis in random order.
 --- axis: along which parts of x are put in random order
+--- independent: true puts each line along the axis in an order of its own
 --- > np.random.permutation(np.random.key(0), 5)
 -- [0 1 4 3 2]
 --- > np.random.permutation(np.random.key(0), np.eye(2), {axis=1})
@@ -231,7 +266,8 @@ end
 --  [0. 1.]]
 function random.permutation(key, x, given)
     check_key("permutation", key)
-    local axis = options("random.permutation", given, { axis = true }).axis or 0
+    local o = options("random.permutation", given, { axis = true, independent = true })
+    local axis = o.axis or 0
     if type(x) == "number" then
         if core.integer("random.permutation", 2, "n", x) < 0 then
             bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
@@ -242,6 +278,7 @@ function random.permutation(key, x, given)
     local dims = shape_of(x)
     axis = core.axis("random.permutation", axis, #dims)
     if #dims == 1 then return shuffle(key, x) end
+    if o.independent then return shuffle_lines(key, x, dims, axis) end
     return selects.take(x, shuffle(key, np.arange(dims[axis + 1])), axis)
 end
 
@@ -359,15 +396,16 @@ function random.bernoulli(key, p, dims)
     return np.less(unit(key, dims_of("bernoulli", dims), dtype), p)
 end
 
---- np.random.categorical(key, logits, {axis=-1, shape=…}): indices (i32) along the axis, with probabilities
--- softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
+--- np.random.categorical(key, logits, {axis=-1, shape=…, replace=true}): indices (i32) along the axis, with
+-- probabilities softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
 --- shape: of the result; that of logits without the axis
+--- replace: false draws each index at most once for the axes in front
 --- > np.random.categorical(np.random.key(1), np.log(np.array{0.2, 0.3, 0.5}), {shape={5}})
 -- [2 1 0 2 2]
 function random.categorical(key, logits, given)
     check_key("categorical", key)
     logits = coerce("random.categorical", 2, logits)
-    local o = options("random.categorical", given, { axis = true, shape = true })
+    local o = options("random.categorical", given, { axis = true, shape = true, replace = true })
     local dims = shape_of(logits)
     local axis = core.axis("random.categorical", o.axis or -1, #dims)
     local n = table.remove(dims, axis + 1)
@@ -378,10 +416,21 @@ function random.categorical(key, logits, given)
             raise("random.categorical", "shape %s must end in %s", core.shape_text(result), core.shape_text(dims))
         end
     end
+    if o.replace == false then
+        local count = shape.product { unpack(result, 1, front) }
+        if count > n then raise("random.categorical", "cannot draw %d of %d without replacement", count, n) end
+        local noise = random.gumbel(key, shape_of(logits), { dtype = core.dtype_of(logits).name })
+        local order = np.moveaxis(np.argsort(logits + noise, { axis = axis, descending = true }), axis, 0)
+        return shape.reshape(shape.cut(order, 0, 0, count), result)
+    end
     local drawn = { unpack(result) }
     table.insert(drawn, front + axis + 1, n)
     local noise = random.gumbel(key, drawn, { dtype = core.dtype_of(logits).name })
     return np.argmax(noise + logits, { axis = front + axis })
 end
+
+-- For distributions.lua, which has the others.
+core.random_tools = { check_key = check_key, dims_of = dims_of, float_dtype = float_dtype, between = between,
+                      unit = unit }
 
 return random

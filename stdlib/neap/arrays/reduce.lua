@@ -1,9 +1,12 @@
 --- reduce.lua: reductions over axes, and what is made of them: mean, variance, logsumexp, softmax, cumulative sums.
 --
--- Options: axis (an integer or a table of them; all axes by default) and keepdims (keep reduced axes with extent 1).
--- The rows take the axes as a bit mask. The order of summation depends on dtype and extents alone.
+-- Options: axis (an integer or a table of them; all axes by default), keepdims (keep reduced axes with extent 1), where
+-- (only these elements) and initial (one more element). The rows take the axes as a bit mask. The order of summation
+-- depends on dtype and extents alone: elements that `where` leaves out are neutral ones at their places.
 
 --- {axis}: an integer or a table of integers, negative ones counted from the end; all axes without it
+--- {where}: a bool array that broadcasts to x: only elements where it is true count
+--- {initial}: a number that is combined with the result as one more element
 
 local bit = require "bit"
 local core = require "neap.core"
@@ -13,14 +16,21 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, ids, attrs = core.shape_of, core.ids, core.attrs
 
-local known_options = { axis = true, keepdims = true }
-local dtype_options = { axis = true, keepdims = true, dtype = true }
+local reduces = {}
 
---- The options table of a reduction, which may also be a bare axis: x:sum(0).
-local function reduction_options(name, given, known)
+local known_options = { axis = true, keepdims = true }
+local dtype_options = { axis = true, keepdims = true, dtype = true, where = true }
+local sum_options = { axis = true, keepdims = true, dtype = true, where = true, initial = true }
+local extremum_options = { axis = true, keepdims = true, where = true, initial = true }
+local any_options = { axis = true, keepdims = true, where = true }
+
+--- The options table of a reduction, which may also be a bare axis: x:sum(0). `extra`: a further argument, an error.
+local function reduction_options(name, given, known, extra)
+    if extra ~= nil then core.too_many(name, 2, extra) end
     if type(given) == "number" then return { axis = given } end
     return options(name, given, known)
 end
+reduces.options = reduction_options
 
 --- Bit mask of the axes, and the number of elements that are reduced to one.
 local function mask_of(name, x, axis)
@@ -35,29 +45,90 @@ local function mask_of(name, x, axis)
     end
     return mask, count
 end
+reduces.mask_of = mask_of
 
 local function reduce(op, x, mask, keepdims)
     attrs[0], attrs[1] = mask, keepdims and 1 or 0
     return core.record1(op, x, 2)
 end
 
+--- The op `name` over the axes of a mask.
+function reduces.over(name, x, mask, keepdims)
+    return reduce(ids[name], x, mask, keepdims)
+end
+
+--- A mask of elements, option `where`, checked against x.
+local function mask_array(name, x, mask)
+    if type(mask) == "boolean" then mask = coerce(name, 2, mask) end
+    if not core.is_array(mask) or core.dtype_of(mask).kind ~= "b" then
+        bad_argument(name, nil, "where", "a bool array", mask)
+    end
+    if not shape.broadcasts_to(shape_of(mask), shape_of(x)) then
+        raise(name, "option 'where' of shape %s does not broadcast to the array's %s", core.shape_text(mask),
+              core.shape_text(x))
+    end
+    return mask
+end
+reduces.mask_array = mask_array
+
+--- An option of np.name that is a number, a boolean or an array of no axes, as an array.
+local function scalar_option(name, option, value)
+    local is_scalar = type(value) == "number" or type(value) == "boolean"
+    if not is_scalar and not (core.is_array(value) and core.ndim(value) == 0) then
+        bad_argument(name, nil, option, "a number or an array of no axes", value)
+    end
+    return coerce(name, 2, value)
+end
+
+--- The elements of x where the mask is true, a number of x's dtype elsewhere.
+local function only(x, mask, neutral)
+    return np.where(mask, x, core.number(neutral, core.dtype_of(x).code))
+end
+
+local NEUTRAL = { sum = 0, prod = 1, any = 0, all = 1 }
+local COMBINE = { sum = "add", prod = "multiply", max = "maximum", min = "minimum" }
+
+--- A reduction with `where` and `initial`.
+local function reduce_some(name, x, o)
+    local mask, count = mask_of(name, x, o.axis)
+    local initial = o.initial ~= nil and scalar_option(name, "initial", o.initial)
+    local neutral = NEUTRAL[name]
+    if o.where ~= nil then
+        local chosen = mask_array(name, x, o.where)
+        if neutral then
+            if name == "any" or name == "all" then x = np.astype(x, "bool") end
+            x = only(x, chosen, neutral)
+        else
+            if not initial then raise(name, "needs the option 'initial' beside 'where': it may be all there is") end
+            x = np.where(chosen, x, initial)
+        end
+    end
+    if not neutral and count == 0 then -- initial is all there is
+        local result = shape.broadcast_to(initial, shape_of(reduce(ids.sum, x, mask, o.keepdims)))
+        return np.astype(result, np.where(true, x, initial).dtype)
+    end
+    local result = reduce(ids[name], x, mask, o.keepdims)
+    return initial and np[COMBINE[name]](result, initial) or result
+end
+
 local function define_reduction(name, known)
     local op = ids[name]
-    define(name, function(x, given)
+    define(name, function(x, given, extra)
         x = coerce(name, 1, x)
-        local whole = given == nil and core.reduce_all(op, x)
+        local whole = given == nil and extra == nil and core.reduce_all(op, x)
         if whole then return whole end
-        local o = reduction_options(name, given, known)
+        local o = reduction_options(name, given, known, extra)
         if o.dtype ~= nil then x = np.astype(x, o.dtype) end
         local mask, count = mask_of(name, x, o.axis)
-        if count == 0 and (name == "max" or name == "min") then
+        if o.initial == nil and count == 0 and (name == "max" or name == "min") then
             raise(name, "nothing to take it of: shape %s", core.shape_text(x))
         end
+        if o.where ~= nil or o.initial ~= nil then return reduce_some(name, x, o) end
         return reduce(op, x, mask, o.keepdims)
     end)
 end
 
---- np.sum(x, {axis=…, keepdims=false, dtype=…}): … an axis may stand alone: x:sum(0).
+--- np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0}): … an axis may stand alone: x:sum(0).
 --- dtype: what x is cast to before the sum
 --- > np.array{{1, 2}, {3, 4}}:sum()
 -- 10.0
@@ -66,45 +137,54 @@ end
 --- > np.array{{1, 2}, {3, 4}}:sum{axis=1, keepdims=true}
 -- [[3.]
 --  [7.]]
-define_reduction("sum", dtype_options)
---- np.prod(x, {axis=…, keepdims=false, dtype=…})
+--- > x = np.array{1, -2, 3}
+--- > x:sum{where=x:gt(0)}, x:sum{initial=10}
+-- 4.0
+-- 12.0
+define_reduction("sum", sum_options)
+--- np.prod(x, {axis=…, keepdims=false, dtype=…, where=…, initial=1})
 --- dtype: what x is cast to before the product
 --- > np.array{1, 2, 3, 4}:prod(), np.array{{1, 2}, {3, 4}}:prod{axis=0}
 -- 24.0
 -- [3. 8.]
-define_reduction("prod", dtype_options)
---- np.max(x, {axis=…, keepdims=false}), np.min(x, {axis=…, keepdims=false}): the greatest or the smallest element; NaN
--- if there is one. Raises if there is nothing to take it of.
+define_reduction("prod", sum_options)
+--- np.max(x, {axis=…, keepdims=false, where=…, initial=…}), np.min(x, {axis=…, keepdims=false, where=…, initial=…}),
+-- np.amax, np.amin: the greatest or the smallest element; NaN if there is one. Raises if there is nothing to take
+-- it of and no `initial`, which `where` needs.
 --- > np.array{3, 1, 2}:max(), np.array{{3, 1}, {2, 4}}:min{axis=0}
 -- 3.0
 -- [2. 1.]
-define_reduction("max", known_options)
-define_reduction("min", known_options)
---- np.any(x, {axis=…, keepdims=false}), np.all(x, {axis=…, keepdims=false}): whether some element, or every element, is
--- true: bool. Numbers count as true unless 0. `if` needs a Lua boolean: x:any():item().
+--- > np.amax(np.zeros(0), {initial=-np.inf}), np.amin(np.array{3, 1}, {where=np.array{true, false}, initial=9})
+-- -inf
+-- 3.0
+define_reduction("max", extremum_options)
+define_reduction("min", extremum_options)
+define("amax", np.max)
+define("amin", np.min)
+--- np.any(x, {axis=…, keepdims=false, where=…}), np.all(x, {axis=…, keepdims=false, where=…}): whether some element, or
+-- every element, is true: bool. Numbers count as true unless 0. `if` needs a Lua boolean: x:any():item().
 --- > np.array{0, 2, 0}:any(), np.array{0, 2, 0}:all()
 -- True
 -- False
 --- > np.array{{true, false}, {true, true}}:all{axis=0}
 -- [ True False]
-define_reduction("any", known_options)
-define_reduction("all", known_options)
+define_reduction("any", any_options)
+define_reduction("all", any_options)
 
 local function define_index(name)
     local op = ids[name]
-    define(name, function(x, given)
+    define(name, function(x, given, extra)
         x = coerce(name, 1, x)
-        local o = reduction_options(name, given, known_options)
-        if o.axis ~= nil and type(o.axis) ~= "number" then raise(name, "axis must be one integer") end
+        local o = reduction_options(name, given, known_options, extra)
         local mask, count = mask_of(name, x, o.axis)
         if count == 0 then raise(name, "nothing to take it of: shape %s", core.shape_text(x)) end
         return reduce(op, x, mask, o.keepdims)
     end)
 end
 --- np.argmax(x, {axis=…, keepdims=false}), np.argmin(x, {axis=…, keepdims=false}): the index (i32, from 0) of the first
--- greatest or smallest element, in the flattened array without axis. A NaN wins. Raises if there is nothing to take it
--- of.
---- axis: one axis, negative ones counted from the end; the flattened array without it
+-- greatest or smallest element; along several axes, in row-major order of these. A NaN wins. Raises if there is nothing
+-- to take it of.
+--- axis: an axis or a table of them, negative ones counted from the end; the flattened array without it
 --- > np.array{3, 1, 3}:argmax(), np.array{{3, 1}, {2, 4}}:argmin{axis=1}
 -- 0
 -- [1 0]
@@ -116,6 +196,7 @@ local function real(x)
     local dtype = core.dtype_of(x)
     return dtype.inexact and x or np.astype(x, dtype.real)
 end
+reduces.real = real
 
 --- x divided by a number of elements, less `less`: equal means of one array are then computed once.
 local function per_element(x, count, less)
@@ -128,28 +209,59 @@ local function mean(x, mask, count, keepdims)
     return per_element(reduce(ids.sum, x, mask, keepdims), count, 0)
 end
 
---- np.mean(x, {axis=…, keepdims=false, dtype=…}): the sum divided by the number of elements. Integers are averaged as
--- f32, i64 and u64 as f64. Of nothing: NaN.
+--- How many elements a mask leaves of each that are reduced to one, as an array of x's dtype.
+local function count_of(x, chosen, mask, keepdims)
+    local ones = np.astype(shape.broadcast_to(chosen, shape_of(x)), core.dtype_of(x).name)
+    return reduce(ids.sum, ones, mask, keepdims)
+end
+
+--- The mean of the elements where `chosen` is true, and how many these are.
+function reduces.mean_of(x, chosen, mask, keepdims)
+    local count = count_of(x, chosen, mask, keepdims)
+    return reduce(ids.sum, only(x, chosen, 0), mask, keepdims) / count, count
+end
+
+--- np.mean(x, {axis=…, keepdims=false, dtype=…, where=…}): the sum divided by the number of elements. Integers are
+-- averaged as f32, i64 and u64 as f64. Of nothing: NaN.
 --- dtype: what x is cast to before the mean
 --- > np.array{{1, 2}, {3, 4}}:mean(), np.array{{1, 2}, {3, 4}}:mean{axis=0}
 -- 2.5
 -- [2. 3.]
-define("mean", function(x, given)
+define("mean", function(x, given, extra)
     x = coerce("mean", 1, x)
-    local o = reduction_options("mean", given, dtype_options)
+    local o = reduction_options("mean", given, dtype_options, extra)
     x = o.dtype ~= nil and np.astype(x, o.dtype) or real(x)
     local mask, count = mask_of("mean", x, o.axis)
+    if o.where ~= nil then return (reduces.mean_of(x, mask_array("mean", x, o.where), mask, o.keepdims)) end
     return mean(x, mask, count, o.keepdims)
 end)
 
-local variance_options = { axis = true, keepdims = true, correction = true, ddof = true }
+local variance_options = { axis = true, keepdims = true, correction = true, ddof = true, where = true }
 
-local function variance(name, x, given)
-    x = real(coerce(name, 1, x))
-    local o = reduction_options(name, given, variance_options)
-    local mask, count = mask_of(name, x, o.axis)
+--- The squared distances to the mean of the elements where `chosen` is true, added up and divided; of no more elements
+-- than `correction`: NaN.
+function reduces.variance_of(x, chosen, mask, keepdims, correction)
+    local center = reduces.mean_of(x, chosen, mask, true)
+    local off = only(x - center, chosen, 0)
+    local left = np.maximum(count_of(x, chosen, mask, keepdims) - correction, 0)
+    return reduce(ids.sum, off * off, mask, keepdims) / left
+end
+
+--- The correction among the options of a variance.
+function reduces.correction(name, o)
     local correction = o.correction or o.ddof or 0
     if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
+    return correction
+end
+
+local function variance(name, x, given, extra)
+    x = real(coerce(name, 1, x))
+    local o = reduction_options(name, given, variance_options, extra)
+    local mask, count = mask_of(name, x, o.axis)
+    local correction = reduces.correction(name, o)
+    if o.where ~= nil then
+        return reduces.variance_of(x, mask_array(name, x, o.where), mask, o.keepdims, correction)
+    end
     local off = x - mean(x, mask, count, true)
     local left = math.max(count - correction, 0)
     local square = core.dtype_of(x).kind == "c" and np.square(np.abs(off)) or off * off
@@ -158,19 +270,20 @@ local function variance(name, x, given)
     return per_element(sum, left, correction)
 end
 
---- np.var(x, {axis=…, keepdims=false, correction=0, ddof=0}), np.std(x, {axis=…, keepdims=false, correction=0,
--- ddof=0}): the mean of the squared distances to the mean, and its square root. The sum is divided by n - correction.
+--- np.var(x, {axis=…, keepdims=false, correction=0, ddof=0, where=…}), np.std(x, {axis=…, keepdims=false,
+-- correction=0, ddof=0, where=…}): the mean of the squared distances to the mean, and its square root. The sum is
+-- divided by n - correction.
 --- correction: what is taken from the number of elements; 1 gives the unbiased estimate of a variance
 --- ddof: NumPy's name of the same
 --- > np.array{1, 2, 3, 4}:var(), np.array{1, 2, 3, 4}:var{correction=1}, np.array{0, 4}:std()
 -- 1.25
 -- 1.6666666
 -- 2.0
-define("var", function(x, given)
-    return variance("var", x, given)
+define("var", function(x, given, extra)
+    return variance("var", x, given, extra)
 end)
-define("std", function(x, given)
-    return np.sqrt(variance("std", x, given))
+define("std", function(x, given, extra)
+    return np.sqrt(variance("std", x, given, extra))
 end)
 
 --- The maximum along axes for shifting exponents: constant for gradients (it cancels), 0 where infinite.
@@ -182,9 +295,9 @@ end
 --- np.logsumexp(x, {axis=…, keepdims=false}): log(sum(exp(x))) without overflow: the maximum is subtracted first.
 --- > np.logsumexp(np.array{1000, 1000})
 -- 1000.6932
-define("logsumexp", function(x, given)
+define("logsumexp", function(x, given, extra)
     x = real(coerce("logsumexp", 1, x))
-    local o = reduction_options("logsumexp", given, known_options)
+    local o = reduction_options("logsumexp", given, known_options, extra)
     local mask, count = mask_of("logsumexp", x, o.axis)
     if count == 0 then return np.log(reduce(ids.sum, x, mask, o.keepdims)) end
     local shift = shift_of(x, mask)
@@ -196,8 +309,8 @@ define("logsumexp", function(x, given)
 end)
 
 --- The axis of softmax and its kin: a number or {axis=…}, the last by default.
-local function last_axis(name, given)
-    local axis = reduction_options(name, given, { axis = true }).axis
+local function last_axis(name, given, extra)
+    local axis = reduction_options(name, given, { axis = true }, extra).axis
     if axis == nil then return -1 end
     return axis
 end
@@ -206,9 +319,9 @@ end
 --- axis: along which the results add up to 1; the last one without it
 --- > np.softmax(np.array{0, 0, 1e3})
 -- [0. 0. 1.]
-define("softmax", function(x, given)
+define("softmax", function(x, given, extra)
     x = real(coerce("softmax", 1, x))
-    local mask, count = mask_of("softmax", x, last_axis("softmax", given))
+    local mask, count = mask_of("softmax", x, last_axis("softmax", given, extra))
     if count == 0 then return x end
     local e = np.exp(x - np.stop_gradient(reduce(ids.max, x, mask, true)))
     return e / reduce(ids.sum, e, mask, true)
@@ -218,84 +331,117 @@ end)
 --- axis: along which it is computed; the last one without it
 --- > np.log_softmax(np.array{0, 0})
 -- [-0.6931472 -0.6931472]
-define("log_softmax", function(x, given)
+define("log_softmax", function(x, given, extra)
     x = real(coerce("log_softmax", 1, x))
-    local mask, count = mask_of("log_softmax", x, last_axis("log_softmax", given))
+    local mask, count = mask_of("log_softmax", x, last_axis("log_softmax", given, extra))
     if count == 0 then return x end
     local shifted = x - np.stop_gradient(reduce(ids.max, x, mask, true))
     return shifted - np.log(reduce(ids.sum, np.exp(shifted), mask, true))
 end)
 
-local function define_cumulative(name)
+local function scan(op, x, axis)
+    if op == ids.cumsum and core.dtype_of(x).kind == "c" then
+        return np.complex(scan(op, np.real(x), axis), scan(op, np.imag(x), axis))
+    end
+    attrs[0], attrs[1] = axis, 0
+    return core.record1(op, x, 2)
+end
+
+--- x and the axis of a cumulative function: without axis x is flattened.
+local function line_of(name, x, axis)
+    if axis ~= nil then return x, core.axis(name, axis, core.ndim(x)) end
+    return core.ndim(x) == 1 and x or np.ravel(x), 0
+end
+reduces.line_of = line_of
+
+local function define_cumulative(name, known)
     local op = ids[name]
-    define(name, function(x, given)
+    define(name, function(x, given, extra)
         x = coerce(name, 1, x)
-        local axis = reduction_options(name, given, { axis = true }).axis
-        if axis == nil then
-            if core.ndim(x) ~= 1 then x = np.ravel(x) end
-            axis = 0
-        end
-        axis = core.axis(name, axis, core.ndim(x))
-        local function along(part)
-            attrs[0], attrs[1] = axis, 0
-            return core.record1(op, part, 2)
-        end
-        if name == "cumsum" and core.dtype_of(x).kind == "c" then
-            return np.complex(along(np.real(x)), along(np.imag(x)))
-        end
-        return along(x)
+        local o = reduction_options(name, given, known, extra)
+        if o.dtype ~= nil then x = np.astype(x, o.dtype) end
+        return scan(op, line_of(name, x, o.axis))
     end)
 end
---- np.cumsum(x, {axis=…}), np.cumprod(x, {axis=…}): sums or products of all elements up to each one; of the flattened
--- array without axis. Dtypes as in np.sum. The order of additions depends on the extent alone.
+--- np.cumsum(x, {axis=…, dtype=…}), np.cumprod(x, {axis=…, dtype=…}): sums or products of all elements up to each one;
+-- of the flattened array without axis. Dtypes as in np.sum. The order of additions depends on the extent alone.
 --- axis: along which it runs; the flattened array without it
+--- dtype: what x is cast to before
 --- > np.array{1, 2, 3}:cumsum(), np.array{1, 2, 3}:cumprod()
 -- [1. 3. 6.]
 -- [1. 2. 6.]
-define_cumulative("cumsum")
-define_cumulative("cumprod")
+define_cumulative("cumsum", { axis = true, dtype = true })
+define_cumulative("cumprod", { axis = true, dtype = true })
 --- np.cummax(x, {axis=…}), np.cummin(x, {axis=…}): the largest or smallest of all elements up to each one, NaN from the
 -- first NaN on; of the flattened array without axis. The gradient goes to where an extremum is reached first.
 --- axis: along which it runs; the flattened array without it
 --- > np.array{1, 3, 2, 5}:cummax(), np.array{3, 4, 1, 2}:cummin()
 -- [1. 3. 3. 5.]
 -- [3. 3. 1. 1.]
-define_cumulative("cummax")
-define_cumulative("cummin")
+define_cumulative("cummax", { axis = true })
+define_cumulative("cummin", { axis = true })
 
---- np.diff(x, {n=1, axis=-1}): each element but the first minus the one before it, n times. Of bools: where they
--- change.
---- n: how many times
---- > np.array{1, 4, 9, 16}:diff(), np.array{1, 4, 9, 16}:diff{n=2}
--- [3. 5. 7.]
--- [2. 2.]
-define("diff", function(x, given)
-    x = coerce("diff", 1, x)
-    local o = options("diff", given, { n = true, axis = true })
-    local axis = core.axis("diff", o.axis == nil and -1 or o.axis, core.ndim(x))
-    local times = o.n == nil and 1 or o.n
-    if type(times) ~= "number" or times < 0 or times ~= math.floor(times) then
-        bad_argument("diff", nil, "n", "an integer from 0 up", times)
-    end
-    local minus = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract
+local function define_standard(name, op, neutral)
+    define(name, function(x, given, extra)
+        x = coerce(name, 1, x)
+        local o = reduction_options(name, given, { axis = true, dtype = true, include_initial = true }, extra)
+        local ndim = core.ndim(x)
+        if o.axis == nil and ndim ~= 1 then raise(name, "needs the option 'axis' for an array of %d axes", ndim) end
+        if o.dtype ~= nil then x = np.astype(x, o.dtype) end
+        local result, axis = line_of(name, x, o.axis)
+        result = scan(op, result, axis)
+        if not o.include_initial then return result end
+        local lo, none = {}, {}
+        for k = 1, ndim do lo[k], none[k] = k == axis + 1 and 1 or 0, 0 end
+        return shape.pad(result, core.number(neutral, core.dtype_of(result).code), lo, none, none)
+    end)
+end
+--- np.cumulative_sum(x, {axis=…, dtype=…, include_initial=false}), np.cumulative_prod(x, {axis=…, dtype=…,
+-- include_initial=false}): np.cumsum and np.cumprod by the names and options of the Python array standard.
+--- axis: along which it runs; only an array of one axis needs none
+--- dtype: what x is cast to before
+--- include_initial: true puts the sum (0) or the product (1) of nothing in front
+--- > np.cumulative_sum(np.array{1, 2, 3}, {include_initial=true}), np.cumulative_prod(np.array{1, 2, 3})
+-- [0. 1. 3. 6.]
+-- [1. 2. 6.]
+define_standard("cumulative_sum", ids.cumsum, 0)
+define_standard("cumulative_prod", ids.cumprod, 1)
+
+--- np.logcumsumexp(x, {axis=…}): log(cumsum(exp(x))) without overflow: each sum is shifted by the greatest element up
+-- to there.
+--- axis: along which it runs; the flattened array without it
+--- > np.logcumsumexp(np.array{1000, 1000})
+-- [1000.     1000.6932]
+define("logcumsumexp", function(x, given, extra)
+    x = real(coerce("logcumsumexp", 1, x))
+    local axis
+    x, axis = line_of("logcumsumexp", x, reduction_options("logcumsumexp", given, { axis = true }, extra).axis)
     local n = shape_of(x)[axis + 1]
-    for _ = 1, math.min(times, n) do
-        local from = math.min(1, n)
-        x = minus(shape.cut(x, axis, from, n, true), shape.cut(x, axis, 0, n - from, true))
-        n = n - from
-    end
-    return x
+    if n == 0 then return x end
+    local top = np.stop_gradient(scan(ids.cummax, x, axis))
+    local finite = np.isfinite(top)
+    local shift = np.where(finite, top, core.number(0, core.dtype_of(x).code))
+    -- h[i] = h[i - 1] exp(shift[i - 1] - shift[i]) + exp(x[i] - shift[i]); before the first finite maximum h is 0.
+    local before = shape.cut(shift, axis, 0, n - 1, true) - shape.cut(shift, axis, 1, n, true)
+    local factor = np.where(shape.cut(finite, axis, 0, n - 1, true), np.exp(before), 1)
+    local lo, none = {}, {}
+    for k = 1, core.ndim(x) do lo[k], none[k] = k == axis + 1 and 1 or 0, 0 end
+    factor = shape.pad(factor, core.number(0, core.dtype_of(x).code), lo, none, none)
+    local e = np.exp(x - shift)
+    attrs[0], attrs[1] = axis, 0
+    return np.log(core.record2(ids.recurrence, factor, e, 2)) + shift
 end)
 
---- np.finfo(dtype) -> table: the limits of a float dtype: {bits, eps, tiny, max, min}: eps the distance from 1 to the
--- next number, tiny the smallest normal one.
---- > np.finfo("f32").eps, np.finfo("f64").bits
--- 1.1920928955078e-07
--- 64
-function np.finfo(name)
-    local dtype = core.dtypes[core.dtype("finfo", name)]
-    if not dtype or dtype.kind ~= "f" then raise("finfo", "needs a float dtype, got %s", core.describe(name)) end
-    local eps, exponent = 2 ^ (1 - dtype.digits), 2 ^ (dtype.bits - dtype.digits - 1) - 1
-    local largest = (2 - eps) * 2 ^ exponent
-    return { bits = dtype.bits, eps = eps, tiny = 2 ^ (1 - exponent), max = largest, min = -largest }
+-- What is made of several ops computes f16 and bf16 as f32, and rounds once.
+for _, name in ipairs { "mean", "var", "std", "logsumexp", "softmax", "log_softmax" } do
+    local of_others = np[name]
+    define(name, function(x, given)
+        local dtype = core.is_array(x) and core.dtype_of(x)
+        if not dtype or not dtype.half then return of_others(x, given) end
+        local y = of_others(np.astype(x, "f32"), given)
+        if type(given) == "table" and given.dtype ~= nil then return y end
+        return np.astype(y, dtype.name)
+    end)
 end
+
+return reduces

@@ -11,19 +11,90 @@ local divided = require "neap.arrays.divided"
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, axis_of, ids = core.shape_of, core.axis, core.ids
-local is_array = core.is_array
+local is_array, operand = core.is_array, create.operand
 
 local selects = {}
 
---- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
+--- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n); and before
+-- they were clamped.
 local function clamped(index, n)
     if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
     if core.dtype_of(index).kind == "i" then
         index = np.where(np.less(index, 0), np.add(index, core.count(n)), index)
     end
-    return np.clip(index, 0, core.count(math.max(n - 1, 0), 1))
+    return np.clip(index, 0, core.count(math.max(n - 1, 0), 1)), index
 end
 selects.clamped = clamped
+
+--- Index positions of which those out of range are n, where nothing is written.
+function selects.dropped(index, n)
+    local place, wanted = clamped(index, n)
+    return np.where(np.equal(place, wanted), place, core.count(n))
+end
+
+--- Whether index positions are in [-n, n): a bool array.
+function selects.in_range(index, n)
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
+    local below = np.less(index, core.count(n))
+    if core.dtype_of(index).kind == "u" then return below end
+    return np.logical_and(below, np.greater_equal(index + core.count(n), 0))
+end
+
+--- Index positions of which negative ones do not count from the end: they are below all.
+function selects.not_below(index)
+    if core.dtype_of(index).kind ~= "i" then return index end
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
+    return np.maximum(index, 0)
+end
+
+--- Index positions by what is done with those out of range: "clip" and "fill" read at the nearest end, "wrap" counts
+-- around, "raise" waits for them and raises.
+function selects.by_mode(name, index, n, mode)
+    if mode == "wrap" and n > 0 then
+        if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
+        return np.remainder(index, core.count(n))
+    end
+    if mode == "raise" and index.size > 0 then
+        local outside = np.ravel(np.logical_not(selects.in_range(index, n)))
+        if np.any(outside):item() then
+            local first = np.ravel(index)[np.argmax(outside):item()]
+            raise(name, "index %d is out of range for extent %d", first:item(), n)
+        end
+    end
+    return clamped(index, n)
+end
+
+local READS, WRITES = { clip = true, fill = true, wrap = true, raise = true },
+                      { drop = true, clip = true, wrap = true, raise = true }
+
+--- What an array of a dtype is filled with where nothing can be read.
+local function fill_of(name, dtype, value)
+    if value ~= nil then return create.value(name, value, dtype.code) end
+    if dtype.kind == "b" then return core.number(1, dtype.code) end
+    if dtype.inexact then return core.number(core.NAN, dtype.code) end
+    if dtype.kind == "u" then return np.bitwise_invert(core.number(0, dtype.code)) end
+    if dtype.kind ~= "i" then return core.number(0, dtype.code) end
+    return np.bitwise_left_shift(core.number(1, dtype.code), core.number(dtype.bits - 1, dtype.code))
+end
+
+--- The mode among options, and what "fill" reads of an array of a dtype; without a dtype elements are written.
+function selects.mode_of(name, o, default, dtype)
+    local mode, known = o.mode, dtype and READS or WRITES
+    if mode == nil then mode = o.fill_value ~= nil and "fill" or default end
+    if mode ~= nil and not known[mode] then
+        local one = dtype and "fill" or "drop"
+        bad_argument(name, nil, "mode", ('%q, "clip", "wrap" or "raise"'):format(one), mode)
+    end
+    if o.fill_value ~= nil and mode ~= "fill" then raise(name, "'fill_value' goes with mode \"fill\"") end
+    return mode, mode == "fill" and fill_of(name, dtype, o.fill_value)
+end
+
+local read_options, write_options = { mode = true, fill_value = true }, { mode = true }
+
+--- The same of an options table that has nothing else.
+function selects.mode_option(name, given, default, dtype)
+    return selects.mode_of(name, options(name, given, dtype and read_options or write_options), default, dtype)
+end
 
 --- A dtype that can count to n.
 local function counter(n)
@@ -63,12 +134,11 @@ function selects.index_of(name, index)
     local known = core.info(index)
     if known.weak == 0 then return index end
     if known.traced == 0 then return index:item() end
-    local ok, whole = pcall(core.record2, ids.add, index, core.number(0, core.dtype_codes.i64), 0)
-    if not ok then
-        raise(name, "a number computed from a number argument is an index, and may be no integer; make it one, as in "
-              .. "np.astype(n / 2, \"i32\")")
+    if known.weak == 2 then
+        raise(name, "a number argument, or what is computed of it, is an index, and may be no integer; make it one, as "
+              .. "in np.astype(n / 2, \"i32\")")
     end
-    return whole
+    return core.record2(ids.add, index, core.number(0, core.dtype_codes.i64), 0)
 end
 
 --- An integer index array of a user: a Lua number or table is checked against the extent, an array cannot be (its
@@ -97,23 +167,64 @@ function selects.index_array(name, index, extent)
     return create.integers(index, dims)
 end
 
---- np.take(x, indices, {axis=…}): elements along an axis, over the flattened array without axis. Indices are an integer
--- array, an integer or a Lua table; negative ones count from the end. Out of range: an error for Lua numbers, the
--- nearest end for arrays and for number arguments of jitted functions.
+--- np.take(x, indices, {axis=…, mode="clip", fill_value=…}): elements along an axis, over the flattened array without
+-- axis. Indices are an integer array, an integer or a Lua table; negative ones count from the end. Out of range: an
+-- error for Lua numbers, unless there is `mode`; for arrays and for number arguments of jitted functions what `mode`
+-- says.
 --- axis: along which elements are taken; the flattened array without it
+--- mode: what indices out of range read: "clip" the nearest end, which is the first one for all negative indices;
+-- "fill" fill_value, "wrap" counts around, and "raise" raises, for which it waits for the indices
+--- fill_value: what "fill" gives; without it NaN, the least signed or the greatest unsigned integer, true
 --- > np.array{10, 20, 30}:take{2, 0, -1}
 -- [30. 10. 30.]
 --- > np.array{{1, 2}, {3, 4}}:take(np.arange(1), {axis=1})
 -- [[1.]
 --  [3.]]
-define("take", function(x, index, given)
+--- > np.take(np.array{10, 20, 30}, {1, 5}, {mode="fill"})
+-- [20. nan]
+define("take", function(x, index, given, extra)
+    if extra ~= nil then core.too_many("take", 3, extra) end
     x = coerce("take", 1, x)
-    local axis = options("take", given, { axis = true }).axis
+    local o = options("take", given, { axis = true, mode = true, fill_value = true })
+    local mode, fill
+    if o.mode ~= nil or o.fill_value ~= nil then
+        mode, fill = selects.mode_of("take", o, nil, core.dtype_of(x))
+    end
+    local axis = o.axis
     if axis == nil then x, axis = np.ravel(x), 0 end
     local dims = shape_of(x)
     axis = axis_of("take", axis, #dims)
-    return take(x, selects.index_array("take", index, dims[axis + 1]), axis)
+    local n = dims[axis + 1]
+    index = selects.index_array("take", index, mode and math.huge or n)
+    if mode == "clip" then index = selects.not_below(index) end
+    local result = take(x, mode and selects.by_mode("take", index, n, mode) or index, axis)
+    if mode ~= "fill" then return result end
+    local wide = shape_of(index)
+    for k = axis + 2, #dims do wide[#wide + 1], dims[k] = 1, dims[k] end
+    return np.where(shape.reshape(selects.in_range(index, n), wide), result, fill)
 end)
+
+--- Positions of elements of an array of shape `base`, flattened, that indices along an axis name; `wide` is the shape
+-- that the indices broadcast to. mode: what is done with indices out of range, "drop" makes them one behind all.
+function selects.positions_along(base, index, wide, axis, mode, about)
+    local name, n, total = counter(shape.product(base) + 1), base[axis + 1], shape.product(base)
+    local position, stride = nil, 1
+    for k = #base, 1, -1 do
+        local part
+        if k == axis + 1 then
+            part = np.astype(selects.by_mode(about, index, n, mode), name)
+        else
+            local narrow = {}
+            for d = 1, #base do narrow[d] = d == k and base[d] or 1 end
+            part = shape.reshape(np.arange(base[k], { dtype = name }), narrow)
+        end
+        if stride ~= 1 then part = part * core.count(stride) end
+        position = position and position + part or part
+        stride = stride * base[k]
+    end
+    if mode == "drop" then position = np.where(selects.in_range(index, n), position, core.count(total)) end
+    return shape.broadcast_to(position, wide)
+end
 
 --- x at indices of its rank, along an axis: one `take` of the flattened array.
 local function take_along(x, index, axis)
@@ -125,22 +236,7 @@ local function take_along(x, index, axis)
     local base = {}
     for k = 1, #dims do base[k] = k == axis + 1 and n or result[k] end
     x = shape.broadcast_to(x, base)
-    local name = counter(shape.product(base))
-    local position, stride = nil, 1
-    for k = #base, 1, -1 do
-        local part
-        if k == axis + 1 then
-            part = np.astype(clamped(index, n), name)
-        else
-            local narrow = {}
-            for d = 1, #base do narrow[d] = d == k and base[k] or 1 end
-            part = shape.reshape(np.arange(base[k], { dtype = name }), narrow)
-        end
-        if stride ~= 1 then part = part * core.count(stride) end
-        position = position and position + part or part
-        stride = stride * base[k]
-    end
-    return take(np.ravel(x), shape.broadcast_to(position, result), 0)
+    return take(np.ravel(x), selects.positions_along(base, index, result, axis, "clip", "take_along_axis"), 0)
 end
 
 --- By which axes of a mesh x and the indices can be divided together: the spec, its names and the mesh; nil if by none.
@@ -157,27 +253,44 @@ local function divided_alike(x, index, axis)
     return np.P(unpack(entries, 1, #dims)), names, sharding.mesh
 end
 
---- np.take_along_axis(x, indices, {axis=-1}): indices have x's rank; element [i…] is x at i with the axis' coordinate
--- replaced by indices[i…]. Other axes broadcast.
+--- np.take_along_axis(x, indices, {axis=-1, mode="clip", fill_value=…}): indices have x's rank; element [i…] is x at i
+-- with the axis' coordinate replaced by indices[i…]. Other axes broadcast.
+--- mode: what indices out of range read, as in np.take
+--- fill_value: what mode "fill" gives, as in np.take
 --- > x = np.array{{3, 1, 2}, {4, 6, 5}}
 --- > np.take_along_axis(x, np.argsort(x), {axis=-1})
 -- [[1. 2. 3.]
 --  [4. 5. 6.]]
-define("take_along_axis", function(x, index, given)
+define("take_along_axis", function(x, index, given, extra)
+    if extra ~= nil then core.too_many("take_along_axis", 3, extra) end
     x = coerce("take_along_axis", 1, x)
-    local axis = type(given) == "number" and given or options("take_along_axis", given, { axis = true }).axis or -1
+    if type(given) == "number" then given = { axis = given } end
+    local o = options("take_along_axis", given, { axis = true, mode = true, fill_value = true })
     local dims = shape_of(x)
-    axis = axis_of("take_along_axis", axis, #dims)
-    index = selects.index_array("take_along_axis", index, dims[axis + 1])
+    local axis = axis_of("take_along_axis", o.axis == nil and -1 or o.axis, #dims)
+    local n, mode, fill = dims[axis + 1], nil, nil
+    if o.mode ~= nil or o.fill_value ~= nil then
+        mode, fill = selects.mode_of("take_along_axis", o, nil, core.dtype_of(x))
+    end
+    index = selects.index_array("take_along_axis", index, mode and math.huge or n)
     if core.ndim(index) ~= #dims then
         raise("take_along_axis", "indices must have the %d axes of the array, got shape %s", #dims,
               core.shape_text(index))
     end
+    local there = mode == "fill" and selects.in_range(index, n)
+    if mode then index = selects.by_mode("take_along_axis", index, n, mode) end
     local spec, names, mesh = divided_alike(x, index, axis)
-    if not spec then return take_along(x, index, axis) end
-    -- Flattened, the parts of other axes would not stay together: block by block they do.
-    return np.shard_map(function(part, places) return take_along(part, places, axis) end,
-                        { mesh = mesh, in_specs = { spec, spec }, out_specs = spec, axis_names = names })(x, index)
+    local result
+    if spec then
+        -- Flattened, the parts of other axes would not stay together: block by block they do.
+        local divided_take = np.shard_map(function(part, places) return take_along(part, places, axis) end,
+                                          { mesh = mesh, in_specs = { spec, spec }, out_specs = spec,
+                                            axis_names = names })
+        result = divided_take(x, index)
+    else
+        result = take_along(x, index, axis)
+    end
+    return there and np.where(there, result, fill) or result
 end)
 
 --- np.where(c, a, b): elements of a where c is true, of b elsewhere; all three broadcast. np.where(c) is np.nonzero(c).
@@ -208,7 +321,8 @@ end)
 --- > np.one_hot(np.array({0, 2}, {dtype="i32"}), 3)
 -- [[1. 0. 0.]
 --  [0. 0. 1.]]
-define("one_hot", function(labels, n, given)
+define("one_hot", function(labels, n, given, extra)
+    if extra ~= nil then core.too_many("one_hot", 3, extra) end
     labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
     local dtype = core.dtype_of(labels)
     if dtype.inexact or dtype.kind == "b" then
@@ -233,7 +347,8 @@ local sort_options = { axis = true, descending = true, stable = true }
 --- > np.array{3, 1, 2}:argsort(), np.array{3, 1, 2}:argsort{descending=true}
 -- [1 2 0]
 -- [0 2 1]
-define("argsort", function(x, given)
+define("argsort", function(x, given, extra)
+    if extra ~= nil then core.too_many("argsort", 2, extra) end
     x = coerce("argsort", 1, x)
     given = options("argsort", given, sort_options)
     local axis = axis_of("argsort", given.axis == nil and -1 or given.axis, core.ndim(x))
@@ -247,7 +362,8 @@ end)
 --- > np.array{3, 1, 2}:sort(), np.array{3, 1, 2}:sort{descending=true}
 -- [1. 2. 3.]
 -- [3. 2. 1.]
-define("sort", function(x, given)
+define("sort", function(x, given, extra)
+    if extra ~= nil then core.too_many("sort", 2, extra) end
     x = coerce("sort", 1, x)
     given = options("sort", given, sort_options)
     local axis = axis_of("sort", given.axis == nil and -1 or given.axis, core.ndim(x))
@@ -260,7 +376,8 @@ end)
 --- > np.array{3, 1, 4, 1, 5}:top_k(2)
 -- [5. 4.]
 -- [4 2]
-define("top_k", function(x, k, given)
+define("top_k", function(x, k, given, extra)
+    if extra ~= nil then core.too_many("top_k", 3, extra) end
     x = coerce("top_k", 1, x)
     local axis = options("top_k", given, { axis = true }).axis
     axis = axis_of("top_k", axis == nil and -1 or axis, core.ndim(x))
@@ -278,18 +395,29 @@ define("top_k", function(x, k, given)
     return np.take_along_axis(x, order, { axis = axis }), order
 end)
 
---- np.searchsorted(a, v, {side="left"}): for each element of v the index (i32) before which it would stand in a, 1-d
--- and ascending: before its equals, or, with side "right", behind them. NaN stands last.
+--- np.searchsorted(a, v, {side="left", sorter=…}): for each element of v the index (i32) before which it would stand in
+-- a, 1-d and ascending: before its equals, or, with side "right", behind them. NaN stands last.
 --- side: "left" before equal elements, "right" behind them
+--- sorter: indices that sort a, as np.argsort gives them, where a itself is not in order
 --- > np.searchsorted(np.array{1, 3, 5}, np.array{3, 4})
 -- [1 2]
-define("searchsorted", function(a, v, given)
-    a, v = coerce("searchsorted", 1, a), coerce("searchsorted", 2, v)
-    local side = options("searchsorted", given, { side = true }).side or "left"
+define("searchsorted", function(a, v, given, extra)
+    if extra ~= nil then core.too_many("searchsorted", 3, extra) end
+    a, v = operand("searchsorted", 1, a), operand("searchsorted", 2, v)
+    local o = options("searchsorted", given, { side = true, sorter = true })
+    local side = o.side or "left"
     if side ~= "left" and side ~= "right" then
         raise("searchsorted", "option 'side' must be \"left\" or \"right\", got %s", core.describe(side))
     end
     if core.ndim(a) ~= 1 then raise("searchsorted", "argument 1 must have 1 axis, got shape %s", core.shape_text(a)) end
+    if o.sorter ~= nil then
+        local sorter = selects.index_array("searchsorted", o.sorter, a.size)
+        if core.ndim(sorter) ~= 1 or sorter.size ~= a.size then
+            raise("searchsorted", "option 'sorter' must have shape %s, got %s", core.shape_text(a),
+                  core.shape_text(sorter))
+        end
+        a = take(a, sorter, 0)
+    end
     core.attrs[0] = side == "right" and 1 or 0
     return core.record2(ids.searchsorted, a, v, 1)
 end)
@@ -300,7 +428,8 @@ end)
 --- right: the value after xp ends; fp[-1] without it
 --- > np.interp(np.array{0, 0.5, 3}, np.array{0, 1, 2}, np.array{0, 10, 20})
 -- [ 0.  5. 20.]
-define("interp", function(x, xp, fp, given)
+define("interp", function(x, xp, fp, given, extra)
+    if extra ~= nil then core.too_many("interp", 4, extra) end
     x, xp, fp = coerce("interp", 1, x), coerce("interp", 2, xp), coerce("interp", 3, fp)
     local o = options("interp", given, { left = true, right = true })
     local n = core.ndim(xp) == 1 and shape_of(xp)[1] or 0
@@ -342,50 +471,62 @@ local function marked_places(marks, x)
     return core.record1(ids.places, words, 2)
 end
 
---- np.nonzero(x) -> i, j, …: for each axis an i32 array with the coordinates of the elements that are not 0; several
--- results. Waits for x; raises while tracing, since how many there are is not known then.
+selects.marked = function(marks, x) return marked_places(marks, on_host(x)) end
+
+--- Row-major places (i32) of the elements of x that are not 0. With `size` they are so many, nothing waits, and the
+-- second result says which of them are places of elements.
+function selects.places(x, size)
+    if size == nil then return selects.marked(ids.marks_nonzero, x) end
+    local set = np.ravel(core.dtype_of(x).kind == "b" and x or np.not_equal(x, 0))
+    local n, code = set.size, core.dtype_codes.i32
+    local ranks = np.where(set, np.cumsum(np.astype(set, "i32")) - 1, size)
+    local zeros = shape.broadcast_to(core.number(0, code), { size })
+    local places = create.iota(n, code)
+    core.attrs[0] = 0
+    return core.recordn(ids.put_set, { zeros, ranks, places }, 3, 1), np.less(create.iota(size, code), np.sum(set))
+end
+
+--- np.nonzero(x, {size=…, fill_value=0}) -> i, j, …: for each axis an i32 array with the coordinates of the elements
+-- that are not 0; several results. Waits for x, and raises while tracing, since how many there are is not known then;
+-- unless there is `size`.
+--- size: how many there are to be: nothing waits, and it works in jitted functions; further ones are left out
+--- fill_value: the coordinate that stands behind the last one, with size
 --- > np.nonzero(np.array{{0, 7}, {8, 0}})
 -- [0 1]
 -- [1 0]
-define("nonzero", function(x)
+--- > np.nonzero(np.array{0, 7, 8}, {size=3, fill_value=-1})
+-- [ 1  2 -1]
+define("nonzero", function(x, given, extra)
+    if extra ~= nil then core.too_many("nonzero", 2, extra) end
     x = coerce("nonzero", 1, x)
+    local o = options("nonzero", given, { size = true, fill_value = true })
+    local fill = o.fill_value == nil and 0 or core.integer("nonzero", nil, "fill_value", o.fill_value)
+    if o.size ~= nil and (core.integer("nonzero", nil, "size", o.size) < 0 or o.size > 2 ^ 31) then
+        bad_argument("nonzero", nil, "size", "an integer from 0 up", o.size)
+    end
     local dims = shape_of(x)
     if #dims == 0 then raise("nonzero", "needs at least 1 axis") end
-    local places = marked_places(ids.marks_nonzero, on_host(x))
+    local places, there = selects.places(x, o.size)
     local results = {}
     for axis = #dims, 1, -1 do
         local n = core.count(dims[axis])
         results[axis] = np.astype(axis == 1 and places or np.remainder(places, n), "i32")
+        if there then results[axis] = np.where(there, results[axis], fill) end
         if axis > 1 then places = np.floor_divide(places, n) end
     end
     return unpack(results)
-end)
-
---- np.unique(x): the different values of x in order, 1-d; NaNs count as equal. Waits for x; raises while tracing.
---- > np.unique(np.array{3, 1, 3, 2})
--- [1. 2. 3.]
-define("unique", function(x)
-    x = np.ravel(coerce("unique", 1, x))
-    if x.size == 0 then return x end
-    local sorted = on_host(np.sort(x))
-    return take(sorted, marked_places(ids.marks_changes, sorted), 0)
 end)
 
 -- ---- Comparing whole arrays -----------------------------------------------------------------------------------------
 
 local close_options = { rtol = true, atol = true, equal_nan = true }
 
-local function operand(name, position, value)
-    if type(value) == "table" then return np.array(value) end
-    return coerce(name, position, value)
-end
-
 local function isclose(name, a, b, given)
     a, b = operand(name, 1, a), operand(name, 2, b)
     given = options(name, given, close_options)
     local rtol, atol = given.rtol or 1e-5, given.atol or 1e-8
-    if core.dtype_of(a).kind ~= "f" then a = np.astype(a, "f64") end
-    if core.dtype_of(b).kind ~= "f" then b = np.astype(b, "f64") end
+    if not core.dtype_of(a).inexact then a = np.astype(a, "f64") end
+    if not core.dtype_of(b).inexact then b = np.astype(b, "f64") end
     local near = np.less_equal(np.abs(a - b), np.abs(b) * rtol + atol)
     local result = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
     if given.equal_nan then result = np.logical_or(result, np.logical_and(np.isnan(a), np.isnan(b))) end
@@ -398,7 +539,8 @@ end
 --- equal_nan: true makes NaN close to NaN
 --- > np.isclose(np.array{1, 2}, np.array{1 + 1e-7, 2.1})
 -- [ True False]
-define("isclose", function(a, b, given)
+define("isclose", function(a, b, given, extra)
+    if extra ~= nil then core.too_many("isclose", 3, extra) end
     return isclose("isclose", a, b, given)
 end)
 
@@ -409,17 +551,40 @@ end)
 --- equal_nan: true makes NaN close to NaN
 --- > np.allclose(np.array{1, 2}, {1, 2 + 1e-6})
 -- true
-define("allclose", function(a, b, given)
+define("allclose", function(a, b, given, extra)
+    if extra ~= nil then core.too_many("allclose", 3, extra) end
     return np.item(np.all(isclose("allclose", a, b, given)))
 end)
 
---- np.array_equal(a, b) -> boolean: whether shapes and all elements are equal: a Lua boolean. Waits. Lua tables count
--- as arrays.
---- > np.array_equal(np.arange(3), {0, 1, 2})
+--- np.array_equal(a, b, {equal_nan=false}) -> boolean: whether shapes and all elements are equal: a Lua boolean. Waits.
+-- Lua tables count as arrays.
+--- equal_nan: true makes NaN equal to NaN
+--- > np.array_equal(np.arange(3), {0, 1, 2}), np.array_equal({np.nan}, {np.nan}, {equal_nan=true})
 -- true
-define("array_equal", function(a, b)
+-- true
+define("array_equal", function(a, b, given, extra)
+    if extra ~= nil then core.too_many("array_equal", 3, extra) end
     a, b = operand("array_equal", 1, a), operand("array_equal", 2, b)
+    local o = options("array_equal", given, { equal_nan = true })
     if not shape.same(shape_of(a), shape_of(b)) then return false end
+    local same = np.equal(a, b)
+    if o.equal_nan then same = np.logical_or(same, np.logical_and(np.isnan(a), np.isnan(b))) end
+    return np.item(np.all(same))
+end)
+
+--- np.array_equiv(a, b) -> boolean: whether all elements are equal after broadcasting: a Lua boolean, false where the
+-- shapes do not broadcast. Waits. Lua tables count as arrays.
+--- > np.array_equiv({1, 2}, {{1, 2}, {1, 2}}), np.array_equiv({1, 2}, {1, 2, 3})
+-- true
+-- false
+define("array_equiv", function(a, b, extra)
+    if extra ~= nil then core.too_many("array_equiv", 2, extra) end
+    a, b = operand("array_equiv", 1, a), operand("array_equiv", 2, b)
+    local dims, own = shape_of(a), shape_of(b)
+    for k = 1, math.min(#dims, #own) do
+        local n, m = dims[#dims + 1 - k], own[#own + 1 - k]
+        if n ~= m and n ~= 1 and m ~= 1 then return false end
+    end
     return np.item(np.all(np.equal(a, b)))
 end)
 

@@ -90,7 +90,9 @@ function shape.arguments(name, ...)
             end
         end
     end
-    for k = 1, #result do
+    local n = type(first) == "table" and #result or select("#", ...) - (given and 1 or 0)
+    while n > #result and result[n] == nil do n = n - 1 end
+    for k = 1, n do
         if not is_extent(result[k]) then
             raise(name, "a shape is made of integers from 0 to 2^53, got %s at axis %d", core.describe(result[k]),
                   k - 1)
@@ -145,10 +147,13 @@ function shape.fixed()
 end
 
 --- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]). ends: a number, of whose bits 2k says
--- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was.
+-- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was. Of axes for
+-- which there are no such bits, a program takes no other sizes.
 function shape.slice(x, start, step, count, ends)
     local n = #start
-    if ends and ends ~= 0 and core.recording() then core.C.neap_op_follows(core.ctx, ends) end
+    if ends and ends ~= 0 and core.recording() then
+        core.C.neap_op_follows(core.ctx, ends < 4 ^ core.C.NEAP_FOLLOWS_AXES and ends or core.C.NEAP_FOLLOWS_FIXED)
+    end
     for k = 1, n do
         attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = start[k], step[k], count[k]
     end
@@ -252,7 +257,8 @@ define("flatten", ravel)
 local function transpose(x, ...)
     x = coerce("transpose", 1, x)
     local ndim = core.ndim(x)
-    local order = ...
+    local order, extra = ...
+    if type(order) ~= "number" and extra ~= nil then core.too_many("transpose", 2, extra) end
     if order == nil then
         order = {}
         for k = 1, ndim do order[k] = ndim - k end
@@ -413,7 +419,8 @@ end)
 --  [0 1]]
 define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
-    local dims = shape.arguments("broadcast_to", ...)
+    local dims, extra = shape.arguments("broadcast_to", ...)
+    if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
     if not shape.broadcasts_to(shape_of(x), dims) then
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end
@@ -478,9 +485,10 @@ at_least(2, "atleast_2d")
 -- ---- Joining, splitting, repeating ----------------------------------------------------------------------------------
 
 --- The arrays of np.name{a, b, …}, checked.
-local function array_list(name, list)
+function shape.array_list(name, list)
     if type(list) ~= "table" then
-        raise(name, "argument 1 (arrays) must be a table of arrays, got %s", core.describe(list))
+        raise(name, "argument 1 (arrays) must be a table of arrays, as in np.%s{x, y}, got %s", name,
+              core.describe(list))
     end
     if #list == 0 then raise(name, "argument 1 (arrays) is empty") end
     local arrays = {}
@@ -492,6 +500,7 @@ local function array_list(name, list)
     end
     return arrays
 end
+local array_list = shape.array_list
 
 --- The axis of options given as {axis=n}, a number, or nothing.
 local function axis_option(name, given, default)
@@ -503,16 +512,26 @@ end
 
 --- np.concatenate({a, b, …}, {axis=0}), np.concat: joins arrays along an existing axis; their other extents must be the
 -- same.
+--- axis: along which they are joined; "none" flattens them first, as axis=None does in NumPy
 --- > np.concatenate({np.array{1, 2}, np.array{3}})
 -- [1. 2. 3.]
 --- > np.concat({np.ones{2, 1}, np.zeros{2, 1}}, {axis=1})
 -- [[1. 0.]
 --  [1. 0.]]
+--- > np.concat({np.eye(2), np.array(7)}, {axis="none"})
+-- [1. 0. 0. 1. 7.]
 local function concatenate(list, given)
     local arrays = array_list("concatenate", list)
+    local axis = axis_option("concatenate", given, 0)
+    if axis == "none" then
+        for k = 1, #arrays do arrays[k] = ravel(arrays[k]) end
+        axis = 0
+    end
     local first = shape_of(arrays[1])
-    if #first == 0 then raise("concatenate", "0-d arrays cannot be concatenated; use np.stack") end
-    local axis = axis_of("concatenate", axis_option("concatenate", given, 0), #first)
+    if #first == 0 then
+        raise("concatenate", "0-d arrays cannot be concatenated; use np.stack, or {axis=\"none\"}, which flattens")
+    end
+    axis = axis_of("concatenate", axis, #first)
     for k = 2, #arrays do
         local dims = shape_of(arrays[k])
         local fits = #dims == #first
@@ -591,21 +610,50 @@ define("unpack", function(x)
     return unpack(parts)
 end)
 
---- np.repeat_(x, n, {axis=…}): each element n times in place; without axis over the flattened array. A table of counts
--- gives one count an element.
+--- x with element k of an axis of n elements repeated as often as counts, an array, say.
+local function repeat_by(x, counts, axis, n, length)
+    local kind = core.dtype_of(counts).kind
+    if kind ~= "i" and kind ~= "u" or core.ndim(counts) > 1 or counts.size ~= 1 and counts.size ~= n then
+        raise("repeat_", "counts must be %d integers, one for each element of axis %d, got shape %s of dtype %s", n,
+              axis, core.shape_text(counts), core.dtype_of(counts).name)
+    end
+    local ends = np.cumsum(broadcast_to(reshape(np.maximum(counts, 0), { counts.size }), { n }))
+    if length == nil then
+        if n > 0 and kind == "i" and np.min(counts):item() < 0 then
+            raise("repeat_", "counts must be from 0 up, got %d", np.min(counts):item())
+        end
+        length = n > 0 and ends[-1]:item() or 0
+    end
+    if n == 0 and length > 0 then raise("repeat_", "axis %d has no elements to repeat", axis) end
+    return np.take(x, np.searchsorted(ends, np.arange(length, { dtype = "i32" }), { side = "right" }), { axis = axis })
+end
+
+--- np.repeat_(x, n, {axis=…, total_repeat_length=…}): each element n times in place; without axis over the flattened
+-- array. A table or an array of counts gives one count an element; an array is waited for, unless the length of the
+-- result is given.
 --- axis: along which elements are repeated; the flattened array without it
+--- total_repeat_length: the length of the result where counts are an array: what is missing is the last element
 --- > np.arange(3):repeat_(2), np.arange(2):repeat_({3, 1})
 -- [0 0 1 1 2 2]
 -- [0 0 0 1]
---- > np.array{{1, 2}}:repeat_(2, {axis=0})
+--- > np.array{{1, 2}}:repeat_(2, {axis=0}), np.repeat_(np.arange(3), np.array({1, 0, 2}, {dtype="i32"}))
 -- [[1. 2.]
 --  [1. 2.]]
-define("repeat_", function(x, count, given)
+-- [0 2 2]
+define("repeat_", function(x, count, given, extra)
+    if extra ~= nil then core.too_many("repeat_", 3, extra) end
     x = coerce("repeat_", 1, x)
-    local axis = axis_option("repeat_", given)
+    if type(given) == "number" then given = { axis = given } end
+    local o = options("repeat_", given, { axis = true, total_repeat_length = true })
+    local axis, length = o.axis, o.total_repeat_length
     if axis == nil then x, axis = ravel(x), 0 end
     local dims = shape_of(x)
     axis = axis_of("repeat_", axis, #dims)
+    if length ~= nil and not is_extent(length) then
+        bad_argument("repeat_", nil, "total_repeat_length", "an integer from 0 up", length)
+    end
+    if is_array(count) then return repeat_by(x, count, axis, dims[axis + 1], length) end
+    if length ~= nil then raise("repeat_", "'total_repeat_length' goes with an array of counts") end
     if type(count) == "table" then
         if #count ~= dims[axis + 1] then
             raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])
@@ -654,71 +702,39 @@ define("tile", function(x, counts, ...)
     return x
 end)
 
---- np.roll(x, shift, {axis=…}): elements move by shift places, those that fall off come back at the other end.
---- axis: along which elements move; the flattened array without it
+--- np.roll(x, shift, {axis=…}): elements move by shift places, those that fall off come back at the other end. A table
+-- of shifts goes with a table of axes; one shift goes for all axes, and all shifts for one axis.
+--- axis: along which elements move: an axis or a table of them; the flattened array without it
 --- > np.arange(4):roll(1)
 -- [3 0 1 2]
---- > np.roll(np.eye(2), 1, {axis=1})
+--- > np.roll(np.eye(2), 1, {axis=1}), np.roll(np.eye(2), {1, 1}, {axis={0, 1}})
 -- [[0. 1.]
 --  [1. 0.]]
+-- [[1. 0.]
+--  [0. 1.]]
 define("roll", function(x, shift, given)
     x = coerce("roll", 1, x)
-    local axis = axis_option("roll", given)
+    local axis = type(given) == "number" and given or options("roll", given, { axis = true }).axis
     local dims = shape_of(x)
     if axis == nil then return reshape(np.roll(ravel(x), shift, { axis = 0 }), dims) end
-    local list = axes_of("roll", axis, #dims)
-    for k = 1, #list do
-        local amount = shift
-        if type(shift) == "table" then amount = shift[k] end
-        local n = dims[list[k] + 1]
-        core.integer("roll", 2, "shift", amount)
+    local axes, shifts = type(axis) == "table" and axis or { axis }, type(shift) == "table" and shift or { shift }
+    if #axes ~= #shifts and #axes ~= 1 and #shifts ~= 1 then
+        raise("roll", "%d shifts for %d axes", #shifts, #axes)
+    end
+    local by = {} -- by axis: how far
+    for k = 1, math.max(#axes, #shifts) do
+        if #axes == 0 or #shifts == 0 then break end
+        local at = axis_of("roll", axes[#axes == 1 and 1 or k], #dims)
+        by[at] = (by[at] or 0) + core.integer("roll", 2, "shift", shifts[#shifts == 1 and 1 or k])
+    end
+    for at = 0, #dims - 1 do
+        local n, amount = dims[at + 1], by[at] or 0
         if n > 0 and amount % n ~= 0 then
-            local at = n - amount % n
-            x = join({ cut(x, list[k], at, n), cut(x, list[k], 0, at) }, list[k])
+            local from = n - amount % n
+            x = join({ cut(x, at, from, n), cut(x, at, 0, from) }, at)
         end
     end
     return x
-end)
-
---- np.pad(x, width, {value=0}): `width` is a number for every side, {before, after} for every axis, or a table of one
--- {before, after} for each axis. Pads with a constant.
---- value: what the new elements are
---- > np.arange(3):pad(1), np.pad(np.arange(2), {2, 0}, {value=9})
--- [0 0 1 2 0]
--- [9 9 0 1]
-define("pad", function(x, width, given)
-    x = coerce("pad", 1, x)
-    local value = options("pad", given, { value = true }).value
-    local ndim = core.ndim(x)
-    local lo, hi, interior = {}, {}, {}
-    if type(width) ~= "number" and type(width) ~= "table" then
-        bad_argument("pad", 2, "width", "a number or a table", width)
-    end
-    for k = 1, ndim do
-        local pair = width
-        if type(width) == "table" and type(width[1]) == "table" then
-            if #width ~= ndim then raise("pad", "%d pairs of widths for an array of %d axes", #width, ndim) end
-            pair = width[k]
-        end
-        lo[k] = type(pair) == "number" and pair or pair[1]
-        hi[k] = type(pair) == "number" and pair or pair[2]
-        interior[k] = 0
-        if not is_extent(lo[k]) or not is_extent(hi[k]) then
-            raise("pad", "widths must be integers from 0 up, got %s and %s at axis %d", core.describe(lo[k]),
-                  core.describe(hi[k]), k - 1)
-        end
-    end
-    local dtype = core.dtype_of(x)
-    if value ~= nil and is_array(value) then
-        value = np.astype(value, dtype.name)
-    else
-        local number = value == true and 1 or value or 0
-        if type(number) ~= "number" then
-            raise("pad", "option 'value' must be a number, a boolean or an array, got %s", core.describe(value))
-        end
-        value = core.number(number, dtype.code)
-    end
-    return shape.pad(x, value, lo, hi, interior)
 end)
 
 return shape

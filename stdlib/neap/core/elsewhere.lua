@@ -5,23 +5,21 @@ local elsewhere = {}
 elsewhere.functions = {
     load = "np.io.load", save = "np.io.save", savez = "np.io.savez", loadz = "np.io.load",
     shape = "the field x.shape", ndim = "the field x.ndim", size = "the field x.size", dtype = "the field x.dtype",
-    append = "np.concatenate{x, y}", cat = "np.concatenate{x, y}",
-    hstack = "np.concatenate({x, y}, {axis=1})", vstack = "np.concatenate({x, y}, {axis=0})",
+    cat = "np.concatenate{x, y}", lib = "np itself (np.sliding_window_view)",
     rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
     randint = "np.random.randint(key, …)", randperm = "np.random.permutation(key, n)", manual_seed = "np.random.key(n)",
     mm = "np.matmul(x, y)", bmm = "np.matmul(x, y)",
     inv = "np.linalg.inv", det = "np.linalg.det", norm = "np.linalg.norm", solve = "np.linalg.solve",
     svd = "np.linalg.svd", eigh = "np.linalg.eigh", qr = "np.linalg.qr", cholesky = "np.linalg.cholesky",
     tensor = "np.array{…}", ndarray = "np.array{…}", as_tensor = "np.array{…}", from_numpy = "np.array{…}",
-    float32 = 'the text "f32"', float64 = 'the text "f64"', float = 'the text "f32"', double = 'the text "f64"',
-    int8 = 'the text "i8"', int16 = 'the text "i16"', int32 = 'the text "i32"', int64 = 'the text "i64"',
-    uint8 = 'the text "u8"', uint16 = 'the text "u16"', uint32 = 'the text "u32"', uint64 = 'the text "u64"',
-    int = 'the text "i32"', bool = 'the text "bool"', bool_ = 'the text "bool"', long = 'the text "i64"',
+    float = "np.float32", double = "np.float64", half = "np.float16", int = "np.int32", long = "np.int64",
     relu = "np.nn.relu", gelu = "np.nn.gelu", silu = "np.nn.silu",
     numpy = "np itself", no_grad = "np.stop_gradient(x)", backward = "np.grad(f)(x)",
-    set_printoptions = "np.printf for other formats", lax = "np itself (np.scan, np.cond, …)",
+    lax = "np itself (np.scan, np.cond, …)",
     unsqueeze = "np.expand_dims", view = "np.reshape", clone = "x itself: arrays never change",
-    divmod = "np.floor_divide and np.remainder",
+    info = "?x and x.shape", version = "the command neap --version", __version__ = "the command neap --version",
+    expm = "np.linalg.expm", block_diag = "np.linalg.block_diag", toeplitz = "np.linalg.toeplitz", lu = "np.linalg.lu",
+    elu = "np.nn.elu", glu = "np.nn.glu",
     tolist = "x:totable()", len = "#x", print = "print(x)", None = "np.newaxis",
     ["random.rand"] = "np.random.uniform(key, {3})", ["random.randn"] = "np.random.normal(key, {3})",
     ["random.random"] = "np.random.uniform(key, {3})", ["random.seed"] = "key = np.random.key(seed)",
@@ -35,24 +33,49 @@ elsewhere.functions = {
 --- By name what to write here for a method or field of an array.
 elsewhere.methods = {
     tolist = "x:totable()", numpy = "x itself, or x:totable()", cpu = 'np.device_put(x, "cpu:0")',
-    to = 'x:astype("f64"), or np.device_put(x, "cpu:0")', view = "x:reshape(…)", unsqueeze = "x:expand_dims(axis)",
+    to = 'x:astype("f64"), or np.device_put(x, "cpu:0")', unsqueeze = "x:expand_dims(axis)",
     clone = "x itself: arrays never change", detach = "np.stop_gradient(x)", backward = "np.grad(f)(x)",
     grad = "np.grad(f)(x)",
     requires_grad = "np.grad(f)(x)", mm = "x:matmul(y)", cat = "np.concatenate{x, y}",
-    append = "np.concatenate{x, y}", float = 'x:astype("f32")', double = 'x:astype("f64")', int = 'x:astype("i32")',
-    long = 'x:astype("i64")', half = 'x:astype("f32")', bool = 'x:astype("bool")', len = "#x", nbytes = "x.size",
+    float = 'x:astype("f32")', double = 'x:astype("f64")', int = 'x:astype("i32")',
+    long = 'x:astype("i64")', half = 'x:astype("f16")', bool = 'x:astype("bool")', len = "#x", nbytes = "x.size",
     set = "x:at{…}:set(v)", fill = "np.full(shape, v)", get = "x[…]", norm = "np.linalg.norm(x)",
     inv = "np.linalg.inv(x)", det = "np.linalg.det(x)", block_until_ready = "x:wait()",
     cuda = "np.device_put(x, device)",
     itemset = "x:at{…}:set(v)", print = "print(x)", type = "x.dtype", dims = "x.shape", length = "#x",
 }
 
+local NUMBERS = "numbers need no type here; the dtype of an array is a text such as \"f32\""
+
+--- By name of a variable what Lua has in its place.
+elsewhere.variables = {
+    len = "#x is the length of x", range = "for k = 0, n - 1 do … end counts, and np.arange(n) is an array",
+    None = "Lua writes nil", null = "Lua writes nil", NULL = "Lua writes nil", undefined = "Lua writes nil",
+    True = "Lua writes true", False = "Lua writes false", TRUE = "Lua writes true", FALSE = "Lua writes false",
+    int = NUMBERS, float = NUMBERS, double = NUMBERS, bool = NUMBERS, complex = NUMBERS,
+    str = "tostring(x) is a text", list = "a list is a table, {1, 2, 3}", tuple = "a list is a table, {1, 2, 3}",
+    dict = "a table has names too, {a = 1, b = 2}", set = "a set is a table, {a = true}",
+    enumerate = "for k, v in ipairs(t) do … end", zip = "for k = 1, #a do … a[k], b[k] … end",
+    sorted = "table.sort(t) of a table, np.sort(x) of an array", map = "np.vmap(f) of arrays, a loop for tables",
+    sum = "np.sum(x), or x:sum()", abs = "math.abs(x) of a number, np.abs(x) of an array",
+    input = "io.read() reads a line", open = "io.open(path), and np.io.load(path) of an array",
+    printf = 'np.printf("%g\\n", x)', console = "print(x)", isinstance = "type(x) tells a type",
+    dir = "Tab completes names, and pairs(t) walks through a table", vars = ":who lists variables",
+    globals = ":who lists variables", locals = ":who lists variables", id = "rawequal(a, b) asks for the same value",
+    raise = "error(message)", throw = "error(message)", exec = "loadstring(text)()", eval = "loadstring(text)()",
+    lambda = "function(x) return … end", elif = "Lua writes elseif … then", continue = "goto leads to a ::label::",
+    numpy = "np is there already", jnp = "np is there already", jax = "np is there already",
+    torch = "np is there already", tf = "np is there already", random = "np.random of arrays, math.random of a number",
+    plt = "there are no plots here; np.io.save takes arrays to a program that draws",
+    matplotlib = "there are no plots here; np.io.save takes arrays to a program that draws",
+    plot = "there are no plots here; np.io.save takes arrays to a program that draws",
+    ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
+    this = "a method has self", self = "a method, function t:f(), has it",
+}
 --- By name as elsewhere the dtype here.
 elsewhere.dtypes = {
-    float = "f32", float32 = "f32", single = "f32", float64 = "f64", double = "f64", half = "f32", float16 = "f32",
-    f16 = "f32", bf16 = "f32", bfloat16 = "f32", int = "i32", int8 = "i8", int16 = "i16", int32 = "i32", int64 = "i64",
-    long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", uint8 = "u8", uint16 = "u16", uint32 = "u32",
-    uint64 = "u64", boolean = "bool", bool_ = "bool", number = "f32", integer = "i32",
+    float = "f32", int = "i32", long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", number = "f32",
+    integer = "i32",
 }
 
 return elsewhere

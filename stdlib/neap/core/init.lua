@@ -9,7 +9,7 @@ local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core.waiting"
 
-local band = bit.band
+local band, lshift, rshift = bit.band, bit.lshift, bit.rshift
 local type, tonumber, select = type, tonumber, select
 local istype = ffi.istype
 local C, ctx, Handle = core.C, core.ctx, core.Handle
@@ -179,9 +179,12 @@ function core.recordn(op, inputs, n, nattrs)
     return wrap(out[0])
 end
 
+--- Raises that np.name, which takes `arity` arguments, got one more.
 local function too_many(name, arity, extra)
     raise(name, "takes %d argument%s, got also %s", arity, arity == 1 and "" or "s", core.describe(extra))
 end
+
+core.too_many = too_many
 
 --- The Lua function of an op of one array.
 function core.unary(op, name)
@@ -324,13 +327,44 @@ local function is_nan64(words)
     return band(high, 0x7ff00000) == 0x7ff00000 and (band(high, 0xfffff) ~= 0 or words[0] ~= 0)
 end
 
---- A function that reads element k (from 0) of row-major data as a Lua number.
+--- The number that the bits of a float of 16 bits are; of its binary digits the first is not stored.
+local function half_value(bits, digits)
+    local fraction, above = band(bits, lshift(1, digits - 1) - 1), rshift(band(bits, 0x7fff), digits - 1)
+    local bias = lshift(1, 15 - digits) - 1 -- the exponent has 16 - digits bits
+    local value
+    if above == 2 * bias + 1 then
+        if fraction ~= 0 then return NAN end
+        value = math.huge
+    elseif above == 0 then
+        value = math.ldexp(fraction, 2 - bias - digits)
+    else
+        value = math.ldexp(fraction + lshift(1, digits - 1), above + 1 - bias - digits)
+    end
+    return bits >= 0x8000 and -value or value
+end
+
+local EXACT = 2 ^ 53 -- up to here numbers count
+
+--- An integer of 64 bits as a number; as LuaJIT's own 64-bit integer where a number might not have all of its digits.
+local function wide_integer(value)
+    if value <= EXACT and value >= -EXACT then return tonumber(value) end
+    return value
+end
+local function wide_unsigned(value)
+    if value <= EXACT then return tonumber(value) end
+    return value
+end
+
+--- A function that reads element k (from 0) of row-major data as a Lua number, or as a 64-bit integer that is none.
 function core.reader(data, dtype)
     if dtype.kind == "c" then
         local part = core.dtypes[core.dtype_codes[dtype.part]]
         local number = core.reader(ffi.cast(part.const_pointer, data), part)
         return function(k) return core.complex.new(number(2 * k), number(2 * k + 1)) end
     end
+    if dtype.bits == 64 and dtype.kind == "i" then return function(k) return wide_integer(data[k]) end end
+    if dtype.bits == 64 and dtype.kind == "u" then return function(k) return wide_unsigned(data[k]) end end
+    if dtype.half then return function(k) return half_value(data[k], dtype.digits) end end
     if dtype.kind ~= "f" then return function(k) return tonumber(data[k]) end end
     if dtype.bytes == 8 then
         local words = ffi.cast("const uint32_t *", data)
@@ -356,15 +390,19 @@ local function any_item(x)
     local rc = neap_array_item(ctx, x._id, item_box, item_dtype)
     if rc ~= OK then slow_item(rc, x) end
     if item_dtype[0] == BOOL then return item_box[0] ~= 0 end
-    if core.dtypes[item_dtype[0]].kind == "c" then return core.complex.new(item_box[0], item_box[1]) end
+    local dtype = core.dtypes[item_dtype[0]]
+    if dtype.kind == "c" then return core.complex.new(item_box[0], item_box[1]) end
+    if dtype.bits == 64 and dtype.kind ~= "f" and math.abs(item_box[0]) >= EXACT then
+        return core.reader(ffi.cast(dtype.const_pointer, core.data(x)), dtype)(0)
+    end
     return item_box[0]
 end
 
---- Waits, then returns the value of an array of one element: a number, or a boolean.
+--- Waits, then returns the value of an array of one element: a number, a boolean, or a 64-bit integer beyond those.
 function core.item(x)
     if not istype(Handle, x) then x = coerce("item", 1, x) end
     local value = quick_item(ctx, x)
-    if value == value then return value end
+    if value < EXACT and value > -EXACT then return value end
     return any_item(x)
 end
 

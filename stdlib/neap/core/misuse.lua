@@ -85,11 +85,8 @@ end
 --- The same of a method or field of an array.
 function misuse.member(name, methods, fields)
     local text = ("arrays have no field or method '%s'"):format(name)
-    if name:find "^[%s%d:,.+-]*$" then
-        return ("%s (an index in text form is a call: x\"%s\")"):format(text, name)
-    end
     if elsewhere.methods[name] then return ("%s; here it is %s"):format(text, elsewhere.methods[name]) end
-    local found = near.name(name, { methods, fields })
+    local found = #name > 1 and near.name(name, { methods, fields })
     if not found then return text end
     return ("%s; did you mean %s?"):format(text, methods[found] and "x:" .. found .. "(…)" or "x." .. found)
 end
@@ -136,6 +133,7 @@ end
 
 --- What an unknown option of np.name may have meant, behind the list of those that there are.
 function misuse.option(name, key, known)
+    if type(key) == "number" then return ("; options have names, as in %s"):format(example(nil, known)) end
     local hint = near.hint(key, { known })
     if hint == "" and MAKERS[name] then hint = ("; np.%s(f) gives a function: np.%s(f)(…)"):format(name, name) end
     return hint

@@ -23,8 +23,9 @@ local function edits(a, b)
 end
 
 --- Of the string keys of the tables in the list `holders`, the one that differs from `word` in the fewest letters, if
--- not in more than a third of them. Else the shortest that begins with the word, or else the longest with which the
--- word begins; what is begun with has three letters or more. Nil if there is none.
+-- not in more than a third of them. Else, or if that begins with another letter, the shortest that begins with the
+-- word, or else the longest with which the word begins; what is begun with has three letters or more. Nil if there is
+-- none.
 function near.name(word, holders)
     if type(word) ~= "string" or #word > MOST_BYTES then return nil end
     local lower, best, fewest, longer = word:lower(), nil, math.min(3, math.max(1, math.floor(#word / 3))) + 0.5, nil
@@ -44,6 +45,7 @@ function near.name(word, holders)
             end
         end
     end
+    if best and longer and best:sub(1, 1):lower() ~= lower:sub(1, 1) then return longer end
     return best or longer or shorter
 end
 

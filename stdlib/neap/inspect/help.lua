@@ -56,6 +56,7 @@ local function members(part)
 end
 
 local STEM = 5
+local SHORTEST_TOPIC = 3 -- bytes of a text that is looked for in other texts
 
 --- What words of one stem begin with: "slici" would not do for slices, "slic" does; "matri" is both matrix and
 -- matrices.
@@ -83,12 +84,21 @@ local function value_at(value, path)
     return value
 end
 
+--- The function that one which conditions.lua watches stands for, in the end; other values are their own.
+local function unwatched(value)
+    while core.watched and core.watched[value] do value = core.watched[value] end
+    return value
+end
+
 --- The name under which np, or a part that is loaded, has a function or a table.
 local function name_of(value)
     load_known()
+    if value == nil then return nil end
+    value = unwatched(value)
     for name in pairs(by_name) do
         local path, method = name:match "^np%.(.*)$", name:match "^x%.(.*)$"
-        if path and rawequal(value_at(np, path), value) or method and rawequal(core.methods[method], value) then
+        if path and rawequal(unwatched(value_at(np, path)), value)
+            or method and rawequal(unwatched(core.methods[method]), value) then
             return name
         end
     end
@@ -131,6 +141,7 @@ end
 local function sections_of(text)
     load_known()
     local list = {}
+    if #text < SHORTEST_TOPIC then return list end
     for name, page in pairs(known.pages) do
         for _, title in ipairs(page.sections) do
             local all = true
@@ -222,7 +233,7 @@ local function source_lines(entry, name)
         f = ok and value or nil
     end
     f = f or core.methods[name:match "[^%.]+$"] or core.fields[name:match "[^%.]+$"]
-    local source = type(f) == "function" and source_of(f)
+    local source = type(f) == "function" and source_of(core.behind(f))
     return source and source.text
 end
 
@@ -277,7 +288,7 @@ local MOST_FOUND = 12
 local function mentions(text)
     local words, named, others = {}, {}, {}
     for word in text:lower():gmatch "%w+" do words[#words + 1] = "%f[%w]" .. stem(word) end
-    if #text < 3 then return {} end
+    if #text < SHORTEST_TOPIC then return {} end
     for _, entry in ipairs(known.entries) do
         local names = table.concat(entry.names, " "):lower():gsub("_", " ")
         local all, in_names = names .. " " .. entry.text:lower(), true
@@ -355,6 +366,7 @@ function help.answer(subject, how)
     local page = page_of(text)
     if name then
         local answer = entry_answer(name, how)
+        if language[text] then answer = layout.indent(language[text]) .. "\n\n" .. answer end
         return page and answer .. ("\n\n  The page on it: ?docs/%s"):format(page) or answer
     end
     if page then
@@ -365,14 +377,27 @@ function help.answer(subject, how)
     return own ~= nil and value_answer(text, own, how) or search_answer(text, how)
 end
 
---- The signature of a function of the library, and the first sentence of its help behind it; nil for other values.
+--- The signature of what has a full name, and the first sentence of its help; nil: there is no help on it.
+function help.brief(name)
+    local entry = help.entry(name)
+    if not entry then return nil end
+    local signature, last = entry.signatures[1] or name, name:match "[%w_]+$"
+    for k, other in ipairs(entry.names) do
+        if other:match "[%w_]+$" == last then
+            signature = entry.signatures[k] or signature
+            break
+        end
+    end
+    local first = entry.text and (entry.text:match "^(.-[%.:])%s" or entry.text) or ""
+    return signature, (first:gsub("%s+", " "):gsub(":$", "."))
+end
+
+--- The same of a function of the library, as two lines; nil for other values.
 function help.summary(value)
     load_known()
     local name = name_of(value)
-    local entry = name and help.entry(name)
-    if not entry then return nil end
-    local first = entry.text and (entry.text:match "^(.-[%.:])%s" or entry.text)
-    return (entry.signatures[1] or name) .. (first and "\n" .. first:gsub("%s+", " "):gsub(":$", ".") or "")
+    local signature, first = help.brief(name or "")
+    return signature and signature .. (first ~= "" and "\n" .. first or "")
 end
 
 --- What completions need of the function that a text names ("np.sum", "x:sum"): its options, a list of { name, text },

@@ -288,7 +288,7 @@ end
 --- > np.io.save_checkpoint("checkpoint", {w = np.ones(2), step = 3})
 --- > np.io.load_checkpoint("checkpoint").step
 -- 3
-function checkpoint.save(folder, t)
+function checkpoint.save_checkpoint(folder, t)
     check_folder("io.save_checkpoint", folder)
     if not trees.is_node(t) then bad_argument("io.save_checkpoint", 2, "t", "a table", t) end
     reported("io.save_checkpoint", save, "io.save_checkpoint", folder, t)
@@ -499,7 +499,7 @@ end
 --- > np.io.save_checkpoint("checkpoint", {w = np.ones(2)})
 --- > np.io.load_checkpoint("checkpoint").w
 -- [1. 1.]
-function checkpoint.load(folder, given)
+function checkpoint.load_checkpoint(folder, given)
     local name = "io.load_checkpoint"
     check_folder(name, folder)
     local o = core.options(name, given, { mesh = true, specs = true, shardings = true })
@@ -516,7 +516,7 @@ function checkpoint.load(folder, given)
 end
 
 for _, f in ipairs { reported, meet, together, own_blocks, add_block, write_own, fill_block, read_block, read_sharded,
-                     load_tree, checkpoint.save, checkpoint.load } do
+                     load_tree, checkpoint.save_checkpoint, checkpoint.load_checkpoint } do
     jit.off(f)
 end
 

@@ -13,6 +13,7 @@ local trees = require "neap.core.trees"
 local paths = require "neap.core.tree_paths"
 local files = require "neap.files"
 local zip = require "neap.files.zip"
+local buffer = require "neap.arrays.buffer"
 
 local np, dtypes, codes = core.np, core.dtypes, core.dtype_codes
 local is_array, raise, bad_argument, shape_of = core.is_array, core.raise, core.bad_argument, core.shape_of
@@ -31,7 +32,7 @@ local function too_many_axes(n)
     return ("it has %d axes, at most %d are possible"):format(n, core.MAX_DIMS)
 end
 
---- Reverses the bytes of each of n elements.
+--- Reverses the bytes of each of n elements, or parts of complex ones.
 local function swap_bytes(data, n, width)
     for k = 0, n - 1 do
         local at = data + k * width
@@ -46,7 +47,10 @@ local function new_array(dtype, dims, swap, fill)
     local x = core.fill(dtype.code, dims, function(pointer)
         good, problem = fill(pointer, size * dtype.bytes)
         if not good then return end
-        if swap and dtype.bytes > 1 then swap_bytes(pointer, size, dtype.bytes) end
+        if swap and dtype.bytes > 1 then
+            local width = dtypes[codes[dtype.part]].bytes
+            swap_bytes(pointer, size * dtype.bytes / width, width)
+        end
         if dtype.kind == "b" then
             for k = 0, size - 1 do pointer[k] = pointer[k] ~= 0 and 1 or 0 end
         end
@@ -77,8 +81,9 @@ local function parse_header(text)
     return dtype, dims, fortran == "True", order == ">"
 end
 
---- The array of an npy file in memory, or nil and what is wrong.
-local function read_npy(block)
+--- What the header of an npy file in memory says: { dtype, dims, fortran, swap, start = its first byte of data, stored
+-- = the extents in the order in which they are stored }; or nil and what is wrong.
+local function npy_facts(block)
     local data, size = block.data, block.size
     if size < 10 or ffi.string(data, 6) ~= "\147NUMPY" then return nil, "it is no npy file, or truncated" end
     local version, start = data[6], 10
@@ -100,12 +105,34 @@ local function read_npy(block)
         stored = {}
         for k = 1, #dims do stored[k] = dims[#dims + 1 - k] end
     end
-    local x, problem = new_array(dtype, stored, swap, function(pointer, needed)
-        ffi.copy(pointer, data + start + bytes, needed)
+    return { dtype = dtype, fortran = fortran and #dims > 1, swap = swap, start = start + bytes, stored = stored }
+end
+
+--- The array of an npy file in memory, or nil and what is wrong.
+local function read_npy(block)
+    local facts, problem = npy_facts(block)
+    if not facts then return nil, problem end
+    local x
+    x, problem = new_array(facts.dtype, facts.stored, facts.swap, function(pointer, needed)
+        ffi.copy(pointer, block.data + facts.start, needed)
         return true
     end)
-    if x and fortran and #dims > 1 then x = np.transpose(x) end
+    if x and facts.fortran then x = np.transpose(x) end
     return x, problem
+end
+
+--- The array of an npy file that is mapped: its elements are read when they are needed. Bools are compared with 0,
+-- since a file may have others than 0 and 1.
+local function map_npy(block)
+    local facts, problem = npy_facts(block)
+    if not facts then return nil, problem end
+    local dtype = facts.dtype
+    if facts.swap and dtype.bytes > 1 then return nil, "it is big-endian, which cannot be mapped; load it without" end
+    if facts.start % dtype.bytes ~= 0 then return nil, "its elements are not aligned; load it without mmap_mode" end
+    local is_bool = dtype.kind == "b"
+    local x = buffer.mapped("io.load", block, facts.start, is_bool and dtypes[codes.u8] or dtype, facts.stored)
+    if is_bool then x = np.not_equal(x, 0) end
+    return facts.fortran and np.transpose(x) or x
 end
 
 --- The header of an array's npy file.
@@ -226,15 +253,35 @@ local function load_file(name, path, reader)
     return result, more
 end
 
---- np.io.load(path) -> array | table, names: the array of an npy or IDX file (plain or gzip), or a table of the arrays
--- of an npz file by name (and, as a second result, their names in the file's order). The content says which it is.
--- Raises if the file is missing or damaged.
+--- np.io.load(path, {mmap_mode=…}) -> array | table, names: the array of an npy or IDX file (plain or gzip), or a table
+-- of the arrays of an npz file by name (and, as a second result, their names in the file's order). The content says
+-- which it is. Raises if the file is missing or damaged.
+--- mmap_mode: "r" maps an npy file into memory: its elements are read from it when they are needed, by whatever needs
+-- them, and take no memory of neap's. The file must not be written meanwhile, and if it is made shorter, what reads the
+-- elements that are gone ends the process (SIGBUS), as in NumPy. np.io.save puts a new file in its place, which does no
+-- harm
 --- > np.io.save("x.npy", np.arange(3))
 --- > np.io.load("x.npy")
 -- [0 1 2]
--- nil
-function data_io.load(path)
-    return load_file("io.load", path)
+--- > np.io.load("x.npy", {mmap_mode="r"}):sum()
+-- 3
+function data_io.load(path, given)
+    local mode = core.options("io.load", given, { mmap_mode = true }).mmap_mode
+    if mode == nil then
+        local result, names = load_file("io.load", path)
+        if names == nil then return result end
+        return result, names
+    end
+    if mode ~= "r" then
+        raise("io.load", "option 'mmap_mode' must be \"r\": arrays do not change, got %s", core.describe(mode))
+    end
+    local block, problem = buffer.map(check_path("io.load", path))
+    if not block then raise("io.load", "%s", problem) end
+    local x
+    x, problem = map_npy(block)
+    files.release(block)
+    if not x then raise("io.load", "cannot map '%s': %s", path, problem) end
+    return x
 end
 
 --- np.io.load_idx(path): the array of an IDX file, plain or gzip: two zero bytes, one of the type (8: u8), one of the
@@ -364,11 +411,17 @@ end
 
 for _, f in ipairs { swap_bytes, new_array, array_block, load_file, data_io.load_tree } do jit.off(f) end
 
-local late = { save_checkpoint = "save", load_checkpoint = "load" }
+-- Functions of other files, by name: the module that has each.
+local late = {
+    save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
+    load_image = "image", save_image = "image",
+    save_safetensors = "safetensors", load_safetensors = "safetensors",
+    read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
+}
 
 return setmetatable(data_io, {
     __index = function(_, name)
-        if late[name] then data_io[name] = require("neap.io.checkpoint")[late[name]] end
+        if late[name] then data_io[name] = require("neap.io." .. late[name])[name] end
         return rawget(data_io, name)
     end,
     __late = { late },

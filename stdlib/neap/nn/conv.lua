@@ -115,7 +115,7 @@ end
 
 local function float_image(x)
     local dtype = core.dtype_of(x)
-    return dtype.kind == "f" and x or np.astype(x, dtype.real)
+    return dtype.inexact and x or np.astype(x, dtype.real)
 end
 
 -- ---- Convolution ----------------------------------------------------------------------------------------------------
@@ -336,7 +336,9 @@ return function(nn)
     --- > layer(layer:init(np.random.key(0), np.ones{1, 5, 5, 2}), np.ones{1, 5, 5, 2}):dim(-1)
     -- 8
     function nn.Conv(inputs, outputs, kernel_size, given)
-        if type(outputs) == "table" then inputs, outputs, kernel_size, given = nil, inputs, outputs, kernel_size end
+        if type(outputs) == "table" then
+            inputs, outputs, kernel_size, given = nil, inputs, outputs, kernel_size or given
+        end
         if inputs ~= nil then core.integer("nn.Conv", 1, "inputs", inputs) end
         core.integer("nn.Conv", inputs and 2 or 1, "outputs", outputs)
         if type(kernel_size) ~= "table" or #kernel_size < 1 or #kernel_size > 3 then

@@ -89,6 +89,23 @@ local function reduced_loss(name, x, given, known)
     return reductions[how](x)
 end
 
+--- The elements of x, of shape (…, n), that the labels, integers of shape (…), name. `what`: x in errors.
+local function labelled(name, x, labels, what)
+    local dims, wanted = shape_of(x), shape_of(labels)
+    local n = table.remove(dims)
+    if n == nil or not shape.same(dims, wanted) then
+        raise(name, "labels must have the shape of %s without its last axis: got %s for %s %s", what,
+              core.shape_text(wanted), what, core.shape_text(x))
+    end
+    local kind = core.dtype_of(labels).kind
+    if kind ~= "i" and kind ~= "u" then
+        raise(name, "labels must be integers, got dtype %s", core.dtype_of(labels).name)
+    end
+    wanted[#wanted + 1] = 1
+    local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))
+    return np.sum(np.where(chosen, x, 0), { axis = -1 })
+end
+
 --- np.nn.cross_entropy(logits, labels, {reduction="mean"}): logits of shape (…, n), integer labels of shape (…):
 -- the mean over all labels of logsumexp(logits) - logits[label].
 --- reduction: "mean", "sum" or "none"
@@ -96,19 +113,7 @@ end
 -- 1.3862944
 function nn.cross_entropy(logits, labels, given)
     logits, labels = coerce("nn.cross_entropy", 1, logits), coerce("nn.cross_entropy", 2, labels)
-    local dims, wanted = shape_of(logits), shape_of(labels)
-    local n = table.remove(dims)
-    if n == nil or not shape.same(dims, wanted) then
-        raise("nn.cross_entropy", "labels must have the shape of logits without its last axis: got %s for logits %s",
-              core.shape_text(wanted), core.shape_text(logits))
-    end
-    local kind = core.dtype_of(labels).kind
-    if kind ~= "i" and kind ~= "u" then
-        raise("nn.cross_entropy", "labels must be integers, got dtype %s", core.dtype_of(labels).name)
-    end
-    wanted[#wanted + 1] = 1
-    local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))
-    local picked = np.sum(np.where(chosen, logits, 0), { axis = -1 })
+    local picked = labelled("nn.cross_entropy", logits, labels, "logits")
     return reduced_loss("nn.cross_entropy", np.logsumexp(logits, { axis = -1 }) - picked, given)
 end
 
@@ -198,12 +203,17 @@ function nn.ones(_, dims, given) return np.ones(dims, given) end
 -- [2. 3.]
 -- [1. 1.]
 function nn.dense(x, w, b)
+    if type(w) == "number" then
+        core.raise("nn.dense", "argument 2 (w) must be an array of weights, got the number %g; "
+                   .. "np.nn.Dense(inputs, outputs) is a layer", w)
+    end
     local y = np.matmul(x, w)
     if b ~= nil then y = y + b end
     return y
 end
 nn.linear = nn.dense
 
+require "neap.nn.activations" (nn, reduced_loss, labelled)
 require "neap.nn.layers" (nn)
 require "neap.nn.conv" (nn)
 

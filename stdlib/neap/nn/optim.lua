@@ -115,11 +115,12 @@ function optim.sgd(given)
     end)
 end
 
---- Adam's step, with the decay of AdamW.
-local function adam(name, given, decay)
+--- Adam's step, with the decay of AdamW. near: the default of eps; length(p, direction): by what the rate is multiplied
+-- for a parameter, nil: by nothing.
+local function adam(name, given, decay, near, length)
     local lr = learning_rate(name, given)
     local b1, b2 = number_option(name, given, "b1", 0.9, 0, 1), number_option(name, given, "b2", 0.999, 0, 1)
-    local eps = number_option(name, given, "eps", 1e-8, 0, math.huge)
+    local eps = number_option(name, given, "eps", near or 1e-8, 0, math.huge)
     local function init(params)
         return { m = zeros_like(params), v = zeros_like(params) }
     end
@@ -130,7 +131,9 @@ local function adam(name, given, decay)
         return tree.map(function(p, m, v)
             local direction = m / like(correct1, p) / (np.sqrt(v / like(correct2, p)) + eps)
             if decay > 0 then direction = direction + p * decay end
-            return p - direction * like(rate, p)
+            local along = like(rate, p)
+            if length then along = length(p, direction) * along end
+            return p - direction * along
         end, params, new.m, new.v)
     end)
 end
@@ -228,5 +231,9 @@ function optim.clip_by_global_norm(grads, most)
     local scale = np.minimum(most / np.maximum(norm, most), 1)
     return tree.map(function(g) return g * like(scale, g) end, grads)
 end
+
+require "neap.nn.optimizers" (optim, { optimizer = optimizer, learning_rate = learning_rate,
+                                      number_option = number_option, zeros_like = zeros_like, like = like,
+                                      adam = adam })
 
 return optim

@@ -177,6 +177,8 @@ local function entry_difference(state, form, record)
                 new = forms.array_text(leaf_info)
             end
             what = old ~= new and ("was %s and is %s"):format(old, new)
+        elseif is_number and record.whole[k] ~= (form.numbers[k - 1] % 1 == 0) then
+            what = record.whole[k] and "was a whole number and is a fraction" or "was a fraction and is a whole number"
         elseif use == NONE then
             what = id ~= 0 and "held no array and holds one now"
         elseif use == SAME and id ~= record.same[k] then
@@ -282,9 +284,10 @@ end
 --- Adds an entry for a recorded program to the form.
 local function add_entry(state, form, traced, uses)
     local n, fixed = #form.nodes + #state.places, staging.ids_of(traced.lifted, #traced.lifted)
-    local c_uses, record = ffi.new("uint8_t[?]", n + 1), { form = form, uses = uses, same = {} }
+    local c_uses, record = ffi.new("uint8_t[?]", n + 1), { form = form, uses = uses, same = {}, whole = {} }
     for k = 1, n do
         c_uses[k - 1] = uses[k]
+        if form.nodes[k] and form.nodes[k].kind == "number" then record.whole[k] = form.numbers[k - 1] % 1 == 0 end
         if uses[k] == SAME then
             record.same[k] = form.ids[k - 1]
             form.same[k] = form.ids[k - 1]

@@ -183,8 +183,8 @@ end
 --- The placeholder for a leaf.
 local function placeholder(name, level, leaf)
     if type(leaf) == "number" then
-        local f64 = core.dtype_codes.f64
-        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, 0, nil, id_box) end)
+        local f64, weak = core.dtype_codes.f64, leaf % 1 == 0 and 1 or 2
+        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, weak, -1, 0, 0, nil, id_box) end)
     end
     if getmetatable(leaf) == Spec then
         local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)

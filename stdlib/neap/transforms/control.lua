@@ -517,6 +517,9 @@ function np.fori_loop(lower, upper, body, init)
     local function as_array(bound, other)
         if is_array(bound) and not is_weak(bound) then return bound end
         local like = is_array(other) and not is_weak(other) and dtypes[array_info(other).dtype].name or "i32"
+        if is_array(bound) and array_info(bound).weak == 2 then
+            raise("fori_loop", "a bound is a number argument, or computed of one, and may be no integer")
+        end
         return array_of(bound) + core.number(0, core.dtype_codes[like]) -- a number argument must be integral
     end
     local first, last = as_array(lower, upper), as_array(upper, lower)

@@ -81,7 +81,8 @@ local function jacobians(tape, argnums, mode)
     local aliases = tape.aliases
     for _, y in ipairs(results) do
         if core.dtype_of(y).kind ~= "f" then
-            raise(tape.name, "the function must return floats, got dtype %s", y.dtype)
+            raise(tape.name, "the function must return %s, got dtype %s",
+                  core.dtype_of(y).kind == "c" and "real numbers" or "floats", y.dtype)
         end
     end
     if mode == nil then mode = total_size(aliases) <= total_size(results) and "forward" or "reverse" end

@@ -77,9 +77,12 @@ local function parts_of(list)
     return parts
 end
 
+annotations.parts_of = parts_of
+
 --- The options of an argument list, ({2, 3}, {dtype="f32"}) or {lr=…}: a list of { name, default or nil }.
 local function options_of(arguments)
     local list = {}
+    arguments = arguments:match "^%b{}:[%a_]+(%b())$" or arguments -- x:at{…}:set(v, {mode="drop"})
     local groups = arguments:sub(1, 1) == "{" and { arguments } or parts_of(arguments:sub(2, -2))
     for _, group in ipairs(groups) do
         local inside = group:match "^%s*{(.*)}%s*$"

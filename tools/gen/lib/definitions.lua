@@ -76,7 +76,7 @@ local function function_lines(lines, entry, name, arguments)
 end
 
 -- Functions of arrays whose first parameter has one of these names are methods too.
-local OF_ARRAYS = { x = true, a = true, c = true, labels = true }
+local OF_ARRAYS = { x = true, y = true, a = true, c = true, labels = true }
 
 --- Whether np's function is a method of arrays as well: core.define makes it both.
 local function is_method(entry, name, arguments)

@@ -3,7 +3,8 @@
 -- dtypes.read(root) returns the rows in the order of numbers:
 --     { id = "F32", name = "f32", kind = "f", type = "float", bits = 32, bytes = 4, digits = 24, lowest, highest,
 --       sum = "f32", real = "f32", unsigned = "uint32_t" }
--- lowest and highest are C constants; `unsigned` is the unsigned C type of that width.
+-- lowest and highest are C constants; `unsigned` is the unsigned C type of that width; `half` is set of real dtypes
+-- that are stored as bits and computed with as f32.
 local files = require "files"
 local dtypes = {}
 
@@ -15,7 +16,7 @@ function dtypes.read(root)
         list[#list + 1] = {
             id = id, name = name, kind = kind, type = ctype, bits = tonumber(bits), bytes = bits / 8,
             digits = tonumber(digits), lowest = lowest, highest = highest, sum = sum:lower(), real = real:lower(),
-            unsigned = ("uint%d_t"):format(bits),
+            unsigned = ("uint%d_t"):format(bits), half = kind == "f" and ctype:find "^uint" ~= nil,
         }
     end
     local _, rows = header:gsub("\n    X%(", "")

@@ -5,6 +5,7 @@ local reference = {}
 -- By a prefix of names: the page and its title; the first that fits counts.
 local PAGES = {
     { "np.linalg.", "linalg", "Linear algebra: np.linalg" }, { "np.random.", "random", "Random numbers: np.random" },
+    { "np.special.", "special", "Special functions: np.special" },
     { "np.optim.", "optim", "Optimizers: np.optim" }, { "np.data.", "data", "Minibatches: np.data" },
     { "np.fft.", "fft", "Fourier transforms: np.fft" },
     { "np.tree.", "tree", "Trees of arrays: np.tree" }, { "np.io.", "io", "Files: np.io" },
@@ -16,7 +17,7 @@ local FOLDERS = {
     programs = { "programs", "Programs and jitted functions" },
     transforms = { "transforms", "Derivatives, batches and control flow" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
-    io = { "io", "Files: np.io" }, inspect = { "inspect", "Looking inside" },
+    tables = { "tables", "Tables: np.table" }, io = { "io", "Files: np.io" }, inspect = { "inspect", "Looking inside" },
 }
 
 local function page_of(entry)

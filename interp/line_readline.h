@@ -1,0 +1,27 @@
+/* line_readline.h: the parts of the editor that is GNU readline. line_readline.c reads and draws; readline_keys.c has
+ * the keys of blocks, readline_history.c what was typed before.
+ */
+#ifndef INTERP_LINE_READLINE_H
+#define INTERP_LINE_READLINE_H
+
+#include "interp/line.h"
+
+enum { VI_MODE = 0 }; /* of rl_editing_mode */
+
+/* Whether keys wait that are already typed or pasted. */
+bool readline_keys_wait(void);
+
+/* Gives keys their meaning in blocks, where they have readline's own: Enter, the arrows, Home and End, Ctrl-K, Ctrl-U,
+ * Tab, Ctrl-L. Whenever readline has made bindings: those of the user, and those of the terminal's own keys. */
+void readline_keys_bind(void);
+/* Before. `setup` is BORROWED for ever. */
+void readline_keys_open(const line_setup *setup);
+/* After a key: a line that has become a closing word or bracket goes out by a step. */
+void readline_keys_follow(void);
+
+/* Reads the file of the history (NULL: none. BORROWED for ever). */
+void readline_history_open(const char *path);
+/* Adds a command; `kept`: to the file too. */
+void readline_history_add(const char *command, bool kept);
+
+#endif

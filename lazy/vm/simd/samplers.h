@@ -1,0 +1,192 @@
+/* samplers.h: random numbers that are drawn by rejection: gamma, Poisson, binomial. Part of draws.c, whose bits and
+ * floats they take.
+ *
+ * Algorithms and their use of keys are those of JAX (jax/_src/random, version 0.10): the method of Marsaglia and Tsang
+ * (2000) for gamma; Knuth's for Poisson numbers of a mean below 10, Hörmann's transformed rejection (1993) above; sums
+ * of geometric numbers for binomial ones of a mean up to 10, Hörmann's BTRS above. So numbers for a key are JAX's, but
+ * where a comparison falls on another side of what the two round.
+ *
+ * Gamma number i has a key of its own, number `first` + i of those that the key is split into. The other two take a new
+ * key round after round, the same for all elements, and of each what it draws at `first` + i. By rejection an element
+ * gets the first that is accepted, so it does not depend on the others; JAX goes on until all have one and keeps the
+ * last, so there numbers that are drawn alone are the same, and those of an array need not be.
+ */
+#ifndef LAZY_SIMD_SAMPLERS_H
+#define LAZY_SIMD_SAMPLERS_H
+
+#include "lazy/vm/simd/draws.h"
+#include "lazy/vm/simd/vmath_gamma.h"
+
+enum { ROUNDS_MAX = 100000 }; /* until an element is given up, which none is */
+
+/* Pair number k of those that a key is split into. */
+VM_INLINE vm_key pair_at(vm_key key, uint64_t k) {
+    uint32_t hi = (uint32_t)(k >> 32), lo = (uint32_t)k;
+    threefry(schedule_of(key), &hi, &lo);
+    return (vm_key){hi, lo};
+}
+VM_INLINE float unit_at_f32(vm_key key, uint64_t k) {
+    const vm_key pair = pair_at(key, k);
+    return unit_f32(pair.hi ^ pair.lo);
+}
+VM_INLINE double unit_at_f64(vm_key key, uint64_t k) {
+    return unit_f64(pair_at(key, k));
+}
+
+#define GAMMAS(D, T)                                                                                                   \
+    static T gamma_of_##D(vm_key key, T alpha, bool logarithm) {                                                       \
+        const bool large = alpha >= 1;                                                                                 \
+        const T raised = large ? alpha : alpha + 1, d = raised - (T)(1.0 / 3), c = (T)(1.0 / 3) / vm_sqrt_##D(d);      \
+        const vm_key boosts = pair_at(key, 1);                                                                         \
+        T x, v, square = 0, cube = 1, u = 2;                                                                           \
+        key = pair_at(key, 0);                                                                                         \
+        for (int round = 0; round < ROUNDS_MAX; round++) {                                                             \
+            if (!(u >= 1 - (T)0.0331 * (square * square) &&                                                            \
+                  vm_slow_log_##D(u) >= square * (T)0.5 + d * ((1 - cube) + vm_slow_log_##D(cube))))                   \
+                break;                                                                                                 \
+            vm_key normals = pair_at(key, 1);                                                                          \
+            const vm_key units = pair_at(key, 2);                                                                      \
+            key = pair_at(key, 0);                                                                                     \
+            int tries = 0;                                                                                             \
+            do {                                                                                                       \
+                x = normal_##D(unit_at_##D(pair_at(normals, 1), 0));                                                   \
+                normals = pair_at(normals, 0);                                                                         \
+                v = 1 + x * c;                                                                                         \
+            } while (v <= 0 && tries++ < ROUNDS_MAX);                                                                  \
+            square = x * x, cube = v * v * v;                                                                          \
+            u = unit_at_##D(units, 0);                                                                                 \
+        }                                                                                                              \
+        if (logarithm) {                                                                                               \
+            const T sample = -exponential_##D(unit_at_##D(boosts, 0));                                                 \
+            const T boost = large || sample == 0 ? 0 : sample * (1 / alpha);                                           \
+            return (vm_slow_log_##D(d) + vm_slow_log_##D(cube)) + boost;                                               \
+        }                                                                                                              \
+        const T sample = 1 - unit_at_##D(boosts, 0);                                                                   \
+        return d * cube * (large ? 1 : (T)vm_pow_f64((double)sample, (double)(1 / alpha)));                            \
+    }                                                                                                                  \
+    static void draw_gamma_##D(void *out, const void *alpha, vm_key key, uint64_t first, int64_t n, bool logarithm) {  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const T a = ((const T *)alpha)[i];                                                                         \
+            const bool valid = a > 0 && a < vm_highest_##D;                                                            \
+            const T edge = a == 0 ? (logarithm ? vm_lowest_##D : 0) : a > 0 ? a : (a - a) / (a - a);                   \
+            ((T *)out)[i] = valid ? gamma_of_##D(pair_at(key, first + (uint64_t)i), a, logarithm) : edge;              \
+        }                                                                                                              \
+    }
+GAMMAS(f32, float)
+GAMMAS(f64, double)
+
+/* ---- Poisson ----------------------------------------------------------------------------------------------------- */
+typedef struct poisson_form { /* of the transformed rejection */
+    float mean, log_mean, a, b, inv_alpha, v_r;
+} poisson_form;
+
+static inline poisson_form poisson_form_of(float mean) {
+    const float b = 0.931f + 2.53f * vm_sqrt_f32(mean), a = -0.059f + 0.02483f * b;
+    return (poisson_form){mean, vm_log_f32(mean), a, b, 1.1239f + 1.1328f / (b - 3.4f), 0.9277f - 3.6224f / (b - 2)};
+}
+
+static inline bool poisson_accepts(const poisson_form *f, float uniform, float v, float *k) {
+    const float u = uniform - 0.5f, shifted = 0.5f - vm_abs_f32(u);
+    *k = vm_floor_f32((2 * f->a / shifted + f->b) * u + f->mean + 0.43f);
+    const float s = vm_slow_log_f32(v * f->inv_alpha / (f->a / (shifted * shifted) + f->b));
+    const float t = -f->mean + *k * f->log_mean - vm_lgamma_f32(*k + 1);
+    return (shifted >= 0.07f && v <= f->v_r) || (!(*k < 0 || (shifted < 0.013f && v > shifted)) && s <= t);
+}
+
+/* -1 for a mean that is negative, infinite or NaN. */
+static float poisson_of(vm_key key, uint64_t at, float mean) {
+    if (!(mean > 0 && mean < vm_highest_f32))
+        return mean == 0 ? 0.0f : -1.0f;
+    if (mean < 10) {
+        int drawn = 0;
+        for (float sum = 0; sum > -mean && drawn < ROUNDS_MAX; drawn++) {
+            sum += vm_slow_log_f32(unit_at_f32(pair_at(key, 1), at));
+            key = pair_at(key, 0);
+        }
+        return (float)(drawn - 1);
+    }
+    const poisson_form form = poisson_form_of(mean);
+    float value = -1;
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        if (poisson_accepts(&form, unit_at_f32(pair_at(key, 1), at), unit_at_f32(pair_at(key, 2), at), &value))
+            break;
+        key = pair_at(key, 0);
+    }
+    return value;
+}
+static void draw_poisson(float *out, const float *means, vm_key key, uint64_t first, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = poisson_of(key, first + (uint64_t)i, means[i]);
+}
+
+/* ---- Binomial ---------------------------------------------------------------------------------------------------- */
+/* lgamma(k + 1) less Stirling's main terms, as JAX has it. */
+static const double stirling_tails[10] = {
+    0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
+};
+
+#define BINOMIALS(D, T)                                                                                                \
+    static inline T stirling_tail_##D(T k) {                                                                           \
+        if (k <= 9)                                                                                                    \
+            return (T)stirling_tails[k > 0 ? (int)k : 0];                                                              \
+        const T square = (k + 1) * (k + 1);                                                                            \
+        return ((T)(1.0 / 12) - ((T)(1.0 / 360) - (T)(1.0 / 1260) / square) / square) / (k + 1);                       \
+    }                                                                                                                  \
+    static inline bool binomial_accepts_##D(T n, T p, T uniform, T second, T *number) {                                \
+        const T deviation = vm_sqrt_##D(n * p * (1 - p)), b = (T)1.15 + (T)2.53 * deviation;                           \
+        const T a = (T)-0.0873 + (T)0.0248 * b + (T)0.01 * p, c = n * p + (T)0.5, v_r = (T)0.92 - (T)4.2 / b;          \
+        const T r = p / (1 - p), alpha = ((T)2.83 + (T)5.1 / b) * deviation, m = vm_floor_##D((n + 1) * p);            \
+        const T u = uniform - (T)0.5, us = (T)0.5 - vm_abs_##D(u), k = vm_floor_##D((2 * a / us + b) * u + c);         \
+        *number = k;                                                                                                   \
+        if (us >= (T)0.07 && second <= v_r)                                                                            \
+            return true;                                                                                               \
+        if (!(k >= 0 && k <= n))                                                                                       \
+            return false;                                                                                              \
+        const T v = vm_slow_log_##D(second * alpha / (a / (us * us) + b));                                             \
+        const T bound = (m + (T)0.5) * vm_slow_log_##D((m + 1) / (r * (n - m + 1))) +                                  \
+                        (n + 1) * vm_slow_log_##D((n - m + 1) / (n - k + 1)) +                                         \
+                        (k + (T)0.5) * vm_slow_log_##D(r * (n - k + 1) / (k + 1)) + stirling_tail_##D(m) +             \
+                        stirling_tail_##D(n - m) - stirling_tail_##D(k) - stirling_tail_##D(n - k);                    \
+        return v <= bound;                                                                                             \
+    }                                                                                                                  \
+    /* One element: at most about ten rounds, or few. */                                                               \
+    static T binomial_of_##D(vm_key key, uint64_t at, T n, T p, bool few) {                                            \
+        if (few) {                                                                                                     \
+            const T log = vm_slow_log1p_##D(-p);                                                                       \
+            T sum = 0;                                                                                                 \
+            int drawn = 0;                                                                                             \
+            for (; sum <= n && drawn < ROUNDS_MAX; drawn++) {                                                          \
+                sum += vm_ceil_##D(vm_slow_log_##D(unit_at_##D(pair_at(key, 0), at)) / log);                           \
+                key = pair_at(key, 1);                                                                                 \
+            }                                                                                                          \
+            return (T)(drawn - 1);                                                                                     \
+        }                                                                                                              \
+        T number = 0;                                                                                                  \
+        for (int round = 0; round < ROUNDS_MAX; round++) {                                                             \
+            const T u = unit_at_##D(pair_at(key, 1), at), v = unit_at_##D(pair_at(key, 2), at);                        \
+            if (binomial_accepts_##D(n, p, u, v, &number))                                                             \
+                break;                                                                                                 \
+            key = pair_at(key, 0);                                                                                     \
+        }                                                                                                              \
+        return number;                                                                                                 \
+    }                                                                                                                  \
+    static void draw_binomial_##D(void *out, const void *counts, const void *probs, vm_key key, uint64_t first,        \
+                                  int64_t size) {                                                                      \
+        for (int64_t i = 0; i < size; i++) {                                                                           \
+            const T n = ((const T *)counts)[i], p = ((const T *)probs)[i], q = p < (T)0.5 ? p : 1 - p;                 \
+            T value;                                                                                                   \
+            if (!(n >= 0) || !(q >= 0))                                                                                \
+                value = (n - n) / (n - n);                                                                             \
+            else if (n == vm_highest_##D)                                                                              \
+                value = n;                                                                                             \
+            else                                                                                                       \
+                value = binomial_of_##D(key, first + (uint64_t)i, vm_floor_##D(n), q, n * q <= 10),                    \
+                value = p < (T)0.5 ? value : vm_floor_##D(n) - value;                                                  \
+            ((T *)out)[i] = value;                                                                                     \
+        }                                                                                                              \
+    }
+BINOMIALS(f32, float)
+BINOMIALS(f64, double)
+
+#endif

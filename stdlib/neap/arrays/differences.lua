@@ -1,0 +1,250 @@
+--- differences.lua: neighbours along an axis: differences, derivatives and integrals by them, convolutions.
+--
+-- All of it is slices and arithmetic of these, so it is lazy, and gradients and batches come with it.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local create = require "neap.arrays.create"
+local reduces = require "neap.arrays.reduce"
+
+local np, define = core.np, core.define
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of, is_array, operand = core.shape_of, core.is_array, create.operand
+local cut = shape.cut
+
+--- What diff gets in front of x or behind it: an array of x's axes, or a number, which stands once.
+local function beside(name, option, value, x, axis)
+    if value == nil then return nil end
+    if not is_array(value) and type(value) ~= "number" and type(value) ~= "table" then
+        bad_argument(name, nil, option, "an array or a number", value)
+    end
+    value = operand(name, 1, value)
+    local dims, own = shape_of(x), shape_of(value)
+    if #own == 0 then -- in the dtype that both have: a number has none of its own
+        dims[axis + 1] = 1
+        return shape.broadcast_to(np.astype(value, np.where(true, cut(x, axis, 0, 0), value).dtype), dims)
+    end
+    dims[axis + 1] = own[axis + 1]
+    if not shape.same(dims, own) then
+        raise(name, "option '%s' of shape %s does not fit the array of shape %s along axis %d", option,
+              core.shape_text(own), core.shape_text(x), axis)
+    end
+    return value
+end
+
+--- np.diff(x, {n=1, axis=-1, prepend=…, append=…}): each element but the first minus the one before it, n times. Of
+-- bools: where they change.
+--- n: how many times
+--- prepend: what stands in front of x along the axis: an array, or a number
+--- append: what stands behind x along the axis: an array, or a number
+--- > np.array{1, 4, 9, 16}:diff(), np.array{1, 4, 9, 16}:diff{n=2}
+-- [3. 5. 7.]
+-- [2. 2.]
+--- > np.diff(np.array{1, 4, 9}, {prepend=0, append=np.array{16}})
+-- [1. 3. 5. 7.]
+define("diff", function(x, given, extra)
+    if extra ~= nil then core.too_many("diff", 2, extra) end
+    x = coerce("diff", 1, x)
+    local o = options("diff", given, { n = true, axis = true, prepend = true, append = true })
+    local axis = core.axis("diff", o.axis == nil and -1 or o.axis, core.ndim(x))
+    local times = o.n == nil and 1 or o.n
+    if type(times) ~= "number" or times < 0 or times ~= math.floor(times) then
+        bad_argument("diff", nil, "n", "an integer from 0 up", times)
+    end
+    if times == 0 then return x end
+    local front, back = beside("diff", "prepend", o.prepend, x, axis), beside("diff", "append", o.append, x, axis)
+    if front or back then
+        local list = { front or x, front and x or back, front and back or nil }
+        x = shape.join(list, axis)
+    end
+    local minus = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract
+    local n = shape_of(x)[axis + 1]
+    for _ = 1, math.min(times, n) do
+        local from = math.min(1, n)
+        x = minus(cut(x, axis, from, n, true), cut(x, axis, 0, n - from, true))
+        n = n - from
+    end
+    return x
+end)
+
+--- np.ediff1d(x, {to_begin=…, to_end=…}): the differences of neighbours in the flattened array.
+--- to_begin: elements that stand in front of the differences: an array, a table or a number
+--- to_end: elements that stand behind them
+--- > np.ediff1d(np.array{{1, 4}, {9, 16}}, {to_begin=0})
+-- [0. 3. 5. 7.]
+define("ediff1d", function(x, given, extra)
+    if extra ~= nil then core.too_many("ediff1d", 2, extra) end
+    local o = options("ediff1d", given, { to_begin = true, to_end = true })
+    local result = np.diff(np.ravel(coerce("ediff1d", 1, x)))
+    local list = { result }
+    if o.to_begin ~= nil then table.insert(list, 1, np.ravel(operand("ediff1d", 2, o.to_begin))) end
+    if o.to_end ~= nil then list[#list + 1] = np.ravel(operand("ediff1d", 2, o.to_end)) end
+    for k = 1, #list do list[k] = np.astype(list[k], result.dtype) end
+    return #list == 1 and result or shape.join(list, 0)
+end)
+
+--- A 1-d array as one of ndim axes that runs along `axis`.
+local function along(x, axis, ndim)
+    local dims = {}
+    for k = 1, ndim do dims[k] = k == axis + 1 and x.size or 1 end
+    return shape.reshape(x, dims)
+end
+
+-- ---- Derivatives and integrals --------------------------------------------------------------------------------------
+
+--- The derivative at an end of the axis by the next one or two elements: `f(k)` is element k counted from that end,
+-- `h1`, `h2` the distances of the first elements, negative at the end of the axis.
+local function edge(f, h1, h2, order)
+    if order == 1 then return (f(1) - f(0)) / h1 end
+    local a = -(h1 * 2 + h2) / (h1 * (h1 + h2))
+    local b, c = (h1 + h2) / (h1 * h2), -h1 / (h2 * (h1 + h2))
+    return f(0) * a + f(1) * b + f(2) * c
+end
+
+--- The derivative along one axis; spacing: a number, an array of no axes, or coordinates.
+local function gradient_along(x, axis, spacing, order)
+    local n, ndim = shape_of(x)[axis + 1], core.ndim(x)
+    if n < order + 1 then
+        raise("gradient", "axis %d needs at least %d elements, has %d", axis, order + 1, n)
+    end
+    local h, even = spacing, true
+    if is_array(spacing) and core.ndim(spacing) > 0 then
+        if core.ndim(spacing) ~= 1 or spacing.size ~= n then
+            raise("gradient", "coordinates for axis %d must have shape (%d,), got %s", axis, n,
+                  core.shape_text(spacing))
+        end
+        h, even = along(np.diff(reduces.real(spacing)), axis, ndim), false
+    end
+    local function at(from, to) return cut(x, axis, from, to, true) end
+    local function step(k) return even and h or cut(h, axis, k, k + 1, true) end
+    local parts = { edge(function(k) return at(k, k + 1) end, step(0), n > 2 and step(1), order) }
+    if n > 2 then
+        if even then
+            parts[2] = (at(2, n) - at(0, n - 2)) / (h * 2)
+        else
+            local h1, h2 = cut(h, axis, 0, n - 2, true), cut(h, axis, 1, n - 1, true)
+            parts[2] = (h1 * h1 * at(2, n) + (h2 * h2 - h1 * h1) * at(1, n - 1) - h2 * h2 * at(0, n - 2))
+                / (h1 * h2 * (h1 + h2))
+        end
+    end
+    parts[#parts + 1] = edge(function(k) return at(n - 1 - k, n - k) end, -step(n - 2), n > 2 and -step(n - 3), order)
+    return shape.join(parts, axis)
+end
+
+--- np.gradient(x, spacing…, {axis=…, edge_order=1}) -> a, b, …: the derivative along each axis, by the neighbours on
+-- both sides, at the ends by those on one side; several results for several axes. The spacing, 1 without it, is a
+-- number for all axes, or for each axis a number or the coordinates (1-d).
+--- axis: an axis or a table of them; all without it
+--- edge_order: how exact the ends are: 1, or 2, which takes three elements
+--- > np.gradient(np.array{0, 1, 4, 9, 16})
+-- [1. 2. 4. 6. 7.]
+--- > np.gradient(np.array{0, 1, 4, 9}, 2), np.gradient(np.array{0, 1, 9}, np.array{0, 1, 3}, {edge_order=2})
+-- [0.5 1.  2.  2.5]
+-- [0. 2. 6.]
+define("gradient", function(x, ...)
+    x = reduces.real(operand("gradient", 1, x))
+    local spacings = { ... }
+    local last, given = spacings[#spacings], nil
+    if type(last) == "table" and #last == 0 then given = table.remove(spacings) end
+    local o = options("gradient", given, { axis = true, edge_order = true })
+    local order, ndim = o.edge_order == nil and 1 or o.edge_order, core.ndim(x)
+    if order ~= 1 and order ~= 2 then bad_argument("gradient", nil, "edge_order", "1 or 2", order) end
+    local axes = {}
+    if o.axis ~= nil then
+        axes = shape.axes("gradient", o.axis, ndim)
+    else
+        for k = 1, ndim do axes[k] = k - 1 end
+    end
+    if #spacings > 1 and #spacings ~= #axes then
+        raise("gradient", "takes no spacing, one, or one for each of the %d axes, got %d", #axes, #spacings)
+    end
+    for k = 1, #spacings do spacings[k] = type(spacings[k]) == "number" and spacings[k]
+        or operand("gradient", k + 1, spacings[k]) end
+    local results = {}
+    for k, axis in ipairs(axes) do
+        local spacing = spacings[k] or spacings[1]
+        results[k] = gradient_along(x, axis, spacing == nil and 1 or spacing, order)
+    end
+    return unpack(results)
+end)
+
+--- np.trapezoid(y, x, {dx=1, axis=-1}), np.trapz(y, x): the integral of y along an axis, by straight lines between
+-- neighbours. x, if there is one, has their coordinates: 1-d, or of y's shape.
+--- dx: the distance of neighbours, without x
+--- > np.trapezoid(np.array{1, 2, 3}), np.trapz(np.array{1, 2, 3}, np.array{0, 1, 3})
+-- 4.0
+-- 6.5
+local function trapezoid(y, x, given, extra)
+    if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given or extra end
+    if extra ~= nil then core.too_many("trapezoid", 3, extra) end
+    y = reduces.real(operand("trapezoid", 1, y))
+    local o = options("trapezoid", given, { dx = true, axis = true })
+    local axis = core.axis("trapezoid", o.axis == nil and -1 or o.axis, core.ndim(y))
+    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or o.dx
+    if type(width) ~= "number" and not is_array(width) then
+        bad_argument("trapezoid", nil, "dx", "a number or an array", width)
+    end
+    if x ~= nil then
+        x = operand("trapezoid", 2, x)
+        local own = core.ndim(x)
+        if own == 1 and x.size ~= n or own ~= 1 and not shape.same(shape_of(x), shape_of(y)) then
+            raise("trapezoid", "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
+                  core.shape_text(y))
+        end
+        width = own == 1 and along(np.diff(x), axis, core.ndim(y)) or np.diff(x, { axis = axis })
+    end
+    if n < 2 then return np.sum(cut(y, axis, 0, 0), { axis = axis }) end
+    local sums = cut(y, axis, 1, n, true) + cut(y, axis, 0, n - 1, true)
+    return np.sum(sums * width, { axis = axis }) / 2
+end
+define("trapezoid", trapezoid)
+define("trapz", trapezoid)
+
+-- ---- Convolutions ---------------------------------------------------------------------------------------------------
+
+local MODES = { full = true, same = true, valid = true }
+
+--- The sums of products of v with each of its places over a, which is not shorter.
+local function slide(a, v, mode)
+    local m = v.size
+    local lo, hi = m - 1, m - 1
+    if mode == "valid" then lo, hi = 0, 0 end
+    if mode == "same" then lo, hi = math.floor(m / 2), math.floor((m - 1) / 2) end
+    local code = core.dtype_of(a).code
+    if lo + hi > 0 then -- stored, since each element is read by m windows, which a pad is not
+        local zeros = shape.broadcast_to(core.number(0, code), { a.size + lo + hi })
+        local place = create.integers({ lo }, nil, true)
+        a = core.recordn(core.ids.dynamic_update_slice, { zeros, a, place }, 3, 0)
+    end
+    core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, m, 1, 1
+    local windows = core.record1(core.ids.windows, a, 4)
+    return np.astype(np.sum(windows * v, { axis = 1 }), core.dtypes[code].name)
+end
+
+local function sliding(name, default, turned)
+    define(name, function(a, v, given, extra)
+        if extra ~= nil then core.too_many(name, 3, extra) end
+        a, v = operand(name, 1, a), operand(name, 2, v)
+        if type(given) == "string" then given = { mode = given } end
+        local mode = options(name, given, { mode = true }).mode or default
+        if not MODES[mode] then bad_argument(name, nil, "mode", '"full", "same" or "valid"', mode) end
+        if core.ndim(a) ~= 1 or core.ndim(v) ~= 1 then
+            raise(name, "both arrays must have 1 axis, got shapes %s and %s", core.shape_text(a), core.shape_text(v))
+        end
+        if a.size == 0 or v.size == 0 then raise(name, "both arrays must have elements") end
+        local dtype = core.dtypes[core.info(np.add(cut(a, 0, 0, 1), cut(v, 0, 0, 1))).dtype].name
+        a, v = np.astype(a, dtype), np.astype(v, dtype)
+        local swapped = a.size < v.size
+        if swapped then a, v = v, a end
+        local result = slide(a, turned and np.flip(v) or v, mode)
+        return swapped and not turned and np.flip(result) or result
+    end)
+end
+--- np.convolve(a, v, {mode="full"}), np.correlate(a, v, {mode="valid"}): sums of products of two 1-d arrays, one moved
+-- along the other; np.convolve turns v around. An array of n with one of m elements gives n + m - 1.
+--- mode: "full" gives all places where both meet, "same" as many as the longer one has, "valid" those where all of the
+-- shorter one is met
+--- > np.convolve(np.array{1, 2, 3}, np.array{0, 1, 0.5}), np.correlate(np.array{1, 2, 3}, np.array{0, 1, 0.5})
+-- [0.  1.  2.5 4.  1.5]
+-- [3.5]
+sliding("convolve", "full", true)
+sliding("correlate", "valid", false)

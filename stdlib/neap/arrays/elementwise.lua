@@ -1,0 +1,282 @@
+--- elementwise.lua: functions of elements that are made of op rows: parts of numbers, angles, rounding to decimals,
+-- bits.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np, define = core.np, core.define
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of, type = core.shape_of, type
+
+--- Argument `position` of np.name as real numbers: bool and integers as the dtype that real functions of them compute
+-- in.
+local function real(name, position, x)
+    x = coerce(name, position, x)
+    local dtype = core.dtype_of(x)
+    return dtype.inexact and x or np.astype(x, dtype.real)
+end
+
+-- ---- Quotients and parts --------------------------------------------------------------------------------------------
+
+--- np.divmod(a, b) -> quotient, remainder: np.floor_divide and np.remainder: two results.
+--- > np.divmod(np.array{7, -7}, 3)
+-- [ 2. -3.]
+-- [1. 2.]
+define("divmod", function(a, b)
+    return np.floor_divide(a, b), np.remainder(a, b)
+end)
+
+--- np.modf(x) -> fraction, whole: the fraction and the whole part of x, both with its sign: two results.
+--- > np.modf(np.array{1.5, -2.25})
+-- [ 0.5  -0.25]
+-- [ 1. -2.]
+define("modf", function(x)
+    x = real("modf", 1, x)
+    local whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), 0, x - whole), x), whole
+end)
+
+--- np.frexp(x) -> mantissa, exponent: x as mantissa * 2 ^ exponent with a mantissa in [0.5, 1), exactly, and an
+-- exponent of dtype i32: two results. 0, infinities and NaN are their own mantissa, with the exponent 0.
+--- > np.frexp(np.array{8, 0.75, 0})
+-- [0.5  0.75 0.  ]
+-- [4 0 0]
+define("frexp", function(x)
+    x = real("frexp", 1, x)
+    local size = np.abs(x)
+    local plain = np.logical_and(np.isfinite(x), np.greater(size, 0))
+    -- The logarithm is rounded: the exponent may be off by one.
+    local guess = np.floor(np.log2(np.stop_gradient(np.where(plain, size, 1)))) + 1
+    local m = np.ldexp(np.where(plain, size, 0.5), -guess)
+    guess = np.where(np.greater_equal(m, 1), guess + 1, np.where(np.less(m, 0.5), guess - 1, guess))
+    local exponent = np.where(plain, guess, 0)
+    return np.where(plain, np.ldexp(x, -exponent), x), np.astype(exponent, "i32")
+end)
+
+--- np.float_power(a, b): a to the power b as real numbers: integers are f32 (of 64 bits f64), as in JAX; NumPy computes
+-- in f64.
+--- > np.float_power(np.arange(1, 4), -1)
+-- [1.         0.5        0.33333334]
+define("float_power", function(a, b)
+    return np.pow(real("float_power", 1, a), real("float_power", 2, b))
+end)
+
+--- np.spacing(x): the distance from x to the next number away from 0, with x's sign; NaN for infinities.
+--- > np.spacing(np.array{1, -2})
+-- [ 1.1920929e-07 -2.3841858e-07]
+define("spacing", function(x)
+    x = real("spacing", 1, x)
+    local size = np.abs(x)
+    local gap = np.where(np.isinf(x), np.nan, np.nextafter(size, np.inf) - size)
+    return np.where(np.less(x, 0), -gap, gap)
+end)
+
+-- ---- Rounding -------------------------------------------------------------------------------------------------------
+
+--- np.rint(x): the nearest integer as a real number, halves to the even one; integers become real numbers.
+--- > np.rint(np.array{0.5, 1.5, -2.4})
+-- [ 0.  2. -2.]
+define("rint", function(x)
+    return np.round(real("rint", 1, x))
+end)
+
+--- np.fix(x): x without its fraction: np.trunc(x).
+--- > np.fix(np.array{1.7, -1.7})
+-- [ 1. -1.]
+define("fix", function(x) return np.trunc(x) end)
+
+local round = np.round
+
+--- np.round(x, decimals), np.around: x rounded to decimals, 0 without it; halves to the even one. Negative decimals
+-- round tens, hundreds, … As in NumPy, x is multiplied by a power of 10, rounded and divided, each exactly rounded.
+--- > np.round(np.array{0.5, 1.5, 2.4}), np.round(np.array{1.234, 5.678}, 2)
+-- [0. 2. 2.]
+-- [1.23 5.68]
+--- > np.around(np.array({125, 175}, {dtype="i32"}), -1)
+-- [120 180]
+local around
+function around(x, decimals)
+    x = coerce("round", 1, x)
+    if type(decimals) == "table" then decimals = options("round", decimals, { decimals = true }).decimals end
+    decimals = core.integer("round", 2, "decimals", decimals == nil and 0 or decimals)
+    local dtype = core.dtype_of(x)
+    if dtype.kind == "c" then return np.complex(around(np.real(x), decimals), around(np.imag(x), decimals)) end
+    if decimals == 0 or dtype.kind ~= "f" and decimals > 0 then return round(x) end
+    local power = 10 ^ math.min(math.abs(decimals), 400)
+    if dtype.kind ~= "f" then return np.astype(round(np.astype(x, "f64") / power) * power, dtype.name) end
+    local moved = decimals > 0 and round(x * power) / power or round(x / power) * power
+    return np.where(np.isfinite(moved), moved, x)
+end
+define("round", around)
+define("around", around)
+
+-- ---- Choosing -------------------------------------------------------------------------------------------------------
+
+for name, f in pairs { fmax = np.maximum, fmin = np.minimum } do
+    --- np.fmax(a, b), np.fmin(a, b): the greater or the smaller of a and b; where one is NaN, the other one.
+    --- > np.fmax(np.array{1, np.nan}, 2), np.fmin(np.array{1, np.nan}, 2)
+    -- [2. 2.]
+    -- [1. 2.]
+    define(name, function(a, b)
+        a, b = core.coerce2(name, a, b)
+        if core.dtype_of(a).kind ~= "f" and core.dtype_of(b).kind ~= "f" then return f(a, b) end
+        return np.where(np.isnan(a), b, np.where(np.isnan(b), a, f(a, b)))
+    end)
+end
+
+--- np.heaviside(x, h): 0 below 0, h at 0, 1 above; NaN for NaN.
+--- > np.heaviside(np.array{-1, 0, 2}, 0.5)
+-- [0.  0.5 1. ]
+define("heaviside", function(x, h)
+    x, h = real("heaviside", 1, x), real("heaviside", 2, h)
+    return np.where(np.isnan(x), x, np.where(np.equal(x, 0), h, np.astype(np.greater(x, 0), core.dtype_of(x).name)))
+end)
+
+--- np.lerp(a, b, t): a + t * (b - a): from a at t = 0 to b at t = 1, which are exactly reached, as in PyTorch.
+--- > np.lerp(np.array{0, 10}, np.array{10, 20}, 0.25)
+-- [ 2.5 12.5]
+define("lerp", function(a, b, t)
+    a, b, t = real("lerp", 1, a), real("lerp", 2, b), coerce("lerp", 3, t)
+    local rise = b - a
+    return np.where(np.less(t, 0.5), a + t * rise, b - (1 - t) * rise)
+end)
+
+--- np.logaddexp2(a, b): the logarithm to base 2 of 2^a + 2^b without overflow.
+--- > np.logaddexp2(np.array{0, 1000}, np.array{0, 1000})
+-- [1.000e+00 1.001e+03]
+define("logaddexp2", function(a, b)
+    a, b = real("logaddexp2", 1, a), real("logaddexp2", 2, b)
+    local high, low = np.maximum(a, b), np.minimum(a, b)
+    local gap = np.where(np.equal(high, low), 0, low - high) -- the same infinity has no gap
+    return high + np.log1p(np.exp2(gap)) * (1 / math.log(2))
+end)
+
+-- ---- Angles ---------------------------------------------------------------------------------------------------------
+
+for name, factor in pairs { degrees = 180 / math.pi, radians = math.pi / 180 } do
+    --- np.degrees(x), np.rad2deg(x), np.radians(x), np.deg2rad(x): radians as degrees (the first two), or degrees as
+    -- radians.
+    --- > np.degrees(np.array{np.pi, 1}), np.rad2deg(np.array(0))
+    -- [180.       57.29578]
+    -- 0.0
+    --- > np.radians(np.array{180, 90}), np.deg2rad(np.array(0))
+    -- [3.1415927 1.5707964]
+    -- 0.0
+    local function convert(x) return real(name, 1, x) * factor end
+    define(name, convert)
+    define(name == "degrees" and "rad2deg" or "deg2rad", convert)
+end
+
+--- np.unwrap(x, {discont=…, axis=-1, period=2*np.pi}): x with whole periods added, so that neighbours along an axis
+-- differ by at most half a period: a phase without jumps.
+--- discont: jumps up to this stay as they are; half the period without it, and never less
+--- period: 2 pi without it
+--- > np.unwrap(np.array{0, 3, 6, 2}, {period=4})
+-- [ 0. -1. -2. -2.]
+define("unwrap", function(x, given)
+    x = coerce("unwrap", 1, x)
+    local o = options("unwrap", given, { discont = true, axis = true, period = true })
+    local period = o.period == nil and 2 * math.pi or o.period
+    if type(period) ~= "number" then bad_argument("unwrap", nil, "period", "a number", period) end
+    local discont = o.discont == nil and period / 2 or o.discont
+    if type(discont) ~= "number" then bad_argument("unwrap", nil, "discont", "a number", discont) end
+    local axis = core.axis("unwrap", o.axis == nil and -1 or o.axis, core.ndim(x))
+    if core.dtype_of(x).kind ~= "f" and period % 1 ~= 0 then x = real("unwrap", 1, x) end
+    local n = shape_of(x)[axis + 1]
+    if n < 2 then return x end
+    local jump = shape.cut(x, axis, 1, n) - shape.cut(x, axis, 0, n - 1)
+    local half = core.dtype_of(x).kind == "f" and period / 2 or math.floor(period / 2)
+    local near = np.remainder(jump + half, period) - half
+    near = np.where(np.logical_and(np.equal(near, -half), np.greater(jump, 0)), half, near)
+    local step = np.where(np.less(np.abs(jump), discont), 0, near - jump)
+    local behind = shape.cut(x, axis, 1, n) + np.astype(np.cumsum(step, { axis = axis }), core.dtype_of(x).name)
+    return shape.join({ shape.cut(x, axis, 0, 1), behind }, axis)
+end)
+
+-- ---- Bits -----------------------------------------------------------------------------------------------------------
+
+local bitwise_count = np.bitwise_count
+
+--- np.bitwise_count(x): how many bits of the magnitude of x are set, as u8.
+--- > np.bitwise_count(np.array({0, 7, -7, 255}, {dtype="i32"}))
+-- [0 3 3 8]
+define("bitwise_count", function(x)
+    return np.astype(bitwise_count(x), "u8")
+end)
+
+--- 0, …, 7 or 7, …, 0: by which each bit of a byte is shifted.
+local function bit_places(name, order)
+    if order ~= nil and order ~= "big" and order ~= "little" then
+        bad_argument(name, nil, "bitorder", '"big" or "little"', order)
+    end
+    local places = np.arange(8, { dtype = "u8" })
+    return order == "little" and places or np.flip(places)
+end
+
+--- x and the axis (from 0) of its bits or bytes, moved to the end.
+local function bits_last(name, x, axis)
+    if axis == nil then return np.ravel(x), 0 end
+    axis = core.axis(name, axis, core.ndim(x))
+    return np.moveaxis(x, axis, -1), axis
+end
+
+--- np.packbits(x, {axis=…, bitorder="big"}): eight elements of x, each a bit (whether it is not 0), in one byte (u8);
+-- zeros fill the last one.
+--- axis: along which elements are packed; the flattened array without it
+--- bitorder: "big": the first element is the bit of 128; "little": of 1
+--- > np.packbits(np.array{true, false, true}), np.packbits(np.array({1, 0, 1}, {dtype="u8"}), {bitorder="little"})
+-- [160]
+-- [5]
+define("packbits", function(x, given)
+    local o = options("packbits", given, { axis = true, bitorder = true })
+    x = coerce("packbits", 1, x)
+    local places = bit_places("packbits", o.bitorder)
+    if core.dtype_of(x).inexact then
+        raise("packbits", "takes bools or integers, got dtype %s", core.dtype_of(x).name)
+    end
+    local bits, axis = bits_last("packbits", np.not_equal(x, 0), o.axis)
+    local dims = shape_of(bits)
+    local ndim, n = #dims, dims[#dims]
+    local bytes, lo, hi, interior = math.ceil(n / 8), {}, {}, {}
+    for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and bytes * 8 - n or 0, 0 end
+    bits = np.astype(shape.pad(bits, core.number(0, core.dtype_codes.bool), lo, hi, interior), "u8")
+    dims[ndim], dims[ndim + 1] = bytes, 8
+    local packed = np.sum(np.bitwise_left_shift(shape.reshape(bits, dims), places), { axis = -1 })
+    return np.moveaxis(np.astype(packed, "u8"), -1, axis)
+end)
+
+--- np.unpackbits(x, {axis=…, count=…, bitorder="big"}): the bits of bytes (u8), each as an element 0 or 1 (u8).
+--- axis: along which bytes are taken apart; the flattened array without it
+--- count: how many bits to give; a negative number leaves out so many at the end
+--- bitorder: "big": the bit of 128 comes first; "little": that of 1
+--- > np.unpackbits(np.array({160}, {dtype="u8"}))
+-- [1 0 1 0 0 0 0 0]
+--- > np.unpackbits(np.array({5}, {dtype="u8"}), {bitorder="little", count=3})
+-- [1 0 1]
+define("unpackbits", function(x, given)
+    local o = options("unpackbits", given, { axis = true, count = true, bitorder = true })
+    x = coerce("unpackbits", 1, x)
+    local places = bit_places("unpackbits", o.bitorder)
+    if core.dtype_of(x).name ~= "u8" then raise("unpackbits", "takes u8, got dtype %s", core.dtype_of(x).name) end
+    local axis
+    x, axis = bits_last("unpackbits", x, o.axis)
+    local dims = shape_of(x)
+    local ndim = #dims
+    local n = dims[ndim] * 8
+    dims[ndim + 1] = 1
+    x = np.bitwise_and(np.bitwise_right_shift(shape.reshape(x, dims), places), 1)
+    dims[ndim], dims[ndim + 1] = n, nil
+    x = shape.reshape(x, dims)
+    if o.count ~= nil then
+        local count = core.integer("unpackbits", nil, "count", o.count)
+        if count < 0 then count = n + count end
+        if count < 0 then raise("unpackbits", "count leaves out more than the %d bits", n) end
+        if count > n then
+            local lo, hi, interior = {}, {}, {}
+            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and count - n or 0, 0 end
+            x = shape.pad(x, core.number(0, core.dtype_codes.u8), lo, hi, interior)
+        else
+            x = shape.cut(x, ndim - 1, 0, count)
+        end
+    end
+    return np.moveaxis(x, -1, axis)
+end)

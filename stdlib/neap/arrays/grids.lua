@@ -1,0 +1,446 @@
+--- grids.lua: new arrays of coordinates: grids over several axes, indices of triangles and diagonals, places as one
+-- number, spacings by powers, and what a Lua function or iterator gives.
+--
+-- NumPy's tuples of arrays are several results here: `local x, y = np.meshgrid(a, b)`.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local create = require "neap.arrays.create"
+
+local np, define = core.np, core.define
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local dtype_codes, shape_of, is_array = core.dtype_codes, core.shape_of, core.is_array
+local type, abs = type, math.abs
+
+-- ---- Spacings by powers ---------------------------------------------------------------------------------------------
+
+--- Arguments (start, stop, n, options) of a spacing; n and the options are optional.
+local function spacing_arguments(name, n, given, known)
+    if type(n) == "table" and given == nil then n, given = nil, n end
+    return n, options(name, given, known)
+end
+
+local function cast(x, name, dtype, fallback)
+    local code = core.dtype(name, dtype, fallback)
+    return code and np.astype(x, core.dtypes[code].name) or x
+end
+
+--- np.logspace(start, stop, n, {endpoint=true, base=10, dtype=…, axis=0}): n numbers (50 without n) from base ^ start
+-- to base ^ stop whose logarithms are evenly spaced. start and stop may be arrays, as in np.linspace.
+--- endpoint: false leaves base ^ stop out
+--- base: what is raised to powers
+--- axis: the axis of the result that counts the numbers, for arrays
+--- > np.logspace(0, 3, 4), np.logspace(0, 3, 4, {base=2})
+-- [   1.   10.  100. 1000.]
+-- [1. 2. 4. 8.]
+np.logspace = function(start, stop, n, given)
+    n, given = spacing_arguments("logspace", n, given, { endpoint = true, base = true, dtype = true, axis = true })
+    local plain = type(start) == "number" and type(stop) == "number"
+    local exponents = np.linspace(start, stop, n, { endpoint = given.endpoint, axis = given.axis,
+                                                    dtype = plain and "f64" or nil })
+    local x = np.pow(given.base == nil and 10 or given.base, exponents)
+    return cast(x, "logspace", given.dtype, plain and dtype_codes.f32 or nil)
+end
+
+--- np.geomspace(start, stop, n, {endpoint=true, dtype=…}): n numbers (50 without n) from start to stop, each the one
+-- before times the same factor. Both are numbers of one sign, and not 0; the first and the last are exactly these.
+--- endpoint: false leaves stop out
+--- > np.geomspace(1, 1000, 4), np.geomspace(-1, -16, 3)
+-- [   1.   10.  100. 1000.]
+-- [ -1.  -4. -16.]
+np.geomspace = function(start, stop, n, given)
+    n, given = spacing_arguments("geomspace", n, given, { endpoint = true, dtype = true })
+    if type(start) ~= "number" then bad_argument("geomspace", 1, "start", "a number", start) end
+    if type(stop) ~= "number" then bad_argument("geomspace", 2, "stop", "a number", stop) end
+    if not (start * stop ~= 0 and (start > 0) == (stop > 0)) then
+        raise("geomspace", "start and stop must not be 0 and have one sign, got %.14g and %.14g", start, stop)
+    end
+    local sign = start > 0 and 1 or -1
+    local exponents = np.linspace(math.log10(abs(start)), math.log10(abs(stop)), n, { endpoint = given.endpoint,
+                                                                                      dtype = "f64" })
+    local count = shape_of(exponents)[1]
+    local i, x = create.iota(count, dtype_codes.f64), np.pow(10, exponents) * sign
+    x = np.where(np.equal(i, 0), start, x)
+    if given.endpoint ~= false and count > 1 then x = np.where(np.equal(i, count - 1), stop, x) end
+    return cast(x, "geomspace", given.dtype, dtype_codes.f32)
+end
+
+-- ---- Matrices -------------------------------------------------------------------------------------------------------
+
+--- np.identity(n, {dtype="f32"}): the n by n matrix of ones on the diagonal and zeros elsewhere: np.eye(n).
+--- > np.identity(2)
+-- [[1. 0.]
+--  [0. 1.]]
+np.identity = function(n, given)
+    given = options("identity", given, { dtype = true })
+    if core.integer("identity", 1, "n", n) < 0 then bad_argument("identity", 1, "n", "an integer from 0 up", n) end
+    return np.eye(n, { dtype = given.dtype })
+end
+
+--- np.diagflat(x, k): a matrix with all elements of x, in row-major order, on its k-th diagonal (0, the main one,
+-- without k).
+--- > np.diagflat(np.array{{1, 2}}, 1)
+-- [[0. 1. 0.]
+--  [0. 0. 2.]
+--  [0. 0. 0.]]
+define("diagflat", function(x, k)
+    return np.diag(np.ravel(coerce("diagflat", 1, x)), core.integer("diagflat", 2, "k", k == nil and 0 or k))
+end)
+
+--- np.vander(x, n, {increasing=false}): the matrix whose columns are powers of the 1-d x: x^(n-1), …, x, 1. n is the
+-- number of elements without it.
+--- increasing: true: 1, x, …, x^(n-1)
+--- > np.vander(np.array{1, 2, 3})
+-- [[1. 1. 1.]
+--  [4. 2. 1.]
+--  [9. 3. 1.]]
+define("vander", function(x, n, given)
+    x = coerce("vander", 1, x)
+    if type(n) == "table" and given == nil then n, given = nil, n end
+    given = options("vander", given, { increasing = true })
+    local dims = shape_of(x)
+    if #dims ~= 1 then raise("vander", "argument 1 must have 1 axis, got shape %s", core.shape_text(x)) end
+    n = core.integer("vander", 2, "n", n == nil and dims[1] or n)
+    if n < 0 then bad_argument("vander", 2, "n", "an integer from 0 up", n) end
+    local dtype = core.dtype_of(x)
+    if dtype.kind == "b" then x, dtype = np.astype(x, "i32"), core.dtypes[dtype_codes.i32] end
+    local exponents = create.iota(n, dtype_codes.i32)
+    if not given.increasing then exponents = np.flip(exponents) end
+    return np.pow(shape.reshape(x, { dims[1], 1 }), np.astype(exponents, dtype.name))
+end)
+
+-- ---- Grids ----------------------------------------------------------------------------------------------------------
+
+--- x, 1-d, along axis k (from 1) of an array of `ndim` axes: a view.
+local function along(x, k, ndim)
+    local dims = {}
+    for d = 1, ndim do dims[d] = d == k and x.size or 1 end
+    return shape.reshape(x, dims)
+end
+
+--- np.meshgrid(first, second, …, {indexing="xy", sparse=false}) -> X, Y, …: for each of the 1-d arrays the array of its
+-- coordinate over the grid of all; several results. By "xy" they have a row for each element of the second array and a
+-- column for each of the first, as pictures have; by "ij" axis k belongs to argument k.
+--- indexing: "xy" or "ij": whether the first two axes are exchanged
+--- sparse: true leaves the other axes with extent 1
+--- > np.meshgrid(np.arange(3), np.arange(2))
+-- [[0 1 2]
+--  [0 1 2]]
+-- [[0 0 0]
+--  [1 1 1]]
+function np.meshgrid(...)
+    local n, given = select("#", ...), nil
+    local arrays = { ... }
+    if n > 0 and type(arrays[n]) == "table" and not is_array(arrays[n]) then
+        given, arrays[n], n = arrays[n], nil, n - 1
+    end
+    given = options("meshgrid", given, { indexing = true, sparse = true })
+    local indexing = given.indexing == nil and "xy" or given.indexing
+    if indexing ~= "xy" and indexing ~= "ij" then
+        bad_argument("meshgrid", nil, "indexing", '"xy" or "ij"', indexing)
+    end
+    local dims = {}
+    for k = 1, n do
+        arrays[k] = np.ravel(coerce("meshgrid", k, arrays[k]))
+        dims[k] = arrays[k].size
+    end
+    local swap = indexing == "xy" and n > 1
+    if swap then dims[1], dims[2] = dims[2], dims[1] end
+    for k = 1, n do
+        arrays[k] = along(arrays[k], swap and k < 3 and 3 - k or k, n)
+        if not given.sparse then arrays[k] = shape.broadcast_to(arrays[k], dims) end
+    end
+    return unpack(arrays, 1, n)
+end
+
+--- np.indices({2, 3}, {dtype="i32", sparse=false}): the coordinates of every element of an array of that shape: shape
+-- (2, 2, 3), of which [k] has the index along axis k.
+--- sparse: true gives a result for each axis, with extent 1 along the other axes
+--- > np.indices{2, 2}
+-- [[[0 0]
+--   [1 1]]
+--
+--  [[0 1]
+--   [0 1]]]
+function np.indices(...)
+    local dims, given = shape.arguments("indices", ...)
+    given = options("indices", given, { dtype = true, sparse = true })
+    local code, list = core.dtype("indices", given.dtype, dtype_codes.i32), {}
+    for k = 1, #dims do
+        list[k] = along(np.arange(dims[k], { dtype = core.dtypes[code].name }), k, #dims)
+        if not given.sparse then list[k] = shape.broadcast_to(list[k], dims) end
+    end
+    if given.sparse then return unpack(list) end
+    if #list == 0 then return np.zeros({ 0 }, { dtype = core.dtypes[code].name }) end
+    return np.stack(list)
+end
+
+--- One range of np.mgrid, a number n, {from, to, step} or the text "from:to:step", as numbers; a step "5j" in the text
+-- is a count, with `to` among the numbers.
+local function range_of(name, item, place)
+    if type(item) == "number" then item = { 0, item } end
+    if type(item) == "string" then
+        local from, to, step = item:match "^%s*([^:]*):([^:]*):?([^:]*)$"
+        local count = step and step:match "^%s*(%d+)j%s*$"
+        if not from then raise(name, "cannot read the range %q; ranges are like 0:5, 0:1:0.25 or 0:1:5j", item) end
+        item = { from:match "%S" and tonumber(from) or from:match "%S" or 0, tonumber(to) or to,
+                 step:match "%S" and (count and 1 or tonumber(step) or step) or 1, count = tonumber(count) }
+    end
+    if type(item) ~= "table" then bad_argument(name, place, "range", "a number, a table or a text", item) end
+    local from, to, step = item[1] or 0, item[2], item[3] or 1
+    for _, value in ipairs { from, to == nil and "nothing" or to, step } do
+        if type(value) ~= "number" then
+            raise(name, "range %d must be made of numbers, {from, to, step}; got %s", place, core.describe(value))
+        end
+    end
+    return from, to, step, item.count
+end
+
+--- The ranges of np.mgrid as 1-d arrays.
+local function ranges_of(name, ...)
+    local list = { ... }
+    if select("#", ...) == 1 and type(list[1]) == "string" then
+        local given = list[1]
+        list = {}
+        for text in (given .. ","):gmatch "([^,]*)," do list[#list + 1] = text end
+    end
+    if #list == 0 then raise(name, "needs a range, as in np.%s(\"0:3, 0:2\")", name) end
+    for k = 1, #list do
+        local from, to, step, count = range_of(name, list[k], k)
+        list[k] = count and np.linspace(from, to, count) or np.arange(from, to, step)
+    end
+    return list
+end
+
+--- np.mgrid("0:2, 0:3"), np.mgrid({0, 2}, {0, 3}): a grid over ranges, as NumPy's mgrid[0:2, 0:3]: shape (2, 2, 3), of
+-- which [k] has the coordinate along axis k. A range is a text "from:to:step", a table {from, to, step} or a number n;
+-- a step like "5j" in the text asks for so many numbers, `to` being the last.
+--- > np.mgrid("0:2, 0:3")
+-- [[[0 0 0]
+--   [1 1 1]]
+--
+--  [[0 1 2]
+--   [0 1 2]]]
+--- > np.mgrid "0:1:5j"
+-- [[0.   0.25 0.5  0.75 1.  ]]
+function np.mgrid(...)
+    local list = ranges_of("mgrid", ...)
+    list[#list + 1] = { indexing = "ij" }
+    return np.stack { np.meshgrid(unpack(list)) }
+end
+
+--- np.ogrid("0:2, 0:3"), np.ogrid({0, 2}, {0, 3}) -> i, j, …: as np.mgrid, but a result for each range, with extent 1
+-- along the other axes: what broadcasts to the grid.
+--- > np.ogrid("0:2, 0:3")
+-- [[0]
+--  [1]]
+-- [[0 1 2]]
+function np.ogrid(...)
+    local list = ranges_of("ogrid", ...)
+    list[#list + 1] = { indexing = "ij", sparse = true }
+    return np.meshgrid(unpack(list))
+end
+
+--- np.fromfunction(f, {2, 3}, {dtype="f32"}): what f gives for the coordinates of all elements of an array of that
+-- shape: f is called once, with an array for each axis.
+--- > np.fromfunction(function(i, j) return i * 10 + j end, {2, 3}, {dtype="i32"})
+-- [[ 0  1  2]
+--  [10 11 12]]
+np.fromfunction = function(f, dims, given)
+    if type(f) ~= "function" then bad_argument("fromfunction", 1, "f", "a function", f) end
+    if type(dims) == "number" then dims = { dims } end
+    if type(dims) ~= "table" then bad_argument("fromfunction", 2, "shape", "a table or an integer", dims) end
+    local code = core.dtype("fromfunction", options("fromfunction", given, { dtype = true }).dtype, dtype_codes.f32)
+    dims = shape.arguments("fromfunction", dims)
+    local list = {}
+    for k = 1, #dims do
+        list[k] = shape.broadcast_to(along(np.arange(dims[k], { dtype = core.dtypes[code].name }), k, #dims), dims)
+    end
+    return f(unpack(list))
+end
+
+--- np.fromiter(next, {dtype=…, count=-1}): a 1-d array of what an iterator gives: a function that is called until it
+-- returns nil, such as coroutine.wrap(…), or a list. f32 without a dtype; of booleans alone, bool.
+--- count: stop after so many
+--- > local n = 0
+--- >> print(np.fromiter(function() n = n + 1 return n end, {count=3}))
+-- [1. 2. 3.]
+np.fromiter = function(iterator, given)
+    given = options("fromiter", given, { dtype = true, count = true })
+    local count, list = given.count == nil and -1 or core.integer("fromiter", nil, "count", given.count), {}
+    local next_one = iterator
+    if type(iterator) == "table" then
+        local k = 0
+        next_one = function()
+            k = k + 1
+            return iterator[k]
+        end
+    elseif type(iterator) ~= "function" then
+        bad_argument("fromiter", 1, "iterator", "a function or a list", iterator)
+    end
+    while count < 0 or #list < count do
+        local value = next_one()
+        if value == nil then break end
+        if type(value) ~= "number" and type(value) ~= "boolean" then
+            raise("fromiter", "item %d must be a number or a boolean, got %s", #list + 1, core.describe(value))
+        end
+        list[#list + 1] = value
+    end
+    if #list < count then raise("fromiter", "the iterator ended after %d of %d items", #list, count) end
+    if #list == 0 then return np.zeros({ 0 }, { dtype = given.dtype }) end
+    return np.array(list, { dtype = given.dtype })
+end
+
+-- ---- Indices --------------------------------------------------------------------------------------------------------
+
+local MOST_ROWS = 2 ^ 24 -- whose indices are listed one by one
+
+local function count_argument(name, position, what, n)
+    if core.integer(name, position, what, n) < 0 or n > MOST_ROWS then
+        bad_argument(name, position, what, ("an integer from 0 to %d"):format(MOST_ROWS), n)
+    end
+    return n
+end
+
+--- Rows and columns of the elements of an n by m matrix that stand in columns first(i) … last(i) of row i.
+local function triangle(name, n, m, k, first, last)
+    count_argument(name, 1, "n", n)
+    k = core.integer(name, 2, "k", k == nil and 0 or k)
+    m = count_argument(name, 3, "m", m == nil and n or m)
+    local total, from, to = 0, {}, {}
+    for i = 0, n - 1 do
+        from[i], to[i] = math.max(0, first(i, k)), math.min(m - 1, last(i, k, m))
+        total = total + math.max(0, to[i] - from[i] + 1)
+    end
+    if total > 2 ^ 30 then raise(name, "%.0f elements are too many", total) end
+    local function indices(of_row)
+        return create.literal(core.fill(dtype_codes.i32, { total }, function(data)
+            local at = 0
+            for i = 0, n - 1 do
+                for j = from[i], to[i] do
+                    data[at] = of_row and i or j
+                    at = at + 1
+                end
+            end
+        end, "int32_t *"))
+    end
+    return indices(true), indices(false)
+end
+
+--- np.tril_indices(n, k, m) -> i, j: rows and columns (i32) of the elements on and below the k-th diagonal of an n by m
+-- matrix; k is 0 and m is n without them.
+--- > np.tril_indices(2)
+-- [0 1 1]
+-- [0 0 1]
+np.tril_indices = function(n, k, m)
+    return triangle("tril_indices", n, m, k, function() return 0 end, function(i, d) return i + d end)
+end
+
+--- np.triu_indices(n, k, m) -> i, j: rows and columns (i32) of the elements on and above the k-th diagonal of an n by m
+-- matrix; k is 0 and m is n without them.
+--- > np.triu_indices(2)
+-- [0 0 1]
+-- [0 1 1]
+np.triu_indices = function(n, k, m)
+    return triangle("triu_indices", n, m, k, function(i, d) return i + d end,
+                    function(_, _, width) return width - 1 end)
+end
+
+--- np.diag_indices(n, ndim) -> i, j, …: the indices of the diagonal of an array of ndim axes (2 without it) of extent
+-- n: ndim times 0 … n-1; several results.
+--- > np.diag_indices(3)
+-- [0 1 2]
+-- [0 1 2]
+np.diag_indices = function(n, ndim)
+    count_argument("diag_indices", 1, "n", n)
+    ndim = count_argument("diag_indices", 2, "ndim", ndim == nil and 2 or ndim)
+    if ndim > core.MAX_DIMS then raise("diag_indices", "at most %d axes, got %d", core.MAX_DIMS, ndim) end
+    local list = {}
+    for k = 1, ndim do list[k] = create.iota(n, dtype_codes.i32) end
+    return unpack(list)
+end
+
+local function shape_argument(name, position, dims)
+    if type(dims) == "number" then dims = { dims } end
+    if type(dims) ~= "table" then bad_argument(name, position, "shape", "a table or an integer", dims) end
+    return (shape.arguments(name, dims))
+end
+
+local function whole(name, position, x)
+    local code = core.dtype_of(x)
+    if not code.lowest then
+        raise(name, "argument %d must be integers, got dtype %s", position, code.name)
+    end
+    return x
+end
+
+--- Integers of a user: an array, a Lua number or nested tables of them.
+local function integers(name, position, value)
+    if type(value) == "number" then
+        core.integer(name, position, "indices", value)
+        return create.integers({ value }, {}, abs(value) >= 2 ^ 31), true
+    elseif type(value) == "table" then
+        return np.array(value, { dtype = "i64" }), true
+    end
+    return whole(name, position, coerce(name, position, value)), false
+end
+
+--- np.unravel_index(places, {2, 3}) -> i, j, …: the coordinates, in an array of that shape, of elements counted in
+-- row-major order; a result for each axis. Negative places count from the end; those of an array that are out of range
+-- become the nearest end, for a Lua number that is an error.
+--- > np.unravel_index(np.array({0, 5}, {dtype="i32"}), {2, 3})
+-- [0 1]
+-- [0 2]
+np.unravel_index = function(places, dims)
+    dims = shape_argument("unravel_index", 2, dims)
+    local size = shape.product(dims)
+    if type(places) == "number" and (places < -size or places >= size) then
+        raise("unravel_index", "index %.14g is out of range for shape %s of %d elements", places, core.shape_text(dims),
+              size)
+    end
+    places = integers("unravel_index", 1, places)
+    if core.dtype_of(places).bytes < 4 then places = np.astype(places, "i32") end
+    if core.dtype_of(places).kind == "i" then places = np.where(np.less(places, 0), places + size, places) end
+    places = np.clip(places, 0, math.max(size - 1, 0))
+    local results = {}
+    for axis = #dims, 1, -1 do
+        results[axis] = axis == 1 and places or np.remainder(places, dims[axis])
+        if axis > 1 then places = np.floor_divide(places, dims[axis]) end
+    end
+    return unpack(results)
+end
+
+local modes = { clip = true, wrap = true }
+
+--- np.ravel_multi_index({i, j}, {2, 3}, {mode="clip"}): the places in row-major order, of an array of that shape, of
+-- elements given by their coordinates: an array or a number for each axis. Coordinates out of range become the nearest
+-- end, or are wrapped around; for Lua numbers without a mode that is an error.
+--- mode: "clip" or "wrap"
+--- > np.ravel_multi_index({np.array({0, 1}, {dtype="i32"}), np.array({0, 2}, {dtype="i32"})}, {2, 3})
+-- [0 5]
+np.ravel_multi_index = function(list, dims, given)
+    dims = shape_argument("ravel_multi_index", 2, dims)
+    local mode = options("ravel_multi_index", given, { mode = true }).mode
+    if mode ~= nil and not modes[mode] then
+        bad_argument("ravel_multi_index", nil, "mode", '"clip" or "wrap"', mode)
+    end
+    if type(list) ~= "table" or #list ~= #dims or #dims == 0 then
+        raise("ravel_multi_index", "argument 1 must be a table of %d arrays, one for each axis of shape %s; got %s",
+              #dims, core.shape_text(dims),
+              type(list) == "table" and ("a table of %d"):format(#list) or core.describe(list))
+    end
+    local dtype = shape.product(dims) < 2 ^ 31 and "i32" or "i64"
+    local place
+    for k = 1, #dims do
+        local index, n = list[k], dims[k]
+        if mode == nil and type(index) == "number" and (index < 0 or index >= n) then
+            raise("ravel_multi_index", "index %.14g is out of range for axis %d of extent %d", index, k - 1, n)
+        end
+        index = integers("ravel_multi_index", 1, index)
+        index = mode == "wrap" and np.remainder(index, n) or np.clip(index, 0, math.max(n - 1, 0))
+        index = np.astype(index, dtype)
+        place = place and place * n + index or index
+    end
+    return place
+end
+
+

@@ -1,0 +1,185 @@
+--- polynomials.lua: polynomials as 1-d arrays of coefficients, the highest power first, as in NumPy's polyval and its
+-- kin. Leading zeros stay, as in JAX: how many there are is not known before the values are.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np = core.np
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of, type = core.shape_of, type
+
+--- Argument `position` of np.name as coefficients, and their number.
+local function coefficients(name, position, p)
+    p = type(p) == "table" and np.array(p) or coerce(name, position, p)
+    if core.ndim(p) == 0 then p = shape.reshape(p, { 1 }) end
+    if core.ndim(p) ~= 1 then
+        raise(name, "argument %d must be coefficients, 1-d; got shape %s", position, core.shape_text(p))
+    end
+    return p, shape_of(p)[1]
+end
+
+--- p with zeros in front, n coefficients in all.
+local function widened(p, n)
+    local more = n - shape_of(p)[1]
+    if more == 0 then return p end
+    return shape.pad(p, core.number(0, core.dtype_of(p).code), { more }, { 0 }, { 0 })
+end
+
+--- np.polyval(p, x): the polynomial with the coefficients p, the highest power first, at each element of x, by Horner's
+-- rule. A table of numbers counts as an array.
+--- > np.polyval({1, 0, -2}, np.array{0, 1, 3})
+-- [-2. -1.  7.]
+np.polyval = function(p, x)
+    local n
+    p, n = coefficients("polyval", 1, p)
+    x = coerce("polyval", 2, x)
+    if core.info(x).weak ~= 0 then x = x + np.zeros({}, { dtype = core.dtype_of(p).name }) end
+    local y = np.zeros_like(x)
+    for k = 0, n - 1 do y = y * x + p[k] end
+    return y
+end
+
+for name, f in pairs { polyadd = np.add, polysub = np.subtract } do
+    --- np.polyadd(p, q), np.polysub(p, q): the coefficients of the sum or the difference of two polynomials.
+    --- > np.polyadd({1, 2}, {1, 0, 0}), np.polysub({1, 2}, {1})
+    -- [1. 1. 2.]
+    -- [1. 1.]
+    np[name] = function(p, q)
+        local n, m
+        p, n = coefficients(name, 1, p)
+        q, m = coefficients(name, 2, q)
+        return f(widened(p, math.max(n, m)), widened(q, math.max(n, m)))
+    end
+end
+
+--- The sums over the diagonals of all products: rows of the table of products, each moved on by one, added.
+local function product(p, n, q, m)
+    if n == 0 or m == 0 then return np.zeros({ 0 }, { dtype = core.dtype_of(p * q).name }) end
+    local all = np.outer(p, q)
+    local zero = core.number(0, core.dtype_of(all).code)
+    all = shape.reshape(shape.pad(all, zero, { 0, 0 }, { 0, n }, { 0, 0 }), { n * (m + n) })
+    all = shape.reshape(shape.cut(all, 0, 0, n * (m + n - 1)), { n, m + n - 1 })
+    return np.astype(np.sum(all, { axis = 0 }), core.dtype_of(all).name)
+end
+
+--- np.polymul(p, q): the coefficients of the product of two polynomials.
+--- > np.polymul({1, 1}, {1, -1})
+-- [ 1.  0. -1.]
+np.polymul = function(p, q)
+    local n, m
+    p, n = coefficients("polymul", 1, p)
+    q, m = coefficients("polymul", 2, q)
+    return product(p, n, q, m)
+end
+
+--- np.poly(roots): the coefficients of the polynomial with these roots, 1 being that of the highest power; of a square
+-- matrix of symmetric values, of its characteristic polynomial.
+--- > np.poly{1, 2}, np.poly(np.array{{2, 1}, {1, 2}})
+-- [ 1. -3.  2.]
+-- [ 1. -4.  3.]
+np.poly = function(roots)
+    roots = type(roots) == "table" and np.array(roots) or coerce("poly", 1, roots)
+    local dims = shape_of(roots)
+    if #dims == 0 then roots, dims = shape.reshape(roots, { 1 }), { 1 } end
+    if #dims == 2 and dims[1] == dims[2] then
+        roots = np.linalg.eigvalsh(roots)
+    elseif #dims ~= 1 then
+        raise("poly", "argument 1 must be roots, 1-d, or a square matrix; got shape %s", core.shape_text(roots))
+    end
+    if core.dtype_of(roots).kind == "b" then roots = np.astype(roots, "i32") end
+    local dtype = core.dtype_of(roots).name
+    local p = np.ones({ 1 }, { dtype = dtype })
+    for k = 0, shape_of(roots)[1] - 1 do
+        local root = shape.reshape(roots[k], { 1 })
+        p = shape.join({ p, np.zeros({ 1 }, { dtype = dtype }) }, 0)
+            - shape.join({ np.zeros({ 1 }, { dtype = dtype }), p * root }, 0)
+    end
+    return p
+end
+
+--- The powers n - 1, …, 0 in the dtype of p.
+local function powers(p, n, offset)
+    return np.astype(np.flip(np.arange(n)) + (offset or 0), core.dtype_of(p).name)
+end
+
+local MOST_TIMES = 1000 -- derivatives and integrals
+
+local function order(name, m)
+    m = core.integer(name, 2, "m", m == nil and 1 or m)
+    if m < 0 or m > MOST_TIMES then bad_argument(name, 2, "m", ("an integer from 0 to %d"):format(MOST_TIMES), m) end
+    return m
+end
+
+--- np.polyder(p, m): the coefficients of the m-th derivative (the first without m).
+--- > np.polyder({1, 2, 3}), np.polyder({1, 2, 3}, 2)
+-- [2. 2.]
+-- [2.]
+np.polyder = function(p, m)
+    local n
+    p, n = coefficients("polyder", 1, p)
+    for _ = 1, math.min(order("polyder", m), n) do
+        n = math.max(n - 1, 0)
+        p = shape.cut(p, 0, 0, n) * powers(p, n, 1)
+    end
+    return p
+end
+
+--- np.polyint(p, m, k): the coefficients of the m-th integral (the first without m), with the constants k: a number, or
+-- a table of m, the first one for the first integral; 0 without k.
+--- > np.polyint({2, 2}), np.polyint({2, 2}, 1, 5)
+-- [1. 2. 0.]
+-- [1. 2. 5.]
+np.polyint = function(p, m, k)
+    local n
+    p, n = coefficients("polyint", 1, p)
+    m = order("polyint", m)
+    p = np.astype(p, core.dtype_of(p).real)
+    local constants = k == nil and 0 or k
+    if type(constants) == "table" and #constants ~= m then
+        raise("polyint", "%d constants for %d integrals", #constants, m)
+    end
+    for i = 1, m do
+        local last = coerce("polyint", 3, type(constants) == "table" and constants[i] or constants)
+        last = np.astype(shape.reshape(last, { 1 }), core.dtype_of(p).name)
+        p = shape.join({ p / powers(p, n, 1), last }, 0)
+        n = n + 1
+    end
+    return p
+end
+
+--- np.polyfit(at, y, degree, {rcond=…, w=…}): the coefficients of the polynomial of that degree that fits the points
+-- best, in the sense of least squares. The points stand at `at`; y is 1-d, or 2-d with a data set in each column.
+-- Differentiable in y.
+--- rcond: singular values of at most rcond times the largest count as zeros; the number of points times eps without it
+--- w: weights of the points: each difference counts w times before it is squared
+--- > np.round(np.polyfit(np.array{0, 1, 2}, np.array{1, 3, 7}, 2), 3)
+-- [1. 1. 1.]
+np.polyfit = function(x, y, degree, given)
+    local o = options("polyfit", given, { rcond = true, w = true })
+    x = coerce("polyfit", 1, type(x) == "table" and np.array(x) or x)
+    y = coerce("polyfit", 2, type(y) == "table" and np.array(y) or y)
+    if core.integer("polyfit", 3, "degree", degree) < 0 then
+        bad_argument("polyfit", 3, "degree", "an integer from 0 up", degree)
+    end
+    local n = shape_of(x)[1]
+    if core.ndim(x) ~= 1 or n == 0 then
+        raise("polyfit", "argument 1 must be 1-d and not empty, got shape %s", core.shape_text(x))
+    end
+    if core.ndim(y) < 1 or core.ndim(y) > 2 or shape_of(y)[1] ~= n then
+        raise("polyfit", "argument 2 must have %d points, got shape %s", n, core.shape_text(y))
+    end
+    x, y = np.astype(x, core.dtype_of(x).real), np.astype(y, core.dtype_of(y).real)
+    local a = np.vander(x, degree + 1)
+    if o.w ~= nil then
+        local w = coerce("polyfit", nil, o.w)
+        if not shape.same(shape_of(w), { n }) then
+            raise("polyfit", "option 'w' must have shape (%d,), got %s", n, core.shape_text(w))
+        end
+        a = a * shape.reshape(w, { n, 1 })
+        y = core.ndim(y) == 2 and y * shape.reshape(w, { n, 1 }) or y * w
+    end
+    local scale = np.sqrt(np.sum(a * a, { axis = 0 }))
+    scale = np.where(np.equal(scale, 0), 1, scale)
+    local rcond = o.rcond == nil and n * np.finfo(core.dtype_of(a).name).eps or o.rcond
+    local found = np.linalg.lstsq(a / scale, y, { rcond = rcond })
+    return core.ndim(y) == 2 and found / shape.reshape(scale, { degree + 1, 1 }) or found / scale
+end

@@ -1,0 +1,73 @@
+--- surplus.lua: public functions refuse arguments that they do not take.
+--
+-- How many arguments a function takes is what its help says (neap.arguments_gen, from the annotations). One that has a
+-- parameter more, or takes any number, looks itself. The others get a function in front of them that looks at one
+-- argument more and goes on by a tail call, which costs little beside what is recorded.
+local core = require "neap.core"
+local arguments = require "neap.arguments_gen"
+
+local too_many, getinfo = core.too_many, debug.getinfo
+
+-- By number of arguments: the function in front of f.
+local makers = {
+    [0] = function(f, name)
+        return function(extra)
+            if extra ~= nil then too_many(name, 0, extra) end
+            return f()
+        end
+    end,
+    function(f, name)
+        return function(a, extra)
+            if extra ~= nil then too_many(name, 1, extra) end
+            return f(a)
+        end
+    end,
+    function(f, name)
+        return function(a, b, extra)
+            if extra ~= nil then too_many(name, 2, extra) end
+            return f(a, b)
+        end
+    end,
+    function(f, name)
+        return function(a, b, c, extra)
+            if extra ~= nil then too_many(name, 3, extra) end
+            return f(a, b, c)
+        end
+    end,
+    function(f, name)
+        return function(a, b, c, d, extra)
+            if extra ~= nil then too_many(name, 4, extra) end
+            return f(a, b, c, d)
+        end
+    end,
+    function(f, name)
+        return function(a, b, c, d, e, extra)
+            if extra ~= nil then too_many(name, 5, extra) end
+            return f(a, b, c, d, e)
+        end
+    end,
+}
+
+local behind = setmetatable({}, { __mode = "k" }) -- by function in front: the other
+
+--- The function that a public function stands in front of, or itself.
+function core.behind(f)
+    return behind[f] or f
+end
+
+--- Puts these functions in front of those of a table: `path` is how their names begin, "np." or "np.linalg.". Where
+-- `methods` has the same function by the same name, it gets the new one too. Functions that have one stay as they are.
+function core.refuse_surplus(path, holder, methods)
+    for name, f in next, holder do
+        local known = type(f) == "function" and type(name) == "string" and arguments[path .. name]
+        local maker = known and makers[known.arity]
+        if maker then
+            local info = getinfo(f, "u")
+            if not info.isvararg and info.nparams <= known.arity then
+                local front = maker(f, (path .. name):sub(4))
+                holder[name], behind[front] = front, f
+                if methods and rawequal(methods[name], f) then methods[name] = front end
+            end
+        end
+    end
+end

@@ -1,0 +1,176 @@
+--- optimizers.lua: more optimizers of np.optim, an average of parameters, and a schedule by steps. optim.lua has the
+-- class and the helpers that it passes on.
+local core = require "neap.core"
+local tree = require "neap.core.tree"
+
+local np = core.np
+local raise, options = core.raise, core.options
+
+return function(optim, helpers)
+    local optimizer, learning_rate, number_option = helpers.optimizer, helpers.learning_rate, helpers.number_option
+    local zeros_like, like = helpers.zeros_like, helpers.like
+
+    --- {lr}: the learning rate: a number, a 0-d array or a schedule
+    --- {eps}: a small number against division by zero
+    --- {weight_decay}: the share of a parameter that goes with each update, times lr
+    --- {b1}: how much of the mean of gradients is kept
+    --- {b2}: how much of the other mean is kept
+
+    --- np.optim.rmsprop{lr=…, decay=0.9, eps=1e-8, momentum=0} -> optimizer: p - lr g / sqrt(v + eps) with v = decay v
+    -- + (1 - decay) g² (Hinton, 2012; eps inside of the root, as in optax). With momentum the steps are added up: m =
+    -- momentum m + step.
+    --- decay: how much of the mean of squares is kept
+    --- momentum: how much of the last step is kept
+    --- > opt = np.optim.rmsprop{lr=0.1, decay=0.75}
+    --- > params = {w = np.array{1, 2}}
+    --- > params = opt:update({w = np.array{10, 0}}, opt:init(params), params)
+    --- > params.w
+    -- [0.8 2. ]
+    function optim.rmsprop(given)
+        local name = "optim.rmsprop"
+        given = options(name, given, { lr = true, decay = true, eps = true, momentum = true })
+        local lr, decay = learning_rate(name, given), number_option(name, given, "decay", 0.9, 0, 1)
+        local eps = number_option(name, given, "eps", 1e-8, 0, math.huge)
+        local momentum = number_option(name, given, "momentum", 0, 0, 1)
+        local function init(params)
+            return { v = zeros_like(params), m = momentum > 0 and zeros_like(params) or nil }
+        end
+        return optimizer(name, lr, init, function(grads, state, params, rate, new)
+            new.v = tree.map(function(v, g) return v * decay + g * g * (1 - decay) end, state.v, grads)
+            local steps = tree.map(function(g, v, p) return g / np.sqrt(v + eps) * like(rate, p) end, grads, new.v,
+                                   params)
+            if momentum > 0 then
+                steps = tree.map(function(m, s) return m * momentum + s end, state.m, steps)
+                new.m = steps
+            end
+            return tree.map(function(p, s) return p - s end, params, steps)
+        end)
+    end
+
+    --- np.optim.adagrad{lr=…, start=0.1, eps=1e-7} -> optimizer: p - lr g / sqrt(v + eps) with v the sum of all g²,
+    -- from `start` on (Duchi et al., 2011).
+    --- start: what the sums begin with
+    --- > opt = np.optim.adagrad{lr=0.1, start=0, eps=0}
+    --- > params = {w = np.array{1, 2}}
+    --- > params = opt:update({w = np.array{10, 1}}, opt:init(params), params)
+    --- > params.w
+    -- [0.9 1.9]
+    function optim.adagrad(given)
+        local name = "optim.adagrad"
+        given = options(name, given, { lr = true, start = true, eps = true })
+        local lr, start = learning_rate(name, given), number_option(name, given, "start", 0.1, 0, math.huge)
+        local eps = number_option(name, given, "eps", 1e-7, 0, math.huge)
+        local function init(params)
+            return { v = tree.map(function(p) return np.full_like(p, start) end, params) }
+        end
+        return optimizer(name, lr, init, function(grads, state, params, rate, new)
+            new.v = tree.map(function(v, g) return v + g * g end, state.v, grads)
+            return tree.map(function(p, g, v)
+                local root = np.sqrt(np.where(np.greater(v, 0), v + eps, 1))
+                return p - np.where(np.greater(v, 0), g / root, 0) * like(rate, p)
+            end, params, grads, new.v)
+        end)
+    end
+
+    --- np.optim.lion{lr=…, b1=0.9, b2=0.99, weight_decay=0.001} -> optimizer: p - lr (sign(b1 m + (1 - b1) g) +
+    -- weight_decay p), then m = b2 m + (1 - b2) g (Chen et al., 2023).
+    --- > opt = np.optim.lion{lr=0.1, weight_decay=0}
+    --- > params = {w = np.array{1, 2}}
+    --- > params = opt:update({w = np.array{10, 0}}, opt:init(params), params)
+    --- > params.w
+    -- [0.9 2. ]
+    function optim.lion(given)
+        local name = "optim.lion"
+        given = options(name, given, { lr = true, b1 = true, b2 = true, weight_decay = true })
+        local lr = learning_rate(name, given)
+        local b1, b2 = number_option(name, given, "b1", 0.9, 0, 1), number_option(name, given, "b2", 0.99, 0, 1)
+        local decay = number_option(name, given, "weight_decay", 1e-3, 0, math.huge)
+        local function init(params) return { m = zeros_like(params) } end
+        return optimizer(name, lr, init, function(grads, state, params, rate, new)
+            new.m = tree.map(function(m, g) return m * b2 + g * (1 - b2) end, state.m, grads)
+            return tree.map(function(p, g, m)
+                return p - (np.sign(m * b1 + g * (1 - b1)) + p * decay) * like(rate, p)
+            end, params, grads, state.m)
+        end)
+    end
+
+    --- np.optim.lamb{lr=…, b1=0.9, b2=0.999, eps=1e-6, weight_decay=0} -> optimizer: adam's direction plus weight_decay
+    -- p, made as long as the parameter of its layer, times lr (You et al., 2020); of parameters or directions of length
+    -- 0 it is left as it is.
+    --- > opt = np.optim.lamb{lr=0.5}
+    --- > params = {w = np.array{3, 4}}
+    --- > params = opt:update({w = np.array{10, 0}}, opt:init(params), params)
+    --- > params.w
+    -- [0.5 4. ]
+    function optim.lamb(given)
+        local name = "optim.lamb"
+        given = options(name, given, { lr = true, b1 = true, b2 = true, eps = true, weight_decay = true })
+        local decay = number_option(name, given, "weight_decay", 0, 0, math.huge)
+        return helpers.adam(name, given, decay, 1e-6, function(p, direction)
+            local of_p, of_d = np.sqrt(np.sum(p * p)), np.sqrt(np.sum(direction * direction))
+            local both = np.logical_and(np.greater(of_p, 0), np.greater(of_d, 0))
+            return np.where(both, of_p / np.where(both, of_d, 1), 1)
+        end)
+    end
+
+    local Average = {}
+    Average.__index = Average
+
+    --- avg:init(params): the state before the first update: {step=0, mean=zeros}.
+    function Average.init(_, params)
+        return { step = np.zeros({}, { dtype = "i32" }), mean = zeros_like(params) }
+    end
+
+    --- avg:update(params, state): the average with these parameters, and the next state.
+    function Average:update(params, state)
+        local keep = self.decay
+        local new = { step = state.step + 1 }
+        new.mean = tree.map(function(m, p) return m * keep + p * (1 - keep) end, state.mean, params)
+        if not self.debias then return new.mean, new end
+        local weight = 1 - np.pow(keep, np.astype(new.step, "f64"))
+        return tree.map(function(m) return m / like(weight, m) end, new.mean), new
+    end
+
+    --- np.optim.ema{decay=0.999, debias=true} -> average: a moving average of parameters, or of any tree of arrays:
+    -- `state = avg:init(params)`, then `mean, state = avg:update(params, state)`.
+    --- decay: how much of the average is kept
+    --- debias: divides by the weights that there are so far, so that the first average is the first tree
+    --- > avg = np.optim.ema{decay=0.5}
+    --- > mean, state = avg:update({np.array{2}}, avg:init{np.array{2}})
+    --- > mean[1], avg:update({np.array{8}}, state)[1]
+    -- [2.]
+    -- [6.]
+    function optim.ema(given)
+        given = options("optim.ema", given, { decay = true, debias = true })
+        return setmetatable({ decay = number_option("optim.ema", given or {}, "decay", 0.999, 0, 1),
+                              debias = given.debias ~= false }, Average)
+    end
+
+    --- np.optim.piecewise(lr, {[100]=0.1, …}) -> function: lr times the factors of all steps that have been reached:
+    -- from step 100 on a tenth of lr.
+    --- > np.optim.piecewise(0.5, {[100] = 0.1})(np.array(99)), np.optim.piecewise(0.5, {[100] = 0.1})(np.array(100))
+    -- 0.5
+    -- 0.05
+    function optim.piecewise(lr, factors)
+        if type(lr) ~= "number" and not core.is_array(lr) then
+            core.bad_argument("optim.piecewise", 1, "lr", "a number or an array", lr)
+        end
+        if type(factors) ~= "table" then
+            core.bad_argument("optim.piecewise", 2, "factors", "a table of factors by step", factors)
+        end
+        local steps = {}
+        for step, factor in pairs(factors) do
+            if type(step) ~= "number" or type(factor) ~= "number" then
+                raise("optim.piecewise", "argument 2 must be a table of factors by step, got %s at %s",
+                      core.describe(factor), core.describe(step))
+            end
+            steps[#steps + 1] = step
+        end
+        table.sort(steps)
+        return function(step)
+            local rate = lr
+            for _, from in ipairs(steps) do rate = np.where(np.less(step, from), 1, factors[from]) * rate end
+            return rate
+        end
+    end
+end

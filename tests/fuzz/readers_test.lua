@@ -1,0 +1,172 @@
+--- readers_test.lua: hostile files. Good files of every kind that np.io reads are cut, and their bytes are changed,
+-- removed, repeated and put from one place to another; text files are put together at random, and read with random
+-- options. A file is read, or refused with one error that names it and the line of the call; the session goes on.
+--
+--     NEAP_FUZZ_SECONDS   how long (4)
+--     NEAP_FUZZ_SEED      where the sequence starts (1)
+--     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
+local check = require "tests.lib.check"
+local np = require "neap"
+
+local seconds = tonumber(os.getenv "NEAP_FUZZ_SECONDS" or 4)
+local seed = tonumber(os.getenv "NEAP_FUZZ_SEED" or 1)
+local keep = os.getenv "NEAP_FUZZ_KEEP"
+local path = keep or os.tmpname()
+local LEAST = 300 -- files of each run, however slow the build
+local MEMORY = 2 ^ 30
+
+local function random(n)
+    seed = (seed * 16807) % 2147483647
+    return math.floor(seed / 8) % n + 1
+end
+
+local function pick(list) return list[random(#list)] end
+
+local function contents(name)
+    local file = assert(io.open(name, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+-- ---- Files ----------------------------------------------------------------------------------------------------------
+
+--- Computes something of all elements, so that what is mapped is read.
+local function array(value)
+    local _ = np.is_array(value) and np.sum(value:astype "f32"):wait()
+end
+
+local function load(name) array((np.io.load(name))) end
+
+local function map(name) array((np.io.load(name, { mmap_mode = "r" }))) end
+
+local function tensors(options)
+    return function(name)
+        for _, x in pairs((np.io.load_safetensors(name, options))) do array(x) end
+    end
+end
+
+local files = {}
+
+--- Adds golden files, which `read` reads.
+local function add(folder, read, names)
+    for name in names:gmatch "%S+" do
+        files[#files + 1] = { text = contents("tests/golden/" .. folder .. name), read = read }
+    end
+end
+
+add("io/", load, "f32.npy fortran3.npy version2.npy version3.npy bool.npy stored.npz deflated.npz f32.idx quotes.npy "
+    .. "images.idx3-ubyte.gz")
+add("io/", map, "f64.npy fortran3.npy bool.npy i64_big_endian.npy")
+add("safetensors/", tensors(), "mixed.safetensors f64.safetensors metadata.safetensors")
+add("safetensors/", tensors { mmap_mode = "r" }, "mixed.safetensors")
+add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
+    .. "subsampled.jpg gray.jpg")
+add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
+
+-- ---- Mutations ------------------------------------------------------------------------------------------------------
+
+local bytes = { "\0", "\255", "\127", "\128", "\1", "0", "9", "-", "{", "}", "[", "]", '"', ",", "\n", "\r", " ", "e" }
+
+local function part(text)
+    local from = random(#text + 1)
+    return from, math.min(#text, from + random(24) - 2)
+end
+
+local mutations = {
+    function(text) return text:sub(1, random(#text + 1) - 1) end,
+    function(text) return text .. text:sub((part(text))) end,
+    function(text)
+        local from, to = part(text)
+        return text:sub(1, from - 1) .. text:sub(to + 1)
+    end,
+    function(text)
+        local from, to = part(text)
+        return text:sub(1, to) .. text:sub(from, to) .. text:sub(to + 1)
+    end,
+    function(text)
+        local at = random(#text + 1)
+        return text:sub(1, at - 1) .. pick(bytes) .. text:sub(at + random(2) - 1)
+    end,
+    function(text)
+        local at = random(#text + 1)
+        return text:sub(1, at - 1) .. string.char(random(256) - 1) .. text:sub(at + 1)
+    end,
+    function(text) -- a number near the beginning, where sizes are
+        local at = random(math.min(#text, 64) + 1)
+        return text:sub(1, at - 1) .. pick { "\255\255\255\255", "\0\0\0\0", "\255\255\255\127", "\1\0\0\0" }
+            .. text:sub(at + 4)
+    end,
+}
+
+local function mutated(text)
+    for _ = 1, random(4) do text = pick(mutations)(text) end
+    return text
+end
+
+local words = { ",", ",", ",", ";", "\n", "\n", "\r\n", "\r", '"', '""', " ", "\t", "1", "-2", "3.5", "1e400", "nan",
+                "NA", "true", "x", "long word", "#", "\0", "\255", "99999999999999999999", "-", ".", "0x1p3",
+                "\239\187\191" }
+local dtypes = { "f32", "f64", "i32", "u8", "bool", "text", "i64" }
+
+local function some(chance, value)
+    if random(chance) == 1 then return value end
+    return nil
+end
+
+--- A text file of random words, and a reader with random options.
+local function text_file()
+    local list = {}
+    for k = 1, random(60) - 1 do list[k] = pick(words) end
+    local options = { delimiter = pick { ",", ";", "\t", false }, header = some(2, random(2) == 1),
+                      comment = some(3, "#"), skiprows = some(4, random(4) - 1), nrows = some(4, random(4) - 1),
+                      dtype = some(2, pick(dtypes)), fill = some(4, random(5) - 3), names = some(8, { "a", "b" }),
+                      quotechar = some(4, pick { "'", false }), usecols = some(6, { random(4) - 2 }) }
+    local read = pick {
+        function(name) return tostring(np.io.read_csv(name, options)) end,
+        function(name) array(np.io.loadtxt(name, { delimiter = options.delimiter or nil, ndmin = 2 })) end,
+        function(name) array(np.io.genfromtxt(name, { delimiter = options.delimiter or nil })) end,
+    }
+    return table.concat(list), read
+end
+
+-- ---- The test -------------------------------------------------------------------------------------------------------
+
+--- Nil, or what is wrong with how a file was refused.
+local function wrong(problem)
+    if type(problem) ~= "string" then return "the error is no text" end
+    if not problem:find("readers_test.lua:%d+: np%.io%.") and not problem:find "of memory" then
+        return "the error names no line or function: " .. problem
+    end
+end
+
+check.test("mutated files", function()
+    np.debug.memory_limit(MEMORY)
+    local start, count, refused = np.clock(), 0, 0
+    while np.clock() - start < seconds or count < LEAST do
+        local first = seed
+        local text, read
+        if random(3) == 1 then
+            text, read = text_file()
+        else
+            local file = pick(files)
+            text, read = mutated(file.text), file.read
+        end
+        local out = assert(io.open(path, "wb"))
+        out:write(text)
+        out:close()
+        local ok, problem = pcall(read, path)
+        if not ok then
+            refused = refused + 1
+            local what = wrong(problem)
+            check.ok(not what, ("seed %d: %s"):format(first, what or ""))
+        end
+        count = count + 1
+        if count % 100 == 0 then check.equal((np.ones(3) * 2):sum():item(), 6) end
+    end
+    np.debug.memory_limit(0)
+    check.ok(refused > count / 4 and refused < count, ("%d of %d were refused"):format(refused, count))
+end)
+
+if not keep then os.remove(path) end
+check.done()

@@ -1,0 +1,150 @@
+--- statistics_test.lua: what golden values do not say of statistics, histograms and sets: jitted and batched they give
+-- the same bits, dtypes, identities between functions, errors.
+local np = require "neap"
+local check = require "tests.lib.check"
+local dtypes = require "tests.lib.dtypes"
+
+local function i32(list) return np.array(list, { dtype = "i32" }) end
+
+local key = np.random.key(11)
+local x = np.round(np.random.normal(key, { 4, 3, 7 }) * 6):wait() / 2
+local holes = np.where(np.random.bernoulli(np.random.fold_in(key, 1), 0.2, { 4, 3, 7 }), np.nan, x):wait()
+
+--- Functions of one array that give arrays of known shape.
+local functions = {
+    nansum = np.nansum, nanmean = function(v) return np.nanmean(v, 0) end, nanstd = function(v) return np.nanstd(v) end,
+    nanmax = function(v) return np.nanmax(v, -1) end, nanargmin = np.nanargmin,
+    nancumsum = function(v) return np.nancumsum(v, { axis = 1 }) end,
+    median = function(v) return np.median(v, { axis = 0 }) end, nanmedian = np.nanmedian,
+    quantile = function(v) return np.quantile(v, { 0.1, 0.5 }, { axis = 1, method = "nearest" }) end,
+    nanquantile = function(v) return np.nanquantile(v, 0.3, { axis = 0 }) end, ptp = np.ptp,
+    mode = function(v) return (np.mode(v)) end, average = np.average, count_nonzero = np.count_nonzero,
+    logcumsumexp = function(v) return np.logcumsumexp(v, { axis = 1 }) end,
+    gradient = function(v) return (np.gradient(v)) end, trapezoid = np.trapezoid, nan_to_num = np.nan_to_num,
+    convolve = function(v) return np.convolve(v[0], v[1]) end, cov = np.cov,
+    histogram = function(v) return (np.histogram(v, 5)) end,
+    histogram_edges = function(v) return (np.histogram(v, { -1, 0, 0.5, 2 }, { density = true })) end,
+    digitize = function(v) return np.digitize(v, { -1, 0, 1 }) end,
+    unique = function(v) return (np.unique(v, { size = 9 })) end,
+    unique_counts = function(v) return (select(2, np.unique_counts(v, { size = 9 }))) end,
+    isin = function(v) return np.isin(v, { 0.5, 1, -2 }) end,
+    nonzero = function(v) return (select(2, np.nonzero(v, { size = 6 }))) end,
+    segment_max = function(v) return np.segment_max(v, i32 { 1, 0, 1 }, 2) end,
+    segment_prod = function(v) return np.segment_prod(v, i32 { 1, 0, 1 }, 2) end,
+    select = function(v) return np.select({ v:lt(0), v:gt(1) }, { v * 2, -v }, 5) end,
+    put = function(v) return np.put(v, { 0, 3, -1 }, { 7, 8 }) end,
+    mul = function(v) return v:at { i32 { 0, 5, 0 }, i32 { 1, 1, 1 } }:mul(3) end,
+    take = function(v) return np.take(v, i32 { 1, 9 }, { axis = 1, mode = "fill" }) end,
+}
+
+local function bits(a) return a:tostring() .. a.dtype .. #a.shape end
+
+-- What is jitted waits for nothing: that would raise.
+check.test("jitted and batched, bits are the same", function()
+    for name, f in pairs(functions) do
+        for _, data in ipairs { x, holes } do
+            local batched, jitted = np.vmap(f)(data), np.jit(f)
+            for k = 0, 3 do
+                local plain = f(data[k])
+                check.equal(bits(jitted(data[k])), bits(plain), name .. " jitted")
+                check.equal(bits(batched[k]), bits(plain), name .. " batched")
+            end
+        end
+    end
+end)
+
+check.test("all dtypes", function()
+    for _, name in ipairs(dtypes.names) do
+        local v = i32 { 1, 0, 1, 1 }:astype(name)
+        check.equal(np.unique(v):astype("f64"):totable(), { 0, 1 }, name)
+        check.equal(np.unique(v).dtype, name)
+        check.equal(np.median(v):item(), 1, name)
+        check.equal(np.count_nonzero(v):item(), 3, name)
+        check.equal(np.isin(v, v:at { 0 }:get()):totable(), { true, false, true, true }, name)
+        check.equal(np.histogram(v, 2):totable(), { 1, 3 }, name)
+        check.equal(np.nanmax(v):astype("f64"):item(), 1, name)
+        check.equal(np.nansum(v):astype("f64"):item(), 3, name)
+        check.equal(np.segment_max(v, i32 { 0, 0, 1, 1 }, 2):astype("f64"):totable(), { 1, 1 }, name)
+        check.equal(np.select({ i32 { 1, 0, 0, 0 } }, { v }, 0):astype("f64"):totable(), { 1, 0, 0, 0 }, name)
+        check.equal(np.lexsort { v, v }:totable(), { 1, 0, 2, 3 }, name)
+        check.equal(v:sum({ where = v:astype("bool") }):astype("f64"):item(), 3, name)
+        if name ~= "bool" then
+            check.equal(np.convolve(v, v).dtype, name)
+            check.equal(np.convolve(v, v):astype("f64"):totable(), { 1, 0, 2, 2, 1, 2, 1 }, name)
+        end
+    end
+end)
+
+check.test("identities", function()
+    local values, index, inverse, counts = np.unique_all(x)
+    check.ok(np.array_equal(values[inverse], x))
+    check.ok(np.array_equal(np.ravel(x)[index], values))
+    check.equal(counts:sum():item(), x.size)
+    check.ok(np.array_equal(np.histogram(x, 9):sum(), np.array(x.size):astype("i32")))
+    check.ok(np.array_equal(np.quantile(x, 0.5), np.median(x)))
+    check.ok(np.array_equal(np.nanmedian(x), np.median(x)))
+    local a, b = x[0], x[1]
+    check.ok(np.array_equal(np.union1d(a, b), np.unique(np.concatenate { np.ravel(a), np.ravel(b) })))
+    check.ok(np.array_equal(np.union1d(np.setxor1d(a, b), np.intersect1d(a, b)), np.union1d(a, b)))
+    check.ok(np.array_equal(np.sum(x, { where = x:gt(0) }), np.sum(np.where(x:gt(0), x, 0))))
+    local edges = np.linspace(-3, 3, 7)
+    check.ok(np.array_equal((np.histogram(x, edges)), (np.histogram(x, 6, { range = { -3, 3 } }))))
+    local places = np.argwhere(x:gt(1))
+    check.ok(np.array_equal(x[{ places":, 0", places":, 1", places":, 2" }], np.extract(x:gt(1), x)))
+end)
+
+check.test("nothing at all", function()
+    local none = np.zeros { 0, 3 }
+    check.equal(np.nansum(none):item(), 0)
+    check.equal(np.nanmean(none, 0):totable(), { 0 / 0, 0 / 0, 0 / 0 })
+    check.equal(np.histogram(none, 2):totable(), { 0, 0 })
+    check.equal({ select("#", np.unique_all(none)), np.unique(none).size }, { 4, 0 })
+    check.equal(np.bincount(i32 {}, { minlength = 2 }):totable(), { 0, 0 })
+    check.equal(np.segment_min(none, i32 {}, 1):totable(), { { 1 / 0, 1 / 0, 1 / 0 } })
+    check.equal(np.max(none, { axis = 0, initial = 4 }):totable(), { 4, 4, 4 })
+    check.equal(np.intersect1d(none, x).size, 0)
+    for _, f in ipairs { np.median, np.ptp, np.nanargmax, np.mode, np.max } do
+        check.raises(function() f(none) end, "nothing to take it of: shape %(0, 3%)")
+    end
+end)
+
+check.test("indices out of range", function()
+    local v, far = np.arange(5), i32 { 7, 1, -9 }
+    check.equal(v:at { far }:set(9):totable(), { 0, 9, 2, 3, 4 })
+    check.equal(np.jit(function(i) return v:at { i }:add(9) end)(far):totable(), { 0, 10, 2, 3, 4 })
+    check.equal(v:at { far }:get { mode = "fill", fill_value = -1 }:totable(), { -1, 1, -1 })
+    check.equal(v[far]:totable(), { 4, 1, 0 })
+    check.raises(function() v:at { far }:set(1, { mode = "raise" }) end, "index 7 is out of range for extent 5")
+    check.raises(function() v:at { far }:get { mode = "raise" } end, "index 7 is out of range for extent 5")
+    check.raises(function() np.take(v, far, { mode = "raise" }) end, "index 7 is out of range for extent 5")
+    check.raises(function() v:at { far }:set(1, { mode = "fill" }) end, "'mode' must be \"drop\"")
+    check.raises(function() v:at { far }:set(1, { mod = "clip" }) end, "unknown option 'mod'")
+    check.raises(function() v:at { far }:get { fill_value = 1, mode = "clip" } end, "goes with mode")
+end)
+
+check.test("errors name what is wrong", function()
+    local cases = {
+        { "option 'where' of shape %(2,%)", function() x:sum { where = np.array { true, false } } end },
+        { "option 'where' must be a bool array", function() x:sum { where = 1 } end },
+        { "needs the option 'initial'", function() x:max { where = x:gt(0) } end },
+        { "from 0 to 1, got the number 2", function() np.quantile(x, 2) end },
+        { "from 0 to 100, got the number %-1", function() np.percentile(x, { 5, -1 }) end },
+        { "option 'method' must be one of", function() np.quantile(x, 0.5, { method = "best" }) end },
+        { "elements must be from 0 up, got %-1", function() np.bincount(i32 { 1, -1 }) end },
+        { "integers, got dtype f32", function() np.bincount(x) end },
+        { "edges must have 1 axis", function() np.histogram(x, x) end },
+        { "two finite numbers", function() np.histogram(x, 3, { range = { 2, 1 } }) end },
+        { "\"auto\", \"doane\"", function() np.histogram(x, "many") end },
+        { "needs at least 3", function() np.gradient(np.ones(2), { edge_order = 2 }) end },
+        { "\"full\", \"same\" or \"valid\"", function() np.convolve(x[{ 0, 0 }], x[{ 0, 0 }], { mode = "all" }) end },
+        { "needs the option 'axis'", function() np.cumulative_sum(x) end },
+        { "weights of shape", function() np.average(x, { weights = { 1, 2 } }) end },
+        { "takes 2 arguments, got also", function() np.nansum(x, {}, 3) end },
+        { "takes 1 argument, got also", function() np.linalg.det(np.eye(2), 1) end },
+        { "'fill_value' goes with 'size'", function() np.unique(x, { fill_value = 1 }) end },
+        { "2 conditions need a table of as many choices", function() np.select({ x, x }, { x }) end },
+    }
+    for _, case in ipairs(cases) do check.raises(case[2], case[1]) end
+end)
+
+check.done()
