@@ -497,6 +497,14 @@ local function squares(x)
     return is_complex(x) and np.square(np.real(x)) + np.square(np.imag(x)) or x * x
 end
 
+--- The kind of norm that a user gave: a number, a name or nothing.
+local function kind_of_norm(name, option, ord)
+    if ord ~= nil and type(ord) ~= "number" and type(ord) ~= "string" then
+        bad_argument("linalg." .. name, nil, option, "a number or a name", ord)
+    end
+    return ord
+end
+
 local function vector_norm(name, x, ord, o)
     if ord == nil or ord == 2 then return np.sqrt(np.sum(squares(x), o)) end
     if type(ord) ~= "number" then bad_argument("linalg." .. name, nil, "ord", "a number", ord) end
@@ -519,7 +527,8 @@ end
 function linalg.vector_norm(x, given)
     local o = options("linalg.vector_norm", given, { axis = true, ord = true, keepdims = true })
     x = floats("vector_norm", 1, x)
-    return vector_norm("vector_norm", x, o.ord, { axis = o.axis, keepdims = o.keepdims })
+    local ord = kind_of_norm("vector_norm", "ord", o.ord)
+    return vector_norm("vector_norm", x, ord, { axis = o.axis, keepdims = o.keepdims })
 end
 
 --- The norm of the matrices in the last two axes.
@@ -552,7 +561,8 @@ end
 -- 6.0
 function linalg.matrix_norm(x, given)
     local o = options("linalg.matrix_norm", given, { ord = true, keepdims = true })
-    return matrix_norm("matrix_norm", matrices("matrix_norm", 1, x), o.ord, o.keepdims)
+    local ord = kind_of_norm("matrix_norm", "ord", o.ord)
+    return matrix_norm("matrix_norm", matrices("matrix_norm", 1, x), ord, o.keepdims)
 end
 
 --- np.linalg.norm(x, {ord=…, axis=…, keepdims=false}): with one axis vector_norm along it, with two the matrix_norm of
@@ -564,19 +574,20 @@ end
 -- [1. 1.]
 function linalg.norm(x, given)
     local o = options("linalg.norm", given, { ord = true, axis = true, keepdims = true })
-    local axis, dims = o.axis
+    local axis, ord = o.axis, kind_of_norm("norm", "ord", o.ord)
+    local dims
     x, dims = floats("norm", 1, x)
     if axis == nil then
-        if o.ord == nil then return vector_norm("norm", x, 2, { keepdims = o.keepdims }) end
+        if ord == nil then return vector_norm("norm", x, 2, { keepdims = o.keepdims }) end
         if #dims ~= 1 and #dims ~= 2 then
             raise("linalg.norm", "needs 1 or 2 axes, or the option 'axis', got shape %s", shape_text(dims))
         end
         axis = #dims == 1 and { 0 } or { 0, 1 }
     end
     local axes = shape.axes("linalg.norm", axis, #dims)
-    if #axes == 1 then return vector_norm("norm", x, o.ord, { axis = axes, keepdims = o.keepdims }) end
+    if #axes == 1 then return vector_norm("norm", x, ord, { axis = axes, keepdims = o.keepdims }) end
     if #axes ~= 2 then raise("linalg.norm", "option 'axis' must name 1 or 2 axes, got %d", #axes) end
-    local result = matrix_norm("norm", np.moveaxis(x, axes, { -2, -1 }), o.ord, false)
+    local result = matrix_norm("norm", np.moveaxis(x, axes, { -2, -1 }), ord, false)
     if not o.keepdims then return result end
     dims[axes[1] + 1], dims[axes[2] + 1] = 1, 1
     return shape.reshape(result, dims)
@@ -587,7 +598,7 @@ end
 --- > np.linalg.cond(np.array{{4, 0}, {0, 1}})
 -- 4.0
 function linalg.cond(x, given)
-    local p = options("linalg.cond", given, { p = true }).p
+    local p = kind_of_norm("cond", "p", options("linalg.cond", given, { p = true }).p)
     if p == nil or p == 2 or p == -2 then
         x = matrices("cond", 1, x)
         local s = svdvals(x)

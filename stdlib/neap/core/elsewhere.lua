@@ -23,7 +23,7 @@ elsewhere.functions = {
     tolist = "x:totable()", len = "#x", print = "print(x)", None = "np.newaxis",
     ["random.rand"] = "np.random.uniform(key, {3})", ["random.randn"] = "np.random.normal(key, {3})",
     ["random.random"] = "np.random.uniform(key, {3})", ["random.seed"] = "key = np.random.key(seed)",
-    ["random.PRNGKey"] = "np.random.key(seed)", ["random.default_rng"] = "np.random.key(seed)",
+    ["random.PRNGKey"] = "np.random.key(seed)",
     ["random.shuffle"] = "np.random.permutation(key, x)",
     ["random.standard_normal"] = "np.random.normal(key, {3})", ["random.gauss"] = "np.random.normal(key, {3})",
     ["linalg.transpose"] = "np.transpose", ["optim.Adam"] = "np.optim.adam{lr=…}", ["optim.SGD"] = "np.optim.sgd{lr=…}",

@@ -46,6 +46,12 @@ local makers = {
             return f(a, b, c, d, e)
         end
     end,
+    function(f, name)
+        return function(a, b, c, d, e, g, extra)
+            if extra ~= nil then too_many(name, 6, extra) end
+            return f(a, b, c, d, e, g)
+        end
+    end,
 }
 
 local behind = setmetatable({}, { __mode = "k" }) -- by function in front: the other
