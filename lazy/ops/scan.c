@@ -434,7 +434,7 @@ NEAP_OP(recurrence,
     .doc = "h[i] = a[i] * h[i - 1] + b[i] along an axis from h[-1] = 0, or from its end where `reverse` is set; where "
            "a[i] is 0, h[i] = b[i]. Each product and each sum is rounded. What derivatives of cumprod, cummax and "
            "cummin are made of.",
-    .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
+    .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_real, .shape = recurrence_shape,
     .call = recurrence_call, .cost = scan_cost, .flops = scan_flops, .grad = recurrence_grad, .jvp = recurrence_jvp,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = recurrence_shard)

@@ -243,9 +243,9 @@ static int psum_grad(lazy_grad *g) {
 }
 
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
-        .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = reduce_shape,
-        .call = unbatched, .grad = psum_grad, .jvp = derive_jvp_linear, .batch = psum_batch, .shard = shard_same,
-        .expand = psum_expand)
+        .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
+        .shape = reduce_shape, .call = unbatched, .grad = psum_grad, .jvp = derive_jvp_linear, .batch = psum_batch,
+        .shard = shard_same, .expand = psum_expand)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ORDERED, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
@@ -324,7 +324,7 @@ NEAP_OP(psum_scatter,
         .doc =
             "The sum over the examples of a named axis, of which each keeps one part along axis `at`, which is dropped "
             "and has the axis's size.",
-        .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
+        .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC | LAZY_COMPLEX,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = scatter_shape, .call = unbatched,
         .grad = scatter_grad, .jvp = derive_jvp_linear, .batch = scatter_batch, .shard = scatter_shard,
         .expand = scatter_expand)

@@ -27,7 +27,8 @@ check.test("a fraction makes integers real, a whole number leaves them, and make
     check.equal(np.result_type("bool", 1), "i32")
     check.raises(function() return of("u8", { 7 }) + 300 end, "the number 300 is not a value of the array's dtype u8")
     check.raises(function() return of("i32", { 7 }) * 2 ^ 40 end, "not a value of the array's dtype i32")
-    check.raises(function() return -mask end, "expected integers, floats or complex numbers, got dtype bool; cast it first")
+    check.raises(function() return -mask end,
+                 "expected integers, floats or complex numbers, got dtype bool; cast it first")
 end)
 
 check.test("numbers alone add no dtype", function()

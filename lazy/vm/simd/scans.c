@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lazy/vm/simd/scans.h"
+#include "lazy/vm/simd/vmath_complex.h"
 
 #define TWO(X, l, d, n) X(l, d, n), X(l + 1, d, n)
 #define FOUR(X, l, d, n) TWO(X, l, d, n), TWO(X, l + 2, d, n)
@@ -218,12 +219,12 @@ typedef double T_f64;
 /* ---- Recurrences ------------------------------------------------------------------------------------------------- */
 enum { TOGETHER = 8 }; /* rows whose steps wait for each other take turns */
 
-#define RECURRENCE(name, T)                                                                                            \
+#define RECURRENCE(name, T, TIMES_OF)                                                                                  \
     INLINE void recur_##name##_some(T *h, const T *a, const T *b, int64_t n, int lines, int step) {                    \
         T last[TOGETHER] = {0};                                                                                        \
         for (int64_t k = 0, i = step > 0 ? 0 : n - 1; k < n; k++, i += step)                                           \
             for (int l = 0; l < lines; l++) {                                                                          \
-                const T factor = a[l * n + i], own = b[l * n + i], next = factor * last[l] + own;                      \
+                const T factor = a[l * n + i], own = b[l * n + i], next = TIMES_OF(factor, last[l]) + own;             \
                 h[l * n + i] = last[l] = factor == 0 ? own : next;                                                     \
             }                                                                                                          \
     }                                                                                                                  \
@@ -240,12 +241,14 @@ enum { TOGETHER = 8 }; /* rows whose steps wait for each other take turns */
         const T *a = x, *b = y;                                                                                        \
         for (int64_t i = 0; i < n; i++, h += step, a += step, b += step)                                               \
             EACH(width) {                                                                                              \
-                const T next = a[c] * last[c] + b[c];                                                                  \
+                const T next = TIMES_OF(a[c], last[c]) + b[c];                                                         \
                 h[c] = last[c] = a[c] == 0 ? b[c] : next;                                                              \
             }                                                                                                          \
     }
-RECURRENCE(f32, float)
-RECURRENCE(f64, double)
+RECURRENCE(f32, float, TIMES)
+RECURRENCE(f64, double, TIMES)
+RECURRENCE(c64, neap_c64, vm_multiply_c64)
+RECURRENCE(c128, neap_c128, vm_multiply_c128)
 
 #define TURN(T)                                                                                                        \
     for (int64_t k = 0; k < n; k++)                                                                                    \
@@ -294,6 +297,8 @@ const lazy_scans TABLE_NAME(NEAP_ISA) = {
              {NEAP_DTYPE_INTEGER_ROWS(HIGHEST_OF)[NEAP_DTYPE_BOOL] = ENTRY(min, u8, u8, UINT8_MAX),
               [NEAP_DTYPE_F32] = ENTRY(min, f32, i32, INT32_MAX), [NEAP_DTYPE_F64] = ENTRY(min, f64, i64, INT64_MAX)}},
     .recurrence = {[NEAP_DTYPE_F32] = {recur_f32_rows, recur_f32_columns},
-                   [NEAP_DTYPE_F64] = {recur_f64_rows, recur_f64_columns}},
+                   [NEAP_DTYPE_F64] = {recur_f64_rows, recur_f64_columns},
+                   [NEAP_DTYPE_C64] = {recur_c64_rows, recur_c64_columns},
+                   [NEAP_DTYPE_C128] = {recur_c128_rows, recur_c128_columns}},
     .turn = turn,
 };

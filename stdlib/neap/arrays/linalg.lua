@@ -460,6 +460,11 @@ function linalg.matrix_rank(x, given)
     return np.sum(np.astype(np.greater(s, limit), "i32"), { axis = -1 })
 end
 
+--- The squared magnitudes.
+local function squares(x)
+    return is_complex(x) and np.square(np.real(x)) + np.square(np.imag(x)) or x * x
+end
+
 --- np.linalg.lstsq(a, b, {rcond=…}) -> x, residuals, rank, values: x that minimises |a x - b|, the smallest such x, for
 -- a of shape (m, n) and b of shape (m,) or (m, k). Four results: x, the squared residuals (one for each column of b),
 -- the rank of a, its singular values. Those of at most rcond times the largest count as zeros; by default max(m, n)
@@ -480,22 +485,15 @@ function linalg.lstsq(a, b, given)
               shape_text(of_b))
     end
     a, b = promoted(a, b)
-    if is_complex(a) then
-        raise("linalg.lstsq", "takes real numbers, got dtype %s; np.linalg.pinv(a):matmul(b) takes complex ones",
-              core.dtype_of(a).name)
-    end
-    local p, s, counts = pseudoinverse(a, of_a, tolerance("lstsq", "rcond", o.rcond, rank_tolerance(a, of_a, 1)))
+    local rcond = tolerance("lstsq", "rcond", o.rcond, rank_tolerance(a, of_a, 1))
+    local wide = is_complex(a)
+    local p, s, counts = pseudoinverse(wide and as_real(a) or a, wide and { 2 * of_a[1], 2 * of_a[2] } or of_a, rcond)
+    if wide then p, s, counts = as_complex(p), s["::2"], counts["::2"] end -- each singular value was there twice
     local x = np.matmul(p, b)
-    local off = b - np.matmul(a, x)
-    return x, np.sum(off * off, { axis = 0 }), np.sum(np.astype(counts, "i32")), s
+    return x, np.sum(squares(b - np.matmul(a, x)), { axis = 0 }), np.sum(np.astype(counts, "i32")), s
 end
 
 -- ---- Norms ----------------------------------------------------------------------------------------------------------
-
---- The squared magnitudes.
-local function squares(x)
-    return is_complex(x) and np.square(np.real(x)) + np.square(np.imag(x)) or x * x
-end
 
 --- The kind of norm that a user gave: a number, a name or nothing.
 local function kind_of_norm(name, option, ord)
@@ -715,6 +713,6 @@ function linalg.trace(x, given)
     return np.astype(np.sum(np.astype(diagonal, name), { axis = -1 }), name)
 end
 
-require "neap.arrays.linalg_forms"(linalg, { square = square, floats = floats })
+require "neap.arrays.linalg_forms"(linalg, { square = square, floats = floats, real = real, is_complex = is_complex })
 
 return linalg

@@ -330,14 +330,22 @@ end
 -- ---- Other distributions --------------------------------------------------------------------------------------------
 
 --- np.random.normal(key, shape, {dtype="f32"}): the standard normal distribution: sqrt(2) erf_inv(u), u uniform in
--- (-1, 1).
+-- (-1, 1). Complex numbers have two such parts, drawn with the two keys that np.random.split gives, over sqrt(2).
+--- dtype: of floats or complex numbers
 --- > np.random.normal(np.random.key(0), {3})
 -- [ 1.6226422   2.0252647  -0.43359435]
 function random.normal(key, dims, given)
     check_key("normal", key)
     local o
     dims, o = shape_and_options("normal", dims, given, { dtype = true })
-    return draw_floats(NORMAL, key, dims, float_dtype("normal", o.dtype))
+    local complex = dtypes[core.dtype("random.normal", o.dtype, codes.f32)]
+    if complex.kind ~= "c" then return draw_floats(NORMAL, key, dims, float_dtype("normal", o.dtype)) end
+    local keys, part = random.split(key), dtypes[codes[complex.part]]
+    local function drawn(k) -- as JAX's quotients are rounded
+        local x = draw_floats(NORMAL, keys[k], dims, part)
+        return part.bits == 32 and x * math.sqrt(0.5) or x / math.sqrt(2)
+    end
+    return np.complex(drawn(0), drawn(1))
 end
 
 --- np.random.truncated_normal(key, lower, upper, shape, {dtype="f32"}): the standard normal distribution within two

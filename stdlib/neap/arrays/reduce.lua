@@ -339,9 +339,23 @@ define("log_softmax", function(x, given, extra)
     return shifted - np.log(reduce(ids.sum, np.exp(shifted), mask, true))
 end)
 
-local function scan(op, x, axis)
-    if op == ids.cumsum and core.dtype_of(x).kind == "c" then
+--- Products of complex numbers, h[i] = x[i] * h[i - 1] from h[0] = x[0]: where the factor is 0, the row `recurrence`
+-- begins anew.
+local function complex_products(x, axis)
+    local own = shape_of(x)
+    for k = 1, #own do own[k] = k == axis + 1 and own[k] or 1 end
+    local first = np.equal(shape.reshape(np.arange(own[axis + 1]), own), 0)
+    local factors, begins = np.where(first, 0, x), np.where(first, x, 0)
+    attrs[0], attrs[1] = axis, 0
+    return core.record2(ids.recurrence, factors, begins, 2)
+end
+
+local scan
+function scan(op, x, axis)
+    if core.dtype_of(x).kind == "c" and op == ids.cumsum then
         return np.complex(scan(op, np.real(x), axis), scan(op, np.imag(x), axis))
+    elseif core.dtype_of(x).kind == "c" and op == ids.cumprod then
+        return complex_products(x, axis)
     end
     attrs[0], attrs[1] = axis, 0
     return core.record1(op, x, 2)

@@ -338,10 +338,30 @@ end)
 
 -- ---- Sorting --------------------------------------------------------------------------------------------------------
 
+--- Whether the elements of x have no order of their own, but that by parts.
+local function is_complex(x)
+    return core.dtype_of(x).kind == "c"
+end
+
+--- The order of complex numbers: by their real parts, of equal ones by their imaginary parts; then those whose
+-- imaginary part is NaN, then those whose real part is, then those of both.
+local function order_of_complex(x, axis, descending)
+    local re, im = np.real(x), np.imag(x)
+    local order = np.argsort(im, { axis = axis, descending = descending })
+    local function by(key, downwards)
+        local within = np.argsort(np.take_along_axis(key, order, axis), { axis = axis, descending = downwards })
+        order = np.take_along_axis(order, within, axis)
+    end
+    by(re, descending)
+    by(np.astype(np.isnan(im), "u8") + np.astype(np.isnan(re), "u8") * 2, false)
+    return order
+end
+
 local sort_options = { axis = true, descending = true, stable = true }
 
 --- np.argsort(x, {axis=-1, descending=false, stable=true}): the indices (i32) that sort x along an axis. Stable: equal
--- elements keep their order. NaN comes last, in descending order too.
+-- elements keep their order. NaN comes last, in descending order too. Complex numbers are ordered by their real parts,
+-- equal ones of these by their imaginary parts.
 --- descending: true puts the greatest first
 --- stable: equal elements keep their order whatever this says; NumPy's and JAX's name
 --- > np.array{3, 1, 2}:argsort(), np.array{3, 1, 2}:argsort{descending=true}
@@ -352,11 +372,13 @@ define("argsort", function(x, given, extra)
     x = coerce("argsort", 1, x)
     given = options("argsort", given, sort_options)
     local axis = axis_of("argsort", given.axis == nil and -1 or given.axis, core.ndim(x))
+    if is_complex(x) then return order_of_complex(x, axis, given.descending) end
     core.attrs[0], core.attrs[1] = axis, given.descending and 1 or 0
     return core.record1(ids.argsort, x, 2)
 end)
 
---- np.sort(x, {axis=-1, descending=false, stable=true}): x in order along an axis; NaN last. Differentiable.
+--- np.sort(x, {axis=-1, descending=false, stable=true}): x in order along an axis; NaN last; complex numbers as in
+-- np.argsort. Differentiable.
 --- descending: true puts the greatest first
 --- stable: equal elements keep their order whatever this says; NumPy's and JAX's name
 --- > np.array{3, 1, 2}:sort(), np.array{3, 1, 2}:sort{descending=true}
@@ -367,6 +389,7 @@ define("sort", function(x, given, extra)
     x = coerce("sort", 1, x)
     given = options("sort", given, sort_options)
     local axis = axis_of("sort", given.axis == nil and -1 or given.axis, core.ndim(x))
+    if is_complex(x) then return np.take_along_axis(x, order_of_complex(x, axis, given.descending), axis) end
     core.attrs[0], core.attrs[1] = axis, given.descending and 1 or 0
     return core.record1(ids.sort, x, 2)
 end)

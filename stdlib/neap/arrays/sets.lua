@@ -56,7 +56,8 @@ local function unique(name, x, o, want)
         sorted = np.sort(lines)
     end
     local places, valid, starts
-    if n > 0 and o.size == nil and o.equal_nan ~= false and not dims and not want.inverse then
+    local ordered = core.dtype_of(x).kind ~= "c"
+    if n > 0 and ordered and o.size == nil and o.equal_nan ~= false and not dims and not want.inverse then
         places = selects.marked(ids.marks_changes, sorted)
     else
         starts = n > 0 and starts_of(sorted, n, o.equal_nan ~= false) or np.zeros({ 0 }, { dtype = "bool" })
