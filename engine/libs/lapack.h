@@ -42,7 +42,10 @@
              const int *lwork, void *rwork, int *info, size_t, size_t))                                                \
     X(geev, (const char *jobvl, const char *jobvr, const int *n, void *a, const int *lda, void *w, void *vl,           \
              const int *ldvl, void *vr, const int *ldvr, void *work, const int *lwork, void *rwork, int *info, size_t, \
-             size_t))
+             size_t))                                                                                                  \
+    X(gees, (const char *jobvs, const char *sort, const void *select, const int *n, void *a, const int *lda,           \
+             int *sdim, void *w, void *vs, const int *ldvs, void *work, const int *lwork, void *rwork, int *bwork,     \
+             int *info, size_t, size_t))
 
 typedef struct engine_lapack { /* NULL: not of this dtype */
 #define ENGINE_LAPACK_FIELD(name, parameters) void(*name) parameters;

@@ -9,7 +9,7 @@ local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core
 local shape_of, shape_text = core.shape_of, core.shape_text
 
 return function(linalg, helpers)
-    local square, floats = helpers.square, helpers.floats
+    local square, floats, real, is_complex = helpers.square, helpers.floats, helpers.real, helpers.is_complex
     local function define(name, f) linalg[name] = f end
 
     local function transposed(x)
@@ -22,7 +22,7 @@ return function(linalg, helpers)
     -- other.
     local function order_of(exchanges, n)
         local i = np.arange(n)
-        exchanges = np.astype(exchanges, "i32") - 1
+        exchanges = np.astype(real(exchanges), "i32") - 1
         local function at(mask, list) return np.sum(np.where(mask, list, 0), { axis = -1, keepdims = true }) end
         return np.fori_loop(0, n, function(k, order)
             local here = np.equal(i, k)
@@ -148,7 +148,7 @@ return function(linalg, helpers)
         local norm = np.max(np.sum(np.abs(np.stop_gradient(x)), { axis = -2, keepdims = true }),
                             { axis = -1, keepdims = true })
         local s = np.clip(np.ceil(np.log2(np.maximum(norm / limit, 1))), 0, MOST_SQUARINGS)
-        return np.ldexp(x, -s), s
+        return x * np.exp2(-s), s
     end
 
     --- np.linalg.expm(x): the exponential of square matrices, I + x + x²/2 + …; by scaling, a Padé approximant and
@@ -162,7 +162,7 @@ return function(linalg, helpers)
         x, dims = square("expm", 1, x)
         local n, name = dims[#dims], core.dtype_of(x).name
         if n == 0 then return x end
-        local b = PADE[name] or PADE.f32
+        local b = PADE[core.dtype_of(x).part] or PADE.f32
         local eye, small, s = np.eye(n, { dtype = name }), scaled(x, b.norm)
         local square_of = np.matmul(small, small)
         local even, odd, power = eye * b[1], eye * b[2], nil
@@ -176,15 +176,27 @@ return function(linalg, helpers)
         return result
     end)
 
-    --- np.linalg.sqrtm(x): the symmetric square root of symmetric matrices with eigenvalues from 0 up: r with r r = x.
-    -- x is first made symmetric, (x + xᵀ) / 2; NaN where an eigenvalue is below 0 by more than rounding. Other matrices
-    -- would need complex numbers.
+    --- A function of any square matrices, by their Schur form: complex.
+    local function by_schur(name, x, which)
+        local dims
+        x, dims = square(name, 1, x)
+        if not is_complex(x) then x = np.complex(x, 0) end
+        if dims[#dims] == 0 then return x end
+        core.attrs[0] = which
+        return core.record1(ids.matrix_function, x, 1)
+    end
+
+    --- np.linalg.sqrtm(x): the square root of matrices: r with r r = x. Of real ones the symmetric root: x is first
+    -- made symmetric, (x + xᵀ) / 2; NaN where an eigenvalue is below 0 by more than rounding. Of complex ones, which
+    -- may be any, the principal root, whose eigenvalues have real parts from 0 up: so np.linalg.sqrtm(x:astype "c64")
+    -- is that of a real matrix that is not symmetric. Differentiable.
     --- > np.round(np.linalg.sqrtm(np.array{{5, 4}, {4, 5}}), 4)
     -- [[2. 1.]
     --  [1. 2.]]
     define("sqrtm", function(x)
         local dims
         x, dims = square("sqrtm", 1, x)
+        if is_complex(x) then return by_schur("sqrtm", x, 0) end
         if dims[#dims] == 0 then return x end
         local values, vectors = linalg.eigh(x)
         local noise = dims[#dims] * np.finfo(core.dtype_of(x).name).eps
@@ -193,6 +205,14 @@ return function(linalg, helpers)
         local roots = np.where(zero, 0, np.sqrt(np.where(zero, 1, values)))
         return np.matmul(vectors * np.expand_dims(roots, -2), transposed(vectors))
     end)
+
+    --- np.linalg.logm(x): the principal logarithm of square matrices, the inverse of np.linalg.expm: complex, of real
+    -- ones too; imaginary parts of eigenvalues are from -π to π. By the Schur form, inverse scaling and squaring, and a
+    -- Padé approximant (Higham, 2008), computed in f64 and rounded once. Differentiable.
+    --- > np.round(np.linalg.logm(np.array{{1, 1}, {0, 1}}):real(), 4)
+    -- [[0. 1.]
+    --  [0. 0.]]
+    define("logm", function(x) return by_schur("logm", x, 1) end)
 
     -- ---- Matrices of a form -----------------------------------------------------------------------------------------
 

@@ -71,8 +71,35 @@ np.polymul = function(p, q)
     return product(p, n, q, m)
 end
 
+--- np.roots(p, {strip_zeros=true}): the roots of the polynomial with the coefficients p, the highest power first:
+-- complex, the eigenvalues of the companion matrix, as LAPACK orders them, and then zeros. Waits, and raises while
+-- tracing, unless strip_zeros is false.
+--- strip_zeros: false: the first and the last coefficient are taken not to be 0, and nothing waits
+--- > np.round(np.roots{1, -3, 2}, 4), np.roots{0, 1, 0}
+-- [2.+0.j 1.+0.j]
+-- [0.+0.j]
+np.roots = function(p, given)
+    local n
+    local strip = options("roots", given, { strip_zeros = true }).strip_zeros ~= false
+    p, n = coefficients("roots", 1, p)
+    local dtype, first, last = core.dtype_of(p), 0, n
+    p = np.astype(p, dtype.half and "f32" or dtype.real)
+    if strip then
+        local places = np.nonzero(p)
+        local count = places.size
+        first, last = count > 0 and places[0]:item() or n, count > 0 and places[count - 1]:item() + 1 or n
+    end
+    shape.fixed()
+    local zeros = np.zeros({ n - last }, { dtype = np.result_type(p, "c64") })
+    local m = last - first - 1
+    if m < 1 then return zeros end
+    local row = -shape.cut(p, 0, first + 1, last) / shape.cut(p, 0, first, first + 1)
+    local below = np.eye(m - 1, m, { dtype = core.dtype_of(p).name })
+    return shape.join({ np.linalg.eigvals(shape.join({ shape.reshape(row, { 1, m }), below }, 0)), zeros }, 0)
+end
+
 --- np.poly(roots): the coefficients of the polynomial with these roots, 1 being that of the highest power; of a square
--- matrix of symmetric values, of its characteristic polynomial.
+-- matrix, of its characteristic polynomial: of a real one, whose coefficients are real, by its complex eigenvalues.
 --- > np.poly{1, 2}, np.poly(np.array{{2, 1}, {1, 2}})
 -- [ 1. -3.  2.]
 -- [ 1. -4.  3.]
@@ -81,7 +108,9 @@ np.poly = function(roots)
     local dims = shape_of(roots)
     if #dims == 0 then roots, dims = shape.reshape(roots, { 1 }), { 1 } end
     if #dims == 2 and dims[1] == dims[2] then
-        roots = np.linalg.eigvalsh(roots)
+        local real = core.dtype_of(roots).kind ~= "c"
+        local p = np.poly(np.linalg.eigvals(roots))
+        return real and np.real(p) or p
     elseif #dims ~= 1 then
         raise("poly", "argument 1 must be roots, 1-d, or a square matrix; got shape %s", core.shape_text(roots))
     end
