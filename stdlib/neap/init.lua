@@ -105,8 +105,9 @@ for module, names in pairs {
     for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
 end
 for name, module in pairs {
-    random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", memory = "arrays.memory",
-    tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
+    random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
+    memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
+    data = "nn.data", io = "io",
 } do
     parts[name] = "neap." .. module
 end

@@ -7,7 +7,7 @@ local PAGES = {
     { "np.linalg.", "linalg", "Linear algebra: np.linalg" }, { "np.random.", "random", "Random numbers: np.random" },
     { "np.special.", "special", "Special functions: np.special" },
     { "np.optim.", "optim", "Optimizers: np.optim" }, { "np.data.", "data", "Minibatches: np.data" },
-    { "np.fft.", "fft", "Fourier transforms: np.fft" },
+    { "np.fft.", "fft", "Fourier transforms: np.fft" }, { "np.signal.", "signal", "Spectra: np.signal" },
     { "np.tree.", "tree", "Trees of arrays: np.tree" }, { "np.io.", "io", "Files: np.io" },
 }
 local FOLDERS = {

@@ -1,0 +1,491 @@
+--- signal.lua: np.signal: spectra of signals, and transforms of their parts, under the names and with the options of
+-- scipy.signal.
+--
+-- A signal is cut into segments, which may overlap: a view. Each is detrended, multiplied by a window and transformed;
+-- the rest is products and means. So all of it is lazy and differentiable. Windows and factors are computed in f64.
+
+--- {fs}: elements per second; 1 without it
+--- {window}: a window by name, as in np.signal.get_window, or an array of nperseg elements
+--- {nperseg}: elements of a segment; 256 without it, of shorter signals all
+--- {noverlap}: elements that neighbouring segments share
+--- {nfft}: elements that are transformed, zeros behind those of a segment; nperseg without it
+--- {detrend}: what is taken from each segment: "constant" its mean, "linear" its best straight line, false nothing
+--- {return_onesided}: false gives negative frequencies, too, as complex signals have them always
+--- {scaling}: "density": power per hertz; "spectrum": power
+--- {axis}: along which the signal runs; the last one without it
+
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local create = require "neap.arrays.create"
+
+local np, ids, attrs = core.np, core.ids, core.attrs
+local raise, bad_argument = core.raise, core.bad_argument
+local shape_of, type, floor = core.shape_of, type, math.floor
+local F64 = core.dtype_codes.f64
+
+local signal = {}
+
+-- ---- Windows --------------------------------------------------------------------------------------------------------
+
+local function boxcar(n) return np.ones({ n }, { dtype = "f64" }) end
+
+--- A window of np as one of f64.
+local function of_np(f)
+    return function(n, periodic, parameter)
+        if parameter ~= nil then return f(n, parameter, { periodic = periodic, dtype = "f64" }) end
+        return f(n, { periodic = periodic, dtype = "f64" })
+    end
+end
+
+--- Flat, with a cosine at each end: of all points the part `alpha` is curved.
+local function tukey(n, periodic, alpha)
+    if alpha <= 0 or n <= 1 then return boxcar(n) end
+    if alpha >= 1 then return np.hanning(n, { periodic = periodic, dtype = "f64" }) end
+    local i, last = create.iota(n, F64), periodic and n or n - 1
+    local width = floor(alpha * last / 2)
+    local function curve(at) return (np.cos(at * math.pi) + 1) * 0.5 end
+    local scaled = i * (2 / alpha / last)
+    return np.where(np.less_equal(i, width), curve(scaled - 1),
+                    np.where(np.greater_equal(i, last - width), curve(scaled - (2 / alpha - 1)), 1))
+end
+
+local windows = {
+    boxcar = boxcar, hann = of_np(np.hanning), hamming = of_np(np.hamming), blackman = of_np(np.blackman),
+    bartlett = of_np(np.bartlett), kaiser = of_np(np.kaiser), tukey = tukey,
+}
+local PARAMETERS = { kaiser = "beta", tukey = "alpha" }
+
+local function window_of(name, window, n, periodic)
+    local kind, parameter = window, nil
+    if type(window) == "table" then kind, parameter = window[1], window[2] end
+    local make = type(kind) == "string" and windows[kind]
+    if not make then
+        bad_argument("signal." .. name, nil, "window", '"boxcar", "hann", "hamming", "blackman", "bartlett", {"tukey", '
+                     .. 'alpha}, {"kaiser", beta} or an array', window)
+    end
+    local what = PARAMETERS[kind]
+    if what and type(parameter) ~= "number" or not what and parameter ~= nil then
+        raise("signal." .. name, what and "the window %q needs a number %s: {%q, %s}"
+              or "the window %q has no parameter", kind, what, kind, what)
+    end
+    return make(n, periodic, parameter)
+end
+
+--- np.signal.get_window(window, n, fftbins): a window of n points (f64) by name: "boxcar", "hann", "hamming",
+-- "blackman", "bartlett", {"tukey", alpha} or {"kaiser", beta}. It is periodic, as transforms want it; symmetric where
+-- fftbins is false.
+--- > np.signal.get_window("hann", 4), np.signal.get_window({"tukey", 0.5}, 5, false)
+-- [0.  0.5 1.  0.5]
+-- [0. 1. 1. 1. 0.]
+function signal.get_window(window, n, fftbins)
+    if core.integer("signal.get_window", 2, "n", n) < 1 then
+        bad_argument("signal.get_window", 2, "n", "an integer from 1 up", n)
+    end
+    return window_of("get_window", window, n, fftbins ~= false)
+end
+
+-- ---- Trends ---------------------------------------------------------------------------------------------------------
+
+--- x without its trend along the last axis.
+local function without_trend(name, x, kind)
+    if kind == false then return x end
+    local level = x - np.mean(x, { axis = -1, keepdims = true })
+    if kind == "constant" then return level end
+    if kind ~= "linear" then
+        bad_argument("signal." .. name, nil, name == "detrend" and "type" or "detrend", '"constant", "linear" or false',
+                     kind)
+    end
+    local n = shape_of(x)[core.ndim(x)]
+    local at = create.iota(n, F64) - (n - 1) / 2
+    local weights = np.astype(at / math.max((n * n - 1) * n / 12, 1e-300), core.dtype_of(x).part)
+    local slope = np.sum(level * weights, { axis = -1, keepdims = true })
+    return level - slope * np.astype(at, core.dtype_of(x).part)
+end
+
+--- Argument `position` of np.signal.name as floats of at least one axis, which is moved to the end, and the axis.
+local function signal_of(name, position, x, axis)
+    x = core.coerce("signal." .. name, position, x)
+    if core.ndim(x) == 0 then raise("signal." .. name, "needs at least 1 axis, got a 0-d array") end
+    local dtype = core.dtype_of(x)
+    x = np.astype(x, dtype.half and "f32" or dtype.real)
+    axis = core.axis("signal." .. name, axis == nil and -1 or axis, core.ndim(x))
+    if shape_of(x)[axis + 1] == 0 then raise("signal." .. name, "the signal has no elements") end
+    shape.fixed()
+    return np.moveaxis(x, axis, -1), axis
+end
+
+--- np.signal.detrend(x, {axis=-1, type="linear"}): x without its trend along an axis: without the straight line that
+-- fits best, or without its mean.
+--- type: "linear", or "constant": the mean
+--- > np.signal.detrend(np.array{1, 2, 4, 4}, {type="constant"})
+-- [-1.75 -0.75  1.25  1.25]
+function signal.detrend(x, given)
+    local o = core.options("signal.detrend", given, { axis = true, type = true })
+    local axis
+    x, axis = signal_of("detrend", 1, x, o.axis)
+    return np.moveaxis(without_trend("detrend", x, o.type == nil and "linear" or o.type), -1, axis)
+end
+
+-- ---- Segments and their transforms ----------------------------------------------------------------------------------
+
+local function count(name, what, value, least)
+    if core.integer("signal." .. name, nil, what, value) < least then
+        raise("signal." .. name, "option '%s' must be at least %d, got %d", what, least, value)
+    end
+    return value
+end
+
+local function positive(name, what, value)
+    if value == nil then return 1 end
+    if type(value) ~= "number" or not (value > 0 and value < math.huge) then
+        bad_argument("signal." .. name, nil, what, "a number above 0", value)
+    end
+    return value
+end
+
+--- What options say of segments of n elements at most (nil: any): { fs, window (f64), size, step, nfft, scale }.
+local function plan_of(name, o, n, window)
+    local p = { fs = positive(name, "fs", o.fs) }
+    window = o.window == nil and window or o.window
+    local size = o.nperseg ~= nil and count(name, "nperseg", o.nperseg, 1) or 256
+    if core.is_array(window) then
+        if core.ndim(window) ~= 1 or o.nperseg ~= nil and window.size ~= size or n and window.size > n then
+            raise("signal." .. name, "a window of shape %s does not fit segments of %d elements",
+                  core.shape_text(window), o.nperseg or n or window.size)
+        end
+        size, window = window.size, np.astype(window, "f64")
+    else
+        size = n and math.min(size, n) or size
+        window = window_of(name, window, size, true)
+    end
+    local share = name == "spectrogram" and 8 or 2
+    local overlap = o.noverlap ~= nil and count(name, "noverlap", o.noverlap, 0) or floor(size / share)
+    if overlap >= size then
+        raise("signal." .. name, "segments of %d elements cannot share %d", size, overlap)
+    end
+    p.window, p.size, p.step = window, size, size - overlap
+    p.nfft = o.nfft ~= nil and count(name, "nfft", o.nfft, size) or size
+    return p
+end
+
+--- The factor of powers.
+local function scale_of(name, p, scaling)
+    if scaling == "density" or scaling == "psd" and name:find "stft" then
+        return 1 / (np.sum(np.square(p.window)) * p.fs)
+    elseif scaling == "spectrum" then
+        return 1 / np.square(np.sum(p.window))
+    end
+    bad_argument("signal." .. name, nil, "scaling",
+                 name:find "stft" and '"spectrum" or "psd"' or '"density" or "spectrum"', scaling)
+end
+
+--- The transforms (…, segments, frequencies) of the segments of x, and whether only those of frequencies from 0 up.
+local function transforms(name, x, p, o, detrend)
+    local n, last = shape_of(x)[core.ndim(x)], core.ndim(x) - 1
+    if n < p.size then raise("signal." .. name, "%d elements are less than a segment, of %d", n, p.size) end
+    attrs[0], attrs[1], attrs[2], attrs[3] = last, p.size, p.step, 1
+    local parts = without_trend(name, core.record1(ids.windows, x, 4), detrend)
+    parts = parts * np.astype(p.window, core.dtype_of(x).part)
+    local onesided = o.return_onesided ~= false and core.dtype_of(x).kind ~= "c"
+    return np.fft[onesided and "rfft" or "fft"](parts, { n = p.nfft }), onesided
+end
+
+--- The frequencies of transforms, and the times of the middles of segments of a signal of n elements.
+local function frequencies(p, onesided)
+    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs)
+end
+
+local function times(p, n, first)
+    local segments = floor((n - p.size) / p.step) + 1
+    return np.astype((create.iota(segments, F64) * p.step + first) / p.fs, "f32")
+end
+
+--- Powers: the product of two transforms, one conjugated. Those of one side stand for both.
+local function powers(p, a, b, scale, onesided)
+    local result = rawequal(a, b) and np.square(np.real(a)) + np.square(np.imag(a)) or np.conj(a) * b
+    local part = core.dtype_of(result).part
+    local factor = np.astype(scale, part)
+    if onesided then
+        local i = create.iota(floor(p.nfft / 2) + 1, core.dtype_codes.i32)
+        local alone = np.equal(i, 0)
+        if p.nfft % 2 == 0 then alone = np.logical_or(alone, np.equal(i, p.nfft / 2)) end
+        factor = factor * np.astype(np.where(alone, 1, 2), part)
+    end
+    return result * factor
+end
+
+-- ---- Spectra --------------------------------------------------------------------------------------------------------
+
+local WELCH = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, detrend = true,
+                return_onesided = true, scaling = true, axis = true, average = true }
+
+--- The factor by which the median of n powers of noise is below their mean.
+local function median_bias(n)
+    local bias = 1
+    for k = 2, n - 1, 2 do bias = bias + 1 / (k + 1) - 1 / k end
+    return bias
+end
+
+local function averaged(name, x, average)
+    if average == nil or average == "mean" then return np.mean(x, { axis = -2 }) end
+    if average ~= "median" then bad_argument("signal." .. name, nil, "average", '"mean" or "median"', average) end
+    local n = shape_of(x)[core.ndim(x) - 1]
+    local function median(part) return np.median(part, { axis = -2 }) / median_bias(n) end
+    if core.dtype_of(x).kind == "c" then return np.complex(median(np.real(x)), median(np.imag(x))) end
+    return median(x)
+end
+
+--- Frequencies and mean powers of x with y.
+local function spectrum(name, x, y, o, window)
+    local axis, other
+    x, axis = signal_of(name, 1, x, o.axis)
+    local n = shape_of(x)[core.ndim(x)]
+    local p = plan_of(name, o, n, window)
+    local scale = scale_of(name, p, o.scaling == nil and "density" or o.scaling)
+    local detrend = o.detrend == nil and "constant" or o.detrend
+    if y ~= nil then
+        y = signal_of(name, 2, y, o.axis)
+        if shape_of(y)[core.ndim(y)] ~= n then
+            raise("signal." .. name, "signals of %d and %d elements", n, shape_of(y)[core.ndim(y)])
+        end
+        local both = np.result_type(x, y)
+        x, y = np.astype(x, both), np.astype(y, both)
+        other = transforms(name, y, p, o, detrend)
+    end
+    local a, onesided = transforms(name, x, p, o, detrend)
+    local result = averaged(name, powers(p, a, other or a, scale, onesided), o.average)
+    return frequencies(p, onesided), np.moveaxis(result, -1, axis)
+end
+
+--- np.signal.welch(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant", return_onesided=true,
+-- scaling="density", axis=-1, average="mean"}) -> f, power: the power of a signal by frequency, the mean over segments
+-- of which each shares half of its elements with the next: Welch's method.
+--- noverlap: elements that neighbouring segments share; half of them without it
+--- average: "median" of the segments instead of their "mean"
+--- > f, power = np.signal.welch(np.sin(np.arange(64) * (np.pi / 4)), {nperseg=16})
+--- > f[np.argmax(power):item()]
+-- 0.125
+function signal.welch(x, given)
+    return spectrum("welch", x, nil, core.options("signal.welch", given, WELCH), "hann")
+end
+
+--- np.signal.csd(x, y, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant",
+-- return_onesided=true, scaling="density", axis=-1, average="mean"}) -> f, power: the cross power of two signals, as
+-- np.signal.welch: complex, x's transforms conjugated.
+--- noverlap: elements that neighbouring segments share; half of them without it
+--- average: "median" of the segments instead of their "mean"
+--- > f, power = np.signal.csd(np.arange(8), np.arange(8), {nperseg=4})
+--- > power.dtype
+-- c64
+function signal.csd(x, y, given)
+    local o = core.options("signal.csd", given, WELCH)
+    local f, power = spectrum("csd", x, core.coerce("signal.csd", 2, y), o, "hann")
+    return f, power
+end
+
+local PERIODOGRAM = { fs = true, window = true, nfft = true, detrend = true, return_onesided = true, scaling = true,
+                      axis = true }
+
+--- np.signal.periodogram(x, {fs=1, window="boxcar", nfft=…, detrend="constant", return_onesided=true,
+-- scaling="density", axis=-1}) -> f, power: the power of a signal by frequency, from one transform of all of it.
+--- nfft: elements that are transformed, zeros behind the signal, or less than it has; all without it
+--- > np.signal.periodogram(np.array{1, -1, 1, -1})
+-- [0.   0.25 0.5 ]
+-- [0. 0. 4.]
+function signal.periodogram(x, given)
+    local o = core.options("signal.periodogram", given, PERIODOGRAM)
+    local all, axis = {}
+    for key, value in pairs(o) do all[key] = value end
+    x, axis = signal_of("periodogram", 1, x, o.axis)
+    local n = shape_of(x)[core.ndim(x)]
+    if o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) < n then
+        n, all.nfft = o.nfft, nil
+        x = shape.cut(x, core.ndim(x) - 1, 0, n)
+    end
+    all.nperseg, all.noverlap, all.axis = n, 0, -1
+    local f, power = spectrum("periodogram", x, nil, all, "boxcar")
+    return f, np.moveaxis(power, -1, axis)
+end
+
+local SPECTROGRAM = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, detrend = true,
+                      return_onesided = true, scaling = true, axis = true, mode = true }
+
+--- np.signal.spectrogram(x, {fs=1, window={"tukey", 0.25}, nperseg=256, noverlap=…, nfft=…, detrend="constant",
+-- return_onesided=true, scaling="density", axis=-1, mode="psd"}) -> f, t, power: the power of a signal by frequency and
+-- time: frequencies lie along the axis, times along a new last one.
+--- noverlap: elements that neighbouring segments share; an eighth of them without it
+--- mode: "complex" gives the transforms themselves, "magnitude" their size, "angle" their angle, "phase" that without
+-- jumps
+--- > f, t, power = np.signal.spectrogram(np.arange(64), {nperseg=16, fs=2})
+--- > #power, t
+-- 9
+-- [ 4. 11. 18. 25.]
+function signal.spectrogram(x, given)
+    local name = "spectrogram"
+    local o = core.options("signal.spectrogram", given, SPECTROGRAM)
+    local axis
+    x, axis = signal_of(name, 1, x, o.axis)
+    local n = shape_of(x)[core.ndim(x)]
+    local p = plan_of(name, o, n, { "tukey", 0.25 })
+    local scale = scale_of(name, p, o.scaling == nil and "density" or o.scaling)
+    local a, onesided = transforms(name, x, p, o, o.detrend == nil and "constant" or o.detrend)
+    local mode, result = o.mode == nil and "psd" or o.mode
+    if mode == "psd" then
+        result = powers(p, a, a, scale, onesided)
+    else
+        result = a * np.astype(np.sqrt(scale), core.dtype_of(a).part)
+        if mode == "magnitude" then
+            result = np.abs(result)
+        elseif mode == "angle" then
+            result = np.angle(result)
+        elseif mode == "phase" then
+            result = np.unwrap(np.angle(result), { axis = -2 })
+        elseif mode ~= "complex" then
+            bad_argument("signal." .. name, nil, "mode", '"psd", "complex", "magnitude", "angle" or "phase"', mode)
+        end
+    end
+    return frequencies(p, onesided), times(p, n, p.size / 2), np.moveaxis(result, -1, axis)
+end
+
+-- ---- Transforms of parts, and back ----------------------------------------------------------------------------------
+
+local STFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, detrend = true,
+               return_onesided = true, boundary = true, padded = true, scaling = true, axis = true }
+
+--- x with `more` elements at both ends of the last axis.
+local function extended(x, more, boundary)
+    if boundary == false or more == 0 then return x end
+    local dims = shape_of(x)
+    local last, n = #dims - 1, dims[#dims]
+    if boundary == "zeros" then
+        dims[#dims] = more
+        local zeros = np.zeros(dims, { dtype = core.dtype_of(x).name })
+        return shape.join({ zeros, x, zeros }, last)
+    end
+    local first, final = shape.cut(x, last, 0, 1), shape.cut(x, last, n - 1, n)
+    dims[#dims] = more
+    if boundary == "constant" then
+        return shape.join({ shape.broadcast_to(first, dims), x, shape.broadcast_to(final, dims) }, last)
+    end
+    if boundary ~= "even" and boundary ~= "odd" then
+        bad_argument("signal.stft", nil, "boundary", '"zeros", "even", "odd", "constant" or false', boundary)
+    end
+    if more >= n then raise("signal.stft", "%d elements cannot be extended by %d", n, more) end
+    local front = np.flip(shape.cut(x, last, 1, more + 1), last)
+    local behind = np.flip(shape.cut(x, last, n - more - 1, n - 1), last)
+    if boundary == "odd" then front, behind = first * 2 - front, final * 2 - behind end
+    return shape.join({ front, x, behind }, last)
+end
+
+--- np.signal.stft(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend=false, return_onesided=true,
+-- boundary="zeros", padded=true, axis=-1, scaling="spectrum"}) -> f, t, z: the transforms of windowed segments:
+-- frequencies lie along the axis, times along a new last one. np.signal.istft gives the signal back.
+--- noverlap: elements that neighbouring segments share; half of them without it
+--- boundary: what stands at both ends, half a segment: "zeros", "even", "odd" or "constant"; false: nothing
+--- padded: false leaves out what does not fill a segment; else zeros fill it
+--- scaling: "spectrum", or "psd": power per hertz
+--- > f, t, z = np.signal.stft(np.arange(16), {nperseg=8})
+--- > #z, t
+-- 5
+-- [ 0.  4.  8. 12. 16.]
+function signal.stft(x, given)
+    local o = core.options("signal.stft", given, STFT)
+    local axis
+    x, axis = signal_of("stft", 1, x, o.axis)
+    local p = plan_of("stft", o, shape_of(x)[core.ndim(x)], "hann")
+    local boundary = o.boundary == nil and "zeros" or o.boundary
+    x = extended(x, floor(p.size / 2), boundary)
+    local dims = shape_of(x)
+    local rest = (p.size - dims[#dims]) % p.step % p.size
+    if o.padded ~= false and rest > 0 then
+        dims[#dims] = rest
+        x = shape.join({ x, np.zeros(dims, { dtype = core.dtype_of(x).name }) }, #dims - 1)
+    end
+    local n = shape_of(x)[#dims]
+    local scale = scale_of("stft", p, o.scaling == nil and "spectrum" or o.scaling)
+    local z, onesided = transforms("stft", x, p, o, o.detrend ~= nil and o.detrend)
+    z = z * np.astype(np.sqrt(scale), core.dtype_of(z).part)
+    return frequencies(p, onesided), times(p, n, boundary == false and p.size / 2 or 0), np.moveaxis(z, -1, axis)
+end
+
+local ISTFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, input_onesided = true,
+                boundary = true, time_axis = true, freq_axis = true, scaling = true }
+
+--- z with times and frequencies as the last two axes; where times lie among the axes without frequencies.
+local function by_times(z, o)
+    local ndim, order = core.ndim(z), {}
+    local time = core.axis("signal.istft", o.time_axis == nil and -1 or o.time_axis, ndim)
+    local frequency = core.axis("signal.istft", o.freq_axis == nil and -2 or o.freq_axis, ndim)
+    if time == frequency then raise("signal.istft", "time_axis and freq_axis are both axis %d", time) end
+    for k = 0, ndim - 1 do
+        if k ~= time and k ~= frequency then order[#order + 1] = k end
+    end
+    order[#order + 1], order[#order + 2] = time, frequency
+    return np.transpose(z, order), frequency < time and time - 1 or time
+end
+
+--- Rows (…, segments, size) added where they overlap.
+local function overlapped(rows, step)
+    local dims = shape_of(rows)
+    local size = table.remove(dims)
+    local segments = table.remove(dims)
+    local places = np.ravel(np.expand_dims(np.arange(segments) * step, 1) + np.arange(size))
+    dims[#dims + 1] = segments * size
+    rows = shape.reshape(rows, dims)
+    dims[#dims] = size + (segments - 1) * step
+    local zeros = np.zeros(dims, { dtype = core.dtype_of(rows).name })
+    return zeros:at { np.ellipsis, places }:add(rows)
+end
+
+--- np.signal.istft(z, {fs=1, window="hann", nperseg=…, noverlap=…, nfft=…, input_onesided=true, boundary=true,
+-- time_axis=-1, freq_axis=-2, scaling="spectrum"}) -> t, x: the signal of which np.signal.stft with the same options
+-- gives z.
+--- nperseg: elements of a segment; as many as z's frequencies say without it
+--- noverlap: elements that neighbouring segments share; half of them without it
+--- input_onesided: false: z has negative frequencies, too, and the signal is complex
+--- boundary: false: the signal was not extended at its ends
+--- time_axis: the axis of times
+--- freq_axis: the axis of frequencies
+--- scaling: "spectrum", or "psd": power per hertz
+--- > f, t, z = np.signal.stft(np.arange(6), {nperseg=4})
+--- > t, x = np.signal.istft(z)
+--- > np.round(x, 4)
+-- [0. 1. 2. 3. 4. 5.]
+function signal.istft(z, given)
+    local o = core.options("signal.istft", given, ISTFT)
+    z = core.coerce("signal.istft", 1, z)
+    if core.ndim(z) < 2 then raise("signal.istft", "needs axes of frequencies and times, got shape %s",
+                                   core.shape_text(z)) end
+    shape.fixed()
+    local dtype = core.dtype_of(z)
+    local time
+    z, time = by_times(z, o)
+    local onesided, have = o.input_onesided ~= false, shape_of(z)[core.ndim(z)]
+    local most = onesided and 2 * (have - 1) or have
+    local all = {}
+    for key, value in pairs(o) do all[key] = value end
+    if o.nperseg == nil then all.nperseg = math.max(most, 1) end
+    if o.nfft == nil then all.nfft = onesided and all.nperseg == most + 1 and all.nperseg or most end
+    local p = plan_of("istft", all, nil, "hann")
+    if p.nfft < 1 or (onesided and floor(p.nfft / 2) + 1 or p.nfft) ~= have then
+        raise("signal.istft", "%d frequencies do not come from transforms of %d elements", have, p.nfft)
+    end
+    local rows = np.fft[onesided and "irfft" or "ifft"](z, { n = p.nfft })
+    rows = shape.cut(rows, core.ndim(rows) - 1, 0, p.size)
+    local part = dtype.half and "f32" or core.dtypes[core.dtype_codes[dtype.real]].part
+    local scale = scale_of("istft", p, o.scaling == nil and "spectrum" or o.scaling)
+    local window = np.astype(p.window / np.sqrt(scale), part)
+    local x = overlapped(rows * window, p.step)
+    local norm = overlapped(shape.broadcast_to(np.square(p.window), { shape_of(rows)[core.ndim(rows) - 1], p.size }),
+                            p.step)
+    local last, n = core.ndim(x) - 1, shape_of(x)[core.ndim(x)]
+    if o.boundary ~= false then
+        local half = floor(p.size / 2)
+        if n <= 2 * half then raise("signal.istft", "too few segments for a signal that was extended at its ends") end
+        x, norm, n = shape.cut(x, last, half, n - half), shape.cut(norm, 0, half, n - half), n - 2 * half
+    end
+    x = x / np.astype(np.where(np.greater(norm, 1e-10), norm, 1), part)
+    return np.astype(create.iota(n, F64) / p.fs, "f32"), np.moveaxis(x, -1, time)
+end
+
+return signal
