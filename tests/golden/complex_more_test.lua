@@ -55,7 +55,6 @@ for _, record in ipairs(reader.records "complex_more") do
         end
     end, record[2]:sub(1, 60))
 end
-collector.finish(check)
 
 local function noise(seed, dims)
     return np.random.normal(np.random.key(seed), dims, { dtype = "c128" })
@@ -119,8 +118,27 @@ check.test("files keep all bits", function()
     os.remove(path)
 end)
 
+check.test("text files", function()
+    local path = os.tmpname()
+    np.io.write_csv(path, np.table { z = np.array { 1+2i, -0.1i } })
+    local file = assert(io.open(path))
+    equal(file:read "*a", "z\n(1+2j)\n(0-0.100000001j)\n")
+    file:close()
+    check.raises(function() np.io.read_csv(path, { dtype = "c64" }) end, "reads real numbers and texts, no c64")
+    check.raises(function() np.io.loadtxt(path, { dtype = "c64" }) end, "reads real numbers and texts, no c64")
+    check.raises(function() np.io.savetxt(path, np.array { 1i }) end, "takes real numbers, got dtype c64")
+    os.remove(path)
+end)
+
+check.test("numbers for NaN and infinities, in both parts", function()
+    local x = np.complex(np.array { np.nan, 1 }, np.array { np.inf, -np.inf })
+    equal(text(np.nan_to_num(x, { nan = 5, posinf = 6, neginf = 7 })), text(np.array { 5+6i, 1+7i }))
+end)
+
 check.test("what has no order says so", function()
     for _, f in ipairs { np.max, np.argmin, np.median, np.cummax } do
         check.raises(function() f(np.array { 1i }) end, "c64")
     end
 end)
+
+collector.finish(check)

@@ -143,13 +143,15 @@ end
 define_index("nanargmax", "argmax", "nanmax")
 define_index("nanargmin", "argmin", "nanmin")
 
---- np.nan_to_num(x, {nan=0, posinf=…, neginf=…}): x with numbers for NaN and the infinities.
+--- np.nan_to_num(x, {nan=0, posinf=…, neginf=…}): x with numbers for NaN and the infinities; of complex numbers in both
+-- parts.
 --- nan: what stands for NaN
 --- posinf: what stands for infinity; the greatest number of the dtype without it
 --- neginf: what stands for minus infinity; the smallest number of the dtype without it
 --- > np.nan_to_num(np.array{1, np.nan, np.inf}, {posinf=9})
 -- [1. 0. 9.]
-define("nan_to_num", function(x, given, extra)
+local nan_to_num
+function nan_to_num(x, given, extra)
     if extra ~= nil then core.too_many("nan_to_num", 2, extra) end
     x = coerce("nan_to_num", 1, x)
     local o = core.options("nan_to_num", given, { nan = true, posinf = true, neginf = true })
@@ -166,6 +168,7 @@ define("nan_to_num", function(x, given, extra)
         values[option] = value
     end
     local dtype = core.dtype_of(x)
+    if dtype.kind == "c" then return np.complex(nan_to_num(np.real(x), given), nan_to_num(np.imag(x), given)) end
     if dtype.kind ~= "f" then return x end
     if o.posinf == nil or o.neginf == nil then
         local largest = np.finfo(dtype.name).max
@@ -176,6 +179,7 @@ define("nan_to_num", function(x, given, extra)
     local result = np.where(np.isnan(x), chosen(values.nan), x)
     result = np.where(np.equal(x, math.huge), chosen(values.posinf), result)
     return np.where(np.equal(x, -math.huge), chosen(values.neginf), result)
-end)
+end
+define("nan_to_num", nan_to_num)
 
 return nans

@@ -170,13 +170,10 @@ end
 
 --- The factor of powers.
 local function scale_of(name, p, scaling)
-    if scaling == "density" or scaling == "psd" and name:find "stft" then
-        return 1 / (np.sum(np.square(p.window)) * p.fs)
-    elseif scaling == "spectrum" then
-        return 1 / np.square(np.sum(p.window))
-    end
-    bad_argument("signal." .. name, nil, "scaling",
-                 name:find "stft" and '"spectrum" or "psd"' or '"density" or "spectrum"', scaling)
+    local density = name:find "stft" and "psd" or "density"
+    if scaling == density then return 1 / (np.sum(np.square(p.window)) * p.fs) end
+    if scaling == "spectrum" then return 1 / np.square(np.sum(p.window)) end
+    bad_argument("signal." .. name, nil, "scaling", ('"spectrum" or "%s"'):format(density), scaling)
 end
 
 --- The transforms (…, segments, frequencies) of the segments of x, and whether only those of frequencies from 0 up.
@@ -466,6 +463,9 @@ function signal.istft(z, given)
     for key, value in pairs(o) do all[key] = value end
     if o.nperseg == nil then all.nperseg = math.max(most, 1) end
     if o.nfft == nil then all.nfft = onesided and all.nperseg == most + 1 and all.nperseg or most end
+    if o.nfft == nil and type(all.nperseg) == "number" and all.nperseg > all.nfft then
+        raise("signal.istft", "%d frequencies do not come from segments of %d elements", have, all.nperseg)
+    end
     local p = plan_of("istft", all, nil, "hann")
     if p.nfft < 1 or (onesided and floor(p.nfft / 2) + 1 or p.nfft) ~= have then
         raise("signal.istft", "%d frequencies do not come from transforms of %d elements", have, p.nfft)

@@ -221,7 +221,9 @@ end
 
 local function check_dtype(name, dtype)
     if dtype == "text" then return dtype end
-    return dtypes[core.dtype(name, dtype)].name
+    local row = dtypes[core.dtype(name, dtype)]
+    if row.kind == "c" then raise(name, "reads real numbers and texts, no %s", row.name) end
+    return row.name
 end
 
 -- ---- Tables ---------------------------------------------------------------------------------------------------------
@@ -340,6 +342,7 @@ local function read_array(reader, o)
     scan(reader)
     local name = reader.name
     local dtype = dtypes[core.dtype(name, o.dtype, codes.f64)]
+    check_dtype(name, dtype.name)
     local wanted = wanted_columns(name, reader.columns > 0 and o.usecols or nil, {}, reader.columns)
     local stored = read_as(dtype)
     local width = stored.bytes * #wanted
@@ -441,6 +444,14 @@ end
 
 local written_box, next_box = ffi.new("size_t[1]"), ffi.new("int64_t[1]")
 
+--- Complex numbers as texts, (1+2j), with all of their digits: as NumPy writes and reads them.
+local function complex_texts(x)
+    local list = {}
+    local form = core.dtype_of(x).name == "c64" and "(%.9g%+.9gj)" or "(%.17g%+.17gj)"
+    for k, value in ipairs(x:totable()) do list[k] = form:format(value.re, value.im) end
+    return list
+end
+
 --- The rows of columns (arrays of one axis, or texts) as pieces of text.
 local function csv_pieces(name, columns, rows, delimiter, quote, missing)
     local sources, keep, pieces = ffi.new("neap_csv_source[?]", #columns + 1), {}, {}
@@ -516,6 +527,8 @@ function csv.write_csv(path, t, given)
         columns[k], heads[k] = t:column(key), quoted(key, char)
         if o.fmt ~= nil and not texts.is_text(columns[k]) and core.dtype_of(columns[k]).kind == "f" then
             columns[k] = texts.of_list(name, csv.formatted(name, columns[k], o.fmt, true), #t)
+        elseif not texts.is_text(columns[k]) and core.dtype_of(columns[k]).kind == "c" then
+            columns[k] = texts.of_list(name, complex_texts(columns[k]), #t)
         end
     end
     if #columns == 1 and missing == "" then missing = "NA" end -- an empty line would be no row
@@ -562,6 +575,10 @@ function csv.savetxt(path, x, given)
     if core.ndim(x) ~= 2 then raise(name, "an array of 1 or 2 axes is wanted, got shape %s", core.shape_text(x)) end
     for _, key in ipairs { "delimiter", "newline", "header", "footer", "comments" } do
         if o[key] ~= nil and type(o[key]) ~= "string" then bad_argument(name, nil, key, "a string", o[key]) end
+    end
+    if core.dtype_of(x).kind == "c" then
+        raise(name, "takes real numbers, got dtype %s; np.stack({x:real(), x:imag()}, {axis=-1}) has the parts",
+              core.dtype_of(x).name)
     end
     local fmt, newline, comments = o.fmt or "%.18e", o.newline or "\n", o.comments or "# "
     local width = x.shape[2]
