@@ -155,7 +155,7 @@ end)
 
 test("what has no order is refused", function()
     local x = np.array { 1, 2i }
-    for _, name in ipairs { "sort", "argsort", "max", "argmin", "floor", "cummax" } do
+    for _, name in ipairs { "max", "argmin", "floor", "cummax" } do
         check.raises(function() np[name](x) end, "got dtype c64", name)
     end
     for _, name in ipairs { "less", "greater_equal", "maximum" } do

@@ -16,6 +16,7 @@ local ELSEWHERE = {
     marks_nonzero = "never batched: it is waited for", marks_changes = "never batched: it is waited for",
     places = "its input has values when it is recorded, so it is never batched",
     dft = "tests/golden/fft_test.lua", eig = "tests/golden/complex_linalg_test.lua",
+    matrix_function = "tests/golden/complex_more_test.lua",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do

@@ -409,7 +409,7 @@ define("top_k", function(x, k, given, extra)
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
     local order
-    if 8 * k > n then -- nearly all
+    if 8 * k > n or is_complex(x) then -- nearly all
         order = shape.cut(np.argsort(x, { axis = axis, descending = true }), axis, 0, k)
     else
         core.attrs[0], core.attrs[1] = axis, k
