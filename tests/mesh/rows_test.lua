@@ -20,7 +20,7 @@ local ELSEWHERE = {
     transfer = "tests/lazy/spaces_test.lua",
     callback = "tests/mesh/callback_test.lua", callback_part = "tests/mesh/callback_test.lua",
     exchange = "tests/mesh/mpi_auto_test.lua", dft = "tests/golden/fft_test.lua",
-    eig = "tests/golden/complex_linalg_test.lua",
+    eig = "tests/golden/complex_linalg_test.lua", matrix_function = "tests/golden/complex_more_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute", "axis_index",
                         "enter", "leave", "pick", "pvary", "reshard" } do
