@@ -553,6 +553,8 @@ static void take_over(planner *p, lazy_plan *plan) {
         plan->nrooms += plan_needs_room(plan->steps[k]);
     for (int32_t k = 0; k < plan->nslots; k++)
         plan->nsliced += plan->slots[k].sliced;
+    for (int32_t k = 0; k < plan->nsteps; k++)
+        plan->may_fail |= plan_may_fail(region_node(p, plan->steps[k]->node));
 }
 
 /* ---- Batches ----------------------------------------------------------------------------------------------------- */
@@ -687,7 +689,7 @@ static void find_calls(planner *p) {
             p->waits[k].depth = from->depth > p->waits[k].depth ? from->depth : p->waits[k].depth;
         }
         if (graph_node_op(node)->kind == LAZY_CALL && !plan_is_leaf(node)) {
-            p->waits[k].calls |= UINT64_C(1) << (calls++ % 64);
+            p->waits[k].calls |= UINT64_C(1) << (calls++ % LAZY_CALLS_TOLD_APART);
             p->waits[k].depth++;
         }
     }
