@@ -73,7 +73,7 @@ typedef struct lazy_call_desc { /* one input or the list of attributes, as the r
 
 typedef struct lazy_aval { /* what is known of an array before it has a value */
     uint8_t dtype, ndim;
-    bool weak;     /* a number without a dtype of its own (then ndim is 0 and dtype F64) */
+    bool weak;     /* without a dtype of its own: a number (then ndim is 0 and dtype F64), or a weak array, of f32 */
     bool fraction; /* one that no integer is, as far as is known when it is recorded */
     bool unknown;  /* one whose value is not known then; else `value` is it */
     double value;

@@ -78,6 +78,12 @@ typedef struct graph_call {
 } graph_call;
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+/* weak.c: has an input a dtype of its own, which the op's dtype rule gives to weak arrays and numbers? */
+bool graph_meets_dtypes(const lazy_op *row, int nin, neap_node *const *in);
+/* Marks the result of an op on these inputs as a weak array, if it is one. */
+void graph_mark_weak(const lazy_op *row, int nin, neap_node *const *in, neap_node *node);
+/* The node, which nobody has got yet, stands for this one. */
+void graph_weak_like(neap_node *node, const neap_node *like);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
 /* A number (LAZY_WEAK) meets an array of a dtype that is not real: can it be an element? A constant is looked at; an

@@ -345,7 +345,7 @@ static int enroll_work(neap_ctx *ctx, neap_node *node) {
 int graph_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     bool meshed = graph_is_meshed(node);
-    int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
+    int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : LAZY_WORK_MOST;
     uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {
         work += node->in[k]->work;
@@ -353,7 +353,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
         some |= node->in[k]->flags;
         all &= node->in[k]->buffer ? 0 : node->in[k]->flags; /* what was forced is data */
     }
-    node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
+    node->work = (work < LAZY_WORK_MOST ? work : LAZY_WORK_MOST) & LAZY_WORK_MOST;
     node->flags |= (some & LAZY_ABSTRACT) | all;
     node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
@@ -444,9 +444,11 @@ static int check_recordable(const char *op, const neap_node *node, int *device) 
     return 0;
 }
 
-/* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are weak. */
+/* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are
+ * numbers. */
 static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, lazy_aval *avals) {
     bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS);
+    bool typed = graph_meets_dtypes(row, nin, in);
     for (int k = 0; k < nin; k++) {
         avals[k] = graph_node_aval(in[k]);
         weak &= avals[k].weak;
@@ -454,6 +456,10 @@ static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, l
             avals[k].weak = false; /* what a cast sees of a number is all of its digits */
         else if (avals[k].weak && row->kind != LAZY_MAP)
             avals[k] = (lazy_aval){.dtype = NEAP_DTYPE_F32, .size = 1, .shape = in[k]->shape};
+        if (in[k]->yields && typed) {
+            avals[k].weak = avals[k].unknown = true;
+            avals[k].fraction = in[k]->fraction;
+        }
     }
     return weak;
 }
@@ -470,7 +476,8 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         to[k] = call->in[k];
         if (row->flags & LAZY_OP_CASTS || (call->in[k]->dtype == want && !(call->in[k]->flags & LAZY_WEAK)))
             continue;
-        if (avals[k].weak && avals[k].fraction && row->dtype != graph_dtype_real && neap_dtype_kind(want) == 'f')
+        if (call->in[k]->flags & LAZY_WEAK && avals[k].fraction && row->dtype != graph_dtype_real &&
+            neap_dtype_kind(want) == 'f')
             graph_note_fraction(call->in[k]);
         to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
                     ? graph_compared_number(ctx, avals[k].value, call)
@@ -497,6 +504,8 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, cons
         return NULL;
     const neap_node *a = call->in[0], *b = call->in[call->nin - 1];
     if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must capture what it meets */
+        return NULL;
+    if (a->yields | b->yields)
         return NULL;
     const neap_node *number = b->flags & LAZY_WEAK ? b : a;
     if (b->flags & LAZY_WEAK)
@@ -666,7 +675,10 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
             return NULL;
         call.in = captured;
     }
-    return record_call(ctx, row, &call);
+    neap_node *node = record_call(ctx, row, &call);
+    if (node)
+        graph_mark_weak(row, nin, call.in, node);
+    return node;
 }
 
 /* ---- Builders for rules ------------------------------------------------------------------------------------------ */

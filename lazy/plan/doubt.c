@@ -1,9 +1,9 @@
 /* doubt.c: which arrays may fail yet, with a call that has not finished.
  *
  * A function of the script may fail whatever it is given: a callback, and a loop or branch that has effects. (So may an
- * op that tests have for that.) An array is *doubtful* if it was made by a run with such a call, or by one that read what
- * is doubtful; until its value is there. Regions that read it have kernels of one result each (region.c), since a kernel
- * with several results gives them all or none.
+ * op that tests have for that.) An array is *doubtful* if it was made by a run with such a call, or by one that read
+ * what is doubtful; until its value is there. Regions that read it have kernels of one result each (region.c), since a
+ * kernel with several results gives them all or none.
  *
  * The list is empty but while such calls are in flight, and nothing costs anything then.
  */

@@ -72,7 +72,7 @@ define("astype", function(x, dtype)
     local code = core.dtype("astype", dtype)
     if not code then core.bad_argument("astype", 2, "dtype", 'a dtype name such as "f32"', dtype) end
     local known = array_info(x)
-    if known.dtype == code and known.weak == 0 then return x end
+    if known.dtype == code and known.weak == 0 and known.yields == 0 then return x end
     core.attrs[0] = code
     return core.record1(core.ids.astype, x, 1)
 end)
@@ -116,6 +116,18 @@ function fields.size(x) return tonumber(array_info(x).size) end
 -- i32
 -- bool
 function fields.dtype(x) return array_info(x).weak ~= 0 and "f32" or dtype_of(x).name end
+
+--- x.weak -> boolean: whether x was computed of numbers alone, as np.where(mask, 1, 0) is: then it takes the dtype of
+-- the arrays that it meets, as numbers do. x:astype "f32" has it no more.
+--- > mask = np.array{true, false}
+--- > np.where(mask, 1, 0).weak, (np.where(mask, 1, 0) * np.arange(2)).dtype, np.ones(2).weak
+-- true
+-- i32
+-- false
+function fields.weak(x)
+    local known = array_info(x)
+    return known.weak ~= 0 or known.yields ~= 0
+end
 
 --- x.device: the device that holds x, with fields as in np.devices(); nil for an array on a mesh: x.sharding:devices()
 -- are those.

@@ -194,7 +194,8 @@ local function placeholder(name, level, leaf)
         end)
     end
     local known = array_info(leaf)
-    local dtype, weak, ndim, sharding = known.dtype, known.weak, known.ndim, known.sharding
+    local dtype, ndim, sharding = known.dtype, known.ndim, known.sharding
+    local weak = known.yields ~= 0 and 2 + known.yields or known.weak
     local device = known.committed ~= 0 and known.device or -1
     local dims = ffi.new("int64_t[?]", ndim + 1)
     for k = 0, ndim - 1 do dims[k] = known.shape[k] end
