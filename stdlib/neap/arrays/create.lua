@@ -24,9 +24,10 @@ local function check_depth(depth)
     end
 end
 
---- Where nested tables end: their shape, whether a leaf is an array, and whether all leaves are booleans.
+--- Where nested tables end: their shape, whether a leaf is an array, and the dtype that the leaves ask for: bool if all
+-- are booleans, that of LuaJIT's 64-bit integers if there are any, u64 if these are all unsigned.
 local function examine(data)
-    local dims, has_array, all_bool = {}, false, true
+    local dims, has_array, all_bool, wide = {}, false, true, nil
     local level = data
     while type(level) == "table" do
         dims[#dims + 1] = #level
@@ -48,10 +49,15 @@ local function examine(data)
             end
         elseif type(value) ~= "boolean" then
             all_bool = false
+            if ffi.istype("int64_t", value) then
+                wide = I64
+            elseif ffi.istype("uint64_t", value) then
+                wide = wide or U64
+            end
         end
     end
     visit(data, 0)
-    return dims, has_array, all_bool and level ~= nil
+    return dims, has_array, wide or all_bool and level ~= nil and BOOL or F32
 end
 
 --- Raises if an integer dtype does not hold a number.
@@ -176,7 +182,7 @@ local literal = create.literal
 
 --- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
 -- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
--- or cast. f32 without a dtype; of booleans alone, bool.
+-- or cast. f32 without a dtype; of booleans alone, bool; with LuaJIT's 64-bit integers i64, or u64.
 --- > np.array{{1, 2}, {3, 4}}
 -- [[1. 2.]
 --  [3. 4.]]
@@ -194,14 +200,14 @@ function np.array(data, given, extra)
     if type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
     end
-    local dims, has_array, all_bool = examine(data)
+    local dims, has_array, natural = examine(data)
     if has_array then
         check_keys(data, #data, "")
         local parts = {}
         for k = 1, #data do parts[k] = np.array(data[k], given) end
         return np.stack(parts)
     end
-    local dtype = dtypes[code or (all_bool and BOOL or F32)]
+    local dtype = dtypes[code or natural]
     local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
     local written = dtype.half and dtypes[F64] or dtype -- no C type of LuaJIT has halves
     local x = literal(core.fill(written.code, dims, function(pointer)
