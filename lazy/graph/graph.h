@@ -105,6 +105,8 @@ neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number);
 neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 /* A source that will have a buffer, or blocks on a mesh; OWNED. */
 neap_node *graph_data(neap_ctx *ctx, const lazy_result *aval);
+/* A node cast to dtype, by the rules for numbers if it is one; OWNED. `op` names the op for errors. */
+neap_node *graph_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype);
 /* The node cast by the row `astype`, and so by the rules for its inputs; OWNED. */
 neap_node *graph_cast(neap_ctx *ctx, neap_node *node, int dtype);
 /* The node under another name; OWNED. */

@@ -84,8 +84,7 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node) {
     return graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
 }
 
-/* A node cast to dtype; OWNED. `op` names the op for errors. */
-static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
+neap_node *graph_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
     bool weak = node->flags & LAZY_WEAK;
     if (node->dtype == dtype && !weak)
         return graph_retain(node);
@@ -123,14 +122,14 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
 
 /* The same for an operand of an op that is recorded: where dtypes are others, another cast takes its place. */
 static neap_node *operand_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
-    neap_node *cast = as_dtype(ctx, op, node, dtype);
+    neap_node *cast = graph_as_dtype(ctx, op, node, dtype);
     if (cast && cast != node)
         cast->follows |= LAZY_FOLLOWS_RECORDER;
     return cast;
 }
 
 neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number) {
-    return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
+    return graph_as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
 }
 
 /* ---- Inference --------------------------------------------------------------------------------------------------- */
@@ -679,74 +678,6 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
     if (node)
         graph_mark_weak(row, nin, call.in, node);
     return node;
-}
-
-/* ---- Builders for rules ------------------------------------------------------------------------------------------ */
-neap_node *graph_arena(neap_ctx *ctx, neap_node *node) {
-    if (node && lazy_push(&ctx->start.arena, node) != 0) {
-        graph_release(ctx, node);
-        return NULL;
-    }
-    return node;
-}
-
-neap_node *graph_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    for (int k = 0; k < nin; k++)
-        if (!in[k])
-            return NULL;
-    return graph_arena(ctx, graph_record(ctx, op, nin, in, nattrs, attrs));
-}
-
-neap_node *graph_build1(neap_ctx *ctx, int op, neap_node *a) {
-    return graph_build(ctx, op, 1, &a, 0, NULL);
-}
-
-neap_node *graph_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b) {
-    return graph_build(ctx, op, 2, (neap_node *[]){a, b}, 0, NULL);
-}
-
-neap_node *graph_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c) {
-    return graph_build(ctx, op, 3, (neap_node *[]){a, b, c}, 0, NULL);
-}
-
-neap_node *graph_build_number(neap_ctx *ctx, double value) {
-    return graph_arena(ctx, graph_constant(ctx, NEAP_DTYPE_F64, true, value));
-}
-
-neap_node *graph_build_cast(neap_ctx *ctx, neap_node *a, int dtype) {
-    return a ? graph_arena(ctx, as_dtype(ctx, "astype", a, dtype)) : NULL;
-}
-
-neap_node *graph_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
-    return graph_build(ctx, LAZY_OP_broadcast_to, 1, &a, ndim, shape);
-}
-
-neap_node *graph_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
-    return graph_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
-}
-
-neap_node *graph_build_place(neap_ctx *ctx, neap_node *a, int device) {
-    return !a || a->device == device ? a : graph_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
-}
-
-neap_node *graph_build_add(neap_ctx *ctx, neap_node *a, neap_node *b) {
-    return graph_build2(ctx, LAZY_OP_add, a, b);
-}
-
-neap_node *graph_build_sum(neap_ctx *ctx, neap_node *a, int64_t axes) {
-    return graph_build(ctx, LAZY_OP_sum, 1, &a, 2, (int64_t[]){axes, 0});
-}
-
-neap_node *graph_build_slice(neap_ctx *ctx, neap_node *a, const int64_t *ranges) {
-    return a ? graph_build(ctx, LAZY_OP_slice, 1, &a, 3 * a->ndim, ranges) : NULL;
-}
-
-neap_node *graph_build_transpose(neap_ctx *ctx, neap_node *a, const int64_t *axes) {
-    return a ? graph_build(ctx, LAZY_OP_transpose, 1, &a, a->ndim, axes) : NULL;
-}
-
-neap_node *graph_build_concatenate(neap_ctx *ctx, int n, neap_node *const *parts, int axis) {
-    return graph_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
 }
 
 /* ---- Public recording -------------------------------------------------------------------------------------------- */

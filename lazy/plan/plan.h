@@ -235,6 +235,10 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
 void plan_release(lazy_plan *plan);
 const char *plan_why_text(lazy_why why); /* "it was asked for" */
 
+/* group.c ---------------------------------------------------------------------------------------------------------- */
+/* Sets the groups of a plan whose steps are there. */
+int plan_group_steps(lazy_plan *plan);
+
 /* label.c ---------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed group of such steps. */
 void plan_step_label(lazy_step *step);
