@@ -13,8 +13,8 @@
  * device on the host crashes at that place, as with a device that has real memory of its own.
  *
  * A host function's failure is that of one op. Ops of several threads enqueue to a stream at a time, so an item knows
- * its *owner*, the op that runs on the thread that enqueued it: what else that op has enqueued is not done, its callback
- * gets the failure, and other ops go on.
+ * its *owner*, the op that runs on the thread that enqueued it: what else that op has enqueued is not done, its
+ * callback gets the failure, and other ops go on.
  *
  * One mutex guards all null devices, as events tie their streams together. Whoever lets an item pass, by enqueuing,
  * stepping or releasing, does the work of it on the spot, without the mutex; a stream has one such thread at a time

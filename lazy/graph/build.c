@@ -1,5 +1,5 @@
-/* build.c: recording for rules of derivatives, batches and blocks: what they record is BORROWED from the context's arena,
- * and NULL among the inputs gives NULL, so a rule looks for a failure once, at its end.
+/* build.c: recording for rules of derivatives, batches and blocks: what they record is BORROWED from the context's
+ * arena, and NULL among the inputs gives NULL, so a rule looks for a failure once, at its end.
  */
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"

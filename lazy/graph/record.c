@@ -446,7 +446,7 @@ static int check_recordable(const char *op, const neap_node *node, int *device) 
 /* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are
  * numbers. */
 static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, lazy_aval *avals) {
-    bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS);
+    bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS) && row->dtype != graph_dtype_where;
     bool typed = graph_meets_dtypes(row, nin, in);
     for (int k = 0; k < nin; k++) {
         avals[k] = graph_node_aval(in[k]);
@@ -461,6 +461,17 @@ static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, l
         }
     }
     return weak;
+}
+
+/* Whether elements are not 0, as bools; also of a number, whatever it is. OWNED. */
+static neap_node *truth_of(neap_ctx *ctx, neap_node *condition) {
+    bool number = condition->flags & LAZY_WEAK;
+    neap_node *from = number ? graph_number_as_array(ctx, condition) : graph_retain(condition);
+    neap_node *truth = from ? graph_cast(ctx, from, NEAP_DTYPE_BOOL) : NULL;
+    if (truth)
+        truth->follows |= LAZY_FOLLOWS_RECORDER;
+    graph_release(ctx, from);
+    return truth;
 }
 
 /* Casts inputs to what the op computes in. to[k] is the input, or OWNED where *owned has bit k. */
@@ -478,9 +489,12 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         if (call->in[k]->flags & LAZY_WEAK && avals[k].fraction && row->dtype != graph_dtype_real &&
             neap_dtype_kind(want) == 'f')
             graph_note_fraction(call->in[k]);
-        to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
-                    ? graph_compared_number(ctx, avals[k].value, call)
-                    : operand_as_dtype(ctx, row->name, call->in[k], want);
+        if (condition)
+            to[k] = truth_of(ctx, call->in[k]);
+        else
+            to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
+                        ? graph_compared_number(ctx, avals[k].value, call)
+                        : operand_as_dtype(ctx, row->name, call->in[k], want);
         if (!to[k])
             return neap_error_code();
         *owned |= (uint64_t)1 << k;

@@ -70,7 +70,7 @@ int graph_dtype_same(const lazy_call_desc *call, lazy_result *out) {
 }
 
 int graph_dtype_where(const lazy_call_desc *call, lazy_result *out) {
-    bool numbers = call->in[1].weak && call->in[2].weak && !call->in[0].weak;
+    bool numbers = call->in[1].weak && call->in[2].weak;
     out->compute = out->dtype = (uint8_t)(numbers ? NEAP_DTYPE_F32 : promoted(call, 1));
     return NEAP_OK;
 }

@@ -557,7 +557,7 @@ static void take_over(planner *p, lazy_plan *plan) {
         plan->may_fail |= plan_may_fail(region_node(p, plan->steps[k]->node));
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 /* Drafts what needs a buffer, from the last node to the first, and puts the drafts into the order in which they run. */
 static int draft_all(planner *p) {
     int status = 0;

@@ -128,7 +128,30 @@ check.test("derivatives of what is weak are those of f32", function()
     check.equal(np.grad(function(x) return (x * x):sum() end)(half):totable(), { 1, 0, 1 })
 end)
 
+check.test("functions of dtypes know it", function()
+    check.equal({ np.result_type(whole, "i16"), np.result_type(half, "i16"), np.result_type(half) },
+                { "i16", "f32", "f32" })
+    check.equal(np.vecdot(half, np.ones({ 3 }, { dtype = "f16" })).dtype, "f16")
+end)
+
+check.test("np.vmap gives its function weak examples", function()
+    local i8 = np.ones({}, { dtype = "i8" })
+    local a, b = np.vmap(function(x) return x * i8, x + 1 end)(np.stack { whole, whole })
+    check.equal({ a.dtype, b.weak }, { "i8", true })
+end)
+
+check.test("a condition may be a number, and what is chosen is weak", function()
+    for condition, want in pairs { [0] = 2, [1] = 1, [2.5] = 1, [-1] = 1 } do
+        check.equal(np.where(condition, 1, 2):item(), want)
+        check.equal(np.jit(function(c) return np.where(c, 1, 2) end)(condition):item(), want)
+    end
+    check.equal((np.where(1, 1, 2) * np.arange(3)).dtype, "i32")
+    check.equal(np.where(0, np.ones(2), 3):totable(), { 3, 3 })
+end)
+
 check.test("a loop carries f32", function()
+    local _, sums = np.scan(function(c, x) return c + x, c end, np.where(mask[0], 1, 0), np.arange(3))
+    check.equal({ sums.dtype, sums:totable() }, { "f32", { 1, 1, 2 } })
     local last = np.fori_loop(0, 3, function(_, x) return x + 1 end, whole)
     check.equal({ last.dtype, last:totable() }, { "f32", { 4, 3, 4 } })
 end)
