@@ -12,6 +12,10 @@
  * (FOREIGN), and only the device takes it off, when it copies or launches. So whoever reads or writes memory of this
  * device on the host crashes at that place, as with a device that has real memory of its own.
  *
+ * A host function's failure is that of one op. Ops of several threads enqueue to a stream at a time, so an item knows
+ * its *owner*, the op that runs on the thread that enqueued it: what else that op has enqueued is not done, its
+ * callback gets the failure, and other ops go on.
+ *
  * One mutex guards all null devices, as events tie their streams together. Whoever lets an item pass, by enqueuing,
  * stepping or releasing, does the work of it on the spot, without the mutex; a stream has one such thread at a time
  * (`busy`), which goes on as long as there is something to do.
@@ -39,9 +43,22 @@ typedef struct null_event {
     char text[TEXT_BYTES];
 } null_event;
 
+typedef struct null_owner { /* an op that runs on a thread: a thread runs one at each depth */
+    const engine_thread *thread;
+    int depth;
+} null_owner;
+
+typedef struct null_failure { /* of a host function, until the callback of its owner */
+    struct null_failure *next;
+    null_owner owner;
+    int status;
+    char text[TEXT_BYTES];
+} null_failure;
+
 typedef struct item {
     struct item *next;
     engine_null_what what;
+    null_owner owner;
     uint64_t number; /* of its record */
     union {
         neap_launch launch;
@@ -77,8 +94,8 @@ struct null_stream {
     int steps;             /* items that may pass although it is held */
     int planned;           /* status of the failure that the next launch or copy meets; 0: none */
     int status;            /* negative: broken */
-    bool computed;         /* by a host function: that is the failure of one op, so it ends with the next callback */
     char text[TEXT_BYTES]; /* of that failure */
+    null_failure *failures;
 };
 
 struct null_device {
@@ -144,6 +161,51 @@ static void break_stream(null_stream *stream, int status, const char *text) {
     snprintf(stream->text, sizeof stream->text, "%s", text);
 }
 
+static null_owner running_op(void) {
+    const engine_thread *self = engine_self();
+    return (null_owner){self, self->depth};
+}
+
+/* Where the failure of an op is linked; a link to NULL: it has not failed. */
+static null_failure **find_failure(null_stream *stream, null_owner owner) {
+    null_failure **link = &stream->failures;
+    while (*link && ((*link)->owner.thread != owner.thread || (*link)->owner.depth != owner.depth))
+        link = &(*link)->next;
+    return link;
+}
+
+/* How the stream is for an op. */
+static int status_for(null_stream *stream, null_owner owner, const char **text) {
+    const null_failure *failure = *find_failure(stream, owner);
+    bool own = failure && stream->status == NEAP_OK;
+    *text = own ? failure->text : stream->text;
+    return own ? failure->status : stream->status;
+}
+
+/* The same, and the failure of the op is told by that. text: room for TEXT_BYTES. */
+static int settle_op(null_stream *stream, null_owner owner, char *text) {
+    const char *from;
+    int status = status_for(stream, owner, &from);
+    memcpy(text, from, TEXT_BYTES);
+    null_failure **link = find_failure(stream, owner), *told = *link;
+    if (told)
+        *link = told->next;
+    free(told);
+    return status;
+}
+
+/* A host function has failed. Without memory to say whose, the stream is broken. */
+static void fail_op(null_stream *stream, null_owner owner, int status, const char *text) {
+    null_failure *failure = engine_alloc(sizeof *failure);
+    if (!failure) {
+        break_stream(stream, status, text);
+        return;
+    }
+    *failure = (null_failure){.next = stream->failures, .owner = owner, .status = status};
+    snprintf(failure->text, sizeof failure->text, "%s", text);
+    stream->failures = failure;
+}
+
 static void drop_event(null_event *event) {
     if (--event->holders == 0)
         free(event);
@@ -182,25 +244,23 @@ static void do_front_item(null_stream *stream, item *front) {
     unlock();
     int status = work_on_item(front, compute);
     lock();
-    stream->computed = status < 0;
     if (status < 0)
-        break_stream(stream, status, neap_error_code() == status ? neap_error_text() : neap_status_text(status));
+        fail_op(stream, front->owner, status,
+                neap_error_code() == status ? neap_error_text() : neap_status_text(status));
 }
 
-static void pass_event(null_stream *stream, null_event *event) {
+static void pass_event(null_stream *stream, const item *front) {
+    null_event *event = front->work.event;
+    const char *text;
     event->passed = true;
-    event->status = stream->status;
-    memcpy(event->text, stream->text, sizeof event->text);
+    event->status = status_for(stream, front->owner, &text);
+    memcpy(event->text, text, sizeof event->text);
     drop_event(event);
 }
 
 static void call_back(null_stream *stream, item *front) {
-    int status = stream->status;
     char text[TEXT_BYTES];
-    memcpy(text, stream->text, sizeof text);
-    if (stream->computed)
-        stream->status = NEAP_OK;
-    stream->computed = false;
+    int status = settle_op(stream, front->owner, text);
     unlock();
     front->work.then.fn(front->work.then.arg, status < 0 ? neap_error(status, "%s", text) : NEAP_OK);
     lock();
@@ -216,6 +276,8 @@ static void put_free(null_device *device, null_block *freed) {
 static void pass(null_stream *stream) {
     item *front = stream->head;
     null_device *device = stream->device;
+    const char *text;
+    bool works = front->what != ENGINE_NULL_THEN && front->what != ENGINE_NULL_FREE;
     stream->head = front->next;
     if (stream->held)
         stream->steps--;
@@ -224,11 +286,11 @@ static void pass(null_stream *stream) {
             break_stream(stream, front->work.event->status, front->work.event->text);
         drop_event(front->work.event);
     } else if (front->what == ENGINE_NULL_EVENT) {
-        pass_event(stream, front->work.event);
-    } else if (front->what != ENGINE_NULL_THEN && front->what != ENGINE_NULL_FREE && stream->status == NEAP_OK) {
+        pass_event(stream, front);
+    } else if (works && status_for(stream, front->owner, &text) == NEAP_OK) {
         do_front_item(stream, front);
     }
-    record_done(device, front->what, front->number, stream->status);
+    record_done(device, front->what, front->number, status_for(stream, front->owner, &text));
     if (front->what == ENGINE_NULL_THEN)
         call_back(stream, front);
     if (front->what == ENGINE_NULL_FREE) {
@@ -261,6 +323,7 @@ static void run_streams(void) {
 static void enqueue_item(null_stream *stream, item *added, engine_null_what what, uint64_t number) {
     added->next = NULL;
     added->what = what;
+    added->owner = running_op();
     added->number = number;
     if (stream->head) {
         stream->tail->next = added;
@@ -340,6 +403,11 @@ static void stream_free(neap_device *handle, neap_stream *stream) {
         link = &(*link)->next;
     *link = gone->next;
     gone->device->counts.streams--;
+    while (gone->failures) {
+        null_failure *next = gone->failures->next;
+        free(gone->failures);
+        gone->failures = next;
+    }
     unlock();
     free(gone);
 }
@@ -365,8 +433,7 @@ static int stream_sync(neap_device *handle, neap_stream *handle_of_stream) {
     uint64_t last = stream->enqueued;
     while (stream->done < last)
         pthread_cond_wait(&null.progress, &null.mutex);
-    int status = stream->status;
-    memcpy(text, stream->text, sizeof text);
+    int status = settle_op(stream, running_op(), text);
     unlock();
     return status < 0 ? neap_error(status, "%s", text) : NEAP_OK;
 }

@@ -4,6 +4,7 @@
  * with all that has to be freed in a structure of the caller's. What it only warns of, data that ends early or is no
  * code, is an error here. Built without its headers (NEAP_HAVE_JPEG), this says so.
  */
+#include "engine/libs/library.h"
 #include "formats/image.h"
 
 #ifndef NEAP_HAVE_JPEG
@@ -17,7 +18,6 @@ image_format image_jpeg = {
 
 #else
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -63,18 +63,12 @@ static struct {
 } lib = {.once = PTHREAD_ONCE_INIT};
 
 static void load_jpeg(void) {
-    void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    bool complete = true;
-#define JPEG_FIND(field)                                                                                               \
-    *(void **)&lib.field = dlsym(library, "jpeg_" #field);                                                             \
-    complete = complete && lib.field;
-    JPEG_FUNCTIONS(JPEG_FIND)
-#undef JPEG_FIND
-    if (complete)
+#define JPEG_SYMBOL(field) {"jpeg_" #field, &lib.field},
+    static const engine_symbol symbols[] = {JPEG_FUNCTIONS(JPEG_SYMBOL)};
+#undef JPEG_SYMBOL
+    lib.there = engine_library_load(SONAME, sizeof symbols / sizeof *symbols, symbols);
+    if (lib.there)
         image_jpeg.library = SONAME;
-    lib.there = complete;
 }
 
 static bool is_there(void) {

@@ -4,6 +4,7 @@
  * with all that has to be freed in a structure of the caller's. Built without its headers (NEAP_HAVE_PNG), this says
  * so.
  */
+#include "engine/libs/library.h"
 #include "formats/image.h"
 
 #ifndef NEAP_HAVE_PNG
@@ -16,7 +17,6 @@ image_format image_png = {.name = "PNG", .library = "none: install libpng-dev an
 
 #else
 
-#include <dlfcn.h>
 #include <png.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -69,22 +69,16 @@ static struct {
 } lib = {.once = PTHREAD_ONCE_INIT};
 
 static void load_png(void) {
-    void *library =
-        dlopen("libpng" TEXT(PNG_LIBPNG_VER_SONUM) ".so." TEXT(PNG_LIBPNG_VER_SONUM), RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    bool complete = true;
-#define PNG_FIND(field)                                                                                                \
-    *(void **)&lib.field = dlsym(library, "png_" #field);                                                              \
-    complete = complete && lib.field;
-    PNG_FUNCTIONS(PNG_FIND)
-#undef PNG_FIND
+#define PNG_SYMBOL(field) {"png_" #field, &lib.field},
+    static const engine_symbol symbols[] = {PNG_FUNCTIONS(PNG_SYMBOL)};
+#undef PNG_SYMBOL
     static char text[48];
-    if (complete) {
+    lib.there = engine_library_load("libpng" TEXT(PNG_LIBPNG_VER_SONUM) ".so." TEXT(PNG_LIBPNG_VER_SONUM),
+                                    sizeof symbols / sizeof *symbols, symbols);
+    if (lib.there) {
         snprintf(text, sizeof text, "libpng %s", lib.get_libpng_ver(NULL));
         image_png.library = text;
     }
-    lib.there = complete;
 }
 
 static bool is_there(void) {

@@ -125,12 +125,45 @@ local function is_special(text)
         or text:find "^%s*[%w_%.:]+%?%?*%s*$" ~= nil
 end
 
+--- A long text is asked about with each of its lines. LONG: bytes from which on it is remembered as { text, depth,
+-- closer, checked }: what was found incomplete last, how many brackets and blocks are open in it, or what ends the long
+-- brackets in which it ends, and how long it was when all of it was read. While these stay open, all of it is read only
+-- when it is twice as long again.
+local LONG, open_text = 4096, nil
+
+--- Whether the text is the open one with further lines, which leave it open.
+local function is_still_open(text)
+    local last = open_text
+    if not last or #text <= #last.text or #text >= 2 * last.checked or text:sub(1, #last.text) ~= last.text then
+        return false
+    end
+    local tail = text:sub(#last.text + 1)
+    if last.closer then
+        if tail:find(last.closer, 1, true) then return false end
+        last.text = text
+        return true
+    end
+    local depth, closer = tokens.depth(tail)
+    if not depth or last.depth + depth <= 0 and not closer then return false end
+    last.text, last.depth, last.closer = text, last.depth + depth, closer
+    return true
+end
+
 --- Whether more lines can complete the command.
 function repl.incomplete(text)
-    local typed = transcript(text)
+    if is_still_open(text) then return true end
+    local whole, typed = text, transcript(text)
     if typed then text = typed[#typed] end
     if text:find "^%s*:[^:]" then text = require("neap.interp.commands").code_of(text) or "" end
-    return not is_special(text) and may_go_on(text)
+    local more = not is_special(text) and may_go_on(text)
+    open_text = nil
+    if more and #text >= LONG and text == whole then
+        local depth, closer = tokens.depth(text)
+        if depth and (depth > 0 or closer) then
+            open_text = { text = text, depth = depth, closer = closer, checked = #text }
+        end
+    end
+    return more
 end
 
 -- ---- Showing --------------------------------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ local function is_open(piece, kind)
 end
 
 --- The tokens of a text, { from, to, kind, text, line }, the last of which is the end: kind "end", text ";".
--- `list.open` is the kind of what the text ends in the middle of: "string", or "space" for a comment.
+-- `list.open` is the kind of what the text ends in the middle of: "string", or "space" for a comment; `list.closer`
+-- what would end that, if it is long brackets.
 local function read(text)
     local list, at, line = {}, 1, 1
     while at <= #text do
@@ -85,7 +86,10 @@ local function read(text)
         end
         local _, lines = piece:gsub("\n", "")
         line, at = line + lines, to + 1
-        if to == #text and (kind == "string" or kind == "space") and is_open(piece, kind) then list.open = kind end
+        if to == #text and (kind == "string" or kind == "space") and is_open(piece, kind) then
+            local long = piece:match "^%-?%-?%[(=*)%["
+            list.open, list.closer = kind, long and "]" .. long .. "]"
+        end
     end
     list[#list + 1] = { from = #text + 1, to = #text, kind = "end", text = ";", word = "", line = line }
     return list
@@ -171,6 +175,18 @@ function tokens.split(text)
     end)
     if first < #list then cut(#list - 1) end -- what is open at the end
     return pieces
+end
+
+--- How many brackets and blocks a text opens beyond those that it closes, and what ends the long brackets in which it
+-- ends, if it does; nil if it ends in another string or comment.
+function tokens.depth(text)
+    local list, depth = read(text), 0
+    if list.open and not list.closer then return nil end
+    for _, token in ipairs(list) do
+        local word = (token.kind == "keyword" or token.kind == "symbol") and token.text
+        depth = depth + (OPENS[word] and 1 or CLOSES[word] and -1 or 0)
+    end
+    return depth, list.closer
 end
 
 --- Whether the last token of a text is a semicolon.

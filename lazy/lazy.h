@@ -91,6 +91,7 @@ NEAP_API int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids);
 typedef struct neap_info {
     int32_t dtype, ndim;
     int32_t weak;     /* 1: a number that takes the dtype of the array that it meets; 2: one that is no integer */
+    int32_t yields;   /* 1: a weak array, which does so, too, though its elements are f32; 2: of fractions */
     int32_t deferred; /* 1: not computed yet */
     int32_t latent;   /* 1: recorded in deferred mode and not computed yet: only a demand will compute it */
     int32_t deleted, device;

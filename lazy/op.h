@@ -74,7 +74,7 @@ typedef struct lazy_call_desc { /* one input or the list of attributes, as the r
 
 typedef struct lazy_aval { /* what is known of an array before it has a value */
     uint8_t dtype, ndim;
-    bool weak;     /* a number without a dtype of its own (then ndim is 0 and dtype F64) */
+    bool weak;     /* without a dtype of its own: a number (then ndim is 0 and dtype F64), or a weak array, of f32 */
     bool fraction; /* one that no integer is, as far as is known when it is recorded */
     bool unknown;  /* one whose value is not known then; else `value` is it */
     double value;
@@ -154,7 +154,8 @@ enum {
     LAZY_OP_INTEGRAL = 2048, /* map: of numbers that are integral it gives one */
     LAZY_OP_PART = 1024,     /* one result of its input, a node with several: the one that its first attribute counts */
     LAZY_OP_AXIS = 4096,     /* over a named axis: its first attribute is the name, its second input the token */
-    LAZY_OP_MESH = 8192      /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
+    LAZY_OP_MESH = 8192,     /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
+    LAZY_OP_FAILS = 16384    /* call: fails, whatever its operands are (plan/doubt.c) */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. LAZY_REAL has f16 and bf16; but calls and

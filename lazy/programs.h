@@ -34,7 +34,8 @@ typedef struct neap_program neap_program;
  * body of a loop does not compute it at each turn. */
 enum { NEAP_TRACE_OPEN, NEAP_TRACE_CLOSED, NEAP_TRACE_STAGES /* closed */ };
 NEAP_API int neap_trace_begin(neap_ctx *ctx, int kind, int *level);
-/* A placeholder. weak != 0: a number argument (ndim 0), 2: one that is no integer. `device`: the one that it is
+/* A placeholder. weak: 1 a number argument (ndim 0), 2 one that is no integer; 3 a weak array, 4 one of
+ * fractions; 0 another array. `device`: the one that it is
  * committed to, -1: none. `sharding`: how it lies on a mesh (mesh/mesh.h), 0: it does not. */
 NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
                               const int64_t *shape, int32_t *out);

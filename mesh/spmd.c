@@ -448,7 +448,7 @@ static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
     }
     /* Each program that reads the node contains it, and makes it once. */
     node->flags |= LAZY_CONSTRUCTED;
-    node->work = UINT8_MAX;
+    node->work = LAZY_WORK_MOST;
     return node;
 }
 

@@ -5,6 +5,7 @@
  * OpenMP runtime to use one, so a result does not depend on how many there are. The library chooses the layout of the
  * kernel; images stay as they are. It keeps what it has compiled for earlier calls (its primitive cache). */
 #include "engine/libs/conv.h"
+#include "engine/libs/library.h"
 
 #ifndef NEAP_HAVE_DNNL
 
@@ -43,7 +44,6 @@ const char *engine_conv_library(void) {
 
 #else
 
-#include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -89,20 +89,12 @@ static struct {
 
 /* ---- Loading ----------------------------------------------------------------------------------------------------- */
 static void load_dnnl(void) {
-    void *library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    bool complete = true;
-#define DNNL_FIND(field)                                                                                               \
-    *(void **)&lib.field = dlsym(library, "dnnl_" #field);                                                             \
-    complete = complete && lib.field;
-    DNNL_FUNCTIONS(DNNL_FIND)
-#undef DNNL_FIND
-    *(void **)&lib.set_threads = dlsym(library, "omp_set_num_threads");
-    if (!complete || !lib.set_threads || lib.version()->major != DNNL_VERSION_MAJOR ||
-        lib.engine_create(&lib.engine, dnnl_cpu, 0) != dnnl_success)
-        return;
-    lib.there = true;
+#define DNNL_SYMBOL(field) {"dnnl_" #field, &lib.field},
+    static const engine_symbol symbols[] = {DNNL_FUNCTIONS(DNNL_SYMBOL){"omp_set_num_threads", &lib.set_threads}};
+#undef DNNL_SYMBOL
+    lib.there = engine_library_load("libdnnl.so.2", sizeof symbols / sizeof *symbols, symbols) &&
+                lib.version()->major == DNNL_VERSION_MAJOR &&
+                lib.engine_create(&lib.engine, dnnl_cpu, 0) == dnnl_success;
 }
 
 bool engine_conv_dnnl_there(void) {

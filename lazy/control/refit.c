@@ -43,6 +43,8 @@ static int fill_ports(const lazy_control *control, int p, neap_node *const *in, 
             return control_refuse(control, "the programs of its rule do not fit each other");
         ports[k] = program_port_of(like);
         ports[k].weak = want.weak;
+        ports[k].yields = want.yields;
+        ports[k].fraction = want.fraction;
         ports[k].device = want.device;
         ports[k].sharding = want.sharding;
         if (want.weak)

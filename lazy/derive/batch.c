@@ -325,6 +325,7 @@ static int batch_program(batching *w, neap_node **outputs, bool *out_batched) {
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++) {
         int32_t at = program->root_nodes.at[program->effect_roots + k];
         outputs[k] = graph_retain(w->now[at]);
+        graph_weak_like(outputs[k], program->outputs.at[k]);
         out_batched[k] = w->batched[at];
     }
     return status;

@@ -34,6 +34,7 @@ void graph_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
     out->weak = node->flags & LAZY_WEAK ? 1 + graph_number_is_fraction((neap_node *)node) : 0;
+    out->yields = node->yields ? 1 + node->fraction : 0;
     describe_progress(node, out);
     out->deleted = (node->flags & LAZY_DELETED) != 0;
     out->device = device_of(node);

@@ -43,6 +43,8 @@ neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *nod
         graph_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
     if (made && node->flags & LAZY_WEAK && graph_is_placeholder(node))
         made->meets = node->meets & LAZY_NUMBER_FRACTION;
+    if (made)
+        graph_weak_like(made, node);
     return made;
 }
 

@@ -177,7 +177,8 @@ typedef struct lazy_plans {
     LAZY_VECTOR(int64_t) origins;  /* by node of the region, if `sliced`: see plan_origin */
     LAZY_VECTOR(int32_t) same;     /* by node of the region, while it is planned: see plan_same */
     bool counted, sliced;
-    lazy_nodes wanted, views; /* the roots of a flush */
+    lazy_nodes wanted, views;            /* the roots of a flush */
+    LAZY_VECTOR(neap_buffer *) doubtful; /* may fail yet, with a call that has not finished (plan/doubt.c) */
 } lazy_plans;
 
 /* mesh/spmd.c, mesh/mesh.c */

@@ -80,6 +80,12 @@ typedef struct graph_call {
 } graph_call;
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+/* weak.c: has an input a dtype of its own, which the op's dtype rule gives to weak arrays and numbers? */
+bool graph_meets_dtypes(const lazy_op *row, int nin, neap_node *const *in);
+/* Marks the result of an op on these inputs as a weak array, if it is one. */
+void graph_mark_weak(const lazy_op *row, int nin, neap_node *const *in, neap_node *node);
+/* The node, which nobody has got yet, stands for this one. */
+void graph_weak_like(neap_node *node, const neap_node *like);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
 /* A number (LAZY_WEAK) meets an array of a dtype that is not real: can it be an element? A constant is looked at; an
@@ -101,6 +107,8 @@ neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number);
 neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 /* A source that will have a buffer, or blocks on a mesh; OWNED. */
 neap_node *graph_data(neap_ctx *ctx, const lazy_result *aval);
+/* A node cast to dtype, by the rules for numbers if it is one; OWNED. `op` names the op for errors. */
+neap_node *graph_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype);
 /* The node cast by the row `astype`, and so by the rules for its inputs; OWNED. */
 neap_node *graph_cast(neap_ctx *ctx, neap_node *node, int dtype);
 /* The node under another name; OWNED. */

@@ -27,8 +27,8 @@
 #include "lazy/vm/kernel.h"
 
 enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED, LAZY_STAGED };
-enum { LAZY_FORMULA_WORK = 8 };          /* maps of the longest formula */
-enum { LAZY_MAX_CONTROL_INPUTS = 2047 }; /* of a node that runs programs: what nin can count */
+enum { LAZY_FORMULA_WORK = 8, LAZY_WORK_MOST = 63 }; /* maps of the longest formula; that are counted */
+enum { LAZY_MAX_CONTROL_INPUTS = 2047 };             /* of a node that runs programs: what nin can count */
 
 enum {
     LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
@@ -66,14 +66,16 @@ struct neap_node {
     uint16_t lasting : 1; /* it keeps its structure after computing */
     uint16_t loose : 1;   /* its references to inputs and base are to structure alone */
     uint8_t flags;
-    uint8_t work;        /* the maps that make an element of what is CONSTRUCTED, up to 255 */
-    int32_t id;          /* handle, 0: none */
-    uint32_t levels;     /* open levels that it belongs to, one bit each */
-    uint32_t mark;       /* the last traversal that met it */
-    uint32_t index;      /* its number in that traversal */
-    int32_t tape;        /* index on the tape while levels is not 0 */
-    int32_t site;        /* script line, an index into the context's sites */
-    uint32_t loose_refs; /* how many of its references are to its structure alone */
+    uint8_t work : 6;     /* the maps that make an element of what is CONSTRUCTED, up to LAZY_WORK_MOST */
+    uint8_t yields : 1;   /* a weak array: takes the dtype of arrays that it meets, though it has one, f32 (weak.c) */
+    uint8_t fraction : 1; /* one whose elements are no integers, as far as is known when it is recorded */
+    int32_t id;           /* handle, 0: none */
+    uint32_t levels;      /* open levels that it belongs to, one bit each */
+    uint32_t mark;        /* the last traversal that met it */
+    uint32_t index;       /* its number in that traversal */
+    int32_t tape;         /* index on the tape while levels is not 0 */
+    int32_t site;         /* script line, an index into the context's sites */
+    uint32_t loose_refs;  /* how many of its references are to its structure alone */
     union {             /* PENDING: the elements of its views; RECIPE: those computed in kernels of others (region.c) */
         uint32_t asked; /* at most UINT32_MAX */
         uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run;

@@ -85,8 +85,7 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node) {
     return graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
 }
 
-/* A node cast to dtype; OWNED. `op` names the op for errors. */
-static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
+neap_node *graph_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
     bool weak = node->flags & LAZY_WEAK;
     if (node->dtype == dtype && !weak)
         return graph_retain(node);
@@ -124,14 +123,14 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
 
 /* The same for an operand of an op that is recorded: where dtypes are others, another cast takes its place. */
 static neap_node *operand_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
-    neap_node *cast = as_dtype(ctx, op, node, dtype);
+    neap_node *cast = graph_as_dtype(ctx, op, node, dtype);
     if (cast && cast != node)
         cast->follows |= LAZY_FOLLOWS_RECORDER;
     return cast;
 }
 
 neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number) {
-    return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
+    return graph_as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
 }
 
 /* ---- Inference --------------------------------------------------------------------------------------------------- */
@@ -353,7 +352,7 @@ static int enroll_work(neap_ctx *ctx, neap_node *node) {
 int graph_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     bool meshed = graph_is_meshed(node);
-    int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
+    int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : LAZY_WORK_MOST;
     uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {
         work += node->in[k]->work;
@@ -361,7 +360,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
         some |= node->in[k]->flags;
         all &= node->in[k]->buffer ? 0 : node->in[k]->flags; /* what was forced is data */
     }
-    node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
+    node->work = (work < LAZY_WORK_MOST ? work : LAZY_WORK_MOST) & LAZY_WORK_MOST;
     node->flags |= (some & LAZY_ABSTRACT) | all;
     node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (!dtype_is_inexact(node->dtype) && !row->results)))
@@ -452,9 +451,11 @@ static int check_recordable(const char *op, const neap_node *node, int *device) 
     return 0;
 }
 
-/* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are weak. */
+/* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are
+ * numbers. */
 static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, lazy_aval *avals) {
-    bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS);
+    bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS) && row->dtype != graph_dtype_where;
+    bool typed = graph_meets_dtypes(row, nin, in);
     for (int k = 0; k < nin; k++) {
         avals[k] = graph_node_aval(in[k]);
         weak &= avals[k].weak;
@@ -464,8 +465,23 @@ static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, l
             avals[k] = (lazy_aval){.dtype = neap_dtype_kind(avals[k].dtype) == 'c' ? NEAP_DTYPE_C64 : NEAP_DTYPE_F32,
                                    .size = 1,
                                    .shape = in[k]->shape};
+        if (in[k]->yields && typed) {
+            avals[k].weak = avals[k].unknown = true;
+            avals[k].fraction = in[k]->fraction;
+        }
     }
     return weak;
+}
+
+/* Whether elements are not 0, as bools; also of a number, whatever it is. OWNED. */
+static neap_node *truth_of(neap_ctx *ctx, neap_node *condition) {
+    bool number = condition->flags & LAZY_WEAK;
+    neap_node *from = number ? graph_number_as_array(ctx, condition) : graph_retain(condition);
+    neap_node *truth = from ? graph_cast(ctx, from, NEAP_DTYPE_BOOL) : NULL;
+    if (truth)
+        truth->follows |= LAZY_FOLLOWS_RECORDER;
+    graph_release(ctx, from);
+    return truth;
 }
 
 /* Casts inputs to what the op computes in. to[k] is the input, or OWNED where *owned has bit k. */
@@ -480,11 +496,15 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         to[k] = call->in[k];
         if (row->flags & LAZY_OP_CASTS || (call->in[k]->dtype == want && !(call->in[k]->flags & LAZY_WEAK)))
             continue;
-        if (avals[k].weak && avals[k].fraction && row->dtype != graph_dtype_real && neap_dtype_kind(want) == 'f')
+        if (call->in[k]->flags & LAZY_WEAK && avals[k].fraction && row->dtype != graph_dtype_real &&
+            neap_dtype_kind(want) == 'f')
             graph_note_fraction(call->in[k]);
-        to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
-                    ? graph_compared_number(ctx, avals[k].value, call)
-                    : operand_as_dtype(ctx, row->name, call->in[k], want);
+        if (condition)
+            to[k] = truth_of(ctx, call->in[k]);
+        else
+            to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
+                        ? graph_compared_number(ctx, avals[k].value, call)
+                        : operand_as_dtype(ctx, row->name, call->in[k], want);
         if (!to[k])
             return neap_error_code();
         *owned |= (uint64_t)1 << k;
@@ -509,6 +529,8 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, cons
         return NULL;
     const neap_node *a = call->in[0], *b = call->in[call->nin - 1];
     if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must capture what it meets */
+        return NULL;
+    if (a->yields | b->yields)
         return NULL;
     const neap_node *number = b->flags & LAZY_WEAK ? b : a;
     if (b->flags & LAZY_WEAK)
@@ -683,75 +705,10 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
             return NULL;
         call.in = captured;
     }
-    return record_call(ctx, row, &call);
-}
-
-/* ---- Builders for rules ------------------------------------------------------------------------------------------ */
-neap_node *graph_arena(neap_ctx *ctx, neap_node *node) {
-    if (node && lazy_push(&ctx->start.arena, node) != 0) {
-        graph_release(ctx, node);
-        return NULL;
-    }
+    neap_node *node = record_call(ctx, row, &call);
+    if (node)
+        graph_mark_weak(row, nin, call.in, node);
     return node;
-}
-
-neap_node *graph_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    for (int k = 0; k < nin; k++)
-        if (!in[k])
-            return NULL;
-    return graph_arena(ctx, graph_record(ctx, op, nin, in, nattrs, attrs));
-}
-
-neap_node *graph_build1(neap_ctx *ctx, int op, neap_node *a) {
-    return graph_build(ctx, op, 1, &a, 0, NULL);
-}
-
-neap_node *graph_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b) {
-    return graph_build(ctx, op, 2, (neap_node *[]){a, b}, 0, NULL);
-}
-
-neap_node *graph_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c) {
-    return graph_build(ctx, op, 3, (neap_node *[]){a, b, c}, 0, NULL);
-}
-
-neap_node *graph_build_number(neap_ctx *ctx, double value) {
-    return graph_arena(ctx, graph_constant(ctx, NEAP_DTYPE_F64, true, value));
-}
-
-neap_node *graph_build_cast(neap_ctx *ctx, neap_node *a, int dtype) {
-    return a ? graph_arena(ctx, as_dtype(ctx, "astype", a, dtype)) : NULL;
-}
-
-neap_node *graph_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
-    return graph_build(ctx, LAZY_OP_broadcast_to, 1, &a, ndim, shape);
-}
-
-neap_node *graph_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
-    return graph_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
-}
-
-neap_node *graph_build_place(neap_ctx *ctx, neap_node *a, int device) {
-    return !a || a->device == device ? a : graph_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
-}
-
-neap_node *graph_build_add(neap_ctx *ctx, neap_node *a, neap_node *b) {
-    return graph_build2(ctx, LAZY_OP_add, a, b);
-}
-
-neap_node *graph_build_sum(neap_ctx *ctx, neap_node *a, int64_t axes) {
-    return graph_build(ctx, LAZY_OP_sum, 1, &a, 2, (int64_t[]){axes, 0});
-}
-
-neap_node *graph_build_slice(neap_ctx *ctx, neap_node *a, const int64_t *ranges) {
-    return a ? graph_build(ctx, LAZY_OP_slice, 1, &a, 3 * a->ndim, ranges) : NULL;
-}
-
-neap_node *graph_build_transpose(neap_ctx *ctx, neap_node *a, const int64_t *axes) {
-    return a ? graph_build(ctx, LAZY_OP_transpose, 1, &a, a->ndim, axes) : NULL;
-}
-
-neap_node *graph_build_concatenate(neap_ctx *ctx, int n, neap_node *const *parts, int axis) {
-    return graph_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
 }
 
 /* ---- Public recording -------------------------------------------------------------------------------------------- */

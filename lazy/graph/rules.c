@@ -91,7 +91,7 @@ int graph_dtype_same(const lazy_call_desc *call, lazy_result *out) {
 }
 
 int graph_dtype_where(const lazy_call_desc *call, lazy_result *out) {
-    bool numbers = call->in[1].weak && call->in[2].weak && !call->in[0].weak;
+    bool numbers = call->in[1].weak && call->in[2].weak;
     int dtype = promoted(call, 1);
     if (numbers)
         dtype = neap_dtype_kind(dtype) == 'c' ? NEAP_DTYPE_C64 : NEAP_DTYPE_F32;

@@ -107,6 +107,6 @@ NEAP_OP(debug_device, .doc = "For each element of the input, the number of the d
         .shard = shard_same)
 
 NEAP_OP(debug_fail, .doc = "An array like the input whose computation fails.", .kind = LAZY_CALL, .arity = 1,
-        .types = LAZY_ANY, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
+        .types = LAZY_ANY, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_FAILS, .dtype = graph_dtype_same,
         .shape = graph_shape_same, .call = fail_call, .grad = pass_grad, .jvp = pass_jvp, .batch = derive_batch_leading,
         .shard = shard_same)

@@ -39,7 +39,7 @@ typedef struct unit { /* a draft, and what it was merged with */
     int32_t into;       /* the unit that it is part of now; itself if alive */
     int32_t place;      /* units run in this order */
     int32_t first_user; /* place of the first unit that reads what this one writes, or less */
-    uint64_t calls;     /* that lead here, and itself: one bit each, by their number modulo 64 */
+    uint64_t calls;     /* that lead here, and itself: one bit each, as in lazy_waits */
     int32_t effects;    /* calls before it that are effects */
 } unit;
 
@@ -374,7 +374,7 @@ static int64_t buffers(const merger *m, const lazy_draft *draft, const lazy_draf
  * else each device would read it again); the parts of a chain that was cut; what would be too large; what cannot run at
  * one time, since something else stands between (find_position); and what waits for other calls than the other does,
  * unless nobody else wants that: calls take long and may fail, and then all results of a kernel do. (Among more than 64
- * calls, some that differ look alike.) */
+ * calls, some that differ look alike: must_stay_apart of region.c sees to those that may fail.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
@@ -570,7 +570,7 @@ static int visit_unit(merger *m, int32_t u) {
         at->calls |= writer < 0 ? 0 : m->units[writer].calls;
     }
     if (at->draft->call)
-        at->calls |= 1ull << (m->ncalls++ % 64);
+        at->calls |= 1ull << (m->ncalls++ % LAZY_CALLS_TOLD_APART);
     int32_t candidates[CANDIDATES];
     int n = at->draft->call || at->draft->fixed ? 0 : find_candidates(m, at->draft, candidates), status = 0;
     for (int k = 0; k < n && status == 0; k++) {

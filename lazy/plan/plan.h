@@ -133,6 +133,7 @@ typedef struct lazy_plan {
     int32_t nslots, nsteps, ngroups, nnumbers;
     int32_t nrooms;  /* steps that need memory of their own */
     int32_t nsliced; /* slots that are sliced */
+    bool may_fail;   /* a step of it may, whatever it reads (doubt.c) */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
@@ -190,13 +191,26 @@ static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
     return ctx->walk.order.at[ctx->plans.same.at[node->index]];
 }
 
+/* doubt.c ---------------------------------------------------------------------------------------------------------- */
+/* May the node fail, whatever it reads? */
+bool plan_may_fail(const neap_node *node);
+/* Forgets the doubtful buffers that have their values, or have failed. */
+void plan_doubt_settle(neap_ctx *ctx);
+bool plan_is_doubtful(const neap_ctx *ctx, const neap_buffer *buffer);
+/* A plan is about to be run, on these leaves, by slot: *doubtful says whether what it makes may fail with a call that
+ * has not finished. If so, once it has run plan_doubt adds to the list what it has made, which then cannot fail. */
+int plan_doubt_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *leaves, bool *doubtful);
+void plan_doubt(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made);
+void plan_doubt_free(neap_ctx *ctx);
+
 /* price.c ---------------------------------------------------------------------------------------------------------- */
 /* Changes `made` so that what is computed again and again gets a buffer where that costs less; says in `times`, by node
  * of the region, how often it would have been. */
 int plan_price(neap_ctx *ctx, uint8_t *made, int32_t *times);
 
-/* The calls that lead to a node, itself among them: a bit for each, by their number modulo 64; and how many of them
- * stand one behind the other. Kernels that wait for other calls are run at other times. */
+/* The calls that lead to a node, itself among them: a bit for each, by their number modulo LAZY_CALLS_TOLD_APART; and
+ * how many of them stand one behind the other. Kernels that wait for other calls are run at other times. */
+enum { LAZY_CALLS_TOLD_APART = 64 };
 typedef struct lazy_waits {
     uint64_t calls;
     int32_t depth;
@@ -220,6 +234,10 @@ int plan_cut_chains(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits, int32
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
 void plan_release(lazy_plan *plan);
 const char *plan_why_text(lazy_why why); /* "it was asked for" */
+
+/* group.c ---------------------------------------------------------------------------------------------------------- */
+/* Sets the groups of a plan whose steps are there. */
+int plan_group_steps(lazy_plan *plan);
 
 /* label.c ---------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed group of such steps. */

@@ -295,18 +295,28 @@ static int mark_inner_consumers(neap_ctx *ctx) {
     return 0;
 }
 
-/* Are there arrays that may wait for this session's own doing, or have failed? A kernel with several results gives them
- * all or none, so it must not join what reads such an array with what does not: a callback that has not run could read
- * the result that waits for it, and a failure would reach an array that has nothing to do with it. The plan of a
- * program is made before its inputs are known: its results come and fail together. */
+/* Are there arrays that may wait for this session's own doing, have failed, or may fail with what an earlier region has
+ * started? A kernel with several results gives them all or none, so it must not join what reads such an array with what
+ * does not: a callback that has not run could read the result that waits for it, and a failure would reach an array
+ * that has nothing to do with it. Calls of this region are told apart by merge.c, as many as its bits are for. The plan
+ * of a program is made before its inputs are known: its results come and fail together. */
 static bool must_stay_apart(neap_ctx *ctx) {
     bool apart = atomic_load_explicit(&ctx->callbacks.requests, memory_order_relaxed) > 0, traced = false;
+    bool may_fail = false;
+    int64_t calls = 0;
+    if (ctx->plans.doubtful.n)
+        plan_doubt_settle(ctx);
     for (int64_t k = 0; k < ctx->walk.order.n; k++) {
-        neap_buffer *buffer = ctx->walk.order.at[k]->buffer;
-        traced |= ctx->walk.order.at[k]->flags & LAZY_ABSTRACT;
-        apart |= buffer && neap_var_poll(neap_buffer_var(buffer), NULL) < 0;
+        const neap_node *node = ctx->walk.order.at[k];
+        traced |= node->flags & LAZY_ABSTRACT;
+        apart |= node->buffer &&
+                 (neap_var_poll(neap_buffer_var(node->buffer), NULL) < 0 || plan_is_doubtful(ctx, node->buffer));
+        if (!node->buffer && graph_node_op(node)->kind == LAZY_CALL) {
+            may_fail |= plan_may_fail(node);
+            calls++;
+        }
     }
-    return apart && !traced;
+    return (apart || (may_fail && calls > LAZY_CALLS_TOLD_APART)) && !traced;
 }
 
 /* How many elements of its input k a node reads that makes so many of its own. */

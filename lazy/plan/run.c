@@ -458,6 +458,12 @@ static void fill_numbers(const plan_state *s) {
     }
 }
 
+static void release_made(const lazy_plan *plan, neap_buffer **made) {
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k])
+            neap_buffer_release(made[k]);
+}
+
 /* Pushes all groups, whose memory is there. made: as in plan_run. */
 static int push_all(plan_state *s, neap_buffer **made) {
     lazy_plan *plan = s->plan;
@@ -471,9 +477,8 @@ static int push_all(plan_state *s, neap_buffer **made) {
     plan->runs++;
     if (neap_ahead_poll(NULL) == NEAP_PENDING)
         s->ctx->collector.attention |= NEAP_ATTEND_THROTTLE;
-    for (int32_t k = 0; k < plan->nslots && status; k++)
-        if (made[k])
-            neap_buffer_release(made[k]);
+    if (status)
+        release_made(plan, made);
     return status;
 }
 
@@ -484,11 +489,16 @@ static int allocate_and_push(plan_state *s, neap_buffer **made) {
     if (!crossed)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     s->crossed = crossed;
+    bool doubtful = false;
     int status = plan_cross_allocate(s->ctx, plan, crossed);
     if (status == 0)
         status = allocate(s, made);
+    if (status == 0 && (status = plan_doubt_reserve(s->ctx, plan, s->bufs, &doubtful)) != 0)
+        release_made(plan, made);
     if (status == 0)
         status = push_all(s, made);
+    if (status == 0 && doubtful)
+        plan_doubt(s->ctx, plan, made);
     plan_cross_release(plan, crossed);
     if (crossed != few)
         free(crossed);

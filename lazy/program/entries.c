@@ -99,7 +99,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
 static uint64_t hash_leaf(uint64_t hash, const neap_node *node) {
     if (!node)
         return mix(hash, UINT64_MAX);
-    uint64_t kind = (uint64_t)node->dtype | (uint64_t)node->ndim << 8 | (uint64_t) !!(node->flags & LAZY_WEAK) << 16;
+    uint64_t kind = (uint64_t)node->dtype | (uint64_t)node->ndim << 8 | (uint64_t) !!(node->flags & LAZY_WEAK) << 16 |
+                    (uint64_t)node->yields << 17 | (uint64_t)node->fraction << 18;
     hash = mix(hash, kind | (uint64_t)(uint32_t)node->device << 32);
     hash = mix(hash, (uintptr_t)graph_sharding_of(node));
     for (int a = 0; a < node->ndim; a++)
@@ -390,8 +391,8 @@ static bool fits_as_number(const neap_node *want, neap_node *node) {
 /* Has the array what the placeholder has? */
 static bool alike(const neap_node *want, neap_node *node) {
     if (want->dtype != node->dtype || want->ndim != node->ndim || want->device != node->device ||
-        (want->flags ^ node->flags) & LAZY_WEAK || graph_sharding_of(want) != graph_sharding_of(node) ||
-        (want->flags & LAZY_WEAK && !fits_as_number(want, node)))
+        (want->flags ^ node->flags) & LAZY_WEAK || want->yields != node->yields || want->fraction != node->fraction ||
+        graph_sharding_of(want) != graph_sharding_of(node) || (want->flags & LAZY_WEAK && !fits_as_number(want, node)))
         return false;
     for (int a = 0; a < want->ndim; a++)
         if (want->shape[a] != node->shape[a])

@@ -10,13 +10,15 @@
  *      callback = name: text, site: text, kind: text, unordered: number, tolerant: number, results: list of type
  *      type     = dtype: number, shape: list of numbers              (dtypes and ops: their place in the lists above)
  *      program  = inputs: list of input; items: list of item; outputs: list of (name, value: number, type)
- *      input    = name, is it a number?: number, type, device, sharding, integer dtypes that it met: list of numbers
+ *      input    = name, kind: number (1 a number, 3 a weak array, 4 one of fractions, else 0), type, device, sharding,
+ *                 integer dtypes that it met: list of numbers
  *      name     = 0, or 1 and a text                device = 0: committed to none, or 1 + its number
  *      sharding = 0: on no mesh, or 1 + its place in the list of section `forms`; so are attributes that name one
  *      item     = tag: number, then, by the tag,
  *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype,
  *                           the name of an axis of a collective a text;
- *                           follows: number, what is known for other sizes (graph/node.h)
+ *                           follows: number, what is known for other sizes (graph/node.h); 64 a weak array, 128 of
+ *                           fractions
  *                 CONSTANT  dtype: number, weak: number, f64, follows: number
  *                 ARRAY     type, device, elements in row-major order
  *                 DIVIDED   type, sharding, elements of the whole in row-major order
@@ -45,6 +47,8 @@ enum {
     LAZY_ITEMS
 };
 enum { LAZY_PIECE_TEXT = 1, LAZY_PIECE_VALUE = 2 };
+enum { LAZY_INPUT_NUMBER = 1, LAZY_INPUT_WEAK = 3, LAZY_INPUT_FRACTION = 4, LAZY_INPUTS = 5 };
+enum { LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
 
 /* write.c: an error if an input or output is a block, in the body of a np.shard_map; `what` opens it. */
 int program_check_ports(const char *what, const neap_program *program);

@@ -234,6 +234,7 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
                 graph_release(ctx, outputs[k]);
             return NEAP_E_MEMORY;
         }
+        graph_weak_like(outputs[k], program->outputs.at[k]);
     }
     return 0;
 }

@@ -285,15 +285,20 @@ int program_plan(neap_program *program) {
     return status;
 }
 
-/* Numbers leave a program as f32 arrays. */
+/* Numbers leave a program as f32 arrays, weak ones. */
 static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     for (int k = 0; k < n; k++) {
         neap_node *node = outputs[k];
         if (ctx->levels.at[level].closed && graph_capture_into(ctx, level, 1, &node, &node))
             return neap_error_code();
-        node = node->flags & LAZY_WEAK ? graph_cast(ctx, node, NEAP_DTYPE_F32) : graph_retain(node);
+        neap_node *number = node->flags & LAZY_WEAK ? node : NULL;
+        node = number ? graph_cast(ctx, node, NEAP_DTYPE_F32) : graph_retain(node);
         if (!node)
             return neap_error_code();
+        if (number) {
+            node->yields = true;
+            node->fraction = graph_number_is_fraction(number);
+        }
         if (lazy_push(&program->outputs, node)) {
             graph_release(ctx, node);
             return NEAP_E_MEMORY;
@@ -380,6 +385,9 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
                      const int64_t *shape, int32_t *out) {
     if (check_trace(ctx, level))
         return NEAP_E_STATE;
+    int given = weak;
+    bool yields = given > 2;
+    weak = yields ? 0 : given;
     lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
     if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
@@ -395,6 +403,10 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     neap_node *node = graph_placeholder(ctx, level, &aval, weak, device, lies);
     if (node && weak > 1)
         node->meets = LAZY_NUMBER_FRACTION;
+    if (node && yields) {
+        node->yields = true;
+        node->fraction = given > 3;
+    }
     return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
 }
 

@@ -322,6 +322,12 @@ static void check_part(reader *r, const lazy_op *row) {
         DAMAGED(r, "the program is damaged: %s is no result of control flow", row->name);
 }
 
+static void set_known(neap_node *node, uint32_t follows) {
+    node->follows = follows & ~(uint32_t)(LAZY_FILE_WEAK | LAZY_FILE_FRACTION);
+    node->yields = follows & LAZY_FILE_WEAK && node->dtype == NEAP_DTYPE_F32;
+    node->fraction = (follows & LAZY_FILE_FRACTION) != 0;
+}
+
 /* An op that nothing but its node's own file may make is refused by its rules. OWNED. */
 static neap_node *read_op(reader *r) {
     int64_t place = get_below(r, r->ops.n, "op");
@@ -344,7 +350,7 @@ static neap_node *read_op(reader *r) {
     if (!node)
         r->status = neap_error_code();
     else if (node->op == op && !(row->flags & LAZY_OP_MESH)) /* that may be one that was there */
-        node->follows = follows;
+        set_known(node, follows);
     return check_traced(r, row, node);
 }
 
@@ -540,7 +546,8 @@ static void ports_end(port_list *list) {
 static void read_program_input(reader *r, port_list *list, int64_t k) {
     list->names[k] = get_name(r);
     list->named += list->names[k] != NULL;
-    bool weak = get_flag(r, "weakness");
+    int64_t kind = get_below(r, LAZY_INPUTS, "kind of an input");
+    bool weak = kind == LAZY_INPUT_NUMBER;
     lazy_result type = get_type(r);
     int device = get_device(r);
     const lazy_sharding *lies = get_layout(r, &type);
@@ -558,6 +565,8 @@ static void read_program_input(reader *r, port_list *list, int64_t k) {
     graph_retain(node);
     if (weak)
         node->meets = meets;
+    node->yields = kind >= LAZY_INPUT_WEAK && type.dtype == NEAP_DTYPE_F32;
+    node->fraction = kind == LAZY_INPUT_FRACTION;
 }
 
 static void read_output(reader *r, port_list *list, int64_t k, lazy_nodes *outputs) {

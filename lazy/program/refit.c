@@ -18,6 +18,8 @@ enum { DATA = -1 };
 lazy_port program_port_of(const neap_node *node) {
     lazy_port port = {.type = {.dtype = node->dtype, .ndim = node->ndim},
                       .weak = (node->flags & LAZY_WEAK) != 0,
+                      .yields = node->yields,
+                      .fraction = node->fraction,
                       .device = graph_is_meshed(node) ? -1 : node->device,
                       .sharding = graph_sharding_of(node)};
     memcpy(port.type.shape, node->shape, node->ndim * sizeof *node->shape);
@@ -113,6 +115,10 @@ static int open_inputs(lazy_refit *r, const lazy_port *ports) {
         status = node && lazy_push(&r->told, 1) == 0 && lazy_push(&r->now, node) == 0 ? 0 : NEAP_E_MEMORY;
         if (status == 0)
             graph_retain(node);
+        if (status == 0) {
+            node->yields = ports[k].yields;
+            node->fraction = ports[k].fraction;
+        }
         if (status == 0 && ports[k].weak)
             node->meets = r->program->inputs.at[k]->meets & LAZY_NUMBER_FRACTION;
     }

@@ -52,7 +52,8 @@ struct lazy_follow {
 typedef struct lazy_port {
     lazy_result type;
     bool weak;
-    int device; /* -1: committed to none */
+    bool yields, fraction; /* a weak array, of fractions */
+    int device;            /* -1: committed to none */
     const struct lazy_sharding *sharding;
 } lazy_port;
 

@@ -121,6 +121,8 @@ static int replay_program(replay *r, neap_node **outputs) {
     for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++) {
         neap_node *node = r->now[r->program->root_nodes.at[r->program->effect_roots + k]];
         outputs[k] = node ? graph_retain(node) : NULL;
+        if (node)
+            graph_weak_like(node, r->program->outputs.at[k]);
     }
     return status;
 }

@@ -200,6 +200,8 @@ static int run_with(program_call *run, lazy_donation *donation, neap_node **outp
     for (; n < program->outputs.n && status == 0; n += status == 0)
         if (!(outputs[n] = root_result(run, program->effect_roots + n, program->outputs.at[n])))
             status = NEAP_E_MEMORY;
+        else
+            graph_weak_like(outputs[n], program->outputs.at[n]);
     while (status && n-- > 0)
         graph_release(run->ctx, outputs[n]);
     for (int32_t s = 0; s < program->plan->nslots; s++)

@@ -246,7 +246,8 @@ static void write_node(writer *w, neap_node *node) {
         put_op(w, node->op);
         put_values(w, node);
         put_attributes(w, node, 0);
-        put_varint(w, &w->body, node->follows);
+        put_varint(w, &w->body,
+                   node->follows | (node->yields ? LAZY_FILE_WEAK | (node->fraction ? LAZY_FILE_FRACTION : 0) : 0));
     }
 }
 
@@ -254,7 +255,8 @@ static void write_node(writer *w, neap_node *node) {
 static void put_input(writer *w, const neap_node *node, const char *name) {
     uint32_t met = node->flags & LAZY_WEAK ? node->meets & ~(LAZY_NUMBER_FRACTION | LAZY_NUMBER_DECIDED) : 0;
     put_name(w, &w->body, name);
-    put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
+    put_varint(w, &w->body,
+               node->yields ? LAZY_INPUT_WEAK + node->fraction : (node->flags & LAZY_WEAK ? LAZY_INPUT_NUMBER : 0));
     put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     put_placement(w, node);
     put_varint(w, &w->body, (uint64_t)__builtin_popcount(met));

@@ -172,6 +172,42 @@ static void failing_function(int scheduler) {
     neap_engine_stop();
 }
 
+static int fail_on_host(const neap_launch *launch) {
+    (void)launch;
+    return neap_error(NEAP_E_DTYPE, "in the host function");
+}
+
+/* Fails when it is launched, and ends when the device has had so many calls. */
+static int fail_beside(void *arg, const neap_run *run) {
+    neap_launch launch = {.name = "fail", .groups = {1, 1, 1}, .threads = {1, 1, 1}, .host = fail_on_host};
+    int status = neap_run_launch(run, &launch);
+    wait_for_calls(*(const uint64_t *)arg);
+    return status;
+}
+
+/* Two ops enqueue at a time: launch A, launch B, callback B, callback A. The failure of A's launch is A's alone. */
+static void failing_beside(void) {
+    start(NEAP_SCHEDULER_POOL);
+    neap_buffer *a = new_buffer(null_number), *b = new_buffer(null_number);
+    fill(b, 0);
+    neap_var *var = neap_buffer_var(a);
+    neap_push push = {.name = "fail", .site = "here:2", .device = null_number, .nwrites = 1, .writes = &var};
+    uint64_t before = counts().calls, after = before + 3;
+    CHECK_EQ(neap_push_sync(fail_beside, &after, &push), NEAP_OK);
+    wait_for_calls(before + 1);
+    CHECK_EQ(push_add(&(add_op){b, 1, 1, 0}, null_number, 0), NEAP_OK);
+    CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(b)), NEAP_OK);
+    check_filled(b, 1);
+    CHECK_EQ(neap_var_wait_to_read(var), NEAP_E_DTYPE);
+    CHECK_TEXT(neap_error_text(), "here:2: fail: in the host function");
+    CHECK_EQ(push_add(&(add_op){b, 1, 1, 0}, null_number, 0), NEAP_OK);
+    CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(b)), NEAP_OK);
+    check_filled(b, 2);
+    neap_buffer_release(a);
+    neap_buffer_release(b);
+    neap_engine_stop();
+}
+
 static int wait_for_cancel(void *arg, const neap_run *run) {
     *(_Atomic bool *)arg = true;
     while (!neap_run_cancelled(run))
@@ -334,6 +370,7 @@ static void failing_allocations(int scheduler) {
 int main(void) {
     static const int schedulers[] = {NEAP_SCHEDULER_POOL, NEAP_SCHEDULER_DEVICE, NEAP_SCHEDULER_NAIVE};
     register_lonely();
+    failing_beside();
     for (int i = 0; i < 3; i++) {
         int scheduler = schedulers[i];
         copying(scheduler);

@@ -15,6 +15,10 @@ parameters p[steps,n] after each step`. With p parameters, g gradient, lr rate, 
     adagrad (Duchi et al. 2011)  v += g², from `start` on;  p -= lr g / sqrt(v + eps)
     lion    (Chen et al. 2023)  p -= lr (sign(b1 m + (1-b1) g) + wd p);  m = b2 m + (1-b2) g
     lamb    (You et al. 2020)  adam's direction plus wd p, times |p| / |direction|, 1 where one is 0;  p -= lr that
+    adafactor (Shazeer and Stern 2018, as in optax)  k = 1 - t^-decay_rate; s = g² + eps;  of a matrix whose axes have
+            both min_dim_size_to_factor:  r = k r + (1-k) mean of s along the largest axis,  c the same along the other,
+            u = g / sqrt(r / mean r) / sqrt(c);  else  v = k v + (1-k) s, u = g / sqrt(v).  u /= max(1, rms u /
+            clipping_threshold);  u *= lr max(1e-3, rms p);  m = mu m + (1-mu) u;  p -= m + wd p
 
 optax and Torch agree with these. Defaults: b1 0.9, b2 0.999, eps 1e-8; every record names all its options.
 
@@ -87,6 +91,49 @@ def lamb(p, gradients, lr, b1, b2, eps, weight_decay):
         lengths = np.linalg.norm(p), np.linalg.norm(direction)
         p = p - lr * direction * (lengths[0] / lengths[1] if all(lengths) else 1)
         yield p
+
+
+def rms(x):
+    return np.sqrt((x * x).mean())
+
+
+def adafactor(p, gradients, lr, decay_rate=0.8, min_dim_size_to_factor=128, clipping_threshold=1.0, momentum=0.0,
+              weight_decay=0.0, eps=1e-30, multiply_by_parameter_scale=True, factored=True):
+    split = factored and p.ndim == 2 and min(p.shape) >= min_dim_size_to_factor
+    largest = 1 if p.ndim == 2 and p.shape[1] >= p.shape[0] else 0
+    r, c, v, m = 0.0, 0.0, np.zeros_like(p), np.zeros_like(p)
+    for t, g in enumerate(gradients, 1):
+        k = 1 - float(t) ** -decay_rate
+        s = g * g + eps
+        if split:
+            r = k * r + (1 - k) * s.mean(largest, keepdims=True)
+            c = k * c + (1 - k) * s.mean(1 - largest, keepdims=True)
+            u = g / np.sqrt(r / r.mean()) / np.sqrt(c)
+        else:
+            v = k * v + (1 - k) * s
+            u = g / np.sqrt(v)
+        if clipping_threshold:
+            u = u / max(1, rms(u) / clipping_threshold)
+        u = u * lr * (max(1e-3, rms(p)) if multiply_by_parameter_scale else 1)
+        m = momentum * m + (1 - momentum) * u
+        p = p - (m + weight_decay * p)
+        yield p
+
+
+def adafactors(out):
+    """Behind all others, so that the random numbers of these stay what they are."""
+    small = dict(min_dim_size_to_factor=2)
+    runs = [((SIZE,), dict(lr=0.1)), ((3, 4), dict(lr=0.1)),
+            ((3, 4), dict(lr=0.1, **small)), ((4, 3), dict(lr=0.1, **small)),
+            ((3, 3), dict(lr=0.02, decay_rate=0.5, clipping_threshold=False, **small)),
+            ((3, 4), dict(lr=0.1, momentum=0.9, weight_decay=0.01, **small)),
+            ((3, 4), dict(lr=0.1, clipping_threshold=0.5, multiply_by_parameter_scale=False, factored=False, **small)),
+            ((SIZE,), dict(lr=0.1, eps=1e-3))]
+    for shape, chosen in runs:
+        start = np.round(RNG.standard_normal(shape) * 64) / 64
+        gradients = np.round(RNG.standard_normal((STEPS, *shape)) * 64) / 64
+        after = np.stack(list(adafactor(start, gradients, **chosen)))
+        out.record("adafactor", options(**chosen), "-", text(start), text(gradients), "=", text(after))
 
 
 def optimisers(out):
@@ -169,6 +216,7 @@ def make():
         optimisers(out)
         functions(out)
         initializers(out)
+        adafactors(out)
 
 
 if __name__ == "__main__":

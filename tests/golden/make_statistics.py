@@ -138,7 +138,7 @@ def histograms(c):
     c.same("histogram", np.zeros(0, np.float32), bins=2)
     c.add("histogram_weights", (X, weights.reshape(X.shape)), np.histogram(wide(flat), 5, weights=weights.astype("f8")),
           bins=5)
-    for rule in ("auto", "sturges", "fd", "doane", "scott", "rice", "sqrt"):
+    for rule in ("auto", "sturges", "fd", "doane", "scott", "stone", "rice", "sqrt"):
         c.same("histogram_bin_edges", flat, bins=rule)
     counts, *edges = np.histogram2d(wide(flat), wide(weights / 7), 3)
     c.add("histogram2d", (flat, weights / 7), (counts.astype(np.int32), *edges), bins=3)

@@ -28,7 +28,7 @@ local function run(start, gradients, state, step)
     return np.stack(after)
 end
 
-for _, name in ipairs { "sgd", "adam", "adamw", "rmsprop", "adagrad", "lion", "lamb" } do
+for _, name in ipairs { "sgd", "adam", "adamw", "rmsprop", "adagrad", "lion", "lamb", "adafactor" } do
     for _, record in ipairs(reader.records "optim") do
         if record[1] == name then
             local given = reader.options(record[2])

@@ -49,6 +49,24 @@ check.test("an incomplete command continues", function()
     check.equal(terminal:finish(), 5)
 end)
 
+--- Commands typed into a prompt without a terminal, which reads lines in the same way; what it writes but for prompts.
+local function piped(text)
+    local _, out, err = process.run_neap({ "-i" }, text)
+    return (out:gsub("^[> ]*", ""):gsub("\n[> ]*", "\n")), err
+end
+
+check.test("a long command ends where a short one would", function()
+    local rows = ("{ 1, 2 },\n"):rep(2000)
+    check.equal((piped("t = {\n" .. rows .. "}\n#t\n")), "2000\n")
+    check.equal((piped("f = function(x)\n" .. ("x = x + 1\n"):rep(2000) .. "return x end\nf(1)\n")), "2001\n")
+    local text = ("]=] text ]\n"):rep(1000)
+    check.equal((piped("s = #[[" .. text .. "]]\ns\n")), #text .. "\n")
+    check.equal((piped("u = {\n" .. rows .. "[[\n" .. text .. "]],\n" .. rows .. "}\n#u\n")), "4001\n")
+    check.equal((piped("v = {\n" .. rows .. "'}', --}\n" .. rows .. "}\n#v\n")), "4001\n")
+    local _, problem = piped("w = {\n" .. rows .. "1 2\n" .. rows .. rows .. rows .. "}\n")
+    check.ok(problem:find("'}' expected", 1, true), problem)
+end)
+
 check.test("an error names the line and the session goes on", function()
     local terminal = prompt()
     check.ok(command(terminal, "error('first')"):find "^%[1%]:1: first\r\n", "error")

@@ -152,6 +152,15 @@ check.test("tables of many rows, and what is wrong with one of them", function()
     check.raises(function() return np.array(0.5, { dtype = "i8" }) end, "0.5 is not an integer, dtype is i8")
 end)
 
+check.test("64-bit integers ask for their dtype", function()
+    local x = np.array { 9007199254740993LL, 1 }
+    check.equal({ x.dtype, tostring(x) }, { "i64", "[9007199254740993                1]" })
+    check.equal({ np.array(5LL).dtype, np.array { { 5ULL } }.dtype, np.array { 5ULL, -5LL }.dtype },
+                { "i64", "u64", "i64" })
+    check.raises(function() np.array { 5LL, 0.5 } end, "not an integer")
+    check.equal(np.array({ 5LL }, { dtype = "f64" }).dtype, "f64")
+end)
+
 check.test("tables that contain themselves", function()
     local all, later = {}, { { 1 }, { 2 } }
     all[1] = all

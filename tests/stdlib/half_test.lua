@@ -24,6 +24,24 @@ function same(x, y)
     return np.all(np.logical_and(equal, np.logical_or(np.equal(np.signbit(x), np.signbit(y)), np.isnan(x)))):item()
 end
 
+test("norms do not leave the range by squares", function(half)
+    local x = np.full({ 3, 4 }, 1000, { dtype = half })
+    for _, norm in ipairs { np.linalg.norm(x), np.linalg.vector_norm(x), np.linalg.matrix_norm(x) } do
+        check.equal({ norm.dtype, norm:item() }, { half, np.array(3464.1016):astype(half):item() })
+    end
+    check.equal(np.linalg.norm(x, { axis = 1 }):totable(), { 2000, 2000, 2000 })
+end)
+
+check.test("a text is read as a half that is rounded once", function()
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write("a\n1.00048828218\n") -- next to 1 + 2^-11, the tie that f32 makes of it
+    file:close()
+    local table = np.io.read_csv(path, { dtype = "f16" })
+    os.remove(path)
+    check.equal({ table.a.dtype, table.a:totable() }, { "f16", { 1.0009765625 } })
+end)
+
 test("as f32 and f64 and back each pattern is itself", function(half)
     local x = all_of(half)
     for _, wide in ipairs { "f32", "f64" } do check.ok(same(x:astype(wide):astype(half), x), wide) end

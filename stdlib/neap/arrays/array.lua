@@ -76,7 +76,7 @@ define("astype", function(x, dtype)
     local code = core.dtype("astype", dtype)
     if not code then core.bad_argument("astype", 2, "dtype", 'a dtype name such as "f32"', dtype) end
     local known = array_info(x)
-    if known.dtype == code and known.weak == 0 then return x end
+    if known.dtype == code and known.weak == 0 and known.yields == 0 then return x end
     core.attrs[0] = code
     return core.record1(core.ids.astype, x, 1)
 end)
@@ -123,6 +123,18 @@ function fields.dtype(x)
     local dtype = dtype_of(x)
     if array_info(x).weak == 0 then return dtype.name end
     return dtype.kind == "c" and "c64" or "f32"
+end
+
+--- x.weak -> boolean: whether x was computed of numbers alone, as np.where(mask, 1, 0) is: then it takes the dtype of
+-- the arrays that it meets, as numbers do. x:astype "f32" has it no more.
+--- > mask = np.array{true, false}
+--- > np.where(mask, 1, 0).weak, (np.where(mask, 1, 0) * np.arange(2)).dtype, np.ones(2).weak
+-- true
+-- i32
+-- false
+function fields.weak(x)
+    local known = array_info(x)
+    return known.weak ~= 0 or known.yields ~= 0
 end
 
 --- x.device: the device that holds x, with fields as in np.devices(); nil for an array on a mesh: x.sharding:devices()

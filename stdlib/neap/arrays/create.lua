@@ -24,10 +24,10 @@ local function check_depth(depth)
     end
 end
 
---- Where nested tables end: their shape, whether a leaf is an array, whether all leaves are booleans, and whether one
--- is a complex number.
+--- Where nested tables end: their shape, whether a leaf is an array, and the dtype that the leaves ask for: bool if all
+-- are booleans, c64 if one is complex, i64 if there are LuaJIT's 64-bit integers, u64 if these are all unsigned.
 local function examine(data)
-    local dims, has_array, all_bool, complex = {}, false, true, false
+    local dims, has_array, all_bool, wide, complex = {}, false, true, nil, false
     local level = data
     while type(level) == "table" do
         dims[#dims + 1] = #level
@@ -50,10 +50,15 @@ local function examine(data)
         elseif type(value) ~= "boolean" then
             all_bool = false
             complex = complex or core.complex.is(value)
+            if ffi.istype("int64_t", value) then
+                wide = I64
+            elseif ffi.istype("uint64_t", value) then
+                wide = wide or U64
+            end
         end
     end
     visit(data, 0)
-    return dims, has_array, all_bool and level ~= nil, complex
+    return dims, has_array, complex and C64 or wide or all_bool and level ~= nil and BOOL or F32
 end
 
 --- Raises if an integer dtype does not hold a number.
@@ -182,7 +187,8 @@ local literal = create.literal
 
 --- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
 -- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
--- or cast. f32 without a dtype; of booleans alone, bool; c64 where a number is complex, as Lua writes them: 2i.
+-- or cast. f32 without a dtype; of booleans alone, bool; c64 where a number is complex, as Lua writes them: 2i; with
+-- LuaJIT's 64-bit integers i64, or u64.
 --- > np.array{{1, 2}, {3, 4}}
 -- [[1. 2.]
 --  [3. 4.]]
@@ -202,14 +208,14 @@ function np.array(data, given, extra)
     if type(data) == "function" or data == nil then
         bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
     end
-    local dims, has_array, all_bool, complex = examine(data)
+    local dims, has_array, natural = examine(data)
     if has_array then
         check_keys(data, #data, "")
         local parts = {}
         for k = 1, #data do parts[k] = np.array(data[k], given) end
         return np.stack(parts)
     end
-    local dtype = dtypes[code or (all_bool and BOOL or complex and C64 or F32)]
+    local dtype = dtypes[code or natural]
     local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
     local written = dtype.half and dtypes[F64] or dtype -- no C type of LuaJIT has halves
     local x = literal(core.fill(written.code, dims, function(pointer)

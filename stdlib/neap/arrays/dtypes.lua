@@ -56,6 +56,15 @@ local function holds(dtype, value)
     return value == math.floor(value)
 end
 
+--- What stands for an argument: for what is weak, a number of its kind.
+local function number_for(value)
+    if not core.is_array(value) then return value end
+    local known = core.info(value)
+    local kind = known.weak ~= 0 and known.weak or known.yields
+    if kind == 0 or core.dtype_of(value).kind == "c" then return value end
+    return kind == 2 and 0.5 or 0
+end
+
 --- np.result_type(…) -> string: the dtype of what is computed of these: arrays, names of dtypes, numbers and booleans.
 -- Numbers are weak: they take the dtype of what they meet, but a fraction makes f32 of integers (f64 of i64 and u64),
 -- and a whole number i32 of bool.
@@ -65,9 +74,11 @@ end
 -- i16
 function np.result_type(...)
     local n, found = select("#", ...), nil
+    local values = { ... }
+    for k = 1, n do values[k] = number_for(values[k]) end
     if n == 0 then raise("result_type", "needs at least one array, dtype or number") end
     for k = 1, n do
-        local value = select(k, ...)
+        local value = values[k]
         if not is_number(value) then
             local dtype = dtype_argument("result_type", k, value, ", a number")
             found = found and dtypes[C.neap_dtype_promote(found.code, dtype.code)] or dtype
@@ -75,7 +86,7 @@ function np.result_type(...)
     end
     local met = found
     for k = 1, n do
-        local value = select(k, ...)
+        local value = values[k]
         if is_number(value) then
             if not met then
                 found = found and dtypes[C.neap_dtype_promote(found.code, of_number(value).code)] or of_number(value)

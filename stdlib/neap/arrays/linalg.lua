@@ -503,7 +503,13 @@ local function kind_of_norm(name, option, ord)
     return ord
 end
 
+--- Of halves, whose squares may leave their range, norms are computed as f32, and rounded once.
+local function through_f32(norm, name, x, ord, o)
+    return np.astype(norm(name, np.astype(x, "f32"), ord, o), core.dtype_of(x).name)
+end
+
 local function vector_norm(name, x, ord, o)
+    if core.dtype_of(x).half then return through_f32(vector_norm, name, x, ord, o) end
     if ord == nil or ord == 2 then return np.sqrt(np.sum(squares(x), o)) end
     if type(ord) ~= "number" then bad_argument("linalg." .. name, nil, "ord", "a number", ord) end
     local size = np.abs(x)
@@ -531,6 +537,7 @@ end
 
 --- The norm of the matrices in the last two axes.
 local function matrix_norm(name, x, ord, keepdims)
+    if core.dtype_of(x).half then return through_f32(matrix_norm, name, x, ord, keepdims) end
     local o = { axis = { -2, -1 }, keepdims = keepdims }
     if ord == nil or ord == "fro" then return np.sqrt(np.sum(squares(x), o)) end
     local sums = { [1] = -2, [-1] = -2, [math.huge] = -1, [-math.huge] = -1 } -- axes of which sums are compared

@@ -120,9 +120,9 @@ local function dtype_found(facts)
     return "f64"
 end
 
---- The dtype as which C reads a column of another one: that of f64 for reals that are not f32 or f64.
+--- The dtype as which C reads a column of another one: f64 for halves, so that a text is not rounded by f32 before.
 local function read_as(dtype)
-    if dtype.kind == "f" and dtype.bytes < 4 then return dtypes[codes.f32] end
+    if dtype.kind == "f" and dtype.bytes < 4 then return dtypes[codes.f64] end
     return dtype
 end
 

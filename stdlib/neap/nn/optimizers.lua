@@ -113,6 +113,115 @@ return function(optim, helpers)
         end)
     end
 
+    --- The two largest axes of an array, the largest last, whose mean squares are kept instead of all squares; nil
+    -- if one of them is less than `least`.
+    local function factored_axes(x, least)
+        local dims, first, second = core.shape_of(x), nil, nil
+        for k = 1, #dims do
+            if not first or dims[k] >= dims[first] then
+                first, second = k, first
+            elseif not second or dims[k] >= dims[second] then
+                second = k
+            end
+        end
+        if not second or dims[second] < least then return nil end
+        return second - 1, first - 1
+    end
+
+    --- The root of the mean of squares.
+    local function length_of(x) return np.sqrt(np.mean(x * x)) end
+
+    --- What adafactor's gradients are divided by: squares, as trees of means along the largest axis (row), along the
+    -- one before (col), or of all squares (v). Where a parameter has none, a number stands.
+    local Squares = {}
+
+    function Squares.init(params, least)
+        local function means(along)
+            return tree.map(function(p)
+                local lesser, largest = factored_axes(p, least)
+                local axis = along == "row" and largest or lesser
+                if (along == "v") == (lesser == nil) then
+                    return along == "v" and np.zeros_like(p) or np.zeros_like(np.sum(p, { axis = axis }))
+                end
+                return np.zeros({}, { dtype = p.dtype })
+            end, params)
+        end
+        return { row = means "row", col = means "col", v = means "v" }
+    end
+
+    --- The next means, and the gradients divided by their roots.
+    function Squares.update(grads, state, new, keep, eps, least)
+        local function next_mean(along)
+            return tree.map(function(mean, g)
+                local lesser, largest = factored_axes(g, least)
+                if (along == "v") ~= (lesser == nil) then return mean end
+                local squares, kept = g * g + eps, like(keep, g)
+                if along ~= "v" then squares = np.mean(squares, { axis = along == "row" and largest or lesser }) end
+                return mean * kept + squares * (1 - kept)
+            end, state[along], grads)
+        end
+        new.row, new.col, new.v = next_mean "row", next_mean "col", next_mean "v"
+        return tree.map(function(g, row, col, v)
+            local lesser, largest = factored_axes(g, least)
+            if not lesser then return g / np.sqrt(v) end
+            local within = lesser > largest and lesser - 1 or lesser -- the lesser axis, in row
+            row = np.sqrt(row / np.mean(row, { axis = within, keepdims = true }))
+            return g / np.expand_dims(row, largest) / np.expand_dims(np.sqrt(col), lesser)
+        end, grads, new.row, new.col, new.v)
+    end
+
+    --- np.optim.adafactor{lr=1, decay_rate=0.8, min_dim_size_to_factor=128, factored=true, clipping_threshold=1,
+    -- multiply_by_parameter_scale=true, momentum=0, weight_decay=0, eps=1e-30} -> optimizer: Shazeer and Stern, 2018,
+    -- as in optax: g / sqrt(v), where v keeps a share of 1 - step ^ -decay_rate of itself, and of large matrices only
+    -- the means of its rows and columns; limited, times lr and the size of the parameter.
+    --- decay_rate: how fast the share that is kept of the squares comes to 1
+    --- min_dim_size_to_factor: from which size on of its second largest axis a parameter has means of rows and columns
+    --- factored: false keeps all squares of all parameters
+    --- clipping_threshold: how long a step may be, as the root of its mean square; false: any length
+    --- multiply_by_parameter_scale: steps are times the root of the parameter's mean square, 1e-3 at least; false: not
+    --- momentum: how much of the mean of steps is kept
+    --- weight_decay: the share of a parameter that goes with each update, not times lr
+    --- eps: what is added to the squares
+    --- > opt = np.optim.adafactor{lr=0.5}
+    --- > params = {w = np.array{3, 4}}
+    --- > params = opt:update({w = np.array{10, 10}}, opt:init(params), params)
+    --- > params.w
+    -- [1.232233 2.232233]
+    function optim.adafactor(given)
+        local name = "optim.adafactor"
+        given = options(name, given, { lr = true, decay_rate = true, min_dim_size_to_factor = true, factored = true,
+                                       clipping_threshold = true, multiply_by_parameter_scale = true, momentum = true,
+                                       weight_decay = true, eps = true })
+        local lr = given.lr == nil and 1 or learning_rate(name, given)
+        local rate = number_option(name, given, "decay_rate", 0.8, 0, math.huge)
+        local least = number_option(name, given, "min_dim_size_to_factor", 128, 1, math.huge)
+        if given.factored == false then least = math.huge end
+        local limit = given.clipping_threshold ~= false
+                      and number_option(name, given, "clipping_threshold", 1, 0, math.huge)
+        local momentum = number_option(name, given, "momentum", 0, 0, 1)
+        local decay = number_option(name, given, "weight_decay", 0, 0, math.huge)
+        local eps = number_option(name, given, "eps", 1e-30, 0, math.huge)
+        local scaled = given.multiply_by_parameter_scale ~= false
+        local function init(params)
+            local state = Squares.init(params, least)
+            state.m = momentum > 0 and zeros_like(params) or nil
+            return state
+        end
+        return optimizer(name, lr, init, function(grads, state, params, along, new, step)
+            local steps = Squares.update(grads, state, new, 1 - np.pow(step, -rate), eps, least)
+            steps = tree.map(function(u, p)
+                if limit then u = u / np.maximum(length_of(u) / limit, 1) end
+                u = u * like(along, p)
+                return scaled and u * np.maximum(length_of(p), 1e-3) or u
+            end, steps, params)
+            if momentum > 0 then
+                steps = tree.map(function(m, u) return m * momentum + u * (1 - momentum) end, state.m, steps)
+                new.m = steps
+            end
+            return tree.map(function(p, u) return p - (decay > 0 and u + p * decay or u) end, params, steps)
+        end)
+    end
+
     local Average = {}
     Average.__index = Average
 

@@ -145,6 +145,13 @@ local function own_sharding(name)
     return sharding_box[0]
 end
 
+--- What a placeholder for an array is told of its weakness; a Spec has it as `weak`.
+local function weakness_of(x)
+    local known = array_info(x)
+    return known.yields ~= 0 and 2 + known.yields or known.weak
+end
+staging.weakness_of = weakness_of
+
 --- The Spec of an array, but for its sharding: dtype, shape, and the device that it is committed to.
 local function spec_of(x)
     local shape = core.shape_of(x)
@@ -189,12 +196,13 @@ local function placeholder(name, level, leaf)
     if getmetatable(leaf) == Spec then
         local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
         return one_id(name, function()
-            local device, sharding = leaf.device or -1, leaf.sharding or 0
-            return C.neap_trace_input(ctx, level, leaf.dtype, 0, device, sharding, #leaf.shape, dims, id_box)
+            local device, sharding, weak = leaf.device or -1, leaf.sharding or 0, leaf.weak or 0
+            return C.neap_trace_input(ctx, level, leaf.dtype, weak, device, sharding, #leaf.shape, dims, id_box)
         end)
     end
     local known = array_info(leaf)
-    local dtype, weak, ndim, sharding = known.dtype, known.weak, known.ndim, known.sharding
+    local dtype, ndim, sharding = known.dtype, known.ndim, known.sharding
+    local weak = weakness_of(leaf)
     local device = known.committed ~= 0 and known.device or -1
     local dims = ffi.new("int64_t[?]", ndim + 1)
     for k = 0, ndim - 1 do dims[k] = known.shape[k] end

@@ -318,9 +318,9 @@ local function carry_specs(name, carry)
         count = count + 1
         local start, dtype = carry.leaves[count], carry.dtypes and carry.dtypes[count]
         local array, lies = start.array, start.lies ~= 0 and start.lies or nil
-        if is_weak(array) and not dtype or not is_weak(array) and array_info(array).sharding == start.lies then
-            return array
-        end
+        local known = array_info(array) -- a weak array is carried as any other
+        local number, plain = known.weak ~= 0, known.weak == 0 and known.yields == 0
+        if number and not dtype or plain and known.sharding == start.lies then return array end
         local spec = staging.spec_of(array)
         spec.dtype, spec.sharding = dtype or spec.dtype, lies
         return spec

@@ -180,6 +180,7 @@ local function map_examples(user_function, o, ...)
     local specs, arrays, places = {}, {}, nil
     for k, leaf in ipairs(leaves) do
         specs[k] = staging.part_spec("vmap", leaf.array, leaf.axis)
+        specs[k].weak = staging.weakness_of(leaf.array)
         arrays[k] = leaf.axis == 0 and leaf.array or np.moveaxis(leaf.array, leaf.axis, 0)
     end
     if o.axis_name then -- the token of the axis, the index of the example, is a further input

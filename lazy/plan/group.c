@@ -1,0 +1,103 @@
+/* group.c: which steps of a plan are pushed as one op: neighbours on one device of little work, while they use few
+ * buffers. Slots of their steps become positions among the buffers of the group.
+ */
+#include <string.h>
+
+#include "lazy/plan/plan.h"
+
+enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
+/* A copy of so many bytes is alone, so that it is not pushed at all where there is nothing to do. */
+static const size_t LONE_COPY = 1 << 16;
+
+typedef struct grouper {
+    int32_t *place; /* slot of the plan → position in the open group, valid while stamp says so */
+    int32_t *stamp;
+    int32_t slots[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + GROUP_BUFFERS];
+    bool writes[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + GROUP_BUFFERS];
+} grouper;
+
+/* How many buffers a step would add to group number b. */
+static int32_t new_buffers(const grouper *t, const lazy_step *step, int32_t b) {
+    int32_t n = 0;
+    for (int32_t k = 0; k < step->nbufs; k++)
+        n += t->stamp[step->slots[k]] != b;
+    return n;
+}
+
+static void group_add(grouper *t, lazy_group *group, lazy_step *step, int32_t b) {
+    for (int32_t k = 0; k < step->nbufs; k++) {
+        int32_t slot = step->slots[k];
+        if (t->stamp[slot] != b) {
+            t->stamp[slot] = b;
+            t->place[slot] = group->nbufs;
+            t->slots[group->nbufs] = slot;
+            t->writes[group->nbufs++] = false;
+        }
+        step->slots[k] = t->place[slot];
+    }
+    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+        t->writes[step->slots[k]] = true;
+    if (step->nnumbers) {
+        if (!group->nnumbers)
+            group->first_number = step->first_number;
+        group->nnumbers += step->nnumbers;
+    }
+    group->nsteps++;
+    group->cost += step->cost;
+}
+
+static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
+    size_t n = (size_t)group->nbufs;
+    group->slots = malloc(n * (sizeof *group->slots + sizeof *group->writes) + 1);
+    if (!group->slots)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    group->writes = (bool *)(group->slots + n);
+    memcpy(group->slots, t->slots, n * sizeof *group->slots);
+    memcpy(group->writes, t->writes, n * sizeof *group->writes);
+    plan_group_label(plan->steps, group);
+    return plan_cross_group(plan, group);
+}
+
+/* May it share an op with its neighbours? */
+static bool may_join(const lazy_plan *plan, const lazy_step *step) {
+    if (step->kind == LAZY_STEP_CALL)
+        return step->call.op->updates;
+    int32_t slot = step->slots[step->nbufs - 1];
+    return !step->copies || plan->slots[slot].bytes < LONE_COPY;
+}
+
+int plan_group_steps(lazy_plan *plan) {
+    size_t n = (size_t)plan->nslots;
+    grouper *t = malloc(sizeof *t);
+    int32_t *memory = malloc(2 * n * sizeof *memory + 1);
+    plan->groups = calloc((size_t)plan->nsteps + 1, sizeof *plan->groups);
+    int status = t && memory && plan->groups ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    if (status == 0) {
+        t->place = memory;
+        t->stamp = memory + n;
+        memset(t->stamp, 0xff, n * sizeof *t->stamp);
+    }
+    lazy_group *group = NULL;
+    bool open = false;
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        lazy_step *step = plan->steps[k];
+        bool may = may_join(plan, step);
+        bool joins = open && may && step->device == plan->steps[k - 1]->device && group->nsteps < GROUP_STEPS &&
+                     group->cost + step->cost < LAZY_SMALL_COST &&
+                     group->nbufs + new_buffers(t, step, plan->ngroups - 1) <= GROUP_BUFFERS;
+        if (!joins) {
+            if (group && (status = group_close(t, plan, group)) != 0)
+                break;
+            group = &plan->groups[plan->ngroups++];
+            group->first = k;
+        }
+        open = may;
+        plan_step_label(step);
+        group_add(t, group, step, plan->ngroups - 1);
+    }
+    if (group && status == 0)
+        status = group_close(t, plan, group);
+    free(t);
+    free(memory);
+    return status;
+}
