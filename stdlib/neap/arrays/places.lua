@@ -33,7 +33,8 @@ end
 
 --- The extents of argument 1 of np.name, a 2-d array.
 local function matrix(name, x)
-    local dims = shape_of(coerce(name, 1, x))
+    x = coerce(name, 1, x)
+    local dims = shape_of(x)
     if #dims ~= 2 then raise(name, "needs 2 axes, got shape %s", core.shape_text(x)) end
     return dims[1], dims[2]
 end
@@ -60,7 +61,8 @@ end)
 -- [0 1]
 -- [0 1]
 define("diag_indices_from", function(x)
-    local dims = shape_of(coerce("diag_indices_from", 1, x))
+    x = coerce("diag_indices_from", 1, x)
+    local dims = shape_of(x)
     if #dims < 2 then raise("diag_indices_from", "needs at least 2 axes, got shape %s", core.shape_text(x)) end
     for k = 2, #dims do
         if dims[k] ~= dims[1] then
