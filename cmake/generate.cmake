@@ -7,8 +7,9 @@
 #   lazy/dtype/dtype.h ─dtypes.lua─▶ generated/lua/neap/dtypes_gen.lua
 #   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h
 #   stdlib, lazy/ops/*.c,
-#   docs/*.md ──────help.lua────▶ generated/lua/neap/help_gen.lua, sources_gen.lua, arguments_gen.lua, reference/*.md,
-#                                 definitions/neap.lua
+#   docs/*.md,
+#   tools/gen/names.txt ─help.lua─▶ generated/lua/neap/help_gen.lua, sources_gen.lua, arguments_gen.lua, peers_gen.lua,
+#                                 reference/*.md, definitions/neap.lua
 #   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
 file(MAKE_DIRECTORY "${GENERATED}/lua/neap")
@@ -78,11 +79,12 @@ if(NEAP_INTERP)
     endforeach()
     file(CONFIGURE OUTPUT "${GENERATED}/help.txt" CONTENT "${lines}")
     set(HELP_OUTPUTS "${GENERATED}/lua/neap/help_gen.lua" "${GENERATED}/lua/neap/sources_gen.lua"
-        "${GENERATED}/lua/neap/arguments_gen.lua")
+        "${GENERATED}/lua/neap/arguments_gen.lua" "${GENERATED}/lua/neap/peers_gen.lua")
     add_custom_command(
         OUTPUT ${HELP_OUTPUTS}
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/help.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" "${GENERATED}/help.txt"
         DEPENDS ${STDLIB_FILES} ${OP_FILES} ${PAGE_FILES} ${OP_OUTPUTS} "${GENERATED}/help.txt" "${GEN}/help.lua"
+                "${GEN}/names.txt"
                 ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating help from annotations and op rows" VERBATIM)
     list(APPEND GENERATED_FILES ${HELP_OUTPUTS})

@@ -183,13 +183,13 @@ NEAP_OP(abs,
     .domain = {-10, 10}, .reference = "math.abs(a)")
 
 NEAP_OP(sign,
-    .doc = "-1, 0 or 1 by the sign of a; a zero keeps its sign, NaN gives NaN. Complex: a / abs(a), and 0 for 0.",
+    .doc = "-1, 0 or 1 by the sign of a; 0 for -0 too, NaN for NaN. Complex: a / abs(a), and 0 for 0.",
     .example = "np.sign(np.array{-2, 0, 3})\n[-1.  0.  1.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
     .dtype = graph_dtype_promote,
-    .kernel = {.integer = "(T)((a > 0) - (a < 0))", .real = "a > 0 ? 1 : a < 0 ? -1 : a",
+    .kernel = {.integer = "(T)((a > 0) - (a < 0))", .real = "a > 0 ? 1 : a < 0 ? -1 : a + 0",
                .complex = "F(sign)(a)"},
-    .domain = {-10, 10}, .reference = "a > 0 and 1 or a < 0 and -1 or a")
+    .domain = {-10, 10}, .reference = "a > 0 and 1 or a < 0 and -1 or a + 0")
 
 NEAP_OP(square,
     .doc = "a * a. Integers wrap around.",

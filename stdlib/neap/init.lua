@@ -20,6 +20,7 @@
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
 require "neap.core.surplus"
+local ffi = require "ffi"
 require "neap.arrays.array"
 require "neap.arrays.complex"
 require "neap.arrays.shape"
@@ -41,6 +42,7 @@ require "neap.arrays.histogram"
 require "neap.arrays.segments"
 require "neap.arrays.sets"
 require "neap.arrays.choices"
+require "neap.arrays.places"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
 require "neap.arrays.windows"
@@ -64,15 +66,27 @@ local np = core.np
 -- true
 -- false
 
---- np.pi, np.e, np.inf, np.nan -> number: π, the base of natural logarithms, infinity and NaN, as Lua numbers.
---- > np.pi, np.e, np.inf, np.nan
+--- np.isscalar(value) -> boolean: whether a value is a number or a boolean, not an array.
+--- > np.isscalar(2.5), np.isscalar(np.array(2.5))
+-- true
+-- false
+function np.isscalar(value)
+    local kind = type(value)
+    return kind == "number" or kind == "boolean" or ffi.istype("int64_t", value) or ffi.istype("uint64_t", value)
+end
+
+--- np.pi, np.e, np.euler_gamma, np.inf, np.nan -> number: π, the base of natural logarithms, Euler's constant, infinity
+-- and NaN, as Lua numbers.
+--- > np.pi, np.e, np.euler_gamma, np.inf, np.nan
 -- 3.1415926535898
 -- 2.718281828459
+-- 0.57721566490153
 -- inf
 -- nan
 np._VERSION = core.version
 np.is_array = core.is_array
 np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
+np.euler_gamma = 0.57721566490153286061
 
 -- Functions that live in parts, and the parts themselves, by the module that has them.
 local functions, parts = {}, {}

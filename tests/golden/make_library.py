@@ -7,6 +7,7 @@ Records:   input <tab> name <tab> array   by which the texts below know it
 The text is a list of Lua expressions over np and the inputs; its values are the results. dtypes are neap's.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
@@ -330,12 +331,65 @@ def applied(case, a, b, v, w, **_):
     case(g, "np.vectorize(function(x, y) return x > y and x - y or x + y end)(a, v)", np.where(a > v, a - v, a + v))
 
 
+def changed(function, x, *args, **options):
+    """What a function of NumPy's makes of a copy of x, which it changes."""
+    x = x.copy()
+    function(x, *args, **options)
+    return x
+
+
+def places(case, a, b, v, i, e, q, **_):
+    g = "places"
+    case(g, "b[{np.ix_({1, 0}, {2}, {0, 3})}], a[{np.ix_(np.array{true, false, true}, i % 4)}]",
+         b[np.ix_([1, 0], [2], [0, 3])], a[np.ix_([True, False, True], i % 4)])
+    for k in (-1, 0, 2):
+        case(g, f"np.tril_indices_from(a, {k})", *(x.astype(I) for x in np.tril_indices_from(a, k)))
+        case(g, f"np.triu_indices_from(a, {k})", *(x.astype(I) for x in np.triu_indices_from(a, k)))
+        case(g, f"np.mask_indices(3, np.triu, {k})", *(x.astype(I) for x in np.mask_indices(3, np.triu, k)))
+    case(g, "np.diag_indices_from(q)", *(x.astype(I) for x in np.diag_indices_from(q)))
+    case(g, "np.place(a, a % 2, {7, 8, 9}), np.place(i, i:gt(9), {1})", changed(np.place, a, a % 2 != 0, [7, 8, 9]), i)
+    case(g, "np.place(b, b:lt(5), v)", changed(np.place, b, b < 5, v.astype(I)))
+    case(g, "np.putmask(a, a:gt(4), {7, 8, 9}), np.putmask(b, b % 3, i)", changed(np.putmask, a, a > 4, [7, 8, 9]),
+         changed(np.putmask, b, b % 3 != 0, i))
+    tall = np.zeros((7, 3), F)
+    case(g, "np.fill_diagonal(a, v), np.fill_diagonal(a.T, 9), np.fill_diagonal(np.zeros{2, 2, 2}, {5, 6})",
+         changed(np.fill_diagonal, a, v), changed(np.fill_diagonal, a.T.copy(), 9),
+         changed(np.fill_diagonal, np.zeros((2, 2, 2), F), [5, 6]))
+    case(g, "np.fill_diagonal(np.zeros{7, 3}, 4), np.fill_diagonal(np.zeros{7, 3}, {1, 2}, {wrap=true})",
+         changed(np.fill_diagonal, tall, 4), changed(np.fill_diagonal, tall, [1, 2], wrap=True))
+    case(g, "np.isposinf(e), np.isneginf(e), np.isposinf(i)", np.isposinf(e), np.isneginf(e), np.isposinf(i))
+    for u, v in (([3, 5, 2, -1], [2, 1]), ([1, 2], [1, 2, 3]), ([2, 1, 7, 3, 1], [1, -2, 5])):
+        case(g, f"np.polydiv({{{str(u)[1:-1]}}}, {{{str(v)[1:-1]}}})", *np.polydiv(F(u), F(v)), tol="ulp 2")
+
+
+def networks(case, b, v, m, **_):
+    g = "networks"
+    qkv = np.random.default_rng(3).normal(0, 1, (2, 5, 4, 3))
+    case(g, "np.nn.squareplus(v), np.nn.squareplus(v, 1)", jax.nn.squareplus(v), jax.nn.squareplus(v, 1), tol="ulp 2")
+    case(g, "np.nn.sparse_plus(v), np.nn.sparse_sigmoid(v)", jax.nn.sparse_plus(v), jax.nn.sparse_sigmoid(v))
+    small = np.array([1e-30, 1e-3, 0.5, 0.7, 3, 50], F)
+    case(g, "np.nn.log1mexp(np.array{1e-30, 1e-3, 0.5, 0.7, 3, 50})",
+         np.log(-np.expm1(-small.astype(np.longdouble))).astype(F), tol="ulp 4")
+    case(g, "np.nn.logmeanexp(m), np.nn.logmeanexp(b, {axis={0, -1}, keepdims=true})",
+         np.log(np.mean(np.exp(m.astype(D)))).astype(F),
+         np.log(np.mean(np.exp(b.astype(D)), (0, 2), keepdims=True)).astype(F), tol="ulp 4")
+    text_of = "np.array({" + ", ".join(f"{float(y):.9g}" for y in F(qkv).ravel()) + "}):reshape(2, 5, 4, 3)"
+    query, key, value = F(qkv)[:, :3], F(qkv)[:, :, :2], F(qkv)[:, :, 2:]
+    bias, mask = (np.arange(5) % 2 * 0.5).astype(F).reshape(1, 1, 1, 5), np.tri(3, 5, 1).astype(bool)[None, None]
+    for options, given in (("", {}), (", {is_causal=true, scale=0.5}", dict(is_causal=True, scale=0.5)),
+                           (", {bias=np.arange(5) % 2 * 0.5, mask=np.tri(3, 5, 1)}", dict(bias=bias, mask=mask))):
+        case(g, "(function(x) return np.nn.dot_product_attention(x[{{}, {0, 3}}], x[{{}, {}, {0, 2}}], "
+                f"x[{{{{}}, {{}}, {{2, 4}}}}]{options}) end)({text_of})",
+             jax.nn.dot_product_attention(query, key, value, **given), tol="abs 2e-6")
+
+
 def make():
     with Writer("library.txt", __doc__) as out:
         for name, array in INPUTS.items():
             out.record("input", name, text(array))
         case = Cases(out)
-        for part in (grids, joins, turns, pads, elements, windows, polynomials, products, linalg, applied):
+        for part in (grids, joins, turns, pads, elements, windows, polynomials, products, linalg, applied,
+                     places, networks):
             part(case, **INPUTS)
 
 

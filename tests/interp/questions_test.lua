@@ -50,7 +50,7 @@ check.test("what is made from an op row has the row's text, and the row as its s
     local list = answers("?np.sqrt", "??np.sqrt", "?np.asarray", "?np.gt")
     has(list[1], "np.sqrt(a)\n", "The square root, correctly rounded; NaN below 0.", "> np.sqrt(", "dtypes real")
     has(list[2], "The square root", "NEAP_OP(sqrt,\n", ".kind = LAZY_MAP")
-    has(list[3], "np.array(data, {dtype=…})\nnp.asarray\n")
+    has(list[3], "np.array(data, {dtype=…, copy=…, device=…})\nnp.asarray\n")
     has(list[4], "np.lt(a, b)\n", "np.gt\n", "Short names of np.less")
 end)
 

@@ -12,6 +12,7 @@
 --                     pages: by name: { title, sections = titles in order }
 -- OUT/lua/neap/sources_gen.lua   { files = by path, rows = by name of an op, pages = by name }: texts
 -- OUT/lua/neap/arguments_gen.lua { name = { arity, options } }: how many arguments functions take (lib/arguments.lua)
+-- OUT/lua/neap/peers_gen.lua     { functions, absent }: names of other libraries, of names.txt (lib/peers.lua)
 -- OUT/reference/NAME.md          the reference pages; docs/reference/ has their committed copies (tools/check compares)
 -- OUT/definitions/neap.lua       definitions for editors, in the annotations of LuaLS
 local directory = arg[0]:match("^(.*)/") or "."
@@ -22,6 +23,7 @@ local annotations = require "annotations"
 local reference = require "reference"
 local definitions = require "definitions"
 local arguments = require "arguments"
+local peers = require "peers"
 
 local root, out, list_path = arg[1], arg[2], arg[3]
 if not list_path then files.fail("usage: help.lua ROOT OUT FILES") end
@@ -178,6 +180,10 @@ files.write(out .. "/lua/neap/help_gen.lua",
 files.write(out .. "/lua/neap/sources_gen.lua", head .. "return " .. lua_text(sources) .. "\n")
 files.write(out .. "/lua/neap/arguments_gen.lua", head .. arguments.text(arguments.of(entries)))
 os.execute("mkdir -p " .. files.quote(out .. "/reference") .. " " .. files.quote(out .. "/definitions"))
+local names_there = peers.read(files.read(directory .. "/names.txt"))
+files.write(out .. "/lua/neap/peers_gen.lua",
+            head .. "return " .. lua_text(peers.messages(names_there, by_name)) .. "\n")
+files.write(out .. "/reference/names.md", peers.page(names_there, by_name))
 for name, page in pairs(reference.pages(entries)) do
     files.write(("%s/reference/%s.md"):format(out, name), page)
 end

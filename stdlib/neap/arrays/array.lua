@@ -5,6 +5,7 @@
 
 --- {dtype}: the dtype of the result, a name such as "f64"; what it is without the option stands in the text
 --- {axis}: an axis, counted from 0 or, if negative, from the end
+--- {device}: where the result is to be: a name such as "cpu:0" or an element of np.devices()
 --- {keepdims}: true keeps the axes that go as axes of extent 1
 
 local ffi = require "ffi"
@@ -66,13 +67,20 @@ local function dtype_of(x)
 end
 core.dtype_of = dtype_of
 
---- x:astype(dtype), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16, u32, u64, i8, i16,
--- i32, i64, f16, bf16, f32, f64, c64, c128, which other libraries' names stand for, too: "float32", "bfloat16",
--- np.complex64. A complex array becomes no real one: x:real() says what is meant.
+--- x:astype(dtype, {copy=true, device=…}), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16,
+-- u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, c64, c128, which other libraries' names stand for, too: "float32",
+-- "bfloat16", np.complex64. A complex array becomes no real one: x:real() says what is meant.
+--- copy: makes no difference: arrays do not change, so x itself will do where it has the dtype
 --- > np.array{1.7, -1.7, 300}:astype "i32"
 -- [  1  -1 300]
-define("astype", function(x, dtype)
+--- > np.astype(np.arange(2), "f32", {device="cpu:0"}).dtype
+-- f32
+define("astype", function(x, dtype, given)
     x = coerce("astype", 1, x)
+    if given ~= nil then
+        return core.placed("astype", np.astype(x, dtype),
+                           core.options("astype", given, { copy = true, device = true }).device)
+    end
     local code = core.dtype("astype", dtype)
     if not code then core.bad_argument("astype", 2, "dtype", 'a dtype name such as "f32"', dtype) end
     local known = array_info(x)

@@ -187,21 +187,21 @@ define("dlpack", function(x)
     return ffi.gc(tensor_box[0], function(tensor) tensor.deleter(tensor) end)
 end)
 
---- np.from_dlpack(tensor, {copy=…}): an array of a tensor of DLPack on the CPU, a `DLManagedTensor *`, which is taken:
--- its deleter is called after the last use, by any thread. Its memory is shared where the elements lie row after row,
--- and nobody may write there from then on; else they are copied.
+--- np.from_dlpack(tensor, {copy=…, device=…}): an array of a tensor of DLPack on the CPU, a `DLManagedTensor *`, which
+-- is taken: its deleter is called after the last use, by any thread. Its memory is shared where the elements lie row
+-- after row, and nobody may write there from then on; else they are copied.
 --- copy: true copies always
 --- > np.from_dlpack(np.arange(3):dlpack())
 -- [0 1 2]
 function np.from_dlpack(tensor, given)
-    local copy = options("from_dlpack", given, { copy = true }).copy
-    if is_array(tensor) then return tensor end
+    given = options("from_dlpack", given, { copy = true, device = true })
+    if is_array(tensor) then return core.placed("from_dlpack", tensor, given.device) end
     if type(tensor) ~= "cdata" or not ffi.istype("struct DLManagedTensor *", tensor) or tensor == nil then
         bad_argument("from_dlpack", 1, "tensor", "a pointer DLManagedTensor *", tensor)
     end
-    local rc = C.neap_array_from_dlpack(ctx, tensor, copy and 1 or 0, id_box)
+    local rc = C.neap_array_from_dlpack(ctx, tensor, given.copy and 1 or 0, id_box)
     if rc >= 0 or rc == C.NEAP_E_MEMORY then ffi.gc(tensor, nil) end -- taken
-    return adopted(rc, "from_dlpack")
+    return core.placed("from_dlpack", adopted(rc, "from_dlpack"), given.device)
 end
 
 -- ---- Memory-mapped files --------------------------------------------------------------------------------------------

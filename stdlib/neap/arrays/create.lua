@@ -185,10 +185,12 @@ function create.literal(x)
 end
 local literal = create.literal
 
---- np.array(data, {dtype=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all of one length on
--- each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is,
--- or cast. f32 without a dtype; of booleans alone, bool; c64 where a number is complex, as Lua writes them: 2i; with
--- LuaJIT's 64-bit integers i64, or u64.
+--- np.array(data, {dtype=…, copy=…, device=…}), np.asarray: an array of nested Lua tables of numbers or booleans (all
+-- of one length on each level), of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is
+-- returned as it is, or cast. f32 without a dtype; of booleans alone, bool; c64 where a number is complex, as Lua
+-- writes them: 2i; with LuaJIT's 64-bit integers i64, or u64.
+--- copy: false raises where new elements have to be made: of Lua values and by casts. true makes no difference: arrays
+-- do not change
 --- > np.array{{1, 2}, {3, 4}}
 -- [[1. 2.]
 --  [3. 4.]]
@@ -198,8 +200,16 @@ local literal = create.literal
 --- > np.array{1, 2i}
 -- [1.+0.j 0.+2.j]
 function np.array(data, given, extra)
-    local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
+    local o = options("array", given, { dtype = true, copy = true, device = true })
+    local code = core.dtype("array", o.dtype)
     if extra ~= nil then core.too_many("array", 2, extra) end
+    if o.device ~= nil then
+        return core.placed("array", np.array(data, { dtype = o.dtype, copy = o.copy }), o.device)
+    end
+    if o.copy == false and not (is_array(data) and (code == nil or code == core.dtype_of(data).code)) then
+        raise("array", "copy=false, but an array of %s needs elements of its own",
+              is_array(data) and "another dtype" or "Lua values")
+    end
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
     if type(data) == "string" then
         raise("array", "argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) "
@@ -254,9 +264,9 @@ local function filled(name, dims, value, code)
 end
 
 for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
-    --- np.zeros({2, 3}, {dtype="f32"}), np.zeros(2, 3), np.ones, np.empty: all elements 0; of np.ones all are 1.
-    -- np.empty is np.zeros: nothing is read that was not written. They hold no memory until something needs them
-    -- stored.
+    --- np.zeros({2, 3}, {dtype="f32", device=…}), np.zeros(2, 3), np.ones, np.empty: all elements 0; of np.ones all
+    -- are 1. np.empty is np.zeros: nothing is read that was not written. They hold no memory until something needs
+    -- them stored.
     --- > np.zeros(2, 3)
     -- [[0. 0. 0.]
     --  [0. 0. 0.]]
@@ -265,7 +275,8 @@ for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
     -- [0. 0.]
     np[name] = function(...)
         local dims, given = shape.arguments(name, ...)
-        return filled(name, dims, value, core.dtype(name, options(name, given, { dtype = true }).dtype, F32))
+        given = options(name, given, { dtype = true, device = true })
+        return core.placed(name, filled(name, dims, value, core.dtype(name, given.dtype, F32)), given.device)
     end
 end
 
@@ -290,7 +301,8 @@ local function fill_value(name, value, code)
 end
 create.value = fill_value
 
---- np.full({2, 3}, 7, {dtype=…}): all elements `value`, a number, a boolean or an array that broadcasts to the shape.
+--- np.full({2, 3}, 7, {dtype=…, device=…}): all elements `value`, a number, a boolean or an array that broadcasts to
+-- the shape.
 --- > np.full({2, 2}, 7)
 -- [[7. 7.]
 --  [7. 7.]]
@@ -298,31 +310,34 @@ function np.full(dims, value, given)
     if type(dims) == "number" then dims = { dims } end
     if type(dims) ~= "table" then bad_argument("full", 1, "shape", "a table or an integer", dims) end
     dims = shape.arguments("full", dims)
-    local code = core.dtype("full", options("full", given, { dtype = true }).dtype)
-    return np.broadcast_to(fill_value("full", value, code), dims)
+    given = options("full", given, { dtype = true, device = true })
+    local code = core.dtype("full", given.dtype)
+    return core.placed("full", np.broadcast_to(fill_value("full", value, code), dims), given.device)
 end
 
 for name, value in pairs { zeros_like = 0, ones_like = 1, empty_like = 0 } do
-    --- np.zeros_like(x, {dtype=…}), np.ones_like(x), np.empty_like(x): zeros, ones, or zeros again, of x's shape and
-    -- dtype.
+    --- np.zeros_like(x, {dtype=…, device=…}), np.ones_like(x), np.empty_like(x): zeros, ones, or zeros again, of x's
+    -- shape and dtype.
     --- > np.zeros_like(np.arange(3)), np.ones_like(np.arange(3)), np.empty_like(np.ones(2))
     -- [0 0 0]
     -- [1 1 1]
     -- [0. 0.]
     define(name, function(x, given)
         x = coerce(name, 1, x)
-        local code = core.dtype(name, options(name, given, { dtype = true }).dtype, core.dtype_of(x).code)
-        return filled(name, shape_of(x), value, code)
+        given = options(name, given, { dtype = true, device = true })
+        local code = core.dtype(name, given.dtype, core.dtype_of(x).code)
+        return core.placed(name, filled(name, shape_of(x), value, code), given.device)
     end)
 end
 
---- np.full_like(x, value, {dtype=…}): all elements `value`, of x's shape and dtype.
+--- np.full_like(x, value, {dtype=…, device=…}): all elements `value`, of x's shape and dtype.
 --- > np.full_like(np.arange(3), 7)
 -- [7 7 7]
 define("full_like", function(x, value, given)
     x = coerce("full_like", 1, x)
-    local code = core.dtype("full_like", options("full_like", given, { dtype = true }).dtype, core.dtype_of(x).code)
-    return np.broadcast_to(fill_value("full_like", value, code), shape_of(x))
+    given = options("full_like", given, { dtype = true, device = true })
+    local code = core.dtype("full_like", given.dtype, core.dtype_of(x).code)
+    return core.placed("full_like", np.broadcast_to(fill_value("full_like", value, code), shape_of(x)), given.device)
 end)
 
 --- offset + scale * iota(n) in a dtype. Real numbers are computed in f64 and rounded once.
@@ -340,8 +355,8 @@ local function ramp(n, offset, scale, code)
     return np.astype(x, dtypes[code].name)
 end
 
---- np.arange(stop), np.arange(start, stop, step, {dtype=…}): the numbers start, start + step, … up to, not including,
--- stop. i32 when all are integers, else f32.
+--- np.arange(stop), np.arange(start, stop, step, {dtype=…, device=…}): the numbers start, start + step, … up to, not
+-- including, stop. i32 when all are integers, else f32.
 --- > np.arange(5), np.arange(1, 2, 0.25)
 -- [0 1 2 3 4]
 -- [1.   1.25 1.5  1.75]
@@ -362,7 +377,8 @@ function np.arange(...)
     if #numbers > 1 then start, stop = numbers[1], numbers[2] end
     if step == 0 then raise("arange", "step must not be 0") end
     local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
-    local code = core.dtype("arange", options("arange", given, { dtype = true }).dtype, integral and I32 or F32)
+    given = options("arange", given, { dtype = true, device = true })
+    local code = core.dtype("arange", given.dtype, integral and I32 or F32)
     local count = math.max(0, math.ceil((stop - start) / step))
     if count ~= count or count >= 2 ^ 53 then
         raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
@@ -375,7 +391,7 @@ function np.arange(...)
             raise("arange", "%.14g to %.14g does not fit into dtype %s", start, last, dtype.name)
         end
     end
-    return ramp(count, start, step, code)
+    return core.placed("arange", ramp(count, start, step, code), given.device)
 end
 
 --- The numbers i = 0 … n-1 as fractions of `gaps`, along axis `axis` of a result of one more axis than start and stop
@@ -399,9 +415,9 @@ local function spread_between(start, stop, n, gaps, exact_end, axis, dtype)
     return dtype and np.astype(x, dtype) or x
 end
 
---- np.linspace(start, stop, n, {endpoint=true, dtype=…, axis=0}): n evenly spaced numbers (50 without n); the last is
--- exactly stop. start and stop may be arrays, which broadcast: then the numbers lie along a new axis, in the dtype that
--- these have as real numbers.
+--- np.linspace(start, stop, n, {endpoint=true, dtype=…, axis=0, device=…}): n evenly spaced numbers (50 without n); the
+-- last is exactly stop. start and stop may be arrays, which broadcast: then the numbers lie along a new axis, in the
+-- dtype that these have as real numbers.
 --- endpoint: false leaves stop out: then the gaps are (stop - start) / n
 --- axis: the axis of the result that counts the numbers, for arrays
 --- > np.linspace(0, 1, 5)
@@ -415,7 +431,7 @@ end
 np.linspace = function(start, stop, n, given)
     if type(n) == "table" and given == nil then n, given = nil, n end
     if n == nil then n = 50 end
-    given = options("linspace", given, { endpoint = true, dtype = true, axis = true })
+    given = options("linspace", given, { endpoint = true, dtype = true, axis = true, device = true })
     local array = is_array(start) or is_array(stop)
     if not array and type(start) ~= "number" then
         bad_argument("linspace", 1, "start", "a number or an array", start)
@@ -425,11 +441,14 @@ np.linspace = function(start, stop, n, given)
     local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
     local dtype = code and dtypes[code].name
     local gaps, exact_end = given.endpoint == false and n or n - 1, given.endpoint ~= false and n > 1
-    if array then return spread_between(start, stop, n, gaps, exact_end, given.axis, dtype) end
+    if array then
+        local x = spread_between(start, stop, n, gaps, exact_end, given.axis, dtype)
+        return core.placed("linspace", x, given.device)
+    end
     local i = iota(n, F64)
     local x = i * (gaps > 0 and (stop - start) / gaps or 0) + start
     if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
-    return np.astype(x, dtype)
+    return core.placed("linspace", np.astype(x, dtype), given.device)
 end
 
 --- Row numbers plus k as a column, and column numbers as a row: for masks of matrices.
@@ -444,18 +463,18 @@ end
 local function matrix_arguments(name, n, m, k, given)
     if type(m) == "table" then m, given = nil, m end
     if type(k) == "table" then k, given = nil, k end
-    given = options(name, given, { m = true, k = true, dtype = true })
+    given = options(name, given, { m = true, k = true, dtype = true, device = true })
     if m == nil then m = given.m end
     if k == nil then k = given.k end
     if core.integer(name, 1, "n", n) < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
     m = core.integer(name, 2, "m", m == nil and n or m)
     if m < 0 then bad_argument(name, 2, "m", "an integer from 0 up", m) end
     k = core.integer(name, 3, "k", k == nil and 0 or k)
-    return m, k, dtypes[core.dtype(name, given.dtype, F32)].name
+    return m, k, dtypes[core.dtype(name, given.dtype, F32)].name, given.device
 end
 
---- np.eye(n, m, k, {m=…, k=…, dtype=…}): ones on the k-th diagonal (0, the main one, by default; above for positive k)
--- of an n by m matrix, zeros elsewhere.
+--- np.eye(n, m, k, {m=…, k=…, dtype=…, device=…}): ones on the k-th diagonal (0, the main one, by default; above for
+-- positive k) of an n by m matrix, zeros elsewhere.
 --- m: the number of columns; n without it
 --- k: which diagonal; 0, the main one, without it
 --- > np.eye(2, 3), np.eye(3, {k=1})
@@ -465,12 +484,12 @@ end
 --  [0. 0. 1.]
 --  [0. 0. 0.]]
 function np.eye(n, m, k, given)
-    local columns, diagonal, dtype = matrix_arguments("eye", n, m, k, given)
+    local columns, diagonal, dtype, device = matrix_arguments("eye", n, m, k, given)
     local i, j = grid(n, columns, diagonal)
-    return np.astype(np.equal(i, j), dtype)
+    return core.placed("eye", np.astype(np.equal(i, j), dtype), device)
 end
 
---- np.tri(n, m, k, {m=…, k=…, dtype=…}): ones on and below the k-th diagonal.
+--- np.tri(n, m, k, {m=…, k=…, dtype=…, device=…}): ones on and below the k-th diagonal.
 --- m: the number of columns; n without it
 --- k: which diagonal; 0, the main one, without it
 --- > np.tri(3)
@@ -478,9 +497,9 @@ end
 --  [1. 1. 0.]
 --  [1. 1. 1.]]
 function np.tri(n, m, k, given)
-    local columns, diagonal, dtype = matrix_arguments("tri", n, m, k, given)
+    local columns, diagonal, dtype, device = matrix_arguments("tri", n, m, k, given)
     local i, j = grid(n, columns, diagonal)
-    return np.astype(np.greater_equal(i, j), dtype)
+    return core.placed("tri", np.astype(np.greater_equal(i, j), dtype), device)
 end
 
 --- np.delta({3, 4, 3}, {axes={0, 2}, dtype=…}): ones where the indices along the axes (all by default) are the same,
@@ -509,6 +528,7 @@ end
 local function triangle(name, compare)
     define(name, function(x, k)
         x = coerce(name, 1, x)
+        if type(k) == "table" then k = options(name, k, { k = true }).k end
         k = core.integer(name, 2, "k", k == nil and 0 or k)
         local dims = shape_of(x)
         if #dims == 0 then raise(name, "needs at least 1 axis, got shape ()") end
@@ -516,9 +536,10 @@ local function triangle(name, compare)
         return np.where(compare(i, j), x, core.number(0, core.dtype_of(x).code))
     end)
 end
---- np.tril(x, k), np.triu(x, k): the elements on and below the k-th diagonal (0 without k) of the last two axes, zeros
--- elsewhere; np.triu: on and above. A 1-d x is every row of a square matrix.
---- > np.tril(np.ones{3, 3}), np.triu(np.ones{3, 3}, 1)
+--- np.tril(x, k), np.tril(x, {k=0}), np.triu(x, k): the elements on and below the k-th diagonal (0 without k) of the
+-- last two axes, zeros elsewhere; np.triu: on and above. A 1-d x is every row of a square matrix.
+--- k: which diagonal; 0, the main one, without it
+--- > np.tril(np.ones{3, 3}), np.triu(np.ones{3, 3}, {k=1})
 -- [[1. 0. 0.]
 --  [1. 1. 0.]
 --  [1. 1. 1.]]

@@ -128,6 +128,12 @@ function core.local_device(from, what, value)
     return device
 end
 
+--- What np.`name` made, on the device that its option `device` names: where it is, without one.
+function core.placed(name, x, device)
+    if device == nil then return x end
+    return np.device_put(x, core.local_device(name, "device", device))
+end
+
 local before = ffi.new "int[1]"
 
 local function set_default_device(number)

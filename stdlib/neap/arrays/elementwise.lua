@@ -123,6 +123,17 @@ for name, f in pairs { fmax = np.maximum, fmin = np.minimum } do
     end)
 end
 
+for name, compare in pairs { isposinf = np.greater, isneginf = np.less } do
+    --- np.isposinf(x), np.isneginf(x): whether elements are infinity, or minus infinity.
+    --- > np.isposinf(np.array{np.inf, -np.inf, 1}), np.isneginf(np.array{np.inf, -np.inf, 1})
+    -- [ True False False]
+    -- [False  True False]
+    define(name, function(x)
+        x = coerce(name, 1, x)
+        return np.logical_and(np.isinf(x), compare(x, 0))
+    end)
+end
+
 --- np.heaviside(x, h): 0 below 0, h at 0, 1 above; NaN for NaN.
 --- > np.heaviside(np.array{-1, 0, 2}, 0.5)
 -- [0.  0.5 1. ]
@@ -280,3 +291,58 @@ define("unpackbits", function(x, given)
     end
     return np.moveaxis(x, -1, axis)
 end)
+
+-- ---- Digits ---------------------------------------------------------------------------------------------------------
+
+local DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+--- An integer from 0 up in a base.
+local function digits(n, base)
+    local text = ""
+    repeat
+        local digit = n % base
+        text, n = DIGITS:sub(digit + 1, digit + 1) .. text, (n - digit) / base
+    until n == 0
+    return text
+end
+
+--- np.base_repr(n, base, padding) -> string: the digits of an integer in a base from 2 (the one without it) to 36, with
+-- so many zeros in front.
+--- > np.base_repr(10), np.base_repr(-255, 16), np.base_repr(3, 2, 2)
+-- 1010
+-- -FF
+-- 0011
+function np.base_repr(n, base, padding)
+    n, base = core.integer("base_repr", 1, "n", n), core.integer("base_repr", 2, "base", base == nil and 2 or base)
+    padding = core.integer("base_repr", 3, "padding", padding == nil and 0 or padding)
+    if math.abs(n) > 2 ^ 53 then bad_argument("base_repr", 1, "n", "an integer up to 2^53", n) end
+    if base < 2 or base > 36 then bad_argument("base_repr", 2, "base", "an integer from 2 to 36", base) end
+    if padding < 0 or padding > 10000 then
+        bad_argument("base_repr", 3, "padding", "an integer from 0 to 10000", padding)
+    end
+    local text = ("0"):rep(padding) .. (n == 0 and padding > 0 and "" or digits(math.abs(n), base))
+    return n < 0 and "-" .. text or text
+end
+
+--- np.binary_repr(n, width) -> string: the bits of an integer; with a width so many, and those of the two's complement
+-- of one below 0.
+--- > np.binary_repr(5), np.binary_repr(-3), np.binary_repr(-3, 5)
+-- 101
+-- -11
+-- 11101
+function np.binary_repr(n, width)
+    n = core.integer("binary_repr", 1, "n", n)
+    if math.abs(n) > 2 ^ 53 then bad_argument("binary_repr", 1, "n", "an integer up to 2^53", n) end
+    if width == nil then return np.base_repr(n) end
+    if core.integer("binary_repr", 2, "width", width) < 0 or width > 10000 then
+        bad_argument("binary_repr", 2, "width", "an integer from 0 to 10000", width)
+    end
+    -- Of a number below 0 the bits of -n - 1, exchanged, behind ones: a difference from a power of two may not fit.
+    local bits = digits(n < 0 and -n - 1 or n, 2)
+    if n < 0 and -n - 1 == 0 then bits = "" end
+    if #bits + (n < 0 and 1 or 0) > width then
+        raise("binary_repr", "%d does not fit into %d bits", n, width)
+    end
+    if n >= 0 then return ("0"):rep(width - #bits) .. bits end
+    return ("1"):rep(width - #bits) .. bits:gsub("[01]", { ["0"] = "1", ["1"] = "0" })
+end

@@ -675,21 +675,33 @@ function linalg.multi_dot(list)
     return product(1, n)
 end
 
---- np.linalg.matmul, np.linalg.tensordot, np.linalg.vecdot, np.linalg.cross, np.linalg.outer,
--- np.linalg.matrix_transpose: np's functions of the same names: `?np.matmul` and so on.
+--- np.linalg.matmul, np.linalg.tensordot, np.linalg.vecdot, np.linalg.cross, np.linalg.matrix_transpose: np's functions
+-- of the same names: `?np.matmul` and so on.
 --- > np.linalg.matmul(np.eye(2), np.ones(2)), np.linalg.matrix_transpose(np.ones{1, 2})
 -- [1. 1.]
 -- [[1.]
 --  [1.]]
---- > np.linalg.cross(np.array{1, 0, 0}, np.array{0, 1, 0}), np.linalg.outer(np.ones(2), np.ones(2))
+--- > np.linalg.cross(np.array{1, 0, 0}, np.array{0, 1, 0})
 -- [0. 0. 1.]
--- [[1. 1.]
---  [1. 1.]]
 --- > np.linalg.vecdot(np.ones(2), np.ones(2)), np.linalg.tensordot(np.ones(2), np.ones(2), 1)
 -- 2.0
 -- 2.0
-for _, name in ipairs { "matmul", "tensordot", "vecdot", "cross", "outer", "matrix_transpose" } do
+for _, name in ipairs { "matmul", "tensordot", "vecdot", "cross", "matrix_transpose" } do
     linalg[name] = np[name]
+end
+
+--- np.linalg.outer(a, b): np.outer of vectors; other shapes raise, where np.outer flattens them.
+--- > np.linalg.outer(np.array{1, 2}, np.array{3, 4})
+-- [[3. 4.]
+--  [6. 8.]]
+function linalg.outer(a, b)
+    a, b = coerce("linalg.outer", 1, a), coerce("linalg.outer", 2, b)
+    for k, x in ipairs { a, b } do
+        if core.ndim(x) ~= 1 then
+            raise("linalg.outer", "argument %d must be a vector, got shape %s (np.outer flattens)", k, shape_text(x))
+        end
+    end
+    return np.outer(a, b)
 end
 
 --- np.linalg.diagonal(x, {offset=0}): the diagonals of the matrices in the last two axes, as (…, count); offset > 0:

@@ -71,6 +71,29 @@ np.polymul = function(p, q)
     return product(p, n, q, m)
 end
 
+--- np.polydiv(u, v) -> quotient, remainder: the coefficients of both, for u = quotient v + remainder. The remainder has
+-- as many as v less one (NumPy leaves out zeros in front), at least one.
+--- > np.polydiv({1, 0, -1}, {1, 1})
+-- [ 1. -1.]
+-- [0.]
+np.polydiv = function(u, v)
+    local n, m
+    u, n = coefficients("polydiv", 1, u)
+    v, m = coefficients("polydiv", 2, v)
+    if m == 0 then raise("polydiv", "argument 2 has no coefficients") end
+    u, v = u / 1, v / 1
+    if n < m then return np.zeros_like(shape.cut(v, 0, 0, 1)), u end
+    local parts, first = {}, shape.cut(v, 0, 0, 1)
+    for k = 1, n - m + 1 do -- u is what is left, without its first k - 1 coefficients, which are 0 by now
+        local times = shape.cut(u, 0, 0, 1) / first
+        parts[k] = times
+        u = u - np.pad(times * v, { { 0, n - m + 1 - k } })
+        u = shape.cut(u, 0, 1, n - k + 1)
+    end
+    local rest = m > 1 and u or np.zeros_like(first)
+    return shape.join(parts, 0), rest
+end
+
 --- np.roots(p, {strip_zeros=true}): the roots of the polynomial with the coefficients p, the highest power first:
 -- complex, the eigenvalues of the companion matrix, as LAPACK orders them, and then zeros. Waits, and raises while
 -- tracing, unless strip_zeros is false.

@@ -197,15 +197,22 @@ local join = shape.join
 
 -- ---- Views ----------------------------------------------------------------------------------------------------------
 
---- np.reshape(x, {2, 3}), x:reshape(2, 3): the same elements in row-major order. One extent may be -1: what is left. A
--- view where x lies in one piece.
---- > np.arange(6):reshape(2, -1)
+--- np.reshape(x, {2, 3}, {copy=…}), x:reshape(2, 3): the same elements in row-major order. One extent may be -1: what
+-- is left. A view where x lies in one piece.
+--- copy: makes no difference: arrays do not change
+--- > np.arange(6):reshape(2, -1), np.reshape(np.arange(2), {2, 1}, {copy=true})
 -- [[0 1 2]
 --  [3 4 5]]
+-- [[0]
+--  [1]]
 define("reshape", function(x, ...)
     x = coerce("reshape", 1, x)
-    local given = ...
-    if type(given) ~= "table" then given = { ... } end
+    local given, more = ...
+    if type(given) ~= "table" then
+        given = { ... }
+    elseif more ~= nil then
+        core.options("reshape", more, { copy = true })
+    end
     if select("#", ...) == 0 then raise("reshape", "argument 2 (shape) is missing") end
     local dims, known, free = {}, 1, nil
     for k = 1, #given do

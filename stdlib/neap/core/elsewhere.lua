@@ -1,4 +1,5 @@
---- elsewhere.lua: what names of NumPy, JAX and PyTorch are called here, for messages about unknown names.
+--- elsewhere.lua: what names of NumPy, JAX and PyTorch are called here, for messages about unknown names. Functions
+-- that have another name here, or none, are those of tools/gen/names.txt; what has to be written otherwise stands here.
 local elsewhere = {}
 
 --- By the path behind np. what to write here.
@@ -77,5 +78,15 @@ elsewhere.dtypes = {
     float = "f32", int = "i32", long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", number = "f32",
     integer = "i32",
 }
+
+--- What to write here for np.PATH of another library, or the name of the same function; nil where neither is known.
+function elsewhere.of(path)
+    return elsewhere.functions[path] or require("neap.peers_gen").functions[path]
+end
+
+--- Why np.PATH of another library is not here, or nil.
+function elsewhere.why(path)
+    return require("neap.peers_gen").absent[path]
+end
 
 return elsewhere

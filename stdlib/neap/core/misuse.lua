@@ -77,15 +77,18 @@ end
 --- "np has no 'reshap'; …" for a name that a table of the library's does not have. `path` is "np" or "np.random".
 function misuse.name(path, name, holders)
     local below = path == "np" and "" or path:sub(4) .. "."
-    local there = elsewhere.functions[below .. name] or elsewhere.functions[name]
+    local there = elsewhere.of(below .. name) or elsewhere.functions[name]
     if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
+    local why = elsewhere.why(below .. name)
+    if why then return ("%s has no '%s': %s"):format(path, name, why) end
     return ("%s has no '%s'%s"):format(path, name, near.hint(name, holders, path .. "."))
 end
 
 --- The same of a method or field of an array.
 function misuse.member(name, methods, fields)
     local text = ("arrays have no field or method '%s'"):format(name)
-    if elsewhere.methods[name] then return ("%s; here it is %s"):format(text, elsewhere.methods[name]) end
+    local there = elsewhere.methods[name] or elsewhere.of(name)
+    if there then return ("%s; here it is %s"):format(text, there) end
     local found = #name > 1 and near.name(name, { methods, fields })
     if not found then return text end
     return ("%s; did you mean %s?"):format(text, methods[found] and "x:" .. found .. "(…)" or "x." .. found)

@@ -318,8 +318,10 @@ end
 
 local function search_answer(text, how)
     local name_there = text:gsub("^np[%.:]", ""):gsub("^x[%.:]", "")
-    local here = elsewhere.functions[name_there] or elsewhere.methods[name_there]
+    local here = elsewhere.methods[name_there] or elsewhere.of(name_there)
     if here then return ("%s is called so in other libraries; here it is %s"):format(text, here) end
+    local why = elsewhere.why(name_there)
+    if why then return ("%s is of other libraries, and not here: %s"):format(text, why) end
     local list, parts = sections_of(text), {}
     if #list == 1 then return section_text(list[1]) end
     local found = mentions(text)

@@ -23,6 +23,7 @@ core.define("device_put", function(x, device, spec)
     if not core.is_device(device) then
         return require("neap.mesh.sharding").put("device_put", x, device, spec)
     end
+    if spec ~= nil then core.too_many("device_put", 2, spec) end
     local here = C.neap_process_index()
     if device.process ~= here then
         raise("device_put", "device %s belongs to process %d, and this is process %d: arrays go there by a mesh, as in "

@@ -76,6 +76,52 @@ return function(nn, reduced, labelled)
     -- [-100.          -0.6931472]
     define("log_sigmoid", function(x) return -np.logaddexp(-real("log_sigmoid", 1, x), 0) end)
 
+    --- np.nn.squareplus(x, b): (x + sqrt(x² + b)) / 2, a smooth relu; b is 4 without it.
+    --- > np.nn.squareplus(np.array{-1.5, 0, 1.5})
+    -- [0.5 1.  2. ]
+    define("squareplus", function(x, b)
+        x = real("squareplus", 1, x)
+        return (x + np.sqrt(x * x + number("squareplus", 2, "b", b, 4))) / 2
+    end)
+
+    --- np.nn.sparse_plus(x): 0 up to -1, (x + 1)² / 4 up to 1, x from there: a smooth relu of finite reach.
+    --- > np.nn.sparse_plus(np.array{-2, 0, 2})
+    -- [0.   0.25 2.  ]
+    define("sparse_plus", function(x)
+        x = real("sparse_plus", 1, x)
+        return np.where(np.less_equal(x, -1), 0, np.where(np.greater_equal(x, 1), x, (x + 1) ^ 2 / 4))
+    end)
+
+    --- np.nn.sparse_sigmoid(x): (x + 1) / 2 limited to [0, 1], the derivative of sparse_plus.
+    --- > np.nn.sparse_sigmoid(np.array{-2, 0, 2})
+    -- [0.  0.5 1. ]
+    define("sparse_sigmoid", function(x) return np.clip((real("sparse_sigmoid", 1, x) + 1) / 2, 0, 1) end)
+
+    --- np.nn.log1mexp(x): log(1 - exp(-x)) for x from 0 up, without cancellation (Mächler, 2012).
+    --- > np.nn.log1mexp(np.array{0, 1})
+    -- [       -inf -0.45867515]
+    define("log1mexp", function(x)
+        x = real("log1mexp", 1, x)
+        local small = np.less(x, math.log(2)) -- each formula sees only what it is good for: so do its derivatives
+        local near, far = np.where(small, x, 0.5), np.where(small, 1, x)
+        return np.where(small, np.log(-np.expm1(-near)), np.log1p(-np.exp(-far)))
+    end)
+
+    --- np.nn.logmeanexp(x, {axis=…, keepdims=false}): the logarithm of the mean of exp(x), without overflow.
+    --- axis: an axis or a table of them; all without it
+    --- > np.nn.logmeanexp(np.array{1000, 1000})
+    -- 1000.0
+    define("logmeanexp", function(x, given)
+        local o = options("nn.logmeanexp", given, { axis = true, keepdims = true })
+        x = real("logmeanexp", 1, x)
+        local count, dims = x.size, shape_of(x)
+        if o.axis ~= nil then
+            count = 1
+            for _, axis in ipairs(shape.axes("nn.logmeanexp", o.axis, #dims)) do count = count * dims[axis + 1] end
+        end
+        return np.logsumexp(x, o) - math.log(count)
+    end)
+
     --- np.nn.relu6(x): x limited to [0, 6]; the gradient at 0 and 6 is 0.
     --- > np.nn.relu6(np.array{-1, 3, 9})
     -- [0. 3. 6.]

@@ -214,6 +214,7 @@ end
 nn.linear = nn.dense
 
 require "neap.nn.activations" (nn, reduced_loss, labelled)
+require "neap.nn.attention" (nn)
 require "neap.nn.layers" (nn)
 require "neap.nn.conv" (nn)
 
