@@ -1,9 +1,10 @@
 /* csv_number.c: numbers and their texts, both ways exact: the float nearest to a text, and the shortest text of a
  * float.
  *
- * A text of at most 19 digits is an integer m of 64 bits times a power of ten. If doubles hold both exactly, one product
- * or division of doubles rounds once. Else, while the power is within 10^±27, m · 5^k or m / 5^k is one product or one
- * division of integers, whose bits are all known; so it is rounded once, to nearest, ties to even. What is left (more digits, larger powers) is strtod's, in the C locale, whatever the process has set.
+ * A text of at most 19 digits is an integer m of 64 bits times a power of ten. If doubles hold both, one product or
+ * division of doubles rounds once. Else, while the power is within 10^±27, m · 5^k or m / 5^k is one product or one
+ * division of integers, whose bits are all known; so it is rounded once, to nearest, ties to even. What is left (more
+ * digits, larger powers) is strtod's, in the C locale, whatever the process has set.
  */
 #include <float.h>
 #include <locale.h>
