@@ -96,6 +96,12 @@ return function(add_case, make)
          "torch.multinomial(torch.ones(10), 1000000, replacement=True)",
          "categorical(x, jnp.zeros(10), shape=(1000000,))")
 
+    draw("gamma of 2.5", function(x) return np.random.gamma(x, 2.5, { 1e6 }) end,
+         "standard_gamma(2.5, 1000000, np.float32)", "torch._standard_gamma(torch.full((1000000,), 2.5))",
+         "gamma(x, 2.5, (1000000,))")
+    draw("poisson of 4", function(x) return np.random.poisson(x, 4, { 1e6 }) end, "poisson(4, 1000000)",
+         "torch.poisson(torch.full((1000000,), 4.0))", "poisson(x, 4, (1000000,))")
+
     -- ---- Sorting ----------------------------------------------------------------------------------------------------
 
     add { name = "sort of i32, 1e6", inputs = inputs(integers, 1e9, 1e6), lua = function(x) return np.sort(x) end,
