@@ -68,7 +68,7 @@ end
 
 --- Measures all cases of a group.
 function beside.group(group)
-    local others = peers.start({ "numpy", "torch", "jax jit" }, measure.cores)
+    local others = peers.start({ "numpy", "scipy", "pandas", "torch", "jax jit" }, measure.cores)
     for _, case in ipairs(cases) do
         if case.group == group and case.name:find(measure.case) then
             local list = contenders_of(case, others)

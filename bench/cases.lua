@@ -5,7 +5,7 @@
 --
 --      lua       a function of the inputs: what neap evaluates
 --      once      or a function of the inputs that gives a function: the call; it waits for its result itself
---      numpy, torch, jax     the same as Python text; a system without one is left out
+--      numpy, scipy, pandas, torch, jax      the same as Python text; a system without one is left out
 --
 -- Python text is an expression over the inputs, before which statements may stand that run once, " :: " between them;
 -- or it defines a function once(), the call. An expression for jax is jitted, unless it begins with "eager ". drawn:
@@ -321,6 +321,9 @@ def turns(x, y):
 def once():
     return turns(x, y)
 ]] }
+
+require "bench.library"(add, { normal = normal, uniform = uniform, integers = integers, inputs = inputs,
+                               normals = normals, short = short })
 
 -- ---- products -------------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,17 @@ INPUTS = ["x", "y", "z", "w"]
 def scope_of(system):
     import numpy as np
 
-    if system == "numpy":
-        return dict(np=np), lambda x: x, lambda result: result
+    if system in ("numpy", "scipy", "pandas"):
+        names = dict(np=np)
+        if system == "scipy":
+            import scipy
+
+            names["scipy"] = scipy
+        if system == "pandas":
+            import pandas
+
+            names["pd"] = pandas
+        return names, lambda x: x, lambda result: result
     if system == "torch":
         import torch
 

@@ -19,21 +19,23 @@ measure.quick = arg and arg[3] == "quick"
 measure.case = arg and arg[4] or "" -- a Lua pattern: which cases of bench/cases.lua
 measure.workers = tonumber(arg and arg[5]) or 1
 
+measure.cpu = arg and arg[6] == "cpu" -- times are CPU times of all threads
+
 do
     local pipe = assert(io.popen "nproc")
-    measure.cores = tonumber(pipe:read "*l") or 1
+    measure.cores = measure.cpu and 1 or tonumber(pipe:read "*l") or 1
     pipe:close()
 end
 
-local MONOTONIC = 1
+local MONOTONIC, PROCESS_CPU = 1, 2
 local SLICE_NS = 4e6 -- of one contender in one round, about
 local WARM = 0.5 -- of a slice, before it
 local REST_US = 2000 -- between two contenders
 local clock = ffi.new("neap_bench_clock")
 
---- Nanoseconds since some fixed moment.
+--- Nanoseconds since some fixed moment, or of CPU time.
 function measure.now()
-    ffi.C.clock_gettime(MONOTONIC, clock)
+    ffi.C.clock_gettime(measure.cpu and PROCESS_CPU or MONOTONIC, clock)
     return tonumber(clock.seconds) * 1e9 + tonumber(clock.nanoseconds)
 end
 local now = measure.now

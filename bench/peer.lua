@@ -7,6 +7,7 @@
 --         print(peer.name, contender and contender.timer(100))   -- ns a call
 --     end
 local ffi = require "ffi"
+local measure = require "bench.measure"
 
 ffi.cdef "int kill(int process, int signal);"
 local SIGCONT, SIGSTOP = 18, 19
@@ -33,8 +34,8 @@ local function start(name, threads)
     local pipe = os.tmpname()
     os.remove(pipe)
     assert(os.execute(("mkfifo '%s'"):format(pipe)) == 0, "bench: mkfifo failed")
-    local command = "exec '%s' bench/peers.py serve '%s' %d <'%s' 2>/dev/null"
-    local answers = io.popen(command:format(python, name, threads, pipe))
+    local command = "OPENBLAS_NUM_THREADS=%d exec '%s' bench/peers.py serve '%s' %d %s <'%s' 2>/dev/null"
+    local answers = io.popen(command:format(threads, python, name, threads, measure.cpu and "cpu" or "wall", pipe))
     local peer = setmetatable({ name = name, answers = answers, requests = assert(io.open(pipe, "w")) }, Peer)
     os.remove(pipe)
     return peer

@@ -1,8 +1,9 @@
 """peers.py: the expressions of bench/rows in other systems.
 
-`peers.py serve SYSTEM THREADS` takes its turns beside neap: bench/peer.lua tells it, by lines on its standard input,
-what to time, and reads a line for each. A kernel's Python text (bench/kernels.lua) is statements over inputs x, y, z,
-w and the functions below, which each system spells in its own way; the last statement is the result.
+`peers.py serve SYSTEM THREADS CLOCK` takes its turns beside neap: bench/peer.lua tells it, by lines on its standard
+input, what to time, and reads a line for each. A kernel's Python text (bench/kernels.lua) is statements over inputs x,
+y, z, w and the functions below, which each system spells in its own way; the last statement is the result. CLOCK is
+"wall", or "cpu" for the CPU time of all threads.
 
     kernel SIZE COLUMNS INPUTS TEXT   makes inputs and calls the kernel once: "ok" and the sum of its magnitudes
     time COUNT                        makes so many calls, each until the result is on the host: ns a call
@@ -80,6 +81,21 @@ class Numpy:
 
     def forget(self):
         pass
+
+
+class Scipy(Numpy):
+    def __init__(self, threads):
+        import scipy.linalg  # loaded here: a system that is not installed does not start
+        import scipy.signal  # noqa: F401
+
+        super().__init__(threads)
+
+
+class Pandas(Numpy):
+    def __init__(self, threads):
+        import pandas  # noqa: F401
+
+        super().__init__(threads)
 
 
 class Numexpr(Numpy):
@@ -160,8 +176,8 @@ class JaxDevices(Jax):
         super().__init__(len(os.sched_getaffinity(0)))
 
 
-SYSTEMS = {"numpy": Numpy, "numexpr": Numexpr, "torch": Torch, "torch compile": TorchCompile, "jax": Jax,
-           "jax jit": JaxJit, "jax devices": JaxDevices}
+SYSTEMS = {"numpy": Numpy, "scipy": Scipy, "pandas": Pandas, "numexpr": Numexpr, "torch": Torch,
+           "torch compile": TorchCompile, "jax": Jax, "jax jit": JaxJit, "jax devices": JaxDevices}
 
 
 def inputs(size, columns, count):
@@ -188,9 +204,10 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def serve(name, threads):
+def serve(name, threads, clock):
     import numpy as np
 
+    now = time.process_time_ns if clock == "cpu" else time.perf_counter_ns
     system = SYSTEMS[name](threads)
     end_with_parent()
     np.seterr(all="ignore")
@@ -216,10 +233,10 @@ def serve(name, threads):
                 answer = "ok\t%.9g" % (magnitude(result) if devices * elements <= mesh.CHECKED else -1)
                 del result
             elif words[0] == "time":
-                count, start = int(words[1]), time.perf_counter_ns()
+                count, start = int(words[1]), now()
                 for _ in range(count):
                     ready(function(*arguments))
-                answer = "%.6g" % ((time.perf_counter_ns() - start) / count)
+                answer = "%.6g" % ((now() - start) / count)
             else:
                 size, columns, count = map(int, words[1:4])
                 ready = system.ready
@@ -319,7 +336,7 @@ def run_training(system, repeats):
 def main():
     words = sys.argv[1:]
     if words[:1] == ["serve"]:
-        serve(words[1], int(words[2]))
+        serve(words[1], int(words[2]), words[3])
         return
     repeats = 15
     if words[:1] == ["--repeats"]:

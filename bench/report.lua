@@ -145,8 +145,8 @@ local function goals_text(rows)
 end
 
 -- Systems whose times are compared with neap's as a whole; other columns are bounds, or neap itself.
-local OTHERS = { numpy = true, numexpr = true, torch = true, ["torch compile"] = true, jax = true, ["jax jit"] = true,
-                 ["jax devices"] = true }
+local OTHERS = { numpy = true, scipy = true, pandas = true, numexpr = true, torch = true, ["torch compile"] = true,
+                 jax = true, ["jax jit"] = true, ["jax devices"] = true }
 local AHEAD, BEHIND = 1.5, 1.1
 
 --- neap's best time in a row by that of the fastest other system, and that system; nil where none was measured.

@@ -57,6 +57,8 @@ local function parse(words)
             options.repeats = tonumber(value()) or fail("--repeats wants a number")
         elseif word == "--quick" then
             options.repeats, options.quick = 3, true
+        elseif word == "--cpu" then
+            options.cpu = true
         elseif word == "--list" then
             options.list = true
         else
@@ -73,22 +75,24 @@ end
 
 --- Runs a group; appends its rows to `rows`. A group that fails is reported and makes the whole run fail.
 local function run_group(group, options, rows)
-    local workers = group.workers and "--workers " .. group.workers or ""
-    local command = ("OMP_WAIT_POLICY=passive %s %s %s bench/rows/%s.lua %d %s %s %s %s"):format(
+    local count = group.workers or options.cpu and 1 or nil
+    local workers = count and "--workers " .. count or ""
+    local command = ("OMP_WAIT_POLICY=passive %s %s %s bench/rows/%s.lua %d %s %s %s %d %s"):format(
         quoted(options.neap), group.options or "", workers, group.name, options.repeats, quoted(options.neap),
-        options.quick and "quick" or "full", quoted(options.case), group.workers or "")
+        options.quick and "quick" or "full", quoted(options.case), group.workers or 1,
+        options.cpu and "cpu" or "wall")
     if group.program then command = ("%s %d %s"):format(quoted(group.program), options.repeats, group.workers or "") end
     io.stderr:write("bench: ", group.name, group.workers == 2 and ", 2 threads" or "", " …\n")
     local pipe = assert(io.popen(command))
-    local count = 0
+    local found = 0
     for line in pipe:lines() do
         local row = assert(loadstring("return " .. line), "unreadable row: " .. line)()
         row.group, row.workers = group.name, group.workers
         rows[#rows + 1] = row
-        count = count + 1
+        found = found + 1
     end
     pipe:close()
-    if count == 0 and not group.optional and options.case == "" then fail("the group '%s' gave no rows", group.name) end
+    if found == 0 and not group.optional and options.case == "" then fail("the group '%s' gave no rows", group.name) end
 end
 
 local options = parse(arg)

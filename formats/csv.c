@@ -126,7 +126,10 @@ static int end_field(neap_csv *csv, csv_field *out) {
 
 int csv_next_field(neap_csv *csv, csv_field *out) {
     csv_place *p = &csv->next;
-    *out = (csv_field){.text = p->at, .place = *p};
+    out->text = p->at;
+    out->place = *p;
+    out->quoted = out->doubled = out->last = false;
+    out->number.kind = CSV_NOT;
     if (csv->format.quote && p->at < csv->end && *p->at == (char)csv->format.quote) {
         p->at++;
         int status = quoted_field(csv, out);
@@ -134,8 +137,14 @@ int csv_next_field(neap_csv *csv, csv_field *out) {
             return status;
     } else {
         const char *s = p->at;
-        while (s < csv->end && !csv->ends[(unsigned char)*s])
-            s++;
+        if (csv->numbers_first && s < csv->end && !csv->begins_missing_number[(unsigned char)*s])
+            s = csv_number_at(s, csv->end, &out->number);
+        if (s < csv->end && !csv->ends[(unsigned char)*s]) {
+            out->number.kind = CSV_NOT;
+            do
+                s++;
+            while (s < csv->end && !csv->ends[(unsigned char)*s]);
+        }
         out->bytes = (size_t)(s - p->at);
         p->at = s;
     }
@@ -199,8 +208,16 @@ static void note_bytes(neap_csv *csv) {
     csv->ends[(unsigned char)(format->delimiter ? format->delimiter : '\t')] = true;
     if (format->comment)
         csv->ends[(unsigned char)format->comment] = true;
-    for (int k = 0; k < format->nmissing; k++)
-        csv->begins_missing[(unsigned char)format->missing[k][0]] = true;
+    for (int k = 0; k < format->nmissing; k++) {
+        const char *word = format->missing[k];
+        csv->begins_missing[(unsigned char)word[0]] = true;
+        csv_number number;
+        if (csv_number_at(word, word + strlen(word), &number) == word + strlen(word) && number.kind != CSV_NOT)
+            csv->begins_missing_number[(unsigned char)word[0]] = true;
+    }
+    csv->numbers_first = true;
+    for (const char *s = "+-.0123456789eE"; *s; s++)
+        csv->numbers_first &= !csv->ends[(unsigned char)*s];
 }
 
 int neap_csv_open(const neap_csv_format *format, const char *data, size_t bytes, neap_csv **out) {
@@ -278,10 +295,11 @@ csv_field csv_trimmed(const csv_field *field) {
     return out;
 }
 
-static void see_integer(neap_csv_facts *facts, const csv_field *field) {
-    bool negative;
-    uint64_t size;
-    if (!csv_integer(field->text, field->bytes, &negative, &size) || (negative && size > (uint64_t)INT64_MAX + 1)) {
+static void see_integer(neap_csv_facts *facts, const csv_field *field, const csv_number *number) {
+    bool negative = number->negative;
+    uint64_t size = number->size;
+    if ((!number->whole && !csv_integer(field->text, field->bytes, &negative, &size)) ||
+        (negative && size > (uint64_t)INT64_MAX + 1)) {
         facts->huge = 1;
     } else if (!negative) {
         facts->highest = size > facts->highest ? size : facts->highest;
@@ -302,7 +320,18 @@ static int joined(int a, int b) {
     return numbers ? NEAP_CSV_REAL : NEAP_CSV_TEXT;
 }
 
+static void see_number(neap_csv_facts *facts, const csv_field *field, const csv_number *number) {
+    if (number->kind == CSV_INTEGER)
+        see_integer(facts, field, number);
+    facts->kind = joined(facts->kind, number->kind == CSV_INTEGER ? NEAP_CSV_INTEGER : NEAP_CSV_REAL);
+}
+
 static void see_field(const neap_csv *csv, neap_csv_facts *facts, const csv_field *whole) {
+    if (whole->number.kind != CSV_NOT) {
+        if (facts->kind != NEAP_CSV_TEXT)
+            see_number(facts, whole, &whole->number);
+        return;
+    }
     csv_field field = csv_trimmed(whole);
     if (csv_is_missing(csv, &field)) {
         facts->missing++;
@@ -310,16 +339,11 @@ static void see_field(const neap_csv *csv, neap_csv_facts *facts, const csv_fiel
     }
     if (facts->kind == NEAP_CSV_TEXT)
         return;
-    int number = csv_number_kind(field.text, field.bytes), kind = NEAP_CSV_TEXT;
-    if (number == CSV_INTEGER) {
-        kind = NEAP_CSV_INTEGER;
-        see_integer(facts, &field);
-    } else if (number == CSV_REAL) {
-        kind = NEAP_CSV_REAL;
-    } else if (csv_bool(field.text, field.bytes) >= 0) {
-        kind = NEAP_CSV_BOOL;
-    }
-    facts->kind = joined(facts->kind, kind);
+    const csv_number number = csv_number_of(field.text, field.bytes);
+    if (number.kind != CSV_NOT)
+        see_number(facts, &field, &number);
+    else
+        facts->kind = joined(facts->kind, csv_bool(field.text, field.bytes) >= 0 ? NEAP_CSV_BOOL : NEAP_CSV_TEXT);
 }
 
 static int add_column(neap_csv *csv) {

@@ -11,12 +11,23 @@ typedef struct csv_place {
     int64_t line; /* from 1 */
 } csv_place;
 
+enum { CSV_NOT, CSV_INTEGER, CSV_REAL };
+
+/* ±size · 10^power, if `whole`; else it has more digits than `size` holds, or is a word. */
+typedef struct csv_number {
+    int kind;
+    bool negative, whole;
+    uint64_t size;
+    int64_t power;
+} csv_number;
+
 typedef struct csv_field {
     const char *text; /* between the quotes, if there are some */
     size_t bytes;
     bool quoted, doubled; /* in quotes; with quotes in it, which stand doubled */
     bool last;            /* of its row */
     csv_place place;
+    csv_number number; /* CSV_NOT: it may yet be one; else it is, without blanks around it, and stands for a value */
 } csv_field;
 
 typedef struct csv_level {
@@ -36,9 +47,12 @@ typedef struct csv_levels {
 struct neap_csv {
     neap_csv_format format;
     const char *end;
-    bool ends[256], begins_missing[256]; /* bytes that end a field without quotes; that begin a word for no value */
-    csv_place body, next;                /* of the first row; of the next that is read */
-    int32_t columns;                     /* -1: not known yet */
+    bool ends[256];                  /* bytes that end a field without quotes */
+    bool begins_missing[256];        /* that begin a word for no value, */
+    bool begins_missing_number[256]; /* one that is a number */
+    bool numbers_first; /* no byte of a number ends a field: one that begins with a number can be read as it is found */
+    csv_place body, next; /* of the first row; of the next that is read */
+    int32_t columns;      /* -1: not known yet */
     int64_t rows;
     neap_csv_facts *facts;
     csv_levels *levels; /* a column each */
@@ -65,13 +79,16 @@ csv_field csv_trimmed(const csv_field *field);
 bool csv_is_missing(const neap_csv *csv, const csv_field *field);
 
 /* csv_number.c: texts without blanks around them. */
-enum { CSV_NOT, CSV_INTEGER, CSV_REAL };
-int csv_number_kind(const char *text, size_t bytes);
-/* An integer, which csv_number_kind has found: its sign and size; false if that is beyond 64 bits. */
+
+/* The number that begins at s; returns what is behind it. Words (inf, nan) are none to it. */
+const char *csv_number_at(const char *s, const char *end, csv_number *out);
+/* The number that a whole text is. */
+csv_number csv_number_of(const char *text, size_t bytes);
+/* An integer's sign and size; false if that is beyond 64 bits. */
 bool csv_integer(const char *text, size_t bytes, bool *negative, uint64_t *size);
-/* The number nearest to the text, which csv_number_kind has found to be one. */
-double csv_double(const char *text, size_t bytes);
-float csv_float(const char *text, size_t bytes);
+/* What is nearest to the text that this number was found in. */
+double csv_double(const csv_number *number, const char *text, size_t bytes);
+float csv_float(const csv_number *number, const char *text, size_t bytes);
 /* 1 or 0: a word for true or false; -1: neither. */
 int csv_bool(const char *text, size_t bytes);
 /* The fewest digits that give a finite number back, of f64 or (`bytes` 4) f32; returns how many bytes. */

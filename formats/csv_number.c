@@ -1,9 +1,10 @@
 /* csv_number.c: numbers and their texts, both ways exact: the float nearest to a text, and the shortest text of a
  * float.
  *
- * A text of at most 19 digits is an integer m of 64 bits times a power of ten. While that is within 10^±27, m · 5^k or
- * m / 5^k is one product or one division of integers, whose bits are all known; so it is rounded once, to nearest, ties
- * to even. What is left (more digits, larger powers) is strtod's, in the C locale, whatever the process has set.
+ * A text of at most 19 digits is an integer m of 64 bits times a power of ten. If doubles hold both, one product or
+ * division of doubles rounds once. Else, while the power is within 10^±27, m · 5^k or m / 5^k is one product or one
+ * division of integers, whose bits are all known; so it is rounded once, to nearest, ties to even. What is left (more
+ * digits, larger powers) is strtod's, in the C locale, whatever the process has set.
  */
 #include <float.h>
 #include <locale.h>
@@ -16,7 +17,16 @@
 
 #include "formats/csv.h"
 
-enum { MOST_POWER = 27, MOST_DIGITS = 19, STACK_BYTES = 128 };
+enum {
+    MOST_POWER = 27,
+    MOST_EXACT = 22, /* the largest power of ten that a double holds */
+    MOST_DIGITS = 19,
+    FARTHEST_POWER = 100000, /* beyond which all numbers are 0 or infinite */
+    STACK_BYTES = 128
+};
+/* Of the bits of a double those that a float has not, and the one half of its last digit. */
+static const uint64_t BELOW_FLOAT = (UINT64_C(1) << (DBL_MANT_DIG - FLT_MANT_DIG)) - 1;
+static const uint64_t HALF_OF_FLOAT = UINT64_C(1) << (DBL_MANT_DIG - FLT_MANT_DIG - 1);
 __extension__ typedef unsigned __int128 uint128;
 
 /* ---- What a text is ---------------------------------------------------------------------------------------------- */
@@ -29,37 +39,99 @@ static bool is_word(const char *text, size_t bytes, const char *word) {
     return bytes == strlen(word) && strncasecmp(text, word, bytes) == 0;
 }
 
-int csv_number_kind(const char *text, size_t bytes) {
-    const char *s = text, *end = text + bytes;
+/* Eight bytes at a time: how many of them are digits before one that is none (counted without a branch: fields differ
+ * in length), and their number. A byte less '0' is a digit if it is at most 9: the sum carries into its highest bit
+ * else. What follows in higher bytes does not matter. */
+static inline int digits_of_eight(const char *s, uint64_t *number) {
+    uint64_t word;
+    memcpy(&word, s, sizeof word); /* little-endian: the first byte is the lowest */
+    word ^= UINT64_C(0x3030303030303030);
+    uint64_t others = ((word + UINT64_C(0x7676767676767676)) | word) & UINT64_C(0x8080808080808080);
+    int count = others ? __builtin_ctzll(others) >> 3 : 8;
+    word = count ? word << (64 - 8 * count) : 0; /* as many zeros in front as are missing */
+    word = 10 * word + (word >> 8);
+    *number = ((word & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x000F424000000064) +
+               (word >> 16 & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x0000271000000001)) >>
+              32;
+    return count;
+}
+
+/* Behind the digits at s, which are put behind those of `size`. */
+static inline const char *read_digits(const char *s, const char *end, uint64_t *size) {
+    static const uint64_t tens[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    uint64_t found = *size;
+    for (int count = 8; count == 8 && end - s >= 8; s += count) {
+        uint64_t number;
+        count = digits_of_eight(s, &number);
+        found = found * tens[count] + number;
+    }
+    for (; s < end && is_digit(*s); s++)
+        found = 10 * found + (uint64_t)(*s - '0');
+    *size = found;
+    return s;
+}
+
+/* The exponent at s, behind which `*s` is left; false if there is none. */
+static bool read_exponent(const char **s, const char *end, int64_t *power) {
+    const char *at = *s;
+    bool down = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+'))
+        at++;
+    const char *first = at;
+    int64_t value = 0;
+    for (; at < end && is_digit(*at); at++)
+        value = value < FARTHEST_POWER ? 10 * value + (*at - '0') : value;
+    *power += down ? -value : value;
+    *s = at;
+    return at > first;
+}
+
+/* How many digits a number has from the first one on that is not 0. */
+static int64_t digits_that_count(const char *s, const char *end) {
+    while (s < end && (*s == '0' || *s == '.'))
+        s++;
+    int64_t digits = 0;
+    for (; s < end && (is_digit(*s) || *s == '.'); s++)
+        digits += *s != '.';
+    return digits;
+}
+
+const char *csv_number_at(const char *s, const char *end, csv_number *out) {
+    const bool negative = s < end && *s == '-';
     if (s < end && (*s == '-' || *s == '+'))
         s++;
     const char *first = s;
-    while (s < end && is_digit(*s))
-        s++;
-    int64_t digits = s - first;
-    if (s == end)
-        return digits > 0 ? CSV_INTEGER : CSV_NOT;
-    if (*s == '.') {
+    uint64_t size = 0;
+    s = read_digits(s, end, &size);
+    int64_t digits = s - first, power = 0;
+    int kind = CSV_INTEGER;
+    if (s < end && *s == '.') {
         const char *point = ++s;
-        while (s < end && is_digit(*s))
-            s++;
-        digits += s - point;
+        s = read_digits(s, end, &size);
+        power = point - s;
+        digits -= power;
+        kind = CSV_REAL;
     }
-    if (digits == 0) {
-        size_t rest = (size_t)(end - first);
-        bool word = is_word(first, rest, "inf") || is_word(first, rest, "infinity") || is_word(first, rest, "nan");
-        return word ? CSV_REAL : CSV_NOT;
-    }
-    if (s < end && (*s == 'e' || *s == 'E')) {
+    if (digits == 0)
+        kind = CSV_NOT;
+    const bool whole = digits <= MOST_DIGITS || digits_that_count(first, s) <= MOST_DIGITS;
+    if (kind != CSV_NOT && s < end && (*s == 'e' || *s == 'E')) {
         s++;
-        if (s < end && (*s == '-' || *s == '+'))
-            s++;
-        if (s == end)
-            return CSV_NOT;
-        while (s < end && is_digit(*s))
-            s++;
+        kind = read_exponent(&s, end, &power) ? CSV_REAL : CSV_NOT;
     }
-    return s == end ? CSV_REAL : CSV_NOT;
+    *out = (csv_number){.kind = kind, .negative = negative, .whole = whole, .size = size, .power = power};
+    return s;
+}
+
+csv_number csv_number_of(const char *text, size_t bytes) {
+    csv_number out;
+    const char *end = text + bytes;
+    if (csv_number_at(text, end, &out) == end)
+        return out;
+    const char *word = text + (bytes > 0 && (*text == '-' || *text == '+'));
+    size_t rest = (size_t)(end - word);
+    bool real = is_word(word, rest, "inf") || is_word(word, rest, "infinity") || is_word(word, rest, "nan");
+    return (csv_number){.kind = real ? CSV_REAL : CSV_NOT};
 }
 
 bool csv_integer(const char *text, size_t bytes, bool *negative, uint64_t *size) {
@@ -90,49 +162,6 @@ int csv_bool(const char *text, size_t bytes) {
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
-
-/* A number as ±size · 10^power. */
-typedef struct parts {
-    bool negative;
-    uint64_t size;
-    int64_t power;
-} parts;
-
-/* False if it has more digits than `size` holds, or is a word. */
-static bool split_number(const char *s, const char *end, parts *out) {
-    int digits = 0;
-    *out = (parts){.negative = s < end && *s == '-'};
-    if (s < end && (*s == '-' || *s == '+'))
-        s++;
-    bool point = false;
-    for (; s < end && (is_digit(*s) || (*s == '.' && !point)); s++) {
-        if (*s == '.') {
-            point = true;
-            continue;
-        }
-        if (out->size == 0 && *s == '0') { /* zeros in front are no digits of it */
-            out->power -= point;
-            continue;
-        }
-        if (++digits > MOST_DIGITS)
-            return false;
-        out->size = 10 * out->size + (uint64_t)(*s - '0');
-        out->power -= point;
-    }
-    if (s == end)
-        return true;
-    if (*s != 'e' && *s != 'E')
-        return false;
-    s++;
-    bool down = s < end && *s == '-';
-    if (s < end && (*s == '-' || *s == '+'))
-        s++;
-    int64_t power = 0;
-    for (; s < end && power < 100000; s++)
-        power = 10 * power + (*s - '0');
-    out->power += down ? -power : power;
-    return true;
-}
 
 static const uint64_t fives[MOST_POWER + 1] = {UINT64_C(1),
                                                UINT64_C(5),
@@ -207,7 +236,7 @@ static uint64_t divide(uint64_t size, int power, int digits, int *exponent) {
 }
 
 /* ±size · 10^power, rounded once to `digits` binary digits. */
-static double scale(const parts *p, int digits) {
+static double scale(const csv_number *p, int digits) {
     int power = (int)p->power, exponent = power;
     uint64_t bits =
         power < 0 ? divide(p->size, -power, digits, &exponent) : multiply(p->size, power, digits, &exponent);
@@ -236,29 +265,50 @@ static double from_library(const char *text, size_t bytes, bool single) {
     return value == value ? value : __builtin_nan("");
 }
 
-double csv_double(const char *text, size_t bytes) {
-    parts p;
-    if (!split_number(text, text + bytes, &p) || p.power > MOST_POWER || p.power < -MOST_POWER)
-        return from_library(text, bytes, false);
-    if (p.size == 0)
-        return p.negative ? -0.0 : 0.0;
-    return scale(&p, DBL_MANT_DIG); /* far from the ends of the range */
+/* Whether size · 10^power is one operation on two numbers that a double holds: it rounds once then. */
+static bool is_one_operation(const csv_number *p) {
+    return p->size <= UINT64_C(1) << DBL_MANT_DIG && p->power >= -MOST_EXACT && p->power <= MOST_EXACT;
 }
 
-float csv_float(const char *text, size_t bytes) {
-    parts p;
-    if (!split_number(text, text + bytes, &p) || p.power > MOST_POWER || p.power < -MOST_POWER)
+static double in_one_operation(const csv_number *p) {
+    static const double tens[MOST_EXACT + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double size = (double)p->size, value = p->power < 0 ? size / tens[-p->power] : size * tens[p->power];
+    return p->negative ? -value : value;
+}
+
+double csv_double(const csv_number *p, const char *text, size_t bytes) {
+    if (!p->whole || p->power > MOST_POWER || p->power < -MOST_POWER)
+        return from_library(text, bytes, false);
+    if (p->size == 0)
+        return p->negative ? -0.0 : 0.0;
+    if (is_one_operation(p))
+        return in_one_operation(p);
+    return scale(p, DBL_MANT_DIG); /* far from the ends of the range */
+}
+
+float csv_float(const csv_number *p, const char *text, size_t bytes) {
+    if (!p->whole || p->power > MOST_POWER || p->power < -MOST_POWER)
         return (float)from_library(text, bytes, true);
-    if (p.size == 0)
-        return p.negative ? -0.0F : 0.0F;
-    double value = scale(&p, FLT_MANT_DIG); /* above the subnormals */
+    if (p->size == 0)
+        return p->negative ? -0.0F : 0.0F;
+    if (is_one_operation(p)) { /* rounding again is right, unless the double lies half-way between two floats */
+        double value = in_one_operation(p);
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        if ((bits & BELOW_FLOAT) != HALF_OF_FLOAT)
+            return (float)value;
+    }
+    double value = scale(p, FLT_MANT_DIG); /* above the subnormals */
     return fabs(value) > (double)FLT_MAX ? (float)copysign((double)INFINITY, value) : (float)value;
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 static bool reads_back(const char *text, int length, double value, int bytes) {
-    return bytes == 4 ? csv_float(text, (size_t)length) == (float)value : csv_double(text, (size_t)length) == value;
+    size_t n = (size_t)length;
+    csv_number number = csv_number_of(text, n);
+    return bytes == 4 ? csv_float(&number, text, n) == (float)value : csv_double(&number, text, n) == value;
 }
 
 /* Puts digits d.ddde±xx into their plain form, where that is not longer than it is with an exponent. */

@@ -109,27 +109,28 @@ static void put_real(const neap_csv_column *to, double value, void *out) {
     memcpy(out, to->bytes == 4 ? (void *)&single : (void *)&value, (size_t)to->bytes);
 }
 
-static int read_real(neap_csv *csv, const neap_csv_column *to, const csv_field *field, void *out) {
-    bool number = csv_number_kind(field->text, field->bytes) != CSV_NOT;
-    int flag = number ? -1 : csv_bool(field->text, field->bytes);
-    if (!number && flag < 0)
+static int read_real(neap_csv *csv, const neap_csv_column *to, const csv_field *field, const csv_number *number,
+                     void *out) {
+    int flag = number->kind != CSV_NOT ? -1 : csv_bool(field->text, field->bytes);
+    if (number->kind == CSV_NOT && flag < 0)
         return refuse(csv, to, field, "a number");
-    if (!number)
+    if (number->kind == CSV_NOT)
         put_real(to, flag, out);
     else if (to->bytes == 8)
-        put_real(to, csv_double(field->text, field->bytes), out);
+        put_real(to, csv_double(number, field->text, field->bytes), out);
     else
-        put_real(to, (double)csv_float(field->text, field->bytes), out);
+        put_real(to, (double)csv_float(number, field->text, field->bytes), out);
     return 0;
 }
 
-static int read_integer(neap_csv *csv, const neap_csv_column *to, const csv_field *field, void *out) {
-    int flag = csv_bool(field->text, field->bytes);
-    bool negative = false;
-    uint64_t size = (uint64_t)flag;
-    if (flag < 0 && csv_number_kind(field->text, field->bytes) != CSV_INTEGER)
+static int read_integer(neap_csv *csv, const neap_csv_column *to, const csv_field *field, const csv_number *number,
+                        void *out) {
+    int flag = number->kind != CSV_NOT ? -1 : csv_bool(field->text, field->bytes);
+    bool negative = number->negative && flag < 0;
+    uint64_t size = flag < 0 ? number->size : (uint64_t)flag;
+    if (flag < 0 && number->kind != CSV_INTEGER)
         return refuse(csv, to, field, to->kind == 'b' ? "true or false" : "an integer");
-    bool fits = flag >= 0 || csv_integer(field->text, field->bytes, &negative, &size);
+    bool fits = flag >= 0 || number->whole || csv_integer(field->text, field->bytes, &negative, &size);
     if (fits && negative)
         fits = size <= 0 - (uint64_t)to->lowest;
     else
@@ -157,13 +158,21 @@ static int read_missing(neap_csv *csv, const neap_csv_column *to, const csv_fiel
     return 0;
 }
 
+static int read_number(neap_csv *csv, const neap_csv_column *to, const csv_field *field, const csv_number *number,
+                       void *out) {
+    return to->kind == 'f' ? read_real(csv, to, field, number, out) : read_integer(csv, to, field, number, out);
+}
+
 static int read_field(neap_csv *csv, const neap_csv_column *to, const csv_field *whole, void *out) {
     if (to->kind == 't')
         return read_text(csv, to, whole, out);
+    if (whole->number.kind != CSV_NOT)
+        return read_number(csv, to, whole, &whole->number, out);
     csv_field field = csv_trimmed(whole);
     if (csv_is_missing(csv, &field))
         return read_missing(csv, to, &field, out);
-    return to->kind == 'f' ? read_real(csv, to, &field, out) : read_integer(csv, to, &field, out);
+    const csv_number number = csv_number_of(field.text, field.bytes);
+    return read_number(csv, to, &field, &number, out);
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */

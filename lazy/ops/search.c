@@ -9,8 +9,7 @@
 enum {
     BLOCK = 4096, /* elements */
     BLOCKS = 16,  /* of a task */
-    WORD = 64,
-    TOGETHER = 8 /* values that are looked up at a time */
+    WORD = 64
 };
 
 /* ---- Marks ------------------------------------------------------------------------------------------------------- */
@@ -158,98 +157,66 @@ static int places_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 /* ---- searchsorted ------------------------------------------------------------------------------------------------ */
-/* Some values at a time, each of which halves its range without a branch, so that many reads are under way together. An
- * element is before a value if it is less, on the right side if it is equal, too; NaN is behind all other numbers: what
- * its lookup gives is replaced. */
-#define SEARCH_SIDE(name, ctype, before)                                                                               \
-    static inline void search_##name(int32_t *out, const ctype *a, int64_t n, const ctype *v) {                        \
-        int64_t at[TOGETHER] = {0};                                                                                    \
-        for (int64_t left = n; left > 1; left -= left / 2) {                                                           \
-            const ctype *middle = a + left / 2 - 1;                                                                    \
-            const int64_t half = left / 2;                                                                             \
-            _Pragma("GCC unroll 8") for (int k = 0; k < TOGETHER; k++) at[k] +=                                        \
-                -(int64_t)(middle[at[k]] before v[k]) & half;                                                          \
-        }                                                                                                              \
-        for (int k = 0; k < TOGETHER; k++)                                                                             \
-            out[k] = (int32_t)(at[k] + (a[at[k]] before v[k]));                                                        \
-    }
-
-#define SEARCH(NAME, name, kind, ctype, ...)                                                                           \
-    SEARCH_SIDE(left_##name, ctype, <)                                                                                 \
-    SEARCH_SIDE(right_##name, ctype, <=)                                                                               \
-    /* Where the NaNs of a line begin. */                                                                              \
-    static int32_t numbers_##name(const ctype *a, int64_t n) {                                                         \
-        int64_t at = 0;                                                                                                \
-        for (int64_t end = n; at < end;) {                                                                             \
-            const int64_t middle = at + (end - at) / 2;                                                                \
-            const bool number = a[middle] == a[middle];                                                                \
-            at = number ? middle + 1 : at;                                                                             \
-            end = number ? end : middle;                                                                               \
-        }                                                                                                              \
-        return (int32_t)at;                                                                                            \
-    }                                                                                                                  \
-    static void search_##name(int32_t *out, const void *sorted, int64_t n, const void *values, int64_t m,              \
-                              bool right) {                                                                            \
-        const ctype *v = values;                                                                                       \
-        ctype some[TOGETHER] = {0};                                                                                    \
-        int32_t found[TOGETHER];                                                                                       \
-        for (int64_t i = 0; i < m; i += TOGETHER) {                                                                    \
-            const int64_t count = m - i < TOGETHER ? m - i : TOGETHER;                                                 \
-            memcpy(some, v + i, (size_t)count * sizeof *v);                                                            \
-            if (right)                                                                                                 \
-                search_right_##name(found, sorted, n, some);                                                           \
-            else                                                                                                       \
-                search_left_##name(found, sorted, n, some);                                                            \
-            for (int64_t k = 0; k < count; k++)                                                                        \
-                out[i + k] = some[k] == some[k] ? found[k] : right ? (int32_t)n : numbers_##name(sorted, n);           \
-        }                                                                                                              \
-    }
-NEAP_DTYPE_PLAIN_ROWS(SEARCH)
-
-typedef void (*search_function)(int32_t *out, const void *sorted, int64_t n, const void *values, int64_t m, bool right);
-static const search_function search_of[NEAP_DTYPE_COUNT] = {
-#define FUNCTIONS(NAME, name, ...) [NEAP_DTYPE_##NAME] = search_##name,
-    NEAP_DTYPE_PLAIN_ROWS(FUNCTIONS)
-#undef FUNCTIONS
-};
+/* Lines that are searched for many values are cut into buckets first (simd/lines.h). */
+enum { BUCKETS_OF_ELEMENT = 4, BUCKETS_MOST = 1 << 24 };
 
 typedef struct search_job {
-    search_function search;
+    const lazy_lines *lines;
+    int dtype, bytes;
     const char *sorted, *values;
-    int32_t *out;
-    int bytes;
+    int32_t *out, *starts;
+    lazy_lookup *lookups; /* of each line */
     bool right;
     int64_t n, m, blocks; /* elements of a line; values for it, and blocks of these */
+    int32_t buckets;
 } search_job;
+
+static void search_cut(void *arg, int64_t line, const neap_run *run) {
+    const search_job *j = arg;
+    (void)run;
+    j->lines->cut[j->dtype](&j->lookups[line], j->sorted + line * j->n * j->bytes, (int32_t)j->n,
+                            j->starts + line * j->buckets, j->buckets);
+}
 
 static void search_block(void *arg, int64_t task, const neap_run *run) {
     const search_job *j = arg;
     int64_t line = task / j->blocks, first = task % j->blocks * BLOCK, at = line * j->m + first;
     (void)run;
-    j->search(j->out + at, j->sorted + line * j->n * j->bytes, j->n, j->values + at * j->bytes,
-              j->m - first < BLOCK ? j->m - first : BLOCK, j->right);
+    j->lines->find[j->dtype](j->out + at, &j->lookups[line], j->values + at * j->bytes,
+                             j->m - first < BLOCK ? j->m - first : BLOCK, j->right);
 }
 
 static int searchsorted_call(const lazy_call *call, const neap_run *run) {
     const lazy_tensor *sorted = &call->in[0], *values = &call->in[1];
     if (values->size == 0)
         return NEAP_OK;
-    search_job j = {.search = search_of[sorted->dtype],
+    search_job j = {.lines = vm_simd()->lines,
+                    .dtype = sorted->dtype,
+                    .bytes = neap_dtype_bytes(sorted->dtype),
                     .sorted = sorted->data,
                     .values = values->data,
                     .out = call->out->data,
-                    .bytes = neap_dtype_bytes(sorted->dtype),
                     .right = call->attrs[0] != 0,
                     .n = sorted->shape[sorted->ndim - 1],
-                    .m = values->size};
+                    .m = values->size,
+                    .buckets = 1};
     for (int k = 0; k < sorted->ndim - 1; k++)
         j.m /= sorted->shape[k];
-    if (j.n == 0) {
-        memset(j.out, 0, (size_t)values->size * sizeof *j.out);
-        return NEAP_OK;
-    }
+    const int64_t lines = values->size / j.m;
+    if (j.n > 1 && j.m / BUCKETS_OF_ELEMENT >= j.n)
+        j.buckets = (int32_t)(j.n < BUCKETS_MOST / BUCKETS_OF_ELEMENT ? BUCKETS_OF_ELEMENT * j.n : BUCKETS_MOST);
+    const size_t bytes = (size_t)lines * (sizeof *j.lookups + (size_t)j.buckets * sizeof *j.starts);
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    j.lookups = room;
+    j.starts = (int32_t *)(j.lookups + lines);
     j.blocks = (j.m + BLOCK - 1) / BLOCK;
-    neap_parallel_for(run, values->size / j.m * j.blocks, search_block, &j);
+    neap_parallel_for(run, lines, search_cut, &j);
+    if (!neap_run_cancelled(run))
+        neap_parallel_for(run, lines * j.blocks, search_block, &j);
+    neap_run_free(run, room, bytes);
     return NEAP_OK;
 }
 

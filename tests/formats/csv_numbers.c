@@ -33,9 +33,10 @@ static float draw_float(void) {
 /* Both readings of one text. */
 static void try_text(const char *text) {
     size_t bytes = strlen(text);
-    CHECK(csv_number_kind(text, bytes) != CSV_NOT);
-    double want = strtod(text, NULL), got = csv_double(text, bytes);
-    float want_single = strtof(text, NULL), got_single = csv_float(text, bytes);
+    csv_number number = csv_number_of(text, bytes);
+    CHECK(number.kind != CSV_NOT);
+    double want = strtod(text, NULL), got = csv_double(&number, text, bytes);
+    float want_single = strtof(text, NULL), got_single = csv_float(&number, text, bytes);
     if (memcmp(&want, &got, sizeof want) != 0)
         printf("%s reads as %.17g, not %.17g\n", text, got, want);
     if (memcmp(&want_single, &got_single, sizeof want_single) != 0)
@@ -55,6 +56,10 @@ static void try_random(int rounds) {
         float single = draw_float();
         double next = (double)nextafterf(single, INFINITY); /* halfway between two floats */
         snprintf(text, sizeof text, "%.18g", isinf(next) ? 1.5 : (double)single + (next - (double)single) / 2);
+        try_text(text);
+        uint64_t between =
+            ((UINT64_C(1) << 24) + (draw() >> 41)) * 2 + 1; /* halfway between two floats, in few digits */
+        snprintf(text, sizeof text, "%llu.%03d", (unsigned long long)between, (int)(draw() % 3));
         try_text(text);
         uint64_t half = ((UINT64_C(1) << 53) + (draw() >> 12)) * 2 + 1; /* halfway between two doubles */
         snprintf(text, sizeof text, "%llue%d", (unsigned long long)half, (int)(draw() % 5));
@@ -84,7 +89,7 @@ static void try_written(int rounds) {
 }
 
 static int kind_of(const char *text) {
-    return csv_number_kind(text, strlen(text));
+    return csv_number_of(text, strlen(text)).kind;
 }
 
 int main(void) {
@@ -123,6 +128,11 @@ int main(void) {
     static const char *const none[] = {"", "-", ".", "e5", "1e", "1e+", "0x10", "1_000", "1,5", "--1", "1 2", "infin"};
     for (size_t k = 0; k < sizeof none / sizeof *none; k++)
         CHECK(kind_of(none[k]) == CSV_NOT);
-    CHECK(isnan(csv_double("nan", 3)) && isnan(csv_float("NaN", 3)));
+    csv_number word = csv_number_of("nan", 3);
+    CHECK(isnan(csv_double(&word, "nan", 3)) && isnan(csv_float(&word, "NaN", 3)));
+    static const char line[] = "-12.5e1,7"; /* a number ends where it ends, whatever is behind it */
+    csv_number number;
+    CHECK(csv_number_at(line, line + strlen(line), &number) == line + 7 && number.kind == CSV_REAL);
+    CHECK(number.negative && number.whole && number.size == 125 && number.power == 0);
     return check_end();
 }

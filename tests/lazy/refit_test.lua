@@ -99,6 +99,17 @@ check.test("indices: from the front, from the end, up to the end", function()
     refuses(function(x) return np.split(x, 2)[2] end, { 14, 3 }, { 8, 3 }, "slice")
 end)
 
+check.test("lines along lines follow both", function()
+    follows(function(x, y) return np.convolve(x, y), np.convolve(x, y, "same"), np.correlate(x, y) end,
+            { { 17 }, { 4 } }, { { 31 }, { 6 } })
+    follows(function(x, y)
+        return np.grad(function(a, b)
+            return np.sum(np.convolve(a, b) ^ 2) + np.sum(np.correlate(a, b) ^ 2)
+        end, { argnums = { 1, 2 } })(x, y)
+    end, { { 17 }, { 4 } }, { { 31 }, { 6 } })
+    refuses(function(x) return np.convolve(x, np.ones(4), "valid") end, { 7 }, { 3 }, "convolve")
+end)
+
 check.test("constructors of a size follow it", function()
     follows(function(x) return x + np.arange(x:dim(0)):astype "f32"[{ {}, np.newaxis }], x * np.ones(x.shape),
                                np.zeros_like(x) + x, np.tril(x:matmul(x.T)) end, { { 7, 3 } }, { { 11, 3 } })

@@ -170,6 +170,10 @@ for _, name in ipairs { "cumsum", "cumprod", "cummax", "cummin", "sort" } do
 end
 CASES.recurrence = { { { 0, 0 }, input { 5, 2 }, input { 5, 2 } }, { { -1, 1 }, input { 2, 5 }, input { 2, 5 } } }
 CASES.argtop = { { { 0, 2 }, input({ 5, 2 }, "i32") }, { { -1, 3 }, input { 2, 5 } }, { { 0, 0 }, input { 3 } } }
+CASES.slide = {
+    { { 2, 7 }, input { 5 }, input { 3 } }, { { 0, 3 }, input({ 5 }, "i32"), input({ 3 }, "i32") },
+    { { 1, 4 }, input { 2, 4 }, input { 2, 3 } }, { { -1, 6 }, input { 2, 0 }, input { 2, 3 } },
+}
 CASES.searchsorted = {
     { { 0 }, input { 5 }, input { 3 } }, { { 1 }, input({ 5 }, "i32"), input({}, "i32") },
     { { 0 }, input { 2, 5 }, input { 2, 3 } }, { { 1 }, input { 0 }, input { 2, 2 } },

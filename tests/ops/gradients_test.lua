@@ -121,6 +121,8 @@ local structural = {
     conv_kernel = { function(x, w)
         return (np.grad(function(v) return (np.nn.conv(x, v, { kernel_dilation = 2 }) ^ 2):sum() end)(w))
     end, { some(1, 4, 2), some(2, 2, 2) } },
+    slide = { function(x, y) return np.convolve(x, y, "full") + np.sum(np.convolve(x, y, "same") * np.convolve(y, x,
+              "same")) + np.sum(np.correlate(x, y)) end, { some(5), some(3) } },
     windows = { function(x) return np.nn.max_pool(x, 2, { strides = 1 }) + np.nn.avg_pool(x, 2, { strides = 1 }) end,
                 { some(2, 4, 2) } },
     take = { function(x) return np.take(x, repeated, { axis = 0 }) end, { some(3, 2) } },

@@ -60,6 +60,17 @@ local function share(report)
     report(np.unique(big))
     for _, k in ipairs { 1, 64, 1000, 30000 } do report((select(2, np.top_k(big, k)))) end
     report(np.searchsorted(np.sort(values({ 5001 }, "f32")), big))
+    for _, n in ipairs { 3, 101, 70000 } do -- many values, few values
+        report(np.searchsorted(np.sort(big[{ { 0, n } }]), big, { side = "right" }))
+    end
+    for _, dtype in ipairs { "f32", "f64", "i32", "u64" } do
+        local line = dtype:sub(1, 1) == "f" and reals({ 10007 }, dtype) or values({ 10007 }, dtype)
+        for _, m in ipairs { 1, 9, 700 } do
+            for _, mode in ipairs { "full", "same", "valid" } do
+                report(np.convolve(line, line[{ { 5, 5 + m } }], mode))
+            end
+        end
+    end
     report(np.grad(function(x) return (np.cumsum(x) * x):sum() end)(big))
     report(np.grad(function(x) return (np.cumprod(x) * 2):sum() end)(reals({ 5000, 3 }, "f32") + 0.5))
 end
@@ -285,6 +296,31 @@ check.test("searchsorted of all dtypes", function()
     end
     check.equal(np.vmap(np.searchsorted, { in_axes = { nil, 0 } })(a[0], values({ 3, 4 }, "f32")):totable(),
                 np.searchsorted(a[0], values({ 3, 4 }, "f32")):totable())
+end)
+
+check.test("many values are searched for in few elements", function()
+    local inf = math.huge
+    for name, list in pairs {
+        even = { -2, -1, 0, 1, 2 }, equal = { 1, 1, 1, 1 }, ends = { -inf, -inf, -1, 3, 3, inf }, alone = { 0.5 },
+        infinite = { -inf, inf }, skewed = { -1e30, 0, 1e-30, 2e-30, 3e-30, 1 }, huge = { -3e38, -1, 1, 3e38 },
+        nans = { -1, 2, 0 / 0, 0 / 0 }, nothing = { 0 / 0 },
+    } do
+        for _, dtype in ipairs { "f32", "f64" } do
+            local a = np.array(list, { dtype = dtype })
+            local more = np.concatenate { a, np.linspace(-4, 4, 77, { dtype = dtype }),
+                                          np.array({ -inf, inf, 0 / 0, 3e38, 1.5e-30 }, { dtype = dtype }) }
+            local right = { side = "right" }
+            local below, most = np.less(a, more[{ {}, np.newaxis }]), np.less_equal(a, more[{ {}, np.newaxis }])
+            local nan, numbers_of = np.isnan(more), np.sum(np.logical_not(np.isnan(a))):item()
+            same(np.searchsorted(a, more):totable(),
+                 np.where(nan, numbers_of, np.sum(below, { axis = 1 })):totable(), name .. dtype)
+            same(np.searchsorted(a, more, right):totable(),
+                 np.where(nan, #list, np.sum(most, { axis = 1 })):totable(), name .. dtype .. " right")
+        end
+    end
+    local lines, wanted = np.sort(reals({ 3, 40 }, "f32")), reals({ 3, 500 }, "f32", 2)
+    local found = np.vmap(np.searchsorted)(lines, wanted)
+    for k = 0, 2 do check.equal(found[k]:totable(), np.searchsorted(lines[k], wanted[k]):totable()) end
 end)
 
 check.test("places of what is not zero", function()

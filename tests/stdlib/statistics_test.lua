@@ -75,6 +75,27 @@ check.test("all dtypes", function()
     end
 end)
 
+check.test("infinities and NaN reach only the places that have them", function()
+    local inf = math.huge
+    for _, dtype in ipairs { "f32", "f64", "f16" } do
+        local function row(...) return np.array({ ... }, { dtype = dtype }) end
+        check.equal(np.convolve(row(1, inf, 2), row(1, 1)):totable(), { 1, inf, inf, 2 })
+        check.equal(np.convolve(row(1, 2, 3), row(inf, 1)):totable(), { inf, inf, inf, 3 })
+        local found = np.correlate(row(1, 0 / 0, 2, 3, 4), row(1, 1))
+        check.equal(np.isnan(found):totable(), { true, true, false, false })
+        check.equal(found[{ { 2, 4 } }]:totable(), { 5, 7 })
+    end
+    local long = np.arange(1000) -- of blocks of results, whole ones and parts of them
+    for _, m in ipairs { 1, 63, 64, 257, 1000 } do
+        local ones = np.ones(m, { dtype = "i32" })
+        local sums = np.concatenate { np.zeros({ 1 }, { dtype = "i32" }), np.cumsum(long) }
+        local k = np.arange(1000 + m - 1)
+        local want = sums[np.minimum(k + 1, 1000)] - sums[np.maximum(k + 1 - m, 0)]
+        check.ok(np.array_equal(np.convolve(long, ones), want), m .. " taps")
+        check.ok(np.array_equal(np.convolve(ones, long:astype("f64")):astype("i32"), want), m .. " taps in front")
+    end
+end)
+
 check.test("identities", function()
     local values, index, inverse, counts = np.unique_all(x)
     check.ok(np.array_equal(values[inverse], x))

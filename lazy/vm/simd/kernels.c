@@ -397,6 +397,7 @@ const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .marks = &NAME_OF(marks, NEAP_ISA),
     .keys = NAME_OF(keys, NEAP_ISA),
     .sorts = &NAME_OF(sorts, NEAP_ISA),
+    .lines = &NAME_OF(lines, NEAP_ISA),
     .scans = &NAME_OF(scans, NEAP_ISA),
     .draws = &NAME_OF(draws, NEAP_ISA),
     .summed = summed_table,

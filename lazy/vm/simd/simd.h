@@ -15,6 +15,7 @@
 
 #include "lazy/dtype/scalar.h"
 #include "lazy/vm/simd/draws.h"
+#include "lazy/vm/simd/lines.h"
 #include "lazy/vm/simd/scans.h"
 
 /* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
@@ -196,6 +197,7 @@ typedef struct lazy_simd {
     const lazy_marks *marks;
     const lazy_keys *keys; /* [dtype] */
     const lazy_sorts *sorts;
+    const lazy_lines *lines;
     const vm_draws *draws;
     const lazy_summed *summed;
     int nsummed;
@@ -214,6 +216,7 @@ extern const lazy_scatter lazy_scatter_baseline;
 extern const lazy_marks lazy_marks_baseline;
 extern const lazy_keys lazy_keys_baseline[NEAP_DTYPE_COUNT];
 extern const lazy_sorts lazy_sorts_baseline;
+extern const lazy_lines lazy_lines_baseline;
 #if defined(__x86_64__)
 extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
 extern const lazy_chains lazy_chains_avx2, lazy_chains_avx512;
@@ -222,6 +225,7 @@ extern const lazy_scatter lazy_scatter_avx2, lazy_scatter_avx512;
 extern const lazy_marks lazy_marks_avx2, lazy_marks_avx512;
 extern const lazy_keys lazy_keys_avx2[NEAP_DTYPE_COUNT], lazy_keys_avx512[NEAP_DTYPE_COUNT];
 extern const lazy_sorts lazy_sorts_avx2, lazy_sorts_avx512;
+extern const lazy_lines lazy_lines_avx2, lazy_lines_avx512;
 #endif
 
 #endif

@@ -205,19 +205,14 @@ local MODES = { full = true, same = true, valid = true }
 
 --- The sums of products of v with each of its places over a, which is not shorter.
 local function slide(a, v, mode)
-    local m = v.size
-    local lo, hi = m - 1, m - 1
-    if mode == "valid" then lo, hi = 0, 0 end
-    if mode == "same" then lo, hi = math.floor(m / 2), math.floor((m - 1) / 2) end
-    local code = core.dtype_of(a).code
-    if lo + hi > 0 then -- stored, since each element is read by m windows, which a pad is not
-        local zeros = shape.broadcast_to(core.number(0, code), { a.size + lo + hi })
-        local place = create.integers({ lo }, nil, true)
-        a = core.recordn(core.ids.dynamic_update_slice, { zeros, a, place }, 3, 0)
-    end
-    core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, m, 1, 1
-    local windows = core.record1(core.ids.windows, a, 4)
-    return np.astype(np.sum(windows * v, { axis = 1 }), core.dtypes[code].name)
+    local n, m = a.size, v.size
+    local before, size = m - 1, n + m - 1
+    if mode == "valid" then before, size = 0, n - m + 1 end
+    if mode == "same" then before, size = math.floor(m / 2), n end
+    local dtype = core.dtype_of(a)
+    if dtype.kind ~= "f" and dtype.bytes < 4 then a, v = np.astype(a, "i32"), np.astype(v, "i32") end
+    core.attrs[0], core.attrs[1] = before, size
+    return np.astype(core.recordn(core.ids.slide, { a, v }, 2, 2), dtype.name)
 end
 
 local function sliding(name, default, turned)

@@ -60,8 +60,6 @@ end
 -- counts from x's first element.
 local function repeated(x, axis, lo, hi, place)
     local n = shape_of(x)[axis + 1]
-    if lo + hi == 0 then return x end
-    if n == 0 then raise("pad", "axis %d has no elements to pad with", axis) end
     local name = selects.counter(n + lo + hi)
     local from = create.iota(n + lo + hi, core.dtype_codes[name]) - lo
     return selects.take(x, place(from, n), axis)
@@ -73,11 +71,34 @@ local function mirrored(i, n, period)
 end
 
 local REPEATING = {
-    edge = function(i, n) return np.clip(i, 0, n - 1) end,
     wrap = function(i, n) return np.remainder(i, n) end,
     symmetric = function(i, n) return mirrored(i, n, 2 * n) end,
     reflect = function(i, n) return n == 1 and i * 0 or mirrored(i, n, 2 * n - 2) end,
 }
+
+--- How many elements a side of an axis of n may get that are elements of x one after another, and where these are: a
+-- slice in front of x, {from, to}, the other way round if `turned`, and one behind it.
+local SLICES = {
+    wrap = function(n, lo, hi) return n, { n - lo, n }, { 0, hi } end,
+    symmetric = function(n, lo, hi) return n, { 0, lo }, { n - hi, n }, true end,
+    reflect = function(n, lo, hi) return n - 1, { 1, lo + 1 }, { n - 1 - hi, n - 1 }, true end,
+}
+
+--- An axis padded by elements of x: slices where these are long enough, else single elements.
+local function extended(x, axis, mode, lo, hi)
+    local n = shape_of(x)[axis + 1]
+    if lo + hi == 0 then return x end
+    if n == 0 then raise("pad", "axis %d has no elements to pad with", axis) end
+    local most, front, behind, turned = SLICES[mode](n, lo, hi)
+    if math.max(lo, hi) > most then return repeated(x, axis, lo, hi, REPEATING[mode]) end
+    local parts = {}
+    for k, range in ipairs { front, { 0, n }, behind } do
+        local part = k == 2 and x or range[2] > range[1] and shape.cut(x, axis, range[1], range[2])
+        if part and k ~= 2 and turned then part = np.flip(part, { axis = axis }) end
+        parts[#parts + 1] = part or nil
+    end
+    return shape.join(parts, axis)
+end
 
 local STATISTICS = { maximum = "max", minimum = "min", mean = "mean" }
 
@@ -112,10 +133,14 @@ end
 
 --- One axis of x padded.
 local function pad_axis(x, axis, mode, lo, hi, o)
-    if REPEATING[mode] then return repeated(x, axis, lo, hi, REPEATING[mode]) end
+    if REPEATING[mode] then return extended(x, axis, mode, lo, hi) end
     if lo + hi == 0 then return x end
     local before, behind
-    if STATISTICS[mode] then
+    if mode == "edge" then
+        local n = shape_of(x)[axis + 1]
+        if n == 0 then raise("pad", "axis %d has no elements to pad with", axis) end
+        before, behind = shape.cut(x, axis, 0, 1), shape.cut(x, axis, n - 1, n)
+    elseif STATISTICS[mode] then
         local lengths = o.stat_length[axis + 1]
         before = lo > 0 and statistic(x, axis, mode, lengths[1] or nil, false)
         behind = hi > 0 and statistic(x, axis, mode, lengths[2] or nil, true)
