@@ -42,6 +42,7 @@ local found = files.command("cd " .. files.quote(root) .. " && find docs -name '
 for path in found:gmatch "[^\n]+" do
     local group = path:find "^docs/reference/" and GROUPS[3] or GROUPS[2]
     if not listed[path] then table.insert(group.pages, { path = path }) end
+    listed[path] = true
 end
 
 -- ---- Reading them ---------------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ end
 --- Functions that pages of the site at `at` use for the address of a file of the tree.
 local function targets(at)
     return function(path)
-        if path:find "%.md$" then return up(at) .. address(path) end
+        if listed[path] then return up(at) .. address(path) end
         sources[path] = true
         return up(at) .. "source/" .. path .. ".html"
     end
@@ -71,8 +72,9 @@ for _, group in ipairs(GROUPS) do
     end
 end
 
-local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = manual,
-              html = files.command("mandoc -T html -O fragment " .. files.quote(manual)), headings = {} }
+local man_html = files.command("mandoc -T html -O fragment " .. files.quote(manual)):gsub("(</?)h1", "%1h2")
+local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = manual, headings = {},
+              html = "<h1>The command line</h1>\n" .. man_html }
 table.insert(GROUPS[3].pages, 1, man)
 table.insert(all, man)
 

@@ -1,4 +1,5 @@
-// search.js: search in the pages, without a server: the index is a script, which is loaded when somebody searches.
+// search.js: what pages do: the list of pages is scrolled to this one; and search, without a server: the index is a
+// script, which is loaded when somebody searches.
 // An entry is [address, page, heading, text]. All words must be in it; what counts most is a heading that is the words.
 "use strict";
 (function () {
@@ -75,6 +76,8 @@
             input.blur();
         }
     });
+    const here = document.querySelector("nav.pages .here");
+    if (here) here.scrollIntoView({block: "nearest"});
     const asked = new URLSearchParams(location.search).get("q");
     if (asked) {
         input.value = asked;
