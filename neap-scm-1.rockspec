@@ -16,6 +16,7 @@ build = {
         CMAKE_BUILD_TYPE = "Release",
         CMAKE_INSTALL_PREFIX = "$(PREFIX)",
         NEAP_TESTS = "OFF",
+        NEAP_VERSIONED = "OFF",
         NEAP_INSTALL_BIN = "bin",
         NEAP_INSTALL_LIB = "lib",
         NEAP_INSTALL_LUA = "lua",

@@ -15,8 +15,12 @@ set(NEAP_INSTALL_BIN bin CACHE STRING "Where the executable goes, below the pref
 set(NEAP_INSTALL_LIB lib CACHE STRING "Where libneap.so goes; plugins go to its folder neap")
 set(NEAP_INSTALL_LUA share/lua/5.1 CACHE STRING "Where the Lua files for stock luajit go")
 
-set_target_properties(neap PROPERTIES
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+option(NEAP_VERSIONED "libneap.so is a link to a file with its version; OFF for LuaRocks, which moves no links" ON)
+
+if(NEAP_VERSIONED)
+    set_target_properties(neap PROPERTIES
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
 install(TARGETS neap LIBRARY DESTINATION ${NEAP_INSTALL_LIB} COMPONENT neap)
 if(TARGET neap_mpi)
     install(TARGETS neap_mpi LIBRARY DESTINATION ${NEAP_INSTALL_LIB}/neap COMPONENT mpi)
@@ -77,19 +81,19 @@ set(CPACK_DEBIAN_PACKAGE_SECTION interpreters)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_NEAP_PACKAGE_NAME neap)
 set(CPACK_COMPONENT_NEAP_DESCRIPTION "Lua with lazy arrays, gradients and jit: prompt, script runner, C library
- neap is an interactive prompt and a script runner: LuaJIT above, a C core below.
- Arrays are lazy: operators record what is to be computed, and whole expressions
- run as single passes over memory, on all cores. Names are those of NumPy and JAX.
- .
- This package has the executable, the library for C programs and for stock
- luajit, the manual page, documentation and examples.")
+neap is an interactive prompt and a script runner: LuaJIT above, a C core below.
+Arrays are lazy: operators record what is to be computed, and whole expressions
+run as single passes over memory, on all cores. Names are those of NumPy and JAX.
+
+This package has the executable, the library for C programs and for stock
+luajit, the manual page, documentation and examples.")
 set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS "libopenblas0-pthread | libopenblas0, zlib1g, libpng16-16, libjpeg62-turbo")
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
     "libdnnl2, neap-mpi, graphviz, luajit, pkg-config, dataset-fashion-mnist")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)
 set(CPACK_COMPONENT_MPI_DESCRIPTION "Lua with lazy arrays: many processes, by MPI
- With this part, `mpirun -n N neap script.lua` runs a script in several processes,
- which share arrays.")
+With this part, `mpirun -n N neap script.lua` runs a script in several processes,
+which share arrays.")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "neap (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
 include(CPack)
