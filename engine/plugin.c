@@ -79,12 +79,12 @@ static bool find_in(const char *folders, const char *name, char *out, size_t byt
 }
 
 static int find_plugin(const char *name, char *out, size_t bytes) {
-    char own[PATH_MAX], standard[2 * PATH_MAX + 32];
+    char own[PATH_MAX], standard[3 * PATH_MAX + 32];
     const char *folders = getenv("NEAP_PLUGIN_PATH");
     if (!folders) {
         folders = "";
         if (own_folder(own, sizeof own)) {
-            snprintf(standard, sizeof standard, "%s:%s/../lib/neap", own, own);
+            snprintf(standard, sizeof standard, "%s:%s/neap:%s/../lib/neap", own, own, own);
             folders = standard;
         }
     }

@@ -16,8 +16,8 @@ usage: neap scripts/train_fashion.lua [options]
   --devices N        parts into which each batch is cut, worked on at the same time (1)
   --seed N           of parameters and order of examples (0)
   --data WHAT        fashion, moons, or a folder with the files of Fashion-MNIST (fashion)
-  --checkpoint FILE  where parameters are saved after each epoch (train_fashion.npz)
-  --resume [FILE]    continue from the checkpoint
+  --checkpoint FILE  where parameters are saved after each epoch (nowhere)
+  --resume [FILE]    continue from the checkpoint, and save there
   --help]]
 
 local DECAY = 0.7 -- of the learning rate from epoch to epoch
@@ -39,7 +39,7 @@ end
 --- The options of the command line. Numbers are checked by `low`, and to be whole unless `real`.
 local function parse(arguments)
     local options = { epochs = 5, batch = 64, lr = 0.001, devices = 1, seed = 0, data = "fashion",
-                      checkpoint = "train_fashion.npz" }
+                      checkpoint = false }
     local numbers = { epochs = { low = 1 }, batch = { low = 1 }, lr = { low = 0, real = true }, devices = { low = 1 },
                       seed = { low = 0 } }
     local k = 1
@@ -71,6 +71,9 @@ local function parse(arguments)
             options[name] = value
         end
         k = k + 1
+    end
+    if options.resume and not options.checkpoint then
+        usage_error("option '--resume' needs a file, or --checkpoint FILE")
     end
     if options.batch % options.devices ~= 0 then
         usage_error("a batch of %d cannot be cut into %d equal parts", options.batch, options.devices)
@@ -250,7 +253,9 @@ local function main(options)
         end
         accuracy = accuracy_of(params, data.test)
         progress.finish(accuracy)
-        np.io.save_tree(options.checkpoint, { params = params, state = state, epoch = epoch, seed = options.seed })
+        if options.checkpoint then
+            np.io.save_tree(options.checkpoint, { params = params, state = state, epoch = epoch, seed = options.seed })
+        end
     end
     if loss then print(("final loss: %.17g"):format(loss:item())) end
     print(("test accuracy: %.4f"):format(accuracy or accuracy_of(params, data.test)))

@@ -43,6 +43,15 @@ check.test("resuming continues to the same bits", function()
     check.ok(err:find("was trained with --seed 0, not 9", 1, true), err)
 end)
 
+check.test("no file that nobody asked for", function()
+    local function run(...) return process.run_neap { "scripts/train_fashion.lua", "--data", "moons", ... } end
+    local status = run("--epochs", "1")
+    check.equal({ status, (io.open "train_fashion.npz") }, { 0 })
+    local wrong, _, err = run("--resume")
+    check.equal(wrong, 2)
+    check.ok(err:find("option '--resume' needs a file, or --checkpoint FILE", 1, true), err)
+end)
+
 check.test("a bar on a terminal", function()
     local terminal = process.terminal { "scripts/train_fashion.lua", "--data", "moons", "--epochs", "1", "--checkpoint",
                                         checkpoint }

@@ -30,12 +30,14 @@ local own_source = getinfo(1, "S").source
 local own_prefix = own_source:match("^(.*/)core/binding%.lua$") or own_source
 
 --- libneap: the running executable when it contains it, else the shared library: the path in the environment variable
--- NEAP_LIBRARY, the build folder above the Lua tree, or the system's search path.
+-- NEAP_LIBRARY; where it lies beside this Lua tree in a build folder (lua/), or below a prefix (share/lua/5.1); in
+-- package.cpath, as LuaRocks has it; or in the system's search path.
 local function open_library()
     if pcall(function() return ffi.C.neap_abi_hash end) then return ffi.C, true end
     local tree = own_prefix:match("^@(.*)/?neap/$") or ""
     local tried = {}
-    local places = { os.getenv("NEAP_LIBRARY") or "", tree .. "../libneap.so", tree .. "../lib/libneap.so", "neap" }
+    local places = { os.getenv("NEAP_LIBRARY") or "", tree .. "../libneap.so", tree .. "../../../lib/libneap.so",
+                     package.searchpath("libneap", package.cpath) or "", "neap" }
     for _, name in ipairs(places) do
         if name ~= "" then
             local ok, library = pcall(ffi.load, name)

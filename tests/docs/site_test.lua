@@ -1,0 +1,127 @@
+--- site_test.lua (release build only): the documentation site: every page of Markdown is in it and can be reached from
+-- the first one, all links lead to a page and to a place there, and the search index names what exists.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+
+for _, tool in ipairs { "cmark-gfm", "mandoc", "luajit" } do
+    if os.execute("command -v " .. tool .. " >/dev/null") ~= 0 then
+        check.skip("the documentation site", "no " .. tool .. " (tools/setup --site installs it)")
+        return check.done()
+    end
+end
+
+local build = process.neap:match "^(.*)/" or "."
+local site = os.tmpname()
+os.remove(site)
+
+local function lines(command)
+    local list = {}
+    for line in io.popen(command):lines() do list[#list + 1] = line end
+    return list
+end
+
+local pages = {} -- by path in the site: { links = list, ids = set, html = text }
+
+check.test("one command makes it", function()
+    local status, out, err = process.run { "env", "NEAP_SITE_BUILT=1", "NEAP_BUILD=" .. build, "tools/site", site }
+    check.equal({ status, err }, { 0, "" }, out)
+    for _, path in ipairs(lines("cd " .. site .. " && find . -name '*.html' -printf '%P\n'")) do
+        local html = process.read(site .. "/" .. path)
+        local page = { html = html, links = {}, ids = {} }
+        for link in html:gmatch '[ \n]href="([^"]*)"' do page.links[#page.links + 1] = link end
+        for link in html:gmatch '[ \n]src="([^"]*)"' do page.links[#page.links + 1] = link end
+        for id in html:gmatch '[ \n]id="([^"]*)"' do page.ids[id] = true end
+        pages[path] = page
+    end
+    for _, path in ipairs(lines "find docs -name '*.md'") do
+        local at = path:gsub("^docs/", ""):gsub("%.md$", ".html")
+        check.ok(pages[at], "no page of " .. path)
+    end
+    for _, at in ipairs { "index.html", "contributing.html", "changelog.html", "reference/neap.1.html" } do
+        check.ok(pages[at], "no page " .. at)
+    end
+end)
+
+--- The path of a link in the page at this path, and its place there; nil for links to elsewhere.
+local function target(at, link)
+    if link:find "^%a+:" then return nil end
+    local path, place = link:match "^([^#?]*)[^#]*#?(.*)$"
+    if path == "" then return at, place end
+    local parts = {}
+    for part in ((at:match "^(.*/)" or "") .. path):gmatch "[^/]+" do
+        if part == ".." then
+            check.ok(#parts > 0, at .. ": " .. link .. " leads out of the site")
+            table.remove(parts)
+        elseif part ~= "." then
+            parts[#parts + 1] = part
+        end
+    end
+    return table.concat(parts, "/"), place
+end
+
+local function exists(path)
+    local file = io.open(site .. "/" .. path)
+    return file and file:close()
+end
+
+check.test("no link is dead", function()
+    local dead, count = {}, 0
+    for at, page in pairs(pages) do
+        for _, link in ipairs(page.links) do
+            local path, place = target(at, link)
+            if path then
+                count = count + 1
+                if not exists(path) or place ~= "" and not (pages[path] and pages[path].ids[place]) then
+                    dead[#dead + 1] = at .. ": " .. link
+                end
+            end
+        end
+    end
+    check.equal(dead, {})
+    check.ok(count > 1000, "links were looked at")
+end)
+
+check.test("every page can be reached", function()
+    local reached, next_ones = { ["index.html"] = true }, { "index.html" }
+    while #next_ones > 0 do
+        local at = table.remove(next_ones)
+        for _, link in ipairs(pages[at].links) do
+            local path = target(at, link)
+            if path and pages[path] and not reached[path] then
+                reached[path] = true
+                next_ones[#next_ones + 1] = path
+            end
+        end
+    end
+    local lost = {}
+    for at in pairs(pages) do
+        if not reached[at] then lost[#lost + 1] = at end
+    end
+    check.equal(lost, {})
+end)
+
+check.test("what the index of the search names is there", function()
+    local found = {}
+    for at, title in process.read(site .. "/search_index.js"):gmatch '\n%["([^"]*)","[^"]*","([^"]*)"' do
+        local path, place = target("index.html", at)
+        check.ok(pages[path] and (place == "" or pages[path].ids[place]), "no place " .. at)
+        found[title] = true
+    end
+    for _, title in ipairs { "np.concatenate, np.concat", "Laziness", "Completion" } do
+        check.ok(found[title], title)
+    end
+end)
+
+check.test("what is for the tests is not shown, and code has its colours", function()
+    for at, page in pairs(pages) do
+        check.ok(not page.html:find("not run:", 1, true) or at:find "contributing" or at:find "^source/", at)
+    end
+    check.ok(pages["guides/lua.html"].html:find("<span class=k>local</span>", 1, true), "keywords")
+    check.ok(pages["guides/lua.html"].html:find("<span class=o>--&gt; more</span>", 1, true), "what is printed")
+    check.ok(pages["prompt.html"].html:find('<span class=p>&gt; </span><span class=k>local</span>', 1, true),
+             "a prompt")
+end)
+
+os.execute("rm -rf " .. site)
+process.cleanup()
+check.done()

@@ -1,0 +1,185 @@
+--- site.lua: the documentation as a folder of HTML (tools/site).
+--
+--     luajit site.lua ROOT NEAP.1 OUT
+--
+-- Every page of Markdown becomes one of HTML at the same place: README.md the front page, docs/X.md X.html. A list of
+-- all pages stands beside each, by the groups below; search works without a server, on an index that is a script.
+-- Sources that pages refer to are pages too, below source/. tests/docs/site_test.lua follows all links.
+local directory = arg[0]:match("^(.*)/") or "."
+package.path = directory .. "/lib/?.lua;" .. package.path
+local files = require "files"
+local pages = require "pages"
+local highlight = require "highlight"
+
+local root, manual, out = arg[1], arg[2], arg[3]
+if not out then files.fail("usage: site.lua ROOT NEAP.1 OUT") end
+
+-- The pages, by what readers look for. Those of docs/ that stand in no list are topics, those of reference/ all follow.
+local GROUPS = {
+    { "Start", "README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md docs/guides/pytorch.md "
+        .. "docs/prompt.md docs/install.md docs/mistakes.md" },
+    { "Topics", "" },
+    { "Reference", "" },
+    { "Inside", "docs/tour.md docs/words.md docs/devices.md CONTRIBUTING.md CHANGELOG.md" },
+}
+
+local function address(path)
+    if path == "README.md" then return "index.html" end
+    return path:gsub("^docs/", ""):gsub("%.md$", ".html"):gsub("^%u+%.html$", string.lower)
+end
+
+-- ---- Which pages there are ------------------------------------------------------------------------------------------
+
+local listed = {}
+for _, group in ipairs(GROUPS) do
+    group.pages = {}
+    for path in group[2]:gmatch "%S+" do
+        listed[path] = true
+        table.insert(group.pages, { path = path })
+    end
+end
+local found = files.command("cd " .. files.quote(root) .. " && find docs -name '*.md' | LC_ALL=C sort")
+for path in found:gmatch "[^\n]+" do
+    local group = path:find "^docs/reference/" and GROUPS[3] or GROUPS[2]
+    if not listed[path] then table.insert(group.pages, { path = path }) end
+    listed[path] = true
+end
+
+-- ---- Reading them ---------------------------------------------------------------------------------------------------
+
+local sources = {} -- paths of files that pages refer to
+
+local function up(at)
+    return (at:gsub("[^/]+/", "../"):gsub("[^/]+$", ""))
+end
+
+--- Functions that pages of the site at `at` use for the address of a file of the tree.
+local function targets(at)
+    return function(path)
+        if listed[path] then return up(at) .. address(path) end
+        sources[path] = true
+        return up(at) .. "source/" .. path .. ".html"
+    end
+end
+
+local all = {}
+for _, group in ipairs(GROUPS) do
+    for _, page in ipairs(group.pages) do
+        page.at = address(page.path)
+        local read = pages.read(page.path, files.read(root .. "/" .. page.path), targets(page.at))
+        for key, value in pairs(read) do page[key] = value end
+        table.insert(all, page)
+    end
+end
+
+local man_html = files.command("mandoc -T html -O fragment " .. files.quote(manual)):gsub("(</?)h1", "%1h2")
+local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = manual, headings = {},
+              html = "<h1>The command line</h1>\n" .. man_html }
+table.insert(GROUPS[3].pages, 1, man)
+table.insert(all, man)
+
+-- ---- Writing --------------------------------------------------------------------------------------------------------
+
+local TITLES = { ["README.md"] = "neap", ["CONTRIBUTING.md"] = "Contributing", ["CHANGELOG.md"] = "Changes" }
+
+local function short_title(page)
+    return highlight.escape(TITLES[page.path] or page.title)
+end
+
+local function navigation(here)
+    local lines = {}
+    for _, group in ipairs(GROUPS) do
+        table.insert(lines, ("<h2>%s</h2>\n<ul>"):format(group[1]))
+        for _, page in ipairs(group.pages) do
+            local class = page == here and " class=here aria-current=page" or ""
+            table.insert(lines, ("<li><a%s href=\"%s%s\">%s</a></li>"):format(class, up(here.at), page.at,
+                                                                         short_title(page)))
+        end
+        table.insert(lines, "</ul>")
+    end
+    return table.concat(lines, "\n")
+end
+
+--- The headings of a long page, as a list beside it.
+local function contents(page)
+    local lines = {}
+    for _, heading in ipairs(page.headings) do
+        if heading.level == 2 or heading.level == 3 then
+            table.insert(lines, ("<li class=l%d><a href=\"#%s\">%s</a></li>"):format(heading.level, heading.id,
+                                                                           highlight.escape(heading.text)))
+        end
+    end
+    if #lines < 3 then return "" end
+    return "<nav class=contents>\n<h2>On this page</h2>\n<ul>\n" .. table.concat(lines, "\n") .. "\n</ul>\n</nav>\n"
+end
+
+local PAGE = [[
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>@title@</title>
+<link rel="stylesheet" href="@up@style.css">
+<script src="@up@search.js" data-root="@up@" defer></script>
+</head>
+<body>
+<header>
+<a class=name href="@up@index.html">neap</a>
+<form role="search"><input id=search type="search" placeholder="Search (press /)" aria-label="Search"
+ autocomplete="off"><ol id=results></ol></form>
+</header>
+<div class=columns>
+<nav class=pages aria-label="All pages">
+@navigation@
+</nav>
+<main>
+@html@
+</main>
+@contents@</div>
+</body>
+</html>
+]]
+
+local function write(page)
+    local parts = { title = short_title(page) .. (page.at == "index.html" and ": Lua with arrays" or " · neap"),
+                    up = up(page.at), navigation = navigation(page), html = page.html, contents = contents(page) }
+    local path = out .. "/" .. page.at
+    os.execute("mkdir -p " .. files.quote(path:match "^(.*)/"))
+    files.write(path, (PAGE:gsub("@(%a+)@", parts)))
+end
+
+os.execute("rm -rf " .. files.quote(out) .. " && mkdir -p " .. files.quote(out))
+for _, page in ipairs(all) do write(page) end
+for path in pairs(sources) do
+    local language = path:match "%.lua$" and "lua" or path:match "%.[ch]$" and "c" or ""
+    local file = io.open(root .. "/" .. path)
+    local is_file = file and file:read(0)
+    if file then file:close() end
+    if not is_file then files.fail("site.lua: a page links to %s, which is no file", path) end
+    write { at = "source/" .. path .. ".html", title = path, path = path, headings = {},
+            html = ("<h1>%s</h1>\n<pre><code>%s</code></pre>"):format(path,
+                highlight.html(files.read(root .. "/" .. path), language)) }
+end
+
+-- ---- Search ---------------------------------------------------------------------------------------------------------
+
+local function js(text)
+    return '"' .. text:gsub('[\\"]', "\\%0"):gsub("%c", " "):gsub("</", "<\\/") .. '"'
+end
+
+local index = {}
+for _, page in ipairs(all) do
+    for _, heading in ipairs(page.headings) do
+        local title, body = pages.text(short_title(page)), (heading.body or ""):sub(1, 1500)
+        table.insert(index, ("[%s,%s,%s,%s]"):format(js(page.at .. "#" .. heading.id), js(title), js(heading.text),
+                                                   js(body)))
+    end
+end
+table.insert(index, ("[%s,%s,%s,%s]"):format(js(man.at), js(man.title), js(man.title), js(pages.text(man.html))))
+files.write(out .. "/search_index.js", "neap_search_index = [\n" .. table.concat(index, ",\n") .. "\n];\n")
+for _, name in ipairs { "style.css", "search.js" } do
+    files.write(out .. "/" .. name, files.read(directory .. "/site/" .. name))
+end
+print(("%d pages and %d sources in %s"):format(#all, #files.command("find " .. files.quote(out .. "/source")
+    .. " -name '*.html' -printf x"), out))
