@@ -4,13 +4,14 @@ local process = require "tests.lib.process"
 local markdown = require "neap.interp.markdown"
 
 local here = assert(io.popen "mktemp -d"):read "*l"
+local neap = process.neap:find "^/" and process.neap or assert(io.popen "pwd"):read "*l" .. "/" .. process.neap
 
 --- The page of a script, its exit status and what was told.
 local function page(text)
     local file = assert(io.open(here .. "/script.lua", "w"))
     file:write(text)
     file:close()
-    local status, out, err = process.run { "/usr/bin/env", "-C", here, process.neap, "--html", "script.lua" }
+    local status, out, err = process.run { "/usr/bin/env", "-C", here, neap, "--html", "script.lua" }
     check.equal(out, "")
     local html = process.read(here .. "/script.html")
     os.remove(here .. "/script.html")

@@ -50,7 +50,8 @@ check.test("strings, functions, tables, modules", function()
         { "io.write 'no newline'; 3", "no newline\n3" },
     }, nil, { COLUMNS = "120" })
     local _, out = process.run_neap({ "-i", "--no-startup" }, "np\n")
-    check.ok(out:find "^> parts: data  debug  effects  io  linalg  memory  nn  optim  random  special  tree\n", out)
+    check.ok(out:find "^> parts: data  debug  effects  io  linalg  memory  nn  optim  plot  random  special  tree\n",
+             out)
     check.ok(out:find "\nand %d+ more; Tab lists them, %?NAME tells of one\n> $", out)
     check.ok(select(2, out:gsub("\n", "")) < 10, out)
 end)

@@ -319,7 +319,10 @@ end
 local function search_answer(text, how)
     local name_there = text:gsub("^np[%.:]", ""):gsub("^x[%.:]", "")
     local here = elsewhere.functions[name_there] or elsewhere.methods[name_there]
-    if here then return ("%s is called so in other libraries; here it is %s"):format(text, here) end
+    if here then
+        local answer = ("%s is called so in other libraries; here it is %s"):format(text, here)
+        return help.entry(here) and answer .. "\n\n" .. entry_answer(here, how) or answer
+    end
     local list, parts = sections_of(text), {}
     if #list == 1 then return section_text(list[1]) end
     local found = mentions(text)

@@ -23,9 +23,8 @@ local function new_axes(figure, place)
 end
 
 local function check_grid(name, rows, columns)
-    for k, value in ipairs { rows, columns } do
-        core.integer(name, k, k == 1 and "rows" or "columns", value)
-        if value < 1 then bad_argument(name, k, k == 1 and "rows" or "columns", "1 or more", value) end
+    for k, value in pairs { core.integer(name, 1, "rows", rows), core.integer(name, 2, "cols", columns) } do
+        if value < 1 then bad_argument(name, k, k == 1 and "rows" or "cols", "1 or more", value) end
     end
     if rows * columns > MOST_AXES then
         raise(name, "a figure has at most %d axes, got %d x %d", MOST_AXES, rows, columns)
