@@ -63,6 +63,16 @@ local function graphviz_text()
     return program "dot" or "not installed (package graphviz)"
 end
 
+--- np.plot draws with it.
+local function gnuplot_text()
+    local path = program "gnuplot"
+    if not path then return "not installed (package gnuplot-nox)" end
+    local pipe = io.popen("gnuplot --version 2>/dev/null")
+    local version = pipe and pipe:read "*l"
+    if pipe then pipe:close() end
+    return (version or "gnuplot") .. "; " .. path
+end
+
 --- What several processes need.
 local function mpi_text(plugin)
     local mpirun = program "mpirun"
@@ -92,6 +102,7 @@ function doctor.report(facts)
         { "PNG images", facts.png },
         { "JPEG images", facts.jpeg },
         { "Graphviz", graphviz_text() },
+        { "gnuplot", gnuplot_text() },
         { "Fashion-MNIST", dataset_text() },
     }
     for _, row in ipairs(rows) do io.write(string.format("%-16s %s\n", row[1], row[2])) end

@@ -103,9 +103,21 @@ static void prepare_prompt(lua_State *L, const options *options) {
     lua_settop(L, 0);
 }
 
+/* Runs a script and writes it as a page. SESSION_FAILED, too, where the page shows an error. */
+static int run_page(lua_State *L, const char *script) {
+    lua_pushstring(L, script);
+    int status = session_call(L, "neap.interp.html", "run", 1);
+    if (status == SESSION_OK && !lua_toboolean(L, -1))
+        status = SESSION_FAILED;
+    lua_settop(L, 0);
+    return status;
+}
+
 /* What the command line asks for, in order; stops at the first failure unless the prompt follows. */
 static int run_all(lua_State *L, int argc, char **argv, const options *options) {
     int status = options->strict ? session_call(L, "neap.interp.strict", "everywhere", 0) : SESSION_OK;
+    if (options->html)
+        return status == SESSION_OK ? run_page(L, argv[options->script]) : status;
     bool from_input = options->script == 0 && options->ncode == 0 && !options->prompt && !isatty(STDIN_FILENO);
     bool nothing_else = options->script == 0 && options->ncode == 0 && !from_input;
     bool prompt = options->prompt || nothing_else;

@@ -34,6 +34,9 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"-e", NULL, CODE, MEMBER(code), "-e CODE", "run CODE, then the script if there is one"},
     {"-i", NULL, FLAG, MEMBER(prompt), "-i", "show the prompt after the script or CODE"},
+    {"--html", NULL, FLAG, MEMBER(html), "--html",
+     "run the script and write it as a page, SCRIPT.html in this folder:\n"
+     "its comments of Markdown, its code, what it prints and shows"},
     {"--no-startup", NULL, FLAG, MEMBER(no_startup), "--no-startup", "at the prompt: do not run the start-up file"},
     {"--strict", NULL, FLAG, MEMBER(strict), "--strict",
      "reading a global variable that has no value is an error, as at the\n"
@@ -184,6 +187,10 @@ int options_parse(int argc, char **argv, options *out) {
         }
     } else if (k < argc) {
         out->script = k;
+    }
+    if (out->html && (out->script == 0 || strcmp(argv[out->script], "-") == 0 || out->prompt || out->ncode)) {
+        fprintf(stderr, "neap: --html wants the name of a script, and neither -i nor -e\n");
+        return -1;
     }
     return 0;
 }

@@ -12,6 +12,7 @@ typedef struct options {
     int shuffle;          /* seed; 0: not given */
     const char *trace;    /* the file for the timeline, NULL: none. BORROWED from argv */
     bool prompt;          /* -i */
+    bool html;            /* the script becomes a page */
     bool no_startup;      /* the prompt runs no start-up file */
     bool strict;          /* reading an undefined global variable is an error */
     bool version, help, doctor;

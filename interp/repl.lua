@@ -173,8 +173,11 @@ local function is_stream(value)
     return rawequal(value, io.stdout) or rawequal(value, io.stderr)
 end
 
---- The text of a value. An array in the body of np.shard_map is shown by print, which tells the devices apart.
+--- The text of a value, or its picture (__show). An array in the body of np.shard_map is shown by print, which tells
+-- the devices apart.
 local function print_value(value)
+    local meta = type(value) == "table" and debug.getmetatable(value)
+    if meta and rawget(meta, "__show") then return meta.__show(value) end
     local axes = package.loaded["neap.tracing.axes"]
     if core.is_array(value) and axes and axes.mesh() then return print(value) end
     print(show.text(value))

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "interp/errors.h"
+#include "interp/highlight.h"
 #include "interp/line.h"
 #include "interp/repl.h"
 #include "interp/session.h"
@@ -89,6 +90,18 @@ static int system_terminal(lua_State *L) {
     if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0)
         return 0;
     lua_pushinteger(L, window.ws_col);
+    return 1;
+}
+
+/* styles(text): the style of each byte of Lua code, a letter each: "a" is STYLE_PLAIN. */
+static int system_styles(lua_State *L) {
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length);
+    unsigned char *styles = lua_newuserdata(L, length + 1);
+    highlight_text(text, length, length, styles);
+    for (size_t k = 0; k < length; k++)
+        styles[k] = (unsigned char)('a' + styles[k]);
+    lua_pushlstring(L, (const char *)styles, length);
     return 1;
 }
 
@@ -214,6 +227,7 @@ int system_open(lua_State *L) {
                                          {"forget_interrupt", system_forget_interrupt},
                                          {"terminated", system_terminated},
                                          {"terminal", system_terminal},
+                                         {"styles", system_styles},
                                          {"watch_errors", system_watch_errors},
                                          {"read_command", repl_read_command},
                                          {NULL, NULL}};

@@ -9,7 +9,7 @@
 --     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
 --     files       whole files, zip, JSON and drawings
 --     arrays      np's functions of arrays, np.linalg, np.special, np.random; devices and their memory
---     effects     print and its kin, np.callback
+--     effects     print and its kin, np.callback, np.progress
 --     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
 --     transforms  derivatives, np.vmap, control flow
 --     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
@@ -17,6 +17,7 @@
 --     nn          np.nn, np.optim, np.data
 --     tables      np.table: named columns
 --     io          np.io: arrays, tables and checkpoints in files
+--     plot        np.plot: charts, drawn by gnuplot
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
 require "neap.core.surplus"
@@ -105,6 +106,7 @@ for module, names in pairs {
     ["programs.staged"] = "staged",
     ["programs.deferred"] = "deferred export",
     ["effects"] = "callback",
+    ["effects.progress"] = "progress",
     ["effects.printing"] = "set_printoptions get_printoptions printoptions array2string pprint",
     ["mesh.mesh"] = "mesh",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
@@ -121,7 +123,7 @@ end
 for name, module in pairs {
     random = "arrays.random_stream", linalg = "arrays.linalg", fft = "arrays.fft", signal = "arrays.signal",
     memory = "arrays.memory", tree = "core.tree", effects = "effects", nn = "nn", optim = "nn.optim",
-    data = "nn.data", io = "io",
+    data = "nn.data", io = "io", plot = "plot",
 } do
     parts[name] = "neap." .. module
 end

@@ -411,8 +411,7 @@ check.test("what is no variable here, and what there is", function()
         { "None", "the variable 'None' has no value; Lua writes nil" },
         { "zeros(3)", "the variable 'zeros' has no value; did you mean np.zeros?" },
         { "sqrt(2)", "the variable 'sqrt' has no value; did you mean np.sqrt, or math.sqrt?" },
-        { "plt.plot(x)", "the variable 'plt' has no value; there are no plots here; np.io.save takes arrays to a "
-          .. "program that draws" },
+        { "plt.plot(x)", "the variable 'plt' has no value; np.plot draws: np.plot.line(x, y)" },
         { '"abc":upper()', "'<eof>' expected near ':'; a text stands in parentheses there: (\"abc\")" },
         { "2**10", "unexpected symbol near '*'; Lua writes x ^ y for x ** y" },
         { "for i in range(3): print(i)", "'do' expected near '<eof>'; Lua writes for i = 0, n - 1 do … end" },

@@ -67,9 +67,9 @@ elsewhere.variables = {
     lambda = "function(x) return … end", elif = "Lua writes elseif … then", continue = "goto leads to a ::label::",
     numpy = "np is there already", jnp = "np is there already", jax = "np is there already",
     torch = "np is there already", tf = "np is there already", random = "np.random of arrays, math.random of a number",
-    plt = "there are no plots here; np.io.save takes arrays to a program that draws",
-    matplotlib = "there are no plots here; np.io.save takes arrays to a program that draws",
-    plot = "there are no plots here; np.io.save takes arrays to a program that draws",
+    plt = "np.plot draws: np.plot.line(x, y)",
+    matplotlib = "np.plot draws: np.plot.line(x, y)",
+    plot = "np.plot draws: np.plot.line(x, y)",
     ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
     this = "a method has self", self = "a method, function t:f(), has it",
 }

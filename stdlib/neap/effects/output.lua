@@ -41,8 +41,14 @@ function output.c_pieces(list, n)
     return pieces
 end
 
+-- output.lift and output.lower, where bars (progress.lua) stand below what is printed: called before and behind it.
+-- output.count: how many prints there were.
+output.count = 0
+
 --- Prints a list of n pieces as an effect of a kind.
 local function emit(kind, stream, list, n, unordered)
+    output.count = output.count + 1
+    if output.lift then output.lift() end
     local pieces = output.c_pieces(list, n)
     local file, line = core.user_site()
     local site = file and file .. ":" .. line
@@ -52,6 +58,7 @@ local function emit(kind, stream, list, n, unordered)
     if C.neap_out_capacity(nil) ~= C.NEAP_OK then -- a program that prints faster than its reader reads waits
         core.call("print", function() return C.neap_out_capacity(core.waker) end)
     end
+    if output.lower then output.lower(type(list[n]) == "string" and list[n]:sub(-1) == "\n") end
 end
 output.emit = emit
 

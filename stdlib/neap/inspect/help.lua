@@ -319,7 +319,10 @@ end
 local function search_answer(text, how)
     local name_there = text:gsub("^np[%.:]", ""):gsub("^x[%.:]", "")
     local here = elsewhere.methods[name_there] or elsewhere.of(name_there)
-    if here then return ("%s is called so in other libraries; here it is %s"):format(text, here) end
+    if here then
+        local answer = ("%s is called so in other libraries; here it is %s"):format(text, here)
+        return help.entry(here) and answer .. "\n\n" .. entry_answer(here, how) or answer
+    end
     local why = elsewhere.why(name_there)
     if why then return ("%s is of other libraries, and not here: %s"):format(text, why) end
     local list, parts = sections_of(text), {}

@@ -1,0 +1,523 @@
+--- charts.lua: what each kind of chart takes, checked when it is added; layers.lua has how they are drawn.
+--
+-- A chart is a function of axes and the arguments that the user gave, which appends a layer:
+--     { kind, data = { name = array }, color, label, … }.
+-- `data` holds all arrays, which may not have been computed, or belong to a trace.
+local core = require "neap.core"
+local columns = require "neap.plot.columns"
+local figures = require "neap.plot.figure"
+local styles = require "neap.plot.styles"
+
+local np = core.np
+local is_array, raise, bad_argument = core.is_array, core.raise, core.bad_argument
+local charts = {}
+
+-- ---- Options --------------------------------------------------------------------------------------------------------
+
+local function number(name, what, value, default, least, most)
+    if value == nil then return default end
+    if type(value) ~= "number" or not (value >= least and value <= most) then
+        bad_argument(name, nil, what, ("a number from %g to %g"):format(least, most), value)
+    end
+    return value
+end
+
+--- Options of all charts: { color, alpha, linewidth, label } of a new layer.
+local function look(axes, name, kind, o, given_color)
+    local color = o.color ~= nil and o.color or given_color
+    local layer = { kind = kind, data = {}, alpha = number(name, "alpha", o.alpha, 1, 0, 1),
+                    linewidth = number(name, "linewidth", o.linewidth, 1.5, 0, 100) }
+    if color ~= nil then
+        layer.color = styles.color(name, "color", color)
+    else
+        layer.color = styles.cycled(axes.cycle)
+        axes.cycle = axes.cycle + 1
+    end
+    if o.label ~= nil then layer.label = figures.text(name, nil, "label", o.label) end
+    return layer
+end
+
+local function add(axes, layer)
+    axes.layers[#axes.layers + 1] = layer
+end
+
+--- Names along an axis: those of the axes that were there stay, the positions of new ones count on.
+local function use_names(axes, which, names)
+    if not names then return end
+    local ticks = {}
+    for k, text in ipairs(names) do ticks[k] = { place = k - 1, label = text } end
+    axes.set[which] = axes.set[which] or ticks
+end
+
+--- The options of one of several charts that one call adds: its label and its colour where these are lists.
+local function of_one(name, o, k, count)
+    if count == 1 and type(o.label) ~= "table" then return o end
+    local mine = {}
+    for key, value in pairs(o) do mine[key] = value end
+    if type(o.label) == "table" then mine.label = o.label[k]
+    elseif o.label ~= nil then mine.label = o.label .. " " .. (k - 1) end
+    if type(o.color) == "table" and type(o.color[1]) ~= "number" then
+        mine.color = o.color[k] or raise(name, "%d colours for %d charts", #o.color, count)
+    end
+    return mine
+end
+
+-- ---- Lines ----------------------------------------------------------------------------------------------------------
+
+--- Splits (y), (x, y), (x, y, format), each with options behind: x or nil, y, the format's fields, the options.
+local function line_arguments(name, a, b, c, d)
+    local x, y, format, options = nil, a, nil, nil
+    local list = { b, c, d }
+    local n = d ~= nil and 3 or c ~= nil and 2 or b ~= nil and 1 or 0
+    for k = 1, n do
+        local value = list[k]
+        local plain = type(value) == "table" and not is_array(value) and not getmetatable(value)
+        if k == 1 and (is_array(value) or type(value) == "number" or plain and (#value > 0 or next(value) == nil)) then
+            x, y = a, value
+        elseif type(value) == "string" and not format and not options then
+            format = value
+        elseif value ~= nil and not options then
+            options = value
+        elseif value ~= nil then
+            core.too_many(name, k, value)
+        end
+    end
+    return x, y, format and styles.format(name, format) or {}, options
+end
+
+local line_options = { color = true, linestyle = true, linewidth = true, marker = true, markersize = true, label = true,
+                       alpha = true, drawstyle = true }
+local DRAW_STYLES = { default = "lines", ["steps-pre"] = "fsteps", ["steps-post"] = "steps", ["steps-mid"] = "histeps",
+                      steps = "fsteps" }
+
+--- Fields of a layer for its line and its markers.
+local function line_look(name, layer, o, format)
+    layer.linestyle = styles.line(name, "linestyle", o.linestyle or format.linestyle or "-")
+    layer.marker, layer.marker_factor = styles.marker(name, "marker", o.marker or format.marker or "none")
+    layer.markersize = number(name, "markersize", o.markersize, 6, 0, 1000)
+    layer.draw = DRAW_STYLES[o.drawstyle or "default"]
+    if not layer.draw then
+        bad_argument(name, nil, "drawstyle", '"default", "steps-pre", "steps-mid" or "steps-post"', o.drawstyle)
+    end
+    return layer
+end
+
+--- x and y of lines: x of one axis, y of one axis, or of two whose columns are lines.
+local function line_data(axes, name, x, y)
+    local names
+    y = columns.array(name, x == nil and 1 or 2, "y", y)
+    if y.ndim == 0 then y = y:reshape(1) end
+    if y.ndim > 2 then raise(name, "y has one axis, or two for a line a column, got shape %s", core.shape_text(y)) end
+    local n = y.shape[1]
+    if x == nil then
+        x = np.arange(n)
+    else
+        x, names = columns.vector(name, 1, "x", x)
+        use_names(axes, "xticks", names)
+    end
+    if x.size ~= n then
+        raise(name, "x and y must have as many elements as each other, got %d and %d", x.size, n)
+    end
+    return x, y
+end
+
+local function add_lines(axes, name, x, y, format, o)
+    x, y = line_data(axes, name, x, y)
+    local count = y.ndim == 2 and y.shape[2] or 1
+    for k = 1, count do
+        local mine = of_one(name, o, k, count)
+        local layer = line_look(name, look(axes, name, "line", mine, format.color), mine, format)
+        layer.data.x, layer.data.y = x, y.ndim == 2 and y[{ {}, k - 1 }] or y
+        add(axes, layer)
+    end
+end
+
+local function plain_lines(axes, name, a, b, c, d)
+    local x, y, format, options = line_arguments(name, a, b, c, d)
+    add_lines(axes, name, x, y, format, core.options(name, options, line_options))
+end
+
+function charts.line(axes, a, b, c, d) plain_lines(axes, "plot.line", a, b, c, d) end
+
+local WHERE = { pre = "steps-pre", post = "steps-post", mid = "steps-mid" }
+local step_options = { where = true }
+for key in pairs(line_options) do step_options[key] = true end
+
+function charts.step(axes, a, b, c, d)
+    local x, y, format, options = line_arguments("plot.step", a, b, c, d)
+    local o, mine = core.options("plot.step", options, step_options), {}
+    for key, value in pairs(o) do mine[key] = value end
+    mine.drawstyle = WHERE[o.where or "pre"]
+    if not mine.drawstyle then bad_argument("plot.step", nil, "where", '"pre", "mid" or "post"', o.where) end
+    add_lines(axes, "plot.step", x, y, format, mine)
+end
+
+for which, scales in pairs { semilogx = { x = true }, semilogy = { y = true }, loglog = { x = true, y = true } } do
+    charts[which] = function(axes, a, b, c, d)
+        plain_lines(axes, "plot." .. which, a, b, c, d)
+        if scales.x then axes.set.xscale = "log" end
+        if scales.y then axes.set.yscale = "log" end
+    end
+end
+
+local fill_options = { color = true, alpha = true, label = true, linewidth = true }
+
+function charts.fill_between(axes, x, y1, y2, options)
+    local name = "plot.fill_between"
+    if type(y2) == "table" and not is_array(y2) and #y2 == 0 and options == nil then y2, options = nil, y2 end
+    local o = core.options(name, options, fill_options)
+    local layer = look(axes, name, "fill", o)
+    local names
+    x, names = columns.vector(name, 1, "x", x)
+    use_names(axes, "xticks", names)
+    y1 = columns.vector(name, 2, "y1", y1)
+    y2 = columns.vector(name, 3, "y2", y2 == nil and 0 or y2)
+    if y1.size == 1 then y1 = np.broadcast_to(y1, { x.size }) end
+    if y2.size == 1 then y2 = np.broadcast_to(y2, { x.size }) end
+    columns.same_length(name, "x", x, "y1", y1)
+    columns.same_length(name, "x", x, "y2", y2)
+    layer.data = { x = x, y1 = y1, y2 = y2 }
+    add(axes, layer)
+end
+
+local error_options = { xerr = true, yerr = true, capsize = true, fmt = true }
+for key in pairs(line_options) do error_options[key] = true end
+
+--- The lower and the upper error of a value: a number, an array of them, or two rows.
+local function error_bars(name, what, value, n)
+    if value == nil then return nil end
+    local x = columns.array(name, nil, what, value)
+    if x.ndim == 0 then x = np.broadcast_to(x, { n }) end
+    local two = x.ndim == 2 and x.shape[1] == 2
+    if (x.ndim ~= 1 and not two) or x.shape[#x.shape] ~= n then
+        raise(name, "%s must be a number, %d numbers, or two rows of these (below, above), got shape %s", what, n,
+              core.shape_text(x))
+    end
+    return two and x[0] or x, two and x[1] or x
+end
+
+function charts.errorbar(axes, x, y, options)
+    local name = "plot.errorbar"
+    local o = core.options(name, options, error_options)
+    local format = o.fmt and styles.format(name, figures.text(name, nil, "fmt", o.fmt)) or {}
+    local names
+    x, names = columns.vector(name, 1, "x", x)
+    use_names(axes, "xticks", names)
+    y = columns.vector(name, 2, "y", y)
+    columns.same_length(name, "x", x, "y", y)
+    local layer = line_look(name, look(axes, name, "errorbar", o, format.color), o, format)
+    layer.capsize = number(name, "capsize", o.capsize, 0, 0, 100)
+    layer.data = { x = x, y = y }
+    layer.data.x_below, layer.data.x_above = error_bars(name, "xerr", o.xerr, x.size)
+    layer.data.y_below, layer.data.y_above = error_bars(name, "yerr", o.yerr, x.size)
+    add(axes, layer)
+end
+
+-- ---- Points ---------------------------------------------------------------------------------------------------------
+
+local scatter_options = { s = true, c = true, color = true, cmap = true, vmin = true, vmax = true, marker = true,
+                          alpha = true, label = true, linewidth = true }
+
+--- The options cmap, vmin and vmax.
+local function color_scale(name, layer, o)
+    layer.map = styles.map(name, o.cmap == nil and "viridis" or o.cmap)
+    for _, what in ipairs { "vmin", "vmax" } do
+        layer[what] = number(name, what, o[what], nil, -math.huge, math.huge)
+    end
+    if layer.vmin and layer.vmax and layer.vmin >= layer.vmax then
+        raise(name, "vmin must be less than vmax, got %g and %g", layer.vmin, layer.vmax)
+    end
+end
+
+local function points(axes, name, kind, data, o)
+    local layer = look(axes, name, kind, o)
+    layer.marker, layer.marker_factor = styles.marker(name, "marker", o.marker or "o")
+    if layer.marker == false then raise(name, "points need a marker") end
+    layer.data = data
+    local n = data.x.size
+    if o.c ~= nil and type(o.c) == "string" then
+        layer.color = styles.color(name, "c", o.c)
+    elseif o.c ~= nil then
+        data.c = columns.vector(name, nil, "c", o.c)
+        columns.same_length(name, "x", data.x, "c", data.c)
+        color_scale(name, layer, o)
+    end
+    if o.s ~= nil and type(o.s) ~= "number" then
+        data.s = columns.vector(name, nil, "s", o.s)
+        columns.same_length(name, "x", data.x, "s", data.s)
+    end
+    layer.size = number(name, "s", type(o.s) == "number" and o.s or nil, 36, 0, 1e6)
+    layer.count = n
+    add(axes, layer)
+end
+
+function charts.scatter(axes, x, y, options)
+    local name = "plot.scatter"
+    local o = core.options(name, options, scatter_options)
+    local names
+    x, names = columns.vector(name, 1, "x", x)
+    use_names(axes, "xticks", names)
+    y = columns.vector(name, 2, "y", y)
+    columns.same_length(name, "x", x, "y", y)
+    points(axes, name, "points", { x = x, y = y }, o)
+end
+
+function charts.scatter3d(axes, x, y, z, options)
+    local name = "plot.scatter3d"
+    local o = core.options(name, options, scatter_options)
+    x, y, z = columns.vector(name, 1, "x", x), columns.vector(name, 2, "y", y), columns.vector(name, 3, "z", z)
+    columns.same_length(name, "x", x, "y", y)
+    columns.same_length(name, "x", x, "z", z)
+    points(axes, name, "points3d", { x = x, y = y, z = z }, o)
+end
+
+-- ---- Bars -----------------------------------------------------------------------------------------------------------
+
+local bar_options = { width = true, bottom = true, color = true, edgecolor = true, label = true, alpha = true,
+                      linewidth = true, align = true }
+
+local function add_bars(axes, name, across, x, height, options)
+    local o = core.options(name, options, bar_options)
+    local names
+    x, names = columns.vector(name, 1, across and "y" or "x", x)
+    use_names(axes, across and "yticks" or "xticks", names)
+    local what = across and "width" or "height"
+    height = columns.array(name, 2, what, height)
+    if height.ndim == 0 then height = height:reshape(1) end
+    if height.ndim > 2 or height.shape[1] ~= x.size then
+        raise(name, "%s must have %d elements, or as many rows for bars side by side, got shape %s", what, x.size,
+              core.shape_text(height))
+    end
+    local count = height.ndim == 2 and height.shape[2] or 1
+    local align = o.align or "center"
+    if align ~= "center" and align ~= "edge" then bad_argument(name, nil, "align", '"center" or "edge"', align) end
+    local wide = number(name, "width", o.width, 0.8, -1e300, 1e300)
+    local bottom = o.bottom ~= nil and columns.vector(name, nil, "bottom", o.bottom) or nil
+    if bottom and bottom.size ~= 1 then columns.same_length(name, "x", x, "bottom", bottom) end
+    for k = 1, count do
+        local mine = of_one(name, o, k, count)
+        local layer = look(axes, name, "bars", mine)
+        layer.across, layer.edge = across, o.edgecolor and styles.color(name, "edgecolor", o.edgecolor)
+        layer.from = (align == "center" and -wide / 2 or 0) + wide * (k - 1) / count
+        layer.wide = wide / count
+        layer.data = { x = x, height = height.ndim == 2 and height[{ {}, k - 1 }] or height }
+        if bottom then layer.data.bottom = np.broadcast_to(bottom, { x.size }) end
+        add(axes, layer)
+    end
+end
+
+function charts.bar(axes, x, height, options) add_bars(axes, "plot.bar", false, x, height, options) end
+function charts.barh(axes, y, width, options) add_bars(axes, "plot.barh", true, y, width, options) end
+
+local hist_options = { bins = true, range = true, density = true, weights = true, cumulative = true, histtype = true,
+                       color = true, edgecolor = true, label = true, alpha = true, linewidth = true }
+
+function charts.hist(axes, x, options)
+    local name = "plot.hist"
+    local o = core.options(name, options, hist_options)
+    x = columns.array(name, 1, "x", x):ravel()
+    local given = { bins = o.bins, range = o.range, density = o.density, weights = o.weights }
+    if o.weights ~= nil then given.weights = columns.vector(name, nil, "weights", o.weights) end
+    if core.info(x).traced == 0 then -- NaN and infinity are in no bin
+        x = np.astype(x, "f64")
+        local good = np.isfinite(x)
+        if given.weights then given.weights = given.weights[good] end
+        x = x[good]
+    end
+    local kind = o.histtype or "bar"
+    if kind ~= "bar" and kind ~= "step" and kind ~= "stepfilled" then
+        bad_argument(name, nil, "histtype", '"bar", "step" or "stepfilled"', kind)
+    end
+    local counts, edges = np.histogram(x, given)
+    if o.cumulative then counts = np.cumsum(counts) end
+    local layer = look(axes, name, "hist", o)
+    layer.outline, layer.edge = kind == "step", o.edgecolor and styles.color(name, "edgecolor", o.edgecolor)
+    layer.data = { counts = counts, edges = edges }
+    add(axes, layer)
+end
+
+-- ---- Pictures and grids ---------------------------------------------------------------------------------------------
+
+local image_options = { cmap = true, vmin = true, vmax = true, extent = true, origin = true, aspect = true,
+                        colorbar = true }
+
+local function check_extent(name, extent)
+    if extent == nil then return nil end
+    local good = type(extent) == "table" and #extent == 4
+    for k = 1, 4 do good = good and type(extent[k]) == "number" and math.abs(extent[k]) < math.huge end
+    if not good or extent[1] == extent[2] or extent[3] == extent[4] then
+        bad_argument(name, nil, "extent", "{left, right, bottom, top}", extent)
+    end
+    return extent
+end
+
+--- Adds pixels: (height, width) by a colour map, or (height, width, 3 or 4) as they are.
+local function add_image(axes, name, x, o)
+    x = columns.array(name, 1, "x", x)
+    local shape = x.shape
+    local channels = #shape == 3 and shape[3]
+    if not (#shape == 2 or channels == 1 or channels == 3 or channels == 4) then
+        raise(name, "an image has the shape (height, width), or (height, width, channels) with 1, 3 or 4 channels, "
+              .. "got %s", core.shape_text(x))
+    end
+    if channels == 1 then x, channels = x:reshape(shape[1], shape[2]), false end
+    if o.origin ~= nil and o.origin ~= "upper" and o.origin ~= "lower" then
+        bad_argument(name, nil, "origin", '"upper" or "lower"', o.origin)
+    end
+    if o.aspect ~= nil and o.aspect ~= "equal" and o.aspect ~= "auto" then
+        bad_argument(name, nil, "aspect", '"equal" or "auto"', o.aspect)
+    end
+    local layer = { kind = channels and "pixels" or "image", data = { x = x }, extent = check_extent(name, o.extent),
+                    upper = o.origin ~= "lower", channels = channels }
+    color_scale(name, layer, o)
+    axes.aspect = o.aspect or "equal"
+    if o.colorbar and not channels then axes.has_colorbar = true end
+    add(axes, layer)
+end
+
+function charts.imshow(axes, x, options)
+    add_image(axes, "plot.imshow", x, core.options("plot.imshow", options, image_options))
+end
+
+function charts.image(axes, x, options)
+    local o = core.options("plot.image", options, { cmap = true, vmin = true, vmax = true })
+    add_image(axes, "plot.image", x, { cmap = o.cmap or "gray", vmin = o.vmin, vmax = o.vmax })
+    axes.hidden = true
+end
+
+local heat_options = { cmap = true, vmin = true, vmax = true, annot = true, fmt = true, xticklabels = true,
+                       yticklabels = true }
+
+function charts.heatmap(axes, x, options)
+    local name = "plot.heatmap"
+    local o = core.options(name, options, heat_options)
+    x = columns.matrix(name, 1, "x", x)
+    add_image(axes, name, x, { cmap = o.cmap, vmin = o.vmin, vmax = o.vmax, aspect = "auto", colorbar = true })
+    for which, labels in pairs { xticks = o.xticklabels, yticks = o.yticklabels } do
+        local n = x.shape[which == "xticks" and 2 or 1]
+        if type(labels) ~= "table" or #labels ~= n then
+            bad_argument(name, nil, which:sub(1, 1) .. "ticklabels", ("a list of %d texts"):format(n), labels)
+        end
+        local places = {}
+        for k = 1, n do places[k] = k - 1 end
+        figures.settings[which](axes, places, labels)
+    end
+    if o.annot then
+        local format = o.fmt == nil and "%.3g" or o.fmt
+        if type(format) ~= "string" or not pcall(string.format, format, 1) then
+            bad_argument(name, nil, "fmt", 'a format of string.format such as "%.2f"', o.fmt)
+        end
+        axes.layers[#axes.layers].cell_format = format
+    end
+end
+
+--- (z) or (x, y, z): z of two axes, x and y of one, or of two as np.meshgrid gives them.
+local function grid_arguments(name, a, b, c, d)
+    local x, y, z, options = nil, nil, a, b
+    if is_array(b) or type(b) == "table" and #b > 0 then x, y, z, options = a, b, c, d end
+    z = columns.matrix(name, x == nil and 1 or 3, "z", z)
+    local rows, wide = z.shape[1], z.shape[2]
+    if x == nil then return np.arange(wide), np.arange(rows), z, options end
+    x, y = columns.array(name, 1, "x", x), columns.array(name, 2, "y", y)
+    if x.ndim == 2 and x.shape[1] == rows then x = x[0] end
+    if y.ndim == 2 and y.shape[2] == wide then y = y[{ {}, 0 }] end
+    if x.ndim ~= 1 or x.size ~= wide or y.ndim ~= 1 or y.size ~= rows then
+        raise(name, "x must have %d elements and y %d, the columns and rows of z, got shapes %s and %s", wide, rows,
+              core.shape_text(x), core.shape_text(y))
+    end
+    return x, y, z, options
+end
+
+local contour_options = { levels = true, cmap = true, vmin = true, vmax = true, colors = true, linewidth = true,
+                          alpha = true, colorbar = true }
+
+local function add_contour(axes, name, kind, a, b, c, d)
+    local x, y, z, options = grid_arguments(name, a, b, c, d)
+    local o = core.options(name, options, contour_options)
+    local levels = o.levels
+    if is_array(levels) then levels = levels:totable() end
+    local layer = look(axes, name, kind, { color = o.colors or "k", alpha = o.alpha, linewidth = o.linewidth })
+    layer.one_color = o.colors ~= nil
+    if type(levels) == "table" then
+        layer.levels = {}
+        for k, level in ipairs(levels) do
+            if type(level) ~= "number" or level ~= level then bad_argument(name, nil, "levels", "numbers", level) end
+            layer.levels[k] = level
+        end
+        table.sort(layer.levels)
+    else
+        layer.level_count = number(name, "levels", levels, 7, 1, 200)
+    end
+    color_scale(name, layer, o)
+    if o.colorbar then axes.has_colorbar = true end
+    if z.shape[1] < 2 or z.shape[2] < 2 then
+        raise(name, "z must have two rows and two columns at least, got shape %s", core.shape_text(z))
+    end
+    layer.data = { x = x, y = y, z = z }
+    add(axes, layer)
+end
+
+function charts.contour(axes, a, b, c, d) add_contour(axes, "plot.contour", "contour", a, b, c, d) end
+function charts.contourf(axes, a, b, c, d) add_contour(axes, "plot.contourf", "contourf", a, b, c, d) end
+
+local surface_options = { cmap = true, vmin = true, vmax = true, elev = true, azim = true, colorbar = true,
+                          wireframe = true, color = true, label = true, linewidth = true, alpha = true }
+
+function charts.surface(axes, a, b, c, d)
+    local name = "plot.surface"
+    local x, y, z, options = grid_arguments(name, a, b, c, d)
+    local o = core.options(name, options, surface_options)
+    local layer = look(axes, name, "surface", { color = o.color or "C0", alpha = o.alpha, label = o.label,
+                                                linewidth = o.linewidth or 0.5 })
+    layer.wireframe = o.wireframe
+    color_scale(name, layer, o)
+    axes.elev = number(name, "elev", o.elev, axes.elev, -90, 90)
+    axes.azim = number(name, "azim", o.azim, axes.azim, -360, 360)
+    if o.colorbar then axes.has_colorbar = true end
+    layer.data = { x = x, y = y, z = z }
+    add(axes, layer)
+end
+
+-- ---- Marks ----------------------------------------------------------------------------------------------------------
+
+local function finite(name, position, what, value)
+    if is_array(value) and value.size == 1 then value = value:item() end
+    if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
+        bad_argument(name, position, what, "a finite number", value)
+    end
+    return value
+end
+
+local mark_options = { color = true, linestyle = true, linewidth = true, alpha = true }
+
+local function add_rule(axes, name, which, value, options)
+    local o = core.options(name, options, mark_options)
+    local mark = look(axes, name, which, { color = o.color or "C0", alpha = o.alpha, linewidth = o.linewidth })
+    mark.linestyle = styles.line(name, "linestyle", o.linestyle or "-")
+    mark.at = finite(name, 1, which, value)
+    axes.marks[#axes.marks + 1] = mark
+end
+
+function charts.axhline(axes, y, options) add_rule(axes, "plot.axhline", "y", y, options) end
+function charts.axvline(axes, x, options) add_rule(axes, "plot.axvline", "x", x, options) end
+
+local ALIGNED = { left = "left", center = "center", right = "right" }
+
+function charts.text(axes, x, y, text, options)
+    local name = "plot.text"
+    local o = core.options(name, options, { color = true, ha = true, fontsize = true, rotation = true })
+    local mark = look(axes, name, "text", { color = o.color or "k" })
+    mark.x, mark.y = finite(name, 1, "x", x), finite(name, 2, "y", y)
+    mark.text = figures.text(name, 3, "text", text)
+    mark.align = ALIGNED[o.ha or "left"] or bad_argument(name, nil, "ha", '"left", "center" or "right"', o.ha)
+    mark.fontsize = number(name, "fontsize", o.fontsize, nil, 1, 500)
+    mark.rotation = number(name, "rotation", o.rotation, 0, -360, 360)
+    axes.marks[#axes.marks + 1] = mark
+end
+
+for _, f in pairs(charts) do jit.off(f, true) end
+for _, f in ipairs { look, line_arguments, line_data, add_lines, plain_lines, add_bars, add_image, add_contour } do
+    jit.off(f)
+end
+
+return charts

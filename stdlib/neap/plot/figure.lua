@@ -1,0 +1,244 @@
+--- figure.lua: figures and axes as values, and what is set of them: titles, labels, limits, scales, legends.
+--
+--     figure ── axes[1 … rows × columns] ── layers[1 …]        a layer is what one call of a chart adds: kind, data
+--
+-- Nothing is drawn here: a layer keeps arrays, which may not have been computed. Every method of axes is one of
+-- figures, too, for their current axes, and a function of np.plot, for the current axes of the current figure; each
+-- returns what it was called on, so calls can be chained. A chart that is added by np.plot.line and its kin when the
+-- current figure has been shown begins a new one; titles and the like go to the one that was shown.
+local core = require "neap.core"
+
+local raise, bad_argument = core.raise, core.bad_argument
+local figures = {}
+
+local DPI, WIDTH, HEIGHT = 100, 6.4, 4.8 -- inches, as in matplotlib
+local LEAST_PIXELS, MOST_PIXELS, MOST_AXES = 16, 16384, 144
+
+local Figure, Axes = {}, {}
+Figure.__index, Axes.__index = Figure, Axes
+figures.Figure, figures.Axes = Figure, Axes
+
+local function new_axes(figure, place)
+    return setmetatable({ figure = figure, place = place, layers = {}, cycle = 0, marks = {}, set = {} }, Axes)
+end
+
+local function check_grid(name, rows, columns)
+    for k, value in pairs { core.integer(name, 1, "rows", rows), core.integer(name, 2, "cols", columns) } do
+        if value < 1 then bad_argument(name, k, k == 1 and "rows" or "cols", "1 or more", value) end
+    end
+    if rows * columns > MOST_AXES then
+        raise(name, "a figure has at most %d axes, got %d x %d", MOST_AXES, rows, columns)
+    end
+end
+
+figures.options = { figsize = true, dpi = true, enhanced = true }
+
+local function check_pixels(name, option, value)
+    if not (value >= LEAST_PIXELS and value <= MOST_PIXELS) then
+        raise(name, "a figure has %d to %d pixels each way, %s gives %s", LEAST_PIXELS, MOST_PIXELS, option,
+              tostring(value))
+    end
+end
+
+--- A new figure of so many rows and columns of axes.
+function figures.new(name, options, rows, columns)
+    local o = core.options(name, options, figures.options)
+    local size = o.figsize or { WIDTH, HEIGHT }
+    if type(size) ~= "table" or type(size[1]) ~= "number" or type(size[2]) ~= "number" or #size ~= 2 then
+        bad_argument(name, nil, "figsize", "{width, height} in inches", o.figsize)
+    end
+    local dpi = o.dpi or DPI
+    if type(dpi) ~= "number" then bad_argument(name, nil, "dpi", "dots per inch", dpi) end
+    for k = 1, 2 do check_pixels(name, "figsize", math.floor(size[k] * dpi + 0.5)) end
+    if o.enhanced ~= nil and type(o.enhanced) ~= "boolean" then
+        bad_argument(name, nil, "enhanced", "a boolean", o.enhanced)
+    end
+    local figure = setmetatable({ inches = { size[1], size[2] }, dpi = dpi, enhanced = o.enhanced or false,
+                                  rows = rows or 1, columns = columns or 1, axes = {} }, Figure)
+    for k = 1, figure.rows * figure.columns do figure.axes[k] = new_axes(figure, k) end
+    figure.current = figure.axes[1]
+    return figure
+end
+
+--- A new figure with a grid of axes, and those: one, a list, or a list of rows.
+function figures.subplots(name, rows, columns, options)
+    rows, columns = rows == nil and 1 or rows, columns == nil and 1 or columns
+    check_grid(name, rows, columns)
+    local figure = figures.new(name, options, rows, columns)
+    local all = figure.axes
+    if rows * columns == 1 then return figure, all[1] end
+    local list = {}
+    if rows == 1 or columns == 1 then
+        for k = 1, #all do list[k] = all[k] end
+    else
+        for r = 1, rows do
+            list[r] = {}
+            for c = 1, columns do list[r][c] = all[(r - 1) * columns + c] end
+        end
+    end
+    return figure, list
+end
+
+--- Width and height in pixels, and by how much lines and letters are larger than at 100 dots an inch.
+function figures.pixels(figure, dpi)
+    dpi = dpi or figure.dpi
+    return math.floor(figure.inches[1] * dpi + 0.5), math.floor(figure.inches[2] * dpi + 0.5), dpi / DPI
+end
+
+function Figure:__tostring()
+    return ("figure %dx%d, save with np.plot.save(\"name.png\")"):format(figures.pixels(self))
+end
+
+function Figure.__describe() return "a figure" end
+function Axes.__describe() return "axes of a figure" end
+
+function Axes:__tostring()
+    return ("axes %d of a figure, %d charts"):format(self.place, #self.layers)
+end
+
+function figures.is_figure(value)
+    return getmetatable(value) == Figure
+end
+
+-- ---- The current figure ---------------------------------------------------------------------------------------------
+
+local current
+
+--- The current figure; a new one if there is none, or, for a chart, if that has been shown. `made`: one to make it.
+function figures.current(for_chart)
+    if not current or for_chart and current.shown then current = figures.new("plot.figure") end
+    return current
+end
+
+function figures.has_current() return current ~= nil end
+
+function figures.make_current(figure)
+    current = figure
+    return figure
+end
+
+--- The figure's axes of a row and column of a grid, by number from 1; a figure without charts gets that grid.
+function figures.subplot(figure, rows, columns, number)
+    check_grid("plot.subplot", rows, columns)
+    core.integer("plot.subplot", 3, "number", number)
+    if number < 1 or number > rows * columns then
+        bad_argument("plot.subplot", 3, "number", ("from 1 to %d"):format(rows * columns), number)
+    end
+    if figure.rows ~= rows or figure.columns ~= columns then
+        for _, axes in ipairs(figure.axes) do
+            if #axes.layers > 0 then
+                raise("plot.subplot", "the figure has %d x %d axes with charts, not %d x %d", figure.rows,
+                      figure.columns, rows, columns)
+            end
+        end
+        figure.rows, figure.columns, figure.axes = rows, columns, {}
+        for k = 1, rows * columns do figure.axes[k] = new_axes(figure, k) end
+    end
+    figure.current = figure.axes[number]
+    return figure
+end
+
+-- ---- What is set ----------------------------------------------------------------------------------------------------
+
+-- By name: what np.plot.NAME, figure:NAME and axes:NAME do with axes.
+local settings = {}
+figures.settings = settings
+
+local MOST_TEXT = 4000
+
+--- A text for a picture, checked.
+function figures.text(name, position, what, value)
+    if type(value) == "number" then value = tostring(value) end
+    if type(value) ~= "string" then bad_argument(name, position, what, "a text", value) end
+    if #value > MOST_TEXT then raise(name, "%s has %d bytes, at most %d fit", what, #value, MOST_TEXT) end
+    return value
+end
+
+for _, what in ipairs { "title", "xlabel", "ylabel", "zlabel" } do
+    settings[what] = function(axes, text) axes[what .. "_text"] = figures.text("plot." .. what, 1, "text", text) end
+end
+
+function settings.suptitle(axes, text)
+    axes.figure.title_text = figures.text("plot.suptitle", 1, "text", text)
+end
+
+local function set_limits(which)
+    local name = "plot." .. which
+    return function(axes, low, high)
+        if type(low) == "table" and high == nil then low, high = low[1], low[2] end
+        for k, value in pairs { low, high } do
+            if type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
+                bad_argument(name, k, k == 1 and "low" or "high", "a finite number", value)
+            end
+        end
+        if low ~= nil and low == high then raise(name, "the limits must differ, both are %g", low) end
+        axes.set[which] = { low = low, high = high }
+    end
+end
+settings.xlim, settings.ylim, settings.zlim = set_limits "xlim", set_limits "ylim", set_limits "zlim"
+
+local function set_scale(which)
+    return function(axes, scale)
+        if scale ~= "log" and scale ~= "linear" then
+            bad_argument("plot." .. which, 1, "scale", '"linear" or "log"', scale)
+        end
+        axes.set[which] = scale
+    end
+end
+settings.xscale, settings.yscale = set_scale "xscale", set_scale "yscale"
+
+local function set_ticks(which)
+    local name = "plot." .. which
+    return function(axes, places, labels)
+        if core.is_array(places) then places = places:totable() end
+        if type(places) ~= "table" then bad_argument(name, 1, "places", "a list of numbers", places) end
+        if labels ~= nil and (type(labels) ~= "table" or #labels ~= #places) then
+            bad_argument(name, 2, "labels", ("a list of %d texts"):format(#places), labels)
+        end
+        local list = {}
+        for k, place in ipairs(places) do
+            if type(place) ~= "number" or place ~= place or math.abs(place) == math.huge then
+                raise(name, "places[%d] must be a finite number, got %s", k, core.describe(place))
+            end
+            list[k] = { place = place, label = labels and figures.text(name, 2, "labels", labels[k]) }
+        end
+        axes.set[which] = list
+    end
+end
+settings.xticks, settings.yticks = set_ticks "xticks", set_ticks "yticks"
+
+-- matplotlib's places of a legend, as gnuplot's; "best" is chosen when the picture is drawn.
+local PLACES = { ["upper right"] = "top right", ["upper left"] = "top left", ["lower left"] = "bottom left",
+                 ["lower right"] = "bottom right", ["upper center"] = "top center", right = "center right",
+                 ["lower center"] = "bottom center", ["center left"] = "center left",
+                 ["center right"] = "center right", center = "center center", outside = "outside", none = "none",
+                 best = "best" }
+
+function settings.legend(axes, given)
+    local loc = core.options("plot.legend", given, { loc = true }).loc or "best"
+    if not PLACES[loc] then
+        bad_argument("plot.legend", nil, "loc", '"best", "upper right", "lower left", "center", "outside", "none", …',
+                     loc)
+    end
+    axes.legend_place = PLACES[loc]
+end
+
+function settings.grid(axes, on)
+    if on ~= nil and type(on) ~= "boolean" then bad_argument("plot.grid", 1, "on", "a boolean", on) end
+    axes.has_grid = on ~= false
+end
+
+function settings.axis(axes, what)
+    if what ~= "off" and what ~= "on" and what ~= "equal" and what ~= "auto" then
+        bad_argument("plot.axis", 1, "what", '"off", "on", "equal" or "auto"', what)
+    end
+    if what == "off" or what == "on" then axes.hidden = what == "off" else axes.aspect = what end
+end
+
+function settings.colorbar(axes, given)
+    local label = core.options("plot.colorbar", given, { label = true }).label
+    axes.has_colorbar = true
+    axes.colorbar_text = label ~= nil and figures.text("plot.colorbar", nil, "label", label) or nil
+end
+
+return figures

@@ -1,0 +1,377 @@
+--- init.lua: np.plot: charts, drawn by the program gnuplot (package gnuplot-nox). docs/plot.md tells all with pictures.
+--
+-- Names and options are matplotlib's, where it has them. A function of np.plot adds to the current figure and returns
+-- it; figure:NAME and axes:NAME do the same to a figure and to one of its axes. The files:
+--
+--     styles   colours, markers, lines, maps            columns  arrays as columns of doubles, thinned
+--     figure   figures, axes, what is set of them       text     texts in gnuplot's language
+--     charts   what each chart takes                    layers   what each chart is for gnuplot
+--     script   a figure as gnuplot's input              draw     running gnuplot; files
+--     terminal which graphics the terminal has          cells    a figure as characters
+--     show     where a figure is shown                  live     curves that grow
+
+--- np.plot: charts as figures: np.plot.line(x, y), np.plot.save("a.png"), np.plot.show(). Drawn by gnuplot. Each
+-- function adds to the current figure and returns it, so calls chain: np.plot.line(x, y):title("t"):save("a.svg").
+-- NaN and infinity leave gaps; of more points than can be seen those are drawn that show the same picture.
+
+--- {color}: a name ("red", "tab:blue"), "#1f77b4", "C0" … "C9" of the cycle, "0.5" for gray, or {r, g, b} from 0 to 1;
+-- without it the next of the cycle
+--- {label}: a text for the legend, which is there when a chart has one; a list of texts for several charts
+--- {alpha}: from 0, nothing is seen, to 1
+--- {linewidth}: in pixels at 100 dots an inch
+--- {linestyle}: "-", "--", ":", "-." or "none"
+--- {marker}: "o", ".", "s", "^", "v", "D", "p", "+", "x", "*" or "none"
+--- {markersize}: in points
+--- {drawstyle}: "default", or "steps-pre", "steps-mid", "steps-post" for stairs
+--- {cmap}: a map of colours: viridis, plasma, inferno, magma, cividis, gray, hot, jet, turbo, coolwarm, bwr, RdBu,
+-- Blues, Greens, Reds, twilight; with "_r" behind it turned around
+--- {vmin}: the value of the map's first colour; the least one without it
+--- {vmax}: the value of its last colour; the greatest one without it
+--- {edgecolor}: the colour of the edges, as color; none without it
+--- {colorbar}: true: a bar that tells the colours beside the axes
+--- {figsize}: {width, height} in inches; {6.4, 4.8} without it
+--- {dpi}: dots an inch; 100 without it
+--- {enhanced}: true: {}, ^, _ and @ in texts have gnuplot's meaning, "x^2"; else all characters are themselves
+
+--- np.plot.line(x, y, fmt, {color=…, linestyle="-", linewidth=1.5, marker="none", markersize=6, label=…, alpha=1,
+-- drawstyle="default"}) -> figure: a line through points; y alone stands at 0, 1, …; of two axes it is a line for
+-- each column. x may be a list of names. fmt is matplotlib's short form of colour, marker and line: "r--", "o".
+--- > x = np.linspace(0, 6, 100)
+--- > np.plot.line(x, np.sin(x), "r--", {label="sin", linewidth=2, marker="none", alpha=0.8}):title("A wave")
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.step(x, y, fmt, {where="pre", color=…, linestyle="-", linewidth=1.5, marker="none", markersize=6, label=…,
+-- alpha=1, drawstyle="default"}) -> figure: stairs: where="pre": y[k] holds from x[k-1] to x[k]; "post": from x[k] to
+-- x[k+1]; "mid": from the middle before to the middle behind.
+--- where: "pre", "post" or "mid"
+--- drawstyle: as of np.plot.line; `where` counts
+--- > np.plot.step({1, 2, 4}, {where="post"})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.semilogx(x, y, fmt, {color=…, linestyle="-", linewidth=1.5, marker="none", markersize=6, label=…, alpha=1,
+-- drawstyle="default"}), np.plot.semilogy(x, y, fmt, {color=…}), np.plot.loglog(x, y, fmt, {color=…}) -> figure: lines
+-- as np.plot.line draws them, on logarithmic axes: x, y, or both. What is not positive is not drawn.
+--- > np.plot.semilogx({1, 10, 100}, {1, 2, 3}, {color="k"})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.semilogy({1, 10, 100}, {color="k"})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.loglog({1, 10}, {1, 100}, {color="k"})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.scatter(x, y, {s=36, c=…, color=…, cmap="viridis", vmin=…, vmax=…, marker="o", alpha=1, label=…,
+-- linewidth=1.5}) -> figure: points.
+--- s: their areas in square points, a number or an array
+--- c: values whose colours the map gives, or one colour
+--- > np.plot.scatter(np.arange(3), np.arange(3), {c=np.arange(3), s=80})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.scatter3d(x, y, z, {s=36, c=…, color=…, cmap="viridis", vmin=…, vmax=…, marker="o", alpha=1, label=…,
+-- linewidth=1.5}) -> figure: points in three dimensions.
+--- s: their areas in square points, a number or an array
+--- c: values whose colours the map gives, or one colour
+--- > np.plot.scatter3d({1, 2}, {1, 2}, {1, 2}, {c={0, 1}})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.fill_between(x, y1, y2, {color=…, alpha=1, label=…, linewidth=1.5}) -> figure: what is between two lines; y2
+-- is 0 without it.
+--- > np.plot.fill_between({0, 1, 2}, {1, 2, 3}, 0, {alpha=0.3})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.errorbar(x, y, {yerr=…, xerr=…, fmt=…, capsize=0, color=…, linestyle="-", linewidth=1.5, marker="none",
+-- markersize=6, label=…, alpha=1, drawstyle="default"}) -> figure: points with bars for their errors, and a line.
+--- yerr: how far the bars go up and down: a number, an array, or two rows, below and above
+--- xerr: the same to the left and the right
+--- fmt: colour, marker and line in short, such as "o" for no line
+--- capsize: the length of the ends of the bars, in points
+--- > np.plot.errorbar({1, 2, 3}, {2, 4, 3}, {yerr=0.5, fmt="o", capsize=3})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.bar(x, height, {width=0.8, bottom=0, align="center", color=…, edgecolor=…, label=…, alpha=1,
+-- linewidth=1.5}), np.plot.barh(y, width, {width=0.8}) -> figure: bars that stand, or lie. x may be a list of
+-- names. Of heights of two axes the bars of a row stand side by side, and label and color are lists.
+--- width: of the bars, in units of the axis
+--- bottom: where they begin; an array to put them on others
+--- align: "center": x is their middle; "edge": their left side
+--- > np.plot.bar({"a", "b"}, np.array{{1, 2}, {3, 4}}, {label={"2024", "2025"}, bottom=0})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.barh({"a", "b"}, {1, 2}, {width=0.5})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.hist(x, {bins=10, range=…, density=false, weights=…, cumulative=false, histtype="bar", color=…,
+-- edgecolor=…, label=…, alpha=1, linewidth=1.5}) -> figure: how many elements fall into bins, as np.histogram counts
+-- them, but NaN and infinity are left out.
+--- bins: their number, an array of edges, or a rule such as "auto"
+--- range: {low, high} of the bins
+--- density: true: so that the area is 1
+--- weights: what each element counts
+--- cumulative: true: all up to here
+--- histtype: "bar", "step" for the outline, or "stepfilled"
+--- > np.plot.hist(np.random.normal(np.random.key(0), {1000}), {bins=30, density=true})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false}) ->
+-- figure: an array as a picture: (height, width) by a map of colours, (height, width, 3 or 4) as RGB or RGBA: u8, or
+-- numbers from 0 to 1. NaN is not drawn.
+--- extent: {left, right, bottom, top} of the picture on the axes
+--- origin: where row 0 is: "upper" or "lower"
+--- aspect: "equal": pixels are squares; "auto": they fill the axes
+--- > np.plot.imshow(np.eye(4), {cmap="gray", colorbar=true})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.image(x, {cmap="gray", vmin=…, vmax=…}) -> figure: the pixels of an image, as np.io.load_image gives them,
+-- without axes.
+--- > np.plot.image(np.zeros({8, 8, 3}, {dtype="u8"}), {vmin=0})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.heatmap(x, {cmap="viridis", vmin=…, vmax=…, annot=false, fmt="%.3g", xticklabels=…, yticklabels=…}) ->
+-- figure: a matrix as coloured cells with a bar that tells the colours, as seaborn's.
+--- annot: true: the values stand in the cells
+--- fmt: their format, as string.format's
+--- xticklabels: names of the columns
+--- yticklabels: names of the rows
+--- > np.plot.heatmap(np.eye(2), {annot=true, fmt="%.1f", xticklabels={"a", "b"}})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.contour(x, y, z, {levels=7, colors=…, cmap="viridis", vmin=…, vmax=…, linewidth=1.5, alpha=1,
+-- colorbar=false}), np.plot.contourf(x, y, z, {levels=7}) -> figure: lines of equal height, or the areas between them,
+-- of z of two axes; x and y are the places of its columns and rows, 0, 1, … without them.
+--- levels: a list of heights, or about how many
+--- colors: one colour of all lines; the map's without it
+--- > np.plot.contour(np.outer(np.arange(4), np.arange(4)), {levels={1, 2, 4}, colors="k"})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.contourf(np.outer(np.arange(4), np.arange(4)), {levels=5, colorbar=true})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.surface(x, y, z, {cmap="viridis", vmin=…, vmax=…, elev=30, azim=-60, wireframe=false, color=…, label=…,
+-- linewidth=0.5, alpha=1, colorbar=false}) -> figure: z of two axes as a surface above x and y, as matplotlib's
+-- plot_surface.
+--- elev: degrees above the plane from which one looks
+--- azim: degrees around the vertical
+--- wireframe: true: lines alone, in `color`
+--- > np.plot.surface(np.eye(4), {wireframe=true, elev=45})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.axhline(y, {color="C0", linestyle="-", linewidth=1.5, alpha=1}), np.plot.axvline(x, {color="C0"}) ->
+-- figure: a line across the axes.
+--- > np.plot.axhline(0, {color="k", linestyle=":"})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.axvline(1, {color="k"})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.text(x, y, text, {color="k", ha="left", fontsize=10, rotation=0}) -> figure: a text in the axes.
+--- ha: which end of it is at x: "left", "center" or "right"
+--- fontsize: in points
+--- rotation: in degrees, against the clock
+--- > np.plot.text(0.5, 0.5, "here", {ha="center"})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.title(text), np.plot.xlabel(text), np.plot.ylabel(text), np.plot.zlabel(text), np.plot.suptitle(text) ->
+-- figure: texts above the axes, at their sides, and above all axes of a figure. Nothing in a text has a meaning, unless
+-- the figure is enhanced.
+--- > np.plot.title("Loss")
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.xlabel("step")
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.ylabel("nats")
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.zlabel("height")
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.suptitle("Training")
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.xlim(low, high), np.plot.ylim(low, high), np.plot.zlim(low, high) -> figure: the ends of an axis; the
+-- greater one first turns it around. nil leaves one to the data.
+--- > np.plot.xlim(0, 10)
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.ylim(nil, 5)
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.zlim(0, 1)
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.xscale(scale), np.plot.yscale(scale) -> figure: "log" or "linear".
+--- > np.plot.xscale("linear")
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.yscale("linear")
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.xticks(places, labels), np.plot.yticks(places, labels) -> figure: where an axis has ticks, and their texts.
+--- > np.plot.xticks({1, 2}, {"one", "two"})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.yticks({0, 1})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.legend({loc="best"}) -> figure: where the legend is. It is there when a chart has a label, without this too.
+--- loc: "best", "upper right", "lower left", "center", …, "outside" or "none"
+--- > np.plot.legend{loc="upper left"}
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.colorbar({label=…}) -> figure: a bar that tells the colours, beside the axes.
+--- label: a text beside it
+--- > np.plot.colorbar{label="height"}
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.grid(on) -> figure: lines at the ticks; false takes them away.
+--- > np.plot.grid()
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.axis(what) -> figure: "off": no frame and no ticks; "equal": a unit is as long on both axes; "on", "auto".
+--- > np.plot.axis("equal")
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.figure({figsize={6.4, 4.8}, dpi=100, enhanced=false}) -> figure: a new figure, which is current from now on.
+-- Without it a chart begins a new one when the current one has been shown. At the prompt a figure is shown as other
+-- values are. figure:svg() and figure:png(dpi) are the bytes of its picture.
+--- > np.plot.figure{figsize={4, 3}, dpi=50}
+-- figure 200x150, save with np.plot.save("name.png")
+
+--- np.plot.subplots(rows, cols, {figsize={6.4, 4.8}, dpi=100, enhanced=false}) -> figure, axes: a new figure with a
+-- grid of axes: one, a list if there is one row or one column, else a list of rows: ax[2][1]:line(x, y). They count
+-- from 1.
+--- > fig, ax = np.plot.subplots(1, 2, {figsize={8, 3}})
+--- > ax[1]:line({1, 2})
+-- axes 1 of a figure, 1 charts
+
+--- np.plot.subplot(rows, cols, number) -> figure: makes one of the current figure's axes current, from 1.
+--- > np.plot.figure()
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.subplot(2, 1, 2)
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.save(path, {dpi=100}), figure:save(path) -> nothing: writes the current figure, or that one, into a file, by
+-- the ending of its name: .svg, .png, .pdf or .eps. Waits.
+--- dpi: dots an inch of a PNG; the figure's without it
+--- > np.plot.figure()
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.line({1, 2, 3})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.save("wave.png", {dpi=50})
+--- > np.io.load_image("wave.png").shape[2]
+-- 320
+
+--- np.plot.show(figure) -> nothing: shows a figure, the current one without an argument, in order with prints: in the
+-- terminal by kitty's graphics, sixel, or characters in colour, in a notebook as a picture, elsewhere as a line of
+-- text. The environment's NEAP_GRAPHICS chooses: kitty, sixel, blocks or none. Under np.jit it is shown at each call.
+--- > np.plot.show(np.plot.line({1, 2}))
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.live({title=…, xlabel=…, ylabel=…, xscale=…, yscale=…, every=0.5, figsize={6.4, 4.8}, dpi=100}) ->
+-- live curves: curves that grow while a program runs: live:update(step, {loss=l}) adds a point to each curve that it
+-- names (without a step they are counted) and does not wait; live:close() shows them for the last time and returns
+-- the figure,
+-- live:figure() gives what there is.
+--- title: a text above
+--- xlabel: a text below
+--- ylabel: a text beside
+--- xscale: "log" or "linear"
+--- yscale: "log" or "linear"
+--- every: seconds between pictures, at least
+--- > live = np.plot.live{title="loss"}
+--- > for k = 1, 3 do live:update(k, {loss=np.array(1 / k)}) end
+--- > live:figure()
+-- figure 640x480, save with np.plot.save("name.png")
+
+local core = require "neap.core"
+local arguments = require "neap.arguments_gen"
+local charts = require "neap.plot.charts"
+local draw = require "neap.plot.draw"
+local figures = require "neap.plot.figure"
+local files = require "neap.files"
+local show = require "neap.plot.show"
+
+local raise, bad_argument = core.raise, core.bad_argument
+local plot = {}
+local Figure, Axes = figures.Figure, figures.Axes
+
+--- Makes np.plot.NAME, figure:NAME and axes:NAME of a function of axes.
+local function define(name, f, is_chart)
+    local known = arguments["np.plot." .. name]
+    local function check(...)
+        local most = known and known.arity
+        if most and select("#", ...) > most then core.too_many("plot." .. name, most, (select(most + 1, ...))) end
+    end
+    plot[name] = function(...)
+        check(...)
+        local figure = figures.current(is_chart)
+        f(figure.current, ...)
+        return figure
+    end
+    Figure[name] = function(self, ...)
+        check(...)
+        f(self.current, ...)
+        return self
+    end
+    Axes[name] = function(self, ...)
+        check(...)
+        f(self, ...)
+        return self
+    end
+    for _, made in ipairs { plot[name], Figure[name], Axes[name] } do jit.off(made) end
+end
+for name, f in pairs(charts) do define(name, f, true) end
+for name, f in pairs(figures.settings) do define(name, f, false) end
+
+function plot.figure(options)
+    return figures.make_current(figures.new("plot.figure", options))
+end
+
+plot.live = require "neap.plot.live"
+
+function plot.subplots(rows, columns, options)
+    local figure, axes = figures.subplots("plot.subplots", rows, columns, options)
+    figures.make_current(figure)
+    return figure, axes
+end
+
+function plot.subplot(rows, columns, number)
+    return figures.subplot(figures.current(false), rows, columns, number)
+end
+function Figure:subplot(rows, columns, number)
+    return figures.subplot(self, rows, columns, number)
+end
+
+local function save(figure, path, options)
+    local name = "plot.save"
+    local o = core.options(name, options, { dpi = true })
+    if type(path) ~= "string" then bad_argument(name, 1, "path", "a file name", path) end
+    core.check_path(name, path)
+    local format = draw.formats[(path:lower():match "%.(%w+)$" or "")]
+    if not format then raise(name, "the name of a picture ends in .svg, .png, .pdf or .eps, got '%s'", path) end
+    if o.dpi ~= nil and (type(o.dpi) ~= "number" or not (o.dpi >= 10 and o.dpi <= 1200)) then
+        bad_argument(name, nil, "dpi", "dots per inch from 10 to 1200", o.dpi)
+    end
+    show.when_ready(figure, function(ready)
+        local good, problem = files.write(path, { draw.bytes(name, ready, format, o.dpi) })
+        if not good then raise(name, "%s", problem) end
+    end)
+end
+
+function plot.save(path, options)
+    if not figures.has_current() then raise("plot.save", "there is no figure yet") end
+    save(figures.current(false), path, options)
+end
+function Figure:save(path, options)
+    save(self, path, options)
+    return self
+end
+
+local function display(figure)
+    figure.shown = true
+    show.when_ready(figure, function(ready) show.now("plot.show", ready) end)
+end
+
+function plot.show(figure)
+    if figure == nil then
+        if not figures.has_current() then raise("plot.show", "there is no figure yet") end
+        figure = figures.current(false)
+    elseif not figures.is_figure(figure) then
+        bad_argument("plot.show", 1, "figure", "a figure", figure)
+    end
+    display(figure)
+end
+function Figure:show() display(self) end
+Figure.__show = display -- at the prompt
+
+function Figure:svg() return draw.bytes("plot.save", self, "svg") end
+function Figure:png(dpi) return draw.bytes("plot.save", self, "png", dpi) end
+
+return plot

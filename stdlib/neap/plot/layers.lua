@@ -1,0 +1,620 @@
+--- layers.lua: how each kind of layer becomes clauses of gnuplot's plot command, and what it covers.
+--
+-- A kind has three functions, called in this order when a picture is drawn:
+--
+--     read(layer) -> p                 its arrays as columns of doubles (waits), in a table of its own
+--     cover(p, layer, box)             enlarges the box by what it covers; box.x and box.y: { low, high, log }, and
+--                                      `tight`: nothing is left free at that end
+--     draw(p, layer, view) -> clauses  { text, data, before, before_data }: `text` goes into the command, `data` behind
+--                                      it; `before` is a command of its own, with its data
+--
+-- view: { x, y = { low, high, log }, width, height in pixels, scale = of lines and letters, seen = a function that
+-- notes points, so that the legend does not hide them }.
+local ffi = require "ffi"
+local core = require "neap.core"
+local columns = require "neap.plot.columns"
+local script_text = require "neap.plot.text"
+local styles = require "neap.plot.styles"
+
+local np = core.np
+local NAN = core.NAN
+local layers = {}
+
+local doubles, bounds, rows = columns.doubles, columns.bounds, columns.rows
+
+--- Makes an axis of a box contain low and high; nil: nothing.
+local function include(axis, low, high)
+    if low == nil then return end
+    axis.low, axis.high = math.min(axis.low or low, low), math.max(axis.high or high, high)
+end
+layers.include = include
+
+--- Widens an axis by a column.
+local function include_column(axis, column, n)
+    include(axis, bounds(column, n, axis.log))
+end
+
+local function binary(wide, n)
+    return ("'-' binary record=(%d) format='%s' using %s"):format(n, ("%float64"):rep(wide),
+                                                                 ({ "1", "1:2", "1:2:3", "1:2:3:4", "1:2:3:4:5",
+                                                                    "1:2:3:4:5:6" })[wide])
+end
+
+local color_of, title_of = script_text.color, script_text.title
+
+local function line_words(layer, view)
+    return ("lw %.3g dt %s"):format(layer.linewidth * view.scale, styles.dashes(layer.linestyle) or "solid")
+end
+
+local function point_words(number, size, view)
+    return ("pt %d ps %.3g"):format(number, size * view.scale)
+end
+
+--- Tells the legend of some of the points of two columns.
+local function note_points(view, x, y, n)
+    local step = math.max(1, math.floor(n / 400))
+    for k = 0, n - 1, step do view.seen(x[k], y[k]) end
+end
+
+-- ---- Lines ----------------------------------------------------------------------------------------------------------
+
+local function read_xy(layer)
+    local p = {}
+    p.x, p.n = doubles(layer.data.x)
+    p.y = doubles(layer.data.y)
+    return p
+end
+
+local function cover_xy(p, _, box)
+    include_column(box.x, p.x, p.n)
+    include_column(box.y, p.y, p.n)
+end
+
+--- The style of a line with markers, or one of both; nil: neither.
+local function path_style(layer, view)
+    local line, marker = layer.linestyle ~= "", layer.marker
+    local words = { marker and line and layer.draw == "lines" and "with linespoints" or line and "with " .. layer.draw
+                    or "with points" }
+    if line then words[#words + 1] = line_words(layer, view) end
+    if marker then
+        words[#words + 1] = point_words(marker, layer.markersize / 6 * layer.marker_factor, view)
+        if not line then words[#words + 1] = ("lw %.3g"):format(layer.linewidth * view.scale) end
+    end
+    return (line or marker) and table.concat(words, " ") or nil
+end
+
+local function draw_path(p, layer, view)
+    local style = path_style(layer, view)
+    if not style or p.n == 0 or not bounds(p.y, p.n) or not bounds(p.x, p.n) then return {} end
+    note_points(view, p.x, p.y, p.n)
+    local kept, count
+    if layer.draw == "lines" or layer.linestyle == "" then
+        kept, count = columns.thin_line(p.x, p.y, p.n, view, view.width, view.height)
+    end
+    local data, n = rows({ p.x, p.y }, p.n, kept, count)
+    return { { text = ("%s %s lc %s %s"):format(binary(2, n), style, color_of(layer), title_of(layer, view)),
+               data = data } }
+end
+
+layers.line = { read = read_xy, cover = cover_xy, draw = draw_path }
+
+layers.fill = {
+    read = function(layer)
+        local p = {}
+        p.x, p.n = doubles(layer.data.x)
+        p.low, p.high = doubles(layer.data.y1), doubles(layer.data.y2)
+        return p
+    end,
+    cover = function(p, _, box)
+        include_column(box.x, p.x, p.n)
+        include_column(box.y, p.low, p.n)
+        include_column(box.y, p.high, p.n)
+    end,
+    draw = function(p, layer, view)
+        if p.n == 0 or not bounds(p.low, p.n) or not bounds(p.high, p.n) then return {} end
+        note_points(view, p.x, p.high, p.n)
+        local data, n = rows({ p.x, p.low, p.high }, p.n, columns.thin_line(p.x, p.high, p.n, view, view.width,
+                                                                           view.height))
+        return { { text = ("%s with filledcurves fs solid noborder fc %s %s")
+                     :format(binary(3, n), color_of(layer), title_of(layer, view)), data = data } }
+    end,
+}
+
+--- On a logarithmic axis what begins at 0 or below begins at the edge of the picture.
+local function lift(column, n, axis)
+    for k = 0, n - 1 do
+        if axis.log and column[k] <= 0 then column[k] = axis.low end
+    end
+end
+
+local ERRORS = { x = "xerrorbars", y = "yerrorbars" }
+
+layers.errorbar = {
+    read = function(layer)
+        local p = read_xy(layer)
+        for _, axis in ipairs { "x", "y" } do
+            if layer.data[axis .. "_below"] then
+                local below, above = doubles(layer.data[axis .. "_below"]), doubles(layer.data[axis .. "_above"])
+                for k = 0, p.n - 1 do
+                    below[k], above[k] = p[axis][k] - below[k], p[axis][k] + above[k]
+                end
+                p[axis .. "_low"], p[axis .. "_high"] = below, above
+            end
+        end
+        return p
+    end,
+    cover = function(p, _, box)
+        cover_xy(p, nil, box)
+        for _, axis in ipairs { "x", "y" } do
+            if p[axis .. "_low"] then
+                include_column(box[axis], p[axis .. "_low"], p.n)
+                include_column(box[axis], p[axis .. "_high"], p.n)
+            end
+        end
+    end,
+    draw = function(p, layer, view)
+        local path = draw_path(p, layer, view)
+        local list = {}
+        for _, axis in ipairs { "x", "y" } do
+            if p[axis .. "_low"] and p.n > 0 then
+                lift(p[axis .. "_low"], p.n, view[axis])
+                local data = rows({ p.x, p.y, p[axis .. "_low"], p[axis .. "_high"] }, p.n)
+                local title = path[1] and "notitle" or title_of(layer, view)
+                list[#list + 1] = { text = ("%s with %s ps 0 lw %.3g lc %s %s")
+                                        :format(binary(4, p.n), ERRORS[axis], layer.linewidth * view.scale,
+                                                color_of(layer), title), data = data }
+            end
+        end
+        list[#list + 1] = path[1]
+        return list
+    end,
+}
+
+-- ---- Points ---------------------------------------------------------------------------------------------------------
+
+local function read_points(layer)
+    local p = read_xy(layer)
+    for _, name in ipairs { "z", "c", "s" } do
+        if layer.data[name] then p[name] = doubles(layer.data[name]) end
+    end
+    if p.s then
+        for k = 0, p.n - 1 do p.s[k] = math.sqrt(math.max(p.s[k], 0)) / 6 * layer.marker_factor end
+    end
+    return p
+end
+
+--- Widens the range of colours.
+local function cover_colors(column, n, layer, box)
+    local low, high = bounds(column, n)
+    box.map = layer.map
+    include(box.colors, layer.vmin or low, layer.vmin or low)
+    include(box.colors, layer.vmax or high, layer.vmax or high)
+end
+
+--- The colours of values as numbers 0xAARRGGBB, for a palette lets nothing through.
+local function shaded(values, n, layer, view)
+    local low, high, out = view.colors.low or 0, view.colors.high or 1, columns.new(n)
+    local through = math.floor((1 - layer.alpha) * 255 + 0.5) * 2 ^ 24
+    for k = 0, n - 1 do
+        local part = high > low and (values[k] - low) / (high - low) or 0.5
+        out[k] = part == part and through + styles.mapped(layer.map, part) or NAN
+    end
+    return out
+end
+
+local function draw_points(p, layer, view, list, kept, count)
+    local style = { layer.data.s and "pt " .. layer.marker .. " ps variable"
+                    or point_words(layer.marker, math.sqrt(layer.size) / 6 * layer.marker_factor, view) }
+    if p.s then
+        list[#list + 1] = p.s
+        if view.scale ~= 1 then
+            for k = 0, p.n - 1 do p.s[k] = p.s[k] * view.scale end
+        end
+    end
+    if p.c then list[#list + 1] = layer.alpha == 1 and p.c or shaded(p.c, p.n, layer, view) end
+    style[2] = p.c and (layer.alpha == 1 and "lc palette" or "lc rgb variable") or "lc " .. color_of(layer)
+    local data, n = rows(list, p.n, kept, count)
+    if n == 0 then return {} end
+    local with_palette = p.c and layer.alpha ~= 1 and ", NaN with points palette notitle" or "" -- for the colour bar
+    return { { text = ("%s with points %s %s%s"):format(binary(#list, n), table.concat(style, " "),
+                                                        title_of(layer, view), with_palette), data = data } }
+end
+
+layers.points = {
+    read = read_points,
+    cover = function(p, layer, box)
+        cover_xy(p, layer, box)
+        if p.c then cover_colors(p.c, p.n, layer, box) end
+    end,
+    draw = function(p, layer, view)
+        if p.n == 0 or not bounds(p.x, p.n) or not bounds(p.y, p.n) then return {} end
+        note_points(view, p.x, p.y, p.n)
+        local kept, count
+        if not p.c and not p.s then
+            kept, count = columns.thin_points(p.x, p.y, p.n, view, view.width, view.height, layer.alpha)
+        end
+        return draw_points(p, layer, view, { p.x, p.y }, kept, count)
+    end,
+}
+
+layers.points3d = {
+    solid = true, -- drawn by splot
+    read = read_points,
+    cover = function(p, layer, box)
+        cover_xy(p, layer, box)
+        include_column(box.z, p.z, p.n)
+        if p.c then cover_colors(p.c, p.n, layer, box) end
+    end,
+    draw = function(p, layer, view)
+        if p.n == 0 then return {} end
+        return draw_points(p, layer, view, { p.x, p.y, p.z })
+    end,
+}
+
+-- ---- Bars -----------------------------------------------------------------------------------------------------------
+
+local function boxes(p, layer, view)
+    if p.n == 0 or not bounds(p.y_high, p.n) then return {} end
+    for k = 0, p.n - 1, math.max(1, math.floor(p.n / 100)) do
+        for part = 0, 4 do
+            view.seen(p.x[k], p.y_low[k] + (p.y_high[k] - p.y_low[k]) * part / 4)
+            if layer.across then view.seen(p.x_low[k] + (p.x_high[k] - p.x_low[k]) * part / 4, p.y[k]) end
+        end
+    end
+    local edge = layer.edge and ("border lc rgb \"#%s\""):format(layer.edge) or "noborder"
+    local data = rows({ p.x, p.y, p.x_low, p.x_high, p.y_low, p.y_high }, p.n)
+    return { { text = ("%s with boxxyerror fs solid 1.0 %s fc %s lw %.3g %s")
+                 :format(binary(6, p.n), edge, color_of(layer), 0.7 * view.scale, title_of(layer, view)),
+               data = data } }
+end
+
+--- Where boxes begin on an axis: 0, on a logarithmic one below all.
+local function cover_boxes(p, layer, box)
+    for _, axis in ipairs { "x", "y" } do
+        include_column(box[axis], p[axis .. "_low"], p.n)
+        include_column(box[axis], p[axis .. "_high"], p.n)
+    end
+    local along = layer.across and box.x or box.y
+    if not along.log and along.low == 0 then along.tight_low = true end
+    if not along.log and along.high == 0 then along.tight_high = true end
+end
+
+layers.bars = {
+    read = function(layer)
+        local p = {}
+        local place, height
+        place, p.n = doubles(layer.data.x)
+        height = doubles(layer.data.height)
+        local base = layer.data.bottom and doubles(layer.data.bottom)
+        local low, high, from, to, middle = columns.new(p.n), columns.new(p.n), columns.new(p.n), columns.new(p.n),
+            columns.new(p.n)
+        for k = 0, p.n - 1 do
+            local first = base and base[k] or 0
+            from[k], to[k] = first, first + height[k]
+            low[k], high[k] = place[k] + layer.from, place[k] + layer.from + layer.wide
+            middle[k] = (low[k] + high[k]) / 2
+        end
+        if layer.across then
+            p.x_low, p.x_high, p.y_low, p.y_high, p.x, p.y = from, to, low, high, to, middle
+        else
+            p.x_low, p.x_high, p.y_low, p.y_high, p.x, p.y = low, high, from, to, middle, to
+        end
+        return p
+    end,
+    cover = cover_boxes,
+    draw = function(p, layer, view)
+        local axis = layer.across and "x" or "y"
+        lift(p[axis .. "_low"], p.n, view[axis])
+        return boxes(p, layer, view)
+    end,
+}
+
+layers.hist = {
+    read = function(layer)
+        local p = {}
+        p.y, p.n = doubles(layer.data.counts)
+        local edges = doubles(layer.data.edges)
+        p.x_low, p.x_high, p.x = columns.new(p.n), columns.new(p.n), columns.new(p.n)
+        p.y_low, p.y_high = columns.new(p.n), p.y
+        for k = 0, p.n - 1 do
+            p.x_low[k], p.x_high[k], p.x[k] = edges[k], edges[k + 1], (edges[k] + edges[k + 1]) / 2
+            p.y_low[k] = 0
+        end
+        return p
+    end,
+    cover = cover_boxes,
+    draw = function(p, layer, view)
+        lift(p.y_low, p.n, view.y)
+        if not layer.outline then return boxes(p, layer, view) end
+        if p.n == 0 then return {} end
+        local x, y = columns.new(2 * p.n + 2), columns.new(2 * p.n + 2)
+        x[0], y[0], x[2 * p.n + 1], y[2 * p.n + 1] = p.x_low[0], p.y_low[0], p.x_high[p.n - 1], p.y_low[p.n - 1]
+        for k = 0, p.n - 1 do
+            x[2 * k + 1], x[2 * k + 2], y[2 * k + 1], y[2 * k + 2] = p.x_low[k], p.x_high[k], p.y[k], p.y[k]
+        end
+        note_points(view, x, y, 2 * p.n + 2)
+        local data, n = rows({ x, y }, 2 * p.n + 2)
+        return { { text = ("%s with lines lw %.3g lc %s %s")
+                     :format(binary(2, n), layer.linewidth * view.scale, color_of(layer), title_of(layer, view)),
+                   data = data } }
+    end,
+}
+
+-- ---- Pictures -------------------------------------------------------------------------------------------------------
+
+local SHARPER = 2 -- of an image are read this many pixels for each of the picture, at most
+
+--- Every so many rows and columns of an image that has more than can be seen, as matplotlib's "nearest".
+local function sparse(x, width, height)
+    local down = math.max(1, math.floor(x.shape[1] / (SHARPER * height)))
+    local across = math.max(1, math.floor(x.shape[2] / (SHARPER * width)))
+    if down == 1 and across == 1 then return x end
+    return x[{ { 0, x.shape[1], down }, { 0, x.shape[2], across } }]
+end
+
+--- Where the pixels are: the centre of the first, and steps; and the pixels, turned so that these grow.
+local function image_place(x, layer)
+    local high, wide = layer.data.x.shape[1], layer.data.x.shape[2]
+    local e = layer.extent
+    if not e then
+        e = layer.upper and { -0.5, wide - 0.5, high - 0.5, -0.5 } or { -0.5, wide - 0.5, -0.5, high - 0.5 }
+    end
+    local left, right, bottom, top = e[1], e[2], e[3], e[4]
+    local first_down = layer.upper and top or bottom -- where row 0 is
+    local last_down = layer.upper and bottom or top
+    if first_down > last_down then x = np.flip(x, 0) end
+    if left > right then x = np.flip(x, 1) end
+    for axis = 0, 1 do -- gnuplot draws nothing of a single row or column
+        if x.shape[axis + 1] == 1 then x = np.repeat_(x, 2, { axis = axis }) end
+    end
+    local dx, dy = math.abs(right - left) / x.shape[2], math.abs(top - bottom) / x.shape[1]
+    local words = ("origin=(%.17g,%.17g) dx=%.17g dy=%.17g"):format(math.min(left, right) + dx / 2,
+                                                                  math.min(top, bottom) + dy / 2, dx, dy)
+    return x, words
+end
+
+local function cover_image(p, layer, box)
+    local high, wide = layer.data.x.shape[1], layer.data.x.shape[2]
+    if high == 0 or wide == 0 then return end
+    local e = layer.extent
+    local left, right, bottom, top
+    if e then
+        left, right, bottom, top = e[1], e[2], e[3], e[4]
+    elseif layer.upper then
+        left, right, bottom, top = -0.5, wide - 0.5, high - 0.5, -0.5
+    else
+        left, right, bottom, top = -0.5, wide - 0.5, -0.5, high - 0.5
+    end
+    include(box.x, math.min(left, right), math.max(left, right))
+    include(box.y, math.min(bottom, top), math.max(bottom, top))
+    box.x.turned, box.y.turned = left > right, bottom > top
+    for _, axis in ipairs { box.x, box.y } do axis.tight_low, axis.tight_high = true, true end
+    if p.values then cover_colors(p.values, p.n, layer, box) end
+end
+
+local function cell_labels(p, layer, view)
+    local high, wide = layer.data.x.shape[1], layer.data.x.shape[2]
+    local list = {}
+    local low, span = view.colors.low or 0, math.max((view.colors.high or 1) - (view.colors.low or 0), 1e-300)
+    for r = 0, high - 1 do
+        for c = 0, wide - 1 do
+            local value = p.values[r * wide + c]
+            if value == value then
+                local shade = styles.brightness(layer.map, (value - low) / span)
+                list[#list + 1] = ("set label %s at first %d, first %d center front tc rgb \"%s\"\n")
+                    :format(script_text.quote(layer.cell_format:format(value), view.enhanced), c, r,
+                            shade > 0.5 and "#000000" or "#ffffff")
+            end
+        end
+    end
+    return table.concat(list)
+end
+
+layers.image = {
+    read = function(layer)
+        local p = {}
+        p.values, p.n = doubles(layer.data.x)
+        return p
+    end,
+    cover = cover_image,
+    draw = function(p, layer, view)
+        if p.n == 0 or not bounds(p.values, p.n) then return {} end
+        local x, place = image_place(sparse(layer.data.x, view.width, view.height), layer)
+        local values, n = doubles(x)
+        return { { before = layer.cell_format and cell_labels(p, layer, view),
+                   text = ("'-' binary array=(%d,%d) format='%%float64' %s using 1 with image notitle")
+                       :format(x.shape[2], x.shape[1], place),
+                   data = ffi.string(values, 8 * n) } }
+    end,
+}
+
+--- Pixels from 0 to 255 of an array that may be one of numbers from 0 to 1.
+local function as_bytes(x)
+    if x.dtype == "u8" then return x end
+    if x.dtype == "u16" then return np.astype(np.floor_divide(x, 257), "u8") end
+    if x.dtype:find "^[iu]" then return np.astype(np.clip(x, 0, 255), "u8") end
+    local good = np.clip(np.nan_to_num(np.astype(x, "f32")), 0, 1)
+    return np.astype(np.round(good * 255), "u8")
+end
+
+layers.pixels = {
+    read = function() return {} end,
+    cover = cover_image,
+    draw = function(_, layer, view)
+        local x, place = image_place(sparse(layer.data.x, view.width, view.height), layer)
+        if x.size == 0 then return {} end
+        x = as_bytes(x)
+        local alpha = layer.channels == 4
+        return { { text = ("'-' binary array=(%d,%d) format='%s' %s using %s with %s notitle")
+                     :format(x.shape[2], x.shape[1], ("%uchar"):rep(layer.channels), place, alpha and "1:2:3:4"
+                             or "1:2:3", alpha and "rgbalpha" or "rgbimage"),
+                   data = ffi.string(core.data(x), x.size) } }
+    end,
+}
+
+-- ---- Grids ----------------------------------------------------------------------------------------------------------
+
+local MOST_GRID = 200 -- rows and columns of a surface
+
+local function read_grid(layer)
+    local p = {}
+    p.x, p.wide = doubles(layer.data.x)
+    p.y, p.high = doubles(layer.data.y)
+    p.z, p.n = doubles(layer.data.z)
+    return p
+end
+
+local function cover_grid(p, layer, box)
+    include_column(box.x, p.x, p.wide)
+    include_column(box.y, p.y, p.high)
+    for _, axis in ipairs { box.x, box.y } do axis.tight_low, axis.tight_high = true, true end
+    cover_colors(p.z, p.n, layer, box)
+end
+
+--- The rows of a grid as triples, those that `step` leaves.
+local function triples(p, step)
+    step = step or 1
+    local wide, high = math.floor((p.wide - 1) / step) + 1, math.floor((p.high - 1) / step) + 1
+    local out = columns.new(3 * wide * high)
+    for r = 0, high - 1 do
+        for c = 0, wide - 1 do
+            local at = 3 * (r * wide + c)
+            out[at], out[at + 1], out[at + 2] = p.x[c * step], p.y[r * step], p.z[r * step * p.wide + c * step]
+        end
+    end
+    return ffi.string(out, 24 * wide * high), wide, high
+end
+
+--- Round numbers between low and high, about `count` of them.
+local function nice_levels(low, high, count)
+    local span = high - low
+    if span <= 0 then return { low } end
+    local raw = span / (count + 1)
+    local power = 10 ^ math.floor(math.log10(raw))
+    local step = power * 10
+    for _, factor in ipairs { 1, 2, 2.5, 5 } do
+        if factor * power >= raw * 0.999 then
+            step = factor * power
+            break
+        end
+    end
+    local list = {}
+    for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do list[#list + 1] = k * step end
+    return list
+end
+layers.nice_levels = nice_levels
+
+local function levels_of(p, layer)
+    if layer.levels then return layer.levels end
+    local low, high = bounds(p.z, p.n)
+    return nice_levels(low, high, layer.level_count)
+end
+
+layers.contour = {
+    read = read_grid,
+    cover = cover_grid,
+    draw = function(p, layer, view)
+        if not bounds(p.z, p.n) then return {} end
+        local data, wide, high = triples(p)
+        local levels = {}
+        for k, level in ipairs(levels_of(p, layer)) do levels[k] = ("%.17g"):format(level) end
+        if #levels == 0 then return {} end
+        view.blocks = (view.blocks or 0) + 1
+        local block = "$contour" .. view.blocks
+        local before = ("set contour base\nunset surface\nset cntrparam levels discrete %s\nset table %s\n"
+            .. "splot '-' binary record=(%d,%d) format='%%float64%%float64%%float64' using 1:2:3 notitle\n")
+            :format(table.concat(levels, ","), block, wide, high)
+        local color = layer.one_color and "lc " .. color_of(layer) or "lc palette"
+        return { { before = before, before_data = data, after_data = "unset table\nunset contour\nset surface\n",
+                   text = ("%s using 1:2:3 with lines lw %.3g %s notitle")
+                       :format(block, layer.linewidth * view.scale, color), data = "" } }
+    end,
+}
+
+--- Indices of the cells that grid lines `at` (rising, n) make, and how far in them, for `count` places evenly apart.
+local function cells(at, n, count)
+    local cell, part = ffi.new("int32_t[?]", count), columns.new(count)
+    local k = 0
+    for j = 0, count - 1 do
+        local value = at[0] + (at[n - 1] - at[0]) * (j + 0.5) / count
+        while k < n - 2 and at[k + 1] < value do k = k + 1 end
+        cell[j], part[j] = k, (value - at[k]) / (at[k + 1] - at[k])
+    end
+    return cell, part
+end
+
+local function check_rising(name, what, at, n)
+    for k = 1, n - 1 do
+        if at[k] ~= at[k] or at[k] <= at[k - 1] then core.raise(name, "%s must rise from element to element", what) end
+    end
+end
+
+layers.contourf = {
+    read = function(layer)
+        local p = read_grid(layer)
+        check_rising("plot.contourf", "x", p.x, p.wide)
+        check_rising("plot.contourf", "y", p.y, p.high)
+        return p
+    end,
+    cover = cover_grid,
+    draw = function(p, layer, view)
+        if not bounds(p.z, p.n) then return {} end
+        local levels = levels_of(p, layer)
+        local wide, high = math.min(view.width, 800), math.min(view.height, 800)
+        local column, across = cells(p.x, p.wide, wide)
+        local row, down = cells(p.y, p.high, high)
+        local low, top = bounds(p.z, p.n)
+        local middles = {} -- the value whose colour a band has
+        for k = 0, #levels do
+            middles[k] = ((levels[k] or math.min(low, levels[1])) + (levels[k + 1] or math.max(top, levels[k]))) / 2
+        end
+        local out, count = columns.new(wide * high), #levels
+        for r = 0, high - 1 do
+            for c = 0, wide - 1 do
+                local at, a, b = row[r] * p.wide + column[c], across[c], down[r]
+                local value = (p.z[at] * (1 - a) + p.z[at + 1] * a) * (1 - b)
+                    + (p.z[at + p.wide] * (1 - a) + p.z[at + p.wide + 1] * a) * b
+                local band = 0
+                while band < count and value >= levels[band + 1] do band = band + 1 end
+                out[r * wide + c] = value == value and middles[band] or NAN
+            end
+        end
+        local dx, dy = (p.x[p.wide - 1] - p.x[0]) / wide, (p.y[p.high - 1] - p.y[0]) / high
+        return { { text = ("'-' binary array=(%d,%d) format='%%float64' origin=(%.17g,%.17g) dx=%.17g dy=%.17g "
+                           .. "using 1 with image notitle")
+                       :format(wide, high, p.x[0] + dx / 2, p.y[0] + dy / 2, dx, dy),
+                   data = ffi.string(out, 8 * wide * high) } }
+    end,
+}
+
+layers.surface = {
+    solid = true,
+    read = read_grid,
+    cover = function(p, layer, box)
+        include_column(box.x, p.x, p.wide)
+        include_column(box.y, p.y, p.high)
+        include_column(box.z, p.z, p.n)
+        for _, axis in ipairs { box.x, box.y } do axis.tight_low, axis.tight_high = true, true end
+        if not layer.wireframe then cover_colors(p.z, p.n, layer, box) end
+    end,
+    draw = function(p, layer, view)
+        if p.n == 0 or not bounds(p.z, p.n) then return {} end
+        local data, wide, high = triples(p, math.max(1, math.ceil(math.max(p.wide, p.high) / MOST_GRID)))
+        local style = layer.wireframe and ("lines lw %.3g lc %s"):format(layer.linewidth * view.scale, color_of(layer))
+            or "pm3d"
+        return { { before = not layer.wireframe and ("set pm3d depthorder border lc rgb \"#60000000\" lw %.3g\n")
+                       :format(layer.linewidth * view.scale * 0.5) or "set hidden3d\n",
+                   text = ("'-' binary record=(%d,%d) format='%%float64%%float64%%float64' using 1:2:3 with %s %s")
+                       :format(wide, high, style, title_of(layer, view)), data = data } }
+    end,
+}
+
+for _, kind in pairs(layers) do
+    if type(kind) == "table" then
+        for _, f in pairs(kind) do
+            if type(f) == "function" then jit.off(f) end
+        end
+    end
+end
+
+return layers

@@ -1,0 +1,312 @@
+--- script.lua: a figure as what gnuplot reads: commands, and behind each plot command the bytes of its data.
+--
+-- Each axes begin by `reset`, so that nothing of the ones before is left. Ranges are computed here and not left to
+-- gnuplot, which rounds them up to the next tick: 5 % of the data's extent stay free at each end, as in matplotlib,
+-- but none around pictures and below bars.
+local core = require "neap.core"
+local layers = require "neap.plot.layers"
+local script_text = require "neap.plot.text"
+local styles = require "neap.plot.styles"
+
+local raise = core.raise
+local quote = script_text.quote
+local script = {}
+
+local FREE = 0.05
+local log10, floor, abs = math.log10, math.floor, math.abs
+
+-- ---- Ranges ---------------------------------------------------------------------------------------------------------
+
+--- Ends of an axis from what its layers cover and what the user has set.
+local function finish_range(axis, given, name)
+    local low, high = axis.low, axis.high
+    if low == nil then
+        low, high = axis.log and 1 or 0, axis.log and 10 or 1
+    elseif axis.log then
+        local free = (high / low) ^ FREE
+        if high == low then free = 2 end
+        low, high = low / (axis.tight_low and 1 or free), high * (axis.tight_high and 1 or free)
+    else
+        local free = (high - low) * FREE
+        if not (free > abs(high) * 1e-14 and free > 1e-300) then free = math.max(abs(high) * FREE, 0.05) end
+        if high == low then axis.tight_low, axis.tight_high = nil, nil end
+        low, high = low - (axis.tight_low and 0 or free), high + (axis.tight_high and 0 or free)
+    end
+    if given then
+        if axis.log and ((given.low or 1) <= 0 or (given.high or 1) <= 0) then
+            raise("plot." .. name, "limits of a logarithmic axis must be positive")
+        end
+        low, high = given.low or low, given.high or high
+        if given.low and given.high then axis.turned = nil end
+    end
+    low, high = math.max(low, -1e300), math.min(high, 1e300)
+    if low > high then
+        low, high, axis.turned = high, low, not axis.turned
+    elseif low == high then
+        low, high = low - 0.5, high + 0.5
+    end
+    axis.low, axis.high = low, high
+end
+
+--- "[low:high]", the other way round for an axis that is turned.
+local function range_of(axis)
+    if axis.turned then return ("[%.17g:%.17g]"):format(axis.high, axis.low) end
+    return ("[%.17g:%.17g]"):format(axis.low, axis.high)
+end
+
+--- Ticks of a logarithmic axis: powers of ten; of a short one, numbers between them too.
+local function log_ticks(out, which, axis)
+    out(("set logscale %s\n"):format(which))
+    if log10(axis.high / axis.low) >= 1.5 then
+        out(("set format %s \"10^{%%T}\"\n"):format(which))
+        return
+    end
+    local list = {}
+    for power = floor(log10(axis.low)), floor(log10(axis.high)) + 1 do
+        for _, factor in ipairs { 1, 2, 3, 5, 7 } do
+            local value = factor * 10 ^ power
+            if value >= axis.low and value <= axis.high then
+                list[#list + 1] = ("\"%.6g\" %.17g"):format(value, value)
+            end
+        end
+    end
+    out(("set %stics (%s)\n"):format(which, table.concat(list, ", ")))
+end
+
+local function given_ticks(out, which, ticks, enhanced)
+    local list = {}
+    for k, tick in ipairs(ticks) do
+        list[k] = tick.label and ("%s %.17g"):format(script_text.quoted(tick.label:gsub("%%", "%%%%")), tick.place)
+            or ("%.17g"):format(tick.place)
+    end
+    out(("set %stics (%s) %s\n"):format(which, table.concat(list, ", "), enhanced and "enhanced" or "noenhanced"))
+end
+
+-- ---- The legend -----------------------------------------------------------------------------------------------------
+
+-- gnuplot's places, each with the part of the axes' width and height that is left of and below the legend.
+local CORNERS = { { "top right", 1, 1 }, { "top left", 0, 1 }, { "bottom left", 0, 0 }, { "bottom right", 1, 0 },
+                  { "center right", 1, 0.5 }, { "center left", 0, 0.5 }, { "top center", 0.5, 1 },
+                  { "bottom center", 0.5, 0 } }
+local LETTER, LINE, SAMPLE = 7.5, 17, 65 -- pixels of a letter, of a line of the legend, and beside its letters
+
+--- How much of the axes a legend takes, about: parts of its width and height.
+local function legend_size(axes, view)
+    local titles, longest = 0, 0
+    for _, layer in ipairs(axes.layers) do
+        if layer.label then
+            titles, longest = titles + 1, math.max(longest, #layer.label)
+        end
+    end
+    local width, height = view.width - 100, view.height - 90 -- without the margins
+    return math.min((longest * LETTER + SAMPLE) * view.scale / math.max(width, 1), 1),
+        math.min((titles + 1) * LINE * view.scale / math.max(height, 1), 1)
+end
+
+--- Counts points where a legend may stand (view.seen); returns the function that tells which place has the fewest.
+local function observer(axes, view)
+    local counts, wide, high = {}, legend_size(axes, view)
+    for k = 1, #CORNERS do counts[k] = 0 end
+    local function part(value, axis)
+        local at
+        if axis.log then
+            at = math.log(value / axis.low) / math.log(axis.high / axis.low)
+        else
+            at = (value - axis.low) / (axis.high - axis.low)
+        end
+        return axis.turned and 1 - at or at
+    end
+    function view.seen(x, y)
+        local a, b = part(x, view.x), part(y, view.y)
+        for k, corner in ipairs(CORNERS) do
+            local left, below = corner[2] * (1 - wide), corner[3] * (1 - high)
+            if a >= left and a <= left + wide and b >= below and b <= below + high then counts[k] = counts[k] + 1 end
+        end
+    end
+    return function()
+        local best = 1
+        for k = 2, #CORNERS do
+            if counts[k] < counts[best] then best = k end
+        end
+        return CORNERS[best][1]
+    end
+end
+
+local function legend(out, axes, view, best)
+    local place = axes.legend_place or "best"
+    if not view.titles or place == "none" then
+        out(view.mode == "frame" and "unset key\nunset colorbox\n" or "unset key\n")
+        return
+    end
+    if place == "best" then place = axes.solid and "top right" or best() end
+    if view.mode == "frame" then
+        out "unset key\nunset colorbox\n" -- the legend is a line of its own
+    elseif place == "outside" then
+        out "set key outside right top Left reverse\n"
+    else
+        out(("set key %s opaque box lc rgb \"#cccccc\" Left reverse samplen 2.5 width 1 height 0.4 spacing 1.1\n")
+            :format(place))
+    end
+end
+
+-- ---- Marks ----------------------------------------------------------------------------------------------------------
+
+local MARKS = {}
+
+local function rule(from, to)
+    return function(out, mark, view)
+        if mark.linestyle == "" then return end
+        out(("set arrow from %s to %s nohead back lw %.3g lc %s dt %s\n")
+            :format(from:format(mark.at), to:format(mark.at), mark.linewidth * view.scale, script_text.color(mark),
+                    styles.dashes(mark.linestyle)))
+    end
+end
+MARKS.y = rule("graph 0, first %.17g", "graph 1, first %.17g")
+MARKS.x = rule("first %.17g, graph 0", "first %.17g, graph 1")
+
+function MARKS.text(out, mark, view)
+    local size = mark.fontsize and (' font ",%.4g"'):format(mark.fontsize) or ""
+    out(("set label %s at first %.17g, first %.17g %s front rotate by %.4g tc %s%s\n")
+        :format(quote(mark.text, view.enhanced), mark.x, mark.y, mark.align, mark.rotation, script_text.color(mark),
+                size))
+end
+
+-- ---- Axes -----------------------------------------------------------------------------------------------------------
+
+--- What the layers of axes read and cover.
+local function measure(axes)
+    local box = { x = { log = axes.set.xscale == "log" }, y = { log = axes.set.yscale == "log" }, z = {}, colors = {} }
+    local read = {}
+    for k, layer in ipairs(axes.layers) do
+        local kind = layers[layer.kind]
+        if kind.solid then axes.solid = true end
+        read[k] = kind.read(layer)
+        kind.cover(read[k], layer, box)
+    end
+    for k, layer in ipairs(axes.layers) do
+        if axes.solid and not layers[layer.kind].solid then
+            raise("plot.show", "chart %d of the axes is flat, but others have three dimensions: give it its own", k)
+        end
+    end
+    for _, mark in ipairs(axes.marks) do
+        if mark.kind ~= "text" and (not box[mark.kind].log or mark.at > 0) then
+            layers.include(box[mark.kind], mark.at, mark.at)
+        end
+    end
+    finish_range(box.x, axes.set.xlim, "xlim")
+    finish_range(box.y, axes.set.ylim, "ylim")
+    finish_range(box.z, axes.set.zlim, "zlim")
+    return box, read
+end
+
+local function palette(out, axes, box, enhanced)
+    if not box.map then return end
+    local list = {}
+    for k, color in ipairs(box.map) do list[k] = ("%d \"#%s\""):format(k - 1, color) end
+    out(("set palette defined (%s)\n"):format(table.concat(list, ", ")))
+    local low, high = box.colors.low, box.colors.high
+    if low then
+        if high <= low then low, high = low - 0.5, high + 0.5 end
+        out(("set cbrange [%.17g:%.17g]\n"):format(low, high))
+    end
+    out(axes.has_colorbar and "set colorbox\n" or "unset colorbox\n")
+    if axes.colorbar_text then out(("set cblabel %s\n"):format(quote(axes.colorbar_text, enhanced))) end
+end
+
+local function frame(out, axes, box, view)
+    local enhanced = view.enhanced
+    for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
+        local label = axes[what .. "label_text"]
+        if label then out(("set %slabel %s%s\n"):format(what, quote(label, enhanced),
+                                                        what == "z" and " rotate parallel" or "")) end
+        out(("set %srange %s noextend\n"):format(what, range_of(box[what])))
+        if axes.set[what .. "ticks"] then
+            if box[what].log then out(("set logscale %s\n"):format(what)) end
+            given_ticks(out, what, axes.set[what .. "ticks"], enhanced)
+        elseif box[what].log then
+            log_ticks(out, what, box[what])
+        end
+    end
+    if axes.title_text then
+        out(("set title %s font \",12\" offset 0,-0.5\n"):format(quote(axes.title_text, enhanced)))
+    end
+    if axes.has_grid then out(("set grid xtics ytics lc rgb \"#d0d0d0\" lt 1 lw %.3g\n"):format(0.8 * view.scale)) end
+    if axes.aspect == "equal" and not axes.solid then out "set size ratio -1\n" end
+    if axes.hidden then out "unset border\nunset tics\n" end
+    if axes.solid then
+        out(("set view %.6g, %.6g\nset xyplane relative 0\nset border 4095\nset ztics\n")
+            :format((90 - (axes.elev or 30)) % 360, (90 + (axes.azim or -60)) % 360))
+    end
+end
+
+-- What "cells" leave: the data alone, from edge to edge.
+local BARE = "unset key\nunset border\nunset tics\nunset colorbox\nunset title\nunset xlabel\nunset ylabel\n"
+    .. "unset label\nset size noratio\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
+
+--- Writes the commands of axes that get so many pixels. mode: see script.of.
+local function write_axes(out, axes, width, height, scale, mode)
+    local enhanced = axes.figure.enhanced
+    local box, read = measure(axes)
+    local view = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
+                   enhanced = enhanced, mode = mode }
+    out(("reset\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
+    local best = observer(axes, view)
+    local clauses = {}
+    local cap = 0
+    for k, layer in ipairs(axes.layers) do
+        cap = math.max(cap, layer.capsize or 0)
+        for _, clause in ipairs(layers[layer.kind].draw(read[k], layer, view)) do clauses[#clauses + 1] = clause end
+    end
+    palette(out, axes, box, enhanced)
+    frame(out, axes, box, view)
+    out(("set errorbars %.3g\n"):format(cap / 5))
+    legend(out, axes, view, best)
+    for _, mark in ipairs(axes.marks) do MARKS[mark.kind](out, mark, view) end
+    if mode == "cells" then out(BARE) end
+    if #clauses == 0 and #axes.layers > 0 then
+        out "set label \"no data\" at graph 0.5, graph 0.5 center tc rgb \"#808080\"\n"
+    end
+    for _, clause in ipairs(clauses) do
+        if clause.before then out(clause.before) end
+        if clause.before_data then
+            out(clause.before_data)
+            out(clause.after_data)
+        end
+    end
+    local parts = {}
+    for k, clause in ipairs(clauses) do parts[k] = clause.text end
+    out((axes.solid and "splot " or "plot ") .. (parts[1] and table.concat(parts, ", ") or "NaN notitle") .. "\n")
+    for _, clause in ipairs(clauses) do out(clause.data) end
+end
+
+--- The commands that draw a figure on the terminal that was set before: a list of texts. scale: of lines and letters.
+function script.of(figure, width, height, scale)
+    local list = {}
+    local function out(part) list[#list + 1] = part end
+    out "set encoding utf8\n"
+    local several = #figure.axes > 1 or figure.title_text
+    if several then
+        local title = figure.title_text and (" title %s font \",14\""):format(quote(figure.title_text, figure.enhanced))
+            or ""
+        out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
+    end
+    for _, axes in ipairs(figure.axes) do
+        write_axes(out, axes, math.ceil(width / figure.columns), math.ceil(height / figure.rows), scale)
+    end
+    if several then out "unset multiplot\n" end
+    return list
+end
+
+--- The same of single axes, for pictures of characters. mode: "frame": all but the legend; "cells": the data
+-- alone, from edge to edge; nil: as script.of.
+function script.of_axes(axes, width, height, scale, mode)
+    local list = { "set encoding utf8\n" }
+    write_axes(function(part) list[#list + 1] = part end, axes, width, height, scale, mode)
+    return list
+end
+
+jit.off(write_axes)
+jit.off(measure)
+jit.off(script.of)
+
+return script

@@ -1,0 +1,111 @@
+--- html_test.lua: neap --html: comments of Markdown, coloured code, what cells print and show in order, errors.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+local markdown = require "neap.interp.markdown"
+
+local here = assert(io.popen "mktemp -d"):read "*l"
+local neap = process.neap:find "^/" and process.neap or assert(io.popen "pwd"):read "*l" .. "/" .. process.neap
+
+--- The page of a script, its exit status and what was told.
+local function page(text)
+    local file = assert(io.open(here .. "/script.lua", "w"))
+    file:write(text)
+    file:close()
+    local status, out, err = process.run { "/usr/bin/env", "-C", here, neap, "--html", "script.lua" }
+    check.equal(out, "")
+    local html = process.read(here .. "/script.html")
+    os.remove(here .. "/script.html")
+    return html:match "<body>(.*)</body>", status, err, html
+end
+
+--- Whether the texts stand in the page in this order.
+local function in_order(html, texts)
+    local at = 1
+    for _, text in ipairs(texts) do
+        local from, to = html:find(text, at, true)
+        check.ok(from, ("%q does not follow in %s"):format(text, html:sub(at, at + 2000)))
+        at = to + 1
+    end
+end
+
+check.test("comments, code and what it writes, in order", function()
+    local html, status, err, whole = page [==[
+#!/usr/bin/env neap
+--- # The *title* & more
+--- A paragraph.
+local x = np.arange(3)
+print("one", x) io.stderr:write "to stderr\n" os.execute "echo from a child"
+x * 2
+
+--[[md
+Second text.
+]]
+local function f()
+--- no text
+    return x:sum()
+end
+f(), "text"
+--[=[md
+Third.
+]=]
+io.write("no end")]==]
+    check.equal(status, 0, err)
+    check.equal(err, "neap: wrote script.html\n")
+    check.ok(whole:find("<title>The *title* &amp; more</title>", 1, true))
+    in_order(html, { "<h1>The <em>title</em> &amp; more</h1>", "<p>A paragraph.</p>",
+                     '<span class="keyword">local</span>',
+                     '<span class="library">np</span>', "one\t[0 1 2]\nto stderr\nfrom a child\n[0 2 4]  i32[3]",
+                     "<p>Second text.</p>", '<span class="comment">--- no text</span>', "3  i32\n&quot;text&quot;",
+                     "<p>Third.</p>", "no end" })
+end)
+
+check.test("an error is shown, and ends the page", function()
+    local html, status, err = page "print 'before'\n--- text\nlocal x = 1\nerror('<oops>')\n--- behind\nprint 'never'"
+    check.equal(status, 1)
+    check.ok(err:find "wrote script.html; the script ended with an error", err)
+    in_order(html, { "before", "text", '<pre class="output error">', "&lt;oops&gt;" })
+    check.ok(not html:find("never", 1, true) and not html:find("behind", 1, true))
+    html, status = page "local = 3"
+    check.equal(status, 1)
+    check.ok(html:find("output error", 1, true), html)
+    html, status = page ""
+    check.equal({ html, status }, { "\n", 0 })
+end)
+
+if os.execute "command -v gnuplot >/dev/null" == 0 then
+    check.test("pictures stand where they are shown", function()
+        local html, status, err = page [[
+print "before" np.plot.line{1, 2}:title("first"):show() print "between"
+np.plot.line{2, 1}:title("second")
+]]
+        check.equal(status, 0, err)
+        in_order(html, { ">before</pre>", "<figure><svg", "first</text>", "</svg>", ">between</pre>", "<figure><svg",
+                         "second</text>" })
+        check.ok(html:find("id='f1-", 1, true) and html:find("id='f2-", 1, true))
+        check.ok(not html:find("<?xml", 1, true))
+    end)
+else
+    check.skip("pictures stand where they are shown", "gnuplot is not here (package gnuplot-nox)")
+end
+
+check.test("wrong command lines", function()
+    for _, words in ipairs { { "--html" }, { "--html", "-" }, { "--html", "-e", "1" } } do
+        local status, _, err = process.run_neap(words)
+        check.equal(status, 2)
+        check.ok(err:find "%-%-html wants the name of a script", err)
+    end
+    local status, _, err = process.run_neap { "--html", here .. "/none.lua" }
+    check.equal(status, 1)
+    check.ok(err:find "none.lua", err)
+end)
+
+check.test("Markdown", function()
+    check.equal(markdown.html "a `b*c*` **d** <e>", "<p>a <code>b*c*</code> <strong>d</strong> &lt;e&gt;</p>")
+    check.equal(markdown.html "1. x\n2. y\n\n> q\n> r\n\n```lua\n<\n```", "<ol>\n<li>x</li>\n<li>y</li>\n</ol>\n"
+        .. "<blockquote>q\nr</blockquote>\n<pre><code>&lt;</code></pre>")
+    check.equal(markdown.html "[x](javascript:y) [z](a.md)", '<p>x <a href="a.md">z</a></p>')
+end)
+
+os.execute("rm -r " .. here)
+process.cleanup()
+check.done()

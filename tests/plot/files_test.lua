@@ -1,0 +1,225 @@
+--- files_test.lua: np.plot's pictures in files: curves where they should be, in their colours; SVG that is well-formed
+-- and has the texts; what cannot be drawn is refused by name.
+local np = require "neap"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+
+local plot = np.plot
+local temporary = os.tmpname()
+os.remove(temporary)
+
+local function has(program)
+    return os.execute(("command -v %s >/dev/null"):format(program)) == 0
+end
+
+--- Runs a test that needs gnuplot.
+local function test(name, f)
+    if not has "gnuplot" then return check.skip(name, "gnuplot is not here (package gnuplot-nox)") end
+    check.test(name, f)
+end
+
+--- The pixels of a figure's PNG as a function (x, y) → {r, g, b}, its width and its height.
+local function pixels(figure, options)
+    figure:save(temporary .. ".png", options)
+    local x = np.io.load_image(temporary .. ".png")
+    os.remove(temporary .. ".png")
+    local rows = x:totable()
+    return function(column, row)
+        local p = rows[row + 1][column + 1]
+        return { p[1], p[2], p[3] }
+    end, x.shape[2], x.shape[1]
+end
+
+local function near(color, want)
+    for k = 1, 3 do
+        if math.abs(color[k] - want[k]) > 70 then return false end
+    end
+    return true
+end
+
+--- Rows, from the top, where a column has a colour.
+local function rows_of(at, height, column, want)
+    local list = {}
+    for row = 0, height - 1 do
+        if near(at(column, row), want) then list[#list + 1] = row end
+    end
+    return list
+end
+
+local RED, BLUE, WHITE = { 255, 0, 0 }, { 31, 119, 180 }, { 255, 255, 255 }
+
+test("a line is where its points are", function()
+    local figure = plot.figure():line({ 0, 1 }, { 0, 1 }, { color = "red", linewidth = 3 }):axis "off"
+    local at, width, height = pixels(figure)
+    check.equal({ width, height }, { 640, 480 })
+    local left, right = rows_of(at, height, 160, RED), rows_of(at, height, 480, RED)
+    check.ok(#left > 0 and #right > 0, "no red")
+    check.ok(left[1] > 0.6 * height and right[1] < 0.4 * height, ("%d, %d"):format(left[1], right[1]))
+end)
+
+test("NaN and infinity are gaps", function()
+    local y = np.where(np.logical_and(np.arange(300):gt(100), np.arange(300):lt(200)), np.nan, 1)
+    local at, _, height = pixels(plot.figure():line(y, { color = "red", linewidth = 4 }):axis "off")
+    check.ok(#rows_of(at, height, 150, RED) > 0)
+    check.equal(#rows_of(at, height, 320, RED), 0)
+    check.ok(#rows_of(at, height, 500, RED) > 0)
+    pixels(plot.figure():line { 1, np.inf, -np.inf, np.nan, 2 })
+end)
+
+test("bars have their heights, images their colours", function()
+    local at, width, height = pixels(plot.figure():bar({ 0, 1 }, { 1, 4 }, { width = 1 }):axis "off")
+    local low = rows_of(at, height, math.floor(width * 0.3), BLUE)
+    local high = rows_of(at, height, math.floor(width * 0.7), BLUE)
+    check.close(#high / #low, 4, 0.3)
+    at, width, height = pixels(plot.figure():imshow(np.array { { { 255, 0, 0 }, { 0, 0, 255 } } }:astype "u8",
+                                                    { aspect = "auto" }):axis "off")
+    check.ok(near(at(math.floor(width * 0.25), height / 2), RED))
+    check.ok(near(at(math.floor(width * 0.75), height / 2), { 0, 0, 255 }))
+    at = pixels(plot.figure():imshow(np.array { { 0, 1 }, { np.nan, 0.5 } }, { aspect = "auto" }):axis "off")
+    check.ok(near(at(160, 120), { 68, 1, 84 }), "the map's first colour")
+    check.ok(near(at(480, 120), { 253, 231, 37 }), "its last")
+    check.ok(near(at(160, 360), WHITE), "NaN")
+    check.ok(near(at(480, 360), { 33, 144, 140 }), "its middle")
+end)
+
+test("every chart is drawn", function()
+    local x, y = np.linspace(1, 4, 20), np.linspace(1, 2, 12)
+    local z = np.outer(y, x)
+    local charts = {
+        function(a) a:line({ 1, 2, 3 }, "ro--", { label = "a" }):legend { loc = "upper left" } end,
+        function(a) a:line(np.ones { 5, 3 }, { label = { "a", "b", "c" } }):grid() end,
+        function(a) a:step({ 1, 2, 3 }, { where = "mid" }):xlabel("x"):ylabel "y" end,
+        function(a) a:scatter(x, x, { c = x, s = x, alpha = 0.5, cmap = "magma_r" }):colorbar { label = "c" } end,
+        function(a) a:scatter(x, x, { c = "red", marker = "s" }):xscale("log"):yscale "log" end,
+        function(a) a:bar({ "a", "b" }, { 1, 2 }, { edgecolor = "k", bottom = { 1, 2 } }) end,
+        function(a) a:barh({ "a", "b" }, np.array { { 1, 2 }, { 3, 4 } }, { label = { "u", "v" } }) end,
+        function(a) a:hist(np.arange(100) * 0.1, { bins = 5, density = true }):yscale "log" end,
+        function(a) a:hist(x, { histtype = "step", cumulative = true, label = "h" }) end,
+        function(a) a:errorbar(x, x, { yerr = 0.1, xerr = np.stack { x, x } * 0.1, fmt = "o", capsize = 2 }) end,
+        function(a) a:fill_between(x, x, x * 2, { alpha = 0.3 }):axhline(2):axvline(2, { linestyle = ":" }) end,
+        function(a) a:heatmap(z, { annot = true }):text(1, 1, "here", { fontsize = 20, rotation = 30 }) end,
+        function(a) a:imshow(z, { extent = { 0, 1, 0, 1 }, origin = "lower", colorbar = true }) end,
+        function(a) a:image(np.ones { 4, 4, 4 }) end,
+        function(a) a:contourf(x, y, z, { colorbar = true }):contour(x, y, z, { colors = "w", levels = { 2, 3 } }) end,
+        function(a) a:surface(x, y, z, { elev = 60, azim = 10 }):zlabel("z"):zlim(0, 10) end,
+        function(a) a:surface(z, { wireframe = true }) end,
+        function(a) a:scatter3d(x, x, x, { c = x }) end,
+        function(a) a:loglog(x, x):xticks({ 1, 2 }, { "one", "two" }):xlim(10, 1) end,
+        function(a) a:semilogy(x * 100 - 200):title "some are not positive" end,
+    }
+    local figure, axes = plot.subplots(4, 5, { figsize = { 12, 9 } })
+    for k, chart in ipairs(charts) do chart(axes[math.floor((k - 1) / 5) + 1][(k - 1) % 5 + 1]) end
+    figure:suptitle "all"
+    check.ok(#figure:png() > 20000)
+    check.ok(figure:svg():find("</svg>%s*$"))
+end)
+
+local NASTY = "a'b\"c`touch " .. temporary .. "`$HOME @x {} ^_ & <b> \\n %d ü €\nsecond \1\255 line"
+
+test("texts are themselves", function()
+    local figure = plot.figure():line({ 1, 2 }, { label = NASTY }):title(NASTY):xlabel(NASTY):ylabel(NASTY)
+    figure:text(0, 1, NASTY):xticks({ 0 }, { NASTY }):suptitle(NASTY)
+    local svg = figure:svg()
+    check.ok(not io.open(temporary), "a text was run")
+    local body = svg:gsub("<tspan[^>]*>", ""):gsub("</tspan>", "")
+    for _, part in ipairs { "a'b", "$HOME", "@x", "{}", "^_", "&amp;", "&lt;b&gt;", "\\n %d", "ü €", "second" } do
+        check.ok(body:find(part, 1, true), part .. " is not in the picture")
+    end
+    check.ok(not svg:find "[%z\1-\8\255]")
+    if has "xmllint" then
+        local path = process.file(svg)
+        local status, _, err = process.run { "xmllint", "--noout", "--nonet", path }
+        check.equal(status, 0, err)
+    end
+    local enhanced = plot.figure { enhanced = true }:line({ 1, 2 }):title "x^2":svg()
+    check.ok(enhanced:find("<title>x^2</title>", 1, true))
+    check.ok(not enhanced:gsub("<title>.-</title>", ""):find("x^2", 1, true))
+end)
+
+test("long arrays draw the same picture as what is seen of them", function()
+    local x = np.arange(400000)
+    local y = np.sin(x * 1e-4) + np.where(np.equal(x, 123456), 5, 0)
+    local figure = plot.figure():line(x, y, { color = "red" }):axis "off"
+    check.ok(#figure:svg() < 200000, "a file as long as the array")
+    local at, _, height = pixels(figure)
+    local column, found = math.floor(640 * (0.05 + 0.9 * 123456 / 400000) / 1.0), false
+    for c = column - 20, column + 20 do -- the one point that is far away is there
+        local list = rows_of(at, height, c, RED)
+        found = found or #list > 0 and list[1] < height * 0.2
+    end
+    check.ok(found)
+    check.ok(#plot.figure():scatter(np.zeros { 200000 }, np.zeros { 200000 }):svg() < 50000)
+    check.ok(#plot.figure():scatter(np.zeros { 50000 }, np.zeros { 50000 }, { alpha = 0.5 }):svg() < 50000)
+end)
+
+test("what is empty says so", function()
+    check.ok(plot.figure():line({}):svg():find("no data", 1, true))
+    check.ok(plot.figure():line(np.full({ 4 }, np.nan)):svg():find("no data", 1, true))
+    check.ok(plot.figure():hist({}):svg():find "</svg>")
+    check.ok(plot.figure():imshow(np.zeros { 0, 3 }):svg():find("no data", 1, true))
+    check.ok(plot.figure():svg():find "</svg>")
+    check.ok(plot.figure():line({ 3, 3, 3 }):svg():find "</svg>")
+    check.ok(plot.figure():line({ 1e300, -1e300 }):svg():find "</svg>")
+    check.ok(plot.figure():line({ 7 }, { marker = "o" }):svg():find "</svg>")
+end)
+
+test("formats and sizes", function()
+    local figure = plot.figure { figsize = { 3, 2 } }:line { 1, 2 }
+    local _, width, height = pixels(figure, { dpi = 50 })
+    check.equal({ width, height }, { 150, 100 })
+    for ending, head in pairs { pdf = "%PDF", eps = "%!PS", svg = "<?xml" } do
+        figure:save(temporary .. "." .. ending)
+        check.equal(process.read(temporary .. "." .. ending):sub(1, #head), head)
+        os.remove(temporary .. "." .. ending)
+    end
+    check.raises(function() figure:save(temporary .. ".bmp") end, "files_test.lua:%d+: np.plot.save: the name of a pic")
+    check.raises(function() figure:save("/no/such/folder/a.png") end, "np.plot.save: .*/no/such/folder")
+    check.raises(function() figure:save(3) end, "argument 1 %(path%)")
+    check.raises(function() figure:save("a.png", { dpi = -1 }) end, "dpi")
+end)
+
+check.test("without gnuplot one message names the package", function()
+    local status, _, err = process.run({ "/usr/bin/env", "PATH=/nowhere", process.neap, "-e",
+                                         'np.plot.line{1, 2}; np.plot.save("' .. temporary .. '.png")' })
+    check.equal(status, 1)
+    check.ok(err:find "np.plot.save: pictures are drawn by .*'gnuplot'.*install the package gnuplot%-nox", err)
+end)
+
+check.test("what cannot be drawn is refused", function()
+    local cases = {
+        { function() plot.line "x" end, "np.plot.line: " },
+        { function() plot.line({ 1, 2 }, { 1, 2, 3 }) end, "x and y must have as many elements .* 2 and 3" },
+        { function() plot.line(np.ones { 2, 2, 2 }) end, "y has one axis" },
+        { function() plot.line({ 1, 2 }, "q") end, 'cannot read the format "q"' },
+        { function() plot.line({ 1, 2 }, { colour = "red" }) end, "unknown option 'colour'" },
+        { function() plot.line({ 1, 2 }, { color = "no" }) end, "'color' must be a colour" },
+        { function() plot.line({ 1, 2 }, { alpha = 2 }) end, "'alpha' must be a number from 0 to 1" },
+        { function() plot.scatter({ 1 }, { 1, 2 }) end, "np.plot.scatter: x and y" },
+        { function() plot.scatter({ 1 }, { 1 }, { cmap = "no", c = { 1 } }) end, "'cmap' must be one of Blues" },
+        { function() plot.bar({ "a" }, { 1, 2 }) end, "height must have 1 elements" },
+        { function() plot.imshow(np.ones { 2, 2, 2 }) end, "an image has the shape" },
+        { function() plot.contour(np.ones { 1, 3 }) end, "two rows and two columns" },
+        { function() plot.surface({ 1, 2 }, { 1, 2 }, np.ones { 2, 3 }) end, "x must have 3 elements and y 2" },
+        { function() plot.xlim(1, 1) end, "the limits must differ" },
+        { function() plot.xscale "no" end, '"linear" or "log"' },
+        { function() plot.title {} end, "np.plot.title: argument 1" },
+        { function() plot.legend { loc = "no" } end, "'loc' must be" },
+        { function() plot.figure { figsize = { 1e6, 1 } } end, "16 to 16384 pixels" },
+        { function() plot.subplots(0, 1) end, "np.plot.subplots: argument 1 %(rows%)" },
+        { function() plot.show(3) end, "np.plot.show: argument 1 %(figure%) must be a figure" },
+        { function() plot.live { every = -1 } end, "'every' must be seconds" },
+        { function() plot.live {}:update { loss = "x" } end, "'loss' must be a number" },
+        { function() plot.line({ 1 }, { 1 }, "r", {}, 5) end, "np.plot.line: " },
+        { function() plot.figure():line({ 1 }):surface(np.ones { 2, 2 }):svg() end, "chart 1 of the axes is flat" },
+        { function() plot.figure():line({ 1 }):yscale("log"):ylim(-1, 1):svg() end, "must be positive" },
+        { function() plot.contourf({ 1, 0 }, { 0, 1 }, np.ones { 2, 2 }):svg() end, "x must rise" },
+    }
+    for k, case in ipairs(cases) do
+        local text = check.raises(case[1], case[2])
+        check.ok(text:find "^tests/plot/files_test.lua:%d+: np%.plot", k .. ": " .. text)
+        plot.figure()
+    end
+end)
+
+process.cleanup()
+check.done()
