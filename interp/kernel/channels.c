@@ -113,8 +113,9 @@ static void echo_heartbeats(void) {
     }
 }
 
+/* Other threads block the signal. As Ctrl-C it is for children too, if the process leads a group of its own. */
 static void interrupt_user_thread(void) {
-    kill(getpid(), SIGINT); /* other threads block it */
+    kill(getpgrp() == getpid() ? 0 : getpid(), SIGINT);
     io.poked = now_ms();
 }
 
