@@ -1,4 +1,4 @@
-"""What the kernel promises beyond the protocol's suite: whose output is whose, in which order; interrupts; bad input."""
+"""What the kernel promises beyond the suite: whose output is whose, in which order; interrupts; bad input."""
 import json
 import os
 import queue

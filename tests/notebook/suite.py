@@ -1,4 +1,4 @@
-"""The suite of the Jupyter project for kernels (jupyter_kernel_test), with samples for all of its parts: none is skipped."""
+"""The Jupyter project's suite for kernels (jupyter_kernel_test), with samples for all its parts: none is skipped."""
 import unittest
 
 import jupyter_kernel_test
