@@ -30,7 +30,8 @@ struct neap_request {
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    neap_run run; /* of the results op */
+    neap_run run;             /* of the results op */
+    uint32_t source, outside; /* of its text; what the user thread's was before it was opened */
 };
 
 /* ---- Completing -------------------------------------------------------------------------------------------------- */
@@ -51,7 +52,9 @@ effects_scope *effects_request_over(neap_request *request, int *device) {
         if (request->has_results) {
             neap_error(status, "%s", text); /* this may be another thread than the one that said so first */
         } else if (status != NEAP_E_INTERRUPT) {
+            uint32_t before = neap_out_set_source(request->source);
             effects_report(request->site, request->name, text);
+            neap_out_set_source(before);
         }
     }
     if (request->results)
@@ -124,6 +127,7 @@ static neap_request *open_first(neap_effects *store) {
     *(store->first ? &store->first->previous : &store->last) = NULL;
     request->frame.outer = store->top;
     store->top = &request->frame;
+    request->outside = neap_out_set_source(request->source);
     look_at_first(store);
     return request;
 }
@@ -239,7 +243,8 @@ int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap
                               .arg = arg,
                               .release = push->release,
                               .name = push->name,
-                              .site = push->site};
+                              .site = push->site,
+                              .source = neap_out_source()};
     effects_scope_init(&request->frame, effects, request);
     int output = ntokens ? EFFECTS_ORDERED : push->device;
     effects_announce(effects, output);
@@ -297,6 +302,7 @@ int neap_request_end(neap_effects *effects, neap_request *request, int status) {
     effects_scope *frame = &request->frame;
     engine_lock_take(&effects->lock);
     effects->top = frame->outer;
+    neap_out_set_source(request->outside);
     frame->closed = true;
     bool over = frame->happened == frame->pushed;
     look_at_first(effects);

@@ -26,7 +26,8 @@ typedef struct effect { /* what the engine runs; freed when the op is over */
     void (*release)(void *arg);
     const char *name, *site;
     effects_scope *frame;
-    int output; /* the device of its output token, or EFFECTS_ORDERED */
+    int output;      /* the device of its output token, or EFFECTS_ORDERED */
+    uint32_t source; /* of its text */
 } effect;
 
 static engine_slab effect_slab = {.bytes = sizeof(effect)};
@@ -227,9 +228,11 @@ static int perform_effect(void *arg, const neap_run *run) {
     effect *e = arg;
     engine_thread *self = engine_self();
     uint64_t errors = self->errors;
+    uint32_t before = neap_out_set_source(e->source);
     int status = e->fn(e->arg, run);
     if (status < 0)
         effects_report(e->site, e->name, self->errors != errors ? self->text : neap_status_text(status));
+    neap_out_set_source(before);
     return NEAP_OK;
 }
 
@@ -278,7 +281,7 @@ int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn
     if (!e)
         return neap_error(NEAP_E_MEMORY, "no memory for an effect");
     int output = ordered ? EFFECTS_ORDERED : push->device;
-    *e = (effect){fn, arg, push->release, push->name, push->site, effects->top, output};
+    *e = (effect){fn, arg, push->release, push->name, push->site, effects->top, output, neap_out_source()};
     neap_push timed = *push;
     timed.release = release_effect;
     timed.flags |= NEAP_PUSH_ALWAYS | NEAP_PUSH_SMALL; /* small: with nothing to wait for it runs at once */

@@ -129,9 +129,15 @@ NEAP_API uint64_t neap_out_waiting(void); /* bytes that are queued and not writt
 NEAP_API int neap_out_midline(void);      /* 1: the last text of stdout and stderr that is out did not end its line */
 /* While a prompt is shown the interpreter takes text over: with a waker set, text of stdout and stderr is kept for
  * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the
- * writer. */
-NEAP_API void neap_out_divert(neap_waker *waker);
-/* Moves up to `capacity` bytes of diverted text, all of one stream, into `text`; returns the count, 0: none is left. */
-NEAP_API size_t neap_out_take(char *text, size_t capacity, int *stream);
+ * writer. apart != 0: another thread takes it than the one that asks neap_out_capacity, which then counts it. */
+NEAP_API void neap_out_divert(neap_waker *waker, int apart);
+/* Moves up to `capacity` bytes of diverted text, all of one stream and one source, into `text`; returns the count, 0:
+ * none is left. Thread-safe. `source` may be NULL. */
+NEAP_API size_t neap_out_take(char *text, size_t capacity, int *stream, uint32_t *source);
+/* Text has a *source*, a number that tells its taker who caused it, such as the cell of a notebook: that of the thread
+ * that writes it. A thread's source is 0 until it is set; while an effect or callback happens, on whatever thread, it
+ * is the one that its thread had when it was pushed. Sets this thread's, and returns what it was. */
+NEAP_API uint32_t neap_out_set_source(uint32_t source);
+NEAP_API uint32_t neap_out_source(void);
 
 #endif

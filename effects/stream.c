@@ -13,6 +13,8 @@
  * While text is diverted (a prompt is shown) the writer leaves stdout and stderr alone, and neap_out_take gets their
  * text; neap_out_divert waits, at most HANDOVER_MS, until the writer has returned from the write that it is in.
  *
+ * Text of different sources stands in different pieces, so that its taker can tell whose it is.
+ *
  * The queue is counted in bytes: `queued` and `written` only grow; text is written, taken, or dropped. `held` is the
  * memory of its pieces. Appending is never refused: whoever can pause asks neap_out_capacity.
  */
@@ -51,6 +53,7 @@ typedef struct stream {
 typedef struct stream_piece {
     struct stream_piece *next, *previous;
     stream *to;
+    uint32_t source;
     size_t size, used, written;
     char text[];
 } stream_piece;
@@ -69,6 +72,7 @@ static struct {
     engine_watch *watches; /* on `written` */
     engine_watch *room;    /* on `held` having become small */
     neap_waker *diverted;  /* NULL: the writer writes all streams */
+    bool apart;            /* diverted text counts for neap_out_capacity */
     stream_piece *writing;
     bool started, idle;
     bool midline; /* the last text of stdout and stderr did not end its line */
@@ -77,6 +81,8 @@ static struct {
          .rest = PTHREAD_COND_INITIALIZER,
          .streams = standard,
          .last_number = NEAP_STDERR};
+
+static _Thread_local uint32_t own_source;
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
 /* The caller of these holds the mutex. */
@@ -212,7 +218,7 @@ static void *stream_writer_main(void *arg) {
 }
 
 static void drain_at_exit(void) {
-    neap_out_divert(NULL);
+    neap_out_divert(NULL, 0);
     neap_out_drain();
 }
 
@@ -235,9 +241,9 @@ static int ensure_writer(void) {
 /* A piece with room for the text at the end of the queue, or NULL. The caller holds the mutex. */
 static stream_piece *piece_for(stream *to, size_t bytes) {
     stream_piece *tail = out.tail;
-    if (tail && tail->to == to && tail->size - tail->used >= bytes)
+    if (tail && tail->to == to && tail->source == own_source && tail->size - tail->used >= bytes)
         return tail;
-    size_t size = tail && tail->to != to ? BRIEF_BYTES : PIECE_BYTES;
+    size_t size = tail && (tail->to != to || tail->source != own_source) ? BRIEF_BYTES : PIECE_BYTES;
     if (bytes > size)
         size = bytes;
     stream_piece *made = size == PIECE_BYTES ? out.spare : NULL;
@@ -248,7 +254,7 @@ static stream_piece *piece_for(stream *to, size_t bytes) {
         if (!made)
             return NULL;
     }
-    *made = (stream_piece){.previous = tail, .to = to, .size = size};
+    *made = (stream_piece){.previous = tail, .to = to, .source = own_source, .size = size};
     *(tail ? &tail->next : &out.head) = made;
     out.tail = made;
     out.held += sizeof *made + size;
@@ -417,13 +423,23 @@ int neap_out_poll(neap_waker *waker) {
     return status;
 }
 
+uint32_t neap_out_set_source(uint32_t source) {
+    uint32_t before = own_source;
+    own_source = source;
+    return before;
+}
+
+uint32_t neap_out_source(void) {
+    return own_source;
+}
+
 /* While text is diverted, its taker may be the one who asks. */
 int neap_out_capacity(neap_waker *waker) {
     int status = engine_check_alive();
     if (status)
         return status;
     pthread_mutex_lock(&out.mutex);
-    status = watch_output(out.held > HELD_MOST && !out.diverted, &out.room, waker, 0);
+    status = watch_output(out.held > HELD_MOST && (!out.diverted || out.apart), &out.room, waker, 0);
     pthread_mutex_unlock(&out.mutex);
     return status;
 }
@@ -459,7 +475,7 @@ void neap_out_drain(void) {
 
 /* ---- Diverting --------------------------------------------------------------------------------------------------- */
 
-void neap_out_divert(neap_waker *waker) {
+void neap_out_divert(neap_waker *waker, int apart) {
     if (engine_check_alive() != NEAP_OK)
         return;
     if (waker)
@@ -467,6 +483,7 @@ void neap_out_divert(neap_waker *waker) {
     pthread_mutex_lock(&out.mutex);
     neap_waker *before = out.diverted;
     out.diverted = waker;
+    out.apart = apart;
     if (waker) {
         struct timespec limit;
         clock_gettime(CLOCK_REALTIME, &limit);
@@ -486,16 +503,18 @@ void neap_out_divert(neap_waker *waker) {
     neap_waker_free(before);
 }
 
-size_t neap_out_take(char *text, size_t capacity, int *stream) {
+size_t neap_out_take(char *text, size_t capacity, int *stream, uint32_t *source) {
     size_t taken = 0;
+    uint32_t of = 0;
     *stream = NEAP_STDOUT;
     if (engine_phase() == ENGINE_DEAD)
         return 0;
     pthread_mutex_lock(&out.mutex);
     stream_piece *front;
     while (taken < capacity && (front = first_piece(true)) && front != out.writing) {
-        if (taken > 0 && front->to->number != *stream)
+        if (taken > 0 && (front->to->number != *stream || front->source != of))
             break;
+        of = front->source;
         *stream = front->to->number;
         size_t bytes = front->used - front->written;
         if (bytes > capacity - taken)
@@ -506,5 +525,7 @@ size_t neap_out_take(char *text, size_t capacity, int *stream) {
     }
     announce();
     pthread_mutex_unlock(&out.mutex);
+    if (source)
+        *source = of;
     return taken;
 }

@@ -23,6 +23,7 @@ typedef struct work {
     neap_completion *token, *results;
     engine_comm *comm; /* whose thread runs it; NULL: any */
     neap_run run;      /* of the results op */
+    uint32_t source;   /* of its text */
 } work;
 
 static void do_joined_work(work *w, int worker) {
@@ -34,7 +35,9 @@ static void do_joined_work(work *w, int worker) {
     } else {
         neap_run here = w->run;
         here.worker = worker;
+        uint32_t before = neap_out_set_source(w->source);
         neap_complete(w->results, w->fn(w->arg, &here)); /* releases w */
+        neap_out_set_source(before);
     }
     if (token)
         neap_complete(token, NEAP_OK);
@@ -129,7 +132,8 @@ int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_syn
                 .frame = effects->top,
                 .output = output,
                 .comm = collective ? engine_comm_here() : NULL,
-                .missing = 1 + (ntokens > 0)};
+                .missing = 1 + (ntokens > 0),
+                .source = neap_out_source()};
     effects_announce(effects, output);
     if ((status = push_work_ops(w, ntokens, tokens, push)) != NEAP_OK) {
         effects_withdraw(effects, output);

@@ -415,6 +415,17 @@ function complete.at(text, point, fold)
     return texts
 end
 
+--- The same for front ends that choose themselves: the byte where what is replaced begins, and the list of what can
+-- stand there.
+function complete.matches(text, point)
+    local place = place_at(text, point, repl.reader)
+    if not place then return point + 1, {} end
+    local names, texts = names_of(place, false), {}
+    if #names == 0 then names = names_of(place, true) end
+    for k, name in ipairs(names) do texts[k] = place.insert and place.insert(name, #names == 1) or name end
+    return place.from, texts
+end
+
 --- The names of the last answer, as lines for the terminal: few with what they are, many in columns.
 function complete.list()
     if not last or #last.names == 0 then return "" end

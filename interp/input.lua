@@ -27,6 +27,8 @@ local function wait_until(ready, sleep)
     end
 end
 
+input.wait_until = wait_until
+
 local function input_came()
     core.check_interrupt()
     return system.has_input()

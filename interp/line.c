@@ -179,7 +179,7 @@ line_status line_read_block(const line_setup *setup, line_status (*read)(const c
 
 void line_begin(neap_waker *waker) {
     neap_out_drain();
-    neap_out_divert(waker);
+    neap_out_divert(waker, 0);
     if (neap_out_midline())
         line_write(STDOUT_FILENO, "\n", 1);
 }
@@ -190,7 +190,7 @@ void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void)
     int stream;
     bool hidden = false;
     neap_waker_clear(setup->waker);
-    while ((bytes = neap_out_take(text, sizeof text, &stream)) > 0) {
+    while ((bytes = neap_out_take(text, sizeof text, &stream, NULL)) > 0) {
         if (!hidden) {
             hide();
             hidden = true;
@@ -202,7 +202,7 @@ void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void)
             hide();
             hidden = true;
         }
-        neap_out_divert(NULL);
+        neap_out_divert(NULL, 0);
         setup->run_callbacks();
         line_begin(setup->waker);
         if (setup->callbacks_wait())

@@ -77,7 +77,7 @@ static line_status read_plain_line(const char *given_prompt, char **out) {
     line_status status = read_line(&line);
     if (status == LINE_INTERRUPTED)
         end_line(); /* after the terminal's own ^C */
-    neap_out_divert(NULL);
+    neap_out_divert(NULL, 0);
     prompt = outer;
     if (status != LINE_OK) {
         free(line.bytes);

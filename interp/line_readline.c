@@ -314,7 +314,7 @@ static line_status read_readline(const char *prompt, char **text) {
                 readline_keys_follow();
         }
     }
-    neap_out_divert(NULL);
+    neap_out_divert(NULL, 0);
     if (status == LINE_OK && at_end) {
         if (!own_screen)
             fputc('\n', rl_outstream);

@@ -14,6 +14,7 @@
 
 #include "engine/engine.h"
 #include "interp/doctor.h"
+#include "interp/kernel.h"
 #include "interp/options.h"
 #include "interp/processes.h"
 #include "interp/repl.h"
@@ -182,7 +183,9 @@ int main(int argc, char **argv) {
     }
     session_catch_interrupts(L, false);
     int status = options.doctor ? doctor_run(L) : session_load_library(L);
-    if (status == SESSION_OK && !options.doctor)
+    if (status == SESSION_OK && options.kernel > 0)
+        status = kernel_main(L, argc - options.kernel, argv + options.kernel);
+    else if (status == SESSION_OK && !options.doctor)
         status = run_all(L, argc, argv, &options);
     options_free(&options);
     session_exit(L, status);

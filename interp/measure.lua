@@ -117,7 +117,7 @@ commands.rows.time.run = function(rest, session)
     wait_for_new(session, there)
     local finish = now()
     local memory, count = np.memory(), np.debug.counters().launches - launches
-    if is_expression then repl.display(tokens.ends_quietly(rest), unpack(values, 1, values.n)) end
+    if is_expression then repl.display(tokens.ends_quietly(rest), true, unpack(values, 1, values.n)) end
     print(("%s (%s running, %s waiting); memory %s%s, at most %s%s; %d %s"):format(
         time_text(finish - start), time_text(returned - start), time_text(finish - returned),
         memory.live >= live and "+" or "", bytes_text(memory.live - live),

@@ -72,6 +72,7 @@ static void print_help_row(FILE *to, const char *shown, const char *help) {
 void options_print_help(FILE *to) {
     fputs("usage: neap [options] [script.lua [arguments]]\n"
           "       neap doctor\n"
+          "       neap kernel install|run\n"
           "\n"
           "Without a script: the prompt, or the program on standard input when that is not a terminal.\n"
           "\n",
@@ -81,6 +82,7 @@ void options_print_help(FILE *to) {
     print_help_row(to, "-", "read the script from standard input");
     print_help_row(to, "--", "end the options");
     print_help_row(to, "doctor", "report what neap found on this machine");
+    print_help_row(to, "kernel", "install or run the kernel for Jupyter (neap kernel tells more)");
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
@@ -185,6 +187,8 @@ int options_parse(int argc, char **argv, options *out) {
             fprintf(stderr, "neap: doctor takes no arguments\n");
             return -1;
         }
+    } else if (k < argc && strcmp(argv[k], "kernel") == 0) {
+        out->kernel = k + 1;
     } else if (k < argc) {
         out->script = k;
     }

@@ -16,6 +16,7 @@ typedef struct options {
     bool no_startup;      /* the prompt runs no start-up file */
     bool strict;          /* reading an undefined global variable is an error */
     bool version, help, doctor;
+    int kernel;        /* index of the word behind "kernel" in argv; 0: no kernel */
     int script;        /* index of the script in argv; 0: none. "-" is the standard input */
     int ncode;         /* number of -e options */
     const char **code; /* their arguments, in order. OWNED */

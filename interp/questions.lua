@@ -7,11 +7,14 @@ local questions = {}
 local MOST_WIDTH = 100 -- longer lines are hard to read
 local MOST_CHUNKS = 1000 -- of the prompt, whose texts are kept for `??name`
 
---- Prints the answer. look(name): the value of a user's variable, a global one without it.
+--- Shows an answer. A notebook has a function of its own in its place.
+function questions.tell(text) print(text) end
+
+--- Tells the answer. look(name): the value of a user's variable, a global one without it.
 function questions.answer(name, source, look)
     require "neap.inspect.help"
     local width = math.min(show.width(), MOST_WIDTH)
-    print((require("neap.core").help.answer(name, { source = source, width = width, look = look })))
+    questions.tell((require("neap.core").help.answer(name, { source = source, width = width, look = look })))
 end
 
 local texts, order = {}, {} -- of chunks, by their names, false for several; names in the order of the chunks

@@ -166,6 +166,14 @@ function repl.incomplete(text)
     return more
 end
 
+--- Whether a text is one or more commands that compile.
+function repl.readable(text)
+    for _, command in ipairs(transcript(text) or { text }) do
+        if not is_special(command) and command:find "%S" and not read_commands(command) then return false end
+    end
+    return true
+end
+
 -- ---- Showing --------------------------------------------------------------------------------------------------------
 
 --- Whether a value is what functions that write return, and nobody wants to see.
@@ -183,17 +191,22 @@ local function print_value(value)
     print(show.text(value))
 end
 
---- Keeps and shows all values but the first (VALUES), a line for each, and waits until they are written. Their texts
--- are made before they are printed, so an interrupt leaves no print behind for which later ones wait.
-local function display(quiet, ...)
+--- Prints all values, behind what was printed before, a line for each, and waits until they are written. Their texts
+-- are made before they are printed, so an interrupt leaves no print behind for which later ones wait. A notebook has a
+-- function of its own in its place; `is_last`: no other values of this command follow.
+function repl.present(_, ...) -- is_last, …
+    np.effects_barrier()
+    if core.C.neap_out_midline() ~= 0 then print() end
+    for k = 1, select("#", ...) do print_value((select(k, ...))) end
+    np.effects_barrier()
+end
+
+--- Keeps and shows all values but the first (VALUES).
+local function display(quiet, is_last, ...)
     local count = select("#", ...) - 1
     if count < 1 or count == 1 and is_stream((select(2, ...))) then return end
     results.keep((select(2, ...)))
-    if quiet then return end
-    np.effects_barrier()
-    if core.C.neap_out_midline() ~= 0 then print() end
-    for k = 1, count do print_value((select(k + 1, ...))) end
-    np.effects_barrier()
+    if not quiet then repl.present(is_last, select(2, ...)) end
 end
 repl.display = display
 
@@ -220,12 +233,12 @@ local function run_code(text, session)
     local list, problem = read_commands(text)
     source.keep(chunk_name(), text)
     if not list then error(problem, 0) end
-    for _, piece in ipairs(list) do
+    for k, piece in ipairs(list) do
         local command = compile(text, piece.before, piece.text, session)
         if piece.before == "" then
-            display(false, nil, command())
+            display(false, k == #list, nil, command())
         else
-            display(tokens.ends_quietly(piece.text), command())
+            display(tokens.ends_quietly(piece.text), k == #list, command())
         end
         session.scope:settle()
     end
@@ -242,6 +255,7 @@ local function meant_by(text, session)
     return is_free and not session.scope:get(word) and WORDS[word] or text
 end
 
+--- Runs one command, and raises its error.
 local function run_command(text, session)
     if not text:find "%S" then return end
     text = meant_by(text, session)
@@ -257,7 +271,8 @@ local function run_command(text, session)
     end
 end
 
---- Runs a command and shows its values. Raises its error. `session`: the prompt's, if none is given.
+--- Runs a command, or those of a transcript, and shows their values. Raises its error. `session`: the prompt's, if
+-- none is given.
 function repl.run(text, session)
     for _, command in ipairs(transcript(text) or { text }) do run_command(command, session or main) end
 end
@@ -296,7 +311,8 @@ function repl.open()
     require("neap.interp.frames").watch(function() main.scope:settle() end)
 end
 
-for _, f in ipairs { display, print_value, run_code, run_command, repl.run, repl.run_script, repl.run_file } do
+for _, f in ipairs { display, repl.present, print_value, run_code, run_command, repl.run, repl.run_script,
+                     repl.run_file } do
     jit.off(f, true)
 end
 

@@ -16,6 +16,7 @@
 
 #include "interp/embedded.h"
 #include "interp/errors.h"
+#include "interp/kernel.h"
 #include "interp/line.h"
 #include "interp/processes.h"
 #include "interp/system.h"
@@ -114,6 +115,8 @@ lua_State *session_new(int argc, char **argv, int script) {
     lua_getfield(L, -1, "preload");
     lua_pushcfunction(L, system_open);
     lua_setfield(L, -2, "neap.interp.system");
+    lua_pushcfunction(L, kernel_open_module);
+    lua_setfield(L, -2, "neap.interp.channels");
     lua_pop(L, 2);
     set_arguments(L, argc, argv, script);
     lua_getglobal(L, "os");
@@ -318,7 +321,13 @@ static void report_error(lua_State *L) {
     lua_pop(L, 1);
 }
 
-int session_run(lua_State *L, int nargs) {
+/* The text of the error at the top of the stack in its place, once everything printed before it is out. */
+static void leave_error(lua_State *L) {
+    lua_pushstring(L, errors_text(L));
+    finish_output(L);
+}
+
+static int run_protected(lua_State *L, int nargs, void (*deal_with_error)(lua_State *L), int keep) {
     int base = lua_gettop(L) - nargs;
     take_reserve();
     lua_pushcfunction(L, errors_handle);
@@ -330,11 +339,21 @@ int session_run(lua_State *L, int nargs) {
     if (status == LUA_ERRMEM)
         make_room(L);
     bool interrupted = neap_interrupt_pending() != 0;
-    report_error(L);
-    lua_settop(L, base - 1);
+    deal_with_error(L);
+    if (keep)
+        lua_replace(L, base);
+    lua_settop(L, base - 1 + keep);
     if (interrupted && context && interrupt_prompt)
         drain(L, "abandon", 0);
     return interrupted ? SESSION_INTERRUPTED : SESSION_FAILED;
+}
+
+int session_run(lua_State *L, int nargs) {
+    return run_protected(L, nargs, report_error, 0);
+}
+
+int session_try(lua_State *L, int nargs) {
+    return run_protected(L, nargs, leave_error, 1);
 }
 
 /* Lets neap.interp.chunks see what loading a chunk has left at the top of the stack, and put something in its place.

@@ -29,6 +29,9 @@ neap_ctx *session_context(lua_State *L);
 /* Calls the function below its `nargs` arguments at the top of the stack, which it replaces by all results. On an
  * error, reports it on stderr, leaves nothing and returns SESSION_FAILED or SESSION_INTERRUPTED. */
 int session_run(lua_State *L, int nargs);
+/* As session_run, but leaves the text of the error at the place of the function instead of reporting it. What was
+ * printed before is out then. */
+int session_try(lua_State *L, int nargs);
 /* Loads code: its function, or a message, is left at the top of the stack. Return the status, as luaL_loadfile does. A
  * path that is NULL is the standard input; `name` is what messages call a text. */
 int session_load_file(lua_State *L, const char *path);

@@ -190,6 +190,13 @@ function show.columns(rows, whole)
     return table.concat(lines, "\n")
 end
 
+--- The rows of a table that holds arrays, and whether those are all its leaves; nil for another one.
+function show.tree_rows(value)
+    if has_text(value) or not holds_arrays(value, 0) then return nil end
+    local rows = {}
+    return rows, leaves_of(value, rows, "", {})
+end
+
 local function tree_text(value)
     local rows = {}
     local complete = leaves_of(value, rows, "", {})

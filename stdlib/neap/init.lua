@@ -114,6 +114,7 @@ for module, names in pairs {
     ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
         .. "axis_size",
     ["tables"] = "table",
+    ["inspect.display"] = "display update_display clear_output input",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",
     ["inspect.help"] = "help",

@@ -358,7 +358,7 @@ static int diverted_with_file(void) {
     if (!make_paths() || neap_waker_new(&waker) || neap_out_open(path[0], 0, &log))
         return 2;
     unlink(path[1]);
-    neap_out_divert(waker);
+    neap_out_divert(waker, 0);
     neap_out_write(NEAP_STDOUT, "out", 3);
     neap_out_write(log, "log", 3);
     neap_out_write(NEAP_STDERR, "err", 3);
@@ -367,12 +367,12 @@ static int diverted_with_file(void) {
     if (!file_is(path[0], "loglog"))
         return 3;
     int stream;
-    if (neap_out_take(text, sizeof text, &stream) != 3 || stream != NEAP_STDOUT || memcmp(text, "out", 3))
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 3 || stream != NEAP_STDOUT || memcmp(text, "out", 3))
         return 9;
-    if (neap_out_take(text, sizeof text, &stream) != 3 || stream != NEAP_STDERR || memcmp(text, "err", 3) ||
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 3 || stream != NEAP_STDERR || memcmp(text, "err", 3) ||
         neap_out_poll(NULL) != NEAP_OK)
         return 4;
-    neap_out_divert(NULL);
+    neap_out_divert(NULL, 0);
     neap_waker_free(waker);
     return 0;
 }
@@ -386,7 +386,7 @@ static int diverted(void) {
         return 2;
     neap_out_write(NEAP_STDOUT, "before ", 7);
     neap_out_drain();
-    neap_out_divert(waker);
+    neap_out_divert(waker, 0);
     if (neap_waker_sleep(waker, 0))
         return 3;
     neap_out_write(NEAP_STDOUT, "kept one ", 9);
@@ -398,22 +398,22 @@ static int diverted(void) {
         return 5;
     neap_out_drain(); /* returns: the text is the taker's */
     int stream;
-    if (neap_out_take(text, 4, &stream) != 4 || memcmp(text, "kept", 4))
+    if (neap_out_take(text, 4, &stream, NULL) != 4 || memcmp(text, "kept", 4))
         return 6;
-    if (neap_out_take(text, sizeof text, &stream) != 5 || stream != NEAP_STDOUT || memcmp(text, " one ", 5))
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 5 || stream != NEAP_STDOUT || memcmp(text, " one ", 5))
         return 11;
-    if (neap_out_take(text, sizeof text, &stream) != 9 || stream != NEAP_STDERR || memcmp(text, "kept two ", 9))
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 9 || stream != NEAP_STDERR || memcmp(text, "kept two ", 9))
         return 7;
-    if (neap_out_take(text, sizeof text, &stream) != 0)
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 0)
         return 8;
     if (neap_out_poll(NULL) != NEAP_OK)
         return 9;
     neap_out_write(NEAP_STDOUT, "given back ", 11);
-    neap_out_divert(NULL);
+    neap_out_divert(NULL, 0);
     neap_out_drain();
-    if (neap_out_take(text, sizeof text, &stream) != 0)
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 0)
         return 10;
-    neap_out_divert(waker);
+    neap_out_divert(waker, 0);
     neap_out_write(NEAP_STDOUT, "at exit", 7);
     neap_waker_free(waker);
     return 0;
@@ -445,13 +445,13 @@ static int diverted_behind_a_slow_write(void) {
         neap_out_write(NEAP_STDOUT, "x", 1);
         neap_out_write(NEAP_STDERR, "err", 3);
         sleep_ms(20);
-        neap_out_divert(waker);
+        neap_out_divert(waker, 0);
         neap_waker_clear(waker);
-        if (neap_out_take(text, sizeof text, &stream) == 0)
+        if (neap_out_take(text, sizeof text, &stream, NULL) == 0)
             break; /* the writer hangs */
-        while (neap_out_take(text, sizeof text, &stream) > 0)
+        while (neap_out_take(text, sizeof text, &stream, NULL) > 0)
             continue;
-        neap_out_divert(NULL);
+        neap_out_divert(NULL, 0);
     }
     while (got < filled + 1) {
         ssize_t count = read(pipes[0], text, sizeof text);
@@ -459,7 +459,7 @@ static int diverted_behind_a_slow_write(void) {
     }
     if (neap_waker_sleep(waker, 20000) != 1)
         return 3;
-    if (neap_out_take(text, sizeof text, &stream) != 3 || stream != NEAP_STDERR || memcmp(text, "err", 3))
+    if (neap_out_take(text, sizeof text, &stream, NULL) != 3 || stream != NEAP_STDERR || memcmp(text, "err", 3))
         return 4;
     neap_waker_free(waker);
     return 0;

@@ -40,7 +40,8 @@ local function attempt(name, f, ...)
 end
 
 -- Functions that write files, wait for everything, or print what they get.
-local excluded = { wait_all = true, effects_barrier = true, printf = true, save = true, savez = true, save_tree = true }
+local excluded = { wait_all = true, effects_barrier = true, printf = true, save = true, savez = true, save_tree = true,
+                   tofile = true }
 
 local functions, names = {}, {}
 local function collect(prefix, module)

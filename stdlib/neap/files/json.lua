@@ -3,7 +3,10 @@
 -- Objects become tables by key, arrays tables from 1, null becomes `json.null`. Anything that the grammar does not
 -- allow, ill-formed UTF-8, repeated keys and values nested more than 200 deep included, raises an error that names the
 -- position.
-local json = { null = setmetatable({}, { __tostring = function() return "null" end }) }
+local json = {
+    null = setmetatable({}, { __tostring = function() return "null" end }),
+    object = setmetatable({}, { __tostring = function() return "{}" end }), -- without members, to be written
+}
 
 local MAX_DEPTH = 200
 
@@ -146,8 +149,8 @@ local function quoted(text)
 end
 
 local function write_value(value, out)
-    if value == json.null then
-        out[#out + 1] = "null"
+    if value == json.null or value == json.object then
+        out[#out + 1] = tostring(value)
     elseif type(value) == "string" then
         out[#out + 1] = quoted(value)
     elseif type(value) == "number" then
@@ -173,7 +176,7 @@ local function write_value(value, out)
 end
 
 --- The text of a value: a string in UTF-8, a finite number, a boolean, json.null, or a table of these, a list (so is an
--- empty one) or by string keys, which come in order.
+-- empty one) or by string keys, which come in order; json.object is an object without members.
 function json.write(value)
     local out = {}
     write_value(value, out)

@@ -452,6 +452,10 @@ function Table.__text(t, width)
     return t:tostring { width = width }
 end
 
+function Table.__cells(t)
+    return tables.cells(t)
+end
+
 function Table.__describe(t)
     return ("a table of %d rows and the columns %s"):format(t._rows, table.concat(t._names, ", "))
 end

@@ -126,6 +126,22 @@ function methods.tostring(t, given)
     return table.concat(lines, "\n")
 end
 
+--- The columns of a table as lists of texts, { name, cells, left = at the left }, of a long table the first and the
+-- last rows; behind which row some are left out, or nil; and how large the table is.
+function tables.cells(t)
+    local rows, shown = t._rows, t
+    local long = rows > MOST_ROWS
+    if long then shown = methods.concat(methods.head(t, EDGE), methods.tail(t, EDGE)) end
+    local columns = {}
+    for k, name in ipairs(t._names) do
+        local cells, left = cells_of(shown._columns[name])
+        columns[k] = { name = cut(name), cells = cells, left = left }
+    end
+    return columns, long and EDGE or nil, ("%d row%s, %d column%s"):format(rows, rows == 1 and "" or "s", #t._names,
+                                                                          #t._names == 1 and "" or "s")
+end
+
 jit.off(methods.tostring)
+jit.off(tables.cells)
 
 return np

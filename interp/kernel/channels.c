@@ -1,0 +1,340 @@
+/* channels.c: the sockets of the channels and their thread. See channels.h. */
+#include "interp/kernel/channels_internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interp/kernel/libs.h"
+
+enum {
+    WAITING_MOST = 1000,      /* requests, from which on the shell is not read */
+    PARTS_MOST = 1000,        /* of a message */
+    MESSAGE_MOST = 256 << 20, /* bytes of a message */
+    PUBLISHED_MOST = 10000,   /* messages that are kept for a client */
+    GATHER_MS = 10,           /* what text waits for more */
+    RETRY_MS = 5,             /* while a client does not read */
+    PATIENCE_MS = 5000,
+    LINGER_MS = 1000,
+    AGAIN_MS = 100, /* between interrupts for a shutdown */
+    MOST_COMPLAINTS = 100
+};
+
+static const int socket_types[KERNEL_CHANNELS] = {[KERNEL_SHELL] = ZMQ_ROUTER,
+                                                  [KERNEL_CONTROL] = ZMQ_ROUTER,
+                                                  [KERNEL_STDIN] = ZMQ_ROUTER,
+                                                  [KERNEL_IOPUB] = ZMQ_XPUB,
+                                                  [KERNEL_HEARTBEAT] = ZMQ_REP};
+static const char *const channel_names[KERNEL_CHANNELS] = {"shell", "control", "stdin", "iopub", "heartbeat"};
+
+static struct {
+    void *context, *sockets[KERNEL_CHANNELS];
+    neap_waker *waker; /* the thread's */
+    pthread_t thread;
+    pid_t parent;
+    _Atomic bool closing;
+    _Atomic bool stopping;  /* a shutdown_request has come */
+    bool gathering;         /* text has come, and waits for more */
+    int64_t gathered;       /* when it came first */
+    int64_t blocked, poked; /* since when a client does not read, 0: all do; when the last interrupt was sent */
+    bool dropping;          /* what clients have no room for */
+    _Atomic unsigned complaints;
+} io;
+
+static int64_t now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+void kernel_complain(const char *format, ...) {
+    char line[512];
+    unsigned before = atomic_fetch_add(&io.complaints, 1);
+    if (before >= MOST_COMPLAINTS && before % MOST_COMPLAINTS != 0)
+        return;
+    int used = snprintf(line, sizeof line, "neap kernel: ");
+    va_list args;
+    va_start(args, format);
+    used += vsnprintf(line + used, sizeof line - (size_t)used - 1, format, args);
+    va_end(args);
+    size_t bytes = used < (int)sizeof line - 1 ? (size_t)used : sizeof line - 2;
+    line[bytes] = '\n';
+    if (write(kernel_streams_stderr(), line, bytes + 1) < 0)
+        return; /* there is nowhere left to say so */
+}
+
+bool kernel_orphaned(void) {
+    return io.parent != getppid();
+}
+
+/* ---- Receiving --------------------------------------------------------------------------------------------------- */
+
+/* Reads one message. NULL: none is there, or it was too large, which is told. */
+static kernel_message *receive_message(int channel) {
+    kernel_message *made = kernel_message_new(channel);
+    size_t size = sizeof(int);
+    int more = 1, flags = ZMQ_DONTWAIT;
+    bool fits = made != NULL, any = false;
+    while (more) {
+        zmq_frame frame;
+        kernel_lib.zmq_msg_init(&frame);
+        if (kernel_lib.zmq_msg_recv(&frame, io.sockets[channel], flags) < 0)
+            break;
+        any = true;
+        size_t bytes = kernel_lib.zmq_msg_size(&frame);
+        fits = fits && made->count < PARTS_MOST && bytes < MESSAGE_MOST - made->bytes &&
+               kernel_message_add(made, kernel_lib.zmq_msg_data(&frame), bytes);
+        kernel_lib.zmq_msg_close(&frame);
+        kernel_lib.zmq_getsockopt(io.sockets[channel], ZMQ_RCVMORE, &more, &size);
+    }
+    if (fits && any)
+        return made;
+    if (any)
+        kernel_complain("%s: a message of too many parts or bytes is ignored", channel_names[channel]);
+    kernel_message_free(made);
+    return NULL;
+}
+
+/* The heartbeat's clients wait for what they have sent. */
+static void echo_heartbeats(void) {
+    kernel_message *beat;
+    while ((beat = receive_message(KERNEL_HEARTBEAT)) != NULL) {
+        for (int k = 0; k < beat->count; k++)
+            kernel_lib.zmq_send(io.sockets[KERNEL_HEARTBEAT], beat->parts[k].at, beat->parts[k].bytes,
+                                ZMQ_DONTWAIT | (k + 1 < beat->count ? ZMQ_SNDMORE : 0));
+        kernel_message_free(beat);
+    }
+}
+
+/* Other threads block the signal. As Ctrl-C it is for children too, if the process leads a group of its own. */
+static void interrupt_user_thread(void) {
+    kill(getpgrp() == getpid() ? 0 : getpid(), SIGINT);
+    io.poked = now_ms();
+}
+
+/* What must not wait for the user thread. */
+static void look_at_control(const kernel_message *message) {
+    const kernel_part *header = kernel_message_part(message, KERNEL_HEADER);
+    bool shutdown = kernel_has_member(header->at, header->bytes, "msg_type", "shutdown_request");
+    if (shutdown)
+        io.stopping = true;
+    if (shutdown || kernel_has_member(header->at, header->bytes, "msg_type", "interrupt_request"))
+        interrupt_user_thread();
+}
+
+static bool may_receive(int channel) {
+    return channel != KERNEL_SHELL || kernel_queue_waiting() < WAITING_MOST;
+}
+
+static void receive_requests(int channel) {
+    while (may_receive(channel)) {
+        kernel_message *message = receive_message(channel);
+        if (!message)
+            return;
+        const char *problem = kernel_message_check(message);
+        if (problem) {
+            kernel_complain("%s: %s; it is ignored", channel_names[channel], problem);
+            kernel_message_free(message);
+            continue;
+        }
+        if (channel == KERNEL_CONTROL)
+            look_at_control(message);
+        kernel_queue_received(message);
+    }
+}
+
+/* Who subscribes says so to an XPUB socket: a byte 1 and the topic. */
+static void welcome_subscribers(void) {
+    kernel_message *message;
+    while ((message = receive_message(KERNEL_IOPUB)) != NULL) {
+        const kernel_part *part = &message->parts[0];
+        if (part->bytes > 0 && part->at[0] == 1 && !kernel_queue_welcome(part->at + 1, part->bytes - 1))
+            kernel_complain("iopub: there is no memory to welcome a client");
+        kernel_message_free(message);
+    }
+}
+
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
+
+static void set_option(int channel, int option, int value) {
+    kernel_lib.zmq_setsockopt(io.sockets[channel], option, &value, sizeof value);
+}
+
+/* Sends a whole message, or nothing. False: a client has no room for it. A socket takes all parts if it takes the first
+ * one. */
+static bool send_message(const kernel_message *message) {
+    for (int k = 0; k < message->count; k++) {
+        int flags = ZMQ_DONTWAIT | (k + 1 < message->count ? ZMQ_SNDMORE : 0);
+        const kernel_part *part = &message->parts[k];
+        if (kernel_lib.zmq_send(io.sockets[message->channel], part->at, part->bytes, flags) >= 0)
+            continue;
+        int error = kernel_lib.zmq_errno();
+        if (error == EAGAIN && k == 0 && message->channel == KERNEL_IOPUB)
+            return false;
+        kernel_complain("%s: a message cannot be sent: %s", channel_names[message->channel],
+                        kernel_lib.zmq_strerror(error));
+        break;
+    }
+    return true;
+}
+
+/* A client does not read. Its patience over, it loses what it has no room for. */
+static void note_blocked(void) {
+    int64_t now = now_ms();
+    if (io.blocked == 0)
+        io.blocked = now;
+    if (now - io.blocked < PATIENCE_MS || io.dropping)
+        return;
+    kernel_complain("iopub: a client has not read for %d s: it loses what it has no room for", PATIENCE_MS / 1000);
+    io.dropping = true;
+    set_option(KERNEL_IOPUB, ZMQ_XPUB_NODROP, 0);
+}
+
+/* Once the queue is empty clients are waited for again. */
+static void send_queued(void) {
+    kernel_message *message;
+    while ((message = kernel_queue_first()) != NULL) {
+        if (!send_message(message)) {
+            note_blocked();
+            return;
+        }
+        io.blocked = 0;
+        kernel_queue_remove_first();
+    }
+    if (io.dropping) {
+        io.dropping = false;
+        set_option(KERNEL_IOPUB, ZMQ_XPUB_NODROP, 1);
+    }
+}
+
+/* Text that comes bit by bit is sent together. */
+static void collect_text(bool woken) {
+    if (woken && !io.gathering) {
+        io.gathering = true;
+        io.gathered = now_ms();
+    }
+    if (!io.gathering || now_ms() - io.gathered < GATHER_MS)
+        return;
+    io.gathering = false;
+    kernel_streams_collect(false);
+    if (kernel_queue_kept() > KERNEL_KEPT_MOST) { /* some may be left */
+        io.gathering = true;
+        io.gathered = now_ms();
+    }
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+static long timeout_ms(void) {
+    if (io.gathering)
+        return GATHER_MS;
+    if (io.blocked)
+        return RETRY_MS;
+    return io.stopping ? AGAIN_MS : -1;
+}
+
+static void attend_sockets(void) {
+    enum { WAKER = KERNEL_CHANNELS, PIPES, ITEMS = PIPES + 2 };
+    zmq_item items[ITEMS];
+    for (int k = 0; k < KERNEL_CHANNELS; k++)
+        items[k] = (zmq_item){.socket = io.sockets[k], .events = may_receive(k) ? ZMQ_POLLIN : 0};
+    items[WAKER] = (zmq_item){.fd = neap_waker_fd(io.waker), .events = ZMQ_POLLIN};
+    for (int k = 0; k < 2; k++)
+        items[PIPES + k] = (zmq_item){.fd = kernel_streams_pipes()[k], .events = io.gathering ? 0 : ZMQ_POLLIN};
+    kernel_lib.zmq_poll(items, ITEMS, timeout_ms());
+    if (items[KERNEL_HEARTBEAT].revents)
+        echo_heartbeats();
+    if (items[KERNEL_IOPUB].revents)
+        welcome_subscribers();
+    for (int k = KERNEL_SHELL; k <= KERNEL_STDIN; k++)
+        if (items[k].revents)
+            receive_requests(k);
+    if (items[WAKER].revents)
+        neap_waker_clear(io.waker);
+    collect_text(items[WAKER].revents || items[PIPES].revents || items[PIPES + 1].revents);
+    if (io.stopping && now_ms() - io.poked >= AGAIN_MS)
+        interrupt_user_thread(); /* code that was about to end may have begun anew */
+    send_queued();
+}
+
+static void *kernel_thread_main(void *arg) {
+    (void)arg;
+    int64_t limit = 0;
+    while (!limit || (kernel_queue_first() && now_ms() < limit)) {
+        attend_sockets();
+        if (io.closing && !limit) {
+            io.stopping = false;
+            limit = now_ms() + LINGER_MS;
+        }
+    }
+    for (int k = 0; k < KERNEL_CHANNELS; k++) {
+        set_option(k, ZMQ_LINGER, LINGER_MS);
+        kernel_lib.zmq_close(io.sockets[k]);
+    }
+    kernel_lib.zmq_ctx_term(io.context);
+    return NULL;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+static const char *bind_channel(int channel, const char *endpoint) {
+    static char problem[300];
+    io.sockets[channel] = kernel_lib.zmq_socket(io.context, socket_types[channel]);
+    if (!io.sockets[channel])
+        return kernel_lib.zmq_strerror(kernel_lib.zmq_errno());
+    set_option(channel, ZMQ_LINGER, LINGER_MS);
+    if (socket_types[channel] == ZMQ_ROUTER)
+        set_option(channel, ZMQ_ROUTER_HANDOVER, 1); /* a client that comes back keeps its identity */
+    if (channel == KERNEL_IOPUB) {
+        set_option(channel, ZMQ_SNDHWM, PUBLISHED_MOST);
+        set_option(channel, ZMQ_XPUB_VERBOSE, 1); /* each client says so, not only the first one */
+        set_option(channel, ZMQ_XPUB_NODROP, 1);
+    }
+    if (kernel_lib.zmq_bind(io.sockets[channel], endpoint) == 0)
+        return NULL;
+    snprintf(problem, sizeof problem, "cannot bind the %s channel to %s: %s", channel_names[channel], endpoint,
+             kernel_lib.zmq_strerror(kernel_lib.zmq_errno()));
+    return problem;
+}
+
+const char *kernel_open(const kernel_setup *setup) {
+    const char *problem = kernel_libs_load();
+    if (problem)
+        return problem;
+    io.parent = getppid();
+    io.context = kernel_lib.zmq_ctx_new();
+    if (!io.context || neap_waker_new(&io.waker) != NEAP_OK)
+        return "there is no memory for a kernel";
+    for (int k = 0; k < KERNEL_CHANNELS && !problem; k++)
+        problem = bind_channel(k, setup->endpoints[k]);
+    if (problem)
+        return problem;
+    kernel_key_set(setup->key, setup->key_bytes);
+    kernel_session_set(setup->session, setup->waker, io.waker);
+    if ((problem = kernel_streams_open(io.waker)) != NULL)
+        return problem;
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int error = pthread_create(&io.thread, NULL, kernel_thread_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return "the thread of the channels cannot be started";
+    pthread_setname_np(io.thread, "neap-kernel");
+    return NULL;
+}
+
+void kernel_close(void) {
+    kernel_streams_collect(true);
+    io.closing = true;
+    neap_waker_wake(io.waker);
+    pthread_join(io.thread, NULL);
+    kernel_streams_close();
+}

@@ -1,0 +1,168 @@
+--- kernel_execute.lua: running cells: results, errors, displays, questions to the user.
+--
+-- A cell is run as a command of the prompt (repl.lua), and is over when all its effects have happened. What it shows is
+-- published in the order of effects: results behind all text that was printed before them.
+local core = require "neap.core"
+local channels = require "neap.interp.channels"
+local json = require "neap.files.json"
+local input = require "neap.interp.kernel_input"
+local messages = require "neap.interp.kernel_messages"
+local questions = require "neap.interp.questions"
+local repl = require "neap.interp.repl"
+local results = require "neap.interp.results"
+local rich = require "neap.interp.rich"
+
+local execute = { history = {} } -- history: { number, input, output } of each cell that was to be kept
+
+local RED, PLAIN = "\27[0;31m", "\27[0m"
+
+-- The cell that runs: its request, whether it is silent, the text of its result, and pages for its answer.
+local cell
+
+-- ---- What a cell shows ----------------------------------------------------------------------------------------------
+
+--- Takes the place of the prompt's way to show values.
+local function present(is_last, ...)
+    core.np.effects_barrier()
+    local count = select("#", ...)
+    local bundle, metadata
+    if count == 1 then
+        bundle, metadata = rich.bundle((...))
+    else
+        local texts = {}
+        for k = 1, count do texts[k] = rich.text((select(k, ...))) end
+        bundle = { ["text/plain"] = table.concat(texts, "\n") }
+    end
+    core.np.effects_barrier()
+    if cell.silent then return end
+    local content = { data = bundle, metadata = metadata or json.object }
+    if is_last then
+        content.execution_count = results.count
+        cell.output = bundle["text/plain"]
+    end
+    messages.publish(cell.request, is_last and "execute_result" or "display_data", content)
+end
+
+--- What np.display does in a notebook. It may happen late, in a callback.
+local function show_display(value, how)
+    local bundle, metadata = rich.bundle(value)
+    for mime, data in pairs(how.metadata or {}) do
+        metadata = metadata or {}
+        metadata[mime] = data
+    end
+    messages.wait_for_room()
+    messages.publish(nil, how.update and "update_display_data" or "display_data", {
+        data = bundle, metadata = metadata or json.object,
+        transient = how.display_id and { display_id = how.display_id } or json.object,
+    })
+end
+
+local function clear_output(wait)
+    messages.publish(nil, "clear_output", { wait = wait })
+end
+
+--- Help goes to the front end's pager.
+local function tell(text)
+    if not cell then return print(text) end
+    table.insert(cell.pages, { source = "page", start = 0, data = { ["text/plain"] = text } })
+end
+
+-- ---- Running --------------------------------------------------------------------------------------------------------
+
+local function run_code(code)
+    repl.run(code)
+    core.np.effects_barrier()
+end
+
+--- The parts of an error: its name, its message, and lines for the traceback, the message in red.
+local function error_parts(text, interrupted)
+    local lines = {}
+    for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+    local message = lines[1] or ""
+    local trace = { unpack(lines) }
+    trace[1] = RED .. message .. PLAIN
+    return { ename = interrupted and "Interrupted" or "Error", evalue = message, traceback = trace }
+end
+
+--- The values of expressions that the client asks for besides.
+local function evaluate(expressions)
+    local found, any = {}, false
+    for name, code in pairs(type(expressions) == "table" and expressions or {}) do
+        local ok, answer = channels.try(function()
+            local _, value = repl.compile(tostring(code), repl.main)()
+            return { status = "ok", data = rich.bundle(value), metadata = json.object }
+        end)
+        if not ok then
+            answer = error_parts(answer)
+            answer.status = "error"
+        end
+        found[name], any = answer, true
+    end
+    return any and found or json.object
+end
+
+local function keep_history(code)
+    execute.history[#execute.history + 1] = { results.count, code, cell.output }
+end
+
+local function run_cell(request, content, loop)
+    local code, silent = content.code, content.silent == true
+    if type(code) ~= "string" then error("execute_request: its code is no text", 0) end
+    local before, keep = results.count, not silent and content.store_history ~= false
+    channels.begin(request)
+    cell = { request = request, silent = silent, pages = {} }
+    input.open(request, content.allow_stdin ~= false)
+    if not silent then messages.publish(request, "execute_input", { code = code, execution_count = before + 1 }) end
+    local ok, text, interrupted = channels.try(run_code, code)
+    local reply = { status = "ok", payload = cell.pages, user_expressions = json.object }
+    if ok then
+        reply.user_expressions = evaluate(content.user_expressions)
+        channels.flush()
+    else
+        reply = error_parts(text, interrupted)
+        channels.flush()
+        if not silent then
+            messages.publish(request, "error",
+                             { ename = reply.ename, evalue = reply.evalue, traceback = reply.traceback })
+        end
+        reply.status, reply.user_expressions, reply.payload = "error", json.object, {}
+    end
+    reply.execution_count = math.max(results.count, 1)
+    if keep then keep_history(code) else results.count = before end
+    input.close()
+    cell = nil
+    if not ok and content.stop_on_error ~= false then
+        messages.answer(request, "execute_reply", reply)
+        loop.abort_waiting(reply.execution_count)
+        return nil
+    end
+    return reply
+end
+
+--- What a child writes comes before what is written behind its end.
+local function collect_children()
+    local run = os.execute
+    function os.execute(...) -- luacheck: ignore 122
+        local function collected(...)
+            channels.flush()
+            return ...
+        end
+        return collected(run(...))
+    end
+    jit.off(os.execute)
+end
+
+--- Adds the handler, and lets neap show things to the notebook.
+function execute.install(handlers, loop)
+    function handlers.execute_request(request, content) return run_cell(request, content, loop) end
+    jit.off(handlers.execute_request)
+    repl.present = present
+    questions.tell = tell
+    core.display = { show = show_display, clear = clear_output }
+    input.install()
+    collect_children()
+end
+
+for _, f in ipairs { present, show_display, run_code, evaluate, run_cell } do jit.off(f, true) end
+
+return execute

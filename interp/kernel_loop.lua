@@ -1,0 +1,163 @@
+--- kernel_loop.lua: the life of a kernel: takes requests from the channels, one at a time, and has them answered.
+--
+--     request ─▶ status busy ─▶ handler (kernel_execute, kernel_questions) ─▶ answer ─▶ its text ─▶ status idle
+--
+-- While there is none the loop waits as the prompt does: callbacks run, late text goes to the cell that has caused it.
+local core = require "neap.core"
+local channels = require "neap.interp.channels"
+local input = require "neap.interp.input"
+local json = require "neap.files.json"
+local messages = require "neap.interp.kernel_messages"
+local repl = require "neap.interp.repl"
+local system = require "neap.interp.system"
+
+local C = core.C
+local loop = {}
+
+local SLEEP_MS = 1000
+
+local handlers = {} -- by type: f(request, content), which returns the content of the answer, if there is one
+local put_back = {} -- requests that were taken and wait again
+local stopped = false
+
+-- ---- One request ----------------------------------------------------------------------------------------------------
+
+--- A JSON object of a request as a table; complains about what is none.
+local function read_object(text, what, channel)
+    local ok, value = pcall(json.read, text)
+    if ok and type(value) == "table" then return value end
+    channels.complain(("%s: a message is ignored: its %s is no JSON object%s"):format(
+        channel, what, ok and "" or " (" .. tostring(value) .. ")"))
+end
+
+--- The next request, as { request, channel, type, content }; nil: none.
+local function take()
+    if put_back[1] then return table.remove(put_back, 1) end
+    while true do
+        local request, channel, header, _, content = channels.take(false)
+        if not request then return nil end
+        header = read_object(header, "header", channel)
+        content = header and read_object(content, "content", channel)
+        if content and type(header.msg_type) == "string" then
+            return { request = request, channel = channel, type = header.msg_type, content = content }
+        elseif content then
+            channels.complain(channel .. ": a message is ignored: its header has no msg_type")
+        end
+    end
+end
+
+local function answer_type(request_type)
+    return (request_type:gsub("_request$", "")) .. "_reply"
+end
+
+local function handle(taken)
+    local request, handler = taken.request, handlers[taken.type]
+    messages.publish(request, "status", { execution_state = "busy" })
+    if handler then
+        local ok, content = channels.try(handler, request, taken.content, taken)
+        if not ok then
+            channels.complain(("a %s failed: %s"):format(taken.type, content))
+            content = { status = "error", ename = "Error", evalue = content, traceback = { content } }
+        end
+        if content then
+            channels.flush()
+            messages.answer(request, answer_type(taken.type), content)
+        end
+    elseif taken.type:find "_request$" then
+        channels.complain(("%s: there is no answer to a message of the type '%s'"):format(taken.channel,
+                                                                                         taken.type:sub(1, 60)))
+    end
+    channels.flush()
+    messages.publish(request, "status", { execution_state = "idle" })
+    system.forget_interrupt()
+end
+
+--- After an error: cells that are waiting by now do not run.
+function loop.abort_waiting(count)
+    local others = {}
+    local taken = take()
+    while taken do
+        if taken.type == "execute_request" then
+            messages.publish(taken.request, "status", { execution_state = "busy" })
+            messages.answer(taken.request, "execute_reply", { status = "aborted", execution_count = count })
+            messages.publish(taken.request, "status", { execution_state = "idle" })
+        else
+            others[#others + 1] = taken
+        end
+        taken = take()
+    end
+    put_back = others
+end
+
+-- ---- Control --------------------------------------------------------------------------------------------------------
+
+function handlers.shutdown_request(request, content)
+    stopped = true
+    local reply = { status = "ok", restart = content.restart == true }
+    messages.publish(request, "shutdown_reply", reply)
+    return reply
+end
+
+--- The interrupt itself was raised when the message came.
+function handlers.interrupt_request()
+    return { status = "ok" }
+end
+
+function handlers.kernel_info_request()
+    return {
+        status = "ok", protocol_version = "5.4", implementation = "neap", implementation_version = core.version,
+        banner = "neap " .. core.version .. ", arrays in np; ?NAME tells of a name, :help of commands",
+        language_info = {
+            name = "lua", version = jit.version, mimetype = "text/x-lua", file_extension = ".lua",
+            pygments_lexer = "lua", codemirror_mode = "lua", nbconvert_exporter = "script",
+        },
+        help_links = { { text = "Lua 5.1 manual", url = "https://www.lua.org/manual/5.1/" } },
+        debugger = false,
+    }
+end
+
+function handlers.comm_info_request()
+    return { status = "ok", comms = json.object }
+end
+
+--- There are no comms that clients may open: such a one is closed at once.
+function handlers.comm_open(request, content)
+    messages.publish(request, "comm_close", { comm_id = content.comm_id, data = json.object })
+end
+
+function handlers.comm_msg() end
+function handlers.comm_close() end
+
+-- ---- The loop -------------------------------------------------------------------------------------------------------
+
+--- Waits for the next request; nil when who has started the kernel is gone.
+local function wait()
+    local taken, orphaned
+    local watched = (os.getenv "JPY_PARENT_PID" or "") ~= ""
+    input.wait_until(function()
+        if C.neap_interrupt_pending() ~= 0 then system.forget_interrupt() end -- nothing runs
+        taken = take()
+        orphaned = watched and channels.orphaned()
+        return taken ~= nil or orphaned
+    end, function() C.neap_waker_sleep(core.waker, SLEEP_MS) end)
+    return taken
+end
+
+function loop.run(endpoints, key)
+    local problem = channels.open(endpoints, key, messages.new_id())
+    if problem then error("kernel: " .. problem, 0) end
+    repl.open()
+    require("neap.interp.kernel_execute").install(handlers, loop)
+    require("neap.interp.kernel_questions").install(handlers)
+    messages.publish(nil, "status", { execution_state = "starting" })
+    while not stopped do
+        local taken = wait()
+        if not taken then break end
+        handle(taken)
+    end
+    channels.close()
+end
+
+for _, f in ipairs { take, handle, wait, loop.run, loop.abort_waiting } do jit.off(f, true) end
+
+return loop

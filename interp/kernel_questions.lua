@@ -1,0 +1,147 @@
+--- kernel_questions.lua: what front ends ask while code is typed: completion, inspection, whether a cell is complete,
+-- history. Positions in messages count characters, here bytes.
+local channels = require "neap.interp.channels"
+local complete = require "neap.interp.complete"
+local execute = require "neap.interp.kernel_execute"
+local json = require "neap.files.json"
+local repl = require "neap.interp.repl"
+
+local questions = {}
+
+local HELP_WIDTH = 90
+local SESSION = 1 -- the number of this session in histories: earlier ones are not kept
+
+--- The byte behind which the cursor stands, of a place in characters.
+local function bytes_before(text, characters)
+    local count = 0
+    for at in text:gmatch "()[^\128-\191]" do
+        if count == characters then return at - 1 end
+        count = count + 1
+    end
+    return #text
+end
+
+local function characters_of(text)
+    return select(2, text:gsub("[^\128-\191]", ""))
+end
+
+--- The text of a request and the cursor in bytes.
+local function place_of(content)
+    local text = type(content.code) == "string" and content.code or ""
+    local cursor = type(content.cursor_pos) == "number" and content.cursor_pos or math.huge
+    return text, bytes_before(text, cursor)
+end
+
+local function answer_complete(_, content)
+    local text, point = place_of(content)
+    local from, matches = complete.matches(text, point)
+    return { status = "ok", matches = matches, metadata = json.object,
+             cursor_start = characters_of(text:sub(1, from - 1)), cursor_end = characters_of(text:sub(1, point)) }
+end
+
+--- The name at the cursor, else that of the function whose arguments are being typed.
+local function name_at(text, point)
+    for from, name, behind in text:gmatch "()([%a_][%w_%.:]*)()" do
+        if from - 1 <= point and point <= behind - 1 then return (name:gsub("[%.:]+$", "")) end
+    end
+    local depth = 0
+    for k = point, 1, -1 do
+        local c = text:sub(k, k)
+        if c == ")" or c == "}" then depth = depth + 1 end
+        if c == "(" or c == "{" then
+            if depth == 0 then return text:sub(1, k - 1):match "([%a_][%w_%.:]*)%s*$" end
+            depth = depth - 1
+        end
+    end
+end
+
+--- The value of a variable of the user.
+local function look(name)
+    local found, value = repl.main.scope:get(name)
+    if found then return value end
+    return rawget(_G, name)
+end
+
+local function answer_inspect(_, content)
+    local text, point = place_of(content)
+    local name = name_at(text, point)
+    local nothing = { status = "ok", found = false, data = json.object, metadata = json.object }
+    if not name then return nothing end
+    require "neap.inspect.help"
+    local help = require("neap.core").help
+    if look(name:match "^[%w_]+") == nil and not help.entry(name) and not help.entry("np." .. name) then
+        return nothing
+    end
+    local source = content.detail_level == 1
+    local answer = help.answer(name, { source = source, width = HELP_WIDTH, look = look })
+    return { status = "ok", found = true, data = { ["text/plain"] = answer }, metadata = json.object }
+end
+
+local function answer_is_complete(_, content)
+    local text = place_of(content)
+    if repl.incomplete(text) then
+        return { status = "incomplete", indent = (" "):rep(channels.indent(text)) }
+    end
+    return { status = repl.readable(text) and "complete" or "invalid" }
+end
+
+-- ---- History --------------------------------------------------------------------------------------------------------
+
+--- Whether a text matches a pattern with * and ?, as a file name would.
+local function matches_glob(text, pattern)
+    pattern = pattern:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".")
+    return text:find("^" .. pattern .. "$") ~= nil
+end
+
+--- The last n entries.
+local function last_of(list, n)
+    local first = type(n) == "number" and math.max(#list - n + 1, 1) or 1
+    return { unpack(list, first) }
+end
+
+local ways = {} -- by hist_access_type: the entries of a request
+
+function ways.tail(content) return last_of(execute.history, content.n) end
+
+function ways.range(content)
+    local list, session = {}, content.session
+    if session ~= SESSION and session ~= 0 then return list end
+    local start = type(content.start) == "number" and content.start or 1
+    local stop = type(content.stop) == "number" and content.stop or math.huge
+    for _, entry in ipairs(execute.history) do
+        if entry[1] >= start and entry[1] < stop then list[#list + 1] = entry end
+    end
+    return list
+end
+
+function ways.search(content)
+    local list, seen = {}, {}
+    local pattern = type(content.pattern) == "string" and content.pattern or "*"
+    for k = #execute.history, 1, -1 do
+        local entry = execute.history[k]
+        if matches_glob(entry[2], pattern) and not (content.unique == true and seen[entry[2]]) then
+            table.insert(list, 1, entry)
+            seen[entry[2]] = true
+        end
+    end
+    return last_of(list, content.n)
+end
+
+local function answer_history(_, content)
+    local way, rows = ways[content.hist_access_type], {}
+    for k, entry in ipairs(way and way(content) or {}) do
+        local text = entry[2]
+        if content.output == true then text = { entry[2], entry[3] or json.null } end
+        rows[k] = { SESSION, entry[1], text }
+    end
+    return { status = "ok", history = rows }
+end
+
+function questions.install(handlers)
+    handlers.complete_request = answer_complete
+    handlers.inspect_request = answer_inspect
+    handlers.is_complete_request = answer_is_complete
+    handlers.history_request = answer_history
+end
+
+return questions

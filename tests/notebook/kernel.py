@@ -1,0 +1,475 @@
+"""What the kernel promises beyond the suite: whose output is whose, in which order; interrupts; bad input."""
+import json
+import os
+import queue
+import signal
+import socket
+import time
+import unittest
+
+import zmq
+from jupyter_client.manager import start_new_kernel
+
+TIMEOUT = 60  # generous: the machine may be busy
+
+
+class Cell:
+    """What one execute_request has led to."""
+
+    def __init__(self, messages, reply):
+        self.messages = messages
+        self.reply = reply["content"]
+
+    def of(self, kind):
+        return [m["content"] for m in self.messages if m["msg_type"] == kind]
+
+    def text(self, name="stdout"):
+        return "".join(c["text"] for c in self.of("stream") if c["name"] == name)
+
+    @property
+    def kinds(self):
+        return [m["msg_type"] for m in self.messages if m["msg_type"] not in ("status", "execute_input")]
+
+
+class WithKernel(unittest.TestCase):
+    """A kernel for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.km, cls.kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kc.stop_channels()
+        cls.km.shutdown_kernel(now=True)
+
+    def send(self, code, **options):
+        return self.kc.execute(code, **options)
+
+    def reply_to(self, request):
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            try:
+                reply = self.kc.get_shell_msg(timeout=TIMEOUT)
+            except queue.Empty:
+                break
+            if reply["parent_header"].get("msg_id") == request:
+                return reply
+        self.fail("no reply")
+
+    def until_idle(self, request):
+        """The messages up to the request's idle; those of others are in self.others."""
+        messages, self.others = [], []
+        while True:
+            message = self.kc.get_iopub_msg(timeout=TIMEOUT)
+            if message["parent_header"].get("msg_id") != request:
+                self.others.append(message)
+                continue
+            messages.append(message)
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return messages
+
+    def finish(self, request):
+        reply = self.reply_to(request)
+        return Cell(self.until_idle(request), reply)
+
+    def run_cell(self, code, **options):
+        return self.finish(self.send(code, **options))
+
+    def wait_for_text(self, text):
+        """Waits until a stream has printed this."""
+        seen = ""
+        while text not in seen:
+            message = self.kc.get_iopub_msg(timeout=TIMEOUT)
+            if message["msg_type"] == "stream":
+                seen += message["content"]["text"]
+
+    def by_message(self):
+        session = self.kc.session
+        self.kc.control_channel.send(session.msg("interrupt_request", {}))
+        reply = self.kc.get_control_msg(timeout=TIMEOUT)
+        self.assertEqual(reply["msg_type"], "interrupt_reply")
+
+    def check_alive(self):
+        self.assertEqual(self.run_cell("1 + 1").of("execute_result")[0]["data"]["text/plain"], "2")
+
+
+class Outputs(WithKernel):
+    def test_order(self):
+        cell = self.run_cell(
+            "local x = np.arange(4)\n"
+            "for k = 1, 3 do\n"
+            "    print(k, x * k)\n"
+            "    io.stderr:write('e', k, '\\n')\n"
+            "    np.display(x + k)\n"
+            "end\n"
+            "x:sum()"
+        )
+        self.assertEqual(cell.kinds, ["stream", "stream", "display_data"] * 3 + ["execute_result"])
+        streams = cell.of("stream")
+        self.assertEqual([c["text"] for c in streams[::2]], ["1\t[0 1 2 3]\n", "2\t[0 2 4 6]\n", "3\t[0 3 6 9]\n"])
+        self.assertEqual([c["text"] for c in streams[1::2]], ["e1\n", "e2\n", "e3\n"])
+        self.assertEqual([c["data"]["text/plain"] for c in cell.of("display_data")],
+                         ["[1 2 3 4]  i32[4]", "[2 3 4 5]  i32[4]", "[3 4 5 6]  i32[4]"])
+        self.assertEqual(cell.of("execute_result")[0]["data"]["text/plain"], "6  i32")
+
+    def test_jit_and_callbacks_print_in_order(self):
+        cell = self.run_cell(
+            "local f = np.jit(function(x) print('in jit', x) np.display(x) return x * 2 end)\n"
+            "print 'before' f(np.ones(2)) np.callback(print)(np.zeros(1)) print 'behind'"
+        )
+        self.assertEqual(cell.text(), "before\nin jit\t[1. 1.]\n[0.]\nbehind\n")
+        self.assertEqual(cell.kinds, ["stream", "display_data", "stream"])
+
+    def test_late_output_goes_to_its_cell(self):
+        """A print whose value comes when another cell runs already."""
+        first = self.send("print(np.callback(function() os.execute 'sleep 1' return 7 end,"
+                          " {ordered=false, result={shape={}, dtype='f32'}})()) error 'over'")
+        second = self.send("print 'second'")
+        self.assertEqual(self.reply_to(first)["content"]["status"], "error")
+        self.reply_to(second)
+        cell = Cell(self.until_idle(first), {"content": {}})
+        self.assertEqual(cell.text(), "7.0\n")
+        late = self.run_cell("os.execute '(sleep 0.4; echo late) &' print 'started'")
+        self.assertEqual(late.text(), "started\n")
+        message = self.kc.get_iopub_msg(timeout=TIMEOUT)
+        self.assertEqual(message["content"]["text"], "late\n")
+        self.assertEqual(message["parent_header"]["msg_id"], late.messages[0]["parent_header"]["msg_id"])
+
+    def test_output_behind_an_interrupt(self):
+        """What an interrupted cell leaves behind comes later, and is still the cell's."""
+        first = self.send("local x = np.full({700, 700}, 1e-3)\n"
+                          "print 'on'\n"
+                          "for k = 1, 60 do x = np.matmul(x, x) * 0 + 1e-3 end\n"
+                          "print('sum', x:sum())\n"
+                          "while true do end")
+        self.wait_for_text("on\n")
+        self.km.interrupt_kernel()
+        self.assertEqual(self.reply_to(first)["content"]["ename"], "Interrupted")
+        cell = self.run_cell("print 'next' np.effects_barrier()")
+        self.assertEqual(cell.text(), "next\n")
+        for message in self.others:
+            self.assertEqual(message["parent_header"].get("msg_id"), first)
+
+    def test_5000_outputs(self):
+        cell = self.run_cell("for k = 1, 2500 do print(k) np.display(k) end")
+        self.assertEqual(cell.text(), "".join(f"{k}\n" for k in range(1, 2501)))
+        self.assertEqual([c["data"]["text/plain"] for c in cell.of("display_data")],
+                         [str(k) for k in range(1, 2501)])
+
+    def test_much_text(self):
+        cell = self.run_cell("for k = 1, 20000 do print(k, ('x'):rep(500)) end")
+        self.assertEqual(len(cell.text()), sum(len(str(k)) + 502 for k in range(1, 20001)))
+        self.assertLess(len(cell.of("stream")), 5000)
+
+    def test_text_that_is_no_utf8(self):
+        self.assertEqual(self.run_cell("io.write('a\\255b\\0c\"\\\\ é€')").text(), "a\ufffdb\0c\"\\ é€")
+        self.assertEqual(self.run_cell("('é'):rep(50000)").of("error"), [])
+        cell = self.run_cell("io.write(('€'):rep(100000))")
+        self.assertEqual(cell.text(), "€" * 100000)
+
+    def test_children(self):
+        cell = self.run_cell("print 'a'\n os.execute 'echo b; echo c >&2'\n print 'd'")
+        self.assertEqual(cell.text(), "a\nb\nd\n")
+        self.assertEqual(cell.text("stderr"), "c\n")
+
+
+class Values(WithKernel):
+    def data(self, code):
+        cell = self.run_cell(code)
+        self.assertEqual(cell.reply["status"], "ok", cell.reply)
+        return (cell.of("execute_result") or cell.of("display_data"))[-1]["data"]
+
+    def test_arrays(self):
+        html = self.data("np.arange(6):reshape{2, 3}")["text/html"]
+        self.assertIn(">5</td>", html)
+        self.assertIn("i32[2,3]", html)
+        big = self.data("np.arange(40000):reshape{200, 200}")
+        self.assertIn("⋮", big["text/html"])
+        self.assertIn(">39999</td>", big["text/html"])
+        self.assertLess(len(big["text/html"]), 20000)
+        self.assertIn("(2 more)", self.data("np.zeros{5, 2, 2}")["text/html"])
+        self.assertNotIn("text/html", self.data("np.zeros{0, 3}"))
+        self.assertIn("true", self.data("np.array{true, false}")["text/html"])
+        self.assertIn("nan", self.data("np.array{0/0, 1/0}")["text/html"])
+        for dtype in ("f16", "bf16", "f64", "u8", "i64", "u64"):
+            self.assertIn(dtype, self.data(f"np.ones({{2, 2}}, {{dtype='{dtype}'}})")["text/html"])
+
+    def test_trees_and_tables(self):
+        html = self.data("{w = np.ones{2, 2}, layers = {{b = np.zeros(3)}}, name = '<b>'}")["text/html"]
+        for part in ("layers[1].b", "f32[3]", "&lt;b&gt;"):
+            self.assertIn(part, html)
+        html = self.data("np.table{a = np.arange(100), b = np.ones(100)}")["text/html"]
+        self.assertIn("<th", html)
+        self.assertIn("⋮", html)
+        self.assertIn("100 rows", html)
+
+    def test_own_display(self):
+        code = "setmetatable({}, {__display = function() return {['text/html'] = '<i>own</i>'} end})"
+        self.assertEqual(self.data(code)["text/html"], "<i>own</i>")
+        wrong = self.run_cell("np.display(setmetatable({}, {__display = function() return 3 end}))")
+        self.assertIn("__display must return", wrong.text("stderr"))
+        self.check_alive()
+
+    def test_pictures_are_base64(self):
+        png = self.data("np.display{['image/png'] = '\\137PNG\\r\\n\\26\\n'}")["image/png"]
+        self.assertEqual(png, "iVBORw0KGgo=")
+
+    def test_updates(self):
+        cell = self.run_cell("np.display('one', {display_id = 'd'}) np.update_display('two', 'd')"
+                             " np.clear_output{wait = true}")
+        self.assertEqual(cell.kinds, ["display_data", "update_display_data", "clear_output"])
+        self.assertEqual([m["transient"] for m in cell.of("display_data") + cell.of("update_display_data")],
+                         [{"display_id": "d"}] * 2)
+        self.assertEqual(cell.of("clear_output"), [{"wait": True}])
+
+    def test_errors(self):
+        cell = self.run_cell("local function f(x)\n  return x + np.ones(3)\nend\nf(np.ones(2))")
+        error = cell.of("error")[0]
+        self.assertIn("add", error["evalue"])
+        self.assertIn("\x1b[", error["traceback"][0])
+        self.assertIn("function 'f'", "\n".join(error["traceback"]))
+        self.assertEqual(cell.reply["traceback"], error["traceback"])
+
+    def test_requests_aside(self):
+        count = self.run_cell("x_test = 3").reply["execution_count"]
+        silent = self.run_cell("x_test = x_test + 1\nx_test", silent=True)
+        self.assertEqual(silent.kinds, [])
+        self.run_cell("'not kept'", store_history=False)
+        cell = self.run_cell("x_test", user_expressions={"twice": "x_test * 2", "bad": "nothing.at.all"})
+        self.assertEqual(cell.reply["execution_count"], count + 1)
+        self.assertEqual(cell.reply["user_expressions"]["twice"]["data"]["text/plain"], "8")
+        self.assertEqual(cell.reply["user_expressions"]["bad"]["status"], "error")
+        self.kc.comm_info()
+        self.assertEqual(self.kc.get_shell_msg(timeout=TIMEOUT)["content"]["comms"], {})
+
+    def test_positions_count_characters(self):
+        request = self.kc.complete("x = 'é€' .. np.linsp", 20)
+        content = self.reply_to(request)["content"]
+        self.assertEqual((content["matches"], content["cursor_start"], content["cursor_end"]), (["linspace"], 15, 20))
+        request = self.kc.inspect("np.zeros({2}, {dtype='f32'})", 14)
+        self.assertIn("np.zeros", self.reply_to(request)["content"]["data"]["text/plain"])
+        request = self.kc.inspect("no_such_name", 3)
+        self.assertFalse(self.reply_to(request)["content"]["found"])
+        request = self.kc.is_complete("for k = 1, 2 do\n    if k then")
+        self.assertEqual(self.reply_to(request)["content"], {"status": "incomplete", "indent": "        "})
+
+    def test_stop_on_error(self):
+        requests = [self.send(code) for code in ("os.execute 'sleep 0.5' error 'first'", "print 'second'", "'third'")]
+        replies = [self.reply_to(r)["content"]["status"] for r in requests]
+        self.assertEqual(replies, ["error", "aborted", "aborted"])
+        requests = [self.send(c, stop_on_error=False) for c in ("os.execute 'sleep 0.2' error 'first'", "print 'x'")]
+        self.assertEqual([self.reply_to(r)["content"]["status"] for r in requests], ["error", "ok"])
+
+
+class Questions(WithKernel):
+    def answer(self, text, password=False, prompt=""):
+        question = self.kc.get_stdin_msg(timeout=TIMEOUT)
+        self.assertEqual(question["content"], {"prompt": prompt, "password": password})
+        self.kc.input(text)
+
+    def test_reading(self):
+        request = self.send("print(io.read() .. '!')", allow_stdin=True)
+        self.answer("näme")
+        self.assertEqual(self.finish(request).text(), "näme!\n")
+        request = self.send("print(np.input('secret? ', {password=true}))", allow_stdin=True)
+        self.answer("s", True, "secret? ")
+        self.assertEqual(self.finish(request).text(), "s\n")
+        request = self.send("print(io.read('*n', '*n'))", allow_stdin=True)
+        self.answer("3 4.5")
+        self.assertEqual(self.finish(request).text(), "3\t4.5\n")
+        request = self.send("for line in io.lines() do print(line) if line == 'b' then break end end",
+                            allow_stdin=True)
+        self.answer("a")
+        self.answer("b")
+        self.assertEqual(self.finish(request).text(), "a\nb\n")
+
+    def test_not_allowed(self):
+        cell = self.run_cell("io.read()", allow_stdin=False)
+        self.assertIn("allow_stdin", cell.reply["evalue"])
+
+    def test_interrupted(self):
+        request = self.send("io.read()", allow_stdin=True)
+        self.kc.get_stdin_msg(timeout=TIMEOUT)
+        self.km.interrupt_kernel()
+        self.assertEqual(self.finish(request).reply["ename"], "Interrupted")
+        self.kc.input("too late")
+        self.check_alive()
+
+
+class Interrupts(WithKernel):
+    BUSY = {
+        "a compiled loop": "print 'on' local n = 0 while true do n = n + 1 end",
+        "a loop with arrays": "print 'on' local x = np.ones(10) while true do x = x + 1 end",
+        "a callback": "np.callback(function() print 'on' while true do end end)() np.effects_barrier()",
+        "a child": "print 'on' os.execute 'sleep 1000'",
+        "protected code": "print 'on' while true do pcall(function() while true do end end) end",
+        "a loop of prints": "while true do print 'on' end",
+    }
+
+    def interrupt(self, how):
+        for name, code in self.BUSY.items():
+            with self.subTest(name):
+                request = self.send(code)
+                self.wait_for_text("on\n")
+                time.sleep(0.05)
+                how()
+                cell = self.finish(request)
+                self.assertEqual((cell.reply["status"], cell.reply["ename"]), ("error", "Interrupted"))
+                self.assertEqual(len(cell.of("error")), 1)
+                self.check_alive()
+
+    def test_by_signal(self):
+        self.interrupt(self.km.interrupt_kernel)
+
+    def test_by_message(self):
+        self.interrupt(self.by_message)
+
+    def test_while_idle(self):
+        for how in (self.km.interrupt_kernel, self.by_message):
+            how()
+            time.sleep(0.1)
+            self.check_alive()
+
+    def test_heartbeat_during_a_loop(self):
+        request = self.send("print 'on' while true do end")
+        self.wait_for_text("on\n")
+        beat = zmq.Context.instance().socket(zmq.REQ)
+        beat.connect(f"tcp://{self.km.ip}:{self.km.hb_port}")
+        for text in (b"ping", b"", b"x" * 100000):
+            beat.send(text)
+            self.assertTrue(beat.poll(TIMEOUT * 1000))
+            self.assertEqual(beat.recv(), text)
+        beat.close(0)
+        self.km.interrupt_kernel()
+        self.finish(request)
+
+
+class Lives(unittest.TestCase):
+    """Starting, ending, and kernels whose end is not asked for."""
+
+    def start(self, **options):
+        km, kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, **options)
+        self.addCleanup(km.shutdown_kernel, now=True)
+        self.addCleanup(kc.stop_channels)
+        return km, kc
+
+    def test_restart(self):
+        km, kc = self.start()
+        kc.execute_interactive("x_kept = 1", timeout=TIMEOUT)
+        kc.execute("while true do end")  # shutting down stops what runs
+        km.restart_kernel()
+        kc.wait_for_ready(timeout=TIMEOUT)
+        found = []
+        kc.execute_interactive("rawget(_G, 'x_kept')", timeout=TIMEOUT, output_hook=found.append)
+        texts = [m["content"]["data"]["text/plain"] for m in found if m["msg_type"] == "execute_result"]
+        self.assertEqual(texts, ["nil"])
+
+    def test_shutdown(self):
+        for code in (None, "while true do end", "os.execute 'sleep 1000'", "pcall(io.read)"):
+            with self.subTest(code):
+                km, kc = self.start()
+                if code:
+                    kc.execute(code)
+                    time.sleep(0.3)
+                kc.control_channel.send(kc.session.msg("shutdown_request", {"restart": False}))
+                self.assertEqual(kc.get_control_msg(timeout=TIMEOUT)["content"], {"status": "ok", "restart": False})
+                self.assertEqual(km.provisioner.process.wait(TIMEOUT), 0)
+
+    def test_exit_in_a_cell(self):
+        km, kc = self.start()
+        kc.execute("os.exit(3)")
+        self.assertEqual(km.provisioner.process.wait(TIMEOUT), 3)
+
+
+class BadInput(WithKernel):
+    @classmethod
+    def setUpClass(cls):
+        cls.errors = open(os.environ["NEAP_TEST_ERRORS"], "w+")
+        cls.km, cls.kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, stderr=cls.errors)
+
+    def told(self):
+        self.errors.flush()
+        with open(self.errors.name) as file:
+            return file.read()
+
+    def wait_for_error(self, text):
+        end = time.monotonic() + TIMEOUT
+        while text not in self.told():
+            self.assertLess(time.monotonic(), end, f"stderr does not tell '{text}': {self.told()}")
+            time.sleep(0.02)
+
+    def dealer(self, port):
+        made = zmq.Context.instance().socket(zmq.DEALER)
+        made.linger = 1000
+        made.connect(f"tcp://{self.km.ip}:{port}")
+        self.addCleanup(made.close)
+        return made
+
+    def signed(self, header, content=b"{}", parts=None):
+        four = parts or [header, b"{}", b"{}", content]
+        return [b"<IDS|MSG>", self.kc.session.sign(four)] + four
+
+    def test_bytes_that_are_no_zeromq(self):
+        for port in (self.km.shell_port, self.km.control_port, self.km.stdin_port, self.km.iopub_port,
+                     self.km.hb_port):
+            with socket.create_connection((self.km.ip, port)) as raw:
+                raw.sendall(b"GET / HTTP/1.1\r\n\r\n" + os.urandom(5000))
+        self.check_alive()
+
+    def test_messages_that_are_none(self):
+        header = json.dumps({"msg_id": "x", "msg_type": "execute_request", "session": "s"}).encode()
+        bad = {
+            "without the delimiter": [b"junk", b"more"],
+            "too few parts": [b"<IDS|MSG>", b"", b"{}"],
+            "signature is wrong": [b"<IDS|MSG>", b"0" * 64, header, b"{}", b"{}", b"{}"],
+            "header is no JSON object": self.signed(b"{not json"),
+            "content is no JSON object": self.signed(header, b"[1, 2"),
+            "no msg_type": self.signed(b"{}"),
+        }
+        for port in (self.km.shell_port, self.km.control_port):
+            client = self.dealer(port)
+            for text, frames in bad.items():
+                client.send_multipart(frames)
+                self.wait_for_error(text)
+            client.send_multipart([b"x"] * 3000)
+            self.wait_for_error("too many parts")
+            client.send(b"")
+        client = self.dealer(self.km.stdin_port)
+        client.send_multipart(bad["signature is wrong"])
+        self.wait_for_error("stdin: a message whose signature is wrong")
+        for kind in (zmq.SUB, zmq.XSUB):
+            odd = zmq.Context.instance().socket(kind)
+            odd.connect(f"tcp://{self.km.ip}:{self.km.iopub_port}")
+            if kind == zmq.XSUB:
+                odd.send(b"\x07 no subscription")
+            odd.close(0)
+        self.check_alive()
+
+    def test_contents_that_are_wrong(self):
+        client = self.dealer(self.km.shell_port)
+        kinds = ("execute", "complete", "inspect", "is_complete", "history", "comm_info", "kernel_info", "unknown")
+        for kind in kinds:
+            header = json.dumps({"msg_id": "x", "msg_type": kind + "_request", "session": "s"}).encode()
+            for content in (b"{}", b'{"code": 3, "cursor_pos": "x"}', b'{"code": null, "n": -5, "session": [],'
+                            b' "hist_access_type": "search", "pattern": "[%", "user_expressions": 3}',
+                            b'{"code": "x", "cursor_pos": -7, "user_expressions": {"a": 1}}'):
+                client.send_multipart(self.signed(header, content))
+                if kind != "unknown":
+                    self.assertTrue(client.poll(TIMEOUT * 1000), (kind, content))
+                    client.recv_multipart()
+        self.wait_for_error("'unknown_request'")
+        self.check_alive()
+
+    def test_clients_that_vanish(self):
+        for _ in range(20):
+            client = self.dealer(self.km.shell_port)
+            header = json.dumps({"msg_id": "x", "msg_type": "execute_request", "session": "s"}).encode()
+            client.send_multipart(self.signed(header, b'{"code": "print(1)"}'))
+            client.close(100)
+        self.check_alive()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are for kernels
+    unittest.main(verbosity=2)

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# notebook_test.sh (release build only): the kernel for notebooks under jupyter_kernel_test (suite.py), and under tests
+# of its own through jupyter_client (kernel.py). The packages of requirements.txt are installed into a virtual
+# environment outside the tree, once; where that cannot be done the test is skipped, and says so.
+set -eu
+cd "$(dirname "$0")"
+neap=$(cd ../.. && realpath "${NEAP:-build/neap}")
+place=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/neap/notebook-$(sha256sum requirements.txt | cut -c1-12)
+
+skip() {
+    echo "skipped: tests/notebook: $1"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+}
+
+command -v python3 >/dev/null || skip "no python3"
+if [ ! -e "$place/complete" ]; then
+    { python3 -m venv "$place" && "$place/bin/pip" install -q -r requirements.txt; } >/dev/null 2>&1 ||
+        skip "the packages of requirements.txt cannot be installed"
+    touch "$place/complete"
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$neap" kernel install --prefix "$work" | tee "$work/installed"
+if grep -q "cannot run yet" "$work/installed"; then skip "$(tail -n 1 "$work/installed")"; fi
+export JUPYTER_PATH=$work/share/jupyter JUPYTER_RUNTIME_DIR=$work/run NEAP_TEST_ERRORS=$work/errors
+"$place/bin/python" suite.py
+"$place/bin/python" kernel.py
