@@ -356,6 +356,6 @@ void vm_kernel_unprepare(lazy_kernel *kernel) {
 }
 
 int64_t vm_kernel_cost(const lazy_kernel *kernel) {
-    const vm_program *p = kernel->prepared;
+    const vm_program *p = vm_program_in_use(kernel);
     return 100 + (int64_t)(p->cost * (double)p->size);
 }

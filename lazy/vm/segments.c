@@ -1,7 +1,7 @@
 /* vm/segments.c: maps that are machine code. All steps over whole chunks that are known at the same time are one
  * *segment*, whose code takes their operands through registers to the results that somebody else reads: a reduction, a
  * store, a later segment. Times are *levels*: a value's is how many reductions and takes stand between it and the
- * operands of the kernel.
+ * operands of the kernel; a segment that would take long to make is continued on the next level.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,35 @@ static int level_of(const vm_builder *b, int value) {
     return level_of(b, p->sinks[p->loads[value].slot].value) + 1;
 }
 
-/* A single cheap map is as fast as its loop. Where operands come from memory, chains ask for these early. */
+static bool is_function(const lazy_ins *ins) {
+    return lazy_ops[ins->op]->ulp > 0;
+}
+
+/* A single cheap map is as fast as its loop. Where operands come from memory, chains ask for these early and write past
+ * the caches, which cheap maps gain more from than from registers: 8 ops over 80 MB took 0.4 times as long as here. */
 static bool is_worth_it(const vm_builder *b) {
     int joined = 0;
     bool computes = false;
     for (int i = 0; i < b->nsteps; i++) {
         joined += b->joined[i];
-        computes |= b->joined[i] && lazy_ops[b->steps[i].ins.op]->ulp > 0;
+        computes |= b->joined[i] && is_function(&b->steps[i].ins);
     }
-    return vm_tier_is_code() ? joined > 0 : !b->p->far && (joined > 1 || computes);
+    return vm_tier_is_code() ? joined > 0 : computes || (joined > 1 && !b->p->far);
+}
+
+/* What making the code of a segment may take, in cheap maps: with functions it takes about as long as the square. */
+enum { SEGMENT_WEIGHT = 256, FUNCTION_WEIGHT = 4 };
+
+/* The first level from `level` on whose segment has room for step i. */
+static int level_with_room(const vm_builder *b, int i, int level) {
+    for (;; level++) {
+        int weight = 0;
+        for (int j = 0; j < i; j++)
+            if (b->joined[j] && b->level[b->p->nloads + j] == level)
+                weight += is_function(&b->steps[j].ins) ? FUNCTION_WEIGHT : 1;
+        if (weight < SEGMENT_WEIGHT)
+            return level;
+    }
 }
 
 bool vm_find_segments(vm_builder *b) {
@@ -34,10 +54,15 @@ bool vm_find_segments(vm_builder *b) {
         int value = p->nloads + i, level = 0;
         for (int k = 0; k < ins->narg; k++)
             level = level_of(b, ins->arg[k]) > level ? level_of(b, ins->arg[k]) : level;
-        b->level[value] = level + take;
-        b->levels = b->level[value] + 1 > b->levels ? b->level[value] + 1 : b->levels;
         b->joined[i] =
             !b->steps[i].gone && b->rate[value] == VM_EACH && !take && native_has(ins->op, ins->dtype, ins->result);
+        bool loop =
+            !b->joined[i] && !b->steps[i].gone && b->rate[value] == VM_EACH; /* runs before its level's segment */
+        b->level[value] = b->joined[i] ? level_with_room(b, i, level) : level + (take || loop);
+        b->levels = b->level[value] + 1 > b->levels ? b->level[value] + 1 : b->levels;
+        if (b->joined
+                [i]) /* as measured: functions keep most of their time, cheap maps that of their loads and stores */
+            p->cost -= vm_ins_cost(ins->op, ins->dtype) * (is_function(ins) ? 0.15 : 0.5);
     }
     return is_worth_it(b);
 }

@@ -72,6 +72,11 @@ vm_tier_state vm_tier_of(vm_program *p) {
     return state;
 }
 
+const vm_program *vm_program_in_use(const lazy_kernel *kernel) {
+    vm_program *p = kernel->prepared;
+    return vm_tier_of(p) == VM_TIER_NATIVE ? atomic_load_explicit(&p->tiers.next, memory_order_acquire) : p;
+}
+
 const vm_program *vm_program_now(const lazy_kernel *kernel) {
     vm_program *p = kernel->prepared;
     switch (atomic_load_explicit(&p->tiers.state, memory_order_acquire)) {
@@ -82,7 +87,7 @@ const vm_program *vm_program_now(const lazy_kernel *kernel) {
         return p;
     case VM_TIER_ASKED:
     case VM_TIER_NATIVE:
-        return vm_tier_of(p) == VM_TIER_NATIVE ? atomic_load_explicit(&p->tiers.next, memory_order_acquire) : p;
+        return vm_program_in_use(kernel);
     default:
         return p;
     }

@@ -268,6 +268,8 @@ void vm_program_free(vm_program *program);
 typedef enum vm_tier_state { VM_TIER_COLD, VM_TIER_ASKED, VM_TIER_NATIVE, VM_TIER_FAILED, VM_TIER_NEVER } vm_tier_state;
 /* The program to run now: native code once it is there, which is asked for when the program has run long enough. */
 const vm_program *vm_program_now(const lazy_kernel *kernel);
+/* The same, without asking for anything. */
+const vm_program *vm_program_in_use(const lazy_kernel *kernel);
 bool vm_tier_is_code(void);
 /* Where a program is now: looks whether its code has come. */
 vm_tier_state vm_tier_of(vm_program *program);
