@@ -51,12 +51,21 @@ list(APPEND GENERATED_CORE_SOURCES "${GENERATED}/ops_gen.c")
 file(GLOB SIMD_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h)
 if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
-        OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h"
+        OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h" "${GENERATED}/native_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
         DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${DTYPE_ROWS}" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY}
                 "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
-    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h")
+    file(GLOB NATIVE_SOURCES CONFIGURE_DEPENDS lazy/native/*.[ch] lazy/native/plugin/*.[ch])
+    file(GLOB ROW_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h lazy/dtype/*.h)
+    list(APPEND NATIVE_SOURCES ${ROW_HEADERS} "${GENERATED}/native_gen.h" "${PROJECT_SOURCE_DIR}/cmake/native.cmake")
+    add_custom_command(
+        OUTPUT "${GENERATED}/native_build.h"
+        COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/native_build.lua" "${GENERATED}" ${NATIVE_SOURCES}
+        DEPENDS ${NATIVE_SOURCES} "${GEN}/native_build.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        COMMENT "Numbering what native code is made from" VERBATIM)
+    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h" "${GENERATED}/native_gen.h"
+         "${GENERATED}/native_build.h")
 endif()
 
 # One line per module for embed.lua: "root directory|prefix|file".

@@ -23,9 +23,10 @@
 #define NEAP_DEVICE_H
 
 #include "engine/engine.h"
+#include "engine/generator.h"
 #include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 2 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 3 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */
@@ -139,6 +140,7 @@ typedef struct neap_plugin_host {
     int (*error)(int code, const char *format, ...); /* neap_error */
     int (*device_register)(const neap_device_kind *kind);
     int (*transport_register)(const neap_transport *transport);
+    int (*generator_register)(const neap_generator *generator);
 } neap_plugin_host;
 
 /* Defined by the plugin. 0, or a negative status after host->error: it cannot work here, and a later load may try

@@ -31,6 +31,22 @@ const neap_transport *engine_transport(void) {
     return transport;
 }
 
+static const neap_generator *_Atomic generator;
+
+int neap_generator_register(const neap_generator *offered) {
+    if (offered->abi != NEAP_DEVICE_ABI)
+        return neap_error(NEAP_E_ARGUMENT, "a generator made for interface %u, not %d", (unsigned)offered->abi,
+                          NEAP_DEVICE_ABI);
+    if (!offered->name || !offered->generate)
+        return neap_error(NEAP_E_ARGUMENT, "a generator without a name or its function");
+    generator = offered;
+    return NEAP_OK;
+}
+
+const neap_generator *neap_generator_in_use(void) {
+    return generator;
+}
+
 typedef struct plugin {
     struct plugin *next;
     void *handle;
@@ -42,7 +58,8 @@ static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER; /* one plugin is 
 static const neap_plugin_host host = {.abi = NEAP_DEVICE_ABI,
                                       .error = neap_error,
                                       .device_register = neap_device_register,
-                                      .transport_register = neap_transport_register};
+                                      .transport_register = neap_transport_register,
+                                      .generator_register = neap_generator_register};
 
 /* ---- Where plugins are ------------------------------------------------------------------------------------------- */
 

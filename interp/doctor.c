@@ -18,6 +18,8 @@ int doctor_run(lua_State *L) {
     set_text(L, "luajit", NEAP_LUAJIT_VARIANT);
     set_text(L, "compiler", __VERSION__);
     set_text(L, "isa", vm_isa_name());
+    char generator[256];
+    set_text(L, "native", neap_tier_generator(generator, sizeof generator));
     set_text(L, "convolutions", engine_conv_library());
     set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));
     set_text(L, "jpeg", neap_image_library(NEAP_IMAGE_JPEG));

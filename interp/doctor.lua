@@ -92,6 +92,7 @@ function doctor.report(facts)
         { "system", jit.os .. " " .. jit.arch },
         { "processor", grep("/proc/cpuinfo", "model name%s*:%s*([^\n]+)", "unknown") },
         { "instruction set", facts.isa },
+        { "native code", facts.native },
         { "cores", cores_text() },
         { "memory", memory_text() },
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },

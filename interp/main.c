@@ -45,6 +45,10 @@ static int start_on_devices(const options *options) {
 
 /* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
 static int start_engine(const options *options) {
+    if (options->tier && neap_tier_set(options->tier) < 0) {
+        fprintf(stderr, "neap: --tier: %s\n", neap_error_text());
+        return -1;
+    }
     if (options->device != NULL && *options->device && strcmp(options->device, "cpu") != 0)
         return start_on_devices(options);
     if (options->devices == 0 && options->workers == 0 && options->scheduler == 0 && options->shuffle == 0)

@@ -52,6 +52,10 @@ static const option_row rows[] = {
      "each device), naive (no threads: everything at once, in order)"},
     {"--shuffle", NULL, COUNT, MEMBER(shuffle), "--shuffle SEED",
      "run what is ready in a random order, to find hidden orders"},
+    {"--tier", NULL, TEXT, MEMBER(tier), "--tier T",
+     "whether kernels become native code: auto, when it pays (default);\n"
+     "vm, never; native, before they first run, which waits for it\n"
+     "(default: the environment's NEAP_TIER)"},
     {"--trace", NULL, TEXT, MEMBER(trace), "--trace FILE",
      "write a timeline of all operations to FILE, for ui.perfetto.dev"},
     {"--version", "-v", FLAG, MEMBER(version), "--version", "print the version and exit"},
@@ -167,7 +171,8 @@ static int parse_option(int argc, char **argv, int *k, options *out) {
 }
 
 int options_parse(int argc, char **argv, options *out) {
-    *out = (options){.device = getenv("NEAP_DEVICE"), .code = calloc((size_t)argc + 1, sizeof(char *))};
+    *out = (options){
+        .device = getenv("NEAP_DEVICE"), .tier = getenv("NEAP_TIER"), .code = calloc((size_t)argc + 1, sizeof(char *))};
     if (!out->code) {
         fprintf(stderr, "neap: out of memory\n");
         return -1;

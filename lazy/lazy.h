@@ -218,9 +218,16 @@ typedef struct neap_counters {
     uint64_t callees; /* of callbacks: those that may still be called, or wait for neap_callback_dropped */
 } neap_counters;
 NEAP_API void neap_counters_get(neap_ctx *ctx, neap_counters *out);
+/* Whether kernels that are planned from now on become native code: "auto", when it pays; "vm", never; "native", before
+ * they first run, which waits for it. NULL: "auto". NEAP_E_ARGUMENT. */
+NEAP_API int neap_tier_set(const char *name);
+/* Whether native code can be made, and by what, or why not, into `text`, which is returned. */
+NEAP_API const char *neap_tier_generator(char *text, size_t bytes);
 /* For tests, while no kernel runs. No result depends on these; what is 0 is as it was at the start. */
 typedef struct neap_kernel_limits {
-    const char *isa; /* "baseline", "avx2", "avx512"; NULL: the best that the CPU has. For kernels yet to be planned */
+    const char *isa;  /* "baseline", "avx2", "avx512"; NULL: the best that the CPU has. For kernels yet to be planned */
+    const char *tier; /* "auto", "vm", "native"; NULL: auto */
+    int64_t hot;      /* estimated ns that a kernel has run when native code is asked for */
     /* Elements that an instruction runs over at once: 256, 512 or 1024. For kernels yet to be planned */
     int64_t chunk;
     /* Bytes of traffic from which results go past the caches. For kernels yet to be planned */

@@ -154,6 +154,12 @@ static void say_ran(lazy_print *print, lazy_ran *ran) {
     }
 }
 
+static void say_why(lazy_print *print, const lazy_step *step) {
+    char why[256];
+    if (step->kind == LAZY_STEP_KERNEL && step->backend->why && *step->backend->why(&step->kernel, why, sizeof why))
+        lazy_say(print, "\n       %s", why);
+}
+
 /* The device of the step, then the others for which it computes: a kernel works for all that share a memory. */
 static void say_devices(lazy_print *print, const lazy_plan *plan, int32_t s) {
     const lazy_step *step = plan->steps[s];
@@ -200,6 +206,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
         say_out(print, story, chapter, explain_story_slot(chapter->plan, s, k));
     }
     say_ran(print, &step->ran);
+    say_why(print, step);
     lazy_say(print, "\n");
 }
 

@@ -48,9 +48,24 @@ static int operands(const vm_ins *ins) {
     }
 }
 
+static int operand_count(const vm_program *p, const vm_ins *ins) {
+    return ins->what == VM_NATIVE ? p->segments[ins->arg[0]].nin : operands(ins);
+}
+
 /* The value of operand k, or -1. */
 static int32_t operand_value(const vm_program *p, const vm_ins *ins, int k) {
+    if (ins->what == VM_NATIVE)
+        return p->operands[p->segments[ins->arg[0]].first + k];
     return ins->what == VM_CHAIN ? p->links[ins->arg[0] + k].value : ins->arg[k];
+}
+
+/* The values that an instruction makes. */
+static int result_count(const vm_program *p, const vm_ins *ins) {
+    return ins->what == VM_NATIVE ? p->segments[ins->arg[0]].nout : ins->what < VM_FOLD;
+}
+static int32_t result_value(const vm_program *p, const vm_ins *ins, int k) {
+    const vm_segment *s = &p->segments[ins->arg[0]];
+    return ins->what == VM_NATIVE ? p->operands[s->first + s->nin + k] : ins->out;
 }
 
 static void find_last(vm_builder *b) {
@@ -58,7 +73,7 @@ static void find_last(vm_builder *b) {
     for (int v = 0; v < p->nvalues; v++)
         b->last[v] = -1;
     for (int at = 0; at < p->nins; at++)
-        for (int k = 0; k < operands(&p->ins[at]); k++)
+        for (int k = 0; k < operand_count(p, &p->ins[at]); k++)
             if (operand_value(p, &p->ins[at], k) >= 0)
                 b->last[operand_value(p, &p->ins[at], k)] = at;
     for (int k = 0; k < p->nsinks; k++)
@@ -185,15 +200,18 @@ static void place_values(vm_builder *b) {
     place_lower(b);
     for (int at = p->cell; at < p->nins; at++) {
         const vm_ins *ins = &p->ins[at];
-        for (int k = 0; k < operands(ins); k++) {
+        for (int k = 0; k < operand_count(p, ins); k++) {
             int v = operand_value(p, ins, k);
             if (v < 0 || b->rate[v] < VM_EACH || b->last[v] != at || (v < p->nloads && p->loads[v].panel))
                 continue;
             free_register(b, v);
             b->last[v] = -1; /* it may be an operand again */
         }
-        if (ins->what < VM_FOLD && b->rate[ins->out] == VM_EACH && !in_place(b, ins->out) && !is_direct(p, ins->out))
-            p->place[ins->out] = take_register(b, b->width[ins->out]);
+        for (int k = 0; k < result_count(p, ins); k++) {
+            int v = result_value(p, ins, k);
+            if (b->rate[v] == VM_EACH && !in_place(b, v) && !is_direct(p, v))
+                p->place[v] = take_register(b, b->width[v]);
+        }
     }
 }
 
@@ -201,8 +219,9 @@ static void place_values(vm_builder *b) {
 static bool registers(const vm_builder *b) {
     const vm_program *p = b->p;
     for (int at = p->cell; at < p->late; at++)
-        if (p->ins[at].what < VM_FOLD && !is_direct(p, p->ins[at].out))
-            return true;
+        for (int k = 0; k < result_count(p, &p->ins[at]); k++)
+            if (!is_direct(p, result_value(p, &p->ins[at], k)))
+                return true;
     return false;
 }
 

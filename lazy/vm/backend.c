@@ -78,6 +78,7 @@ const lazy_backend vm_backend_cpu = {
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,
+    .why = vm_kernel_why,
     .run = cpu_run,
     .call = cpu_call,
 };

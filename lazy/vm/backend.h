@@ -35,6 +35,9 @@ typedef struct lazy_backend {
     int64_t (*cost)(const lazy_kernel *kernel); /* estimated ns */
     /* A few words on how a prepared kernel is run, into `text`, which is returned. */
     const char *(*tier)(const lazy_kernel *kernel, char *text, size_t capacity);
+    /* Why it is run so and not faster: a clause such as "its native code is being made", which np.explain shows; empty:
+     * there is nothing to say. NULL: there never is. */
+    const char *(*why)(const lazy_kernel *kernel, char *text, size_t capacity);
     int (*run)(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run);
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */

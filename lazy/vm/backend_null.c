@@ -87,6 +87,7 @@ const lazy_backend vm_backend_null = {
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,
+    .why = vm_kernel_why,
     .run = null_run,
     .call = null_call,
 };

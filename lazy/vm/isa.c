@@ -8,8 +8,8 @@
 
 static _Atomic(const lazy_simd *) chosen;
 
-enum { PARALLEL_MIN = 40000, TASK_MIN = 15000 };
-vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = PARALLEL_MIN, .task_min = TASK_MIN};
+enum { PARALLEL_MIN = 40000, TASK_MIN = 15000, HOT = 20 * 1000 * 1000 };
+vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = PARALLEL_MIN, .task_min = TASK_MIN, .hot = HOT};
 
 /* The sets that were compiled, best first, and whether this CPU has them. */
 static int candidates(const lazy_simd *out[3]) {
@@ -65,12 +65,15 @@ int neap_debug_kernels(const neap_kernel_limits *limits) {
     if (chunk != 256 && chunk != 512 && chunk != 1024)
         return neap_error(NEAP_E_ARGUMENT, "expected chunks of 256, 512 or 1024 elements, got %lld", (long long)chunk);
     int status = vm_isa_set(limits->isa);
+    if (!status)
+        status = neap_tier_set(limits->tier);
     if (status)
         return status;
     vm_limit.chunk = chunk;
     vm_limit.stream_min = limits->stream_min;
     vm_limit.parallel_min = limits->parallel_min ? limits->parallel_min : PARALLEL_MIN;
     vm_limit.task_min = limits->task_min ? limits->task_min : TASK_MIN;
+    vm_limit.hot = limits->hot ? limits->hot : HOT;
     return NEAP_OK;
 }
 
@@ -80,7 +83,8 @@ const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacit
                                         [VM_NEST_TILES] = "tiles",
                                         [VM_NEST_STRIPS] = "strips",
                                         [VM_NEST_COLUMNS] = "columns"};
-    const vm_program *program = kernel->prepared;
-    snprintf(text, capacity, "%s, %s", program->simd->name, forms[program->form]);
+    vm_program *program = kernel->prepared;
+    bool native = vm_tier_of(program) == VM_TIER_NATIVE;
+    snprintf(text, capacity, "%s, %s%s", program->simd->name, forms[program->form], native ? ", native" : "");
     return text;
 }

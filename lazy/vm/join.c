@@ -147,7 +147,7 @@ void vm_join(vm_builder *b) {
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].kind == LAZY_SINK_REDUCE)
             sum_as_computed(b, &p->sinks[k]);
-    for (int i = 0; i < b->nsteps; i++)
+    for (int i = 0; i < b->nsteps && !p->native; i++)
         extend_chain(b, i);
     for (int i = 0; i < b->nsteps; i++)
         if (b->steps[i].length == 1 && !b->steps[i].gone && !(p->stream && stored(p, p->nloads + i)))

@@ -135,6 +135,8 @@ lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel);
 lazy_traffic vm_call_traffic(const lazy_call *call, const int32_t *slots, const int64_t *offsets);
 /* "avx512, rows": the instruction set and the form (vm.h) for which it was prepared, into `text`, which is returned. */
 const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
+/* Why it has no native code, as far as somebody may wonder; else empty. */
+const char *vm_kernel_why(const lazy_kernel *kernel, char *text, size_t capacity);
 /* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns
  * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
 int vm_isa_set(const char *name);

@@ -9,7 +9,7 @@ enum { ANY, WIDE_OR_SINGLE, WIDE };
 
 static vm_ins *emit(vm_builder *b, int what, int out, bool by_row) {
     vm_program *p = b->p;
-    if (what < VM_FOLD)
+    if (what < VM_FOLD || what == VM_NATIVE)
         b->maker[out] = p->nins;
     vm_ins *ins = &p->ins[p->nins++];
     *ins = (vm_ins){.what = (uint8_t)what, .out = out, .by_row = by_row};
@@ -149,7 +149,49 @@ static int part_of_value(const vm_builder *b, int value) {
     return rate == VM_ROW ? p->form == VM_NEST_COLUMNS ? VM_CELL : VM_EACH : rate;
 }
 
+static int ready_for_segment(vm_builder *b, int value) {
+    return ready_operand(b, value, WIDE_OR_SINGLE);
+}
+
+static int segment(vm_builder *b, int level) {
+    vm_program *p = b->p;
+    vm_segment s;
+    int status = vm_segment_of(b, level, ready_for_segment, &s);
+    if (status || s.nout == 0)
+        return status;
+    p->segments[p->nsegments] = s;
+    vm_ins *ins = emit(b, VM_NATIVE, p->operands[s.first + s.nin], false);
+    ins->arg[0] = p->nsegments++;
+    for (int k = 0; k < s.nout; k++)
+        b->maker[p->operands[s.first + s.nin + k]] = p->nins - 1;
+    return NEAP_OK;
+}
+
+/* What runs over whole chunks, by levels: what is no part of a segment, then the segment, then what reduces it. */
+static int order_levels(vm_builder *b) {
+    int status = NEAP_OK;
+    for (int level = 0; level < b->levels && !status; level++)
+        for (int pass = 0; pass < 2 && !status; pass++) {
+            if (pass == 1)
+                status = segment(b, level);
+            for (int i = 0; i < b->nsteps && !status; i++) {
+                int value = b->p->nloads + i;
+                if (part_of_value(b, value) != VM_EACH || b->level[value] != level)
+                    continue;
+                if (pass == 0 && !b->steps[i].gone && !b->joined[i])
+                    status = instruction(b, i);
+                if (pass == 1 || !(b->joined[i] || b->steps[i].gone))
+                    fold_users(b, value);
+                if (pass == 1)
+                    b->made[value] = true;
+            }
+        }
+    return status;
+}
+
 static int order_part(vm_builder *b, int part) {
+    if (part == VM_EACH && b->p->native)
+        return order_levels(b);
     int status = NEAP_OK;
     for (int i = 0; i < b->nsteps && !status; i++) {
         int value = b->p->nloads + i;

@@ -30,7 +30,8 @@ static vm_program *program_new(const lazy_kernel *kernel) {
     vm_program *p, own = {.nloads = (int)loads, .nvalues = (int)values, .simd = vm_simd()};
     if (!LAZY_ARENA(LAZY_PART(p, 1), LAZY_PART(own.loads, loads), LAZY_PART(own.ins, sequence),
                     LAZY_PART(own.links, links), LAZY_PART(own.sinks, sinks), LAZY_PART(own.place, 2 * values + sinks),
-                    LAZY_PART(own.first, loads + sinks), LAZY_PART(own.points, 3 * values + 2 * sinks)))
+                    LAZY_PART(own.first, loads + sinks), LAZY_PART(own.points, 3 * values + 2 * sinks),
+                    LAZY_PART(own.segments, sequence), LAZY_PART(own.operands, 4 * values + sinks)))
         return NULL;
     *p = own;
     return p;
@@ -43,7 +44,8 @@ static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
     if (!LAZY_ARENA(LAZY_PART(b->steps, steps), LAZY_PART(b->rate, n), LAZY_PART(b->width, n), LAZY_PART(b->dtype, n),
                     LAZY_PART(b->late, n), LAZY_PART(b->flat, n), LAZY_PART(b->made, n), LAZY_PART(b->uses, n),
                     LAZY_PART(b->spread, n), LAZY_PART(b->last, n), LAZY_PART(b->maker, n),
-                    LAZY_PART(b->folded, kernel->nsinks), LAZY_PART(pools, VM_WIDTHS * n)))
+                    LAZY_PART(b->folded, kernel->nsinks), LAZY_PART(pools, VM_WIDTHS * n), LAZY_PART(b->level, n),
+                    LAZY_PART(b->joined, steps)))
         return NEAP_E_MEMORY;
     for (int k = 0; k < VM_WIDTHS; k++)
         b->pool[k] = pools + (size_t)k * n;
@@ -298,12 +300,22 @@ static void estimate(vm_builder *b) {
     p->cost += LAZY_BYTE_COST * (double)p->traffic / (double)p->size;
 }
 
-int vm_kernel_prepare(lazy_kernel *kernel) {
+void vm_program_free(vm_program *p) {
+    for (int k = 0; p && k < p->nsegments; k++)
+        native_drop(p->segments[k].unit);
+    if (p && p->tiers.next)
+        vm_program_free(p->tiers.next);
+    free(p);
+}
+
+int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
     vm_program *p = program_new(kernel);
     vm_builder b = {0};
     int status = NEAP_E_MEMORY;
+    *out = NULL;
     if (!p || build_init(&b, p, kernel))
         goto fail;
+    p->native = native;
     copy_kernel(&b, kernel);
     if (p->size > 0) {
         read_through(&b);
@@ -314,24 +326,37 @@ int vm_kernel_prepare(lazy_kernel *kernel) {
         rate_values(&b);
         vm_join(&b);
         estimate(&b);
+        if (native && !vm_find_segments(&b)) {
+            status = NEAP_OK;
+            goto fail;
+        }
         if ((status = vm_order(&b)) || (status = vm_place(&b)))
             goto fail;
     }
     free(b.steps);
-    kernel->prepared = p;
+    *out = p;
     return NEAP_OK;
 fail:
     free(b.steps);
-    free(p);
+    vm_program_free(p);
     return status == NEAP_E_MEMORY ? neap_error(status, "out of memory while preparing a kernel") : status;
 }
 
+int vm_kernel_prepare(lazy_kernel *kernel) {
+    vm_program *p;
+    int status = vm_program_new(kernel, false, &p);
+    kernel->prepared = p;
+    if (!status)
+        vm_tier_begin(kernel);
+    return status;
+}
+
 void vm_kernel_unprepare(lazy_kernel *kernel) {
-    free(kernel->prepared);
+    vm_program_free(kernel->prepared);
     kernel->prepared = NULL;
 }
 
 int64_t vm_kernel_cost(const lazy_kernel *kernel) {
-    const vm_program *p = kernel->prepared;
+    const vm_program *p = vm_program_in_use(kernel);
     return 100 + (int64_t)(p->cost * (double)p->size);
 }

@@ -30,6 +30,9 @@ typedef struct vm_builder {
     int32_t *last;   /* position of the last instruction that reads it; INT32_MAX: a sink does; -1: nobody */
     int32_t *maker;  /* position of the instruction that makes it; -1: none */
     bool *folded;    /* by sink: its FOLD is in the sequence */
+    int32_t *level;  /* reductions and takes on the way to it, at most (segments.c) */
+    int levels;
+    bool *joined; /* by step: it is part of the segment of its level */
     int32_t *pool[VM_WIDTHS];
     int npool[VM_WIDTHS];
 } vm_builder;
@@ -50,6 +53,13 @@ lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s);
 int vm_chain_steps(const vm_builder *b, int i, int32_t *steps);
 /* Writes the links of the chain that step i ends, for a CHAIN. The steps' operands are what they read. */
 void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
+
+/* ---- vm/segments.c ----------------------------------------------------------------------------------------------- */
+/* Levels of the values, and which steps are parts of segments. false: code of its own would not help the program. */
+bool vm_find_segments(vm_builder *b);
+/* Asks for the code of a level's segment; its operands are made ready by `ready`. *out: nout is 0 if the level has
+ * none. NEAP_E_MEMORY. */
+int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int value), vm_segment *out);
 
 /* ---- vm/order.c -------------------------------------------------------------------------------------------------- */
 /* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */

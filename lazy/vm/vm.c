@@ -92,8 +92,19 @@ static void run_chain(vm_run_state *f, const vm_ins *ins) {
     chains->run(links, ins->arg[1], f->n[0] * ins->width);
 }
 
+static void run_native(vm_run_state *f, const vm_ins *ins) {
+    const vm_program *p = f->program;
+    const vm_segment *s = &p->segments[ins->arg[0]];
+    char *at[VM_SEGMENT_MAX];
+    for (int k = 0; k < s->nin + s->nout; k++)
+        at[k] = f->at[p->operands[s->first + k]];
+    native_code_of(s->unit)(at, f->n[0]);
+}
+
 static void other(vm_run_state *f, const vm_ins *ins) {
-    if (ins->what == VM_CHAIN)
+    if (ins->what == VM_NATIVE)
+        run_native(f, ins);
+    else if (ins->what == VM_CHAIN)
         run_chain(f, ins);
     else if (ins->what == VM_GATHER)
         gather_load(f, ins->out, ins->by_row);
@@ -389,7 +400,7 @@ int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
 }
 
 int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
-    const vm_program *p = kernel->prepared;
+    const vm_program *p = vm_program_now(kernel);
     if (p->size == 0)
         return NEAP_OK;
     if (p->whole)

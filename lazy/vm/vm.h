@@ -48,6 +48,9 @@
 #ifndef LAZY_VM_H
 #define LAZY_VM_H
 
+#include <stdatomic.h>
+
+#include "lazy/native/native.h"
 #include "lazy/vm/kernel.h"
 #include "lazy/vm/simd/simd.h"
 
@@ -93,8 +96,26 @@ typedef struct vm_load {
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
  * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1].
  * FOLD: the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where
- * it is. */
-typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_BROADCAST, VM_TAKE, VM_FOLD, VM_FOLD_LOAD } vm_what;
+ * it is. NATIVE: the code of segment arg[0], from all its operands to all its results. */
+typedef enum vm_what {
+    VM_LOOP,
+    VM_CHAIN,
+    VM_GATHER,
+    VM_FILL,
+    VM_BROADCAST,
+    VM_TAKE,
+    VM_FOLD,
+    VM_FOLD_LOAD,
+    VM_NATIVE
+} vm_what;
+
+/* Values that a segment reads and makes, at most: an instruction reads three. */
+enum { VM_SEGMENT_MAX = 4 * LAZY_KERNEL_MAX_INS };
+
+typedef struct vm_segment { /* instructions that are one piece of machine code (vm/segments.c) */
+    native_unit *unit;
+    int32_t first, nin, nout; /* in p->operands: values read, then values made */
+} vm_segment;
 
 typedef struct vm_ins {
     lazy_loop loop; /* of a LOOP; else NULL */
@@ -139,6 +160,13 @@ typedef struct vm_point {
     int64_t offset;
 } vm_point;
 
+/* How a program changes to native code (vm/tier.c). */
+typedef struct vm_tiers {
+    _Atomic int64_t spent;             /* estimated ns that it has run, until code is asked for */
+    _Atomic(struct vm_program *) next; /* the same kernel with segments, whose code may not be there yet */
+    _Atomic int state;                 /* vm_tier_state */
+} vm_tiers;
+
 typedef struct vm_program {
     const lazy_simd *simd;
     vm_nest form;
@@ -177,6 +205,12 @@ typedef struct vm_program {
     vm_link *links;
     int nlinks;
     vm_sink *sinks;
+    bool native; /* maps over chunks are segments */
+    vm_segment *segments;
+    int nsegments;
+    int32_t *operands;
+    int noperands;
+    vm_tiers tiers;
 } vm_program;
 
 typedef struct vm_run_state { /* one thread's state while it runs chunks */
@@ -225,6 +259,23 @@ void vm_take(const lazy_moves *moves, const vm_table *table, void *dst, const vo
 /* The distance that an index means: index · step, counted from the end if negative, clamped. */
 int64_t vm_take_distance(const lazy_moves *moves, const vm_table *table, const void *index);
 
+/* ---- vm/prepare.c ------------------------------------------------------------------------------------------------ */
+/* The program of a kernel, in which maps are segments if `native` and it is worth it (*out is NULL if it is not). */
+int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out);
+void vm_program_free(vm_program *program);
+
+/* ---- vm/tier.c --------------------------------------------------------------------------------------------------- */
+typedef enum vm_tier_state { VM_TIER_COLD, VM_TIER_ASKED, VM_TIER_NATIVE, VM_TIER_FAILED, VM_TIER_NEVER } vm_tier_state;
+/* The program to run now: native code once it is there, which is asked for when the program has run long enough. */
+const vm_program *vm_program_now(const lazy_kernel *kernel);
+/* The same, without asking for anything. */
+const vm_program *vm_program_in_use(const lazy_kernel *kernel);
+bool vm_tier_is_code(void);
+/* Where a program is now: looks whether its code has come. */
+vm_tier_state vm_tier_of(vm_program *program);
+/* With the tier NATIVE: waits for the code. */
+void vm_tier_begin(const lazy_kernel *kernel);
+
 /* ---- vm.c -------------------------------------------------------------------------------------------------------- */
 /* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */
 int vm_run_begin(vm_run_state *frame, const vm_program *program, void *const *bufs, const lazy_scalar *scalars);
@@ -250,6 +301,7 @@ typedef struct vm_limits { /* tests change them while no kernel runs */
     int64_t chunk;         /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
     int64_t parallel_min;  /* ns of work below which no worker is woken */
     int64_t task_min;      /* ns of the shortest task */
+    int64_t hot;           /* estimated ns that a kernel has run when native code is asked for */
     int64_t stream_min; /* bytes of traffic from which results go past the caches; 0: those of the last-level cache */
 } vm_limits;
 extern vm_limits vm_limit;

@@ -26,6 +26,17 @@ static int load(const char *name) {
     return neap_plugin_load(path);
 }
 
+/* Of generators, as of devices and transports, another interface and missing functions are refused. */
+static void generators(void) {
+    const neap_generator *before = neap_generator_in_use();
+    neap_generator strange = {.abi = NEAP_DEVICE_ABI + 1, .name = "strange"};
+    CHECK_EQ(neap_generator_register(&strange), NEAP_E_ARGUMENT);
+    strange.abi = NEAP_DEVICE_ABI;
+    CHECK_EQ(neap_generator_register(&strange), NEAP_E_ARGUMENT);
+    CHECK_TEXT(neap_error_text(), "a generator without");
+    CHECK(neap_generator_in_use() == before);
+}
+
 static void refusals(void) {
     CHECK_EQ(neap_plugin_load(NULL), NEAP_E_ARGUMENT);
     CHECK_EQ(neap_plugin_load(""), NEAP_E_ARGUMENT);
@@ -35,7 +46,9 @@ static void refusals(void) {
     CHECK_EQ(load("neap_stranger.so"), NEAP_E_LIBRARY);
     CHECK_TEXT(neap_error_text(), "is not a plugin");
     CHECK_EQ(load("neap_old.so"), NEAP_E_LIBRARY);
-    CHECK_TEXT(neap_error_text(), "made for interface 3 of neap, not 2");
+    char versions[64];
+    snprintf(versions, sizeof versions, "made for interface %d of neap, not %d", NEAP_DEVICE_ABI + 1, NEAP_DEVICE_ABI);
+    CHECK_TEXT(neap_error_text(), versions);
     CHECK_EQ(load("neap_old.so"), NEAP_E_LIBRARY);
     CHECK_EQ(load("neap_reluctant.so"), NEAP_E_LIBRARY);
     CHECK_TEXT(neap_error_text(), "neap_reluctant.so: there is no driver");
@@ -123,6 +136,7 @@ static void devices(int scheduler) {
 
 int main(void) {
     find_folder();
+    generators();
     refusals();
     names();
     several_threads();

@@ -1,6 +1,7 @@
 /* vm_kernels.c: random kernels through the VM against an interpreter that computes one element after another, with the
  * loops of the baseline set at n = 1, and reductions by the definition of the tree (lazy/vm/kernel.h). Results are
  * bit-equal for every instruction set, chunk size and number of threads. */
+#include "tests/lazy/vm_native.h"
 #include "tests/lazy/vm_random.h"
 
 enum { MAX_LOADS = 5, MAX_INS = 32, MAX_SINKS = 3, MAX_AXES = 4 };
@@ -374,6 +375,7 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
 
 /* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the
  * set that every CPU has. */
+static int native_runs;
 static int forms[VM_NEST_COLUMNS + 1], chains[LAZY_LINKS_MAX + 1], sums, loads;
 static int begin_casts, end_bools, wheres; /* in chains */
 
@@ -416,8 +418,9 @@ static void try_sample(sample *s, int number) {
             memset(s->bufs[s->sinks[k].slot], 0, (size_t)s->bytes[s->sinks[k].slot]);
         bool ok = CHECK_EQ(vm_kernel_prepare(&s->kernel), NEAP_OK) &&
                   CHECK_EQ(vm_kernel_run(&s->kernel, s->bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK);
-        if (ok)
+        if (ok && !native_is_there)
             count_form(s);
+        native_runs += ok && native_is_used(&s->kernel);
         for (int k = 0; ok && k < s->kernel.nsinks; k++) {
             int slot = s->sinks[k].slot;
             ok = CHECK(same(s->sinks[k].dtype, s->bufs[slot], expected[k], s->bytes[slot]));
@@ -430,17 +433,14 @@ static void try_sample(sample *s, int number) {
         free(expected[k]);
 }
 
-int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 130);
-    neap_engine_start(&(neap_engine_config){.workers = 7});
-    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+static void try_samples(int samples, int others) {
     for (int k = 0; k < samples; k++) {
         sample s;
         sample_new(&s, k % 2);
         try_sample(&s, k);
         sample_free(&s);
     }
-    for (int k = 0; k < 120; k++) {
+    for (int k = 0; k < others; k++) {
         sample s;
         columns_new(&s, k);
         try_sample(&s, k);
@@ -449,6 +449,19 @@ int main(int argc, char **argv) {
         try_sample(&s, 1000 + k);
         sample_free(&s);
     }
+}
+
+/* vm_kernels [SAMPLES [NATIVE_SAMPLES]] */
+int main(int argc, char **argv) {
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 130);
+    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10);
+    neap_engine_start(&(neap_engine_config){.workers = 7});
+    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    try_samples(samples, 120);
+    native_begin();
+    if (native_is_there)
+        try_samples(native_samples, 8);
+    CHECK(!native_is_there || native_runs > native_samples);
     neap_engine_stop();
     for (int form = 0; form <= VM_NEST_COLUMNS && samples >= 400; form++)
         CHECK(forms[form] > 6);

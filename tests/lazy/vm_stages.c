@@ -3,6 +3,7 @@
  * chunk size and number of workers, and nothing else is written. */
 #include <sys/mman.h>
 
+#include "tests/lazy/vm_native.h"
 #include "tests/lazy/vm_random.h"
 
 enum { MAX_LOADS = 12, MAX_INS = 48, MAX_SINKS = 10, MAX_VALUES = MAX_LOADS + MAX_INS, MAX_BUFS = 24 };
@@ -431,6 +432,7 @@ static void run_unfused(const sample *s, void **expected) {
 
 /* ---- Comparing --------------------------------------------------------------------------------------------------- */
 /* Kernels and instructions that were met with the set that every CPU has. */
+static int native_runs;
 static int forms[VM_NEST_COLUMNS + 1], carried[VM_NEST_COLUMNS + 1], takes[3], takes_in_place, lates;
 
 static void count(const sample *s) {
@@ -495,8 +497,9 @@ static bool try_variant(sample *s, int variant, void *const *expected) {
     bool ok = CHECK_EQ(vm_kernel_prepare(&s->kernel), NEAP_OK) &&
               CHECK_EQ(vm_kernel_run(&s->kernel, bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK) &&
               CHECK(vm_kernel_cost(&s->kernel) > 0);
-    if (ok)
+    if (ok && !native_is_there)
         count(s);
+    native_runs += ok && native_is_used(&s->kernel);
     for (int k = 0; k < s->nbufs; k++) {
         ok = ok && CHECK(same(dtype_of_slot(s, k), bufs[k], expected[k], s->bytes[k]));
         free(bufs[k]);
@@ -650,8 +653,21 @@ static void test_huge_table(void) {
     munmap(table, bytes);
 }
 
+static void try_samples(int samples) {
+    for (int k = 0; k < samples; k++) {
+        char what[32];
+        sample s;
+        snprintf(what, sizeof what, "sample %d", k);
+        sample_new(&s);
+        try_sample(&s, what);
+        sample_free(&s);
+    }
+}
+
+/* vm_stages [SAMPLES [NATIVE_SAMPLES]] */
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : check_times(160, 30);
+    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10);
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     test_empty();
     test_huge_table();
@@ -659,16 +675,17 @@ int main(int argc, char **argv) {
         CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = workers}), NEAP_OK);
         if (workers == 7)
             test_limits();
-        for (int k = 0; k < samples; k++) {
-            char what[32];
-            sample s;
-            snprintf(what, sizeof what, "sample %d", k);
-            sample_new(&s);
-            try_sample(&s, what);
-            sample_free(&s);
-        }
+        try_samples(samples);
         neap_engine_stop();
     }
+    native_begin();
+    CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 7}), NEAP_OK);
+    if (native_is_there) {
+        try_samples(native_samples);
+        test_limits();
+    }
+    CHECK(!native_is_there || native_runs > native_samples);
+    neap_engine_stop();
     if (samples >= 120) {
         CHECK(forms[VM_NEST_ROWS] > 6 && forms[VM_NEST_PACKED] > 6 && forms[VM_NEST_COLUMNS] > 6);
         CHECK(carried[VM_NEST_ROWS] > 6 && carried[VM_NEST_COLUMNS] > 1 && lates > 6);

@@ -5,14 +5,15 @@
 -- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op
 -- and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h
 -- does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and
--- lists them in code_table and begin_table. The text of a
--- dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
--- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
--- the first operand of graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts
--- real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
--- text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE
--- or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h); maps and casts alone have
--- loops for them.
+-- lists them in code_table and begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2
+-- MAP3) by dtype, and has the functions' names in map_names and cast_names. The text of a dtype is the most specific
+-- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T.
+-- Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
+-- graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts real ones complex; a
+-- row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a function with rare arguments
+-- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
+-- conversions around (lazy/dtype/half.h); maps and casts alone have loops for them. Long functions, of ten ns and more,
+-- have no form for native code: inlining them takes long, and gains nothing. Nor have those of complex numbers.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -119,6 +120,9 @@ end
 
 local tables = { map = {}, fold = {}, choice = {} }
 local bodies, casts = {}, {}
+local map_names, cast_names = {}, {} -- of the forms of maps and casts, for native code
+local NATIVE_NS = 10
+local apart = {} -- of forms that are none of native code: true
 
 --- Lists the entries of one op in a table of that op, `kind`s by dtype.
 local function list(kind, row, entries)
@@ -141,7 +145,7 @@ end
 local function write_map(row)
     local arity = row.fields.arity
     local rule = rows.code(row, "dtype")
-    local entries = {}
+    local entries, named_entries = {}, {}
     if not VARIANTS[arity] then complain(row, "a map has one to three operands, not %s", tostring(arity)) end
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and result_of(rule, dtype) then
@@ -172,9 +176,14 @@ local function write_map(row)
             local loops = {}
             for k, variant in ipairs(VARIANTS[arity]) do loops[k] = id .. "_" .. variant end
             entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{%s}},\n"):format(dtype.id, table.concat(loops, ", "))
+            apart[id] = (row.fields.ns or 0) >= NATIVE_NS or operand.kind == "c" or result.kind == "c" or nil
+            if not apart[id] then
+                named_entries[#named_entries + 1] = ('[NEAP_DTYPE_%s] = "%s"'):format(dtype.id, id)
+            end
         end
     end
     list("map", row, entries)
+    map_names[#map_names + 1] = ("    [LAZY_OP_%s] = {%s},\n"):format(row.name, table.concat(named_entries, ", "))
 end
 
 --- The f32 from which a half is rounded as from `a`: itself where a is one.
@@ -217,15 +226,20 @@ end
 
 local function write_casts(row)
     for _, from in ipairs(dtypes) do
-        local entries = {}
+        local entries, named_entries = {}, {}
         for k, to in ipairs(dtypes) do
             local from_type, to_type, text = cast(from, to)
-            entries[k] = "NULL"
+            entries[k], named_entries[k] = "NULL", "NULL"
             if text then
-                entries[k] = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name,
-                                      { from_type, to_type, text }) .. "_v"
+                local id = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name,
+                                    { from_type, to_type, text })
+                entries[k] = id .. "_v"
+                apart[id] = from.kind == "c" or to.kind == "c" or nil
+                named_entries[k] = apart[id] and "NULL" or '"' .. id .. '"'
             end
         end
+        cast_names[#cast_names + 1] = ("    [NEAP_DTYPE_%s] = {%s},\n"):format(from.id,
+                                                                              table.concat(named_entries, ", "))
         casts[#casts + 1] = ("[NEAP_DTYPE_%s] = {%s}"):format(from.id, table.concat(entries, ", "))
     end
 end
@@ -358,6 +372,29 @@ end
 
 local summed_text = write_summed() -- adds to `forms`
 
+--- The forms of maps and casts, by the dtype at the end of their name.
+local function native_forms()
+    local parts = {}
+    for _, dtype in ipairs(dtypes) do
+        parts[#parts + 1] = ("#ifdef NATIVE_%s\n"):format(dtype.id)
+        for _, form in ipairs(forms) do
+            local id, ending = form:match "^[MV][AM][%w_]+%(([%w_]-_(%w+)),"
+            if ending == dtype.name and not apart[id] then
+                parts[#parts + 1] = form
+            end
+        end
+        parts[#parts + 1] = "#endif\n"
+    end
+    return table.concat(parts)
+end
+
+files.write(out .. "/native_gen.h", table.concat {
+    "/* native_gen.h: the maps and casts as functions of native code. Generated from the op rows; do not edit. */\n",
+    "#ifdef NATIVE_ROWS\n", native_forms(), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
+    "static const char *const map_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(map_names), "};\n",
+    "static const char *const cast_names[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(cast_names), "};\n",
+    "#endif\n",
+})
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
     table.concat(forms), table.concat(bodies), summed_text,

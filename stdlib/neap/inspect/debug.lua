@@ -41,25 +41,31 @@ function np.debug.limits(given)
     C.neap_limits(ctx, nodes, bytes)
 end
 
---- np.debug.kernels{isa="avx2", chunk=256, stream_min=…, parallel_min=…, task_min=…} -> nothing: how kernels that are
--- planned from now on run, for tests: the instruction set, elements of a chunk, bytes from which results go past the
--- caches, ns of work from which it is split over the workers, ns of the shortest part. What is not given is as at the
--- start. Call it while nothing runs. No result depends on it.
+--- np.debug.kernels{isa="avx2", tier="vm", chunk=256, hot=…, stream_min=…, parallel_min=…, task_min=…} -> nothing: how
+-- kernels that are planned from now on run, for tests: the instruction set, whether they become native code and after
+-- how much work, elements of a chunk, bytes from which results go past the caches, ns of work from which it is split
+-- over the workers, ns of the shortest part. What is not given is as at the start. Call it while nothing
+-- runs. No result depends on it.
 --- isa: the instruction set: "baseline", "avx2" or "avx512"
+--- tier: whether kernels become native code: "auto", "vm" or "native"
+--- hot: ns of work after which native code is made
 --- chunk: how many elements a chunk has
 --- stream_min: from how many bytes on results go past the caches
 --- parallel_min: ns of work from which it is split
 --- task_min: ns of the shortest part
 --- > np.debug.kernels{}
 function np.debug.kernels(given)
-    given = core.options("debug.kernels", given, { isa = true, chunk = true, stream_min = true, parallel_min = true,
-                                                   task_min = true })
+    given = core.options("debug.kernels", given, { isa = true, tier = true, hot = true, chunk = true, stream_min = true,
+                                                   parallel_min = true, task_min = true })
     local limits = ffi.new("neap_kernel_limits")
     if given.isa ~= nil and type(given.isa) ~= "string" then
         bad_argument("debug.kernels", nil, "isa", "the name of an instruction set", given.isa)
     end
-    limits.isa = given.isa
-    for _, name in ipairs { "chunk", "stream_min", "parallel_min", "task_min" } do
+    if given.tier ~= nil and type(given.tier) ~= "string" then
+        bad_argument("debug.kernels", nil, "tier", "the name of a tier", given.tier)
+    end
+    limits.isa, limits.tier = given.isa, given.tier
+    for _, name in ipairs { "hot", "chunk", "stream_min", "parallel_min", "task_min" } do
         local value = given[name]
         if value ~= nil and (type(value) ~= "number" or value < 1) then
             bad_argument("debug.kernels", nil, name, "a number from 1 up", value)

@@ -1,0 +1,66 @@
+/* native.h: kernels as machine code.
+ *
+ * A *body* is a straight-line program of maps over elements. Its code takes n elements of each input through registers
+ * to the outputs. It is made from the kernel texts of the op rows, as the VM's loops are, so it gives their bits.
+ *
+ *      values:  0 … ninputs-1 are inputs, ninputs … are the results of instructions, in order
+ *
+ * The generator is a plugin, neap_native.so, around LLVM. A thread of its own makes code, in the order in which it was
+ * asked for, and nobody waits for it: who asks looks again at its next run. Code is kept by body and instruction set:
+ * equal bodies share it. It is found again by later processes in a folder of files (native/cache.c).
+ */
+#ifndef LAZY_NATIVE_NATIVE_H
+#define LAZY_NATIVE_NATIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct native_input {
+    uint8_t dtype;
+    bool vector; /* n elements; else one for all */
+} native_input;
+
+typedef struct native_ins {
+    int16_t op;                  /* a map; casts are LAZY_OP_astype */
+    uint8_t dtype, result, narg; /* of the operands (after `where`: of the last two), of the result */
+    int32_t arg[3];
+} native_ins;
+
+typedef struct native_body {
+    int ninputs, nins, noutputs;
+    const native_input *inputs;
+    const native_ins *ins;
+    const int32_t *outputs; /* values, each of an instruction */
+} native_body;
+
+/* at[k]: where input k is, then where the outputs go. An output may lie exactly over an input of the same width. */
+typedef void (*native_code)(char *const *at, int64_t n);
+
+/* Is there a function for the instruction, whatever it reads? */
+bool native_has(int op, int dtype, int result);
+
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
+typedef enum native_state { NATIVE_WAITS, NATIVE_READY, NATIVE_FAILED } native_state;
+typedef struct native_unit native_unit;
+
+/* The code of a body for an instruction set (vm_isa_name), which will be made if nobody has asked for it yet. OWNED
+ * (native_drop); NULL: there is no memory. Any thread. */
+native_unit *native_want(const native_body *body, const char *isa);
+native_state native_state_of(const native_unit *unit);
+/* Of a unit that is ready. It stays until the unit is dropped. */
+native_code native_code_of(const native_unit *unit);
+void native_drop(native_unit *unit);
+/* Why a unit has failed. It stays until the unit is dropped. */
+const char *native_failure(const native_unit *unit);
+/* Whether what is made from now on is waited for. The thread keeps its priority as long as it is; lowered, that stays
+ * low. */
+void native_hurry(bool hurry);
+/* Waits until it is no longer NATIVE_WAITS; in a child of a fork it stays that for ever, and nobody waits. */
+void native_await(const native_unit *unit);
+
+/* Whether there is a generator, and what it says of itself ("LLVM 19.1.7"), or why there is none. It is loaded for
+ * that: not for users of a running session. */
+bool native_available(char *text, size_t bytes);
+
+#endif

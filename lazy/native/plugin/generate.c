@@ -1,0 +1,449 @@
+/* generate.c: from a body to an object file, by LLVM's C API.
+ *
+ * Arithmetic is not written here: each instruction is a call of its row's function (rows.c), whose bitcode is linked
+ * into the kernel's module and inlined. What is written here is loops, loads and stores:
+ *
+ *      a block:         load the inputs of LANES elements, call the rows, store the outputs
+ *      kernel(at, n):   steps of some blocks by the fast rows; what is left, and steps with arguments that are rare to
+ *                       one of them, block by block under a mask, by the rows that take all arguments
+ *
+ * A step is stored once it is known that nothing in it was rare, with one branch for all its blocks and rows. So the
+ * steps have neither calls nor other branches, and constants stay in registers from step to step.
+ *
+ * A value is a vector of LANES elements, whatever its dtype, in a place of its own on the stack until LLVM has made a
+ * register of it. Rows are in one module for each dtype and instruction set, so little is read for a kernel.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
+
+#include "engine/device.h"
+#include "lazy/dtype/dtype.h"
+#include "lazy/native/native.h"
+#include "lazy/native/plugin/bitcode.h"
+#include "lazy/native/plugin/memory.h"
+#include "ops_gen.h"
+
+#include "native_gen.h"
+
+static const neap_plugin_host *host;
+
+typedef struct generator {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    LLVMTypeRef pointer, word;
+    const native_body *body;
+    int lanes;
+    LLVMValueRef *base;  /* of inputs, then outputs */
+    LLVMValueRef *value; /* allocas, of the block that is written */
+    int *dtype;
+} generator;
+
+static LLVMTypeRef element(generator *g, int dtype) {
+    static const struct {
+        char kind;
+        uint8_t bits;
+    } info[] = {
+#define INFO(NAME, name, kind, ctype, bits, ...) [NEAP_DTYPE_##NAME] = {kind, bits},
+        NEAP_DTYPE_ROWS(INFO)};
+    if (info[dtype].kind == 'f' && info[dtype].bits >= 32)
+        return info[dtype].bits == 32 ? LLVMFloatTypeInContext(g->context) : LLVMDoubleTypeInContext(g->context);
+    return LLVMIntTypeInContext(g->context, info[dtype].bits);
+}
+static LLVMTypeRef vector(generator *g, int dtype) {
+    return LLVMVectorType(element(g, dtype), (unsigned)g->lanes);
+}
+static unsigned bytes_of(int dtype) {
+    static const uint8_t bits[] = {
+#define BITS(NAME, name, kind, ctype, bits, ...) [NEAP_DTYPE_##NAME] = bits,
+        NEAP_DTYPE_ROWS(BITS)};
+    return bits[dtype] / 8u;
+}
+
+/* The name of an instruction's function; `kind` is "row" or "fast". */
+static void row_function(const char *kind, const native_ins *ins, char *out, size_t bytes) {
+    const char *row = map_names[ins->op][ins->dtype];
+    snprintf(out, bytes, "%s_%s", kind, row ? row : cast_names[ins->dtype][ins->result]);
+}
+
+static LLVMValueRef place(generator *g, int k, int dtype, LLVMValueRef i) {
+    return LLVMBuildGEP2(g->builder, element(g, dtype), g->base[k], &i, 1, "");
+}
+
+static LLVMValueRef intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type) {
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    *type = LLVMIntrinsicGetType(g->context, id, types, n);
+    return LLVMGetIntrinsicDeclaration(g->module, id, types, n);
+}
+
+static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
+    for (int k = 0; k < g->body->ninputs; k++) {
+        if (!g->body->inputs[k].vector)
+            continue;
+        LLVMTypeRef type = vector(g, g->dtype[k]);
+        LLVMValueRef at = place(g, k, g->dtype[k], i), v;
+        if (mask) {
+            LLVMTypeRef types[] = {type, g->pointer}, ft;
+            LLVMValueRef f = intrinsic(g, "llvm.masked.load", types, 2, &ft);
+            LLVMValueRef args[] = {at, LLVMConstInt(i32, bytes_of(g->dtype[k]), 0), mask, LLVMConstNull(type)};
+            v = LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+        } else {
+            v = LLVMBuildLoad2(g->builder, type, at, "");
+            LLVMSetAlignment(v, bytes_of(g->dtype[k]));
+        }
+        LLVMBuildStore(g->builder, v, g->value[k]);
+    }
+}
+
+/* Calls the rows; those that have a fast function by that, if `fast`. Returns what these say: not 0 if anything was
+ * rare. */
+static LLVMValueRef call_rows(generator *g, bool fast) {
+    const native_body *b = g->body;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), none = LLVMVoidTypeInContext(g->context);
+    LLVMValueRef rare = LLVMConstInt(i32, 0, 0);
+    for (int j = 0; j < b->nins; j++) {
+        const native_ins *ins = &b->ins[j];
+        char name[96];
+        LLVMValueRef args[4] = {g->value[b->ninputs + j]}, function = NULL;
+        LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
+        for (int a = 0; a < ins->narg; a++)
+            args[1 + a] = g->value[ins->arg[a]];
+        if (fast) {
+            row_function("fast", ins, name, sizeof name);
+            function = LLVMGetNamedFunction(g->module, name);
+        }
+        bool says = function != NULL;
+        row_function("row", ins, name, sizeof name);
+        LLVMTypeRef type = LLVMFunctionType(says ? i32 : none, types, 1u + ins->narg, 0);
+        LLVMValueRef said = LLVMBuildCall2(g->builder, type, says ? function : LLVMGetNamedFunction(g->module, name),
+                                           args, 1u + ins->narg, "");
+        if (says) /* of arguments that mean nothing anything may be said */
+            rare = LLVMBuildOr(g->builder, rare, LLVMBuildFreeze(g->builder, said, ""), "");
+    }
+    return rare;
+}
+
+static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
+    const native_body *b = g->body;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
+    for (int k = 0; k < b->noutputs; k++) {
+        int value = b->outputs[k], dtype = g->dtype[value];
+        LLVMTypeRef type = vector(g, dtype);
+        LLVMValueRef v = LLVMBuildLoad2(g->builder, type, g->value[value], "");
+        LLVMValueRef at = place(g, b->ninputs + k, dtype, i);
+        if (mask) {
+            LLVMTypeRef types[] = {type, g->pointer}, ft;
+            LLVMValueRef f = intrinsic(g, "llvm.masked.store", types, 2, &ft);
+            LLVMValueRef args[] = {v, at, LLVMConstInt(i32, bytes_of(dtype), 0), mask};
+            LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+        } else {
+            LLVMSetAlignment(LLVMBuildStore(g->builder, v, at), bytes_of(dtype));
+        }
+    }
+}
+
+static LLVMValueRef splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type) {
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
+    LLVMValueRef one = LLVMBuildInsertElement(g->builder, LLVMGetUndef(type), scalar, LLVMConstInt(i32, 0, 0), "");
+    LLVMTypeRef mask = LLVMVectorType(i32, (unsigned)g->lanes);
+    return LLVMBuildShuffleVector(g->builder, one, LLVMGetUndef(type), LLVMConstNull(mask), "");
+}
+
+/* The mask of the lanes below end - i. */
+static LLVMValueRef lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end) {
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
+    LLVMValueRef left = LLVMBuildTrunc(g->builder, LLVMBuildSub(g->builder, end, i, ""), i32, ""), lane[64];
+    for (int l = 0; l < g->lanes; l++)
+        lane[l] = LLVMConstInt(i32, (unsigned)l, 0);
+    LLVMTypeRef type = LLVMVectorType(i32, (unsigned)g->lanes);
+    return LLVMBuildICmp(g->builder, LLVMIntULT, LLVMConstVector(lane, (unsigned)g->lanes), splat(g, left, type), "");
+}
+
+static LLVMValueRef number(generator *g, int64_t value) {
+    return LLVMConstInt(g->word, (unsigned long long)value, 0);
+}
+
+/* Where inputs and outputs are, and places for the values of `blocks` blocks, one after another; inputs that are one
+ * for all are there once. */
+static void prologue(generator *g, LLVMValueRef *values, int blocks) {
+    const native_body *b = g->body;
+    int n = b->ninputs + b->nins;
+    for (int k = 0; k < b->ninputs + b->noutputs; k++) {
+        LLVMValueRef index = number(g, k);
+        LLVMValueRef at = LLVMBuildGEP2(g->builder, g->pointer, LLVMGetParam(g->function, 0), &index, 1, "");
+        g->base[k] = LLVMBuildLoad2(g->builder, g->pointer, at, "");
+    }
+    for (int v = 0; v < blocks * n; v++) {
+        int value = v % n;
+        bool shared = v >= n && value < b->ninputs && !b->inputs[value].vector;
+        values[v] = shared ? values[value] : LLVMBuildAlloca(g->builder, vector(g, g->dtype[value]), "");
+    }
+    for (int k = 0; k < b->ninputs; k++)
+        if (!b->inputs[k].vector) {
+            LLVMValueRef v = LLVMBuildLoad2(g->builder, element(g, g->dtype[k]), g->base[k], "");
+            LLVMBuildStore(g->builder, splat(g, v, vector(g, g->dtype[k])), values[k]);
+        }
+}
+
+/*      entry ─▶ whole: is there a step at i? ──▶ step ──▶ keep ─▶ whole
+ *                        └──▶ masked ◀── rare ───┘
+ *                                └─▶ masked, whole, out */
+static void build(generator *g, LLVMValueRef *values, int blocks) {
+    enum { ENTRY, WHOLE, STEP, KEEP, MASKED, BEHIND, OUT, PARTS };
+    static const char *const names[] = {"entry", "whole", "step", "keep", "masked", "behind", "out"};
+    int nvalues = g->body->ninputs + g->body->nins;
+    LLVMBuilderRef B = g->builder;
+    LLVMTypeRef args[] = {g->pointer, g->word};
+    LLVMBasicBlockRef part[PARTS];
+    g->function = LLVMAddFunction(g->module, "kernel", LLVMFunctionType(LLVMVoidTypeInContext(g->context), args, 2, 0));
+    LLVMValueRef n = LLVMGetParam(g->function, 1), step = number(g, g->lanes * blocks);
+    for (int k = 0; k < PARTS; k++)
+        part[k] = LLVMAppendBasicBlockInContext(g->context, g->function, names[k]);
+    LLVMPositionBuilderAtEnd(B, part[ENTRY]);
+    prologue(g, values, blocks);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, n, number(g, 0), ""), part[WHOLE], part[OUT]);
+
+    LLVMPositionBuilderAtEnd(B, part[WHOLE]);
+    LLVMValueRef i = LLVMBuildPhi(B, g->word, "i"), behind = LLVMBuildAdd(B, i, step, "");
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLE, behind, n, ""), part[STEP], part[MASKED]);
+
+    LLVMPositionBuilderAtEnd(B, part[STEP]);
+    LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
+    for (int k = 0; k < blocks; k++) {
+        g->value = values + k * nvalues;
+        load_inputs(g, LLVMBuildAdd(B, i, number(g, k * g->lanes), ""), NULL);
+        rare = LLVMBuildOr(B, rare, call_rows(g, true), "");
+    }
+    LLVMValueRef nothing = LLVMBuildICmp(B, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), "");
+    LLVMBuildCondBr(B, nothing, part[KEEP], part[MASKED]);
+
+    LLVMPositionBuilderAtEnd(B, part[KEEP]);
+    for (int k = 0; k < blocks; k++) {
+        g->value = values + k * nvalues;
+        store_outputs(g, LLVMBuildAdd(B, i, number(g, k * g->lanes), ""), NULL);
+    }
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, behind, n, ""), part[WHOLE], part[OUT]);
+
+    LLVMPositionBuilderAtEnd(B, part[MASKED]);
+    g->value = values;
+    LLVMValueRef r = LLVMBuildPhi(B, g->word, "r"), end = LLVMBuildPhi(B, g->word, "end");
+    LLVMValueRef mask = lanes_left(g, r, end);
+    load_inputs(g, r, mask);
+    call_rows(g, false);
+    store_outputs(g, r, mask);
+    LLVMValueRef next = LLVMBuildAdd(B, r, number(g, g->lanes), "");
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, next, end, ""), part[MASKED], part[BEHIND]);
+
+    LLVMPositionBuilderAtEnd(B, part[BEHIND]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, end, n, ""), part[WHOLE], part[OUT]);
+    LLVMPositionBuilderAtEnd(B, part[OUT]);
+    LLVMBuildRetVoid(B);
+    LLVMAddIncoming(i, (LLVMValueRef[]){number(g, 0), behind, end},
+                    (LLVMBasicBlockRef[]){part[ENTRY], part[KEEP], part[BEHIND]}, 3);
+    LLVMBasicBlockRef into[] = {part[WHOLE], part[STEP], part[MASKED]};
+    LLVMAddIncoming(r, (LLVMValueRef[]){i, i, next}, into, 3);
+    LLVMAddIncoming(end, (LLVMValueRef[]){n, behind, end}, into, 3);
+}
+
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+/* The dtype in whose module a function is: its name ends with it. */
+static int module_of(const char *function) {
+    static const char *const names[NEAP_DTYPE_COUNT] = {
+#define NAME(NAME, name, ...) [NEAP_DTYPE_##NAME] = #name,
+        NEAP_DTYPE_ROWS(NAME)
+#undef NAME
+    };
+    const char *end = strrchr(function, '_') + 1;
+    int dtype = 0;
+    while (dtype < NEAP_DTYPE_COUNT && strcmp(end, names[dtype]) != 0)
+        dtype++;
+    return dtype;
+}
+
+/* Links the rows that the body calls into the module, all of their modules. */
+static int link_rows(generator *g, const native_bitcode *set) {
+    bool linked[NEAP_DTYPE_COUNT] = {false};
+    for (int j = 0; j < g->body->nins; j++) {
+        char name[96];
+        row_function("row", &g->body->ins[j], name, sizeof name);
+        int dtype = module_of(name);
+        if (dtype == NEAP_DTYPE_COUNT)
+            return host->error(NEAP_E_INTERNAL, "no module for %s", name);
+        if (linked[dtype])
+            continue;
+        linked[dtype] = true;
+        const native_module *m = &set->modules[dtype];
+        LLVMMemoryBufferRef file =
+            LLVMCreateMemoryBufferWithMemoryRange(m->begin, (size_t)(m->end - m->begin), "rows", 0);
+        LLVMModuleRef rows;
+        if (LLVMParseBitcodeInContext2(g->context, file, &rows))
+            return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "damaged bitcode");
+        if (LLVMLinkModules2(g->module, rows))
+            return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "bitcode that does not link");
+        LLVMDisposeMemoryBuffer(file);
+    }
+    return NEAP_OK;
+}
+
+static void set_attribute(generator *g, LLVMValueRef function, const char *name) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(g->context, kind, 0));
+}
+
+static void set_text(generator *g, LLVMValueRef function, const char *name, const char *value) {
+    LLVMAddAttributeAtIndex(
+        function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(g->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+/* Rows are inlined, slow functions are not, and nothing but the kernel is left to be seen. The kernel is compiled for
+ * the instruction set that its rows were made for. */
+static void prepare_functions(generator *g, const native_bitcode *set) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        if (f != g->function)
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+        if (strncmp(LLVMGetValueName(f), "row_", 4) == 0 || strncmp(LLVMGetValueName(f), "fast_", 5) == 0)
+            set_attribute(g, f, "alwaysinline");
+        LLVMAttributeRef features = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                                  "target-features", strlen("target-features"));
+        if (features && f != g->function)
+            LLVMAddAttributeAtIndex(g->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, features);
+    }
+    set_text(g, g->function, "min-legal-vector-width", set->vector_bits);
+    set_text(g, g->function, "prefer-vector-width", set->vector_bits);
+    set_attribute(g, g->function, "nounwind");
+}
+
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
+static int emit(generator *g, LLVMTargetMachineRef machine, void **object, size_t *bytes) {
+    char *error = NULL;
+    LLVMMemoryBufferRef out;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    /* What is written is a vector already, so little is left to do: the passes that look for more take longer than all
+     * the rest. */
+    LLVMErrorRef failed =
+        LLVMRunPasses(g->module, "globaldce,always-inline,globaldce,function(sroa,early-cse,instsimplify,simplifycfg)",
+                      machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (failed) {
+        char *text = LLVMGetErrorMessage(failed);
+        int status = host->error(NEAP_E_INTERNAL, "LLVM: %s", text);
+        LLVMDisposeErrorMessage(text);
+        return status;
+    }
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, g->module, LLVMObjectFile, &error, &out)) {
+        int status = host->error(NEAP_E_INTERNAL, "LLVM: %s", error);
+        LLVMDisposeMessage(error);
+        return status;
+    }
+    *bytes = LLVMGetBufferSize(out);
+    *object = malloc(*bytes);
+    if (*object)
+        memcpy(*object, LLVMGetBufferStart(out), *bytes);
+    LLVMDisposeMemoryBuffer(out);
+    return *object ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for machine code");
+}
+
+static LLVMTargetMachineRef machine;
+
+static int begin(void) {
+    char *error = NULL, *triple = LLVMGetDefaultTargetTriple();
+    LLVMTargetRef target;
+    LLVM_NATIVE_TARGETINFO();
+    LLVM_NATIVE_TARGET();
+    LLVM_NATIVE_TARGETMC();
+    LLVM_NATIVE_ASMPRINTER();
+    int status = NEAP_OK;
+    if (LLVMGetTargetFromTriple(triple, &target, &error)) {
+        status = host->error(NEAP_E_LIBRARY, "LLVM: %s", error);
+        LLVMDisposeMessage(error);
+    } else {
+        machine =
+            LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    }
+    LLVMDisposeMessage(triple);
+    return status;
+}
+
+static int generate_body(const native_body *body, const char *isa, void **object, size_t *bytes) {
+    const native_bitcode *set = native_bitcodes;
+    size_t values = (size_t)(body->ninputs + body->nins);
+    int status = machine ? NEAP_OK : begin();
+    while (set->isa && strcmp(set->isa, isa) != 0)
+        set++;
+    if (status || !set->isa)
+        return status ? status : host->error(NEAP_E_ARGUMENT, "no bitcode for %s", isa);
+    generator g = {.body = body, .lanes = set->lanes, .context = LLVMContextCreate()};
+    g.module = LLVMModuleCreateWithNameInContext("kernel", g.context);
+    g.builder = LLVMCreateBuilderInContext(g.context);
+    g.pointer = LLVMPointerTypeInContext(g.context, 0);
+    g.word = LLVMInt64TypeInContext(g.context);
+    g.base = calloc((size_t)(body->ninputs + body->noutputs), sizeof *g.base);
+    int blocks = body->nins <= 2 ? 4 : body->nins <= 8 ? 2 : 1;
+    LLVMValueRef *places = calloc((size_t)blocks * values, sizeof *places);
+    g.dtype = calloc(values, sizeof *g.dtype);
+    status = g.base && places && g.dtype ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+    for (size_t v = 0; v < values && !status; v++)
+        g.dtype[v] = (int)v < body->ninputs ? body->inputs[v].dtype : body->ins[(int)v - body->ninputs].result;
+    if (!status)
+        status = link_rows(&g, set);
+    if (!status) {
+        build(&g, places, blocks);
+        prepare_functions(&g, set);
+        status = emit(&g, machine, object, bytes);
+    }
+    free(g.base), free(places), free(g.dtype);
+    LLVMDisposeBuilder(g.builder);
+    LLVMDisposeModule(g.module);
+    LLVMContextDispose(g.context);
+    return status;
+}
+
+/* LLVM cannot go on without memory, and has no way back: what it was doing is left as it is, and it is not called
+ * again. */
+static void on_fatal(const char *reason) {
+    memory_give_up(reason);
+}
+
+static int generate(const void *body, const char *isa, void **object, size_t *bytes) {
+    static bool broken;
+    jmp_buf back;
+    if (broken)
+        return host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
+    if (setjmp(back)) {
+        broken = true;
+        return host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
+    }
+    memory_begin(&back);
+    LLVMInstallFatalErrorHandler(on_fatal);
+    int status = generate_body(body, isa, object, bytes);
+    LLVMResetFatalErrorHandler();
+    memory_end();
+    return status;
+}
+
+static const neap_generator offered = {
+    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate};
+
+int neap_plugin_open(const neap_plugin_host *given) {
+    if (given->abi != NEAP_DEVICE_ABI)
+        return given->error(NEAP_E_LIBRARY, "made for interface %d, not %u", NEAP_DEVICE_ABI, (unsigned)given->abi);
+    host = given;
+    return host->generator_register(&offered);
+}

@@ -1,0 +1,133 @@
+/* vm/tier.c: when a kernel changes from the VM's loops to native code.
+ *
+ *      COLD ──has run for vm_limit.hot ns──▶ ASKED ──its code is there──▶ NATIVE
+ *        │                                     └──── it cannot be made ─▶ FAILED
+ *        └───────────────── it would not help ──────────────────────────▶ NEVER
+ *
+ * A run never waits for code: it looks whether there is some. The limit is about what making code takes, so a kernel
+ * that stays has lost at most half. Runs that are under way when the state changes go on with what they began with.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/vm/vm.h"
+
+typedef enum vm_tier_choice { VM_TIER_AUTO, VM_TIER_VM, VM_TIER_CODE } vm_tier_choice;
+static _Atomic int tier = VM_TIER_AUTO;
+
+/* Of a kernel that has run for less than this part of what makes it hot, nothing is told. */
+enum { WORTH_TELLING = 20 };
+
+int neap_tier_set(const char *name) {
+    static const char *const names[] = {[VM_TIER_AUTO] = "auto", [VM_TIER_VM] = "vm", [VM_TIER_CODE] = "native"};
+    for (int k = 0; k < 3; k++)
+        if (!name || strcmp(name, names[k]) == 0) {
+            atomic_store(&tier, k);
+            native_hurry(k == VM_TIER_CODE);
+            return NEAP_OK;
+        }
+    return neap_error(NEAP_E_ARGUMENT, "expected a tier, auto, vm or native, got '%s'", name);
+}
+
+const char *neap_tier_generator(char *text, size_t bytes) {
+    native_available(text, bytes);
+    return text;
+}
+
+bool vm_tier_is_code(void) {
+    return atomic_load(&tier) == VM_TIER_CODE;
+}
+
+/* Makes the program with segments, by which its code is asked for. */
+static void ask(const lazy_kernel *kernel, vm_program *p) {
+    vm_program *next = NULL;
+    int expected = VM_TIER_COLD;
+    if (!atomic_compare_exchange_strong(&p->tiers.state, &expected, VM_TIER_ASKED))
+        return;
+    vm_program_new(kernel, true, &next); /* without memory it stays as it is */
+    atomic_store_explicit(&p->tiers.next, next, memory_order_release);
+    if (!next)
+        atomic_store(&p->tiers.state, VM_TIER_NEVER);
+}
+
+/* A segment whose code has failed; NULL: there is none. */
+static const vm_segment *failed_segment(const vm_program *next) {
+    for (int k = 0; k < next->nsegments; k++)
+        if (native_state_of(next->segments[k].unit) == NATIVE_FAILED)
+            return &next->segments[k];
+    return NULL;
+}
+
+vm_tier_state vm_tier_of(vm_program *p) {
+    vm_tier_state state = (vm_tier_state)atomic_load_explicit(&p->tiers.state, memory_order_acquire);
+    const vm_program *next = atomic_load_explicit(&p->tiers.next, memory_order_acquire);
+    if (state != VM_TIER_ASKED || !next)
+        return state;
+    for (int k = 0; k < next->nsegments; k++)
+        if (native_state_of(next->segments[k].unit) == NATIVE_WAITS)
+            return VM_TIER_ASKED;
+    state = failed_segment(next) ? VM_TIER_FAILED : VM_TIER_NATIVE;
+    atomic_store_explicit(&p->tiers.state, state, memory_order_release);
+    return state;
+}
+
+const vm_program *vm_program_in_use(const lazy_kernel *kernel) {
+    vm_program *p = kernel->prepared;
+    return vm_tier_of(p) == VM_TIER_NATIVE ? atomic_load_explicit(&p->tiers.next, memory_order_acquire) : p;
+}
+
+const vm_program *vm_program_now(const lazy_kernel *kernel) {
+    vm_program *p = kernel->prepared;
+    switch (atomic_load_explicit(&p->tiers.state, memory_order_acquire)) {
+    case VM_TIER_COLD:
+        if (atomic_load_explicit(&tier, memory_order_relaxed) != VM_TIER_VM &&
+            atomic_fetch_add_explicit(&p->tiers.spent, vm_kernel_cost(kernel), memory_order_relaxed) >= vm_limit.hot)
+            ask(kernel, p);
+        return p;
+    case VM_TIER_ASKED:
+    case VM_TIER_NATIVE:
+        return vm_program_in_use(kernel);
+    default:
+        return p;
+    }
+}
+
+void vm_tier_begin(const lazy_kernel *kernel) {
+    vm_program *p = kernel->prepared, *next;
+    if (!vm_tier_is_code() || p->size == 0)
+        return;
+    ask(kernel, p);
+    if (!(next = atomic_load(&p->tiers.next)))
+        return;
+    for (int k = 0; k < next->nsegments; k++)
+        native_await(next->segments[k].unit);
+    vm_tier_of(p);
+}
+
+const char *vm_kernel_why(const lazy_kernel *kernel, char *text, size_t capacity) {
+    vm_program *p = kernel->prepared;
+    const vm_program *next = atomic_load(&p->tiers.next);
+    *text = '\0';
+    switch (vm_tier_of(p)) {
+    case VM_TIER_COLD:
+        if (atomic_load(&tier) == VM_TIER_VM)
+            snprintf(text, capacity, "no native code: the tier is vm");
+        else if (atomic_load(&p->tiers.spent) >= vm_limit.hot / WORTH_TELLING)
+            snprintf(text, capacity, "native code after %.3g ms of work, of which %.3g were done",
+                     (double)vm_limit.hot / 1e6, (double)atomic_load(&p->tiers.spent) / 1e6);
+        break;
+    case VM_TIER_ASKED:
+        snprintf(text, capacity, "its native code is being made");
+        break;
+    case VM_TIER_FAILED:
+        snprintf(text, capacity, "no native code: %s", native_failure(failed_segment(next)->unit));
+        break;
+    case VM_TIER_NEVER:
+        snprintf(text, capacity, "no native code: the VM's loops are as fast");
+        break;
+    case VM_TIER_NATIVE:
+        break;
+    }
+    return text;
+}

@@ -1,0 +1,145 @@
+/* native_rows.c: native code of every map and cast gives the bits of the VM's loops: each dtype and instruction set,
+ * with operands that are one element for all, at all distances from a whole number of vectors. Skipped without a
+ * generator. */
+#include "tests/lazy/vm_native.h"
+#include "tests/lazy/vm_random.h"
+
+enum { MOST = 1100, MOST_INS = 300, PART = 24, INPUTS = 5, PAD = 3 };
+
+typedef struct rows { /* all rows of one dtype: instruction k gives output k */
+    native_input inputs[INPUTS];
+    native_ins ins[MOST_INS];
+    int32_t outputs[MOST_INS];
+    int n, dtype;
+} rows;
+
+static void add(rows *r, int op, int result, int32_t a, int32_t b, int32_t c) {
+    if (!native_has(op, r->dtype, result) || !CHECK(r->n < MOST_INS))
+        return;
+    r->outputs[r->n] = INPUTS + r->n;
+    r->ins[r->n++] = (native_ins){(int16_t)op, (uint8_t)r->dtype, (uint8_t)result, lazy_ops[op]->arity, {a, b, c}};
+}
+
+/* Inputs: a condition, two operands and a third one of the dtype, and one element for all. */
+static void rows_new(rows *r, int dtype) {
+    *r = (rows){.dtype = dtype};
+    for (int k = 0; k < INPUTS; k++)
+        r->inputs[k] = (native_input){k == 0 ? NEAP_DTYPE_BOOL : (uint8_t)dtype, k < INPUTS - 1};
+    for (int op = 0; op < LAZY_OP_COUNT; op++) {
+        const lazy_op *row = lazy_ops[op];
+        if (row->kind != LAZY_MAP)
+            continue;
+        bool where = row->dtype == graph_dtype_where;
+        int result = row->dtype == graph_dtype_compare ? NEAP_DTYPE_BOOL : dtype;
+        for (int to = 0; row->flags & LAZY_OP_CASTS && to < NEAP_DTYPE_COUNT; to++)
+            add(r, op, to, 1, 1, 1);
+        if (row->flags & LAZY_OP_CASTS)
+            continue;
+        add(r, op, result, where ? 0 : 1, 2, 3);
+        if (row->arity > 1)
+            add(r, op, result, where ? 0 : 1, 4, 3);
+        if (row->arity == 2)
+            add(r, op, result, 4, 2, 2);
+    }
+}
+
+/* What the VM gives for instruction `ins`. */
+static void expected(const lazy_simd *simd, const native_ins *ins, char *const *in, char *out, int64_t n) {
+    int scalars = 0;
+    for (int k = 0; k < ins->narg; k++)
+        scalars |= (ins->arg[k] == INPUTS - 1) << k;
+    const char *a[3] = {in[ins->arg[0]], in[ins->arg[1]], in[ins->arg[2]]};
+    lazy_loop loop = lazy_ops[ins->op]->flags & LAZY_OP_CASTS ? simd->cast[ins->dtype][ins->result]
+                                                              : simd->map[ins->op][ins->dtype].by_scalars[scalars];
+    loop(out, a[0], a[1], a[2], n);
+}
+
+static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int64_t n) {
+    char *at[INPUTS + MOST_INS], *buffers[INPUTS + MOST_INS], other[sizeof(lazy_scalar) * (MOST + PAD)];
+    for (int k = 0; k < INPUTS; k++) {
+        buffers[k] = random_buffer(r->inputs[k].dtype, n + PAD);
+        at[k] = buffers[k] + PAD * neap_dtype_bytes(r->inputs[k].dtype); /* not where vectors begin */
+    }
+    for (int k = 0; k < r->n; k++) {
+        int width = neap_dtype_bytes(r->ins[k].result);
+        buffers[INPUTS + k] = malloc((size_t)(n + 2 * PAD) * (size_t)width);
+        at[INPUTS + k] = memset(buffers[INPUTS + k], 0x5a, (size_t)(n + 2 * PAD) * (size_t)width) + PAD * width;
+    }
+    code(at, n);
+    for (int k = 0; k < r->n; k++) {
+        const native_ins *ins = &r->ins[k];
+        int width = neap_dtype_bytes(ins->result);
+        expected(simd, ins, at, other, n);
+        bool ok = CHECK(same(ins->result, at[INPUTS + k], other, n * width));
+        memset(other, 0x5a, (size_t)(PAD * width));
+        ok &= CHECK(memcmp(buffers[INPUTS + k], other, (size_t)(PAD * width)) == 0);
+        ok &= CHECK(memcmp(at[INPUTS + k] + n * width, other, (size_t)(PAD * width)) == 0);
+        if (!ok)
+            fprintf(stderr, "%s of %s to %s, %s, %d elements, operands %d %d %d\n", lazy_ops[ins->op]->name,
+                    neap_dtype_name(ins->dtype), neap_dtype_name(ins->result), simd->name, (int)n, ins->arg[0],
+                    ins->arg[1], ins->arg[2]);
+    }
+    for (int k = 0; k < INPUTS + r->n; k++)
+        free(buffers[k]);
+}
+
+/* Results over operands of their width. */
+static void try_in_place(int dtype) {
+    const native_input given[2] = {{(uint8_t)dtype, true}, {(uint8_t)dtype, true}};
+    native_ins ins[2] = {{LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}},
+                         {LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}}};
+    int32_t outputs[2] = {2, 3};
+    native_body body = {2, 2, 2, given, ins, outputs};
+    native_unit *unit = native_want(&body, vm_isa_name());
+    native_await(unit);
+    if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
+        return;
+    int64_t n = 77;
+    char *a = random_buffer(dtype, n), *b = random_buffer(dtype, n), high[sizeof(lazy_scalar) * 77],
+         low[sizeof(lazy_scalar) * 77];
+    vm_simd()->map[LAZY_OP_maximum][dtype].by_scalars[0](high, a, b, b, n);
+    vm_simd()->map[LAZY_OP_minimum][dtype].by_scalars[0](low, a, b, b, n);
+    native_code_of(unit)((char *[]){a, b, b, a}, n);
+    CHECK(same(dtype, b, high, n * neap_dtype_bytes(dtype)) && same(dtype, a, low, n * neap_dtype_bytes(dtype)));
+    free(a), free(b);
+    native_drop(unit);
+}
+
+/* Rows from … of all, in a body of their own: making one of hundreds takes much longer than making several. */
+static rows part_of(const rows *all, int from) {
+    rows part = *all;
+    part.n = all->n - from < PART ? all->n - from : PART;
+    memcpy(part.ins, all->ins + from, (size_t)part.n * sizeof *part.ins);
+    return part;
+}
+
+static void try_dtype(int dtype) {
+    const int lanes = strcmp(vm_isa_name(), "avx512") == 0 ? 16 : strcmp(vm_isa_name(), "avx2") == 0 ? 8 : 4;
+    const int64_t sizes[] = {0, 1, lanes - 1, lanes, lanes + 1, 2 * lanes, 4 * lanes + 3, 1023, 1024};
+    rows all;
+    rows_new(&all, dtype);
+    for (int from = 0; from < all.n; from += PART) {
+        rows r = part_of(&all, from);
+        native_body body = {INPUTS, r.n, r.n, r.inputs, r.ins, r.outputs};
+        native_unit *unit = native_want(&body, vm_isa_name());
+        native_await(unit);
+        if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
+            fprintf(stderr, "%s, %s: %s\n", neap_dtype_name(dtype), vm_isa_name(), native_failure(unit));
+        else
+            for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+                try_rows(&r, vm_simd(), native_code_of(unit), sizes[k]);
+        native_drop(unit);
+    }
+}
+
+int main(void) {
+    static const char *const sets[] = {"baseline", "avx2", "avx512"};
+    native_begin();
+    for (int k = 0; k < 3 && native_is_there; k++)
+        for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && vm_isa_set(sets[k]) == NEAP_OK; dtype++) {
+            try_dtype(dtype);
+            if (native_has(LAZY_OP_maximum, dtype, dtype))
+                try_in_place(dtype);
+        }
+    return native_is_there ? check_end() : 0;
+}
