@@ -41,7 +41,7 @@ def read(path):
             package = cells[0].split()[1]
             absent[package] += [whole_name(package, pattern) for pattern in cells[1].split()]
         elif cells[0] != "own":
-            own = cells[0].lstrip("~").split(".", 1)[1]
+            own = cells[0].split(".", 1)[1]
             for package, cell in zip(VERSIONS, cells[1:4]):
                 named[package] |= {whole_name(package, own if word == "=" else word)
                                    for word in cell.split() if word != "-"}

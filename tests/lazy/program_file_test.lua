@@ -131,6 +131,7 @@ local cases = {
     reshape = function(x) return x:reshape(9) * 2 end,
     scan = function(x) return np.scan(function(c, row) return c + row, c * row end, x[0], x) end,
     slice = function(x) return x "1:, ::-2" + 0 end,
+    slide = function(x) return np.convolve(x[0], x[1]) end,
     slogdet = function(x) return np.linalg.slogdet(x) end,
     solve = function(x) return np.linalg.solve(x, x[0]) end,
     svd = function(x) return np.linalg.svd(x) end,

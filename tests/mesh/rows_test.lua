@@ -168,6 +168,9 @@ CASES.argtop = { { { 0, 2 }, input({ 4, 4 }, "i32") }, { { -1, 3 }, input { 4, 8
 CASES.marks_nonzero = { { {}, input({ 4, 4 }, "i32", -1, 1) }, { {}, input { 256 } } }
 CASES.marks_changes = { { {}, input({ 4, 4 }, "i32", -1, 1) }, { {}, input { 256 } } }
 CASES.places = { { { 3, 192 }, input({ 4 }, "u64", 1, 1) } } -- three words of one mark, and the count
+CASES.slide = {
+    { { 2, 10 }, input { 4, 8 }, input { 4, 3 } }, { { 1, 8 }, input { 8 }, input { 4 } },
+}
 CASES.searchsorted = {
     { { 0 }, input { 8 }, input { 4, 8 } }, { { 1 }, input { 4, 8 }, input { 4, 8 } },
 }

@@ -96,6 +96,18 @@ check.test("infinities and NaN reach only the places that have them", function()
     end
 end)
 
+check.test("complex lines: each place is the sum of its products, with the conjugate in correlate", function()
+    local a, v = np.array { 1, 2i, 3, 4 - 1i, -2 }, np.array { 1, 1i, 0.5 - 2i } -- products and sums are exact
+    local n, m = a.size, v.size
+    local full = 0
+    for j = 0, m - 1 do full = full + np.pad(a * v[j], { { j, m - 1 - j } }) end
+    check.ok(np.array_equal(np.convolve(a, v), full))
+    check.ok(np.array_equal(np.convolve(v, a, "valid"), full[{ { m - 1, n } }]))
+    check.ok(np.array_equal(np.correlate(a, v, "full"), np.convolve(a, np.flip(np.conj(v)))))
+    check.ok(np.array_equal(np.correlate(v, a, "full"), np.flip(np.conj(np.correlate(a, v, "full")))))
+    check.equal(np.convolve(a, np.array({ 1, 2 }, { dtype = "f64" })).dtype, "c128")
+end)
+
 check.test("identities", function()
     local values, index, inverse, counts = np.unique_all(x)
     check.ok(np.array_equal(values[inverse], x))

@@ -147,6 +147,11 @@ local function write(page)
     local path = out .. "/" .. page.at
     os.execute("mkdir -p " .. files.quote(path:match "^(.*)/"))
     files.write(path, (PAGE:gsub("@(%a+)@", parts)))
+    for picture in page.html:gmatch '<img src="([^":]+)"' do -- of Markdown: it stands beside the page there
+        local from, to = page.path:gsub("[^/]*$", "") .. picture, path:gsub("[^/]*$", "") .. picture
+        os.execute("mkdir -p " .. files.quote(to:match "^(.*)/"))
+        files.write(to, files.read(root .. "/" .. from))
+    end
 end
 
 os.execute("rm -rf " .. files.quote(out) .. " && mkdir -p " .. files.quote(out))

@@ -204,12 +204,18 @@ define("trapz", trapezoid)
 local MODES = { full = true, same = true, valid = true }
 
 --- The sums of products of v with each of its places over a, which is not shorter.
-local function slide(a, v, mode)
+local slide
+function slide(a, v, mode)
+    local dtype = core.dtype_of(a)
+    if dtype.kind == "c" then
+        local re, im, by_re, by_im = np.real(a), np.imag(a), np.real(v), np.imag(v)
+        return np.complex(slide(re, by_re, mode) - slide(im, by_im, mode),
+                          slide(re, by_im, mode) + slide(im, by_re, mode))
+    end
     local n, m = a.size, v.size
     local before, size = m - 1, n + m - 1
     if mode == "valid" then before, size = 0, n - m + 1 end
     if mode == "same" then before, size = math.floor(m / 2), n end
-    local dtype = core.dtype_of(a)
     if dtype.kind ~= "f" and dtype.bytes < 4 then a, v = np.astype(a, "i32"), np.astype(v, "i32") end
     core.attrs[0], core.attrs[1] = before, size
     return np.astype(core.recordn(core.ids.slide, { a, v }, 2, 2), dtype.name)
@@ -228,6 +234,7 @@ local function sliding(name, default, turned)
         if a.size == 0 or v.size == 0 then raise(name, "both arrays must have elements") end
         local dtype = core.dtypes[core.info(np.add(cut(a, 0, 0, 1), cut(v, 0, 0, 1))).dtype].name
         a, v = np.astype(a, dtype), np.astype(v, dtype)
+        if not turned then v = np.conj(v) end
         local swapped = a.size < v.size
         if swapped then a, v = v, a end
         local result = slide(a, turned and np.flip(v) or v, mode)
@@ -235,7 +242,8 @@ local function sliding(name, default, turned)
     end)
 end
 --- np.convolve(a, v, {mode="full"}), np.correlate(a, v, {mode="valid"}): sums of products of two 1-d arrays, one moved
--- along the other; np.convolve turns v around. An array of n with one of m elements gives n + m - 1.
+-- along the other; np.convolve turns v around, np.correlate takes conj(v). An array of n with one of m elements gives
+-- n + m - 1.
 --- mode: "full" gives all places where both meet, "same" as many as the longer one has, "valid" those where all of the
 -- shorter one is met
 --- > np.convolve(np.array{1, 2, 3}, np.array{0, 1, 0.5}), np.correlate(np.array{1, 2, 3}, np.array{0, 1, 0.5})

@@ -5,7 +5,7 @@ local peers = {}
 local PACKAGES = { "NumPy", "JAX", "PyTorch" }
 local SHORT = { numpy = 1, jax = 2, torch = 3 }
 
---- What a text says: { rows = a list of { name, pending, names = for each package a list, note }, own = a list of
+--- What a text says: { rows = a list of { name, names = for each package a list, note }, own = a list of
 -- { patterns, text }, absent = a list of { column, patterns, text } }. Raises at what is no line of the form.
 function peers.read(text)
     local found = { rows = {}, own = {}, absent = {} }
@@ -30,9 +30,9 @@ function peers.read(text)
             table.insert(found.own, { patterns = words(cells[2]), text = cells[3] })
         elseif kind == "absent" and #cells == 3 and SHORT[package] then
             table.insert(found.absent, { column = SHORT[package], patterns = words(cells[2]), text = cells[3] })
-        elseif #cells >= 4 and #cells <= 5 and cells[1]:find "^~?%l+%.[%w_%.]+$" then
-            local name = cells[1]:match "^~?(.*)$"
-            local row = { name = name, pending = cells[1] ~= name, names = {}, note = cells[5] }
+        elseif #cells >= 4 and #cells <= 5 and cells[1]:find "^%l+%.[%w_%.]+$" then
+            local name = cells[1]
+            local row = { name = name, names = {}, note = cells[5] }
             for column = 1, 3 do
                 row.names[column] = {}
                 for _, word in ipairs(words(cells[column + 1])) do
