@@ -228,11 +228,27 @@ static bool can_be_lent(const neap_program *program, const lazy_nodes *roots) {
     return lends;
 }
 
+/* Readers that a trace has recorded and no result needs are none: their values are not there for anybody. */
+static int count_program_consumers(neap_ctx *ctx) {
+    const int64_t n = ctx->walk.order.n;
+    int32_t *consumers = calloc((size_t)n + 1, sizeof *consumers);
+    if (!consumers)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    plan_count_consumers(ctx, consumers);
+    for (int64_t k = 0; k < n; k++)
+        if (ctx->walk.order.at[k]->flags & LAZY_ABSTRACT)
+            ctx->walk.order.at[k]->consumers = consumers[k];
+    free(consumers);
+    return 0;
+}
+
 /* Takes the roots themselves for those whose buffers they share. */
 static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     for (int64_t r = 0; r < roots->n; r++)
         roots->at[r] = plan_region_root(roots->at[r]);
     int status = collect_region(ctx, program, roots);
+    if (status == 0)
+        status = count_program_consumers(ctx);
     if (status == 0)
         status = plan_region_plan(ctx, roots->n, roots->at, false, &program->plan);
     if (status)

@@ -224,6 +224,14 @@ check.test("random programs", function()
     end
 end)
 
+check.test("what a trace recorded and no result needs is read by nobody", function()
+    local program = reload(np.trace(function(x)
+        local joined, first = np.concatenate { x, x }, np.exp(x[0])
+        return np.grad(function(w) return (np.tanh(w) * first):sum() end)(joined)
+    end)(np.ones(4)))
+    check.equal(program:info().steps, 2) -- the product of the forward pass would have tanh stored
+end)
+
 check.test("a loaded program has gradients, is jitted, traced and batched as a function is", function()
     local w = np.array { 2, 3 }:wait()
     local program = np.trace(function(x) return (x * x * w):sum() end)(np.ones(2))
