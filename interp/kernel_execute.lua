@@ -57,6 +57,25 @@ local function show_display(value, how)
     })
 end
 
+--- What np.plot.show does in a notebook.
+local function show_figure(figure)
+    core.np.display(figure:__display())
+end
+
+local live_figures = 0
+
+--- Shows curves that grow, in the place where they were shown before; returns what they are known by there.
+local function update_figure(figure, known)
+    if known then
+        core.np.update_display(figure:__display(), known)
+        return known
+    end
+    live_figures = live_figures + 1
+    known = ("neap-live-%d"):format(live_figures)
+    core.np.display(figure:__display(), { display_id = known })
+    return known
+end
+
 local function clear_output(wait)
     messages.publish(nil, "clear_output", { wait = wait })
 end
@@ -159,10 +178,12 @@ function execute.install(handlers, loop)
     repl.present = present
     questions.tell = tell
     core.display = { show = show_display, clear = clear_output }
+    core.show_figure, core.update_figure = show_figure, update_figure
     input.install()
     collect_children()
 end
 
-for _, f in ipairs { present, show_display, run_code, evaluate, run_cell } do jit.off(f, true) end
+local unjitted = { present, show_display, show_figure, update_figure, run_code, evaluate, run_cell }
+for _, f in ipairs(unjitted) do jit.off(f, true) end
 
 return execute

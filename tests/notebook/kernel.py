@@ -2,6 +2,7 @@
 import json
 import os
 import queue
+import shutil
 import signal
 import socket
 import time
@@ -192,7 +193,7 @@ class Values(WithKernel):
         self.assertNotIn("text/html", self.data("np.zeros{0, 3}"))
         self.assertIn("true", self.data("np.array{true, false}")["text/html"])
         self.assertIn("nan", self.data("np.array{0/0, 1/0}")["text/html"])
-        for dtype in ("f16", "bf16", "f64", "u8", "i64", "u64"):
+        for dtype in ("f16", "bf16", "f64", "u8", "i64", "u64", "c64"):
             self.assertIn(dtype, self.data(f"np.ones({{2, 2}}, {{dtype='{dtype}'}})")["text/html"])
 
     def test_trees_and_tables(self):
@@ -210,6 +211,17 @@ class Values(WithKernel):
         wrong = self.run_cell("np.display(setmetatable({}, {__display = function() return 3 end}))")
         self.assertIn("__display must return", wrong.text("stderr"))
         self.check_alive()
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_figures(self):
+        line = "np.plot.line{1, 3, 2}"
+        for code in (line, line + " np.plot.show()", "np.display(" + line + ")"):
+            self.assertIn("<svg", self.data(code)["image/svg+xml"], code)
+        cell = self.run_cell("live = np.plot.live{every=0} live:update{loss=1} live:update{loss=2} live:close()")
+        first, later = cell.of("display_data"), cell.of("update_display_data")
+        self.assertEqual(len(first), 1, cell.kinds)
+        self.assertGreaterEqual(len(later), 1, cell.kinds)
+        self.assertEqual({c["transient"]["display_id"] for c in later}, {first[0]["transient"]["display_id"]})
 
     def test_pictures_are_base64(self):
         png = self.data("np.display{['image/png'] = '\\137PNG\\r\\n\\26\\n'}")["image/png"]

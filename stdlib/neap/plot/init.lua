@@ -371,6 +371,12 @@ end
 function Figure:show() display(self) end
 Figure.__show = display -- at the prompt
 
+--- In a notebook.
+function Figure:__display()
+    self.shown = true
+    return { ["image/svg+xml"] = self:svg(), ["text/plain"] = tostring(self) }
+end
+
 function Figure:svg() return draw.bytes("plot.save", self, "svg") end
 function Figure:png(dpi) return draw.bytes("plot.save", self, "png", dpi) end
 
