@@ -30,7 +30,11 @@
     X(gesdd, (const char *job, const int *m, const int *n, void *a, const int *lda, void *s, void *u, const int *ldu,  \
               void *vt, const int *ldvt, void *work, const int *lwork, int *iwork, int *info, size_t))                 \
     X(syevd, (const char *job, const char *uplo, const int *n, void *a, const int *lda, void *w, void *work,           \
-              const int *lwork, int *iwork, const int *liwork, int *info, size_t, size_t))
+              const int *lwork, int *iwork, const int *liwork, int *info, size_t, size_t))                             \
+    X(geevx, (const char *balanc, const char *jobvl, const char *jobvr, const char *sense, const int *n, void *a,      \
+              const int *lda, void *wr, void *wi, void *vl, const int *ldvl, void *vr, const int *ldvr, int *ilo,      \
+              int *ihi, void *scale, void *abnrm, void *rconde, void *rcondv, void *work, const int *lwork,            \
+              int *iwork, int *info, size_t, size_t, size_t, size_t))
 
 #define ENGINE_LAPACK_COMPLEX_ROWS(X)                                                                                  \
     X(ungqr, (const int *m, const int *n, const int *k, void *a, const int *lda, const void *tau, void *work,          \

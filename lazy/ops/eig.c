@@ -1,4 +1,5 @@
-/* eig.c: eigenvalues and vectors of any square matrices, by LAPACK's geev: complex, of real matrices too.
+/* eig.c: eigenvalues and vectors of any square matrices, complex, by LAPACK's geev; of those without imaginary parts, so
+ * of all real ones, by its real geevx: these come as exactly conjugate pairs.
  *
  * Values come as LAPACK orders them; vectors have the length 1 and a largest part that is real. Derivatives: as JAX's,
  * of vectors whose length is not looked at; where eigenvalues are equal, what depends on the vectors has NaN. */
@@ -33,35 +34,103 @@ static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
     return true;
 }
 
+static bool is_real(const lazy_matrices *x, const void *from, int64_t n) {
+    for (int64_t k = 1; k < 2 * n; k += 2)
+        if ((x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]) != 0)
+            return false;
+    return true;
+}
+
+/* From an answer to a query of LAPACK: how many elements it works with. */
+static int room_for(double answer) {
+    const double asked = answer * (1 + 1e-6) + 1;
+    return asked < INT32_MAX ? (int)asked : INT32_MAX;
+}
+
+/* Values w and, if v is not NULL, vectors as columns, column behind column. `columns`: the matrix, which is written
+ * over. *info: LAPACK's. */
+static int eig_complex(const lazy_matrices *x, void *columns, void *w, void *v, int *info, const neap_run *run) {
+    const char *job = v ? "V" : "N";
+    double answer[2] = {0}, spare[2];
+    int query = -1;
+    x->lapack->geev("N", job, &x->n, NULL, &x->n, NULL, NULL, &x->n, NULL, &x->n, answer, &query, spare, info, 1, 1);
+    const int lwork = room_for(ops_matrix_get(x, answer, 0));
+    const size_t bytes = (size_t)(lwork + x->n) * x->item; /* 2n real numbers are n complex ones */
+    void *work;
+    int status = neap_run_alloc(run, bytes, &work);
+    if (status)
+        return status;
+    char *rwork = (char *)work + (size_t)lwork * x->item;
+    x->lapack->geev("N", job, &x->n, columns, &x->n, w, NULL, &x->n, v, &x->n, work, &lwork, rwork, info, 1, 1);
+    neap_run_free(run, work, bytes);
+    return NEAP_OK;
+}
+
+static void put_complex(const lazy_matrices *x, void *to, int64_t k, double re, double im) {
+    if (x->f64) {
+        ((double *)to)[2 * k] = re, ((double *)to)[2 * k + 1] = im;
+    } else {
+        ((float *)to)[2 * k] = (float)re, ((float *)to)[2 * k + 1] = (float)im;
+    }
+}
+
+/* The same of a matrix without imaginary parts. Of a pair of values the vectors are re ± i·im, where LAPACK has re and
+ * im as two columns. */
+static int eig_real(const lazy_matrices *x, void *columns, void *w, void *v, int *info, const neap_run *run) {
+    lazy_matrices r = {.f64 = x->f64, .item = x->item / 2, .m = x->n, .n = x->n};
+    const char *job = v ? "V" : "N";
+    const int64_t n = x->n;
+    double answer[2] = {0}, norm[2];
+    int query = -1, low, high, status = engine_lapack_get(x->f64, false, &r.lapack);
+    if (status)
+        return status;
+    r.lapack->geevx("B", "N", job, "N", &x->n, NULL, &x->n, NULL, NULL, NULL, &x->n, NULL, &x->n, &low, &high, NULL,
+                    norm, NULL, NULL, answer, &query, NULL, info, 1, 1, 1, 1);
+    const int lwork = room_for(ops_matrix_get(&r, answer, 0));
+    const size_t bytes = ((size_t)(2 * n * n + 5 * n) + (size_t)lwork) * r.item;
+    void *room;
+    status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    char *a = room, *vectors = a + (size_t)(n * n) * r.item, *wr = vectors + (size_t)(n * n) * r.item;
+    char *wi = wr + (size_t)n * r.item, *scale = wi + (size_t)n * r.item, *work = scale + (size_t)(3 * n) * r.item;
+    for (int64_t k = 0; k < n * n; k++)
+        ops_matrix_set(&r, a, k, ops_matrix_get(x, columns, k));
+    r.lapack->geevx("B", "N", job, "N", &x->n, a, &x->n, wr, wi, NULL, &x->n, vectors, &x->n, &low, &high, scale, norm,
+                    scale + (size_t)n * r.item, scale + (size_t)(2 * n) * r.item, work, &lwork, NULL, info, 1, 1, 1, 1);
+    for (int64_t j = 0; j < n && *info == 0; j++) {
+        const double im = ops_matrix_get(&r, wi, j);
+        const int64_t first = im < 0 ? j - 1 : j; /* of a pair, which begins with the positive part */
+        put_complex(x, w, j, ops_matrix_get(&r, wr, j), im);
+        for (int64_t i = 0; i < n && v; i++)
+            put_complex(x, v, j * n + i, ops_matrix_get(&r, vectors, first * n + i),
+                        im == 0 ? 0 : copysign(1, im) * ops_matrix_get(&r, vectors, (first + 1) * n + i));
+    }
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
 static int eig_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     const bool vectors = x->call->attrs[0] != 0;
     const int64_t n = x->n;
-    const char *job = vectors ? "V" : "N";
     const void *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
     char *out = ops_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
-    double answer[2] = {0}, spare[2];
-    int info = 0, query = -1;
-    x->lapack->geev("N", job, &x->n, NULL, &x->n, NULL, NULL, &x->n, NULL, &x->n, answer, &query, spare, &info, 1, 1);
-    const double asked = ops_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
-    const int lwork = asked < INT32_MAX ? (int)asked : INT32_MAX;
-    const size_t matrix = (size_t)(n * n) * x->item;
-    const size_t bytes = 2 * matrix + (size_t)(lwork + n) * x->item; /* 2n real numbers are n complex ones */
+    const size_t matrix = (size_t)(n * n) * x->item, bytes = 2 * matrix;
+    int info = !is_finite(x, a, n * n);
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
     if (status)
         return status;
-    char *columns = room, *v = columns + matrix, *work = v + matrix, *rwork = work + (size_t)lwork * x->item;
+    char *columns = room, *v = vectors ? columns + matrix : NULL;
     ops_matrix_copy_transposed(x, columns, a, n, n);
-    if (is_finite(x, a, n * n))
-        x->lapack->geev("N", job, &x->n, columns, &x->n, out, NULL, &x->n, v, &x->n, work, &lwork, rwork, &info, 1, 1);
-    else
-        info = 1;
+    if (!info)
+        status = (is_real(x, a, n * n) ? eig_real : eig_complex)(x, columns, out, v, &info, run);
     if (info)
         ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
-    else if (vectors)
+    else if (vectors && !status)
         ops_matrix_copy_transposed(x, out + (size_t)n * x->item, v, n, n);
     neap_run_free(run, room, bytes);
-    return NEAP_OK;
+    return status;
 }
 
 static int eig_call(const lazy_call *call, const neap_run *run) {
@@ -128,9 +197,10 @@ static int eig_jvp(lazy_tangent *g) {
 
 NEAP_OP(
     eig,
-    .doc = "Eigenvalues w and eigenvectors of length 1 of each complex square matrix of the last two axes, by LAPACK's "
-           "geev, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the vectors; with "
-           "`vectors` 0 only w, as (…, 1, n). In LAPACK's order. NaN where a matrix has a NaN or an infinity.",
+    .doc =
+        "Eigenvalues w and eigenvectors of length 1 of each complex square matrix of the last two axes, by LAPACK's "
+        "geev, or geevx where no element has an imaginary part, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the vectors; with "
+        "`vectors` 0 only w, as (…, 1, n). In LAPACK's order. NaN where a matrix has a NaN or an infinity.",
     .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
     .dtype = graph_dtype_same, .shape = eig_shape, .call = eig_call, .cost = eig_cost, .grad = eig_grad, .jvp = eig_jvp,

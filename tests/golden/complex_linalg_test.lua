@@ -114,6 +114,23 @@ test("eigenvalues of any matrix", function()
     equal(L.eigvals(np.zeros { 0, 0 }).shape, { 0 })
 end)
 
+test("eigenvalues of real matrices come in conjugate pairs, and their vectors", function()
+    for n = 1, 7 do
+        local a = np.random.normal(np.random.key(n), { n, n }, { dtype = "f64" })
+        local w, v = L.eig(a)
+        same(np.matmul(a, v), v * w, "eig of " .. n)
+        same(np.sum(np.square(np.abs(v)), { axis = 0 }), np.ones(n), "lengths of " .. n)
+        for _, dtype in ipairs { "f32", "f64" } do
+            local values, vectors = L.eig(a:astype(dtype))
+            ok(np.array_equal(np.sort(values), np.sort(np.conj(values))), "values of " .. n)
+            local order, mirrored = np.argsort(values), np.argsort(np.conj(values))
+            ok(np.array_equal(np.take(vectors, order, { axis = 1 }),
+                              np.conj(np.take(vectors, mirrored, { axis = 1 }))), "vectors of " .. n)
+        end
+    end
+    equal(L.eigvals(np.array { { 0, -1 }, { 1, 0 } }):eq(np.array { 1i, -1i }):all():item(), true)
+end)
+
 test("derivatives of eigenvalues", function()
     local a, d = noise(6, 4, 4), noise(7, 4, 4)
     local weights = noise(8, 4)
