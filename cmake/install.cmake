@@ -28,7 +28,8 @@ endif()
 
 # ---- For C -----------------------------------------------------------------------------------------------------------
 install(FILES "${GENERATED}/neap.h" DESTINATION include/neap COMPONENT neap)
-install(FILES engine/engine.h engine/device.h engine/transport.h DESTINATION include/neap/engine COMPONENT neap)
+install(FILES engine/engine.h engine/device.h engine/generator.h engine/transport.h
+        DESTINATION include/neap/engine COMPONENT neap)
 configure_file(packaging/neap.pc.in "${PROJECT_BINARY_DIR}/neap.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/neap.pc" DESTINATION ${NEAP_INSTALL_LIB}/pkgconfig COMPONENT neap)
 

@@ -1,5 +1,5 @@
-/* eig.c: eigenvalues and vectors of any square matrices, complex, by LAPACK's geev; of those without imaginary parts, so
- * of all real ones, by its real geevx: these come as exactly conjugate pairs.
+/* eig.c: eigenvalues and vectors of any square matrices, complex, by LAPACK's geev; of real ones by its real geevx, so
+ * that they are exactly conjugate pairs.
  *
  * Values come as LAPACK orders them; vectors have the length 1 and a largest part that is real. Derivatives: as JAX's,
  * of vectors whose length is not looked at; where eigenvalues are equal, what depends on the vectors has NaN. */
@@ -13,7 +13,7 @@
 
 static int eig_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = ops_matrix_check_square("eig", &call->in[0]);
-    status = status ? status : ops_matrix_check_attrs("eig", call, 1);
+    status = status ? status : ops_matrix_check_attrs("eig", call, 2);
     if (status)
         return status;
     status = graph_shape_same(call, out);
@@ -30,13 +30,6 @@ static int64_t eig_cost(const lazy_call_desc *call, const lazy_result *out) {
 static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
     for (int64_t k = 0; k < 2 * n; k++)
         if (!isfinite(x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]))
-            return false;
-    return true;
-}
-
-static bool is_real(const lazy_matrices *x, const void *from, int64_t n) {
-    for (int64_t k = 1; k < 2 * n; k += 2)
-        if ((x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]) != 0)
             return false;
     return true;
 }
@@ -74,8 +67,8 @@ static void put_complex(const lazy_matrices *x, void *to, int64_t k, double re, 
     }
 }
 
-/* The same of a matrix without imaginary parts. Of a pair of values the vectors are re ± i·im, where LAPACK has re and
- * im as two columns. */
+/* The same of a matrix whose imaginary parts are zeros. Of a pair of values the vectors are re ± i·im, where LAPACK has
+ * re and im as two columns. */
 static int eig_real(const lazy_matrices *x, void *columns, void *w, void *v, int *info, const neap_run *run) {
     lazy_matrices r = {.f64 = x->f64, .item = x->item / 2, .m = x->n, .n = x->n};
     const char *job = v ? "V" : "N";
@@ -124,7 +117,7 @@ static int eig_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     char *columns = room, *v = vectors ? columns + matrix : NULL;
     ops_matrix_copy_transposed(x, columns, a, n, n);
     if (!info)
-        status = (is_real(x, a, n * n) ? eig_real : eig_complex)(x, columns, out, v, &info, run);
+        status = (x->call->attrs[1] ? eig_real : eig_complex)(x, columns, out, v, &info, run);
     if (info)
         ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
     else if (vectors && !status)
@@ -142,7 +135,7 @@ static void eig_parts(neap_ctx *ctx, neap_node *node, neap_node **w, neap_node *
     neap_node *a = graph_node_in(node, 0);
     int64_t n = graph_node_aval(a).shape[graph_node_aval(a).ndim - 1];
     if (!graph_node_attrs(node)[0])
-        node = graph_build(ctx, LAZY_OP_eig, 1, &a, 1, (int64_t[]){1});
+        node = graph_build(ctx, LAZY_OP_eig, 1, &a, 2, (int64_t[]){1, graph_node_attrs(node)[1]});
     *w = ops_matrix_cut(ctx, node, -2, 0, 1);
     *v = ops_matrix_cut(ctx, node, -2, 1, n);
 }
@@ -199,9 +192,10 @@ NEAP_OP(
     eig,
     .doc =
         "Eigenvalues w and eigenvectors of length 1 of each complex square matrix of the last two axes, by LAPACK's "
-        "geev, or geevx where no element has an imaginary part, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the vectors; with "
-        "`vectors` 0 only w, as (…, 1, n). In LAPACK's order. NaN where a matrix has a NaN or an infinity.",
-    .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
+        "geev, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the vectors; with "
+        "`vectors` 0 only w, as (…, 1, n). `real`: all imaginary parts are 0, and pairs are conjugates, by geevx. In "
+        "LAPACK's order. NaN where a matrix has a NaN or an infinity.",
+    .attrs = "vectors real", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
     .dtype = graph_dtype_same, .shape = eig_shape, .call = eig_call, .cost = eig_cost, .grad = eig_grad, .jvp = eig_jvp,
     .batch = derive_batch_leading, .shard = shard_matrices)

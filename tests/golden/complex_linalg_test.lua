@@ -121,9 +121,9 @@ test("eigenvalues of real matrices come in conjugate pairs, and their vectors", 
         same(np.matmul(a, v), v * w, "eig of " .. n)
         same(np.sum(np.square(np.abs(v)), { axis = 0 }), np.ones(n), "lengths of " .. n)
         for _, dtype in ipairs { "f32", "f64" } do
-            local values, vectors = L.eig(a:astype(dtype))
-            ok(np.array_equal(np.sort(values), np.sort(np.conj(values))), "values of " .. n)
-            local order, mirrored = np.argsort(values), np.argsort(np.conj(values))
+            local found, vectors = L.eig(a:astype(dtype))
+            ok(np.array_equal(np.sort(found), np.sort(np.conj(found))), "values of " .. n)
+            local order, mirrored = np.argsort(found), np.argsort(np.conj(found))
             ok(np.array_equal(np.take(vectors, order, { axis = 1 }),
                               np.conj(np.take(vectors, mirrored, { axis = 1 }))), "vectors of " .. n)
         end

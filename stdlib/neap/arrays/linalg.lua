@@ -327,6 +327,15 @@ function linalg.eigvalsh(x, given)
     return real(eigh("eigvalsh", x, given, false)[{ np.ellipsis, 0, {} }])
 end
 
+--- The eigenvalues, and below them the vectors if they are asked for, of real matrices as pairs of conjugates.
+local function eig(name, x, vectors)
+    x = square(name, 1, x)
+    local is_real = not is_complex(x)
+    if is_real then x = np.complex(x, 0) end
+    attrs[0], attrs[1] = vectors, is_real and 1 or 0
+    return core.record1(ids.eig, x, 2)
+end
+
 --- np.linalg.eig(x) -> values, vectors: two results: the eigenvalues of square matrices, and a matrix whose columns are
 -- eigenvectors of length 1: complex, of real matrices too, and in LAPACK's order. Where eigenvalues are equal, what
 -- depends on vectors has NaN for a derivative.
@@ -334,9 +343,7 @@ end
 --- > np.round(values:imag())
 -- [ 1. -1.]
 function linalg.eig(x)
-    x = square("eig", 1, x)
-    attrs[0] = 1
-    local packed = core.record1(ids.eig, is_complex(x) and x or np.complex(x, 0), 1)
+    local packed = eig("eig", x, 1)
     return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
 end
 
@@ -344,9 +351,7 @@ end
 --- > np.linalg.eigvals(np.array{{2, 1}, {0, 3}})
 -- [2.+0.j 3.+0.j]
 function linalg.eigvals(x)
-    x = square("eigvals", 1, x)
-    attrs[0] = 0
-    return core.record1(ids.eig, is_complex(x) and x or np.complex(x, 0), 1)[{ np.ellipsis, 0, {} }]
+    return eig("eigvals", x, 0)[{ np.ellipsis, 0, {} }]
 end
 
 local function svd(x, dims, full)
