@@ -25,6 +25,9 @@ install(TARGETS neap LIBRARY DESTINATION ${NEAP_INSTALL_LIB} COMPONENT neap)
 if(TARGET neap_mpi)
     install(TARGETS neap_mpi LIBRARY DESTINATION ${NEAP_INSTALL_LIB}/neap COMPONENT mpi)
 endif()
+if(TARGET neap_native)
+    install(TARGETS neap_native LIBRARY DESTINATION ${NEAP_INSTALL_LIB}/neap COMPONENT native)
+endif()
 
 # ---- For C -----------------------------------------------------------------------------------------------------------
 install(FILES "${GENERATED}/neap.h" DESTINATION include/neap COMPONENT neap)
@@ -66,7 +69,7 @@ if(NEAP_INTERP AND NOT NEAP_SANITIZE)
     install(FILES "${COMMAND_LINE}/_neap" DESTINATION share/zsh/vendor-completions COMPONENT neap)
 endif()
 
-# ---- Debian packages: neap, and neap-mpi with the one part that is linked with MPI -----------------------------------
+# ---- Debian packages: neap; neap-mpi, the one part that is linked with MPI; neap-native, the one with LLVM -----------
 # What is only loaded when it is there is recommended where common work needs it, else suggested.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME neap)
@@ -76,7 +79,7 @@ set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL neap mpi)
+set(CPACK_COMPONENTS_ALL neap mpi native)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION interpreters)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -88,7 +91,8 @@ run as single passes over memory, on all cores. Names are those of NumPy and JAX
 
 This package has the executable, the library for C programs and for stock
 luajit, the manual page, documentation and examples.")
-set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS "libopenblas0-pthread | libopenblas0, zlib1g, libpng16-16, libjpeg62-turbo")
+set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS
+    "neap-native, libopenblas0-pthread | libopenblas0, zlib1g, libpng16-16, libjpeg62-turbo")
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
     "libdnnl2, neap-mpi, graphviz, luajit, pkg-config, dataset-fashion-mnist")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)
@@ -97,4 +101,9 @@ With this part, `mpirun -n N neap script.lua` runs a script in several processes
 which share arrays.")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "neap (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
+set(CPACK_DEBIAN_NATIVE_PACKAGE_NAME neap-native)
+set(CPACK_COMPONENT_NATIVE_DESCRIPTION "Lua with lazy arrays: machine code for kernels, by LLVM
+With this part, kernels that have run for a while become machine code. It has what
+it needs of LLVM inside.")
+set(CPACK_DEBIAN_NATIVE_PACKAGE_DEPENDS "neap (= ${PROJECT_VERSION})")
 include(CPack)

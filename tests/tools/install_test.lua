@@ -178,6 +178,15 @@ else
     check.skip("two processes", "no MPI")
 end
 
+if os.execute("[ -f '" .. build .. "/neap_native.so' ]") == 0 then
+    check.test("native code", function()
+        local told = sh [["$P/bin/neap" doctor]]
+        check.ok(told:find "native code +LLVM", told)
+    end)
+else
+    check.skip("native code", "no LLVM")
+end
+
 os.execute("rm -rf " .. folder)
 process.cleanup()
 check.done()
