@@ -8,6 +8,7 @@ import socket
 import time
 import unittest
 
+import counted
 import zmq
 from jupyter_client.manager import start_new_kernel
 
@@ -484,4 +485,4 @@ class BadInput(WithKernel):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are for kernels
-    unittest.main(verbosity=2)
+    counted.main(verbosity=2)

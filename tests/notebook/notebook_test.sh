@@ -23,6 +23,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$neap" kernel install --prefix "$work" | tee "$work/installed"
 if grep -q "cannot run yet" "$work/installed"; then skip "$(tail -n 1 "$work/installed")"; fi
-export JUPYTER_PATH=$work/share/jupyter JUPYTER_RUNTIME_DIR=$work/run NEAP_TEST_ERRORS=$work/errors
-"$place/bin/python" suite.py
-"$place/bin/python" kernel.py
+export JUPYTER_RUNTIME_DIR=$work/run NEAP_TEST_ERRORS=$work/errors NEAP_TEST_COUNTS=$work/counts
+touch "$NEAP_TEST_COUNTS"
+status=0
+
+run() { # run FILE PREFIX: the tests of a file, with the kernel that is installed there
+    JUPYTER_PATH=$2/share/jupyter "$place/bin/python" "$1" || status=1
+}
+
+run suite.py "$work"
+run kernel.py "$work"
+
+# A file that has ended without a count is a failure too.
+awk -v status=$status '{ p += $1; f += $3; s += $5 }
+    END { if (status || NR < 2) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
+    "$NEAP_TEST_COUNTS"
