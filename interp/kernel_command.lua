@@ -8,6 +8,7 @@ local command = {}
 
 local USAGE = [[
 usage: neap kernel install [--user | --prefix DIR] [--name NAME] [--display-name TEXT]
+                           [--devices N]
        neap kernel run CONNECTION_FILE
 
 install writes a kernelspec, so that Jupyter offers neap:
@@ -15,6 +16,7 @@ install writes a kernelspec, so that Jupyter offers neap:
   --prefix DIR         in DIR/share/jupyter/kernels: of a virtual environment, or /usr/local
   --name NAME          the folder of the kernelspec, by which programs call it (default: neap)
   --display-name TEXT  what people see (default: neap)
+  --devices N          the kernel computes on N CPU devices, as with neap --devices N (default: 1)
 run is what Jupyter calls.
 ]]
 
@@ -73,7 +75,7 @@ local function kernels_folder(prefix)
 end
 
 local function read_options(words)
-    local values = { ["--name"] = "neap", ["--display-name"] = "neap" }
+    local values = { ["--name"] = "neap", ["--display-name"] = "neap", ["--devices"] = "1" }
     local k = 1
     while k <= #words do
         local name, value = words[k]:match "^(%-%-[%a-]+)=(.*)$"
@@ -90,6 +92,9 @@ local function read_options(words)
     if not values["--name"]:find "^[%w._-]+$" then
         fail("--name wants letters, digits, '.', '_' and '-', not '%s'", values["--name"])
     end
+    if not values["--devices"]:find "^[1-9]%d*$" then
+        fail("--devices wants a number from 1, not '%s'", values["--devices"])
+    end
     return values
 end
 
@@ -98,7 +103,7 @@ local function install(words)
     local folder = kernels_folder(options["--prefix"]) .. "/" .. options["--name"]
     make_folders(folder)
     write_file(folder .. "/kernel.json", json.write {
-        argv = { executable(), "kernel", "run", "{connection_file}" },
+        argv = { executable(), "--devices", options["--devices"], "kernel", "run", "{connection_file}" },
         display_name = options["--display-name"],
         language = "lua",
         interrupt_mode = "signal",

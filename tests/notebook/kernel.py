@@ -5,9 +5,12 @@ import queue
 import shutil
 import signal
 import socket
+import subprocess
+import tempfile
 import time
 import unittest
 
+import counted
 import zmq
 from jupyter_client.manager import start_new_kernel
 
@@ -93,6 +96,24 @@ class WithKernel(unittest.TestCase):
 
     def check_alive(self):
         self.assertEqual(self.run_cell("1 + 1").of("execute_result")[0]["data"]["text/plain"], "2")
+
+
+class Install(unittest.TestCase):
+    def install(self, folder, *options):
+        return subprocess.run([os.environ["NEAP_TEST_NEAP"], "kernel", "install", "--prefix", folder, *options],
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+
+    def test_devices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for count in ("0", "-1", "2.5", "many", ""):
+                done = self.install(folder, "--devices", count)
+                self.assertNotEqual(done.returncode, 0, count)
+                self.assertIn("--devices wants a", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+            self.assertEqual(self.install(folder, "--devices", "3").returncode, 0)
+            with open(folder + "/share/jupyter/kernels/neap/kernel.json", encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["argv"][1:],
+                                 ["--devices", "3", "kernel", "run", "{connection_file}"])
 
 
 class Outputs(WithKernel):
@@ -484,4 +505,4 @@ class BadInput(WithKernel):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are for kernels
-    unittest.main(verbosity=2)
+    counted.main(verbosity=2)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# notebook_test.sh (release build only): the kernel for notebooks under jupyter_kernel_test (suite.py), and under tests
-# of its own through jupyter_client (kernel.py). The packages of requirements.txt are installed into a virtual
-# environment outside the tree, once; where that cannot be done the test is skipped, and says so.
+# notebook_test.sh (release build only): the kernel for notebooks under jupyter_kernel_test (suite.py), under tests of
+# its own through jupyter_client (kernel.py), and with the notebooks of docs/notebooks (notebooks.py). The packages of
+# requirements.txt are installed into a virtual environment outside the tree, once; where that cannot be done the test
+# is skipped, and says so.
 set -eu
 cd "$(dirname "$0")"
 neap=$(cd ../.. && realpath "${NEAP:-build/neap}")
@@ -23,6 +24,20 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$neap" kernel install --prefix "$work" | tee "$work/installed"
 if grep -q "cannot run yet" "$work/installed"; then skip "$(tail -n 1 "$work/installed")"; fi
-export JUPYTER_PATH=$work/share/jupyter JUPYTER_RUNTIME_DIR=$work/run NEAP_TEST_ERRORS=$work/errors
-"$place/bin/python" suite.py
-"$place/bin/python" kernel.py
+export JUPYTER_RUNTIME_DIR=$work/run NEAP_TEST_ERRORS=$work/errors NEAP_TEST_COUNTS=$work/counts NEAP_TEST_NEAP=$neap
+touch "$NEAP_TEST_COUNTS"
+status=0
+
+run() { # run FILE PREFIX: the tests of a file, with the kernel that is installed there
+    JUPYTER_PATH=$2/share/jupyter "$place/bin/python" "$1" || status=1
+}
+
+run suite.py "$work"
+run kernel.py "$work"
+"$neap" kernel install --prefix "$work/many" --devices 8 # for the notebook about meshes
+run notebooks.py "$work/many"
+
+# A file that has ended without a count is a failure too.
+awk -v status=$status '{ p += $1; f += $3; s += $5 }
+    END { if (status || NR < 3) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
+    "$NEAP_TEST_COUNTS"

@@ -1,6 +1,5 @@
 """The Jupyter project's suite for kernels (jupyter_kernel_test), with samples for all its parts: none is skipped."""
-import unittest
-
+import counted
 import jupyter_kernel_test
 
 
@@ -44,4 +43,4 @@ class Welcome(jupyter_kernel_test.IopubWelcomeTests):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    counted.main()

@@ -1,0 +1,23 @@
+"""Runs the tests of a file as unittest.main does, and adds a line "N passed, N failed, N skipped" to the file that
+NEAP_TEST_COUNTS names, from which notebook_test.sh makes its last line."""
+import os
+import sys
+import unittest
+
+
+class Counted(unittest.TextTestResult):
+    passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+
+def main(**options):
+    runner = unittest.TextTestRunner(resultclass=Counted, verbosity=options.pop("verbosity", 1))
+    result = unittest.main("__main__", testRunner=runner, exit=False, **options).result
+    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    if "NEAP_TEST_COUNTS" in os.environ:
+        with open(os.environ["NEAP_TEST_COUNTS"], "a", encoding="utf-8") as file:
+            file.write(f"{result.passed} passed, {failed} failed, {len(result.skipped)} skipped\n")
+    sys.exit(failed > 0)
