@@ -1,6 +1,6 @@
 /* native_rows.c: native code of every map and cast gives the bits of the VM's loops: each dtype and instruction set,
  * with operands that are one element for all, at all distances from a whole number of vectors. Skipped without a
- * generator. */
+ * generator. (release build only: generated code has no sanitizer in it, and making it takes a minute under one) */
 #include "tests/lazy/vm_native.h"
 #include "tests/lazy/vm_random.h"
 
