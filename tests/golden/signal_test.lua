@@ -1,5 +1,5 @@
---- signal_test.lua: np.signal: values as SciPy's (signal.txt, make_signal.py) in both precisions; the way back, jit,
--- derivatives, batches, errors.
+--- signal_test.lua (not under tsan): np.signal: values as SciPy's (signal.txt, make_signal.py) in both precisions; the
+-- way back, jit, derivatives, batches, errors.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

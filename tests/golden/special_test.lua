@@ -1,5 +1,5 @@
---- special_test.lua: np.special against mpmath's values and derivatives (special.txt, made by make_special.py), and
--- what the functions refuse.
+--- special_test.lua (not under tsan): np.special against mpmath's values and derivatives (special.txt, made by
+-- make_special.py), and what the functions refuse.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

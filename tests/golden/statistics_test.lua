@@ -1,5 +1,5 @@
---- statistics_test.lua: statistics, histograms, sets and choices equal NumPy's and JAX's (statistics.txt, made by
--- make_statistics.py).
+--- statistics_test.lua (not under tsan): statistics, histograms, sets and choices equal NumPy's and JAX's
+-- (statistics.txt, made by make_statistics.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

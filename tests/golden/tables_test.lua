@@ -1,5 +1,5 @@
---- tables_test.lua: text files of Python's csv module read as Python reads them, and tables sorted, grouped, joined and
--- described as NumPy has it (tables.json and tables/, made by make_tables.py).
+--- tables_test.lua (not under tsan): text files of Python's csv module read as Python reads them, and tables sorted,
+-- grouped, joined and described as NumPy has it (tables.json and tables/, made by make_tables.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local json = require "neap.files.json"

@@ -1,5 +1,6 @@
---- weak_test.lua: what is computed of numbers alone takes the dtype of what it meets, as JAX's weakly typed arrays do
--- (weak.txt, made by make_weak.py, which has the same names), wherever it is recorded; and what is neap's own rule.
+--- weak_test.lua (not under tsan): what is computed of numbers alone takes the dtype of what it meets, as JAX's weakly
+-- typed arrays do (weak.txt, made by make_weak.py, which has the same names), wherever it is recorded; and what is
+-- neap's own rule.
 local check = require "tests.lib.check"
 local np = require "neap"
 local reader = require "tests.lib.golden_reader"

@@ -1,5 +1,5 @@
---- questions_test.lua: `?name` and `??name` at the prompt, `help`, np.help: what they find, and what they say where
--- there is nothing.
+--- questions_test.lua (not under tsan): `?name` and `??name` at the prompt, `help`, np.help: what they find, and what
+-- they say where there is nothing.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

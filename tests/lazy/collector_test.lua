@@ -1,5 +1,5 @@
---- collector_test.lua: dead results are found early, so that a loop that drops a large result in each turn maps two or
--- three blocks in all; and the library, once it is loaded, is looked at no more by Lua's collector.
+--- collector_test.lua (not under tsan): dead results are found early, so that a loop that drops a large result in each
+-- turn maps two or three blocks in all; and the library, once it is loaded, is looked at no more by Lua's collector.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

@@ -1,5 +1,6 @@
---- hostile_test.lua: arguments of every wrong kind, drawn at random (seeded), to every public function: each call
--- returns or raises one of the library's own errors; nothing crashes, and no error speaks of the library's inside.
+--- hostile_test.lua (not under tsan): arguments of every wrong kind, drawn at random (seeded), to every public
+-- function: each call returns or raises one of the library's own errors; nothing crashes, and no error speaks of the
+-- library's inside.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,4 +1,5 @@
---- generators_test.lua: the generators and checks of tools/: what they write, and what they refuse with file:line.
+--- generators_test.lua (not under tsan): the generators and checks of tools/: what they write, and what they refuse
+-- with file:line.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

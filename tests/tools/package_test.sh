@@ -3,8 +3,8 @@
 # who is not root: prompt, scripts, libraries that are loaded by need, stock luajit; then removed.
 #
 # The root is made once by debootstrap, which wants root's rights and the network, and kept in
-# build/deps/clean_root.tar. Without these the test is skipped. With NEAP_TEST_LONG set it installs MPI and a compiler,
-# too.
+# build/deps/clean_root.tar. It takes minutes, so it wants NEAP_TEST_LONG=1; without that, and without these, it is
+# skipped.
 set -u
 passed=0 failed=0
 build=$(dirname "$NEAP")
@@ -17,6 +17,7 @@ skip() {
     exit 0
 }
 
+[ -n "${NEAP_TEST_LONG:-}" ] || skip "it takes minutes: NEAP_TEST_LONG=1 runs it"
 [ "$(id -u)" -eq 0 ] || skip "it takes root's rights"
 for tool in cpack debootstrap unshare chroot dpkg-shlibdeps; do
     command -v "$tool" >/dev/null || skip "no $tool (tools/setup --packages installs it)"
@@ -120,17 +121,22 @@ output=$(inside 'apt-get install -y -q --no-install-recommends luajit')
 note $? "apt-get install luajit" "$output"
 expect "stock luajit" "luajit -e 'local np = require \"neap\"; print(np.arange(4):sum())'" 6
 
-if [ -n "${NEAP_TEST_LONG:-}" ]; then
-    output=$(inside 'apt-get install -y -q /debs/neap-mpi_*.deb gcc libc6-dev make pkg-config libluajit-5.1-dev')
-    note $? "apt-get install neap-mpi and a compiler" "$output"
-    expect "two processes" "mpirun --oversubscribe -quiet -n 2 neap -e 'print(np.process_count())'" 2
-    output=$(as_user 'cp -r /usr/share/doc/neap/examples . && cd examples/embed && make -s && ./embed &&
-        cd .. && gcc -o engine engine.c $(pkg-config --cflags --libs neap) && ./engine')
-    note $? "the examples in C" "$output"
-    grep -q 'weight 2: 3.00' <<<"$output"
-    note $? "what they print" "$output"
-    inside 'apt-get purge -y -q neap-mpi' >/dev/null
+if ls "$root"/debs/neap-native_*.deb >/dev/null 2>&1; then
+    output=$(inside 'apt-get install -y -q /debs/neap-native_*.deb')
+    note $? "apt-get install neap-native" "$output"
+    expect "native code" "neap doctor | grep -c '^native code *LLVM'" 1
+    inside 'apt-get purge -y -q neap-native' >/dev/null
 fi
+
+output=$(inside 'apt-get install -y -q /debs/neap-mpi_*.deb gcc libc6-dev make pkg-config libluajit-5.1-dev')
+note $? "apt-get install neap-mpi and a compiler" "$output"
+expect "two processes" "mpirun --oversubscribe -quiet -n 2 neap -e 'print(np.process_count())'" 2
+output=$(as_user 'cp -r /usr/share/doc/neap/examples . && cd examples/embed && make -s && ./embed &&
+    cd .. && gcc -o engine engine.c $(pkg-config --cflags --libs neap) && ./engine')
+note $? "the examples in C" "$output"
+grep -q 'weight 2: 3.00' <<<"$output"
+note $? "what they print" "$output"
+inside 'apt-get purge -y -q neap-mpi' >/dev/null
 
 output=$(inside 'apt-get purge -y -q neap && find /usr /etc /var/lib -name "*neap*" -not -path "/var/lib/dpkg/*"')
 note $? "apt-get purge" "$output"
