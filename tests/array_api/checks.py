@@ -116,7 +116,7 @@ def compare(ours, theirs, dtype=None, ulp=None, exact=None, atol=None, zeros=Tru
         worst = numpy.unravel_index(numpy.argmax(off), off.shape)
         wanted = numpy.asarray(reference if exact is None else exact)
         assert off[worst] <= ulp, f"{got[worst]!r}, expected {wanted[worst]!r}: {off[worst]:.3g} ulp off, at {worst}"
-    elif atol is not None and got.dtype.kind == "f":
+    elif atol is not None and got.dtype.kind in "fc":
         scale = numpy.max(numpy.abs(reference[numpy.isfinite(reference)]), initial=1)
         numpy.testing.assert_allclose(got, reference.astype(got.dtype), rtol=0, atol=atol * scale)
     else:

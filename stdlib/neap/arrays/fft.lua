@@ -302,29 +302,40 @@ define_whole_box("irfft2", { -2, -1 })
 
 -- ---- Frequencies ----------------------------------------------------------------------------------------------------
 
-local function spacing(name, n, d)
-    if core.integer("fft." .. name, 1, "n", n) < 1 then
-        bad_argument("fft." .. name, 1, "n", "an integer from 1 up", n)
+--- One over n times the distance of the numbers, and where and as what dtype the frequencies are asked for.
+local function spacing(name, n, d, given)
+    name = "fft." .. name
+    if core.integer(name, 1, "n", n) < 1 then bad_argument(name, 1, "n", "an integer from 1 up", n) end
+    if type(d) == "table" and given == nil then d, given = nil, d end
+    local o = core.options(name, given, { d = true, dtype = true, device = true })
+    if d == nil then d = o.d end
+    if d == nil then d = 1 end
+    if type(d) ~= "number" then bad_argument(name, 2, "d", "a number", d) end
+    local code = core.dtype(name, o.dtype)
+    if code and core.dtypes[code].kind ~= "f" then bad_argument(name, nil, "dtype", "a real dtype", o.dtype) end
+    return 1 / (n * d), function(x)
+        x = np.astype(x, code and core.dtypes[code].name or "f32")
+        return o.device ~= nil and core.placed(name, x, o.device) or x
     end
-    if d == nil then return 1 end
-    if type(d) ~= "number" then bad_argument("fft." .. name, 2, "d", "a number", d) end
-    return d
 end
 
---- np.fft.fftfreq(n, d), np.fft.rfftfreq(n, d): the frequencies of the elements of a transform of n numbers that are d
--- apart (1 without d): 0, 1, … and then the negative ones, divided by n d; of rfft: those from 0 up. f32.
+--- np.fft.fftfreq(n, d, {d=1, dtype="f32", device=…}), np.fft.rfftfreq(n, d, {d=1, dtype="f32", device=…}): the
+-- frequencies of the elements of a transform of n numbers that are d apart: 0, 1, … and then the negative ones, divided
+-- by n d; of rfft: those from 0 up.
+--- d: the distance, where it does not stand by itself
+--- dtype: of the result, a real one
 --- > np.fft.fftfreq(4), np.fft.rfftfreq(4, 0.5)
 -- [ 0.    0.25 -0.5  -0.25]
 -- [0.  0.5 1. ]
-function fft.fftfreq(n, d)
-    local step = 1 / (n * spacing("fftfreq", n, d))
+function fft.fftfreq(n, d, given)
+    local step, finish = spacing("fftfreq", n, d, given)
     local i = create.iota(n, core.dtype_codes.f64)
-    return np.astype(np.where(np.less(i, math.ceil(n / 2)), i, i - n) * step, "f32")
+    return finish(np.where(np.less(i, math.ceil(n / 2)), i, i - n) * step)
 end
 
-function fft.rfftfreq(n, d)
-    local step = 1 / (n * spacing("rfftfreq", n, d))
-    return np.astype(create.iota(math.floor(n / 2) + 1, core.dtype_codes.f64) * step, "f32")
+function fft.rfftfreq(n, d, given)
+    local step, finish = spacing("rfftfreq", n, d, given)
+    return finish(create.iota(math.floor(n / 2) + 1, core.dtype_codes.f64) * step)
 end
 
 local function define_shift(name, back)
