@@ -165,7 +165,7 @@ define("choose", function(index, choices, given, extra)
     local n = #choices
     if kind == "i" and mode ~= "wrap" then -- no counting from the end here
         if mode == "raise" and index.size > 0 and np.min(index):item() < 0 then
-            raise("choose", "index %d is out of range for %d choices", np.min(index):item(), n)
+            raise("choose", "index %s is out of range for %d choices", tostring(np.min(index)), n)
         end
         index = selects.not_below(index)
     end

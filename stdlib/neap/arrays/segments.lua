@@ -30,9 +30,15 @@ local function length_option(name, option, value)
 end
 
 --- One more than the greatest label, which is waited for; 0 if there is none.
-local function labels_of(labels)
+local function labels_of(name, labels)
     if labels.size == 0 then return 0 end
-    return math.max(np.max(labels):item() + 1, 0)
+    local greatest = np.max(labels)
+    local n = tonumber(greatest:item()) + 1
+    if n > 2 ^ 31 then
+        raise(name, "%s are at most 2147483647, got %s", name == "bincount" and "elements" or "labels",
+              tostring(greatest))
+    end
+    return math.max(n, 0)
 end
 
 --- Labels as places in 0 … n - 1: negative ones become n, where nothing is written.
@@ -58,10 +64,10 @@ define("bincount", function(x, given, extra)
     local n, least = length_option("bincount", "length", o.length), length_option("bincount", "minlength", o.minlength)
     if n == nil then
         if x.size > 0 and core.dtype_of(x).kind == "i" then
-            local low = np.min(x):item()
-            if low < 0 then raise("bincount", "elements must be from 0 up, got %d", low) end
+            local low = np.min(x)
+            if low:item() < 0 then raise("bincount", "elements must be from 0 up, got %s", tostring(low)) end
         end
-        n = math.max(labels_of(x), least or 0)
+        n = math.max(labels_of("bincount", x), least or 0)
     elseif least ~= nil then
         raise("bincount", "takes 'minlength' or 'length', not both")
     end
@@ -128,7 +134,7 @@ local function define_segment(how)
                   core.shape_text(labels))
         end
         if count == nil then count = o.num_segments end
-        local n = length_option(name, "num_segments", count) or labels_of(labels)
+        local n = length_option(name, "num_segments", count) or labels_of(name, labels)
         if how ~= "max" and how ~= "min" then
             local dtype = core.dtype_of(x)
             if dtype.name ~= dtype.sum then x = np.astype(x, dtype.sum) end

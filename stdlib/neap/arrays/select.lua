@@ -58,7 +58,7 @@ function selects.by_mode(name, index, n, mode)
         local outside = np.ravel(np.logical_not(selects.in_range(index, n)))
         if np.any(outside):item() then
             local first = np.ravel(index)[np.argmax(outside):item()]
-            raise(name, "index %d is out of range for extent %d", first:item(), n)
+            raise(name, "index %s is out of range for extent %d", tostring(first), n)
         end
     end
     return clamped(index, n)

@@ -627,9 +627,9 @@ local function repeat_by(x, counts, axis, n, length)
     local ends = np.cumsum(broadcast_to(reshape(np.maximum(counts, 0), { counts.size }), { n }))
     if length == nil then
         if n > 0 and kind == "i" and np.min(counts):item() < 0 then
-            raise("repeat_", "counts must be from 0 up, got %d", np.min(counts):item())
+            raise("repeat_", "counts must be from 0 up, got %s", tostring(np.min(counts)))
         end
-        length = n > 0 and ends[-1]:item() or 0
+        length = n > 0 and tonumber(ends[-1]:item()) or 0
     end
     if n == 0 and length > 0 then raise("repeat_", "axis %d has no elements to repeat", axis) end
     return np.take(x, np.searchsorted(ends, np.arange(length, { dtype = "i32" }), { side = "right" }), { axis = axis })
