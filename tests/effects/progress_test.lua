@@ -42,6 +42,7 @@ check.test("wrong arguments", function()
     check.raises(function() np.progress("x") end, "^tests/effects/[%w_]+.lua:%d+: np.progress: argument 1 %(iter%)")
     check.raises(function() np.progress(2.5) end, "a count from 0")
     check.raises(function() np.progress(3, { no = 1 }) end, "unknown option 'no'")
+    check.ok(np.progress(print, { 1 }, np.ones(3), { disable = true })) -- a control is compared by identity
     check.raises(function() np.progress(3, { total = "x" }) end, "'total' must be a number")
     check.raises(function() np.progress(3, { disable = true }):set_postfix(3) end, "postfix")
 end)

@@ -172,7 +172,10 @@ check.test("errors name what is wrong", function()
         { "labels are at most 2147483647, got 18446744073709551615",
           function() np.segment_sum(np.ones(1), np.array({ 0xffffffffffffffffULL }, { dtype = "u64" })) end },
         { "index 9223372036854775807 is out of range for extent 3",
-          function() np.take(np.arange(3), np.array({ 0x7fffffffffffffffLL }, { dtype = "i64" }), { mode = "raise" }) end },
+          function()
+              local far = np.array({ 0x7fffffffffffffffLL }, { dtype = "i64" })
+              np.take(np.arange(3), far, { mode = "raise" })
+          end },
         { "counts must be from 0 up, got %-9223372036854775807",
           function() np.repeat_(np.arange(1), np.array({ -0x7fffffffffffffffLL }, { dtype = "i64" })) end },
         { "edges must have 1 axis", function() np.histogram(x, x) end },

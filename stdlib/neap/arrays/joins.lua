@@ -111,7 +111,6 @@ end
 
 -- ---- Splitting ------------------------------------------------------------------------------------------------------
 
-local MOST_SECTIONS = 2 ^ 16
 local MOST_RESULTS = 200 -- Lua has room for some thousand on its stack
 
 --- np.unstack(x, {axis=0}) -> first, second, …: the parts along an axis, which goes away, as several results: at most
@@ -147,9 +146,9 @@ define("array_split", function(x, where, given)
     local axis = type(given) == "number" and given or options("array_split", given, { axis = true }).axis or 0
     if type(where) ~= "number" then return np.split(x, where, { axis = axis }) end
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
-    if where < 1 or where > MOST_SECTIONS or where ~= floor(where) then
-        bad_argument("array_split", 2, "sections",
-                     ("an integer from 1 to %d or a table of indices"):format(MOST_SECTIONS), where)
+    local most = shape.MOST_SECTIONS
+    if where < 1 or where > most or where ~= floor(where) then
+        bad_argument("array_split", 2, "sections", ("an integer from 1 to %d or a table of indices"):format(most), where)
     end
     local cuts, at = {}, 0
     for k = 1, where - 1 do

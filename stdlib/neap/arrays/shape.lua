@@ -572,6 +572,8 @@ function np.stack(list, given)
     return join(arrays, axis)
 end
 
+shape.MOST_SECTIONS = 2 ^ 16
+
 --- np.split(x, n, {axis=0}) -> table: n equal parts; np.split(x, {2, 5}): cut before these indices. Returns a Lua table
 -- of views.
 --- > np.split(np.arange(6), 3)[2], np.split(np.arange(6), {4})[1]
@@ -583,7 +585,9 @@ define("split", function(x, where, given)
     local axis = axis_of("split", axis_option("split", given, 0), #dims)
     local n, cuts = dims[axis + 1], {}
     if type(where) == "number" then
-        if not is_extent(where) or where == 0 or n % where ~= 0 then
+        if where > shape.MOST_SECTIONS then
+            bad_argument("split", 2, "sections", ("an integer up to %d"):format(shape.MOST_SECTIONS), where)
+        elseif not is_extent(where) or where == 0 or n % where ~= 0 then
             raise("split", "axis %d of extent %d cannot be split into %s equal parts", axis, n, tostring(where))
         end
         for k = 1, where - 1 do cuts[k] = k * n / where end

@@ -323,7 +323,7 @@ local function steps_of(iter, state, control)
     local meta = getmetatable(iter)
     if type(iter) == "function" or type(meta) == "table" and meta.__call then
         local total
-        if type(state) == "table" and control == 0 and rawequal(iter, (ipairs {})) then total = #state end
+        if type(state) == "table" and rawequal(control, 0) and rawequal(iter, (ipairs {})) then total = #state end
         return iter, state, control, total
     end
     if type(iter) == "table" and not meta then return list_steps, iter, 0, #iter end
