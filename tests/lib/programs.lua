@@ -232,7 +232,7 @@ line(3, function(d) -- complex numbers, of two real arrays, as a real one
     local z, w = ("np.complex(%s, %s)"):format(a.name, b.name), ("np.complex(%s, %s)"):format(b.name, a.name)
     return d:pick {
         ("np.abs(%s * 2i - %s)"):format(z, w), ("np.real(%s:conj() / (%s + 9))"):format(z, w),
-        ("np.imag((%s * 0.5i):sum%s)"):format(z, d:axes(both)), ("np.exp(%s * 0.125i):real()"):format(z),
+        ("np.imag((%s * 0.5i):sum%s)"):format(z, d:axes(both)), ("np.exp(%s * 0.125i).real"):format(z),
         ("np.real(np.where(%s:gt(0), %s, %s):prod%s)"):format(a.name, z, w, d:axes(both)),
         ("np.imag(np.sqrt(%s) - %s:mean%s)"):format(z, w, d:axes(both, true)),
     }

@@ -19,7 +19,7 @@ local function all_of(half) return np.arange(65536, { dtype = "u16" }):view(half
 local same
 function same(x, y)
     if x.dtype ~= y.dtype then return false end
-    if np.iscomplexobj(x) then return same(x:real(), y:real()) and same(x:imag(), y:imag()) end
+    if np.iscomplexobj(x) then return same(x.real, y.real) and same(x.imag, y.imag) end
     local equal = np.logical_or(np.equal(x, y), np.logical_and(np.isnan(x), np.isnan(y)))
     return np.all(np.logical_and(equal, np.logical_or(np.equal(np.signbit(x), np.signbit(y)), np.isnan(x)))):item()
 end

@@ -198,7 +198,7 @@ end
 --- The C types and the text of a cast. Of integers the low bits stay, and only what is widened has a sign that counts.
 local cast
 function cast(from, to)
-    if from.kind == "c" and to.kind ~= "c" and to.kind ~= "b" then return nil end -- x:real() says what is meant
+    if from.kind == "c" and to.kind ~= "c" and to.kind ~= "b" then return nil end -- x.real says what is meant
     if to.half then
         local same = from == to and "(a)" or ("(half_of_f32_%s(%s))"):format(to.name, before_half(from))
         return from.type, to.type, same

@@ -69,7 +69,7 @@ core.dtype_of = dtype_of
 
 --- x:astype(dtype, {copy=true, device=…}), np.astype(x, dtype): the same values in another dtype, one of bool, u8, u16,
 -- u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, c64, c128, which other libraries' names stand for, too: "float32",
--- "bfloat16", np.complex64. A complex array becomes no real one: x:real() says what is meant.
+-- "bfloat16", np.complex64. A complex array becomes no real one: x.real says what is meant.
 --- copy: makes no difference: arrays do not change, so x itself will do where it has the dtype
 --- > np.array{1.7, -1.7, 300}:astype "i32"
 -- [  1  -1 300]

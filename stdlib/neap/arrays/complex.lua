@@ -1,8 +1,8 @@
 --- complex.lua: what is made of the parts of complex numbers.
 --
 -- Arrays of complex numbers are c64 or c128. The rows complex, real, imag and conj (lazy/ops/complex.c) take them apart
--- and put them together; arithmetic, functions, sums and products take them as they do real ones. They have no order:
--- comparisons other than eq and ne, extrema and sorts refuse them.
+-- and put them together; arithmetic, functions, sums and products take them as they do real ones. Sorts order them by
+-- their real parts, then by the imaginary ones; comparisons other than eq and ne and extrema refuse them.
 local core = require "neap.core"
 
 local np, define = core.np, core.define
@@ -10,6 +10,15 @@ local coerce = core.coerce
 
 local function is_complex(x)
     return core.dtype_of(x).kind == "c"
+end
+
+--- x.real, x.imag: np.real(x) and np.imag(x), the parts of complex numbers; fields, as x.T is.
+--- > z = np.array{1+2i, 3}
+--- > z.real, z.imag
+-- [1. 3.]
+-- [2. 0.]
+for _, part in ipairs { "real", "imag" } do
+    core.methods[part], core.fields[part] = nil, np[part]
 end
 
 --- np.conjugate(x): np.conj(x): the imaginary part with the other sign.

@@ -64,7 +64,7 @@ local function array_of(name, x, real)
     if core.ndim(x) == 0 then raise("fft." .. name, "needs at least 1 axis, got a 0-d array") end
     local dtype = core.dtype_of(x)
     if real and dtype.kind == "c" then
-        raise("fft." .. name, "takes real numbers, got dtype %s; x:real() is the real part, np.fft.fft takes all",
+        raise("fft." .. name, "takes real numbers, got dtype %s; x.real is the real part, np.fft.fft takes all",
               dtype.name)
     end
     return x

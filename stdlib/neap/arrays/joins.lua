@@ -148,7 +148,8 @@ define("array_split", function(x, where, given)
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
     local most = shape.MOST_SECTIONS
     if where < 1 or where > most or where ~= floor(where) then
-        bad_argument("array_split", 2, "sections", ("an integer from 1 to %d or a table of indices"):format(most), where)
+        local wanted = ("an integer from 1 to %d or a table of indices"):format(most)
+        bad_argument("array_split", 2, "sections", wanted, where)
     end
     local cuts, at = {}, 0
     for k = 1, where - 1 do

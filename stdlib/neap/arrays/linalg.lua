@@ -340,7 +340,7 @@ end
 -- eigenvectors of length 1: complex, of real matrices too, and in LAPACK's order. Where eigenvalues are equal, what
 -- depends on vectors has NaN for a derivative.
 --- > values, vectors = np.linalg.eig(np.array{{0, 1}, {-1, 0}})
---- > np.round(values:imag())
+--- > np.round(values.imag)
 -- [ 1. -1.]
 function linalg.eig(x)
     local packed = eig("eig", x, 1)

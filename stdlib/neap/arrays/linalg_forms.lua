@@ -209,7 +209,7 @@ return function(linalg, helpers)
     --- np.linalg.logm(x): the principal logarithm of square matrices, the inverse of np.linalg.expm: complex, of real
     -- ones too; imaginary parts of eigenvalues are from -π to π. By the Schur form, inverse scaling and squaring, and a
     -- Padé approximant (Higham, 2008), computed in f64 and rounded once. Differentiable.
-    --- > np.round(np.linalg.logm(np.array{{1, 1}, {0, 1}}):real(), 4)
+    --- > np.round(np.linalg.logm(np.array{{1, 1}, {0, 1}}).real, 4)
     -- [[0. 1.]
     --  [0. 0.]]
     define("logm", function(x) return by_schur("logm", x, 1) end)

@@ -577,7 +577,7 @@ function csv.savetxt(path, x, given)
         if o[key] ~= nil and type(o[key]) ~= "string" then bad_argument(name, nil, key, "a string", o[key]) end
     end
     if core.dtype_of(x).kind == "c" then
-        raise(name, "takes real numbers, got dtype %s; np.stack({x:real(), x:imag()}, {axis=-1}) has the parts",
+        raise(name, "takes real numbers, got dtype %s; np.stack({x.real, x.imag}, {axis=-1}) has the parts",
               core.dtype_of(x).name)
     end
     local fmt, newline, comments = o.fmt or "%.18e", o.newline or "\n", o.comments or "# "

@@ -251,10 +251,11 @@ function tables.rows(t, pick, rows)
     return new(t._names, columns, rows or 0)
 end
 
---- table:filter(mask): the rows where an array of bool is true. Waits for it.
+--- table:filter(mask): the rows where an array of bool is true, as t[mask] has them, too. Waits for it.
 --- > t = np.table{a = {1, 2, 3}}
---- > t:filter(t.a:gt(1)).a
+--- > t:filter(t.a:gt(1)).a, t[t.a:lt(3)].a
 -- [2. 3.]
+-- [1. 2.]
 function methods.filter(t, mask)
     if not is_array(mask) or mask.dtype ~= "bool" then
         core.bad_argument("table.filter", 1, "mask", "an array of bool, as t.price:gt(3) gives", mask)
@@ -267,12 +268,12 @@ function methods.filter(t, mask)
 end
 
 --- table:take(indices): rows by number, from 0, negative ones from the end: an integer array, an integer or a list.
+-- t[indices] is the same for an array.
 --- > np.table{a = {1, 2, 3}}:take{2, 0}.a
 -- [3. 1.]
 function methods.take(t, indices)
     if type(indices) == "number" then indices = { indices } end
-    local picks = is_array(indices) and indices
-        or require("neap.arrays.select").index_array("table.take", indices, t._rows)
+    local picks = require("neap.arrays.select").index_array("table.take", indices, t._rows)
     if core.ndim(picks) ~= 1 then
         raise("table.take", "indices must have 1 axis, got shape %s", core.shape_text(picks))
     end
@@ -433,6 +434,7 @@ function Table.__index(t, key)
     local found = type(key) == "string" and method(key)
     if found then return found end
     if fields[key] then return fields[key](t) end
+    if is_array(key) then return key.dtype == "bool" and methods.filter(t, key) or methods.take(t, key) end
     return column(t, "table", key)
 end
 

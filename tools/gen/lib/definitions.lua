@@ -78,10 +78,11 @@ end
 -- Functions of arrays whose first parameter has one of these names are methods too.
 local OF_ARRAYS = { x = true, y = true, a = true, c = true, labels = true }
 
---- Whether np's function is a method of arrays as well: core.define makes it both.
-local function is_method(entry, name, arguments)
+--- Whether np's function is a method of arrays as well: core.define makes it both, unless it is a field, as x.real.
+local function is_method(entry, name, arguments, fields)
     local first = arguments:match "^%(([%a_][%w_]*)"
     return OF_ARRAYS[first] and name:find "^np%.[%w_]+$" and (entry.op or entry.file:find "^neap/arrays/") ~= nil
+        and not fields["x." .. name:sub(4)]
 end
 
 --- The text of the file. `dtypes`: their facts by number, from 0.
@@ -110,10 +111,11 @@ np = {}
     for _, entry in ipairs(entries) do
         if entry.part then text[#text + 1] = entry.names[1] .. " = {}\n" end
     end
-    local done, is_function = {}, {}
+    local done, is_function, fields = {}, {}, {}
     for _, entry in ipairs(entries) do
         for k, name in ipairs(entry.names) do
             is_function[name] = is_function[name] or entry.signatures[k]:find "[%({]" ~= nil
+            fields[name] = name:find "^x%." and not entry.signatures[k]:find "[%({]"
         end
     end
     for _, entry in ipairs(entries) do
@@ -129,7 +131,7 @@ np = {}
                 comment(lines, entry.text)
                 local same = "np." .. name:match "[%w_]+$" -- np.linalg.cross is np.cross
                 local kind = RESULTS[entry.result or ""] or "any"
-                local of_np = name ~= same and is_function[same]
+                local of_np = not fields[name] and name ~= same and is_function[same]
                 if not of_np then lines[#lines + 1] = "---@type " .. kind end
                 lines[#lines + 1] = (name:gsub("^x%.", "array.")) .. " = " .. (of_np and same or "nil") .. "\n"
                 text[#text + 1] = table.concat(lines, "\n")
@@ -140,7 +142,7 @@ np = {}
                 if arguments == "" then arguments = entry.signatures[1]:match "^[%w_%.:]+(.*)$" end
                 function_lines(lines, entry, path, arguments)
                 text[#text + 1] = table.concat(lines, "\n")
-                if is_method(entry, name, arguments) then
+                if is_method(entry, name, arguments, fields) then
                     lines = {}
                     function_lines(lines, entry, "array:" .. name:sub(4), (arguments:gsub("^%([%w_]+,? ?", "(")))
                     text[#text + 1] = table.concat(lines, "\n")
