@@ -140,7 +140,7 @@ local MISTAKES = {
     { "print(x.sum(0))", "x.sum(…) is not given x; methods take a colon: x:sum(…)" },
     { "y = x.reshape(3, 1)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
     { "y = np.arange(12).reshape(3, 4)", "x.reshape(…) is not given x; methods take a colon: x:reshape(…)" },
-    { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axes; the elements 0, 2 of an axis are "
+    { "y = x[{0, 2}]", "array index: 2 indices for an array of 1 axis; the elements 0, 2 of an axis are "
       .. 'x"[0, 2]", x[np.array({0, 2}, {dtype="i32"})] or x:take({0, 2}, {axis=…})' },
     { "print(m:mean{'axis'})",
       "np.mean: unknown option '1' (options: axis, dtype, keepdims, where); options have names, as in {axis=…}" },

@@ -83,7 +83,7 @@ end)
 
 check.test("what looks like rows is told to be a slice", function()
     check.raises(function() return np.arange(9)[{ 1, 3, 4 }] end,
-                 "3 indices for an array of 1 axes; the elements 1, 3, 4")
+                 "3 indices for an array of 1 axis; the elements 1, 3, 4")
     check.raises(function() return np.arange(9)[{ { 1, 3, 4, 7 } }] end, "a table of 4.-x:take")
     check.ok(np.array_equal(np.arange(9)["[1, 3, 4]"], { 1, 3, 4 }))
     check.ok(np.array_equal(np.arange(4)["::-1"], { 3, 2, 1, 0 }))

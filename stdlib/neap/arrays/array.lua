@@ -155,13 +155,18 @@ function fields.device(x)
     return core.device_numbered(known.device)
 end
 
+--- How many axes, in words.
+function core.axes_text(n)
+    return n == 1 and "1 axis" or ("%d axes"):format(n)
+end
+
 --- An axis in [-ndim, ndim) as one in [0, ndim).
 function core.axis(name, axis, ndim)
     if type(axis) ~= "number" or axis ~= math.floor(axis) then
         raise(name, "axis must be an integer, got %s", core.describe(axis))
     end
     if axis < -ndim or axis >= ndim then
-        raise(name, "axis %d is out of range for an array of %d axes", axis, ndim)
+        raise(name, "axis %d is out of range for an array of %s", axis, core.axes_text(ndim))
     end
     return axis < 0 and axis + ndim or axis
 end

@@ -213,7 +213,8 @@ local function complete(items, ndim)
     if used > ndim then
         local plain = #items > 1
         for k = 1, #items do plain = plain and is_integer(items[k]) end
-        fail("array index: %d indices for an array of %d axes%s", used, ndim, plain and rows_hint(items) or "")
+        fail("array index: %d indices for an array of %s%s", used, core.axes_text(ndim),
+             plain and rows_hint(items) or "")
     end
     local list = {}
     for k = 1, #items do

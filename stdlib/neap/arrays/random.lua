@@ -29,8 +29,9 @@ local function check_key(name, key)
     end
     local dims = shape_of(key)
     if core.dtype_of(key).code ~= codes.u32 or #dims ~= 1 or dims[1] ~= 2 then
-        raise("random." .. name, "argument 1 (key) must be a key: u32 of shape (2,), got %s of shape %s",
-              core.dtype_of(key).name, core.shape_text(dims))
+        local keys = #dims == 2 and dims[2] == 2 and "; keys:unpack() gives the keys one by one" or ""
+        raise("random." .. name, "argument 1 (key) must be a key: u32 of shape (2,), got %s of shape %s%s",
+              core.dtype_of(key).name, core.shape_text(dims), keys)
     end
     return key
 end
