@@ -4,6 +4,7 @@
 -- session still computes. Random numbers come from a seed, so a failure can be run again:
 --
 --     NEAP_FUZZ_SECONDS   how long (10)
+--     NEAP_FUZZ_CALLS     how many calls at most: a fast machine is to see no others than a slow one (60000)
 --     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_LOG       a file that holds the last call when the process dies
 local check = require "tests.lib.check"
@@ -16,6 +17,7 @@ local ffi = require "ffi"
 ffi.cdef "char *mkdtemp(char *template); int chdir(const char *path); int rmdir(const char *path);"
 
 local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 10)
+local most = tonumber(os.getenv("NEAP_FUZZ_CALLS") or os.getenv("NEAP_FUZZ_SECONDS") and math.huge or 60000)
 local first_seed = tonumber(os.getenv("NEAP_FUZZ_SEED") or 1)
 local log_path = os.getenv("NEAP_FUZZ_LOG")
 local MEMORY = 64e6
@@ -225,7 +227,7 @@ check.test("public functions raise or work", function()
     ffi.C.chdir(folder)
     np.debug.memory_limit(MEMORY)
     local calls, failures, seen, stop = 0, {}, {}, os.time() + seconds
-    while os.time() < stop and #failures < 40 do
+    while os.time() < stop and calls < most and #failures < 40 do
         local target = pick(targets)
         local given = arguments(target)
         local text = describe(target, given)
