@@ -361,7 +361,7 @@ check.test("saving", function()
     check.equal(process.read(path .. ".dot"), told:dot())
     for _, name in ipairs { path, path .. ".txt", path .. ".dot" } do os.remove(name) end
     check.raises(function() told:save("picture.png") end, "must end in .txt, .dot or .svg")
-    check.raises(function() told:save(5) end, "argument 1 %(path%) must be a path")
+    check.raises(function() told:save(5) end, "argument 1 %(path%) must be a file name")
     check.raises(function() told:save("/nowhere/x.txt") end, "cannot write '/nowhere/x.txt'")
 end)
 

@@ -47,6 +47,7 @@ check.test("files of bytes", function()
     check.equal(np.fromfile(path, { dtype = "i32", offset = 8, count = 1 }):totable(), { 2 })
     check.raises(function() np.fromfile(path, { dtype = "i32", count = 5 }) end, "more than the 16 bytes")
     check.raises(function() np.fromfile(path .. "none", { dtype = "i32" }) end, "cannot open")
+    check.raises(function() np.arange(4):tofile(path .. "\0x") end, "argument 2 %(path%) must be a file name")
 end)
 
 check.test("pointers", function()

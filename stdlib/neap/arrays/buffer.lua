@@ -145,7 +145,7 @@ end
 -- 8
 define("tofile", function(x, path)
     if not is_array(x) then bad_argument("tofile", 1, "x", "an array", x) end
-    if type(path) ~= "string" then bad_argument("tofile", 2, "path", "a file name", path) end
+    core.check_path("tofile", path, 2)
     local good, problem = files.write(path, { { data = core.data(x), size = x.size * core.dtype_of(x).bytes } })
     if not good then raise("tofile", "%s", problem) end
 end)

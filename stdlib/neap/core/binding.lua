@@ -259,10 +259,11 @@ function core.integer(name, position, what, value)
     return value
 end
 
---- The first argument of np.name as the name of a file.
-function core.check_path(name, path)
+--- The argument of np.name at a position, the first one without it, as the name of a file; false: the option path. A
+-- zero byte would end the name for the system, which would take another file.
+function core.check_path(name, path, position)
     if type(path) ~= "string" or path == "" or path:find("%z") then
-        bad_argument(name, 1, "path", "a file name", path)
+        bad_argument(name, position == nil and 1 or position or nil, "path", "a file name", path)
     end
     return path
 end

@@ -393,7 +393,7 @@ function effects.logger(target, given)
         if mode ~= nil then raise("effects.logger", "a table takes no option 'mode': lines are appended to it") end
         return setmetatable({ lines = target, how = how_to_append(kind) }, Log)
     end
-    if type(target) ~= "string" then
+    if type(target) ~= "string" or target:find("%z") then
         core.bad_argument("effects.logger", 1, "target", "a path or a table", target)
     end
     if mode ~= nil and mode ~= "w" and mode ~= "a" then

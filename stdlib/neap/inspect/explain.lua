@@ -146,7 +146,7 @@ end
 
 --- explanation:save(path, k): writes the text or the picture to a file, as its name ends: .txt, .dot or .svg.
 function Explanation:save(path, k)
-    if type(path) ~= "string" then core.bad_argument("explain", 1, "path", "a path", path) end
+    core.check_path("explain", path)
     local kind, text = path:match("%.(%w+)$"), nil
     if kind == "txt" then
         text = self.text .. "\n"

@@ -166,7 +166,7 @@ local function draw(name, sharding, dims, given)
     local o = core.options(name, given, { format = true, path = true })
     local format = o.format or "text"
     if not writers[format] then bad_argument(name, nil, "format", '"text" or "svg"', format) end
-    if o.path ~= nil and type(o.path) ~= "string" then bad_argument(name, nil, "path", "a path", o.path) end
+    if o.path ~= nil then core.check_path(name, o.path, false) end
     local picture = writers[format](grid_of(sharding, dims))
     if o.path then
         local ok, problem = files.write(o.path, { picture })

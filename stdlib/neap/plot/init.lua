@@ -332,7 +332,6 @@ end
 local function save(figure, path, options)
     local name = "plot.save"
     local o = core.options(name, options, { dpi = true })
-    if type(path) ~= "string" then bad_argument(name, 1, "path", "a file name", path) end
     core.check_path(name, path)
     local format = draw.formats[(path:lower():match "%.(%w+)$" or "")]
     if not format then raise(name, "the name of a picture ends in .svg, .png, .pdf or .eps, got '%s'", path) end

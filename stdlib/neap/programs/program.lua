@@ -348,9 +348,7 @@ end
 --- program:svg(path): the same as a picture: an SVG, drawn by Graphviz's program `dot`, written to the file if a path
 -- is given. Returns its text.
 function Program:svg(path)
-    if path ~= nil and (type(path) ~= "string" or path == "") then
-        core.bad_argument("program.svg", 1, "path", "a file name", path)
-    end
+    if path ~= nil then core.check_path("program.svg", path) end
     local text = picture.svg("program.svg", self:dot())
     if path then
         local ok, problem = files.write(path, { text })
