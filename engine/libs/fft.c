@@ -21,6 +21,8 @@
 enum {
     PLANS_KEPT = 16,
     MOST_ROOM = 4, /* rows for which FFTW takes memory at most: buffers of a convolution, what a plan holds */
+    SHORT = 64,    /* elements of a row up to which */
+    TOGETHER = 16, /* so many are transformed at once */
     BLOCK = 64,    /* where the rows begin for which a plan is made */
     FORWARD = -1,  /* these are of fftw3.h */
     BACKWARD = 1,
@@ -48,16 +50,6 @@ typedef struct precision { /* one of the two libraries */
     int (*alignment_of)(void *row);
 } precision;
 
-struct engine_fft {
-    engine_fft_kind kind;
-    bool f64, inverse;
-    int64_t n;
-    void *plan, *back;       /* of rows; those of a chirp, forward and back */
-    engine_fft_chirp *chirp; /* NULL: the plan alone does it */
-    int refs;                /* calls that use it */
-    struct engine_fft *next;
-};
-
 static struct {
     pthread_once_t once;
     precision of[2]; /* f32, f64 */
@@ -75,10 +67,11 @@ static struct {
     {                                                                                                                  \
         FFTW_SYMBOL(prefix, to, version)                                                                               \
         FFTW_SYMBOL(prefix, to, plan_guru64_dft)                                                                       \
-        FFTW_SYMBOL(prefix, to, plan_guru64_dft_r2c) FFTW_SYMBOL(prefix, to, plan_guru64_dft_c2r)                      \
-            FFTW_SYMBOL(prefix, to, execute_dft) FFTW_SYMBOL(prefix, to, execute_dft_r2c)                              \
-                FFTW_SYMBOL(prefix, to, execute_dft_c2r) FFTW_SYMBOL(prefix, to, destroy_plan)                         \
-                    FFTW_SYMBOL(prefix, to, forget_wisdom) FFTW_SYMBOL(prefix, to, alignment_of)                       \
+        FFTW_SYMBOL(prefix, to, plan_guru64_dft_r2c)                                                                   \
+        FFTW_SYMBOL(prefix, to, plan_guru64_dft_c2r) FFTW_SYMBOL(prefix, to, execute_dft)                              \
+            FFTW_SYMBOL(prefix, to, execute_dft_r2c) FFTW_SYMBOL(prefix, to, execute_dft_c2r)                          \
+                FFTW_SYMBOL(prefix, to, destroy_plan) FFTW_SYMBOL(prefix, to, forget_wisdom)                           \
+                    FFTW_SYMBOL(prefix, to, alignment_of)                                                              \
     }
 
 static void load_fftw(void) {
@@ -113,15 +106,18 @@ const char *engine_fft_library(void) {
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
 /* A plan of n elements for rows from `room` on; NULL: FFTW cannot do it. The lock is held. */
-static void *plan_rows(const precision *fftw, engine_fft_kind kind, bool inverse, int64_t n, char *room, size_t row) {
+static void *plan_rows(const precision *fftw, engine_fft_kind kind, bool inverse, int64_t n, int rows, char *room) {
+    const ptrdiff_t half = n / 2 + 1;
     const dimension line = {n, 1, 1};
-    char *in = room + (BLOCK - (uintptr_t)room % BLOCK), *out = in + (row + BLOCK - row % BLOCK);
+    const dimension many = {rows, kind == ENGINE_FFT_TO_REAL ? half : n, kind == ENGINE_FFT_OF_REAL ? half : n};
+    const size_t most = ((size_t)n + 2) * 16 * (size_t)rows;
+    char *in = room + (BLOCK - (uintptr_t)room % BLOCK), *out = in + (most + BLOCK - most % BLOCK);
     fftw->forget_wisdom();
     if (kind == ENGINE_FFT_OF_REAL)
-        return fftw->plan_guru64_dft_r2c(1, &line, 0, NULL, in, out, ESTIMATE);
+        return fftw->plan_guru64_dft_r2c(1, &line, rows > 1, &many, in, out, ESTIMATE);
     if (kind == ENGINE_FFT_TO_REAL)
-        return fftw->plan_guru64_dft_c2r(1, &line, 0, NULL, in, out, ESTIMATE);
-    return fftw->plan_guru64_dft(1, &line, 0, NULL, in, out, inverse ? BACKWARD : FORWARD, ESTIMATE);
+        return fftw->plan_guru64_dft_c2r(1, &line, rows > 1, &many, in, out, ESTIMATE);
+    return fftw->plan_guru64_dft(1, &line, rows > 1, &many, in, out, inverse ? BACKWARD : FORWARD, ESTIMATE);
 }
 
 /* The lock is held. */
@@ -151,21 +147,24 @@ static engine_fft *find_plan(const engine_fft *wanted) {
 }
 
 /* A new one; NULL where FFTW cannot do it. */
-static engine_fft *make_plan(const precision *fftw, const engine_fft *wanted, char *room, size_t row) {
+static engine_fft *make_plan(const precision *fftw, const engine_fft *wanted, char *room) {
     engine_fft *plan = malloc(sizeof *plan);
     if (!plan)
         return NULL;
     *plan = *wanted;
-    const bool chirped = plan->kind == ENGINE_FFT_COMPLEX && engine_fft_chirp_wanted(plan->n);
-    const int64_t length = chirped ? engine_fft_chirp_length(plan->n) : plan->n;
-    plan->plan = plan_rows(fftw, plan->kind, chirped ? false : plan->inverse, length, room, row);
-    if (chirped)
-        plan->back = plan_rows(fftw, plan->kind, true, length, room, row);
-    if (chirped && plan->plan && plan->back)
-        plan->chirp =
-            engine_fft_chirp_new(plan->f64, plan->inverse, plan->n, plan->plan, plan->back, fftw->execute_dft);
-    if (plan->plan && (!chirped || plan->chirp))
-        return plan;
+    if (engine_fft_chirp_wanted(plan->n)) {
+        const int64_t length = engine_fft_chirp_length(plan->n);
+        plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, false, length, 1, room);
+        plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, true, length, 1, room);
+        if (plan->plan && plan->back)
+            plan->chirp = engine_fft_chirp_new(plan, plan->plan, plan->back, fftw->execute_dft);
+        if (plan->chirp)
+            return plan;
+    } else {
+        plan->plan = plan_rows(fftw, plan->kind, plan->inverse, plan->n, plan->rows, room);
+        if (plan->plan)
+            return plan;
+    }
     free_plan(plan);
     return NULL;
 }
@@ -175,15 +174,15 @@ int engine_fft_open(engine_fft_kind kind, bool f64, bool inverse, int64_t n, eng
     *out = NULL;
     if (!fftw->there)
         return NEAP_OK;
-    const engine_fft wanted = {.kind = kind, .f64 = f64, .inverse = inverse, .n = n};
-    const size_t row = ((size_t)n + 2) * (f64 ? 16 : 8);
-    char *room = malloc(MOST_ROOM * row + 4 * BLOCK);
+    const int rows = n <= SHORT && !engine_fft_chirp_wanted(n) ? TOGETHER : 1;
+    const engine_fft wanted = {.kind = kind, .f64 = f64, .inverse = inverse, .n = n, .rows = rows};
+    char *room = malloc(MOST_ROOM * ((size_t)n + 2) * (f64 ? 16 : 8) + 4 * BLOCK);
     if (!room)
         return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)n);
     pthread_mutex_lock(&plans.lock);
     engine_fft *plan = find_plan(&wanted);
     if (!plan)
-        plan = make_plan(fftw, &wanted, room, row);
+        plan = make_plan(fftw, &wanted, room);
     if (plan) {
         plan->refs++;
         plan->next = plans.first;
@@ -216,6 +215,10 @@ void engine_fft_close(engine_fft *done) {
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 bool engine_fft_fits(const engine_fft *plan, const void *row) {
     return plan->chirp || lib.of[plan->f64].alignment_of((void *)(uintptr_t)row) == 0;
+}
+
+int engine_fft_rows(const engine_fft *plan) {
+    return plan->rows;
 }
 
 size_t engine_fft_scratch(const engine_fft *plan) {

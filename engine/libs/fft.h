@@ -2,8 +2,9 @@
  * interface.
  *
  * FFTW has a library for each precision; what is not there, the caller does without. A plan is for one row whose
- * elements are adjacent, whatever stands around it: so the bits of a row depend on its length, the library and the
- * processor alone, not on other rows, strides, or what was planned before. */
+ * elements are adjacent, or for a fixed number of short ones behind each other, whatever stands around them: so the
+ * bits of a row depend on its length, the library and the processor alone, not on other rows, strides, or what was
+ * planned before. */
 #ifndef NEAP_ENGINE_FFT_H
 #define NEAP_ENGINE_FFT_H
 
@@ -26,9 +27,11 @@ int engine_fft_open(engine_fft_kind kind, bool f64, bool inverse, int64_t n, eng
 void engine_fft_close(engine_fft *plan);
 /* May a row begin here? */
 bool engine_fft_fits(const engine_fft *plan, const void *row);
-/* Bytes that a row needs besides, at a multiple of 64. */
+/* How many rows, behind each other, it transforms at once; fewer are made up to as many. */
+int engine_fft_rows(const engine_fft *plan);
+/* Bytes that it needs besides, at a multiple of 64. */
 size_t engine_fft_scratch(const engine_fft *plan);
-/* One row, into another place, on this thread; any number of threads may do so at once. Both places fit. */
+/* Its rows, into another place, on this thread; any number of threads may do so at once. Both places fit. */
 void engine_fft_run(const engine_fft *plan, void *in, void *out, void *scratch);
 
 /* "FFTW 3.3.10", or why transforms do not go there. BORROWED forever. */

@@ -15,6 +15,7 @@
 enum { LEAST = 32, MOST = 4096 /* elements, where this is faster */, PRIME_MOST = 31, ALIGNED = 64 };
 
 struct engine_fft_chirp {
+    engine_fft_kind kind;
     bool f64;
     int64_t n, length;
     void *forward, *back; /* plans of `length`, the caller's */
@@ -56,9 +57,9 @@ static wide times_wide(wide x, wide re, wide im) {
     return x * re + __builtin_shufflevector(x, x, 1, 0) * im;
 }
 
-/* to[k] = from[k] times number k of a table of n. */
-static void multiply(bool f64, char *to, const char *from, const char *table, int64_t n) {
-    const char *other = table + padded(n) * (f64 ? 16 : 8);
+/* to[k] = from[k] times number k of a table of `all`, k < n. */
+static void multiply(bool f64, char *to, const char *from, const char *table, int64_t all, int64_t n) {
+    const char *other = table + padded(all) * (f64 ? 16 : 8);
     if (f64) {
         for (int64_t k = 0; k < n; k++)
             ((wide *)to)[k] = times_wide(((const wide *)from)[k], ((const wide *)table)[k], ((const wide *)other)[k]);
@@ -112,21 +113,22 @@ static void fill_tables(engine_fft_chirp *chirp, bool inverse, char *numbers, ch
     make_table(chirp->f64, chirp->kernel, spectrum, length);
 }
 
-engine_fft_chirp *engine_fft_chirp_new(bool f64, bool inverse, int64_t n, void *forward, void *back,
+engine_fft_chirp *engine_fft_chirp_new(const engine_fft *of, void *forward, void *back,
                                        void (*execute)(void *plan, void *in, void *out)) {
-    const int64_t length = engine_fft_chirp_length(n);
+    const bool f64 = of->f64;
+    const int64_t n = of->n, length = engine_fft_chirp_length(n);
     const size_t item = f64 ? 16 : 8, row = (size_t)length * item;
     engine_fft_chirp *chirp = calloc(1, sizeof *chirp);
     char *rows = aligned_alloc(ALIGNED, 3 * row);
     if (chirp) {
-        *chirp = (engine_fft_chirp){f64, n, length, forward, back, execute, NULL, NULL};
+        *chirp = (engine_fft_chirp){of->kind, f64, n, length, forward, back, execute, NULL, NULL};
         chirp->factors = calloc(2 * (size_t)padded(n), item);
         chirp->kernel = calloc(2 * (size_t)length, item);
     }
     const bool complete = rows && chirp && chirp->factors && chirp->kernel;
     if (complete) {
         memset(rows, 0, 3 * row);
-        fill_tables(chirp, inverse, rows, rows + row, rows + 2 * row);
+        fill_tables(chirp, of->inverse, rows, rows + row, rows + 2 * row);
     }
     free(rows);
     if (complete)
@@ -148,13 +150,51 @@ size_t engine_fft_chirp_scratch(const engine_fft_chirp *chirp) {
     return 2 * (size_t)chirp->length * (chirp->f64 ? 16 : 8);
 }
 
+/* The complex numbers of a row: of a real one, or of half a transform and what is conjugate to it. */
+#define DEFINE_WIDEN(name, type)                                                                                       \
+    static void name(engine_fft_kind kind, type *to, const type *from, int64_t n) {                                    \
+        for (int64_t k = 0; kind == ENGINE_FFT_OF_REAL && k < n; k++)                                                  \
+            to[2 * k] = from[k], to[2 * k + 1] = 0;                                                                    \
+        for (int64_t k = 0; kind == ENGINE_FFT_TO_REAL && k <= n / 2; k++) {                                           \
+            const int64_t other = k ? n - k : 0;                                                                       \
+            to[2 * other] = from[2 * k], to[2 * other + 1] = -from[2 * k + 1];                                         \
+            to[2 * k] = from[2 * k], to[2 * k + 1] = from[2 * k + 1];                                                  \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name##_back(type *to, const type *from, int64_t n) {                                                   \
+        for (int64_t k = 0; k < n; k++)                                                                                \
+            to[k] = from[2 * k];                                                                                       \
+    }
+DEFINE_WIDEN(widen_narrow, float)
+DEFINE_WIDEN(widen_wide, double)
+
+static void widen(const engine_fft_chirp *chirp, char *to, const char *from) {
+    if (chirp->f64)
+        widen_wide(chirp->kind, (double *)to, (const double *)from, chirp->n);
+    else
+        widen_narrow(chirp->kind, (float *)to, (const float *)from, chirp->n);
+}
+
+static void take_real(const engine_fft_chirp *chirp, char *to, const char *from) {
+    if (chirp->f64)
+        widen_wide_back((double *)to, (const double *)from, chirp->n);
+    else
+        widen_narrow_back((float *)to, (const float *)from, chirp->n);
+}
+
 void engine_fft_chirp_run(const engine_fft_chirp *chirp, const char *in, char *out, char *scratch) {
-    const size_t item = chirp->f64 ? 16 : 8, row = (size_t)chirp->length * item, used = (size_t)chirp->n * item;
+    const bool f64 = chirp->f64, to_real = chirp->kind == ENGINE_FFT_TO_REAL;
+    const size_t item = f64 ? 16 : 8, row = (size_t)chirp->length * item, used = (size_t)chirp->n * item;
     char *other = scratch + row;
-    multiply(chirp->f64, scratch, in, chirp->factors, chirp->n);
+    if (chirp->kind != ENGINE_FFT_COMPLEX)
+        widen(chirp, other, in);
+    multiply(f64, scratch, chirp->kind != ENGINE_FFT_COMPLEX ? other : in, chirp->factors, chirp->n, chirp->n);
     memset(scratch + used, 0, row - used);
     chirp->execute(chirp->forward, scratch, other);
-    multiply(chirp->f64, other, other, chirp->kernel, chirp->length);
+    multiply(f64, other, other, chirp->kernel, chirp->length, chirp->length);
     chirp->execute(chirp->back, other, scratch);
-    multiply(chirp->f64, out, scratch, chirp->factors, chirp->n);
+    const int64_t count = chirp->kind == ENGINE_FFT_OF_REAL ? chirp->n / 2 + 1 : chirp->n;
+    multiply(f64, to_real ? other : out, scratch, chirp->factors, chirp->n, count);
+    if (to_real)
+        take_real(chirp, out, other);
 }

@@ -61,13 +61,17 @@ static size_t whole_blocks(size_t bytes) {
     return (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
 }
 
-/* Rows that do not begin where the plan wants it, or that it would overwrite, go through scratch memory. */
+/* Blocks of rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as it
+ * takes, go through scratch memory. */
 static int run_fftw(const fft_job *job, int64_t first, int64_t end, const neap_run *run) {
-    const size_t in_bytes = whole_blocks(job->in_row), out_bytes = whole_blocks(job->out_row);
+    const int64_t each = engine_fft_rows(job->fftw);
+    const size_t in_block = (size_t)each * job->in_row, out_block = (size_t)each * job->out_row;
+    const size_t in_bytes = whole_blocks(in_block), out_bytes = whole_blocks(out_block);
     const size_t bytes = in_bytes + out_bytes + engine_fft_scratch(job->fftw) + ROW_BYTES;
     const bool overwrites = job->kind == ENGINE_FFT_TO_REAL;
-    const bool even = end - first < 2 || (job->in_row % ROW_BYTES == 0 && job->out_row % ROW_BYTES == 0);
-    const bool fits = even && engine_fft_fits(job->fftw, job->in + (size_t)first * job->in_row) &&
+    const bool even = end - first <= each || (in_block % ROW_BYTES == 0 && out_block % ROW_BYTES == 0);
+    const bool fits = even && (end - first) % each == 0 &&
+                      engine_fft_fits(job->fftw, job->in + (size_t)first * job->in_row) &&
                       engine_fft_fits(job->fftw, job->out + (size_t)first * job->out_row);
     void *scratch = NULL;
     char *room_in = NULL, *room_out = NULL, *more = NULL;
@@ -77,19 +81,23 @@ static int run_fftw(const fft_job *job, int64_t first, int64_t end, const neap_r
         room_in = (char *)scratch + (ROW_BYTES - (uintptr_t)scratch % ROW_BYTES) % ROW_BYTES;
         room_out = room_in + in_bytes, more = room_out + out_bytes;
     }
-    for (int64_t row = first; row < end; row++) {
+    for (int64_t row = first; row < end; row += each) {
         char *in = job->in + (size_t)row * job->in_row, *out = job->out + (size_t)row * job->out_row;
-        char *from = overwrites || !engine_fft_fits(job->fftw, in) ? room_in : in;
-        char *to = engine_fft_fits(job->fftw, out) ? out : room_out;
-        if (from != in)
-            memcpy(from, in, job->in_row);
-        if (overwrites)
-            prepare_half(job, from);
+        const size_t count = (size_t)(end - row < each ? end - row : each);
+        const bool copy_in = overwrites || count < (size_t)each || !engine_fft_fits(job->fftw, in);
+        char *from = copy_in ? room_in : in;
+        char *to = count < (size_t)each || !engine_fft_fits(job->fftw, out) ? room_out : out;
+        if (copy_in) {
+            memcpy(from, in, count * job->in_row);
+            memset(from + count * job->in_row, 0, ((size_t)each - count) * job->in_row);
+        }
+        for (size_t k = 0; overwrites && k < count; k++)
+            prepare_half(job, from + k * job->in_row);
         engine_fft_run(job->fftw, from, to, more);
-        if (job->kind == ENGINE_FFT_OF_REAL && job->doubled)
-            scale_inner(job, to, 2);
+        for (size_t k = 0; job->kind == ENGINE_FFT_OF_REAL && job->doubled && k < count; k++)
+            scale_inner(job, to + k * job->out_row, 2);
         if (to != out)
-            memcpy(out, to, job->out_row);
+            memcpy(out, to, count * job->out_row);
     }
     if (scratch)
         neap_run_free(run, scratch, bytes);
@@ -197,6 +205,8 @@ static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
     if (!fftw && !(own = ops_fft_open(job->n)))
         return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)job->n);
     job->fftw = fftw, job->own = own;
+    if (fftw)
+        job->together = (job->together + engine_fft_rows(fftw) - 1) / engine_fft_rows(fftw) * engine_fft_rows(fftw);
     const int64_t tasks = (job->rows + job->together - 1) / job->together;
     if (tasks > 1)
         neap_parallel_for(run, tasks, transform_rows, job);
