@@ -62,22 +62,26 @@ static struct {
 } plans = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Loading ----------------------------------------------------------------------------------------------------- */
-#define FFTW_SYMBOL(prefix, to, name) {prefix #name, &(to)->name},
-#define FFTW_SYMBOLS(prefix, to)                                                                                       \
-    {                                                                                                                  \
-        FFTW_SYMBOL(prefix, to, version)                                                                               \
-        FFTW_SYMBOL(prefix, to, plan_guru64_dft)                                                                       \
-        FFTW_SYMBOL(prefix, to, plan_guru64_dft_r2c)                                                                   \
-        FFTW_SYMBOL(prefix, to, plan_guru64_dft_c2r) FFTW_SYMBOL(prefix, to, execute_dft)                              \
-            FFTW_SYMBOL(prefix, to, execute_dft_r2c) FFTW_SYMBOL(prefix, to, execute_dft_c2r)                          \
-                FFTW_SYMBOL(prefix, to, destroy_plan) FFTW_SYMBOL(prefix, to, forget_wisdom)                           \
-                    FFTW_SYMBOL(prefix, to, alignment_of)                                                              \
-    }
+#define FFTW_FUNCTIONS(X)                                                                                              \
+    X(version)                                                                                                         \
+    X(plan_guru64_dft)                                                                                                 \
+    X(plan_guru64_dft_r2c)                                                                                             \
+    X(plan_guru64_dft_c2r)                                                                                             \
+    X(execute_dft)                                                                                                     \
+    X(execute_dft_r2c)                                                                                                 \
+    X(execute_dft_c2r)                                                                                                 \
+    X(destroy_plan)                                                                                                    \
+    X(forget_wisdom)                                                                                                   \
+    X(alignment_of)
 
 static void load_fftw(void) {
     static const char install[] = "transforms run by neap's own code, which is slower. Install";
     precision *f32 = &lib.of[0], *f64 = &lib.of[1];
-    const engine_symbol narrow[] = FFTW_SYMBOLS("fftwf_", f32), wide[] = FFTW_SYMBOLS("fftw_", f64);
+#define NARROW(field) {"fftwf_" #field, &lib.of[0].field},
+#define WIDE(field) {"fftw_" #field, &lib.of[1].field},
+    static const engine_symbol narrow[] = {FFTW_FUNCTIONS(NARROW)}, wide[] = {FFTW_FUNCTIONS(WIDE)};
+#undef NARROW
+#undef WIDE
     const char *wanted = getenv("NEAP_FFTW");
     if (wanted && strcmp(wanted, "0") == 0) {
         snprintf(lib.name, sizeof lib.name, "neap's own: NEAP_FFTW=0 says so");

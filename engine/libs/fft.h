@@ -34,7 +34,7 @@ size_t engine_fft_scratch(const engine_fft *plan);
 /* Its rows, into another place, on this thread; any number of threads may do so at once. Both places fit. */
 void engine_fft_run(const engine_fft *plan, void *in, void *out, void *scratch);
 
-/* "FFTW 3.3.10", or why transforms do not go there. BORROWED forever. */
+/* "fftw-3.3.10-sse2-avx", or why transforms do not go there. BORROWED forever. */
 const char *engine_fft_library(void);
 
 #endif

@@ -1,9 +1,12 @@
-/* fft.c: discrete Fourier transforms along the last axis, of any length: of complex numbers (dft), of real ones (rdft),
- * and back to real ones (irdft).
+/* fft.c: discrete Fourier transforms along an axis, of any length: of complex numbers (dft), of real ones (rdft), and
+ * back to real ones (irdft).
  *
- * Rows are split over the workers. Each is transformed by itself, as if it stood alone: by FFTW, in its own precision,
- * where that is there (engine/libs/fft.h), else by our own code (fft_plain.c), in f64. So workers, batches and strides
- * change no bit.
+ *      x ──▶ blocks of lines ──▶ rows ──▶ transformed rows ──▶ the same lines of the result
+ *
+ * Lines are split over the workers. Where their elements lie apart, a block of neighbours is copied into rows and back,
+ * so that memory is read and written once. Each row is transformed by itself, as if it stood alone: by FFTW, in its own
+ * precision, where that is there (engine/libs/fft.h), else by our own code (fft_plain.c), in f64. So workers, batches
+ * and axes change no bit.
  *
  * Our own code knows one transform. Its inverse is that of numbers whose parts have changed places; a real row is one
  * of complex numbers, of whose result the first half is kept; the other half of what gives a real row is conjugate. */
@@ -19,20 +22,79 @@
 
 typedef ops_fft_number number;
 
-enum { TASK_ELEMENTS = 8192, ROW_BYTES = 64 /* rows in scratch memory begin at multiples of it */ };
+enum {
+    TASK_ELEMENTS = 8192,
+    ROW_BYTES = 64,        /* rows in scratch memory begin at multiples of it */
+    BLOCK_LINES = 64,      /* that are copied into rows together, */
+    BLOCK_ELEMENTS = 65536 /* as long as they are not more */
+};
 
 typedef struct fft_job {
     engine_fft_kind kind;
     bool f64, inverse;
-    bool doubled;            /* the elements that stand for two, as those of a real row do, count twice */
-    int64_t n, rows, half;   /* half: the elements that stand for a real row */
-    char *in, *out;          /* the first rows */
-    size_t in_row, out_row;  /* bytes */
+    bool doubled;         /* the elements that stand for two, as those of a real row do, count twice */
+    int64_t n, half;      /* half: the elements that stand for a real row */
+    int64_t lines, inner; /* inner: how far apart the elements of a line are; as many lines are neighbours */
+    int64_t count[2];     /* elements of a line, in and out */
+    size_t item[2];       /* their bytes */
+    size_t row[2];        /* bytes of a line */
+    char *in, *out;
     const engine_fft *fftw;  /* NULL: our own code, */
     const ops_fft_plan *own; /* by this plan */
-    int64_t together;        /* rows of a task */
+    int64_t block, together; /* lines of a block, of a task */
     _Atomic int failed;
 } fft_job;
+
+typedef struct fft_room { /* of a task */
+    void *memory;
+    size_t bytes;
+    char *in, *out; /* a block of rows; NULL: not needed */
+    size_t step[2]; /* from one of these rows to the next */
+    char *more;     /* what the transforms need */
+} fft_room;
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+static size_t whole_blocks(size_t bytes) {
+    return (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+}
+
+/* Where line `line` of the input (0) or the result (1) begins. */
+static char *line_at(const fft_job *job, int result, int64_t line) {
+    const int64_t first = line / job->inner * job->inner * job->count[result] + line % job->inner;
+    return (result ? job->out : job->in) + (size_t)first * job->item[result];
+}
+
+/* Copies neighbouring lines into rows, or back: an element of each at a time. Rows begin at other places of the cache
+ * (make_room), so what is written there stays until its block of memory is full. */
+#define DEFINE_MOVE(name, type)                                                                                        \
+    static void name(type *lines, int64_t inner, char *rows, size_t step, int64_t n, int64_t count, bool back) {       \
+        for (int64_t k = 0; k < n; k++) {                                                                              \
+            type *line = lines + k * inner;                                                                            \
+            char *row = rows + (size_t)k * sizeof *line;                                                               \
+            for (int64_t c = 0; !back && c < count; c++, row += step)                                                  \
+                *(type *)row = line[c];                                                                                \
+            for (int64_t c = 0; back && c < count; c++, row += step)                                                   \
+                line[c] = *(type *)row;                                                                                \
+        }                                                                                                              \
+    }
+typedef struct two_words {
+    uint64_t word[2];
+} two_words;
+DEFINE_MOVE(move_4, uint32_t)
+DEFINE_MOVE(move_8, uint64_t)
+DEFINE_MOVE(move_16, two_words)
+
+static void move_lines(const fft_job *job, int result, int64_t line, char *rows, size_t step, int64_t count) {
+    const size_t item = job->item[result];
+    const int64_t n = job->count[result], inner = job->inner;
+    void *at = line_at(job, result, line);
+    if (item == 4)
+        move_4(at, inner, rows, step, n, count, result);
+    else if (item == 8)
+        move_8(at, inner, rows, step, n, count, result);
+    else
+        move_16(at, inner, rows, step, n, count, result);
+}
 
 /* ---- By FFTW ----------------------------------------------------------------------------------------------------- */
 /* Multiplies the elements of half a transform that stand for two. */
@@ -57,51 +119,38 @@ static void prepare_half(const fft_job *job, char *row) {
         scale_inner(job, row, 0.5);
 }
 
-static size_t whole_blocks(size_t bytes) {
-    return (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+/* As many rows as the plan takes, `count` of which are asked for. */
+static void run_fftw(const fft_job *job, const fft_room *room, char *in, char *out, size_t out_step, int64_t count) {
+    engine_fft_run(job->fftw, in, out, room->more);
+    for (int64_t k = 0; job->kind == ENGINE_FFT_OF_REAL && job->doubled && k < count; k++)
+        scale_inner(job, out + (size_t)k * out_step, 2);
 }
 
-/* Blocks of rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as it
- * takes, go through scratch memory. */
-static int run_fftw(const fft_job *job, int64_t first, int64_t end, const neap_run *run) {
+/* A block of lines. Rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as
+ * it takes, are copied, too. */
+static void transform_fftw(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
     const int64_t each = engine_fft_rows(job->fftw);
-    const size_t in_block = (size_t)each * job->in_row, out_block = (size_t)each * job->out_row;
-    const size_t in_bytes = whole_blocks(in_block), out_bytes = whole_blocks(out_block);
-    const size_t bytes = in_bytes + out_bytes + engine_fft_scratch(job->fftw) + ROW_BYTES;
-    const bool overwrites = job->kind == ENGINE_FFT_TO_REAL;
-    const bool even = end - first <= each || (in_block % ROW_BYTES == 0 && out_block % ROW_BYTES == 0);
-    const bool fits = even && (end - first) % each == 0 &&
-                      engine_fft_fits(job->fftw, job->in + (size_t)first * job->in_row) &&
-                      engine_fft_fits(job->fftw, job->out + (size_t)first * job->out_row);
-    void *scratch = NULL;
-    char *room_in = NULL, *room_out = NULL, *more = NULL;
-    if (overwrites || !fits || engine_fft_scratch(job->fftw) > 0) {
-        if (neap_run_alloc(run, bytes, &scratch) != NEAP_OK)
-            return NEAP_E_MEMORY;
-        room_in = (char *)scratch + (ROW_BYTES - (uintptr_t)scratch % ROW_BYTES) % ROW_BYTES;
-        room_out = room_in + in_bytes, more = room_out + out_bytes;
-    }
-    for (int64_t row = first; row < end; row += each) {
-        char *in = job->in + (size_t)row * job->in_row, *out = job->out + (size_t)row * job->out_row;
-        const size_t count = (size_t)(end - row < each ? end - row : each);
-        const bool copy_in = overwrites || count < (size_t)each || !engine_fft_fits(job->fftw, in);
-        char *from = copy_in ? room_in : in;
-        char *to = count < (size_t)each || !engine_fft_fits(job->fftw, out) ? room_out : out;
-        if (copy_in) {
-            memcpy(from, in, count * job->in_row);
-            memset(from + count * job->in_row, 0, ((size_t)each - count) * job->in_row);
-        }
-        for (size_t k = 0; overwrites && k < count; k++)
-            prepare_half(job, from + k * job->in_row);
-        engine_fft_run(job->fftw, from, to, more);
-        for (size_t k = 0; job->kind == ENGINE_FFT_OF_REAL && job->doubled && k < count; k++)
-            scale_inner(job, to + k * job->out_row, 2);
-        if (to != out)
-            memcpy(out, to, count * job->out_row);
-    }
-    if (scratch)
-        neap_run_free(run, scratch, bytes);
-    return NEAP_OK;
+    const bool apart = job->inner > 1, whole = count % each == 0;
+    char *in = apart ? NULL : line_at(job, 0, line), *out = apart ? NULL : line_at(job, 1, line);
+    const bool copy_in = apart || !whole || job->kind == ENGINE_FFT_TO_REAL || !engine_fft_fits(job->fftw, in);
+    const bool copy_out = apart || !whole || !engine_fft_fits(job->fftw, out);
+    const size_t in_step = copy_in ? room->step[0] : job->row[0], out_step = copy_out ? room->step[1] : job->row[1];
+    char *from = copy_in ? room->in : in, *to = copy_out ? room->out : out;
+    if (apart)
+        move_lines(job, 0, line, from, in_step, count);
+    for (int64_t k = 0; copy_in && !apart && k < count; k++)
+        memcpy(from + (size_t)k * in_step, in + (size_t)k * job->row[0], job->row[0]);
+    for (int64_t k = 0; job->kind == ENGINE_FFT_TO_REAL && k < count; k++)
+        prepare_half(job, from + (size_t)k * in_step);
+    for (int64_t k = count; !whole && k < (count + each - 1) / each * each; k++)
+        memset(from + (size_t)k * in_step, 0, job->row[0]);
+    for (int64_t k = 0; k < count; k += each)
+        run_fftw(job, room, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
+                 count - k < each ? count - k : each);
+    if (apart)
+        move_lines(job, 1, line, to, out_step, count);
+    for (int64_t k = 0; copy_out && !apart && k < count; k++)
+        memcpy(out + (size_t)k * job->row[1], to + (size_t)k * out_step, job->row[1]);
 }
 
 /* ---- By our own code --------------------------------------------------------------------------------------------- */
@@ -160,42 +209,101 @@ static void write_row(const fft_job *job, const number *from, char *row) {
     }
 }
 
-static int run_own(const fft_job *job, int64_t first, int64_t end, const neap_run *run) {
-    const int64_t room = ops_fft_room(job->own);
-    const size_t bytes = 2 * (size_t)room * sizeof(number);
-    void *rows;
-    if (neap_run_alloc(run, bytes, &rows) != NEAP_OK)
-        return NEAP_E_MEMORY;
-    for (int64_t row = first; row < end; row++) {
-        number *a = rows;
-        read_row(job, a, job->in + (size_t)row * job->in_row);
-        write_row(job, ops_fft_row(job->own, a, a + room), job->out + (size_t)row * job->out_row);
+static void transform_own(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+    const bool apart = job->inner > 1;
+    if (apart)
+        move_lines(job, 0, line, room->in, room->step[0], count);
+    for (int64_t k = 0; k < count; k++) {
+        number *a = (number *)room->more;
+        read_row(job, a, apart ? room->in + (size_t)k * room->step[0] : line_at(job, 0, line + k));
+        const number *row = ops_fft_row(job->own, a, a + ops_fft_room(job->own));
+        write_row(job, row, apart ? room->out + (size_t)k * room->step[1] : line_at(job, 1, line + k));
     }
-    neap_run_free(run, rows, bytes);
-    return NEAP_OK;
+    if (apart)
+        move_lines(job, 1, line, room->out, room->step[1], count);
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
-static void transform_rows(void *arg, int64_t task, const neap_run *run) {
-    fft_job *job = arg;
-    const int64_t first = task * job->together, end = first + job->together;
-    if ((job->fftw ? run_fftw : run_own)(job, first, end < job->rows ? end : job->rows, run) != NEAP_OK)
-        atomic_store(&job->failed, 1);
+/* Are the rows of these lines ready for FFTW, in and out, as they lie? */
+static bool lie_ready(const fft_job *job, int64_t first, int64_t end) {
+    const int64_t each = engine_fft_rows(job->fftw);
+    const bool even = end - first <= each ||
+                      (job->row[0] * (size_t)each % ROW_BYTES == 0 && job->row[1] * (size_t)each % ROW_BYTES == 0);
+    return job->inner == 1 && job->kind != ENGINE_FFT_TO_REAL && even && (end - first) % each == 0 &&
+           engine_fft_fits(job->fftw, line_at(job, 0, first)) && engine_fft_fits(job->fftw, line_at(job, 1, first));
 }
 
-/* Runs a job that has its kind, inverse, doubled and n. */
-static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
-    if (call->out->size == 0)
+/* Rows of several at once lie behind each other; others have some bytes between them, so that their elements do not
+ * meet in the same places of the cache. */
+static int make_room(const fft_job *job, int64_t first, int64_t end, const neap_run *run, fft_room *room) {
+    const bool rows = job->fftw ? !lie_ready(job, first, end) : job->inner > 1;
+    const bool close = job->fftw && engine_fft_rows(job->fftw) > 1;
+    size_t block[2];
+    for (int k = 0; k < 2; k++) {
+        room->step[k] = close ? job->row[k] : whole_blocks(job->row[k]) + ROW_BYTES;
+        block[k] = rows ? whole_blocks((size_t)job->block * room->step[k]) : 0;
+    }
+    const size_t more = job->fftw ? engine_fft_scratch(job->fftw) : 2 * (size_t)ops_fft_room(job->own) * sizeof(number);
+    room->bytes = block[0] + block[1] + more;
+    if (room->bytes == 0)
         return NEAP_OK;
+    room->bytes += ROW_BYTES;
+    if (neap_run_alloc(run, room->bytes, &room->memory) != NEAP_OK)
+        return NEAP_E_MEMORY;
+    room->in = (char *)room->memory + (ROW_BYTES - (uintptr_t)room->memory % ROW_BYTES) % ROW_BYTES;
+    room->out = room->in + block[0];
+    room->more = room->out + block[1];
+    return NEAP_OK;
+}
+
+static void transform_lines(void *arg, int64_t task, const neap_run *run) {
+    fft_job *job = arg;
+    const int64_t first = task * job->together;
+    const int64_t end = first + job->together < job->lines ? first + job->together : job->lines;
+    fft_room room = {0};
+    if (make_room(job, first, end, run, &room) != NEAP_OK) {
+        atomic_store(&job->failed, 1);
+        return;
+    }
+    for (int64_t line = first, count; line < end; line += count) {
+        const int64_t left = end - line, near = job->inner > 1 ? job->inner - line % job->inner : left;
+        count = left < near ? left : near;
+        count = count < job->block ? count : job->block;
+        (job->fftw ? transform_fftw : transform_own)(job, &room, line, count);
+    }
+    if (room.memory)
+        neap_run_free(run, room.memory, room.bytes);
+}
+
+/* How many lines make a block: as many as FFTW takes at once; apart from that neighbours, which share memory. */
+static int64_t lines_together(const fft_job *job) {
+    const int64_t each = job->fftw ? engine_fft_rows(job->fftw) : 1;
+    int64_t block = job->inner > 1 ? BLOCK_LINES : each;
+    while (block > each && block * job->n > BLOCK_ELEMENTS)
+        block /= 2;
+    return block;
+}
+
+/* Runs a job that has its kind, inverse and doubled, along the axis of the first attribute. */
+static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
+    const lazy_tensor *in = call->in, *out = call->out;
+    if (out->size == 0)
+        return NEAP_OK;
+    const int axis = (int)(call->attrs[0] < 0 ? call->attrs[0] + in->ndim : call->attrs[0]);
     const bool of_real = job->kind == ENGINE_FFT_OF_REAL, to_real = job->kind == ENGINE_FFT_TO_REAL;
-    job->f64 = dtype_of_part(call->out->dtype) == NEAP_DTYPE_F64;
+    const size_t part = dtype_of_part(out->dtype) == NEAP_DTYPE_F64 ? 8 : 4;
+    job->f64 = part == 8;
+    job->count[0] = in->shape[axis], job->count[1] = out->shape[axis];
+    job->n = to_real ? job->count[1] : job->count[0];
     job->half = job->n / 2 + 1;
-    const size_t part = job->f64 ? 8 : 4, n = (size_t)job->n, half = (size_t)job->half;
-    job->in = call->in->data, job->out = call->out->data;
-    job->in_row = part * (of_real ? n : to_real ? 2 * half : 2 * n);
-    job->out_row = part * (to_real ? n : of_real ? 2 * half : 2 * n);
-    job->rows = call->out->size / call->out->shape[call->out->ndim - 1];
-    job->together = job->n < TASK_ELEMENTS ? TASK_ELEMENTS / job->n : 1;
+    job->item[0] = of_real ? part : 2 * part, job->item[1] = to_real ? part : 2 * part;
+    job->in = in->data, job->out = out->data;
+    job->lines = out->size / job->count[1];
+    job->inner = 1;
+    for (int k = axis + 1; k < in->ndim; k++)
+        job->inner *= in->shape[k];
+    for (int k = 0; k < 2; k++)
+        job->row[k] = (size_t)job->count[k] * job->item[k];
 
     engine_fft *fftw;
     ops_fft_plan *own = NULL;
@@ -205,13 +313,14 @@ static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
     if (!fftw && !(own = ops_fft_open(job->n)))
         return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)job->n);
     job->fftw = fftw, job->own = own;
-    if (fftw)
-        job->together = (job->together + engine_fft_rows(fftw) - 1) / engine_fft_rows(fftw) * engine_fft_rows(fftw);
-    const int64_t tasks = (job->rows + job->together - 1) / job->together;
+    job->block = lines_together(job);
+    job->together = job->n < TASK_ELEMENTS ? TASK_ELEMENTS / job->n : 1;
+    job->together = (job->together + job->block - 1) / job->block * job->block;
+    const int64_t tasks = (job->lines + job->together - 1) / job->together;
     if (tasks > 1)
-        neap_parallel_for(run, tasks, transform_rows, job);
+        neap_parallel_for(run, tasks, transform_lines, job);
     else
-        transform_rows(job, 0, run);
+        transform_lines(job, 0, run);
     if (fftw)
         engine_fft_close(fftw);
     else
@@ -221,77 +330,84 @@ static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
                : NEAP_OK;
 }
 
-static int64_t last_extent(const lazy_tensor *x) {
-    return x->shape[x->ndim - 1];
-}
-
 static int dft_call(const lazy_call *call, const neap_run *run) {
-    fft_job job = {.kind = ENGINE_FFT_COMPLEX, .inverse = call->attrs[0] != 0, .n = last_extent(call->out)};
+    fft_job job = {.kind = ENGINE_FFT_COMPLEX, .inverse = call->attrs[1] != 0};
     return run_job(&job, call, run);
 }
 
 static int rdft_call(const lazy_call *call, const neap_run *run) {
-    fft_job job = {.kind = ENGINE_FFT_OF_REAL, .doubled = call->attrs[0] != 0, .n = last_extent(call->in)};
+    fft_job job = {.kind = ENGINE_FFT_OF_REAL, .doubled = call->attrs[1] != 0};
     return run_job(&job, call, run);
 }
 
 static int irdft_call(const lazy_call *call, const neap_run *run) {
-    fft_job job = {
-        .kind = ENGINE_FFT_TO_REAL, .inverse = true, .doubled = call->attrs[1] != 0, .n = last_extent(call->out)};
+    fft_job job = {.kind = ENGINE_FFT_TO_REAL, .inverse = true, .doubled = call->attrs[1] != 0};
     return run_job(&job, call, run);
 }
 
 /* ---- Shapes and costs -------------------------------------------------------------------------------------------- */
-static int check_line(const lazy_call_desc *call, const char *name, int nattrs) {
+/* The axis, which is counted from 0. */
+static int check_line(const lazy_call_desc *call, const char *name, int nattrs, int *axis) {
     const lazy_aval *in = &call->in[0];
     if (call->nattrs != nattrs)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected %d attributes, got %d", name, nattrs, call->nattrs);
-    if (in->ndim < 1 || in->shape[in->ndim - 1] >= INT64_C(1) << 40)
-        return neap_error(NEAP_E_SHAPE, "%s: expected an array of at least one axis, with a last one below 2^40", name);
+    const int status = graph_axis(name, call->attrs[0], in->ndim, axis);
+    if (status)
+        return status;
+    if (in->shape[*axis] >= INT64_C(1) << 40)
+        return neap_error(NEAP_E_SHAPE, "%s: expected an axis of less than 2^40 elements", name);
     return NEAP_OK;
 }
 
 static int dft_shape(const lazy_call_desc *call, lazy_result *out) {
-    const int status = check_line(call, "dft", 1);
+    int axis;
+    const int status = check_line(call, "dft", 2, &axis);
     return status ? status : graph_shape_same(call, out);
 }
 
 static int rdft_shape(const lazy_call_desc *call, lazy_result *out) {
-    const int status = check_line(call, "rdft", 1);
+    int axis;
+    const int status = check_line(call, "rdft", 2, &axis);
     if (status)
         return status;
-    const int64_t n = call->in[0].shape[call->in[0].ndim - 1];
-    if (n < 1)
-        return neap_error(NEAP_E_SHAPE, "rdft: expected a last axis of at least 1 element");
+    if (call->in[0].shape[axis] < 1)
+        return neap_error(NEAP_E_SHAPE, "rdft: expected an axis of at least 1 element");
     graph_shape_same(call, out);
-    out->shape[out->ndim - 1] = n / 2 + 1;
+    out->shape[axis] = call->in[0].shape[axis] / 2 + 1;
     return NEAP_OK;
 }
 
 static int irdft_shape(const lazy_call_desc *call, lazy_result *out) {
-    const int status = check_line(call, "irdft", 2);
+    int axis;
+    const int status = check_line(call, "irdft", 3, &axis);
     if (status)
         return status;
-    const int64_t have = call->in[0].shape[call->in[0].ndim - 1], n = call->attrs[0];
+    const int64_t have = call->in[0].shape[axis], n = call->attrs[2];
     if (n < 1 || have != n / 2 + 1)
         return neap_error(NEAP_E_SHAPE, "irdft: %lld real elements come of %lld complex ones, got %lld", (long long)n,
                           (long long)(n / 2 + 1), (long long)have);
     graph_shape_same(call, out);
-    out->shape[out->ndim - 1] = n;
+    out->shape[axis] = n;
     return NEAP_OK;
 }
 
-static double line_flops(const lazy_aval *in, const lazy_result *out, double each) {
-    const double n = (double)in->shape[in->ndim - 1], m = (double)out->shape[out->ndim - 1], most = n > m ? n : m;
+static int axis_of(const lazy_call_desc *call) {
+    return (int)(call->attrs[0] < 0 ? call->attrs[0] + call->in[0].ndim : call->attrs[0]);
+}
+
+static double line_flops(const lazy_call_desc *call, const lazy_result *out, double each) {
+    const lazy_aval *in = &call->in[0];
+    const int axis = axis_of(call);
+    const double n = (double)in->shape[axis], m = (double)out->shape[axis], most = n > m ? n : m;
     return most > 1 ? each * (double)in->size / n * most * log2(most) : 0;
 }
 
 static double dft_flops(const lazy_call_desc *call, const lazy_result *out) {
-    return line_flops(&call->in[0], out, 5);
+    return line_flops(call, out, 5);
 }
 
 static double real_flops(const lazy_call_desc *call, const lazy_result *out) {
-    return line_flops(&call->in[0], out, 2.5);
+    return line_flops(call, out, 2.5);
 }
 
 static int64_t dft_cost(const lazy_call_desc *call, const lazy_result *out) {
@@ -305,7 +421,7 @@ static int64_t real_cost(const lazy_call_desc *call, const lazy_result *out) {
 /* ---- Derivatives ------------------------------------------------------------------------------------------------- */
 /* The matrix of a transform is symmetric. */
 static int dft_grad(lazy_grad *g) {
-    g->out[0] = graph_build(g->ctx, LAZY_OP_dft, 1, &g->ct, 1, graph_node_attrs(g->node));
+    g->out[0] = graph_build(g->ctx, LAZY_OP_dft, 1, &g->ct, 2, graph_node_attrs(g->node));
     return grad_done(g, 1);
 }
 
@@ -313,15 +429,16 @@ static int dft_grad(lazy_grad *g) {
  * conjugate with the other sign. */
 static int rdft_grad(lazy_grad *g) {
     const lazy_aval in = graph_node_aval(INPUT(0));
-    const int64_t attrs[] = {in.shape[in.ndim - 1], graph_node_attrs(g->node)[0]};
+    const int64_t *own = graph_node_attrs(g->node), axis = own[0] < 0 ? own[0] + in.ndim : own[0];
+    const int64_t attrs[] = {axis, own[1], in.shape[axis]};
     neap_node *conjugate = BUILD1(conj, g->ct);
-    g->out[0] = graph_build(g->ctx, LAZY_OP_irdft, 1, &conjugate, 2, attrs);
+    g->out[0] = graph_build(g->ctx, LAZY_OP_irdft, 1, &conjugate, 3, attrs);
     return grad_done(g, 1);
 }
 
 /* The transposed matrix the other way, by the convention of cotangents (complex.c). */
 static int irdft_grad(lazy_grad *g) {
-    neap_node *back = graph_build(g->ctx, LAZY_OP_rdft, 1, &g->ct, 1, &graph_node_attrs(g->node)[1]);
+    neap_node *back = graph_build(g->ctx, LAZY_OP_rdft, 1, &g->ct, 2, graph_node_attrs(g->node));
     g->out[0] = BUILD1(conj, back);
     return grad_done(g, 1);
 }
@@ -330,28 +447,28 @@ static int irdft_grad(lazy_grad *g) {
 NEAP_OP(
     dft,
     .doc =
-        "The discrete Fourier transform of complex numbers along the last axis: element k of the result is the sum of "
+        "The discrete Fourier transform of complex numbers along an axis: element k of the result is the sum of "
         "a[j] exp(-2πi j k / n) over j; with `inverse` of a[j] exp(2πi j k / n), without a factor. Of any length: by "
         "FFTW if it is installed; else by factors 4, 2, 3, 5 and primes up to 31, or as a convolution with a chirp.",
-    .attrs = "inverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
+    .attrs = "axis inverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = dft_shape,
     .call = dft_call, .cost = dft_cost, .flops = dft_flops, .grad = dft_grad, .jvp = derive_jvp_linear,
-    .batch = derive_batch_leading)
+    .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(rdft,
-        .doc = "The first n / 2 + 1 elements of the dft of n real numbers along the last axis, to which the others are "
+        .doc = "The first n / 2 + 1 elements of the dft of n real numbers along an axis, to which the others are "
                "conjugate. With `doubled` those that have such another one are multiplied by 2.",
-        .attrs = "doubled", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+        .attrs = "axis doubled", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_parts, .shape = rdft_shape,
         .call = rdft_call, .cost = real_cost, .flops = real_flops, .grad = rdft_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_leading)
+        .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(irdft,
         .doc =
-            "The real part of the sum of a[k] exp(2πi j k / n) over the n / 2 + 1 elements k of the last axis, for j "
+            "The real part of the sum of a[k] exp(2πi j k / n) over the n / 2 + 1 elements k of the axis, for j "
             "from 0 to n - 1. With `doubled` those that stand for two, all but element 0 and n / 2, count twice: so it "
             "is the inverse dft, without a factor, of a whole row whose other half is conjugate.",
-        .attrs = "n doubled", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
+        .attrs = "axis doubled n", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_part, .shape = irdft_shape,
         .call = irdft_call, .cost = real_cost, .flops = real_flops, .grad = irdft_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_leading, .follow = program_follow_sizes)
+        .batch = derive_batch_axis, .shard = shard_axis, .follow = program_follow_sizes)

@@ -90,6 +90,8 @@ local function same_bits(f, x, what)
     local function same(got, want, how) ok(np.array_equal(got, want), what .. " " .. how) end
     for _, k in ipairs { 0, 1, 6, 15, 16 } do same(f(x[k]), all[k], "row " .. k) end
     same(f(np.copy(x.T), { axis = 0 }), all.T, "columns")
+    local turned = np.copy(np.moveaxis(np.stack { x, x"::-1" }, 0, -1)) -- [17, n, 2]
+    same(f(turned, { axis = 1 }), np.stack({ all, all"::-1" }, -1), "between other axes")
     same(f(x"::-1"), all"::-1", "rows backwards")
     same(f(np.concatenate({ x[0][{ { 0, 1 } }], x[1] })"1:"), all[1], "behind one element")
     same(f(np.broadcast_to(x[3], { 4, x.shape[2] })), np.broadcast_to(all[3], { 4, all.shape[2] }), "broadcast")

@@ -122,9 +122,9 @@ local CASES = {
     qr = { { { 0 }, input { 4, 2, 4 } } },
     eigh = { { { 1 }, definite() } },
     svd = { { { 0, 1 }, input { 4, 2, 4 } } },
-    dft = { { { 0 }, complex { 4, 8 } } },
-    rdft = { { { 0 }, input { 4, 8 } } },
-    irdft = { { { 8, 1 }, complex { 4, 5 } } },
+    dft = { { { 1, 0 }, complex { 4, 8 } }, { { 0, 1 }, complex { 4, 8 } } },
+    rdft = { { { -1, 0 }, input { 4, 8 } }, { { 1, 1 }, input { 4, 4, 2 } } },
+    irdft = { { { 1, 1, 8 }, complex { 4, 5 } }, { { 0, 0, 7 }, complex { 4, 8 } } },
     pinv = { { {}, input { 4, 2, 4 }, input { 4, 4, 2 } } },
     conv = {
         { { 1, 1, 1, 1, 1 }, input { 4, 4, 4 }, input { 3, 4, 4 } },

@@ -150,9 +150,9 @@ local CASES = {
     eigh = { { { 1 }, definite() }, { { 0 }, definite() } },
     svd = { { { 0, 1 }, input { 2, 3 } }, { { 1, 1 }, input { 3, 2 } }, { { 0, 0 }, square() } },
     pinv = { { {}, input { 2, 3 }, input { 3, 2 } } },
-    dft = { { { 0 }, complex { 5 } }, { { 1 }, complex { 2, 4 } } },
-    rdft = { { { 0 }, input { 5 } }, { { 1 }, input({ 2, 4 }, "f64") }, { { 0 }, input({ 6 }, "i32") } },
-    irdft = { { { 5, 1 }, complex { 3 } }, { { 4, 0 }, complex { 2, 3 } } },
+    dft = { { { 0, 0 }, complex { 5 } }, { { -1, 1 }, complex { 2, 4 } }, { { 0, 1 }, complex { 4, 2 } } },
+    rdft = { { { 0, 0 }, input { 5 } }, { { -2, 1 }, input({ 4, 2 }, "f64") }, { { 0, 0 }, input({ 6 }, "i32") } },
+    irdft = { { { 0, 1, 5 }, complex { 3 } }, { { -1, 0, 4 }, complex { 2, 3 } }, { { 0, 1, 1 }, complex { 1, 3 } } },
     conv = {
         { { 1, 1, 1, 1, 1 }, whole { 2, 4, 2 }, whole { 3, 2, 3 } },
         { { 2, 2, 0, 1, 1, 1, 1, 0, 2 }, whole { 1, 4, 5, 2 }, whole { 2, 2, 1, 4 } },

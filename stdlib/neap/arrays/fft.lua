@@ -1,11 +1,10 @@
 --- fft.lua: np.fft: discrete Fourier transforms, under the names and with the options of NumPy.
 --
--- All of them are made of three rows (lazy/ops/fft.c), which transform along the last axis without a factor: dft
--- complex numbers, rdft real ones, irdft back to real ones; the rest is views, padding and products, so derivatives,
--- np.jit and np.vmap follow from those. f32 and integers give c64, f64 gives c128. FFTW transforms, if it is installed
--- (Debian: libfftw3-single3, libfftw3-double3), c64 with rounding errors of f32; else our own code does, in f64, whose
--- results are rounded once. Either way a row has the same bits alone and among others; `neap doctor` says which one it
--- is.
+-- All of them are made of three rows (lazy/ops/fft.c), which transform along an axis without a factor: dft complex
+-- numbers, rdft real ones, irdft back to real ones; the rest is views, padding and products, so derivatives, np.jit and
+-- np.vmap follow from those. f32 and integers give c64, f64 gives c128. FFTW transforms, if it is installed (Debian:
+-- libfftw3-single3, libfftw3-double3), c64 with rounding errors of f32; else our own code does, in f64, whose results
+-- are rounded once. Either way a row has the same bits alone and among others; `neap doctor` says which one it is.
 
 --- {n}: how many elements are transformed: longer axes are cut, shorter ones get zeros behind; all without it
 --- {axis}: along which axis; the last one without it
@@ -94,14 +93,11 @@ local function resized(x, axis, n)
     return shape.join({ x, np.zeros(dims, { dtype = core.dtype_of(x).name }) }, axis)
 end
 
---- A row of transforms along an axis, with attributes, times a factor.
+--- A row of transforms along an axis, with more attributes, times a factor.
 local function record(row, x, axis, factor, first, second)
-    local last = core.ndim(x) - 1
-    if axis ~= last then x = np.moveaxis(x, axis, last) end
-    attrs[0], attrs[1] = first, second or 0
-    x = core.record1(row, x, second and 2 or 1)
-    if factor ~= 1 then x = x * factor end
-    return axis ~= last and np.moveaxis(x, last, axis) or x
+    attrs[0], attrs[1], attrs[2] = axis, first, second or 0
+    x = core.record1(row, x, second and 3 or 2)
+    return factor ~= 1 and x * factor or x
 end
 
 --- The transform along an axis, times a factor.
@@ -144,7 +140,7 @@ end
 --- Real numbers of which n / 2 + 1 elements are the first half of the transform.
 local function whole(x, axis, n, factor)
     shape.fixed()
-    return record(ids.irdft, complex(resized(x, axis, math.floor(n / 2) + 1)), axis, factor, n, 1)
+    return record(ids.irdft, complex(resized(x, axis, math.floor(n / 2) + 1)), axis, factor, 1, n)
 end
 
 local function twice(x, axis)
