@@ -16,7 +16,7 @@ local beside = {}
 
 --- The sum of magnitudes of the first result, as peers.py takes it.
 local function magnitude(x)
-    return x:astype("f64"):abs():sum():item()
+    return x:astype(x.dtype:find "^c" and "c128" or "f64"):abs():sum():item()
 end
 
 --- The files from which the others read inputs.

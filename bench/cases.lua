@@ -7,10 +7,10 @@
 --      once      or a function of the inputs that gives a function: the call; it waits for its result itself
 --      numpy, scipy, pandas, torch, jax      the same as Python text; a system without one is left out
 --
--- Python text is an expression over the inputs, before which statements may stand that run once, " :: " between them;
--- or it defines a function once(), the call. An expression for jax is jitted, unless it begins with "eager ". drawn:
--- results are random, or not the same thing in all systems, so they are not compared. each: how many turns a call
--- makes; its time is for one of them.
+-- Python text is an expression over the inputs and `threads`, how many the system is given, before which statements may
+-- stand that run once, " :: " between them; or it defines a function once(), the call. An expression for jax is jitted,
+-- unless it begins with "eager ". drawn: results are random, or not the same thing in all systems, so they are not
+-- compared. each: how many turns a call makes; its time is for one of them.
 local np = require "neap"
 
 local cases = {}

@@ -1,6 +1,6 @@
 """cases.py: the calls of bench/cases.lua in other systems.
 
-make(system, paths, text) is a function that makes one call and returns when its result is on the host. The
+make(system, paths, text, threads) is a function that makes one call and returns when its result is on the host. The
 text's form is told in bench/cases.lua.
 """
 
@@ -31,10 +31,11 @@ def scope_of(system):
     return dict(np=np, jax=jax, jnp=jnp), jnp.asarray, jax.block_until_ready
 
 
-def make(system, paths, text):
+def make(system, paths, text, threads):
     import numpy as np
 
     scope, array, ready = scope_of(system)
+    scope["threads"] = threads
     names = INPUTS[:len(paths)]
     for name, path in zip(names, paths):
         scope[name] = array(np.load(path))

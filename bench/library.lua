@@ -1,5 +1,5 @@
---- library.lua: more cases of the group "calls" (bench/cases.lua, which says what a case has): linear algebra, random
--- numbers, sorting, statistics, movements of elements and text files.
+--- library.lua: more cases of the group "calls" (bench/cases.lua, which says what a case has): linear algebra, Fourier
+-- transforms, random numbers, sorting, statistics, movements of elements and text files.
 --
 --      require "bench.library" (add, make)     make: normal, uniform, integers: arrays of so many elements; inputs,
 --                                              normals, short: see bench/cases.lua
@@ -75,6 +75,30 @@ return function(add_case, make)
         same(case[1], function(x, y) return np.einsum(case[2], x, y) end, normals(case[3], case[4]),
              ("einsum(%q, x, y)"):format(case[2]))
     end
+
+    -- ---- Fourier transforms -----------------------------------------------------------------------------------------
+
+    --- np.fft.name of inputs; text: behind the array in Python.
+    local function transform(name, label, made, text)
+        text = name .. "(x" .. (text or "")
+        add { name = ("fft.%s, %s"):format(name, label), inputs = made, lua = function(x) return np.fft[name](x) end,
+              numpy = "np.fft." .. text .. ")", scipy = "scipy.fft." .. text .. ", workers=threads)",
+              torch = "torch.fft." .. text .. ")", jax = "jnp.fft." .. text .. ")" }
+    end
+    local function waves(...)
+        local shape = { ... }
+        return function() return { np.complex(normal(unpack(shape)), normal(unpack(shape))):wait() } end
+    end
+    transform("fft", "2^20", waves(2 ^ 20))
+    transform("fft", "1024 of 2^10", waves(1024, 2 ^ 10))
+    transform("fft", "1000 of 1009", waves(1000, 1009))
+    transform("fft", "2^20 of c128", function() return { waves(2 ^ 20)()[1]:astype("c128"):wait() } end)
+    transform("fft", "1e5 of 8", waves(1e5, 8))
+    transform("rfft", "2^20", normals { 2 ^ 20 })
+    transform("rfft", "1024 of 2^10", normals { 1024, 2 ^ 10 })
+    transform("irfft", "2^19 + 1", waves(2 ^ 19 + 1))
+    transform("fft2", "1024x1024", waves(1024, 1024))
+    transform("rfft2", "1024x1024", normals { 1024, 1024 })
 
     -- ---- Random numbers ---------------------------------------------------------------------------------------------
 

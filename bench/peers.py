@@ -195,7 +195,7 @@ def magnitude(result):
     import numpy as np
 
     first = np.asarray(result[0] if isinstance(result, tuple) else result)
-    return float(np.abs(first.astype(np.float64)).sum())
+    return float(np.abs(first.astype(np.complex128 if first.dtype.kind == "c" else np.float64)).sum())
 
 
 def end_with_parent():
@@ -223,7 +223,7 @@ def serve(name, threads, clock):
                 answer = "ok\t%.6g" % (time.perf_counter_ns() - start)
             elif words[0] == "case":
                 function, arguments, ready = None, [], system.same  # None frees what the last one held
-                function = cases.make(name, words[1].split(), words[2].replace("\x1e", "\n"))
+                function = cases.make(name, words[1].split(), words[2].replace("\x1e", "\n"), threads)
                 answer = "ok\t%.9g" % magnitude(function())
             elif words[0] == "mesh":
                 function, arguments, ready = None, [], system.ready  # None frees what the last one held

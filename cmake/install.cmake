@@ -94,7 +94,7 @@ luajit, the manual page, documentation and examples.")
 set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS
     "neap-native, libopenblas0-pthread | libopenblas0, zlib1g, libpng16-16, libjpeg62-turbo")
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
-    "libdnnl2, neap-mpi, graphviz, luajit, pkg-config, dataset-fashion-mnist")
+    "libdnnl2, libfftw3-single3, libfftw3-double3, neap-mpi, graphviz, luajit, pkg-config, dataset-fashion-mnist")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)
 set(CPACK_COMPONENT_MPI_DESCRIPTION "Lua with lazy arrays: many processes, by MPI
 With this part, `mpirun -n N neap script.lua` runs a script in several processes,

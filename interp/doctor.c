@@ -2,6 +2,7 @@
 #include "interp/doctor.h"
 
 #include "engine/libs/conv.h"
+#include "engine/libs/fft.h"
 #include "formats/formats.h"
 #include "interp/session.h"
 #include "lazy/vm/kernel.h"
@@ -21,6 +22,7 @@ int doctor_run(lua_State *L) {
     char generator[256];
     set_text(L, "native", neap_tier_generator(generator, sizeof generator));
     set_text(L, "convolutions", engine_conv_library());
+    set_text(L, "transforms", engine_fft_library());
     set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));
     set_text(L, "jpeg", neap_image_library(NEAP_IMAGE_JPEG));
     if (neap_plugin_load("mpi") == NEAP_OK)

@@ -98,6 +98,7 @@ function doctor.report(facts)
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
         { "BLAS", blas_text() },
         { "convolutions", facts.convolutions },
+        { "Fourier", facts.transforms },
         { "MPI", mpi_text(facts.mpi) },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
         { "PNG images", facts.png },

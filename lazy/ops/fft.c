@@ -1,410 +1,474 @@
-/* fft.c: discrete Fourier transforms along the last axis, of any length.
+/* fft.c: discrete Fourier transforms along an axis, of any length: of complex numbers (dft), of real ones (rdft), and
+ * back to real ones (irdft).
  *
- * A length is taken apart into factors 4, 2, 3, 5 and other primes up to PRIME_MOST; each is one pass over the row from
- * one buffer to another, in the order of Stockham, which needs no reversal of digits. A length with a larger prime is a
- * convolution with a chirp (Bluestein), by transforms of a power of two. Everything is computed in f64, of c64 too, so
- * that its results are rounded once; roots of unity come from angles below π/4, with errors below one unit in the last
- * place. Each row is computed by itself in one order, so workers change no bit.
+ *      x ──▶ blocks of lines ──▶ rows ──▶ transformed rows ──▶ the same lines of the result
  *
- *      pass of factor f, with l = the product of the factors before, m = n / (l f), w = exp(-2πi / n):
- *      to[i + m (k + l j)] = w^(i j l) · Σ_q from[i + m (q + f k)] exp(-2πi j q / f)      i < m, k < l, j < f
+ * Lines are split over the workers. Where their elements lie apart, a block of neighbours is copied into rows and back,
+ * so that memory is read and written once. Each row is transformed by itself, as if it stood alone: by FFTW, in its own
+ * precision, where that is there (engine/libs/fft.h), else by our own code (fft_plain.c), in f64. So workers, batches
+ * and axes change no bit.
  *
- * The inverse, without its factor 1 / n, is the transform of numbers whose parts have changed places. What a length
- * needs is kept for further calls: a *plan*. A few are kept, and those in use. */
+ * Our own code knows one transform. Its inverse is that of numbers whose parts have changed places; a real row is one
+ * of complex numbers, of whose result the first half is kept; the other half of what gives a real row is conjugate. */
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/device.h"
+#include "engine/libs/fft.h"
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
-#include "lazy/ops/matrix.h"
-#include "lazy/vm/simd/simd.h"
+#include "lazy/ops/fft_plain.h"
 
-typedef struct number {
-    double re, im;
-} number;
+typedef ops_fft_number number;
 
-enum { FACTORS = 64, PRIME_MOST = 31, PLANS_KEPT = 16, TASK_ELEMENTS = 8192 };
+enum {
+    TASK_ELEMENTS = 8192,
+    ROW_BYTES = 64,        /* rows in scratch memory begin at multiples of it */
+    BLOCK_LINES = 64,      /* that are copied into rows together, */
+    BLOCK_ELEMENTS = 65536 /* as long as they are not more */
+};
 
-typedef struct fft_plan {
-    int64_t n;
-    int nfactors, factor[FACTORS];
-    number *roots;         /* by pass: w^(i j l) for j = 1 … f - 1, i < m */
-    number *unit[FACTORS]; /* by pass of another prime: exp(-2πi q / f), q < f */
-    /* Bluestein: a transform of `length`, the chirp exp(πi k² / n), and the transform of its convolution's kernel. */
-    struct fft_plan *chirped;
-    number *chirp, *kernel;
-    int refs; /* calls that use it */
-    struct fft_plan *next;
-} fft_plan;
-
-static struct {
-    pthread_mutex_t lock;
-    fft_plan *first; /* the latest used first */
-} plans = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- Roots of unity ---------------------------------------------------------------------------------------------- */
-static double apply(int op, double x) {
-    double y;
-    vm_simd()->map[op][NEAP_DTYPE_F64].by_scalars[0](&y, &x, &x, &x, 1);
-    return y;
-}
-
-/* exp(2πi k / n), 0 <= k < n. */
-static number root_of_unity(int64_t k, int64_t n) {
-    const int64_t octant = 8 * k / n, rest = 8 * k % n;
-    const double angle = 0.785398163397448309616 * ((double)(octant & 1 ? n - rest : rest) / (double)n);
-    const double c = apply(LAZY_OP_cos, angle), s = apply(LAZY_OP_sin, angle);
-    const bool swapped = (octant + 1) & 2;
-    const double x = swapped ? s : c, y = swapped ? c : s;
-    return (number){octant >= 2 && octant <= 5 ? -x : x, octant >= 4 ? -y : y};
-}
-
-static number conjugate_root(int64_t k, int64_t n) {
-    const number root = root_of_unity(k, n);
-    return (number){root.re, -root.im};
-}
-
-static inline number times(number a, number b) {
-    return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-static inline number plus(number a, number b) {
-    return (number){a.re + b.re, a.im + b.im};
-}
-static inline number minus(number a, number b) {
-    return (number){a.re - b.re, a.im - b.im};
-}
-static inline number turned(number a) { /* -i a */
-    return (number){a.im, -a.re};
-}
-static inline number scaled(number a, double by) {
-    return (number){a.re * by, a.im * by};
-}
-
-/* ---- Passes ------------------------------------------------------------------------------------------------------ */
-typedef struct pass {
-    int f;
-    int64_t l, m;
-    const number *roots, *unit;
-} pass;
-
-/* The transforms of f numbers each, in place. */
-static inline void transform2(number *t) {
-    const number a = t[0];
-    t[0] = plus(a, t[1]), t[1] = minus(a, t[1]);
-}
-static inline void transform4(number *t) {
-    const number a = plus(t[0], t[2]), b = minus(t[0], t[2]), c = plus(t[1], t[3]), d = turned(minus(t[1], t[3]));
-    t[0] = plus(a, c), t[1] = plus(b, d), t[2] = minus(a, c), t[3] = minus(b, d);
-}
-static inline void transform3(number *t) {
-    const number sum = plus(t[1], t[2]), middle = minus(t[0], scaled(sum, 0.5));
-    const number side = turned(scaled(minus(t[1], t[2]), 0.866025403784438646763));
-    t[0] = plus(t[0], sum), t[1] = plus(middle, side), t[2] = minus(middle, side);
-}
-static inline void transform5(number *t) {
-    const double c1 = 0.309016994374947424102, c2 = -0.809016994374947424102;
-    const double s1 = 0.951056516295153572116, s2 = 0.587785252292473129169;
-    const number p = plus(t[1], t[4]), q = plus(t[2], t[3]), u = minus(t[1], t[4]), v = minus(t[2], t[3]), a = t[0];
-    const number x = plus(a, plus(scaled(p, c1), scaled(q, c2))), y = plus(a, plus(scaled(p, c2), scaled(q, c1)));
-    const number z = turned(plus(scaled(u, s1), scaled(v, s2))), w = turned(minus(scaled(u, s2), scaled(v, s1)));
-    t[0] = plus(a, plus(p, q)), t[1] = plus(x, z), t[4] = minus(x, z), t[2] = plus(y, w), t[3] = minus(y, w);
-}
-static void transform_prime(number *t, int f, const number *unit) {
-    number out[PRIME_MOST];
-    for (int j = 0; j < f; j++) {
-        out[j] = t[0];
-        for (int q = 1; q < f; q++)
-            out[j] = plus(out[j], times(t[q], unit[j * q % f]));
-    }
-    memcpy(t, out, (size_t)f * sizeof *t);
-}
-
-#define PASS(name, F, most, transform)                                                                                 \
-    static void name(const pass *p, number *restrict to, const number *restrict from) {                                \
-        const int64_t l = p->l, m = p->m;                                                                              \
-        for (int64_t k = 0; k < l; k++)                                                                                \
-            for (int64_t i = 0; i < m; i++) {                                                                          \
-                number t[most];                                                                                        \
-                for (int q = 0; q < (F); q++)                                                                          \
-                    t[q] = from[i + m * (q + (F)*k)];                                                                  \
-                transform;                                                                                             \
-                to[i + m * k] = t[0];                                                                                  \
-                for (int j = 1; j < (F); j++)                                                                          \
-                    to[i + m * (k + l * j)] = times(t[j], p->roots[(j - 1) * m + i]);                                  \
-            }                                                                                                          \
-    }
-PASS(pass2, 2, 2, transform2(t))
-PASS(pass3, 3, 3, transform3(t))
-PASS(pass4, 4, 4, transform4(t))
-PASS(pass5, 5, 5, transform5(t))
-PASS(pass_prime, p->f, PRIME_MOST, transform_prime(t, p->f, p->unit))
-
-/* Transforms a row; `other` has room for as much. The result is in the buffer that is returned. */
-static number *transform_row(const fft_plan *plan, number *row, number *other) {
-    const number *roots = plan->roots;
-    int64_t l = 1;
-    for (int k = 0; k < plan->nfactors; k++) {
-        const int f = plan->factor[k];
-        const pass p = {.f = f, .l = l, .m = plan->n / (l * f), .roots = roots, .unit = plan->unit[k]};
-        (f == 2 ? pass2 : f == 3 ? pass3 : f == 4 ? pass4 : f == 5 ? pass5 : pass_prime)(&p, other, row);
-        number *last = row;
-        row = other, other = last;
-        roots += (f - 1) * p.m, l *= f;
-    }
-    return row;
-}
-
-/* ---- Plans ------------------------------------------------------------------------------------------------------- */
-static void free_plan(fft_plan *plan) {
-    if (!plan)
-        return;
-    for (int k = 0; k < plan->nfactors; k++)
-        free(plan->unit[k]);
-    free_plan(plan->chirped);
-    free(plan->roots), free(plan->chirp), free(plan->kernel), free(plan);
-}
-
-/* The factors of n; false: one of them is a large prime. */
-static bool find_factors(fft_plan *plan, int64_t n) {
-    static const int first[] = {4, 2, 3, 5};
-    for (int k = 0; k < 4; k++)
-        for (; n % first[k] == 0; n /= first[k])
-            plan->factor[plan->nfactors++] = first[k];
-    for (int f = 7; f <= PRIME_MOST; f += 2)
-        for (; n % f == 0; n /= f)
-            plan->factor[plan->nfactors++] = f;
-    return n == 1;
-}
-
-static bool make_roots(fft_plan *plan) {
-    int64_t count = 0, l = 1, n = plan->n;
-    for (int k = 0; k < plan->nfactors; l *= plan->factor[k++])
-        count += (plan->factor[k] - 1) * (n / (l * plan->factor[k]));
-    number *to = plan->roots = malloc((size_t)(count + 1) * sizeof *to);
-    l = 1;
-    for (int k = 0; k < plan->nfactors && to; l *= plan->factor[k++]) {
-        const int f = plan->factor[k];
-        const int64_t m = n / (l * f);
-        for (int j = 1; j < f; j++)
-            for (int64_t i = 0; i < m; i++)
-                *to++ = conjugate_root(i * j * l % n, n);
-        if (f <= 5)
-            continue;
-        if (!(plan->unit[k] = malloc((size_t)f * sizeof *to)))
-            return false;
-        for (int q = 0; q < f; q++)
-            plan->unit[k][q] = conjugate_root(q, f);
-    }
-    return plan->roots != NULL;
-}
-
-static fft_plan *make_plan(int64_t n);
-
-/* The chirp, and the transform of its kernel over a power of two of at least 2 n - 1 elements, divided by that. */
-static bool make_chirp(fft_plan *plan) {
-    int64_t n = plan->n, length = 1, square = 0;
-    while (length < 2 * n - 1)
-        length *= 2;
-    number *spare = malloc((size_t)length * sizeof *spare), *kernel = calloc((size_t)length, sizeof *kernel);
-    plan->chirped = make_plan(length);
-    plan->chirp = malloc((size_t)n * sizeof *plan->chirp);
-    plan->kernel = kernel;
-    if (!spare || !kernel || !plan->chirped || !plan->chirp) {
-        free(spare);
-        return false;
-    }
-    for (int64_t k = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) {
-        plan->chirp[k] = root_of_unity(square, 2 * n);
-        kernel[k] = scaled(plan->chirp[k], 1 / (double)length);
-        if (k > 0)
-            kernel[length - k] = kernel[k];
-    }
-    plan->kernel = transform_row(plan->chirped, kernel, spare);
-    free(plan->kernel == kernel ? spare : kernel);
-    return true;
-}
-
-static fft_plan *make_plan(int64_t n) {
-    fft_plan *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        return NULL;
-    plan->n = n;
-    if (!find_factors(plan, n))
-        plan->nfactors = 0;
-    if (plan->nfactors || n == 1 ? make_roots(plan) : make_chirp(plan))
-        return plan;
-    free_plan(plan);
-    return NULL;
-}
-
-/* The plan of a length, which the caller uses until plan_done; NULL: out of memory. */
-static fft_plan *plan_of(int64_t n) {
-    pthread_mutex_lock(&plans.lock);
-    fft_plan **at = &plans.first;
-    while (*at && (*at)->n != n)
-        at = &(*at)->next;
-    fft_plan *plan = *at;
-    if (plan)
-        *at = plan->next;
-    else
-        plan = make_plan(n);
-    if (plan) {
-        plan->refs++;
-        plan->next = plans.first;
-        plans.first = plan;
-    }
-    pthread_mutex_unlock(&plans.lock);
-    return plan;
-}
-
-static void plan_done(fft_plan *done) {
-    pthread_mutex_lock(&plans.lock);
-    done->refs--;
-    int kept = 0;
-    for (fft_plan **at = &plans.first; *at;) {
-        fft_plan *plan = *at;
-        if (++kept <= PLANS_KEPT || plan->refs) {
-            at = &plan->next;
-            continue;
-        }
-        *at = plan->next;
-        free_plan(plan);
-    }
-    pthread_mutex_unlock(&plans.lock);
-}
-
-/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 typedef struct fft_job {
-    const fft_plan *plan;
-    const lazy_call *call;
-    bool inverse, f64;
-    int64_t rows, together; /* rows of a task */
+    engine_fft_kind kind;
+    bool f64, inverse;
+    bool doubled;         /* the elements that stand for two, as those of a real row do, count twice */
+    int64_t n, half;      /* half: the elements that stand for a real row */
+    int64_t lines, inner; /* inner: how far apart the elements of a line are; as many lines are neighbours */
+    int64_t count[2];     /* elements of a line, in and out */
+    size_t item[2];       /* their bytes */
+    size_t row[2];        /* bytes of a line */
+    char *in, *out;
+    const engine_fft *fftw;  /* NULL: our own code, */
+    const ops_fft_plan *own; /* by this plan */
+    int64_t block, together; /* lines of a block, of a task */
     _Atomic int failed;
 } fft_job;
 
-static void read_row(const fft_job *job, number *to, int64_t row) {
-    const int64_t n = job->plan->n;
-    const double *wide = (const double *)job->call->in->data + 2 * row * n;
-    const float *narrow = (const float *)job->call->in->data + 2 * row * n;
-    for (int64_t k = 0; k < n; k++) {
-        const number x = job->f64 ? (number){wide[2 * k], wide[2 * k + 1]} : (number){narrow[2 * k], narrow[2 * k + 1]};
+typedef struct fft_room { /* of a task */
+    void *memory;
+    size_t bytes;
+    char *in, *out; /* a block of rows; NULL: not needed */
+    size_t step[2]; /* from one of these rows to the next */
+    char *more;     /* what the transforms need */
+} fft_room;
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+static size_t whole_blocks(size_t bytes) {
+    return (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+}
+
+/* Where line `line` of the input (0) or the result (1) begins. */
+static char *line_at(const fft_job *job, int result, int64_t line) {
+    const int64_t first = line / job->inner * job->inner * job->count[result] + line % job->inner;
+    return (result ? job->out : job->in) + (size_t)first * job->item[result];
+}
+
+/* Copies neighbouring lines into rows, or back: an element of each at a time. Rows begin at other places of the cache
+ * (make_room), so what is written there stays until its block of memory is full. */
+#define DEFINE_MOVE(name, type)                                                                                        \
+    static void name(type *lines, int64_t inner, char *rows, size_t step, int64_t n, int64_t count, bool back) {       \
+        for (int64_t k = 0; k < n; k++) {                                                                              \
+            type *line = lines + k * inner;                                                                            \
+            char *row = rows + (size_t)k * sizeof *line;                                                               \
+            for (int64_t c = 0; !back && c < count; c++, row += step)                                                  \
+                *(type *)row = line[c];                                                                                \
+            for (int64_t c = 0; back && c < count; c++, row += step)                                                   \
+                line[c] = *(type *)row;                                                                                \
+        }                                                                                                              \
+    }
+typedef struct two_words {
+    uint64_t word[2];
+} two_words;
+DEFINE_MOVE(move_4, uint32_t)
+DEFINE_MOVE(move_8, uint64_t)
+DEFINE_MOVE(move_16, two_words)
+
+static void move_lines(const fft_job *job, int result, int64_t line, char *rows, size_t step, int64_t count) {
+    const size_t item = job->item[result];
+    const int64_t n = job->count[result], inner = job->inner;
+    void *at = line_at(job, result, line);
+    if (item == 4)
+        move_4(at, inner, rows, step, n, count, result);
+    else if (item == 8)
+        move_8(at, inner, rows, step, n, count, result);
+    else
+        move_16(at, inner, rows, step, n, count, result);
+}
+
+/* ---- By FFTW ----------------------------------------------------------------------------------------------------- */
+/* Multiplies the elements of half a transform that stand for two. */
+static void scale_inner(const fft_job *job, char *row, double by) {
+    const int64_t end = job->n % 2 ? job->half : job->half - 1;
+    double *wide = (double *)row;
+    float *narrow = (float *)row;
+    for (int64_t k = 2; job->f64 && k < 2 * end; k++)
+        wide[k] *= by;
+    for (int64_t k = 2; !job->f64 && k < 2 * end; k++)
+        narrow[k] *= (float)by;
+}
+
+/* Half a transform as FFTW wants it: what is its own conjugate is real. */
+static void prepare_half(const fft_job *job, char *row) {
+    const int64_t last = job->n % 2 ? 0 : job->half - 1;
+    if (job->f64)
+        ((double *)row)[1] = ((double *)row)[2 * last + 1] = 0;
+    else
+        ((float *)row)[1] = ((float *)row)[2 * last + 1] = 0;
+    if (!job->doubled)
+        scale_inner(job, row, 0.5);
+}
+
+/* As many rows as the plan takes, `count` of which are asked for. */
+static void run_fftw(const fft_job *job, const fft_room *room, char *in, char *out, size_t out_step, int64_t count) {
+    engine_fft_run(job->fftw, in, out, room->more);
+    for (int64_t k = 0; job->kind == ENGINE_FFT_OF_REAL && job->doubled && k < count; k++)
+        scale_inner(job, out + (size_t)k * out_step, 2);
+}
+
+/* A block of lines. Rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as
+ * it takes, are copied, too. */
+static void transform_fftw(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+    const int64_t each = engine_fft_rows(job->fftw);
+    const bool apart = job->inner > 1, whole = count % each == 0;
+    char *in = apart ? NULL : line_at(job, 0, line), *out = apart ? NULL : line_at(job, 1, line);
+    const bool copy_in = apart || !whole || job->kind == ENGINE_FFT_TO_REAL || !engine_fft_fits(job->fftw, in);
+    const bool copy_out = apart || !whole || !engine_fft_fits(job->fftw, out);
+    const size_t in_step = copy_in ? room->step[0] : job->row[0], out_step = copy_out ? room->step[1] : job->row[1];
+    char *from = copy_in ? room->in : in, *to = copy_out ? room->out : out;
+    if (apart)
+        move_lines(job, 0, line, from, in_step, count);
+    for (int64_t k = 0; copy_in && !apart && k < count; k++)
+        memcpy(from + (size_t)k * in_step, in + (size_t)k * job->row[0], job->row[0]);
+    for (int64_t k = 0; job->kind == ENGINE_FFT_TO_REAL && k < count; k++)
+        prepare_half(job, from + (size_t)k * in_step);
+    for (int64_t k = count; !whole && k < (count + each - 1) / each * each; k++)
+        memset(from + (size_t)k * in_step, 0, job->row[0]);
+    for (int64_t k = 0; k < count; k += each)
+        run_fftw(job, room, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
+                 count - k < each ? count - k : each);
+    if (apart)
+        move_lines(job, 1, line, to, out_step, count);
+    for (int64_t k = 0; copy_out && !apart && k < count; k++)
+        memcpy(out + (size_t)k * job->row[1], to + (size_t)k * out_step, job->row[1]);
+}
+
+/* ---- By our own code --------------------------------------------------------------------------------------------- */
+static inline double real_at(const fft_job *job, const char *row, int64_t k) {
+    return job->f64 ? ((const double *)row)[k] : (double)((const float *)row)[k];
+}
+
+static inline void set_real(const fft_job *job, char *row, int64_t k, double x) {
+    if (job->f64)
+        ((double *)row)[k] = x;
+    else
+        ((float *)row)[k] = (float)x;
+}
+
+/* The elements of a whole row of which these are the first half. */
+static void read_half(const fft_job *job, number *to, const char *row) {
+    for (int64_t k = 0; k < job->half; k++) {
+        const int64_t other = k ? job->n - k : 0;
+        number x = {real_at(job, row, 2 * k), real_at(job, row, 2 * k + 1)};
+        if (other == k)
+            x.im = 0;
+        else if (!job->doubled)
+            x = (number){x.re / 2, x.im / 2};
+        to[k] = (number){x.im, x.re};
+        to[other] = (number){other == k ? x.im : -x.im, x.re};
+    }
+}
+
+static void read_row(const fft_job *job, number *to, const char *row) {
+    if (job->kind == ENGINE_FFT_TO_REAL) {
+        read_half(job, to, row);
+        return;
+    }
+    for (int64_t k = 0; k < job->n; k++) {
+        if (job->kind == ENGINE_FFT_OF_REAL) {
+            to[k] = (number){real_at(job, row, k), 0};
+            continue;
+        }
+        const number x = {real_at(job, row, 2 * k), real_at(job, row, 2 * k + 1)};
         to[k] = job->inverse ? (number){x.im, x.re} : x;
     }
 }
 
-static void write_row(const fft_job *job, const number *from, int64_t row) {
-    const int64_t n = job->plan->n;
-    double *wide = (double *)job->call->out->data + 2 * row * n;
-    float *narrow = (float *)job->call->out->data + 2 * row * n;
-    for (int64_t k = 0; k < n; k++) {
-        const number x = job->inverse ? (number){from[k].im, from[k].re} : from[k];
-        if (job->f64)
-            wide[2 * k] = x.re, wide[2 * k + 1] = x.im;
-        else
-            narrow[2 * k] = (float)x.re, narrow[2 * k + 1] = (float)x.im;
+static void write_row(const fft_job *job, const number *from, char *row) {
+    const int64_t count = job->kind == ENGINE_FFT_OF_REAL ? job->half : job->n;
+    for (int64_t k = 0; k < count; k++) {
+        number x = job->inverse ? (number){from[k].im, from[k].re} : from[k];
+        if (job->kind == ENGINE_FFT_TO_REAL) {
+            set_real(job, row, k, x.re);
+            continue;
+        }
+        if (job->doubled && k > 0 && 2 * k != job->n)
+            x = (number){2 * x.re, 2 * x.im};
+        set_real(job, row, 2 * k, x.re);
+        set_real(job, row, 2 * k + 1, x.im);
     }
 }
 
-/* The transform of a row as a convolution: Σ x[j] w^(jk) = c[k] Σ (x[j] c[j]) c'[k - j], c = exp(-πi k² / n). The
- * inverse transform over the power of two is that of changed places. */
-static number *transform_chirped(const fft_plan *plan, number *row, number *other) {
-    const fft_plan *inner = plan->chirped;
-    const int64_t n = plan->n, length = inner->n;
-    for (int64_t k = 0; k < n; k++)
-        row[k] = times(row[k], (number){plan->chirp[k].re, -plan->chirp[k].im});
-    memset(row + n, 0, (size_t)(length - n) * sizeof *row);
-    number *spectrum = transform_row(inner, row, other);
-    for (int64_t k = 0; k < length; k++) {
-        const number product = times(spectrum[k], plan->kernel[k]);
-        spectrum[k] = (number){product.im, product.re};
+static void transform_own(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+    const bool apart = job->inner > 1;
+    if (apart)
+        move_lines(job, 0, line, room->in, room->step[0], count);
+    for (int64_t k = 0; k < count; k++) {
+        number *a = (number *)room->more;
+        read_row(job, a, apart ? room->in + (size_t)k * room->step[0] : line_at(job, 0, line + k));
+        const number *row = ops_fft_row(job->own, a, a + ops_fft_room(job->own));
+        write_row(job, row, apart ? room->out + (size_t)k * room->step[1] : line_at(job, 1, line + k));
     }
-    number *result = transform_row(inner, spectrum, spectrum == row ? other : row);
-    for (int64_t k = 0; k < n; k++)
-        result[k] = times((number){result[k].im, result[k].re}, (number){plan->chirp[k].re, -plan->chirp[k].im});
-    return result;
+    if (apart)
+        move_lines(job, 1, line, room->out, room->step[1], count);
 }
 
-static void transform_rows(void *arg, int64_t task, const neap_run *run) {
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+/* Are the rows of these lines ready for FFTW, in and out, as they lie? */
+static bool lie_ready(const fft_job *job, int64_t first, int64_t end) {
+    const int64_t each = engine_fft_rows(job->fftw);
+    const bool even = end - first <= each ||
+                      (job->row[0] * (size_t)each % ROW_BYTES == 0 && job->row[1] * (size_t)each % ROW_BYTES == 0);
+    return job->inner == 1 && job->kind != ENGINE_FFT_TO_REAL && even && (end - first) % each == 0 &&
+           engine_fft_fits(job->fftw, line_at(job, 0, first)) && engine_fft_fits(job->fftw, line_at(job, 1, first));
+}
+
+/* Rows of several at once lie behind each other; others have some bytes between them, so that their elements do not
+ * meet in the same places of the cache. */
+static int make_room(const fft_job *job, int64_t first, int64_t end, const neap_run *run, fft_room *room) {
+    const bool rows = job->fftw ? !lie_ready(job, first, end) : job->inner > 1;
+    const bool close = job->fftw && engine_fft_rows(job->fftw) > 1;
+    size_t block[2];
+    for (int k = 0; k < 2; k++) {
+        room->step[k] = close ? job->row[k] : whole_blocks(job->row[k]) + ROW_BYTES;
+        block[k] = rows ? whole_blocks((size_t)job->block * room->step[k]) : 0;
+    }
+    const size_t more = job->fftw ? engine_fft_scratch(job->fftw) : 2 * (size_t)ops_fft_room(job->own) * sizeof(number);
+    room->bytes = block[0] + block[1] + more;
+    if (room->bytes == 0)
+        return NEAP_OK;
+    room->bytes += ROW_BYTES;
+    if (neap_run_alloc(run, room->bytes, &room->memory) != NEAP_OK)
+        return NEAP_E_MEMORY;
+    room->in = (char *)room->memory + (ROW_BYTES - (uintptr_t)room->memory % ROW_BYTES) % ROW_BYTES;
+    room->out = room->in + block[0];
+    room->more = room->out + block[1];
+    return NEAP_OK;
+}
+
+static void transform_lines(void *arg, int64_t task, const neap_run *run) {
     fft_job *job = arg;
-    const fft_plan *plan = job->plan;
-    const int64_t room = plan->chirped ? plan->chirped->n : plan->n;
-    const int64_t first = task * job->together, end = first + job->together;
-    const size_t bytes = 2 * (size_t)room * sizeof(number);
-    void *rows;
-    if (neap_run_alloc(run, bytes, &rows) != NEAP_OK) {
+    const int64_t first = task * job->together;
+    const int64_t end = first + job->together < job->lines ? first + job->together : job->lines;
+    fft_room room = {0};
+    if (make_room(job, first, end, run, &room) != NEAP_OK) {
         atomic_store(&job->failed, 1);
         return;
     }
-    for (int64_t row = first; row < end && row < job->rows; row++) {
-        number *a = rows, *b = a + room;
-        read_row(job, a, row);
-        write_row(job, plan->chirped ? transform_chirped(plan, a, b) : transform_row(plan, a, b), row);
+    for (int64_t line = first, count; line < end; line += count) {
+        const int64_t left = end - line, near = job->inner > 1 ? job->inner - line % job->inner : left;
+        count = left < near ? left : near;
+        count = count < job->block ? count : job->block;
+        (job->fftw ? transform_fftw : transform_own)(job, &room, line, count);
     }
-    neap_run_free(run, rows, bytes);
+    if (room.memory)
+        neap_run_free(run, room.memory, room.bytes);
 }
 
-static int fft_call(const lazy_call *call, const neap_run *run) {
-    if (call->out->size == 0)
+/* How many lines make a block: as many as FFTW takes at once; apart from that neighbours, which share memory. */
+static int64_t lines_together(const fft_job *job) {
+    const int64_t each = job->fftw ? engine_fft_rows(job->fftw) : 1;
+    int64_t block = job->inner > 1 ? BLOCK_LINES : each;
+    while (block > each && block * job->n > BLOCK_ELEMENTS)
+        block /= 2;
+    return block;
+}
+
+/* Runs a job that has its kind, inverse and doubled, along the axis of the first attribute. */
+static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
+    const lazy_tensor *in = call->in, *out = call->out;
+    if (out->size == 0)
         return NEAP_OK;
-    const int64_t n = call->out->shape[call->out->ndim - 1];
-    fft_plan *plan = plan_of(n);
-    if (!plan)
-        return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)n);
-    fft_job job = {.plan = plan,
-                   .call = call,
-                   .inverse = call->attrs[0] != 0,
-                   .f64 = dtype_of_part(call->out->dtype) == NEAP_DTYPE_F64,
-                   .rows = call->out->size / n,
-                   .together = n < TASK_ELEMENTS ? TASK_ELEMENTS / n : 1};
-    const int64_t tasks = (job.rows + job.together - 1) / job.together;
+    const int axis = (int)(call->attrs[0] < 0 ? call->attrs[0] + in->ndim : call->attrs[0]);
+    const bool of_real = job->kind == ENGINE_FFT_OF_REAL, to_real = job->kind == ENGINE_FFT_TO_REAL;
+    const size_t part = dtype_of_part(out->dtype) == NEAP_DTYPE_F64 ? 8 : 4;
+    job->f64 = part == 8;
+    job->count[0] = in->shape[axis], job->count[1] = out->shape[axis];
+    job->n = to_real ? job->count[1] : job->count[0];
+    job->half = job->n / 2 + 1;
+    job->item[0] = of_real ? part : 2 * part, job->item[1] = to_real ? part : 2 * part;
+    job->in = in->data, job->out = out->data;
+    job->lines = out->size / job->count[1];
+    job->inner = 1;
+    for (int k = axis + 1; k < in->ndim; k++)
+        job->inner *= in->shape[k];
+    for (int k = 0; k < 2; k++)
+        job->row[k] = (size_t)job->count[k] * job->item[k];
+
+    engine_fft *fftw;
+    ops_fft_plan *own = NULL;
+    int status = engine_fft_open(job->kind, job->f64, job->inverse, job->n, &fftw);
+    if (status)
+        return status;
+    if (!fftw && !(own = ops_fft_open(job->n)))
+        return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)job->n);
+    job->fftw = fftw, job->own = own;
+    job->block = lines_together(job);
+    job->together = job->n < TASK_ELEMENTS ? TASK_ELEMENTS / job->n : 1;
+    job->together = (job->together + job->block - 1) / job->block * job->block;
+    const int64_t tasks = (job->lines + job->together - 1) / job->together;
     if (tasks > 1)
-        neap_parallel_for(run, tasks, transform_rows, &job);
+        neap_parallel_for(run, tasks, transform_lines, job);
     else
-        transform_rows(&job, 0, run);
-    plan_done(plan);
-    return atomic_load(&job.failed)
-               ? neap_error(NEAP_E_MEMORY, "fft: no memory for rows of %lld elements", (long long)n)
+        transform_lines(job, 0, run);
+    if (fftw)
+        engine_fft_close(fftw);
+    else
+        ops_fft_close(own);
+    return atomic_load(&job->failed)
+               ? neap_error(NEAP_E_MEMORY, "fft: no memory for rows of %lld elements", (long long)job->n)
                : NEAP_OK;
 }
 
-/* ---- The row ----------------------------------------------------------------------------------------------------- */
-static int fft_shape(const lazy_call_desc *call, lazy_result *out) {
+static int dft_call(const lazy_call *call, const neap_run *run) {
+    fft_job job = {.kind = ENGINE_FFT_COMPLEX, .inverse = call->attrs[1] != 0};
+    return run_job(&job, call, run);
+}
+
+static int rdft_call(const lazy_call *call, const neap_run *run) {
+    fft_job job = {.kind = ENGINE_FFT_OF_REAL, .doubled = call->attrs[1] != 0};
+    return run_job(&job, call, run);
+}
+
+static int irdft_call(const lazy_call *call, const neap_run *run) {
+    fft_job job = {.kind = ENGINE_FFT_TO_REAL, .inverse = true, .doubled = call->attrs[1] != 0};
+    return run_job(&job, call, run);
+}
+
+/* ---- Shapes and costs -------------------------------------------------------------------------------------------- */
+/* The axis, which is counted from 0. */
+static int check_line(const lazy_call_desc *call, const char *name, int nattrs, int *axis) {
     const lazy_aval *in = &call->in[0];
-    if (call->nattrs != 1)
-        return neap_error(NEAP_E_ARGUMENT, "dft: expected the attribute inverse, got %d attributes", call->nattrs);
-    if (in->ndim < 1 || (in->ndim && in->shape[in->ndim - 1] >= INT64_C(1) << 40))
-        return neap_error(NEAP_E_SHAPE, "dft: expected an array of at least one axis, with a last one below 2^40");
-    return graph_shape_same(call, out);
+    if (call->nattrs != nattrs)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected %d attributes, got %d", name, nattrs, call->nattrs);
+    const int status = graph_axis(name, call->attrs[0], in->ndim, axis);
+    if (status)
+        return status;
+    if (in->shape[*axis] >= INT64_C(1) << 40)
+        return neap_error(NEAP_E_SHAPE, "%s: expected an axis of less than 2^40 elements", name);
+    return NEAP_OK;
 }
 
-static double fft_flops(const lazy_call_desc *call, const lazy_result *out) {
-    double size = 1, n = (double)call->in[0].shape[call->in[0].ndim - 1];
-    for (int k = 0; k < out->ndim; k++)
-        size *= (double)out->shape[k];
-    return n > 1 ? 5 * size * log2(n) : 0;
+static int dft_shape(const lazy_call_desc *call, lazy_result *out) {
+    int axis;
+    const int status = check_line(call, "dft", 2, &axis);
+    return status ? status : graph_shape_same(call, out);
 }
 
-static int64_t fft_cost(const lazy_call_desc *call, const lazy_result *out) {
-    return 500 + (int64_t)(fft_flops(call, out) / 2);
+static int rdft_shape(const lazy_call_desc *call, lazy_result *out) {
+    int axis;
+    const int status = check_line(call, "rdft", 2, &axis);
+    if (status)
+        return status;
+    if (call->in[0].shape[axis] < 1)
+        return neap_error(NEAP_E_SHAPE, "rdft: expected an axis of at least 1 element");
+    graph_shape_same(call, out);
+    out->shape[axis] = call->in[0].shape[axis] / 2 + 1;
+    return NEAP_OK;
 }
 
+static int irdft_shape(const lazy_call_desc *call, lazy_result *out) {
+    int axis;
+    const int status = check_line(call, "irdft", 3, &axis);
+    if (status)
+        return status;
+    const int64_t have = call->in[0].shape[axis], n = call->attrs[2];
+    if (n < 1 || have != n / 2 + 1)
+        return neap_error(NEAP_E_SHAPE, "irdft: %lld real elements come of %lld complex ones, got %lld", (long long)n,
+                          (long long)(n / 2 + 1), (long long)have);
+    graph_shape_same(call, out);
+    out->shape[axis] = n;
+    return NEAP_OK;
+}
+
+static int axis_of(const lazy_call_desc *call) {
+    return (int)(call->attrs[0] < 0 ? call->attrs[0] + call->in[0].ndim : call->attrs[0]);
+}
+
+static double line_flops(const lazy_call_desc *call, const lazy_result *out, double each) {
+    const lazy_aval *in = &call->in[0];
+    const int axis = axis_of(call);
+    const double n = (double)in->shape[axis], m = (double)out->shape[axis], most = n > m ? n : m;
+    return most > 1 ? each * (double)in->size / n * most * log2(most) : 0;
+}
+
+static double dft_flops(const lazy_call_desc *call, const lazy_result *out) {
+    return line_flops(call, out, 5);
+}
+
+static double real_flops(const lazy_call_desc *call, const lazy_result *out) {
+    return line_flops(call, out, 2.5);
+}
+
+static int64_t dft_cost(const lazy_call_desc *call, const lazy_result *out) {
+    return 500 + (int64_t)(dft_flops(call, out) / 4);
+}
+
+static int64_t real_cost(const lazy_call_desc *call, const lazy_result *out) {
+    return 500 + (int64_t)(real_flops(call, out) / 4);
+}
+
+/* ---- Derivatives ------------------------------------------------------------------------------------------------- */
 /* The matrix of a transform is symmetric. */
-static int fft_grad(lazy_grad *g) {
-    g->out[0] = graph_build(g->ctx, LAZY_OP_dft, 1, &g->ct, 1, graph_node_attrs(g->node));
+static int dft_grad(lazy_grad *g) {
+    g->out[0] = graph_build(g->ctx, LAZY_OP_dft, 1, &g->ct, 2, graph_node_attrs(g->node));
     return grad_done(g, 1);
 }
 
+/* Of element j: the real part of Σ ct[k] exp(-2πi j k / n) over the elements that there are, which is that of the
+ * conjugate with the other sign. */
+static int rdft_grad(lazy_grad *g) {
+    const lazy_aval in = graph_node_aval(INPUT(0));
+    const int64_t *own = graph_node_attrs(g->node), axis = own[0] < 0 ? own[0] + in.ndim : own[0];
+    const int64_t attrs[] = {axis, own[1], in.shape[axis]};
+    neap_node *conjugate = BUILD1(conj, g->ct);
+    g->out[0] = graph_build(g->ctx, LAZY_OP_irdft, 1, &conjugate, 3, attrs);
+    return grad_done(g, 1);
+}
+
+/* The transposed matrix the other way, by the convention of cotangents (complex.c). */
+static int irdft_grad(lazy_grad *g) {
+    neap_node *back = graph_build(g->ctx, LAZY_OP_rdft, 1, &g->ct, 2, graph_node_attrs(g->node));
+    g->out[0] = BUILD1(conj, back);
+    return grad_done(g, 1);
+}
+
+/* ---- The rows ---------------------------------------------------------------------------------------------------- */
 NEAP_OP(
     dft,
     .doc =
-        "The discrete Fourier transform of complex numbers along the last axis: element k of the result is the sum of "
+        "The discrete Fourier transform of complex numbers along an axis: element k of the result is the sum of "
         "a[j] exp(-2πi j k / n) over j; with `inverse` of a[j] exp(2πi j k / n), without a factor. Of any length: by "
-        "factors 4, 2, 3, 5 and primes up to 31, else as a convolution with a chirp.",
-    .attrs = "inverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = fft_shape,
-    .call = fft_call, .cost = fft_cost, .flops = fft_flops, .grad = fft_grad, .jvp = derive_jvp_linear,
-    .batch = derive_batch_leading)
+        "FFTW if it is installed; else by factors 4, 2, 3, 5 and primes up to 31, or as a convolution with a chirp.",
+    .attrs = "axis inverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = dft_shape,
+    .call = dft_call, .cost = dft_cost, .flops = dft_flops, .grad = dft_grad, .jvp = derive_jvp_linear,
+    .batch = derive_batch_axis, .shard = shard_axis)
+
+NEAP_OP(rdft,
+        .doc = "The first n / 2 + 1 elements of the dft of n real numbers along an axis, to which the others are "
+               "conjugate. With `doubled` those that have such another one are multiplied by 2.",
+        .attrs = "axis doubled", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_parts, .shape = rdft_shape,
+        .call = rdft_call, .cost = real_cost, .flops = real_flops, .grad = rdft_grad, .jvp = derive_jvp_linear,
+        .batch = derive_batch_axis, .shard = shard_axis)
+
+NEAP_OP(irdft,
+        .doc =
+            "The real part of the sum of a[k] exp(2πi j k / n) over the n / 2 + 1 elements k of the axis, for j "
+            "from 0 to n - 1. With `doubled` those that stand for two, all but element 0 and n / 2, count twice: so it "
+            "is the inverse dft, without a factor, of a whole row whose other half is conjugate.",
+        .attrs = "axis doubled n", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_part, .shape = irdft_shape,
+        .call = irdft_call, .cost = real_cost, .flops = real_flops, .grad = irdft_grad, .jvp = derive_jvp_linear,
+        .batch = derive_batch_axis, .shard = shard_axis, .follow = program_follow_sizes)

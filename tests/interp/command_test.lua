@@ -276,8 +276,8 @@ end)
 check.test("doctor reports without the library", function()
     local status, out, err = run { "doctor" }
     check.equal({ status, err }, { 0, "" })
-    local rows = { "neap ", "LuaJIT ", "instruction set ", "cores ", "BLAS ", "convolutions ", "huge pages ", "zlib ",
-                   "PNG images ", "JPEG images ", "Fashion%-MNIST " }
+    local rows = { "neap ", "LuaJIT ", "instruction set ", "cores ", "BLAS ", "convolutions ", "Fourier ",
+                   "huge pages ", "zlib ", "PNG images ", "JPEG images ", "Fashion%-MNIST " }
     for _, row in ipairs(rows) do
         check.ok(("\n" .. out):find("\n" .. row), row)
     end

@@ -19,7 +19,7 @@ local ELSEWHERE = {
     debug_device = "its values are where it ran", device_put = "tests/mesh/auto_test.lua",
     transfer = "tests/lazy/spaces_test.lua",
     callback = "tests/mesh/callback_test.lua", callback_part = "tests/mesh/callback_test.lua",
-    exchange = "tests/mesh/mpi_auto_test.lua", dft = "tests/golden/fft_test.lua",
+    exchange = "tests/mesh/mpi_auto_test.lua",
     eig = "tests/golden/complex_linalg_test.lua", matrix_function = "tests/golden/complex_more_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute", "axis_index",
@@ -55,6 +55,8 @@ end) end
 local function definite() return input({ 4, 4, 4 }, "f32", -3, 3, function(x)
     return np.matmul(x, np.swapaxes(x, -1, -2)) + np.eye(4)
 end) end
+
+local function complex(dims) return input(dims, "f32", -3, 3, function(x) return np.complex(x, x + 1) end) end
 
 local F32, F64 = core.dtype_codes.f32, core.dtype_codes.f64
 local KEYS = input({ 4, 2 }, "u32", 0, 1000)
@@ -120,6 +122,9 @@ local CASES = {
     qr = { { { 0 }, input { 4, 2, 4 } } },
     eigh = { { { 1 }, definite() } },
     svd = { { { 0, 1 }, input { 4, 2, 4 } } },
+    dft = { { { 1, 0 }, complex { 4, 8 } }, { { 0, 1 }, complex { 4, 8 } } },
+    rdft = { { { -1, 0 }, input { 4, 8 } }, { { 1, 1 }, input { 4, 4, 2 } } },
+    irdft = { { { 1, 1, 8 }, complex { 4, 5 } }, { { 0, 0, 7 }, complex { 4, 8 } } },
     pinv = { { {}, input { 4, 2, 4 }, input { 4, 4, 2 } } },
     conv = {
         { { 1, 1, 1, 1, 1 }, input { 4, 4, 4 }, input { 3, 4, 4 } },

@@ -15,7 +15,7 @@ local ELSEWHERE = {
     constant = "no inputs", placeholder = "no inputs", array = "no inputs", iota = "no inputs",
     marks_nonzero = "never batched: it is waited for", marks_changes = "never batched: it is waited for",
     places = "its input has values when it is recorded, so it is never batched",
-    dft = "tests/golden/fft_test.lua", eig = "tests/golden/complex_linalg_test.lua",
+    eig = "tests/golden/complex_linalg_test.lua",
     matrix_function = "tests/golden/complex_more_test.lua",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
 }
@@ -64,6 +64,8 @@ local function factors() return made(function(x) return core.recordn(core.ids.lu
 local function definite()
     return made(function(x) return np.matmul(x, np.swapaxes(x, -1, -2)) + np.eye(3) end, { 3, 3 })
 end
+
+local function complex(dims) return made(function(x) return np.complex(x, x + 1) end, dims) end
 
 local F32, F64 = core.dtype_codes.f32, core.dtype_codes.f64
 local KEY = input({ 2 }, "u32", 0, 1000)
@@ -148,6 +150,9 @@ local CASES = {
     eigh = { { { 1 }, definite() }, { { 0 }, definite() } },
     svd = { { { 0, 1 }, input { 2, 3 } }, { { 1, 1 }, input { 3, 2 } }, { { 0, 0 }, square() } },
     pinv = { { {}, input { 2, 3 }, input { 3, 2 } } },
+    dft = { { { 0, 0 }, complex { 5 } }, { { -1, 1 }, complex { 2, 4 } }, { { 0, 1 }, complex { 4, 2 } } },
+    rdft = { { { 0, 0 }, input { 5 } }, { { -2, 1 }, input({ 4, 2 }, "f64") }, { { 0, 0 }, input({ 6 }, "i32") } },
+    irdft = { { { 0, 1, 5 }, complex { 3 } }, { { -1, 0, 4 }, complex { 2, 3 } }, { { 0, 1, 1 }, complex { 1, 3 } } },
     conv = {
         { { 1, 1, 1, 1, 1 }, whole { 2, 4, 2 }, whole { 3, 2, 3 } },
         { { 2, 2, 0, 1, 1, 1, 1, 0, 2 }, whole { 1, 4, 5, 2 }, whole { 2, 2, 1, 4 } },

@@ -1,8 +1,10 @@
 --- fft.lua: np.fft: discrete Fourier transforms, under the names and with the options of NumPy.
 --
--- All of them are made of one row, dft (lazy/ops/fft.c), which transforms complex numbers along the last axis without a
--- factor; the rest is views, padding and products, so derivatives, np.jit and np.vmap follow from those. f32 and
--- integers give c64, f64 gives c128; each result is computed in f64 and rounded once.
+-- All of them are made of three rows (lazy/ops/fft.c), which transform along an axis without a factor: dft complex
+-- numbers, rdft real ones, irdft back to real ones; the rest is views, padding and products, so derivatives, np.jit and
+-- np.vmap follow from those. f32 and integers give c64, f64 gives c128. FFTW transforms, if it is installed (Debian:
+-- libfftw3-single3, libfftw3-double3), c64 with rounding errors of f32; else our own code does, in f64, whose results
+-- are rounded once. Either way a row has the same bits alone and among others; `neap doctor` says which one it is.
 
 --- {n}: how many elements are transformed: longer axes are cut, shorter ones get zeros behind; all without it
 --- {axis}: along which axis; the last one without it
@@ -91,14 +93,16 @@ local function resized(x, axis, n)
     return shape.join({ x, np.zeros(dims, { dtype = core.dtype_of(x).name }) }, axis)
 end
 
+--- A row of transforms along an axis, with more attributes, times a factor.
+local function record(row, x, axis, factor, first, second)
+    attrs[0], attrs[1], attrs[2] = axis, first, second or 0
+    x = core.record1(row, x, second and 3 or 2)
+    return factor ~= 1 and x * factor or x
+end
+
 --- The transform along an axis, times a factor.
 local function transform(x, axis, inverse, factor)
-    local last = core.ndim(x) - 1
-    if axis ~= last then x = np.moveaxis(x, axis, last) end
-    attrs[0] = inverse and 1 or 0
-    x = core.record1(ids.dft, x, 1)
-    if factor ~= 1 then x = x * factor end
-    return axis ~= last and np.moveaxis(x, last, axis) or x
+    return record(ids.dft, x, axis, factor, inverse and 1 or 0)
 end
 
 -- ---- One axis -------------------------------------------------------------------------------------------------------
@@ -129,20 +133,14 @@ define_line("fft", false)
 define_line("ifft", true)
 
 --- The first half of the transform of real numbers, to which the other one is conjugate.
-local function half(x, axis, n, inverse, factor)
-    x = transform(complex(resized(x, axis, n)), axis, inverse, factor)
-    return cut(x, axis, 0, math.floor(n / 2) + 1)
+local function half(x, axis, n, factor)
+    return record(ids.rdft, resized(x, axis, n), axis, factor, 0)
 end
 
 --- Real numbers of which n / 2 + 1 elements are the first half of the transform.
-local function whole(x, axis, n, inverse, factor)
-    local count = math.floor(n / 2) + 1
-    x = complex(resized(x, axis, count))
-    if n > count then
-        local tail = np.conj(np.flip(cut(x, axis, 1, n - count + 1), axis))
-        x = shape.join({ x, tail }, axis)
-    end
-    return np.real(transform(x, axis, inverse, factor))
+local function whole(x, axis, n, factor)
+    shape.fixed()
+    return record(ids.irdft, complex(resized(x, axis, math.floor(n / 2) + 1)), axis, factor, 1, n)
 end
 
 local function twice(x, axis)
@@ -164,14 +162,14 @@ function fft.rfft(x, given, more)
     local o = options_of("rfft", given, more, LINE)
     x = array_of("rfft", x, true)
     local axis, n, factor = line_of("rfft", x, o, false)
-    return half(x, axis, n, false, factor)
+    return half(x, axis, n, factor)
 end
 
 function fft.irfft(x, given, more)
     local o = options_of("irfft", given, more, LINE)
     x = array_of("irfft", x)
     local axis, n, factor = line_of("irfft", x, o, true, twice(x, axis_of("irfft", x, o)))
-    return whole(x, axis, n, true, factor)
+    return whole(x, axis, n, factor)
 end
 
 --- np.fft.hfft(x, {n=…, axis=-1, norm="backward"}), np.fft.ihfft(x, {n=…, axis=-1, norm="backward"}): the transform of
@@ -184,14 +182,14 @@ function fft.hfft(x, given, more)
     local o = options_of("hfft", given, more, LINE)
     x = array_of("hfft", x)
     local axis, n, factor = line_of("hfft", x, o, false, twice(x, axis_of("hfft", x, o)))
-    return whole(np.conj(x), axis, n, true, factor)
+    return whole(np.conj(x), axis, n, factor)
 end
 
 function fft.ihfft(x, given, more)
     local o = options_of("ihfft", given, more, LINE)
     x = array_of("ihfft", x, true)
     local axis, n, factor = line_of("ihfft", x, o, true)
-    return np.conj(half(x, axis, n, false, factor))
+    return np.conj(half(x, axis, n, factor))
 end
 
 -- ---- Several axes ---------------------------------------------------------------------------------------------------
@@ -257,7 +255,7 @@ local function define_half_box(name, default)
             local n = check_count(name, "s", extents[k])
             local factor = factor_of(name, o.norm, false, n)
             if k == #axes then
-                x = half(x, axes[k], n, false, factor)
+                x = half(x, axes[k], n, factor)
             else
                 x = transform(resized(x, axes[k], n), axes[k], false, factor)
             end
@@ -277,7 +275,7 @@ local function define_whole_box(name, default)
             if k == #axes and not given_extents then n = 2 * (n - 1) end
             check_count(name, "s", n)
             local factor = factor_of(name, o.norm, true, n)
-            if k == #axes then return whole(x, axes[k], n, true, factor) end
+            if k == #axes then return whole(x, axes[k], n, factor) end
             x = transform(resized(x, axes[k], n), axes[k], true, factor)
         end
     end
