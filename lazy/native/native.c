@@ -39,6 +39,7 @@ struct native_unit {
     native_object object;
     char *failure;    /* OWNED: why there is no code, if it has failed and there was memory to say so */
     native_body body; /* its arrays, and the key, stand behind */
+    native_turns turns;
     char *key;
 };
 
@@ -129,6 +130,12 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
         PUT(ins->arg, (size_t)ins->narg * sizeof *ins->arg);
     }
     PUT(b->outputs, (size_t)b->noutputs * sizeof *b->outputs);
+    if (b->turns) {
+        const int32_t turns[3] = {b->turns->condition, b->turns->head, b->turns->extent};
+        PUT(turns, sizeof turns);
+        PUT(b->turns->next, (size_t)b->ninputs * sizeof *b->turns->next);
+        PUT(b->turns->wide, (size_t)b->noutputs * sizeof *b->turns->wide);
+    }
 #undef PUT
     return n;
 }
@@ -142,8 +149,10 @@ static uint64_t hash_of(const char *key, size_t bytes) {
 
 static native_unit *unit_new(const native_body *b, const char *isa, const char *key, size_t key_bytes, uint64_t hash) {
     size_t inputs = (size_t)b->ninputs * sizeof *b->inputs, ins = (size_t)b->nins * sizeof *b->ins;
-    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs;
-    size_t bytes = sizeof(native_unit) + ins + outputs + inputs + key_bytes;
+    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs,
+           next = b->turns ? (size_t)b->ninputs * sizeof(int32_t) : 0;
+    size_t wide = b->turns ? (size_t)b->noutputs * sizeof(bool) : 0;
+    size_t bytes = sizeof(native_unit) + ins + outputs + next + inputs + wide + key_bytes;
     native_unit *unit = malloc(bytes);
     if (!unit)
         return NULL;
@@ -151,8 +160,14 @@ static native_unit *unit_new(const native_body *b, const char *isa, const char *
     *unit = (native_unit){.hash = hash, .key_bytes = key_bytes, .bytes = bytes, .isa = isa, .body = *b};
     unit->body.ins = memcpy(at, b->ins, ins);
     unit->body.outputs = memcpy(at + ins, b->outputs, outputs);
-    unit->body.inputs = memcpy(at + ins + outputs, b->inputs, inputs);
-    unit->key = memcpy(at + ins + outputs + inputs, key, key_bytes);
+    unit->body.inputs = memcpy(at + ins + outputs + next, b->inputs, inputs);
+    unit->key = memcpy(at + ins + outputs + next + inputs + wide, key, key_bytes);
+    if (b->turns) {
+        unit->turns = *b->turns;
+        unit->turns.next = memcpy(at + ins + outputs, b->turns->next, next);
+        unit->turns.wide = memcpy(at + ins + outputs + next + inputs, b->turns->wide, wide);
+        unit->body.turns = &unit->turns;
+    }
     return unit;
 }
 
@@ -226,7 +241,7 @@ static bool find_in_cache(native_unit *unit) {
 /* What the timeline tells: "compile exp multiply add". */
 static void report(const native_unit *unit, const char *what, int64_t began) {
     char text[64];
-    int at = snprintf(text, sizeof text, "%s", what);
+    int at = snprintf(text, sizeof text, "%s%s", what, unit->body.turns ? " loop" : "");
     for (int k = 0; k < unit->body.nins && at < (int)sizeof text; k++)
         at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.ins[k].op]->name);
     engine_timeline_step(text, began, 0, unit->object.bytes);
@@ -336,6 +351,12 @@ const char *native_failure(const native_unit *unit) {
 
 native_code native_code_of(const native_unit *unit) {
     native_code code;
+    memcpy(&code, &unit->object.function, sizeof code);
+    return code;
+}
+
+native_loop native_loop_of(const native_unit *unit) {
+    native_loop code;
     memcpy(&code, &unit->object.function, sizeof code);
     return code;
 }

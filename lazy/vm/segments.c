@@ -136,7 +136,7 @@ int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int valu
             outputs[s.nout] = s.nin + where[i];
             p->operands[s.first + s.nin + s.nout++] = p->nloads + i;
         }
-    native_body body = {s.nin, nins, s.nout, inputs, ins, outputs};
+    native_body body = {s.nin, nins, s.nout, inputs, ins, outputs, NULL};
     s.unit = native_want(&body, p->simd->name);
     if (!s.unit)
         return NEAP_E_MEMORY;

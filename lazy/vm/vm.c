@@ -399,6 +399,11 @@ int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
     return most < workers * TASKS_A_WORKER ? most : workers * TASKS_A_WORKER;
 }
 
+bool vm_kernel_splits(const lazy_kernel *kernel) {
+    const vm_program *p = kernel->prepared;
+    return vm_tasks(p, &(neap_run){0}, p->size) > 1;
+}
+
 int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
     const vm_program *p = vm_program_now(kernel);
     if (p->size == 0)

@@ -247,9 +247,6 @@ void vm_gather(const lazy_moves *moves, int width, void *dst, const void *src, i
                const int64_t *stride, int64_t start, int64_t n);
 void vm_scatter(const lazy_moves *moves, int width, void *dst, const void *src, int naxes, const int64_t *shape,
                 const int64_t *stride, int64_t start, int64_t n);
-/* The numbers first + Σ i[k]·stride[k] as dtype. */
-void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
-             int64_t n);
 void vm_fill(const lazy_moves *moves, int width, void *dst, const void *element, int64_t n);
 /* Each of `rows` elements `length` times. */
 void vm_repeat(const lazy_moves *moves, int width, void *dst, const void *src, int64_t rows, int64_t length);
@@ -270,7 +267,6 @@ typedef enum vm_tier_state { VM_TIER_COLD, VM_TIER_ASKED, VM_TIER_NATIVE, VM_TIE
 const vm_program *vm_program_now(const lazy_kernel *kernel);
 /* The same, without asking for anything. */
 const vm_program *vm_program_in_use(const lazy_kernel *kernel);
-bool vm_tier_is_code(void);
 /* Where a program is now: looks whether its code has come. */
 vm_tier_state vm_tier_of(vm_program *program);
 /* With the tier NATIVE: waits for the code. */
