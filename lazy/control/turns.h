@@ -39,7 +39,6 @@ enum { TURNS_PLACES = 256 }; /* the most inputs and outputs */
 typedef enum turns_state { TURNS_COLD, TURNS_ASKED, TURNS_READY, TURNS_FAILED, TURNS_NEVER } turns_state;
 struct body_turns {
     _Atomic int state;
-    _Atomic int64_t spent;      /* estimated ns that it has run, until code is asked for */
     _Atomic(turns_code *) code; /* from ASKED on, soon after. OWNED */
     const char *never;          /* why it is NEVER */
 };
