@@ -13,11 +13,19 @@ static int32_t number_of(const turns_maker *m, int32_t value) {
     return value < 0 ? ~value : (int32_t)m->inputs.n + value;
 }
 
+/* Arrays are there, also of nothing. */
+static bool have_arrays(turns_maker *m) {
+    bool there = lazy_push(&m->ins, (native_ins){0}) == 0 && lazy_push(&m->inputs, (native_input){0}) == 0 &&
+                 lazy_push(&m->next, NATIVE_STAYS) == 0;
+    m->ins.n -= there, m->inputs.n -= there, m->next.n -= there;
+    return there;
+}
+
 /* Asks for the code of what has been found. */
 static native_unit *want(turns_maker *m) {
     int32_t *outputs;
     bool *wide;
-    if (!LAZY_ARENA(LAZY_PART(outputs, m->left.n + 1), LAZY_PART(wide, m->left.n + 1)))
+    if (!have_arrays(m) || !LAZY_ARENA(LAZY_PART(outputs, m->left.n + 1), LAZY_PART(wide, m->left.n + 1)))
         return NULL;
     for (int64_t k = 0; k < m->carries.n; k++)
         m->next.at[k] = number_of(m, m->next.at[k]);
@@ -29,7 +37,13 @@ static native_unit *want(turns_maker *m) {
     if (m->runner->kind->condition)
         m->turns.condition = number_of(m, m->turns.condition);
     m->turns.next = m->next.at, m->turns.wide = wide;
-    native_body body = {(int)m->inputs.n, (int)m->ins.n, (int)m->left.n, m->inputs.at, m->ins.at, outputs, &m->turns};
+    native_body body = {.ninputs = (int)m->inputs.n,
+                        .nins = (int)m->ins.n,
+                        .noutputs = (int)m->left.n,
+                        .inputs = m->inputs.at,
+                        .ins = m->ins.at,
+                        .outputs = outputs,
+                        .turns = &m->turns};
     native_unit *unit = native_want(&body, vm_isa_name());
     free(outputs);
     return unit;

@@ -8,6 +8,10 @@ enum { WEIGHT = 256, FUNCTION_WEIGHT = 4, CONSTANT_BYTES = 1 << 14 };
  * as a step that is interpreted, whose maps take many elements at once. */
 enum { FUNCTION_TIME = 48, STEP_TIME = 120 };
 
+/* The most elements of arrays that are read or stacked turn by turn: a block goes from one to the next, which memory
+ * likes less than one array after the other. */
+enum { LONG = 8192 };
+
 bool maker_refuse(turns_maker *m, const char *why) {
     m->why = m->why ? m->why : why;
     return false;
@@ -336,6 +340,16 @@ static void forget(turns_maker *m) {
     m->held.n = n;
 }
 
+/* Are long arrays read or stacked turn by turn? */
+static bool is_far_apart(const turns_maker *m) {
+    bool moves = false;
+    for (int64_t k = 0; k < m->inputs.n; k++)
+        moves |= m->next.at[k] == NATIVE_MOVES && m->inputs.at[k].vector;
+    for (int64_t k = 0; k < m->left.n; k++)
+        moves |= m->left.at[k].wide;
+    return moves && m->n > LONG;
+}
+
 bool maker_run(turns_maker *m) {
     const lazy_runner *runner = m->runner;
     m->turns.condition = -1;
@@ -357,6 +371,8 @@ bool maker_run(turns_maker *m) {
         done = maker_refuse(m, "its steps are as fast");
     if (done && m->inputs.n + m->left.n > TURNS_PLACES)
         done = maker_refuse(m, "its turns read and write too much");
+    if (done && is_far_apart(m))
+        done = maker_refuse(m, "its turns are long");
     m->turns.extent = m->n <= NATIVE_FEW ? (int32_t)m->n : 0;
     return done;
 }

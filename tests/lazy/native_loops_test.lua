@@ -87,6 +87,11 @@ add("shapes with axes of one", true, function(c, x)
     end, c, x)
 end, programs.leaf("f32", 4, { 3, 1, 5 }), programs.leaf("f32", 4, { 70, 3, 5 }))
 
+add("copies alone", true, function(c, x)
+    return np.scan(function(s, t) return { a = s.b, b = s.a, same = s.same }, { t, s.a } end,
+                   { a = c, b = c + 1, same = c }, x)
+end, some(5), programs.leaf("f32", 4, { 70, 5 }))
+
 -- Some lanes need the slow functions, some never.
 add("rare arguments", true, function(c)
     return np.fori_loop(0, 300, function(_, s)
@@ -193,6 +198,9 @@ end, some(7))
 
 -- ---- What has no code -----------------------------------------------------------------------------------------------
 
+add("long arrays that are stacked", false, function(c)
+    return np.scan(function(x) return x * 0.5, x end, c, nil, { length = 3 })
+end, some(8200))
 add("many sums", false, function(c)
     return np.fori_loop(0, 100, function(_, x) return x - x:mean() * 0.5 end, c)
 end, some(300))
@@ -253,7 +261,7 @@ local function draw(seed)
         return np.scan(body, given, xs, { reverse = reverse })
     end, unpack(first))
 end
-for seed = 1, tonumber(os.getenv "NEAP_TEST_LOOPS" or (release and 12 or 4)) do draw(seed) end
+for seed = 1, tonumber(os.getenv "NEAP_TEST_LOOPS" or (release and 8 or 4)) do draw(seed) end
 
 -- ---- A process's share ----------------------------------------------------------------------------------------------
 
@@ -337,7 +345,7 @@ local expected = lines(1, "tier=vm")
 check.test("loops ran", function() check.equal(#expected, #loops) end)
 
 -- Code of wider vectors is made sooner.
-for isa, every in pairs { baseline = 6, avx2 = 3, avx512 = 1 } do
+for isa, every in pairs { baseline = 10, avx2 = 5, avx512 = 1 } do
     local name = "loops as native code, " .. isa
     if not pcall(np.debug.kernels, { isa = isa }) then
         check.skip(name, "this CPU has no " .. isa)
