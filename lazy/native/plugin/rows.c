@@ -8,7 +8,10 @@
 #include "lazy/vm/simd/vmath_incomplete.h"
 
 #define NATIVE_ROWS
-#define EACH _Pragma("clang loop vectorize(enable) interleave(disable)") for (int l = 0; l < LANES; l++)
+/* One vector of all lanes, whatever the dtype: left to itself, clang unrolls a loop of so few turns before it looks for
+ * vectors, and then finds some of them in pieces. */
+#define ALL_LANES _Pragma("clang loop vectorize(enable) vectorize_width(LANES) interleave(disable) unroll(disable)")
+#define EACH ALL_LANES for (int l = 0; l < LANES; l++)
 #define LOAD(T, x, from)                                                                                               \
     T x[LANES];                                                                                                        \
     memcpy(x, from, sizeof x);
