@@ -228,7 +228,7 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
         }
     else if (is_short(p) && rows >= SHORT_ROWS && !sink->summed)
         fold_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);
-    else if (count == 1)
+    else if (count == 1 || sink->any_length)
         (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
     else
         for (int64_t row = 0; row < rows; row++) {
@@ -247,6 +247,11 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
     }
     enum { MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
     lazy_scalar results[MOST], half[MOST];
+    if (acc->sink->any_length && !ask) {
+        acc->sink->fold->leaves(results, a, b, 1, n);
+        push(acc, results, 1);
+        return;
+    }
     uint64_t count = (uint64_t)(n + LAZY_LEAF - 1) / LAZY_LEAF;
     leaves(acc->sink, (char *)results, a, b, n, ask);
     if (count > 1 && (count & (count - 1)) == 0 && acc->count % count == 0) { /* a whole subtree */

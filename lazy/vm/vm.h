@@ -142,6 +142,7 @@ typedef struct vm_sink {
     int32_t room, result;
     const lazy_fold *fold;     /* of a REDUCE by any other op than those of LAZY_OP_ARG */
     const lazy_choice *choice; /* of a REDUCE by an op of LAZY_OP_ARG */
+    bool any_length;           /* the order changes no bit of the fold, so a leaf may be longer */
     lazy_leaves summed;        /* a sum of a product or square that is not stored: leaves over the FOLD's two values */
     vm_map map;
 } vm_sink;

@@ -2,8 +2,10 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op
--- and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED, LEAVES,
+-- CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE.
+-- A reduction of real numbers takes the form FOLD_ORDERED where its text for integers is a choice between both
+-- operands: that text is as good for numbers that are ordered. OUT/chains_gen.h
 -- does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and
 -- lists them in code_table and begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2
 -- MAP3) by dtype, and has the functions' names in map_names and cast_names. The text of a dtype is the most specific
@@ -261,7 +263,13 @@ local function write_reduction(row)
                 local identity = dtype.kind == "c" and kernel.complex_identity or kernel.identity
                     or complain(row, ".kernel needs an .identity")
                 identity = expand(identity, operand, operand)
-                id = instance("FOLD", id, { operand.type, text, identity })
+                local ordered = dtype.kind == "f" and (kernel.integer or ""):find("?", 1, true)
+                if ordered then
+                    local beats = "(" .. expand(kernel.integer, operand, operand) .. ")"
+                    id = instance("FOLD_ORDERED", id, { operand.type, text, beats, identity })
+                else
+                    id = instance("FOLD", id, { operand.type, text, identity })
+                end
                 local member = dtype.name == "bool" and "b" or dtype.name
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves, %s_down},\n"):format(
                     dtype.id, member, identity, id, id, id)
