@@ -75,6 +75,10 @@ bool native_has(int op, int dtype, int result) {
     return row_name(op, dtype, result) != NULL;
 }
 
+bool native_has_fold(int op, int dtype) {
+    return fold_names[op][dtype] != NULL;
+}
+
 /* ---- Lists ------------------------------------------------------------------------------------------------------- */
 static void append(unit_list *list, native_unit *unit) {
     unit->next = NULL;
@@ -113,7 +117,7 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
             memcpy(to + n, pointer, bytes);                                                                            \
         n += (bytes);                                                                                                  \
     } while (0)
-    const int32_t head[3] = {b->ninputs, b->nins, b->noutputs};
+    const int32_t head[4] = {b->ninputs, b->nins, b->noutputs, b->nfolds};
     PUT(isa, strlen(isa) + 1);
     PUT(head, sizeof head);
     for (int k = 0; k < b->ninputs; k++) {
@@ -129,6 +133,11 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
         PUT(ins->arg, (size_t)ins->narg * sizeof *ins->arg);
     }
     PUT(b->outputs, (size_t)b->noutputs * sizeof *b->outputs);
+    for (int k = 0; k < b->nfolds; k++) {
+        const char *fold = fold_names[b->folds[k].op][b->folds[k].dtype];
+        PUT(fold, strlen(fold) + 1);
+        PUT(&b->folds[k].value, sizeof b->folds[k].value);
+    }
 #undef PUT
     return n;
 }
@@ -142,8 +151,8 @@ static uint64_t hash_of(const char *key, size_t bytes) {
 
 static native_unit *unit_new(const native_body *b, const char *isa, const char *key, size_t key_bytes, uint64_t hash) {
     size_t inputs = (size_t)b->ninputs * sizeof *b->inputs, ins = (size_t)b->nins * sizeof *b->ins;
-    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs;
-    size_t bytes = sizeof(native_unit) + ins + outputs + inputs + key_bytes;
+    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs, folds = (size_t)b->nfolds * sizeof *b->folds;
+    size_t bytes = sizeof(native_unit) + ins + outputs + folds + inputs + key_bytes;
     native_unit *unit = malloc(bytes);
     if (!unit)
         return NULL;
@@ -151,8 +160,9 @@ static native_unit *unit_new(const native_body *b, const char *isa, const char *
     *unit = (native_unit){.hash = hash, .key_bytes = key_bytes, .bytes = bytes, .isa = isa, .body = *b};
     unit->body.ins = memcpy(at, b->ins, ins);
     unit->body.outputs = memcpy(at + ins, b->outputs, outputs);
-    unit->body.inputs = memcpy(at + ins + outputs, b->inputs, inputs);
-    unit->key = memcpy(at + ins + outputs + inputs, key, key_bytes);
+    unit->body.folds = folds ? memcpy(at + ins + outputs, b->folds, folds) : NULL;
+    unit->body.inputs = memcpy(at + ins + outputs + folds, b->inputs, inputs);
+    unit->key = memcpy(at + ins + outputs + folds + inputs, key, key_bytes);
     return unit;
 }
 
@@ -229,6 +239,8 @@ static void report(const native_unit *unit, const char *what, int64_t began) {
     int at = snprintf(text, sizeof text, "%s", what);
     for (int k = 0; k < unit->body.nins && at < (int)sizeof text; k++)
         at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.ins[k].op]->name);
+    for (int k = 0; k < unit->body.nfolds && at < (int)sizeof text; k++)
+        at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.folds[k].op]->name);
     engine_timeline_step(text, began, 0, unit->object.bytes);
 }
 

@@ -27,18 +27,31 @@ typedef struct native_ins {
     int32_t arg[3];
 } native_ins;
 
+/* A reduction of the value of an instruction: one result for each leaf of 256 elements, the last of which may be short
+ * (lazy/vm/kernel.h has the order inside a leaf). */
+typedef struct native_fold {
+    int16_t op;    /* LAZY_OP_sum, … */
+    uint8_t dtype; /* of the value and of the results */
+    int32_t value;
+} native_fold;
+enum { NATIVE_FOLDS_MAX = 8 };
+
 typedef struct native_body {
     int ninputs, nins, noutputs;
     const native_input *inputs;
     const native_ins *ins;
     const int32_t *outputs; /* values, each of an instruction */
+    int nfolds;             /* at most NATIVE_FOLDS_MAX */
+    const native_fold *folds;
 } native_body;
 
-/* at[k]: where input k is, then where the outputs go. An output may lie exactly over an input of the same width. */
+/* at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an input of the same width. */
 typedef void (*native_code)(char *const *at, int64_t n);
 
 /* Is there a function for the instruction, whatever it reads? */
 bool native_has(int op, int dtype, int result);
+/* The same of a reduction. */
+bool native_has_fold(int op, int dtype);
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
 typedef enum native_state { NATIVE_WAITS, NATIVE_READY, NATIVE_FAILED } native_state;

@@ -145,7 +145,7 @@ void vm_join(vm_builder *b) {
     vm_program *p = b->p;
     square_products(b);
     for (int k = 0; k < p->nsinks; k++)
-        if (p->sinks[k].kind == LAZY_SINK_REDUCE)
+        if (p->sinks[k].kind == LAZY_SINK_REDUCE && !vm_folds(b, &p->sinks[k]))
             sum_as_computed(b, &p->sinks[k]);
     for (int i = 0; i < b->nsteps && !p->native; i++)
         extend_chain(b, i);

@@ -19,6 +19,13 @@ static bool is_function(const lazy_ins *ins) {
     return lazy_ops[ins->op]->ulp > 0;
 }
 
+/* Of rows that lie in one piece, which are the chunks or cut into some of these. */
+bool vm_folds(const vm_builder *b, const vm_sink *sink) {
+    const vm_program *p = b->p;
+    return p->native && p->form == VM_NEST_ROWS && sink->kind == LAZY_SINK_REDUCE &&
+           native_has_fold(sink->op, b->dtype[sink->value]);
+}
+
 /* A single cheap map is as fast as its loop. Where operands come from memory, chains ask for these early and write past
  * the caches, which cheap maps gain more from than from registers: 8 ops over 80 MB took 0.4 times as long as here. */
 static bool is_worth_it(const vm_builder *b) {
@@ -71,7 +78,7 @@ static bool read_outside(const vm_builder *b, int i) {
     const vm_program *p = b->p;
     int value = p->nloads + i;
     for (int k = 0; k < p->nsinks; k++)
-        if (p->sinks[k].value == value)
+        if (p->sinks[k].value == value && !p->sinks[k].native)
             return true;
     for (int j = i + 1; j < b->nsteps; j++) {
         const vm_step *s = &b->steps[j];
@@ -97,11 +104,29 @@ static int input_of(vm_builder *b, vm_segment *s, native_input *inputs, int valu
     return s->nin++;
 }
 
+/* The folds of what the segment of a level makes, and their sinks; the result of step i is value nin + where[i]. */
+static int folds_of(vm_builder *b, int level, int nin, const int32_t *where, native_fold *folds, int32_t *sinks) {
+    vm_program *p = b->p;
+    int n = 0;
+    for (int k = 0; k < p->nsinks && n < NATIVE_FOLDS_MAX; k++) {
+        vm_sink *sink = &p->sinks[k];
+        int i = sink->value - p->nloads;
+        if (i < 0 || !b->joined[i] || b->level[sink->value] != level || !vm_folds(b, sink))
+            continue;
+        sink->native = true;
+        folds[n] = (native_fold){.op = sink->op, .dtype = b->dtype[sink->value], .value = nin + where[i]};
+        sinks[n++] = k;
+    }
+    return n;
+}
+
 int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int value), vm_segment *out) {
     vm_program *p = b->p;
     vm_segment s = {.first = p->noperands};
     native_input inputs[3 * LAZY_KERNEL_MAX_INS];
     native_ins ins[LAZY_KERNEL_MAX_INS];
+    native_fold folds[NATIVE_FOLDS_MAX];
+    int32_t sinks[NATIVE_FOLDS_MAX];
     int32_t where[LAZY_KERNEL_MAX_INS], outputs[LAZY_KERNEL_MAX_INS]; /* by step: its instruction */
     int nins = 0;
     for (int i = 0; i < b->nsteps; i++) { /* inputs first: they number the values */
@@ -131,16 +156,18 @@ int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int valu
             made->arg[k] = inner ? s.nin + where[j] : input_of(b, &s, inputs, a);
         }
     }
+    s.nfold = folds_of(b, level, s.nin, where, folds, sinks);
     for (int i = 0; i < b->nsteps; i++)
         if (b->joined[i] && b->level[p->nloads + i] == level && read_outside(b, i)) {
             outputs[s.nout] = s.nin + where[i];
             p->operands[s.first + s.nin + s.nout++] = p->nloads + i;
         }
-    native_body body = {s.nin, nins, s.nout, inputs, ins, outputs};
+    memcpy(p->operands + s.first + s.nin + s.nout, sinks, (size_t)s.nfold * sizeof *sinks);
+    native_body body = {s.nin, nins, s.nout, inputs, ins, outputs, .nfolds = s.nfold, .folds = folds};
     s.unit = native_want(&body, p->simd->name);
     if (!s.unit)
         return NEAP_E_MEMORY;
-    p->noperands += s.nin + s.nout;
+    p->noperands += s.nin + s.nout + s.nfold;
     *out = s;
     return NEAP_OK;
 }

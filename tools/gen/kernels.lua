@@ -8,7 +8,7 @@
 -- operands: that text is as good for numbers that are ordered. OUT/chains_gen.h
 -- does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and
 -- lists them in code_table and begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2
--- MAP3) by dtype, and has the functions' names in map_names and cast_names. The text of a dtype is the most specific
+-- MAP3, FOLD) by dtype, and has the functions' names in map_names, cast_names and fold_names. The text of a dtype is the most specific
 -- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T.
 -- Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
 -- graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts real ones complex; a
@@ -122,7 +122,7 @@ end
 
 local tables = { map = {}, fold = {}, choice = {} }
 local bodies, casts = {}, {}
-local map_names, cast_names = {}, {} -- of the forms of maps and casts, for native code
+local map_names, cast_names, fold_names = {}, {}, {} -- of the forms of maps, casts and reductions, for native code
 local NATIVE_NS = 10
 local apart = {} -- of forms that are none of native code: true
 
@@ -248,7 +248,7 @@ end
 
 local function write_reduction(row)
     local chooses = rows.has(row, "flags", "LAZY_OP_ARG")
-    local entries = {}
+    local entries, named_entries = {}, {}
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and not dtype.half then
             local operand = seen(dtype, text_for(row, dtype))
@@ -270,12 +270,17 @@ local function write_reduction(row)
                 else
                     id = instance("FOLD", id, { operand.type, text, identity })
                 end
+                apart[id] = dtype.kind == "c" or nil
+                if not apart[id] then
+                    named_entries[#named_entries + 1] = ('[NEAP_DTYPE_%s] = "%s"'):format(dtype.id, id)
+                end
                 local member = dtype.name == "bool" and "b" or dtype.name
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves, %s_down},\n"):format(
                     dtype.id, member, identity, id, id, id)
             end
         end
     end
+    fold_names[#fold_names + 1] = ("    [LAZY_OP_%s] = {%s},\n"):format(row.name, table.concat(named_entries, ", "))
     list(chooses and "choice" or "fold", row, entries)
 end
 
@@ -380,13 +385,13 @@ end
 
 local summed_text = write_summed() -- adds to `forms`
 
---- The forms of maps and casts, by the dtype at the end of their name.
+--- The forms of maps, casts and reductions, by the dtype at the end of their name.
 local function native_forms()
     local parts = {}
     for _, dtype in ipairs(dtypes) do
         parts[#parts + 1] = ("#ifdef NATIVE_%s\n"):format(dtype.id)
         for _, form in ipairs(forms) do
-            local id, ending = form:match "^[MV][AM][%w_]+%(([%w_]-_(%w+)),"
+            local id, ending = form:match "^[MVF][AMO][%w_]+%(([%w_]-_(%w+)),"
             if ending == dtype.name and not apart[id] then
                 parts[#parts + 1] = form
             end
@@ -397,10 +402,11 @@ local function native_forms()
 end
 
 files.write(out .. "/native_gen.h", table.concat {
-    "/* native_gen.h: the maps and casts as functions of native code. Generated from the op rows; do not edit. */\n",
+    "/* native_gen.h: the maps, casts and reductions as functions of native code. Generated from the op rows; do not edit. */\n",
     "#ifdef NATIVE_ROWS\n", native_forms(), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
     "static const char *const map_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(map_names), "};\n",
     "static const char *const cast_names[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(cast_names), "};\n",
+    "static const char *const fold_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(fold_names), "};\n",
     "#endif\n",
 })
 files.write(out .. "/kernels_gen.h", table.concat {

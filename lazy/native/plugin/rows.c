@@ -1,4 +1,4 @@
-/* rows.c: the maps of the op rows as functions over LANES elements, compiled to bitcode once per instruction set. The
+/* rows.c: the maps and reductions of the op rows as functions over LANES elements, compiled to bitcode once per instruction set. The
  * generator calls them and has them inlined; so no arithmetic is written twice. */
 #include <string.h>
 
@@ -110,5 +110,22 @@
         EACH o[l] = OUT(vm_##function(IN(x[l]), IN(y[l])));                                                            \
         STORE(to, o)                                                                                                   \
     }
+
+/* Reductions: two vectors combined lane by lane, and what a lane begins with. */
+#define FOLD(id, T, text, identity)                                                                                    \
+    void fold_##id(T *to, const T *pa, const T *pb) {                                                                  \
+        LOAD(T, x, pa) LOAD(T, y, pb) T o[LANES];                                                                      \
+        EACH {                                                                                                         \
+            const T a = x[l], b = y[l];                                                                                \
+            o[l] = text;                                                                                               \
+        }                                                                                                              \
+        STORE(to, o)                                                                                                   \
+    }                                                                                                                  \
+    void none_##id(T *to) {                                                                                            \
+        T o[LANES];                                                                                                    \
+        EACH o[l] = identity;                                                                                          \
+        STORE(to, o)                                                                                                   \
+    }
+#define FOLD_ORDERED(id, T, text, BEATS, identity) FOLD(id, T, text, identity)
 
 #include "native_gen.h"
