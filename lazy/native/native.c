@@ -117,7 +117,7 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
             memcpy(to + n, pointer, bytes);                                                                            \
         n += (bytes);                                                                                                  \
     } while (0)
-    const int32_t head[4] = {b->ninputs, b->nins, b->noutputs, b->nfolds};
+    const int32_t head[5] = {b->ninputs, b->nins, b->noutputs, b->nfolds, b->whole_rows};
     PUT(isa, strlen(isa) + 1);
     PUT(head, sizeof head);
     for (int k = 0; k < b->ninputs; k++) {

@@ -27,8 +27,8 @@ typedef struct native_ins {
     int32_t arg[3];
 } native_ins;
 
-/* A reduction of the value of an instruction: one result for each leaf of 256 elements, the last of which may be short
- * (lazy/vm/kernel.h has the order inside a leaf). */
+/* A reduction of the value of an instruction over the tree of lazy/vm/kernel.h: one result for each leaf, the last of
+ * which may be short; if the body is of whole rows, these are combined and the first one is the result. */
 typedef struct native_fold {
     int16_t op;    /* LAZY_OP_sum, … */
     uint8_t dtype; /* of the value and of the results */
@@ -42,10 +42,13 @@ typedef struct native_body {
     const native_ins *ins;
     const int32_t *outputs; /* values, each of an instruction */
     int nfolds;             /* at most NATIVE_FOLDS_MAX */
+    bool whole_rows;        /* the n elements are a row: the leaves of folds are combined */
     const native_fold *folds;
 } native_body;
 
-/* at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an input of the same width. */
+/* An output that depends on inputs that are one for all alone is one element, too.
+ *
+ * at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an input of the same width. */
 typedef void (*native_code)(char *const *at, int64_t n);
 
 /* Is there a function for the instruction, whatever it reads? */

@@ -56,7 +56,8 @@ static bool in_rows(const vm_builder *b, const vm_sink *sink) {
 static void fold(vm_builder *b, int k) {
     vm_sink *sink = &b->p->sinks[k];
     if (sink->native) {
-        emit(b, VM_FOLD_LEAVES, k, false);
+        if (b->p->carried)
+            emit(b, VM_FOLD_LEAVES, k, false);
         b->folded[k] = true;
         return;
     }

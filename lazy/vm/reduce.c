@@ -90,6 +90,8 @@ size_t vm_reduce_scratch(const vm_program *p, vm_sink *sink) {
     int64_t columns = columns_of(p);
     sink->result = 0;
     sink->leaves = (int32_t)(p->packed_rows * WORD);
+    if (whole_rows(p) && sink->native)
+        sink->result = sink->leaves;
     if (whole_rows(p))
         return (size_t)((p->packed_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
     sink->result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
@@ -341,21 +343,6 @@ static void feed_columns(accumulator *a, const char *values, int64_t step, int64
     }
 }
 
-/* What a segment has folded. */
-static void fold_leaves(const vm_run_state *f, int k) {
-    const vm_program *p = f->program;
-    const vm_sink *sink = &p->sinks[k];
-    char *leaf = f->scratch + sink->leaves;
-    int64_t count = (f->n[0] + LAZY_LEAF - 1) / LAZY_LEAF;
-    if (!whole_rows(p)) {
-        feed_leaves(accumulator_of(f, k), leaf, count);
-        return;
-    }
-    if (count > 1)
-        combine_leaves(sink, leaf, leaf + count * WORD, count);
-    copy_elements(f->scratch + sink->room, leaf, sink->width);
-}
-
 static void fold_columns(const vm_run_state *f, int sink, const char *values, int64_t step) {
     const vm_program *p = f->program;
     accumulator *acc = p->carried ? accumulator_of(f, sink) : accumulator_begin(f, sink);
@@ -373,7 +360,8 @@ void vm_fold(vm_run_state *f, const vm_ins *ins) {
         a = (const char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width + f->start[0] / columns * step;
         fold_columns(f, ins->out, a, step);
     } else if (ins->what == VM_FOLD_LEAVES) {
-        fold_leaves(f, ins->out);
+        const int64_t count = (f->n[0] + LAZY_LEAF - 1) / LAZY_LEAF;
+        feed_leaves(accumulator_of(f, ins->out), f->scratch + p->sinks[ins->out].leaves, count);
     } else if (whole_rows(p)) {
         fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);
     } else if (p->form == VM_NEST_COLUMNS) {

@@ -22,8 +22,21 @@ static bool is_function(const lazy_ins *ins) {
 /* Of rows that lie in one piece, which are the chunks or cut into some of these. */
 bool vm_folds(const vm_builder *b, const vm_sink *sink) {
     const vm_program *p = b->p;
-    return p->native && p->form == VM_NEST_ROWS && sink->kind == LAZY_SINK_REDUCE &&
+    return p->native && p->form == VM_NEST_ROWS && sink->kind == LAZY_SINK_REDUCE && b->rate[sink->value] == VM_EACH &&
            native_has_fold(sink->op, b->dtype[sink->value]);
+}
+
+/* Is step i a part of a segment that runs over elements? Others are one element for each row. */
+static bool is_wide(const vm_builder *b, int i) {
+    return b->joined[i] && b->rate[b->p->nloads + i] == VM_EACH;
+}
+
+/* Is the value made in each chunk: over its elements, or of a row that the chunk is, from what was reduced of it? */
+static bool in_chunk(const vm_builder *b, int i) {
+    const vm_program *p = b->p;
+    int value = p->nloads + i;
+    bool of_row = p->form == VM_NEST_ROWS && !p->carried && b->late[value];
+    return !b->steps[i].gone && (b->rate[value] == VM_EACH || of_row);
 }
 
 /* A single cheap map is as fast as its loop. Where operands come from memory, chains ask for these early and write past
@@ -32,8 +45,8 @@ static bool is_worth_it(const vm_builder *b) {
     int joined = 0;
     bool computes = false;
     for (int i = 0; i < b->nsteps; i++) {
-        joined += b->joined[i];
-        computes |= b->joined[i] && is_function(&b->steps[i].ins);
+        joined += is_wide(b, i);
+        computes |= is_wide(b, i) && is_function(&b->steps[i].ins);
     }
     return vm_tier_is_code() ? joined > 0 : computes || (joined > 1 && !b->p->far);
 }
@@ -53,6 +66,18 @@ static int level_with_room(const vm_builder *b, int i, int level) {
     }
 }
 
+/* Takes single elements out of levels that have nothing else in their segments. */
+static void leave_single(vm_builder *b) {
+    const vm_program *p = b->p;
+    for (int level = 0; level < b->levels; level++) {
+        bool wide = false;
+        for (int i = 0; i < b->nsteps; i++)
+            wide |= is_wide(b, i) && b->level[p->nloads + i] == level;
+        for (int i = 0; i < b->nsteps && !wide; i++)
+            b->joined[i] &= b->level[p->nloads + i] != level;
+    }
+}
+
 bool vm_find_segments(vm_builder *b) {
     vm_program *p = b->p;
     for (int i = 0; i < b->nsteps; i++) {
@@ -61,16 +86,14 @@ bool vm_find_segments(vm_builder *b) {
         int value = p->nloads + i, level = 0;
         for (int k = 0; k < ins->narg; k++)
             level = level_of(b, ins->arg[k]) > level ? level_of(b, ins->arg[k]) : level;
-        b->joined[i] =
-            !b->steps[i].gone && b->rate[value] == VM_EACH && !take && native_has(ins->op, ins->dtype, ins->result);
-        bool loop =
-            !b->joined[i] && !b->steps[i].gone && b->rate[value] == VM_EACH; /* runs before its level's segment */
+        b->joined[i] = in_chunk(b, i) && !take && native_has(ins->op, ins->dtype, ins->result);
+        bool loop = in_chunk(b, i) && !b->joined[i]; /* it runs before its level's segment */
         b->level[value] = b->joined[i] ? level_with_room(b, i, level) : level + (take || loop);
         b->levels = b->level[value] + 1 > b->levels ? b->level[value] + 1 : b->levels;
-        if (b->joined
-                [i]) /* as measured: functions keep most of their time, cheap maps that of their loads and stores */
+        if (is_wide(b, i)) /* as measured: functions keep most of their time, cheap maps that of their loads, stores */
             p->cost -= vm_ins_cost(ins->op, ins->dtype) * (is_function(ins) ? 0.15 : 0.5);
     }
+    leave_single(b);
     return is_worth_it(b);
 }
 
@@ -163,7 +186,8 @@ int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int valu
             p->operands[s.first + s.nin + s.nout++] = p->nloads + i;
         }
     memcpy(p->operands + s.first + s.nin + s.nout, sinks, (size_t)s.nfold * sizeof *sinks);
-    native_body body = {s.nin, nins, s.nout, inputs, ins, outputs, .nfolds = s.nfold, .folds = folds};
+    native_body body = {s.nin,         nins, s.nout, inputs, ins, outputs, .nfolds = s.nfold, .whole_rows = !p->carried,
+                        .folds = folds};
     s.unit = native_want(&body, p->simd->name);
     if (!s.unit)
         return NEAP_E_MEMORY;

@@ -96,7 +96,7 @@ typedef struct vm_load {
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
  * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1].
  * FOLD: the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where
- * it is. FOLD_LEAVES: the leaves of sink `out`, which a segment has folded. NATIVE: the code of segment arg[0], from all
+ * it is. FOLD_LEAVES: the leaves of a carried row for sink `out`, which a segment has folded. NATIVE: the code of segment arg[0], from all
  * its operands to all its results. */
 typedef enum vm_what {
     VM_LOOP,
@@ -143,7 +143,7 @@ typedef struct vm_sink {
     /* REDUCE: offsets into the scratch, of its accumulators, of the results of a chunk or cell, and of the leaves that a
      * segment folds. */
     int32_t room, result, leaves;
-    bool native; /* a segment does */
+    bool native;               /* one does */
     const lazy_fold *fold;     /* of a REDUCE by any other op than those of LAZY_OP_ARG */
     const lazy_choice *choice; /* of a REDUCE by an op of LAZY_OP_ARG */
     bool any_length;           /* the order changes no bit of the fold, so a leaf may be longer */

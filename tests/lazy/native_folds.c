@@ -34,11 +34,25 @@ static void expected(const native_fold *fold, char *out, const char *values, int
     }
 }
 
+/* Combines leaves as they stand in the tree; the result is the first one. */
+static void join(const native_fold *fold, char *leaf, int64_t leaves) {
+    const lazy_fold *loops = &vm_simd()->fold[fold->op][fold->dtype];
+    int width = neap_dtype_bytes(fold->dtype);
+    int64_t half = 1;
+    while (half * 2 < leaves)
+        half *= 2;
+    if (leaves < 2)
+        return;
+    join(fold, leaf, half);
+    join(fold, leaf + half * width, leaves - half);
+    loops->pairs(leaf, leaf, leaf + half * width, NULL, 1);
+}
+
 /* One instruction of a dtype, of which the folds take the value; `stored`: it is an output, too. */
-static void try_folds(const native_ins *ins, const native_fold *folds, int nfolds, bool stored) {
+static void try_folds(const native_ins *ins, const native_fold *folds, int nfolds, bool stored, bool whole) {
     const native_input inputs[2] = {{ins->dtype, true}, {ins->dtype, true}};
     const int32_t outputs[1] = {2};
-    native_body body = {2, 1, stored, inputs, ins, outputs, .nfolds = nfolds, .folds = folds};
+    native_body body = {2, 1, stored, inputs, ins, outputs, nfolds, whole, folds};
     native_unit *unit = native_want(&body, vm_isa_name());
     int width = neap_dtype_bytes(ins->result);
     native_await(unit);
@@ -60,13 +74,46 @@ static void try_folds(const native_ins *ins, const native_fold *folds, int nfold
         for (int k = 0; k < nfolds; k++) {
             memset(other, 0x5a, sizeof other);
             expected(&folds[k], other, values, n);
-            bool ok = CHECK(same(ins->result, results[k], other, leaves * width)) &
+            if (whole)
+                join(&folds[k], other, leaves);
+            bool ok = CHECK(same(ins->result, results[k], other, (whole && n > 0 ? 1 : leaves) * width)) &
                       CHECK(memcmp(results[k] + leaves * width, other + leaves * width, (size_t)(PAD * width)) == 0);
             if (!ok)
                 fprintf(stderr, "%s of %s of %s, %s, %d elements\n", lazy_ops[folds[k].op]->name,
                         lazy_ops[ins->op]->name, neap_dtype_name(ins->dtype), vm_isa_name(), (int)n);
         }
         free(a), free(b);
+    }
+    native_drop(unit);
+}
+
+/* What depends on single elements alone is one, for others and as an output. */
+static void try_single(int dtype) {
+    enum { N = 300 };
+    const uint8_t d = (uint8_t)dtype;
+    const native_input inputs[3] = {{d, false}, {d, true}, {d, false}};
+    const native_ins ins[3] = {{LAZY_OP_maximum, d, d, 2, {0, 2, 0}},
+                               {LAZY_OP_minimum, d, d, 2, {3, 1, 0}},
+                               {LAZY_OP_minimum, d, d, 2, {3, 2, 0}}};
+    const int32_t outputs[2] = {4, 5};
+    native_body body = {3, 3, 2, inputs, ins, outputs, 0, false, NULL};
+    native_unit *unit = native_want(&body, vm_isa_name());
+    native_await(unit);
+    if (CHECK_EQ(native_state_of(unit), NATIVE_READY)) {
+        int width = neap_dtype_bytes(dtype);
+        char *s = random_buffer(dtype, 2), *x = random_buffer(dtype, N), made[N * sizeof(lazy_scalar)];
+        char single[2 * sizeof(lazy_scalar)], other[N * sizeof(lazy_scalar)], high[sizeof(lazy_scalar)];
+        const lazy_loops *most = &vm_simd()->map[LAZY_OP_maximum][dtype],
+                         *least = &vm_simd()->map[LAZY_OP_minimum][dtype];
+        memset(single, 0x5a, sizeof single);
+        native_code_of(unit)((char *[]){s, x, s + width, made, single}, N);
+        most->by_scalars[0](high, s, s + width, s, 1);
+        least->by_scalars[1](other, high, x, x, N);
+        CHECK(same(dtype, made, other, N * width));
+        least->by_scalars[0](other, high, s + width, s, 1);
+        memset(other + width, 0x5a, (size_t)width);
+        CHECK(same(dtype, single, other, width) && memcmp(single + width, other + width, (size_t)width) == 0);
+        free(s), free(x);
     }
     native_drop(unit);
 }
@@ -82,9 +129,12 @@ static void try_dtype(int dtype) {
         native_ins ins = {ops[k], (uint8_t)dtype, (uint8_t)dtype, lazy_ops[ops[k]]->arity, {0, 1, 0}};
         if (!native_has(ops[k], dtype, dtype))
             continue;
-        try_folds(&ins, folds, n, k > 0);
-        try_folds(&ins, folds + n - 1, 1, false);
+        try_folds(&ins, folds, n, k > 0, false);
+        try_folds(&ins, folds, n, k == 0, true);
+        try_folds(&ins, folds + n - 1, 1, false, false);
     }
+    if (native_has(LAZY_OP_maximum, dtype, dtype))
+        try_single(dtype);
 }
 
 /* ---- Greatest and smallest numbers ------------------------------------------------------------------------------- */

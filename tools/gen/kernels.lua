@@ -5,12 +5,12 @@
 -- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED, LEAVES,
 -- CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE.
 -- A reduction of real numbers takes the form FOLD_ORDERED where its text for integers is a choice between both
--- operands: that text is as good for numbers that are ordered. OUT/chains_gen.h
--- does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and
--- lists them in code_table and begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2
--- MAP3, FOLD) by dtype, and has the functions' names in map_names, cast_names and fold_names. The text of a dtype is the most specific
--- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T.
--- Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
+-- operands: that text is as good for numbers that are ordered. OUT/chains_gen.h does the same with the forms of
+-- lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and lists them in code_table and
+-- begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the
+-- functions' names in map_names, cast_names and fold_names. The text of a dtype is the most specific one of the row
+-- (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T. Operands and
+-- results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
 -- graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts real ones complex; a
 -- row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a function with rare arguments
 -- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
@@ -122,7 +122,8 @@ end
 
 local tables = { map = {}, fold = {}, choice = {} }
 local bodies, casts = {}, {}
-local map_names, cast_names, fold_names = {}, {}, {} -- of the forms of maps, casts and reductions, for native code
+-- Of the forms of maps, casts and reductions, for native code.
+local map_names, cast_names, fold_names = {}, {}, {}
 local NATIVE_NS = 10
 local apart = {} -- of forms that are none of native code: true
 
@@ -402,7 +403,8 @@ local function native_forms()
 end
 
 files.write(out .. "/native_gen.h", table.concat {
-    "/* native_gen.h: the maps, casts and reductions as functions of native code. Generated from the op rows; do not edit. */\n",
+    "/* native_gen.h: the maps, casts and reductions as functions of native code. Generated from the op rows; do not\n",
+    " * edit. */\n",
     "#ifdef NATIVE_ROWS\n", native_forms(), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
     "static const char *const map_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(map_names), "};\n",
     "static const char *const cast_names[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(cast_names), "};\n",

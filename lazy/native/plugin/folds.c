@@ -1,6 +1,7 @@
 /* folds.c: reductions of values while they are in registers, over the leaves of the tree of lazy/vm/kernel.h: 16 lanes,
  * each of which begins with the identity and takes every 16th element in order; at the end of the leaf they are combined
- * as (l, l+8), then (l, l+4), (l, l+2), (l, l+1). The VM combines the leaves.
+ * as (l, l+8), then (l, l+4), (l, l+2), (l, l+1). Leaves of whole rows are combined
+ * behind the last one, in pairs that are 1, 2, 4, … leaves apart; others are left to the VM.
  *
  *      lanes      0 … LANES-1   LANES … 2*LANES-1   …       a vector each; block k of a step goes to k modulo them
  *
@@ -72,11 +73,31 @@ static void upper_lanes(generator *g, int k, int from) {
     LLVMBuildStore(g->builder, LLVMBuildShuffleVector(g->builder, vector, vector, order, ""), g->spare[k]);
 }
 
+/* Where result `leaf` of fold k goes. */
+static LLVMValueRef leaf_at(generator *g, int k, LLVMValueRef leaf) {
+    LLVMValueRef base = g->base[g->body->ninputs + g->body->noutputs + k];
+    return LLVMBuildGEP2(g->builder, ir_element(g, g->body->folds[k].dtype), base, &leaf, 1, "");
+}
+
+static void store_leaf(generator *g, int k, LLVMValueRef leaf) {
+    int dtype = g->body->folds[k].dtype;
+    LLVMValueRef result = LLVMBuildLoad2(g->builder, ir_vector(g, dtype), g->lane[k][0], "");
+    result = LLVMBuildExtractElement(g->builder, result, ir_number(g, 0), "");
+    LLVMSetAlignment(LLVMBuildStore(g->builder, result, leaf_at(g, k, leaf)), ir_bytes(dtype));
+}
+
+/* place = a vector whose first lane is the leaf. */
+static void load_leaf(generator *g, int k, LLVMValueRef leaf, LLVMValueRef place) {
+    int dtype = g->body->folds[k].dtype;
+    LLVMValueRef element = LLVMBuildLoad2(g->builder, ir_element(g, dtype), leaf_at(g, k, leaf), "");
+    LLVMSetAlignment(element, ir_bytes(dtype));
+    LLVMValueRef none = LLVMConstNull(ir_vector(g, dtype));
+    LLVMBuildStore(g->builder, LLVMBuildInsertElement(g->builder, none, element, ir_number(g, 0), ""), place);
+}
+
 void ir_folds_end(generator *g, LLVMValueRef first) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     LLVMValueRef leaf = LLVMBuildUDiv(g->builder, first, ir_number(g, LEAF), "");
     for (int k = 0; k < g->body->nfolds; k++) {
-        const native_fold *fold = &g->body->folds[k];
         for (int half = LANES_MOST / 2; half > 0; half /= 2) {
             for (int v = 0; v < half / g->lanes; v++)
                 combine(g, k, g->lane[k][v], g->lane[k][v], g->lane[k][v + half / g->lanes]);
@@ -85,10 +106,44 @@ void ir_folds_end(generator *g, LLVMValueRef first) {
                 combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
             }
         }
-        LLVMValueRef result = LLVMBuildLoad2(g->builder, ir_vector(g, fold->dtype), g->lane[k][0], "");
-        LLVMValueRef base = g->base[g->body->ninputs + g->body->noutputs + k];
-        LLVMValueRef at = LLVMBuildGEP2(g->builder, ir_element(g, fold->dtype), base, &leaf, 1, "");
-        result = LLVMBuildExtractElement(g->builder, result, LLVMConstInt(i32, 0, 0), "");
-        LLVMSetAlignment(LLVMBuildStore(g->builder, result, at), ir_bytes(fold->dtype));
+        store_leaf(g, k, leaf);
     }
+}
+
+/*      for (apart = 1; apart < leaves; apart *= 2)
+ *          for (leaf = 0; leaf + apart < leaves; leaf += 2 * apart)
+ *              leaf = leaf combined with leaf + apart */
+void ir_folds_join(generator *g, LLVMValueRef n) {
+    enum { LEVEL, PAIR, NEXT, BEHIND, PARTS };
+    static const char *const names[] = {"level", "pair", "next", "behind"};
+    LLVMBuilderRef B = g->builder;
+    LLVMBasicBlockRef part[PARTS], before = LLVMGetInsertBlock(B);
+    if (g->body->nfolds == 0 || !g->body->whole_rows)
+        return;
+    for (int k = 0; k < PARTS; k++)
+        part[k] = LLVMAppendBasicBlockInContext(g->context, g->function, names[k]);
+    LLVMValueRef one = ir_number(g, 1), leaves = LLVMBuildAdd(B, n, ir_number(g, LEAF - 1), "");
+    leaves = LLVMBuildUDiv(B, leaves, ir_number(g, LEAF), "");
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, leaves, one, ""), part[LEVEL], part[BEHIND]);
+
+    LLVMPositionBuilderAtEnd(B, part[LEVEL]);
+    LLVMValueRef apart = LLVMBuildPhi(B, g->word, "apart"), twice = LLVMBuildShl(B, apart, one, "");
+    LLVMBuildBr(B, part[PAIR]);
+
+    LLVMPositionBuilderAtEnd(B, part[PAIR]);
+    LLVMValueRef leaf = LLVMBuildPhi(B, g->word, "leaf"), other = LLVMBuildAdd(B, leaf, apart, "");
+    for (int k = 0; k < g->body->nfolds; k++) {
+        load_leaf(g, k, leaf, g->lane[k][0]);
+        load_leaf(g, k, other, g->spare[k]);
+        combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
+        store_leaf(g, k, leaf);
+    }
+    LLVMValueRef next = LLVMBuildAdd(B, leaf, twice, ""), last = LLVMBuildAdd(B, next, apart, "");
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, last, leaves, ""), part[PAIR], part[NEXT]);
+
+    LLVMPositionBuilderAtEnd(B, part[NEXT]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, twice, leaves, ""), part[LEVEL], part[BEHIND]);
+    LLVMAddIncoming(apart, (LLVMValueRef[]){one, twice}, (LLVMBasicBlockRef[]){before, part[NEXT]}, 2);
+    LLVMAddIncoming(leaf, (LLVMValueRef[]){ir_number(g, 0), next}, (LLVMBasicBlockRef[]){part[LEVEL], part[PAIR]}, 2);
+    LLVMPositionBuilderAtEnd(B, part[BEHIND]);
 }

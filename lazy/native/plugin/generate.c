@@ -124,7 +124,7 @@ LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
 static LLVMValueRef call_rows(generator *g, bool fast) {
     LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
     for (int j = 0; j < g->body->nins; j++) {
-        LLVMValueRef said = ir_call_row(g, j, fast);
+        LLVMValueRef said = g->single[g->body->ninputs + j] ? NULL : ir_call_row(g, j, fast);
         if (said)
             rare = LLVMBuildOr(g->builder, rare, said, "");
     }
@@ -136,6 +136,8 @@ static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     for (int k = 0; k < b->noutputs; k++) {
         int value = b->outputs[k], dtype = g->dtype[value];
+        if (g->single[value])
+            continue;
         LLVMTypeRef type = ir_vector(g, dtype);
         LLVMValueRef v = LLVMBuildLoad2(g->builder, type, g->value[value], "");
         LLVMValueRef at = place(g, b->ninputs + k, dtype, i);
@@ -172,6 +174,36 @@ LLVMValueRef ir_number(generator *g, int64_t value) {
     return LLVMConstInt(g->word, (unsigned long long)value, 0);
 }
 
+/* Which values depend on inputs that are one for all alone. */
+static void find_single(generator *g) {
+    for (int k = 0; k < g->body->ninputs; k++)
+        g->single[k] = !g->body->inputs[k].vector;
+    for (int j = 0; j < g->body->nins; j++) {
+        const native_ins *ins = &g->body->ins[j];
+        bool *single = &g->single[g->body->ninputs + j];
+        *single = true;
+        for (int a = 0; a < ins->narg; a++)
+            *single &= g->single[ins->arg[a]];
+    }
+}
+
+/* These are computed once, before the first block. */
+static void single_values(generator *g, LLVMValueRef *values) {
+    const native_body *b = g->body;
+    g->value = values;
+    for (int j = 0; j < b->nins; j++)
+        if (g->single[b->ninputs + j])
+            ir_call_row(g, j, false);
+    for (int k = 0; k < b->noutputs; k++) {
+        int value = b->outputs[k], dtype = g->dtype[value];
+        if (!g->single[value])
+            continue;
+        LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_vector(g, dtype), values[value], "");
+        v = LLVMBuildExtractElement(g->builder, v, ir_number(g, 0), "");
+        LLVMSetAlignment(LLVMBuildStore(g->builder, v, g->base[b->ninputs + k]), ir_bytes(dtype));
+    }
+}
+
 /* Where inputs and outputs are, and places for the values of `blocks` blocks, one after another; inputs that are one
  * for all are there once. */
 static void prologue(generator *g, LLVMValueRef *values, int blocks) {
@@ -184,7 +216,7 @@ static void prologue(generator *g, LLVMValueRef *values, int blocks) {
     }
     for (int v = 0; v < blocks * n; v++) {
         int value = v % n;
-        bool shared = v >= n && value < b->ninputs && !b->inputs[value].vector;
+        bool shared = v >= n && g->single[value];
         values[v] = shared ? values[value] : LLVMBuildAlloca(g->builder, ir_vector(g, g->dtype[value]), "");
     }
     for (int k = 0; k < b->ninputs; k++)
@@ -192,6 +224,7 @@ static void prologue(generator *g, LLVMValueRef *values, int blocks) {
             LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_element(g, g->dtype[k]), g->base[k], "");
             LLVMBuildStore(g->builder, ir_splat(g, v, ir_vector(g, g->dtype[k])), values[k]);
         }
+    single_values(g, values);
     ir_folds_places(g);
 }
 
@@ -213,12 +246,13 @@ static void masked_blocks(generator *g, LLVMValueRef *values, LLVMValueRef r, LL
 
 /*      entry ─▶ leaf ─▶ whole: is there a step at i? ──▶ step ──▶ keep ─▶ whole, folded
  *                                └──▶ masked ◀── rare ───┘
- *                                        └─▶ masked, whole, folded ─▶ leaf, out
+ *                                        └─▶ masked, whole, folded ─▶ leaf, join ─▶ out
  *
  * Without folds all elements are one leaf. */
 static void build(generator *g, LLVMValueRef *values, int blocks) {
-    enum { ENTRY, LEAF, WHOLE, STEP, KEEP, MASKED, BEHIND, FOLDED, OUT, PARTS };
-    static const char *const names[] = {"entry", "leaf", "whole", "step", "keep", "masked", "behind", "folded", "out"};
+    enum { ENTRY, LEAF, WHOLE, STEP, KEEP, MASKED, BEHIND, FOLDED, JOIN, OUT, PARTS };
+    static const char *const names[] = {"entry",  "leaf",   "whole",  "step", "keep",
+                                        "masked", "behind", "folded", "join", "out"};
     int nvalues = g->body->ninputs + g->body->nins;
     LLVMBuilderRef B = g->builder;
     LLVMTypeRef args[] = {g->pointer, g->word};
@@ -268,7 +302,10 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
 
     LLVMPositionBuilderAtEnd(B, part[FOLDED]);
     ir_folds_end(g, first);
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, last, n, ""), part[LEAF], part[OUT]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, last, n, ""), part[LEAF], part[JOIN]);
+    LLVMPositionBuilderAtEnd(B, part[JOIN]);
+    ir_folds_join(g, n);
+    LLVMBuildBr(B, part[OUT]);
     LLVMPositionBuilderAtEnd(B, part[OUT]);
     LLVMBuildRetVoid(B);
     LLVMAddIncoming(first, (LLVMValueRef[]){ir_number(g, 0), last}, (LLVMBasicBlockRef[]){part[ENTRY], part[FOLDED]},
@@ -430,17 +467,21 @@ static int generate_body(const native_body *body, const char *isa, void **object
     blocks = blocks < ir_fold_blocks(&g) ? ir_fold_blocks(&g) : blocks;
     LLVMValueRef *places = calloc((size_t)blocks * values, sizeof *places);
     g.dtype = calloc(values, sizeof *g.dtype);
-    status = g.base && places && g.dtype ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+    g.single = calloc(values, sizeof *g.single);
+    status =
+        g.base && places && g.dtype && g.single ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
     for (size_t v = 0; v < values && !status; v++)
         g.dtype[v] = (int)v < body->ninputs ? body->inputs[v].dtype : body->ins[(int)v - body->ninputs].result;
-    if (!status)
+    if (!status) {
+        find_single(&g);
         status = link_rows(&g, set);
+    }
     if (!status) {
         build(&g, places, blocks);
         prepare_functions(&g, set);
         status = emit(&g, machine, object, bytes);
     }
-    free(g.base), free(places), free(g.dtype);
+    free(g.base), free(places), free(g.dtype), free(g.single);
     LLVMDisposeBuilder(g.builder);
     LLVMDisposeModule(g.module);
     LLVMContextDispose(g.context);

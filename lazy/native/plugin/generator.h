@@ -20,6 +20,7 @@ typedef struct generator {
     LLVMValueRef *base;  /* of inputs, then outputs, then what the leaves of folds give */
     LLVMValueRef *value; /* allocas, of the block that is written */
     int *dtype;
+    bool *single; /* by value: depends on inputs that are one for all alone */
     LLVMValueRef lane[NATIVE_FOLDS_MAX][LANES_MOST], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
 } generator;
 
@@ -49,5 +50,7 @@ LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n);
 void ir_fold_block(generator *g, int k, LLVMValueRef mask);
 /* Stores what the leaf at `first` gives. */
 void ir_folds_end(generator *g, LLVMValueRef first);
+/* Combines the leaves of n elements, in blocks of their own behind the current one; goes on behind them. */
+void ir_folds_join(generator *g, LLVMValueRef n);
 
 #endif
