@@ -1,7 +1,8 @@
-/* native_folds.c: what native code reduces while it is in registers has the bits of the VM's leaves: each reduction, dtype
- * and instruction set, leaves that are whole or short, with rare arguments in the midst of others; and greatest and
- * smallest numbers have those of their text, which is told of NaNs and zeros. Native code is skipped without a generator.
- * (release build only: generated code has no sanitizer in it, and making it takes a minute under one) */
+/* native_folds.c: what native code reduces while it is in registers has the bits of the VM's leaves: each reduction,
+ * dtype and instruction set, leaves that are whole or short, with rare arguments in the midst of others; and greatest
+ * and smallest numbers have those of their text, which is told of NaNs and zeros. What depends on single elements is
+ * one. Native code is skipped without a generator. (release build only: generated code has no sanitizer in it, and
+ * making it takes a minute under one) */
 #include <math.h>
 
 #include "tests/lazy/vm_native.h"
