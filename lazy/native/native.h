@@ -48,7 +48,8 @@ typedef struct native_body {
 
 /* An output that depends on inputs that are one for all alone is one element, too.
  *
- * at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an input of the same width. */
+ * at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an
+ * input of the same width. */
 typedef void (*native_code)(char *const *at, int64_t n);
 
 /* Is there a function for the instruction, whatever it reads? */

@@ -96,8 +96,8 @@ typedef struct vm_load {
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
  * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1].
  * FOLD: the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where
- * it is. FOLD_LEAVES: the leaves of a carried row for sink `out`, which a segment has folded. NATIVE: the code of segment arg[0], from all
- * its operands to all its results. */
+ * it is. FOLD_LEAVES: the leaves of a carried row for sink `out`, which a segment has folded. NATIVE: the code of
+ * segment arg[0], from all its operands to all its results. */
 typedef enum vm_what {
     VM_LOOP,
     VM_CHAIN,
@@ -140,8 +140,8 @@ typedef struct vm_sink {
     bool moved;                              /* the value is a load that goes from its buffer to its destination */
     int16_t op, slot;
     int32_t value;
-    /* REDUCE: offsets into the scratch, of its accumulators, of the results of a chunk or cell, and of the leaves that a
-     * segment folds. */
+    /* REDUCE: offsets into the scratch, of its accumulators, of the results of a chunk or cell, and of the leaves that
+     * a segment folds. */
     int32_t room, result, leaves;
     bool native;               /* one does */
     const lazy_fold *fold;     /* of a REDUCE by any other op than those of LAZY_OP_ARG */
@@ -294,8 +294,8 @@ void vm_run_rows(vm_run_state *frame);
 int64_t vm_tasks(const vm_program *program, const neap_run *run, int64_t elements);
 
 /* ---- vm/reduce.c ------------------------------------------------------------------------------------------------- */
-/* Bytes of accumulators that a REDUCE sink needs in each thread's scratch; says where among them its results will be, and
- * the leaves that a segment folds. */
+/* Bytes of accumulators that a REDUCE sink needs in each thread's scratch; says where among them its results will be,
+ * and the leaves that a segment folds. */
 size_t vm_reduce_scratch(const vm_program *program, vm_sink *sink);
 /* Runs a FOLD, FOLD_LOAD or FOLD_LEAVES. */
 void vm_fold(vm_run_state *frame, const vm_ins *ins);

@@ -1,7 +1,7 @@
 /* folds.c: reductions of values while they are in registers, over the leaves of the tree of lazy/vm/kernel.h: 16 lanes,
- * each of which begins with the identity and takes every 16th element in order; at the end of the leaf they are combined
- * as (l, l+8), then (l, l+4), (l, l+2), (l, l+1). Leaves of whole rows are combined
- * behind the last one, in pairs that are 1, 2, 4, … leaves apart; others are left to the VM.
+ * each of which begins with the identity and takes every 16th element in order; at the end of the leaf they are
+ * combined as (l, l+8), then (l, l+4), (l, l+2), (l, l+1). Leaves of whole rows are combined behind the last one, in
+ * pairs that are 1, 2, 4, … leaves apart; others are left to the VM.
  *
  *      lanes      0 … LANES-1   LANES … 2*LANES-1   …       a vector each; block k of a step goes to k modulo them
  *

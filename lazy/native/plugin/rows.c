@@ -1,5 +1,5 @@
-/* rows.c: the maps and reductions of the op rows as functions over LANES elements, compiled to bitcode once per instruction set. The
- * generator calls them and has them inlined; so no arithmetic is written twice. */
+/* rows.c: the maps and reductions of the op rows as functions over LANES elements, compiled to bitcode once per
+ * instruction set. The generator calls them and has them inlined; so no arithmetic is written twice. */
 #include <string.h>
 
 #include "lazy/dtype/half.h"
