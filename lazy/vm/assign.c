@@ -125,19 +125,13 @@ static void place_store(vm_builder *b, int k) {
     }
 }
 
-/* Is the result one of both operands, whichever they are? */
-static bool chooses(int op) {
-    const char *text = lazy_ops[op]->kernel.integer;
-    return text && strchr(text, '?');
-}
-
 static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
     vm_program *p = b->p;
     int dtype = b->dtype[value];
     sink->value_width = b->width[value];
     sink->fold = p->simd->fold[sink->op] ? &p->simd->fold[sink->op][dtype] : NULL;
     sink->choice = p->simd->choice[sink->op] ? &p->simd->choice[sink->op][dtype] : NULL;
-    sink->any_length = !sink->choice && chooses(sink->op);
+    sink->any_length = !sink->choice && vm_chooses(sink->op);
     if (!(sink->fold && sink->fold->leaves) && !(sink->choice && sink->choice->first))
         return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,
                           neap_dtype_name(dtype));

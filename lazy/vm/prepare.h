@@ -4,6 +4,8 @@
 #ifndef LAZY_VM_PREPARE_H
 #define LAZY_VM_PREPARE_H
 
+#include <string.h>
+
 #include "lazy/vm/vm.h"
 
 enum { VM_WIDTHS = LAZY_WIDTHS }; /* classes of registers */
@@ -41,6 +43,12 @@ typedef struct vm_builder {
 static inline bool vm_single(const vm_builder *b, int value) {
     const bool vectors = b->p->form == VM_NEST_PACKED || b->p->form == VM_NEST_COLUMNS;
     return b->rate[value] < (vectors ? VM_ROW : VM_EACH);
+}
+
+/* Is what a reduction combines always one of both operands? */
+static inline bool vm_chooses(int op) {
+    const char *text = lazy_ops[op]->kernel.integer;
+    return text && strchr(text, '?');
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
