@@ -28,6 +28,15 @@ typedef struct native_ins {
     int32_t arg[3];
 } native_ins;
 
+/* A reduction of the value of an instruction over the tree of lazy/vm/kernel.h: one result for each leaf, the last of
+ * which may be short; if the body is of whole rows, these are combined and the first one is the result. */
+typedef struct native_fold {
+    int16_t op;    /* LAZY_OP_sum, … */
+    uint8_t dtype; /* of the value and of the results */
+    int32_t value;
+} native_fold;
+enum { NATIVE_FOLDS_MAX = 8 };
+
 /* Of a body that is a turn of a loop. Its carries are inputs that are other values in the next turn; its outputs, any
  * values, go where the turn before left them, and some bytes on. A value that is one element, of whatever elements, is
  * read by elements; but not the other way round. */
@@ -44,11 +53,17 @@ typedef struct native_body {
     int ninputs, nins, noutputs;
     const native_input *inputs;
     const native_ins *ins;
-    const int32_t *outputs;    /* values, each of an instruction */
-    const native_turns *turns; /* NULL: it is no turn of a loop */
+    const int32_t *outputs; /* values, each of an instruction */
+    int nfolds;             /* at most NATIVE_FOLDS_MAX */
+    bool whole_rows;        /* the n elements are a row: the leaves of folds are combined */
+    const native_fold *folds;
+    const native_turns *turns; /* NULL: it is no turn of a loop; such a body has no folds */
 } native_body;
 
-/* at[k]: where input k is, then where the outputs go. An output may lie exactly over an input of the same width. */
+/* An output that depends on inputs that are one for all alone is one element, too.
+ *
+ * at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an
+ * input of the same width. */
 typedef void (*native_code)(char *const *at, int64_t n);
 
 /* Of a turn: runs at most `turns` turns, and returns how many; fewer than asked for if the condition ended them. What a
@@ -58,6 +73,8 @@ typedef int64_t (*native_loop)(char *const *at, const int64_t *moves, int64_t n,
 
 /* Is there a function for the instruction, whatever it reads? */
 bool native_has(int op, int dtype, int result);
+/* The same of a reduction. */
+bool native_has_fold(int op, int dtype);
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
 typedef enum native_state { NATIVE_WAITS, NATIVE_READY, NATIVE_FAILED } native_state;

@@ -96,8 +96,12 @@ static void run_native(vm_run_state *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     const vm_segment *s = &p->segments[ins->arg[0]];
     char *at[VM_SEGMENT_MAX];
-    for (int k = 0; k < s->nin + s->nout; k++)
-        at[k] = f->at[p->operands[s->first + k]];
+    const int32_t *operands = p->operands + s->first;
+    int values = s->nin + s->nout;
+    for (int k = 0; k < values; k++)
+        at[k] = f->at[operands[k]];
+    for (int k = values; k < values + s->nfold; k++)
+        at[k] = f->scratch + p->sinks[operands[k]].leaves;
     native_code_of(s->unit)(at, f->n[0]);
 }
 
