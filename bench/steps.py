@@ -1,8 +1,8 @@
 """steps.py: whole steps in other systems, as bench/rows/steps.lua has them for neap.
 
 make(system, name) is a function that makes one step and returns when its result is on the host. Systems: "jax jit",
-"torch", "torch compile". Steps: "scan", a loop of SCAN turns over small arrays; "mlp", "transformer", "lstm" and "cnn",
-a training step each: loss, gradients, Adam.
+"torch", "torch compile". Steps: "fori" and "scan", loops of SCAN turns over small arrays; "mlp", "transformer", "lstm"
+and "cnn", a training step each: loss, gradients, Adam.
 """
 
 import functools
@@ -55,6 +55,15 @@ def jax_scan():
         return float(last[0])
 
     return once
+
+
+def jax_fori():
+    import jax
+    import jax.numpy as jnp
+
+    run = jax.jit(lambda c: jax.lax.fori_loop(0, SCAN, lambda _, x: x * 0.999 + 0.5, c))
+    c = jnp.float32(1)
+    return lambda: float(run(c))
 
 
 def jax_mlp_loss(p, x, labels):
@@ -156,6 +165,18 @@ def torch_scan():
     return once
 
 
+def torch_fori():
+    import torch
+
+    def once():
+        c = torch.ones(())
+        for _ in range(SCAN):
+            c = c * 0.999 + 0.5
+        return float(c)
+
+    return once
+
+
 def torch_mlp_loss(p, x, labels):
     import torch
 
@@ -217,8 +238,9 @@ def torch_training(name, compiled):
 
 
 def make(system, name):
-    if name == "scan":
-        return {"jax jit": jax_scan, "torch": torch_scan}[system]()
+    loops = {"fori": {"jax jit": jax_fori, "torch": torch_fori}, "scan": {"jax jit": jax_scan, "torch": torch_scan}}
+    if name in loops:
+        return loops[name][system]()
     if system == "jax jit":
         return jax_training(name)
     if (system, name) == ("torch compile", "lstm"):

@@ -217,6 +217,9 @@ typedef struct lazy_payload {
     size_t (*scratch)(const neap_node *node);
     /* Pushes its op. Never NULL. */
     int (*push)(neap_ctx *ctx, const struct lazy_launch *launch);
+    /* Is it run by machine code of its own? Why not: as lazy_backend.why. */
+    bool (*is_native)(const neap_node *node);
+    const char *(*why)(const neap_node *node, char *text, size_t capacity);
 
     /* Programs. Records it anew, on programs and attributes (without the pointer) that were read from a file. OWNED. */
     neap_node *(*record)(neap_ctx *ctx, int nprograms, neap_program *const *programs, const struct graph_call *call);

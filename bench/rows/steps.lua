@@ -1,9 +1,10 @@
---- steps.lua: whole steps: a scan of 100,000 turns over ten elements; the training steps of a small network, of a
--- transformer's block, of an LSTM and of a small convolutional network (loss, gradients, Adam, f32). Each is one jitted
--- function, whose result is read; other systems do the same (bench/steps.py).
+--- steps.lua: whole steps: loops of 100,000 turns over one number and over ten elements; the training steps of a small
+-- network, of a transformer's block, of an LSTM and of a small convolutional network (loss, gradients, Adam, f32). Each
+-- is one jitted function, whose result is read; other systems do the same (bench/steps.py).
 --
 -- "first call" is the time from making a training step to its first result, once in the life of the process. Goals: a
--- turn of a scan takes at most a third of JAX's, a first call a twentieth, and a training step no longer than JAX's.
+-- turn of a scan takes at most a third of JAX's, one of a fori_loop no longer than JAX's, a first call a twentieth, and
+-- a training step no longer than JAX's.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"
@@ -40,6 +41,14 @@ function makers.scan()
         each:wait()
         return last[0]:item()
     end
+end
+
+function makers.fori()
+    local c = np.array(1.0)
+    local run = np.jit(function(first)
+        return np.fori_loop(0, SCAN, function(_, x) return x * 0.999 + 0.5 end, first)
+    end)
+    return function() return run(c):item() end
 end
 
 --- The training step of a loss(params, …) with these parameters.
@@ -116,7 +125,9 @@ end
 -- ---- Rows -----------------------------------------------------------------------------------------------------------
 
 local ALL = {
-    { step = "scan", name = "scan of 1e5 turns, 10 elements", each = SCAN, unit = "ns/turn", goal = 1 / 3 },
+    { step = "fori", name = "fori_loop of 1e5 turns, a number", each = SCAN, unit = "ns/turn", goal = 1, loop = true },
+    { step = "scan", name = "scan of 1e5 turns, 10 elements", each = SCAN, unit = "ns/turn", goal = 1 / 3,
+      loop = true },
     { step = "mlp", name = "training step, 784-256-10, batch 128", each = 1e3, unit = "us", goal = 1 },
     { step = "transformer", name = "training step, transformer 8x64x128, 4 heads", each = 1e3, unit = "us", goal = 1 },
     { step = "lstm", name = "training step, LSTM by scan, 32 turns of 64x128", each = 1e3, unit = "us", goal = 1 },
@@ -136,7 +147,7 @@ for _, row in ipairs(ALL) do
             if peer.name == "jax jit" then checks[1] = { name = peer.name, ratio = first / ns, goal = 1 / 20 } end
         end
     end
-    if row.step ~= "scan" then
+    if not row.loop then
         measure.row { name = row.name .. ", first call", value = first / 1e6, best = first / 1e6, unit = "ms",
                       checks = checks, peers = peer_first }
     end

@@ -4,9 +4,9 @@
  * run. Prints stand as early as they can: behind the step that makes the last of their values, and never before an
  * effect that the program has before them.
  */
-#include "lazy/control/body.h"
-
 #include <string.h>
+
+#include "lazy/control/turns.h"
 
 typedef struct life { /* of a slot that lies in the scratch */
     int32_t slot, first, last;
@@ -547,7 +547,7 @@ static int find_held(lazy_runner *runner) {
 int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
     const lazy_control_shape *shape = &control->shape;
     int nbodies = control_bodies(control), nin = shape->nin, nresults = control->nresults;
-    size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = 2 * (size_t)shape->operands + 1;
+    size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = 2 * (size_t)shape->operands + (size_t)nresults + 1;
     lazy_runner *runner = calloc(1, sizeof *runner + words * sizeof(int64_t) + bools);
     if (!runner)
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
@@ -567,13 +567,17 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner *
     runner->bodies = (lazy_body **)(runner->places + nresults);
     runner->fixed = (bool *)(runner->bodies + nbodies);
     runner->updated = runner->fixed + shape->operands;
+    runner->out_dtypes = (uint8_t *)(runner->updated + shape->operands);
     for (int k = 0; k < nin; k++)
         runner->in_bytes[k] = slice_bytes(&shape->in[k], control_is_xs(shape, k));
     for (int k = 0; k < nresults; k++) {
         runner->out_bytes[k] = slice_bytes(&control->results[k], control_is_stacked(shape, k));
         runner->places[k] = control->places[k];
+        runner->out_dtypes[k] = control->results[k].dtype;
     }
     int status = 0;
+    if (shape->kind->loop && !(runner->turns = calloc(1, sizeof *runner->turns)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
     runner->frame = control_frame_bytes(runner);
@@ -581,11 +585,14 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner *
         sum_up(runner);
         status = find_held(runner);
     }
-    if (status)
+    if (status) {
         control_runner_release(runner);
-    else
-        *out = runner;
-    return status;
+        return status;
+    }
+    if (runner->turns)
+        turns_begin(runner);
+    *out = runner;
+    return 0;
 }
 
 lazy_runner *control_runner_retain(lazy_runner *runner) {
@@ -599,6 +606,7 @@ void control_runner_release(lazy_runner *runner) {
     for (int p = 0; p < runner->nbodies; p++)
         body_free(runner->bodies[p]);
     lazy_vector_free(&runner->held);
+    turns_free(runner->turns);
     free(runner);
 }
 

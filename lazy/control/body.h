@@ -58,6 +58,8 @@ typedef struct body_move { /* a pointer that moves with each turn */
     int64_t bytes;
 } body_move;
 
+typedef struct body_turns body_turns;
+
 typedef struct lazy_body {
     lazy_plan *plan; /* one reference */
     int ninputs, noutputs, nnumbers;
@@ -92,6 +94,8 @@ struct lazy_runner {
     size_t bytes;  /* in all */
     int64_t cost;
     int effects;
+    uint8_t *out_dtypes; /* by result */
+    body_turns *turns;   /* of a loop: its machine code (turns.h). OWNED */
 };
 
 static inline size_t body_round(size_t bytes) {

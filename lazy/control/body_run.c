@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/control/body.h"
+#include "lazy/control/turns.h"
 
 typedef struct body_frame {
     struct body_frame *parent;
@@ -92,7 +92,7 @@ static void copy_carry(body_frame *f, void *to, const void *from, int64_t bytes,
     f->written += bytes;
 }
 
-/* Turns of a scan end with parity 0, that of the results. */
+/* Turns of a scan that are interpreted end with parity 0, that of the results. */
 static void begin_loop(body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
     f->parity = runner->kind->stacks && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
@@ -165,7 +165,7 @@ void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in,
 /* Carries that end in the wrong place, or never left their input, are copied into the results. */
 static void end_loop(body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
-    bool swapped = runner->kind->condition && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
+    bool swapped = f->parity == 0; /* what the last turn wrote has parity 1 - parity */
     for (int k = 0; k < runner->operands; k++) {
         if (runner->fixed[k] || (runner->kind->stacks && runner->length == 0))
             copy_carry(f, f->out[k], f->in[k], runner->in_bytes[k], run);
@@ -283,16 +283,75 @@ static int run_turn(body_run *r, body_frame *f, const neap_run *run) {
     return 0;
 }
 
+static int interrupted(void) {
+    return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
+}
+
+/* ---- Machine code ------------------------------------------------------------------------------------------------ */
+/* Where it is in the turn that is next. */
+static char *place_now(body_frame *f, const turns_code *code, const turns_place *place) {
+    const body_address *address = &place->address;
+    const lazy_body *body = f->runner->bodies[place->which];
+    if (place->from == TURNS_NUMBER)
+        return (char *)&f->numbers[place->which][address->index];
+    char *base = place->from == TURNS_CONSTANT  ? (char *)code->constants
+                 : address->from == BODY_INPUT  ? input_at(f, body, address->index, f->parity, f->turn)
+                 : address->from == BODY_OUTPUT ? output_at(f, place->which, address->index, f->parity, f->turn)
+                                                : neap_buffer_data(body->buffers.at[address->index]);
+    return base + address->offset;
+}
+
+/* Runs the turns that are left by machine code, some at a time. What they carry stays where the next turn reads it. */
+static int run_code(body_run *r, body_frame *f, const turns_code *code, const neap_run *run) {
+    char *at[TURNS_PLACES];
+    int64_t moves[TURNS_PLACES];
+    int places = code->nin + code->nout;
+    native_loop loop = native_loop_of(code->unit);
+    for (int k = 0; k < places; k++) {
+        at[k] = place_now(f, code, &code->places[k]);
+        moves[k] = code->places[k].move;
+    }
+    for (;;) {
+        int64_t turns = code->slice;
+        if (f->runner->kind->stacks && f->runner->length - f->turn < turns)
+            turns = f->runner->length - f->turn;
+        int64_t ran = loop(at, moves, code->n, turns);
+        f->turn += ran;
+        f->written += ran * code->written;
+        if (ran < turns || is_over(f))
+            return 0;
+        if (is_stopped(r, run))
+            return interrupted();
+        for (int k = 0; k < places; k++)
+            at[k] += ran * moves[k];
+    }
+}
+
+/* The code to go on with, now that a turn is about to begin; some are interpreted from one look to the next. */
+static const turns_code *look_for_code(const body_frame *f) {
+    enum { TURNS = 64 };
+    if (!f->runner->turns || f->turn % TURNS || f->which || f->item)
+        return NULL;
+    bool known = f->runner->kind->stacks;
+    return turns_now(f->runner, known && f->runner->length - f->turn < TURNS ? f->runner->length - f->turn : TURNS);
+}
+
+/* ---- Loops ------------------------------------------------------------------------------------------------------- */
 /* Runs turns to the end of the node's loop, or until one stops (run_turn). */
 static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over) {
     *over = is_over(f);
     while (!*over) {
+        const turns_code *code = look_for_code(f);
+        if (code) {
+            *over = true;
+            return run_code(r, f, code, run);
+        }
         int status = run_turn(r, f, run);
         if (status || r->frame != f)
             return status;
         *over = end_turn(f);
         if (!*over && is_stopped(r, run))
-            return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
+            return interrupted();
     }
     return 0;
 }

@@ -353,6 +353,17 @@ static bool is_default(const neap_node *node, int attr) {
     return kind->is_default && kind->is_default(node->attrs + 1, attr - 1);
 }
 
+static bool is_native(const neap_node *node) {
+    const lazy_runner *runner = control_of(node)->runner;
+    return runner && control_runner_is_native(runner);
+}
+
+static const char *say_why_not_native(const neap_node *node, char *text, size_t capacity) {
+    const lazy_runner *runner = control_of(node)->runner;
+    *text = '\0';
+    return runner ? control_runner_why(runner, text, capacity) : text;
+}
+
 const lazy_payload control_payload = {
     .pointer = true,
     .release = release_programs,
@@ -364,6 +375,8 @@ const lazy_payload control_payload = {
     .cost = cost_of_run,
     .scratch = scratch_of_run,
     .push = control_push,
+    .is_native = is_native,
+    .why = say_why_not_native,
     .record = control_record,
     .again = record_control_again,
     .refit = control_refit,

@@ -154,10 +154,30 @@ static void say_ran(lazy_print *print, lazy_ran *ran) {
     }
 }
 
-static void say_why(lazy_print *print, const lazy_step *step) {
-    char why[256];
-    if (step->kind == LAZY_STEP_KERNEL && step->backend->why && *step->backend->why(&step->kernel, why, sizeof why))
+/* The node of a step that pushes its op itself, if that is still known; else NULL. */
+static const neap_node *node_of(const lazy_chapter *chapter, const lazy_step *step) {
+    return step->payload && chapter->region.n ? chapter->region.at[step->node] : NULL;
+}
+
+static void say_why(lazy_print *print, const lazy_chapter *chapter, const lazy_step *step) {
+    const neap_node *node = node_of(chapter, step);
+    char why[256] = "";
+    if (step->kind == LAZY_STEP_KERNEL && step->backend->why)
+        step->backend->why(&step->kernel, why, sizeof why);
+    else if (node && step->payload->why)
+        step->payload->why(node, why, sizeof why);
+    if (*why)
         lazy_say(print, "\n       %s", why);
+}
+
+/* "avx512, rows" of a kernel; "call", and whether it has native code. */
+static void say_how(lazy_print *print, const lazy_chapter *chapter, const lazy_step *step) {
+    const neap_node *node = node_of(chapter, step);
+    char tier[64];
+    if (step->kind == LAZY_STEP_KERNEL)
+        lazy_say(print, "%s", step->backend->tier(&step->kernel, tier, sizeof tier));
+    else
+        lazy_say(print, "call%s", node && step->payload->is_native && step->payload->is_native(node) ? ", native" : "");
 }
 
 /* The device of the step, then the others for which it computes: a kernel works for all that share a memory. */
@@ -178,7 +198,6 @@ static void say_devices(lazy_print *print, const lazy_plan *plan, int32_t s) {
 static void say_step(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t s) {
     lazy_step *step = chapter->plan->steps[s];
     lazy_traffic bytes = plan_step_traffic(step);
-    char tier[64];
     lazy_say(print, "  %d\t", s + 1);
     explain_say_clipped(print, step->label, LABEL);
     lazy_say(print, "\t");
@@ -189,8 +208,8 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
     explain_say_bytes(print, bytes.written);
     lazy_say(print, "\t~");
     explain_say_ns(print, step->cost);
-    bool call = step->kind == LAZY_STEP_CALL;
-    lazy_say(print, "\t%s", call ? "call" : step->backend->tier(&step->kernel, tier, sizeof tier));
+    lazy_say(print, "\t");
+    say_how(print, chapter, step);
     if (neap_device_count() > 1)
         say_devices(print, chapter->plan, s);
     if (step->lacks)
@@ -206,7 +225,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
         say_out(print, story, chapter, explain_story_slot(chapter->plan, s, k));
     }
     say_ran(print, &step->ran);
-    say_why(print, step);
+    say_why(print, chapter, step);
     lazy_say(print, "\n");
 }
 

@@ -39,6 +39,7 @@ struct native_unit {
     native_object object;
     char *failure;    /* OWNED: why there is no code, if it has failed and there was memory to say so */
     native_body body; /* its arrays, and the key, stand behind */
+    native_turns turns;
     char *key;
 };
 
@@ -73,6 +74,10 @@ static const char *row_name(int op, int dtype, int result) {
 
 bool native_has(int op, int dtype, int result) {
     return row_name(op, dtype, result) != NULL;
+}
+
+bool native_has_fold(int op, int dtype) {
+    return fold_names[op][dtype] != NULL;
 }
 
 /* ---- Lists ------------------------------------------------------------------------------------------------------- */
@@ -113,7 +118,7 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
             memcpy(to + n, pointer, bytes);                                                                            \
         n += (bytes);                                                                                                  \
     } while (0)
-    const int32_t head[3] = {b->ninputs, b->nins, b->noutputs};
+    const int32_t head[5] = {b->ninputs, b->nins, b->noutputs, b->nfolds, b->whole_rows};
     PUT(isa, strlen(isa) + 1);
     PUT(head, sizeof head);
     for (int k = 0; k < b->ninputs; k++) {
@@ -129,6 +134,17 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
         PUT(ins->arg, (size_t)ins->narg * sizeof *ins->arg);
     }
     PUT(b->outputs, (size_t)b->noutputs * sizeof *b->outputs);
+    for (int k = 0; k < b->nfolds; k++) {
+        const char *fold = fold_names[b->folds[k].op][b->folds[k].dtype];
+        PUT(fold, strlen(fold) + 1);
+        PUT(&b->folds[k].value, sizeof b->folds[k].value);
+    }
+    if (b->turns) {
+        const int32_t turns[3] = {b->turns->condition, b->turns->head, b->turns->extent};
+        PUT(turns, sizeof turns);
+        PUT(b->turns->next, (size_t)b->ninputs * sizeof *b->turns->next);
+        PUT(b->turns->wide, (size_t)b->noutputs * sizeof *b->turns->wide);
+    }
 #undef PUT
     return n;
 }
@@ -142,8 +158,10 @@ static uint64_t hash_of(const char *key, size_t bytes) {
 
 static native_unit *unit_new(const native_body *b, const char *isa, const char *key, size_t key_bytes, uint64_t hash) {
     size_t inputs = (size_t)b->ninputs * sizeof *b->inputs, ins = (size_t)b->nins * sizeof *b->ins;
-    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs;
-    size_t bytes = sizeof(native_unit) + ins + outputs + inputs + key_bytes;
+    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs, folds = (size_t)b->nfolds * sizeof *b->folds;
+    size_t next = b->turns ? (size_t)b->ninputs * sizeof(int32_t) : 0;
+    size_t wide = b->turns ? (size_t)b->noutputs * sizeof(bool) : 0;
+    size_t bytes = sizeof(native_unit) + ins + outputs + folds + next + inputs + wide + key_bytes;
     native_unit *unit = malloc(bytes);
     if (!unit)
         return NULL;
@@ -151,8 +169,16 @@ static native_unit *unit_new(const native_body *b, const char *isa, const char *
     *unit = (native_unit){.hash = hash, .key_bytes = key_bytes, .bytes = bytes, .isa = isa, .body = *b};
     unit->body.ins = memcpy(at, b->ins, ins);
     unit->body.outputs = memcpy(at + ins, b->outputs, outputs);
-    unit->body.inputs = memcpy(at + ins + outputs, b->inputs, inputs);
-    unit->key = memcpy(at + ins + outputs + inputs, key, key_bytes);
+    unit->body.folds = folds ? memcpy(at + ins + outputs, b->folds, folds) : NULL;
+    at += ins + outputs + folds;
+    unit->body.inputs = memcpy(at + next, b->inputs, inputs);
+    unit->key = memcpy(at + next + inputs + wide, key, key_bytes);
+    if (b->turns) {
+        unit->turns = *b->turns;
+        unit->turns.next = memcpy(at, b->turns->next, next);
+        unit->turns.wide = memcpy(at + next + inputs, b->turns->wide, wide);
+        unit->body.turns = &unit->turns;
+    }
     return unit;
 }
 
@@ -226,9 +252,11 @@ static bool find_in_cache(native_unit *unit) {
 /* What the timeline tells: "compile exp multiply add". */
 static void report(const native_unit *unit, const char *what, int64_t began) {
     char text[64];
-    int at = snprintf(text, sizeof text, "%s", what);
+    int at = snprintf(text, sizeof text, "%s%s", what, unit->body.turns ? " loop" : "");
     for (int k = 0; k < unit->body.nins && at < (int)sizeof text; k++)
         at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.ins[k].op]->name);
+    for (int k = 0; k < unit->body.nfolds && at < (int)sizeof text; k++)
+        at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.folds[k].op]->name);
     engine_timeline_step(text, began, 0, unit->object.bytes);
 }
 
@@ -336,6 +364,12 @@ const char *native_failure(const native_unit *unit) {
 
 native_code native_code_of(const native_unit *unit) {
     native_code code;
+    memcpy(&code, &unit->object.function, sizeof code);
+    return code;
+}
+
+native_loop native_loop_of(const native_unit *unit) {
+    native_loop code;
     memcpy(&code, &unit->object.function, sizeof code);
     return code;
 }

@@ -1,7 +1,8 @@
 /* native.h: kernels as machine code.
  *
  * A *body* is a straight-line program of maps over elements. Its code takes n elements of each input through registers
- * to the outputs. It is made from the kernel texts of the op rows, as the VM's loops are, so it gives their bits.
+ * to the outputs; of a body that is a turn of a loop, turn by turn (plugin/turns.c). It is made from the kernel texts
+ * of the op rows, as the VM's loops are, so it gives their bits.
  *
  *      values:  0 … ninputs-1 are inputs, ninputs … are the results of instructions, in order
  *
@@ -27,18 +28,53 @@ typedef struct native_ins {
     int32_t arg[3];
 } native_ins;
 
+/* A reduction of the value of an instruction over the tree of lazy/vm/kernel.h: one result for each leaf, the last of
+ * which may be short; if the body is of whole rows, these are combined and the first one is the result. */
+typedef struct native_fold {
+    int16_t op;    /* LAZY_OP_sum, … */
+    uint8_t dtype; /* of the value and of the results */
+    int32_t value;
+} native_fold;
+enum { NATIVE_FOLDS_MAX = 8 };
+
+/* Of a body that is a turn of a loop. Its carries are inputs that are other values in the next turn; its outputs, any
+ * values, go where the turn before left them, and some bytes on. A value that is one element, of whatever elements, is
+ * read by elements; but not the other way round. */
+enum { NATIVE_STAYS = -1, NATIVE_MOVES = -2, NATIVE_FEW = 64 };
+typedef struct native_turns {
+    const int32_t *next; /* by input: the value that it is in the next turn; STAYS: itself; MOVES: it is read anew */
+    const bool *wide;    /* by output: n elements; else the first one */
+    int32_t condition; /* the value, one bool, that says whether there is another turn; -1: as many as are asked for */
+    int32_t head;      /* the first instructions, which make that */
+    int32_t extent;    /* n, if it is at most NATIVE_FEW; 0: as the code is told */
+} native_turns;
+
 typedef struct native_body {
     int ninputs, nins, noutputs;
     const native_input *inputs;
     const native_ins *ins;
     const int32_t *outputs; /* values, each of an instruction */
+    int nfolds;             /* at most NATIVE_FOLDS_MAX */
+    bool whole_rows;        /* the n elements are a row: the leaves of folds are combined */
+    const native_fold *folds;
+    const native_turns *turns; /* NULL: it is no turn of a loop; such a body has no folds */
 } native_body;
 
-/* at[k]: where input k is, then where the outputs go. An output may lie exactly over an input of the same width. */
+/* An output that depends on inputs that are one for all alone is one element, too.
+ *
+ * at[k]: where input k is, then where the outputs go, then the results of the folds. An output may lie exactly over an
+ * input of the same width. */
 typedef void (*native_code)(char *const *at, int64_t n);
+
+/* Of a turn: runs at most `turns` turns, and returns how many; fewer than asked for if the condition ended them. What a
+ * carry is after them is written over it. moves[k]: the bytes that at[k] moves by in a turn, of inputs that move and of
+ * outputs. */
+typedef int64_t (*native_loop)(char *const *at, const int64_t *moves, int64_t n, int64_t turns);
 
 /* Is there a function for the instruction, whatever it reads? */
 bool native_has(int op, int dtype, int result);
+/* The same of a reduction. */
+bool native_has_fold(int op, int dtype);
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
 typedef enum native_state { NATIVE_WAITS, NATIVE_READY, NATIVE_FAILED } native_state;
@@ -50,6 +86,7 @@ native_unit *native_want(const native_body *body, const char *isa);
 native_state native_state_of(const native_unit *unit);
 /* Of a unit that is ready. It stays until the unit is dropped. */
 native_code native_code_of(const native_unit *unit);
+native_loop native_loop_of(const native_unit *unit); /* of a turn */
 void native_drop(native_unit *unit);
 /* Why a unit has failed. It stays until the unit is dropped. */
 const char *native_failure(const native_unit *unit);

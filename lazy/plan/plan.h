@@ -127,7 +127,8 @@ typedef struct lazy_plan {
     struct lazy_plan *next;
     int32_t refs; /* atomic: the table, and ops in flight */
     uint64_t hash, serial;
-    uint64_t runs; /* pushed so far */
+    uint64_t runs;         /* pushed so far */
+    _Atomic int64_t spent; /* ns that loops with this body have run, by estimate (control/turns.c) */
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, ngroups, nnumbers;

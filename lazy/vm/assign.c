@@ -39,6 +39,7 @@ static int operands(const vm_ins *ins) {
         return ins->arg[1] - 1; /* but the end */
     case VM_GATHER:
     case VM_FOLD_LOAD:
+    case VM_FOLD_LEAVES:
         return 0;
     case VM_FILL:
     case VM_BROADCAST:
@@ -130,12 +131,14 @@ static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
     sink->value_width = b->width[value];
     sink->fold = p->simd->fold[sink->op] ? &p->simd->fold[sink->op][dtype] : NULL;
     sink->choice = p->simd->choice[sink->op] ? &p->simd->choice[sink->op][dtype] : NULL;
+    sink->any_length = !sink->choice && vm_chooses(sink->op);
     if (!(sink->fold && sink->fold->leaves) && !(sink->choice && sink->choice->first))
         return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,
                           neap_dtype_name(dtype));
     sink->room = (int32_t)p->scratch;
-    p->scratch += (vm_reduce_scratch(p, sink, &sink->result) + LINE - 1) / LINE * LINE;
+    p->scratch += (vm_reduce_scratch(p, sink) + LINE - 1) / LINE * LINE;
     sink->result += sink->room;
+    sink->leaves += sink->room;
     return NEAP_OK;
 }
 

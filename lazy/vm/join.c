@@ -40,6 +40,13 @@ static const lazy_summed *summed_by(const lazy_simd *simd, int reduction, int fi
     return NULL;
 }
 
+static bool are_loads(const vm_program *p, const lazy_ins *ins) {
+    bool loads = true;
+    for (int k = 0; k < ins->narg; k++)
+        loads &= ins->arg[k] < p->nloads;
+    return loads;
+}
+
 /* Sums of products and squares are taken as these are computed: the FOLD then reads the operands of the step. */
 static void sum_as_computed(vm_builder *b, vm_sink *sink) {
     vm_step *s = lone_step(b, sink->value);
@@ -56,6 +63,8 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink) {
     }
     const lazy_ins *reads = first ? &first->ins : &s->ins;
     if (!summed || vm_single(b, reads->arg[0]) || vm_single(b, reads->arg[reads->narg - 1]))
+        return;
+    if (vm_folds(b, sink) && !(b->p->carried && are_loads(b->p, reads))) /* by the segment that makes the operands */
         return;
     sink->summed = summed->leaves[s->ins.dtype];
     s->gone = true;

@@ -137,6 +137,15 @@ lazy_traffic vm_call_traffic(const lazy_call *call, const int32_t *slots, const 
 const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
 /* Why it has no native code, as far as somebody may wonder; else empty. */
 const char *vm_kernel_why(const lazy_kernel *kernel, char *text, size_t capacity);
+/* Would it be split over the workers? */
+bool vm_kernel_splits(const lazy_kernel *kernel);
+/* ---- When there is native code (tier.c), also of more than a kernel ---- */
+/* With the tier NATIVE all code is made at once, and waited for. */
+bool vm_tier_is_code(void);
+/* Is code to be made of what has run for so many ns, as estimated? */
+bool vm_tier_asks(int64_t spent);
+/* Why none has been asked for, as vm_kernel_why. */
+const char *vm_tier_why(int64_t spent, char *text, size_t capacity);
 /* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns
  * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
 int vm_isa_set(const char *name);
@@ -145,6 +154,9 @@ const char *vm_isa_name(void);
 typedef void (*vm_map_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
 vm_map_loop vm_map_loop_of(int op, int dtype);
 
+/* The numbers first + Σ i[k]·stride[k] as dtype: elements start … start+n-1 of an IOTA. */
+void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
+             int64_t n);
 /* The random numbers of the instruction set in use. */
 const vm_draws *vm_draws_in_use(void);
 

@@ -9,7 +9,7 @@ enum { ANY, WIDE_OR_SINGLE, WIDE };
 
 static vm_ins *emit(vm_builder *b, int what, int out, bool by_row) {
     vm_program *p = b->p;
-    if (what < VM_FOLD || what == VM_NATIVE)
+    if (what < VM_FOLD)
         b->maker[out] = p->nins;
     vm_ins *ins = &p->ins[p->nins++];
     *ins = (vm_ins){.what = (uint8_t)what, .out = out, .by_row = by_row};
@@ -55,6 +55,12 @@ static bool in_rows(const vm_builder *b, const vm_sink *sink) {
 
 static void fold(vm_builder *b, int k) {
     vm_sink *sink = &b->p->sinks[k];
+    if (sink->native) {
+        if (b->p->carried)
+            emit(b, VM_FOLD_LEAVES, k, false);
+        b->folded[k] = true;
+        return;
+    }
     if (in_rows(b, sink)) {
         emit(b, VM_FOLD_LOAD, k, false)->arg[0] = sink->value;
         b->folded[k] = true;
@@ -157,11 +163,10 @@ static int segment(vm_builder *b, int level) {
     vm_program *p = b->p;
     vm_segment s;
     int status = vm_segment_of(b, level, ready_for_segment, &s);
-    if (status || s.nout == 0)
+    if (status || !s.unit)
         return status;
     p->segments[p->nsegments] = s;
-    vm_ins *ins = emit(b, VM_NATIVE, p->operands[s.first + s.nin], false);
-    ins->arg[0] = p->nsegments++;
+    emit(b, VM_NATIVE, 0, false)->arg[0] = p->nsegments++;
     for (int k = 0; k < s.nout; k++)
         b->maker[p->operands[s.first + s.nin + k]] = p->nins - 1;
     return NEAP_OK;

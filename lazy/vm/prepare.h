@@ -4,6 +4,8 @@
 #ifndef LAZY_VM_PREPARE_H
 #define LAZY_VM_PREPARE_H
 
+#include <string.h>
+
 #include "lazy/vm/vm.h"
 
 enum { VM_WIDTHS = LAZY_WIDTHS }; /* classes of registers */
@@ -43,6 +45,12 @@ static inline bool vm_single(const vm_builder *b, int value) {
     return b->rate[value] < (vectors ? VM_ROW : VM_EACH);
 }
 
+/* Is what a reduction combines always one of both operands? */
+static inline bool vm_chooses(int op) {
+    const char *text = lazy_ops[op]->kernel.integer;
+    return text && strchr(text, '?');
+}
+
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
 /* Joins steps that follow each other into one: chains and sums. Needs the steps as the kernel has them, their rates and
  * uses, and the nest. */
@@ -57,7 +65,9 @@ void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
 /* ---- vm/segments.c ----------------------------------------------------------------------------------------------- */
 /* Levels of the values, and which steps are parts of segments. false: code of its own would not help the program. */
 bool vm_find_segments(vm_builder *b);
-/* Asks for the code of a level's segment; its operands are made ready by `ready`. *out: nout is 0 if the level has
+/* May a segment fold what the sink reduces, if that is one of its steps? */
+bool vm_folds(const vm_builder *b, const vm_sink *sink);
+/* Asks for the code of a level's segment; its operands are made ready by `ready`. *out: unit is NULL if the level has
  * none. NEAP_E_MEMORY. */
 int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int value), vm_segment *out);
 

@@ -39,6 +39,9 @@ typedef struct reduction { /* of carried rows */
 /* Bytes of one element of the accumulators: an ARG's value (its dtype may be wider than the result) or a number. */
 enum { WORD = sizeof(lazy_scalar) };
 
+/* Leaves of a chunk of a carried row. */
+enum { LEAVES_MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
+
 static int64_t leaves_of(const vm_program *p) {
     return (p->reduced + LAZY_LEAF - 1) / LAZY_LEAF;
 }
@@ -67,6 +70,7 @@ static bool is_short(const vm_program *p) {
 
 /* ---- Rooms --------------------------------------------------------------------------------------------------------
  * In the room of a sink:  [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
+ * and, if native:         [leaves of a chunk]
  * of an ARG:              [accumulator] [best: columns] [index: columns, as int32_t]
  * and for whole rows:     [results] [leaves of a row, and of half of them twice; short rows: the lanes of all rows]
  */
@@ -82,15 +86,19 @@ typedef struct accumulator {
 
 enum { HEAD = (sizeof(accumulator) + 63) / 64 * 64 };
 
-size_t vm_reduce_scratch(const vm_program *p, const vm_sink *sink, int32_t *result) {
+size_t vm_reduce_scratch(const vm_program *p, vm_sink *sink) {
     int64_t columns = columns_of(p);
-    *result = 0;
+    sink->result = 0;
+    sink->leaves = (int32_t)(p->packed_rows * WORD);
+    if (whole_rows(p) && sink->native)
+        sink->result = sink->leaves;
     if (whole_rows(p))
         return (size_t)((p->packed_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
-    *result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
+    sink->result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
     if (sink->choice)
         return (size_t)(HEAD + columns * 2 * WORD);
-    return (size_t)(HEAD + (LAZY_LANES + depth_of(leaves_of(p))) * columns * WORD);
+    sink->leaves = (int32_t)(HEAD + (LAZY_LANES + depth_of(leaves_of(p))) * columns * WORD);
+    return (size_t)(sink->leaves + (sink->native ? LEAVES_MOST * WORD : 0));
 }
 
 /* ---- Accumulators ------------------------------------------------------------------------------------------------ */
@@ -228,7 +236,7 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
         }
     else if (is_short(p) && rows >= SHORT_ROWS && !sink->summed)
         fold_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);
-    else if (count == 1)
+    else if (count == 1 || sink->any_length)
         (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
     else
         for (int64_t row = 0; row < rows; row++) {
@@ -239,23 +247,32 @@ static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a,
 }
 
 /* ---- Feeding accumulators ---------------------------------------------------------------------------------------- */
+/* The next leaves of one row. */
+static void feed_leaves(accumulator *acc, char *leaf, int64_t count) {
+    lazy_scalar half[LEAVES_MOST];
+    if (count > 1 && (count & (count - 1)) == 0 && acc->count % (uint64_t)count == 0) { /* a whole subtree */
+        combine_leaves(acc->sink, leaf, (char *)half, count);
+        push(acc, leaf, (uint64_t)count);
+        return;
+    }
+    for (int64_t k = 0; k < count; k++)
+        push(acc, leaf + k * acc->width, 1);
+}
+
 /* Elements first … of one row, a whole number of leaves or the end of the row. */
 static void feed_row(accumulator *acc, const char *a, const char *b, int64_t first, int64_t n, bool ask) {
     if (acc->sink->choice) {
         acc->sink->choice->first(acc->lanes, acc->index, a, n, (int32_t)first);
         return;
     }
-    enum { MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
-    lazy_scalar results[MOST], half[MOST];
-    uint64_t count = (uint64_t)(n + LAZY_LEAF - 1) / LAZY_LEAF;
-    leaves(acc->sink, (char *)results, a, b, n, ask);
-    if (count > 1 && (count & (count - 1)) == 0 && acc->count % count == 0) { /* a whole subtree */
-        combine_leaves(acc->sink, (char *)results, (char *)half, (int64_t)count);
-        push(acc, results, count);
+    lazy_scalar results[LEAVES_MOST];
+    if (acc->sink->any_length && !ask) {
+        acc->sink->fold->leaves(results, a, b, 1, n);
+        push(acc, results, 1);
         return;
     }
-    for (uint64_t k = 0; k < count; k++)
-        push(acc, (const char *)results + k * (uint64_t)acc->width, 1);
+    leaves(acc->sink, (char *)results, a, b, n, ask);
+    feed_leaves(acc, (char *)results, (n + LAZY_LEAF - 1) / LAZY_LEAF);
 }
 
 /* A lane starts with its first element: the identity before it would change no bit. */
@@ -342,6 +359,9 @@ void vm_fold(vm_run_state *f, const vm_ins *ins) {
         int64_t columns = f->n[1], step = load->map.walk[0] * load->width;
         a = (const char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width + f->start[0] / columns * step;
         fold_columns(f, ins->out, a, step);
+    } else if (ins->what == VM_FOLD_LEAVES) {
+        const int64_t count = (f->n[0] + LAZY_LEAF - 1) / LAZY_LEAF;
+        feed_leaves(accumulator_of(f, ins->out), f->scratch + p->sinks[ins->out].leaves, count);
     } else if (whole_rows(p)) {
         fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);
     } else if (p->form == VM_NEST_COLUMNS) {

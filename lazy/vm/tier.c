@@ -39,6 +39,20 @@ bool vm_tier_is_code(void) {
     return atomic_load(&tier) == VM_TIER_CODE;
 }
 
+bool vm_tier_asks(int64_t spent) {
+    return atomic_load_explicit(&tier, memory_order_relaxed) != VM_TIER_VM && spent >= vm_limit.hot;
+}
+
+const char *vm_tier_why(int64_t spent, char *text, size_t capacity) {
+    *text = '\0';
+    if (atomic_load(&tier) == VM_TIER_VM)
+        snprintf(text, capacity, "no native code: the tier is vm");
+    else if (spent >= vm_limit.hot / WORTH_TELLING)
+        snprintf(text, capacity, "native code after %.3g ms of work, of which %.3g were done",
+                 (double)vm_limit.hot / 1e6, (double)spent / 1e6);
+    return text;
+}
+
 /* Makes the program with segments, by which its code is asked for. */
 static void ask(const lazy_kernel *kernel, vm_program *p) {
     vm_program *next = NULL;
@@ -111,12 +125,7 @@ const char *vm_kernel_why(const lazy_kernel *kernel, char *text, size_t capacity
     *text = '\0';
     switch (vm_tier_of(p)) {
     case VM_TIER_COLD:
-        if (atomic_load(&tier) == VM_TIER_VM)
-            snprintf(text, capacity, "no native code: the tier is vm");
-        else if (atomic_load(&p->tiers.spent) >= vm_limit.hot / WORTH_TELLING)
-            snprintf(text, capacity, "native code after %.3g ms of work, of which %.3g were done",
-                     (double)vm_limit.hot / 1e6, (double)atomic_load(&p->tiers.spent) / 1e6);
-        break;
+        return vm_tier_why(atomic_load(&p->tiers.spent), text, capacity);
     case VM_TIER_ASKED:
         snprintf(text, capacity, "its native code is being made");
         break;

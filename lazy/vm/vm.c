@@ -96,8 +96,12 @@ static void run_native(vm_run_state *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     const vm_segment *s = &p->segments[ins->arg[0]];
     char *at[VM_SEGMENT_MAX];
-    for (int k = 0; k < s->nin + s->nout; k++)
-        at[k] = f->at[p->operands[s->first + k]];
+    const int32_t *operands = p->operands + s->first;
+    int values = s->nin + s->nout;
+    for (int k = 0; k < values; k++)
+        at[k] = f->at[operands[k]];
+    for (int k = values; k < values + s->nfold; k++)
+        at[k] = f->scratch + p->sinks[operands[k]].leaves;
     native_code_of(s->unit)(at, f->n[0]);
 }
 
@@ -397,6 +401,11 @@ int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
         return 1;
     int64_t most = work / vm_limit.task_min + 1;
     return most < workers * TASKS_A_WORKER ? most : workers * TASKS_A_WORKER;
+}
+
+bool vm_kernel_splits(const lazy_kernel *kernel) {
+    const vm_program *p = kernel->prepared;
+    return vm_tasks(p, &(neap_run){0}, p->size) > 1;
 }
 
 int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {

@@ -96,7 +96,8 @@ typedef struct vm_load {
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
  * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1].
  * FOLD: the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where
- * it is. NATIVE: the code of segment arg[0], from all its operands to all its results. */
+ * it is. FOLD_LEAVES: the leaves of a carried row for sink `out`, which a segment has folded. NATIVE: the code of
+ * segment arg[0], from all its operands to all its results. */
 typedef enum vm_what {
     VM_LOOP,
     VM_CHAIN,
@@ -106,15 +107,16 @@ typedef enum vm_what {
     VM_TAKE,
     VM_FOLD,
     VM_FOLD_LOAD,
+    VM_FOLD_LEAVES,
     VM_NATIVE
 } vm_what;
 
 /* Values that a segment reads and makes, at most: an instruction reads three. */
-enum { VM_SEGMENT_MAX = 4 * LAZY_KERNEL_MAX_INS };
+enum { VM_SEGMENT_MAX = 4 * LAZY_KERNEL_MAX_INS + NATIVE_FOLDS_MAX };
 
 typedef struct vm_segment { /* instructions that are one piece of machine code (vm/segments.c) */
     native_unit *unit;
-    int32_t first, nin, nout; /* in p->operands: values read, then values made */
+    int32_t first, nin, nout, nfold; /* in p->operands: values read, then values made, then sinks that are folded */
 } vm_segment;
 
 typedef struct vm_ins {
@@ -138,10 +140,13 @@ typedef struct vm_sink {
     bool moved;                              /* the value is a load that goes from its buffer to its destination */
     int16_t op, slot;
     int32_t value;
-    /* REDUCE: offsets into the scratch, of its accumulators and of the results of a chunk or cell. */
-    int32_t room, result;
+    /* REDUCE: offsets into the scratch, of its accumulators, of the results of a chunk or cell, and of the leaves that
+     * a segment folds. */
+    int32_t room, result, leaves;
+    bool native;               /* one does */
     const lazy_fold *fold;     /* of a REDUCE by any other op than those of LAZY_OP_ARG */
     const lazy_choice *choice; /* of a REDUCE by an op of LAZY_OP_ARG */
+    bool any_length;           /* the order changes no bit of the fold, so a leaf may be longer */
     lazy_leaves summed;        /* a sum of a product or square that is not stored: leaves over the FOLD's two values */
     vm_map map;
 } vm_sink;
@@ -247,9 +252,6 @@ void vm_gather(const lazy_moves *moves, int width, void *dst, const void *src, i
                const int64_t *stride, int64_t start, int64_t n);
 void vm_scatter(const lazy_moves *moves, int width, void *dst, const void *src, int naxes, const int64_t *shape,
                 const int64_t *stride, int64_t start, int64_t n);
-/* The numbers first + Σ i[k]·stride[k] as dtype. */
-void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
-             int64_t n);
 void vm_fill(const lazy_moves *moves, int width, void *dst, const void *element, int64_t n);
 /* Each of `rows` elements `length` times. */
 void vm_repeat(const lazy_moves *moves, int width, void *dst, const void *src, int64_t rows, int64_t length);
@@ -270,7 +272,6 @@ typedef enum vm_tier_state { VM_TIER_COLD, VM_TIER_ASKED, VM_TIER_NATIVE, VM_TIE
 const vm_program *vm_program_now(const lazy_kernel *kernel);
 /* The same, without asking for anything. */
 const vm_program *vm_program_in_use(const lazy_kernel *kernel);
-bool vm_tier_is_code(void);
 /* Where a program is now: looks whether its code has come. */
 vm_tier_state vm_tier_of(vm_program *program);
 /* With the tier NATIVE: waits for the code. */
@@ -289,9 +290,10 @@ void vm_run_rows(vm_run_state *frame);
 int64_t vm_tasks(const vm_program *program, const neap_run *run, int64_t elements);
 
 /* ---- vm/reduce.c ------------------------------------------------------------------------------------------------- */
-/* Bytes of accumulators that a REDUCE sink needs in each thread's scratch, and where among them its results will be. */
-size_t vm_reduce_scratch(const vm_program *program, const vm_sink *sink, int32_t *result);
-/* Runs a FOLD. */
+/* Bytes of accumulators that a REDUCE sink needs in each thread's scratch; says where among them its results will be,
+ * and the leaves that a segment folds. */
+size_t vm_reduce_scratch(const vm_program *program, vm_sink *sink);
+/* Runs a FOLD, FOLD_LOAD or FOLD_LEAVES. */
 void vm_fold(vm_run_state *frame, const vm_ins *ins);
 /* Runs a kernel whose rows are carried. */
 int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);

@@ -89,7 +89,7 @@ static void try_in_place(int dtype) {
     native_ins ins[2] = {{LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}},
                          {LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}}};
     int32_t outputs[2] = {2, 3};
-    native_body body = {2, 2, 2, given, ins, outputs};
+    native_body body = {2, 2, 2, given, ins, outputs, 0, false, NULL, NULL};
     native_unit *unit = native_want(&body, vm_isa_name());
     native_await(unit);
     if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
@@ -120,7 +120,7 @@ static void try_dtype(int dtype) {
     rows_new(&all, dtype);
     for (int from = 0; from < all.n; from += PART) {
         rows r = part_of(&all, from);
-        native_body body = {INPUTS, r.n, r.n, r.inputs, r.ins, r.outputs};
+        native_body body = {INPUTS, r.n, r.n, r.inputs, r.ins, r.outputs, 0, false, NULL, NULL};
         native_unit *unit = native_want(&body, vm_isa_name());
         native_await(unit);
         if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))

@@ -2,13 +2,15 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op
--- and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h
--- does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and
--- lists them in code_table and begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2
--- MAP3) by dtype, and has the functions' names in map_names and cast_names. The text of a dtype is the most specific
--- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T.
--- Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED, LEAVES,
+-- CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE.
+-- A reduction of real numbers takes the form FOLD_ORDERED where its text for integers is a choice between both
+-- operands: that text is as good for numbers that are ordered. OUT/chains_gen.h does the same with the forms of
+-- lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and lists them in code_table and
+-- begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the
+-- functions' names in map_names, cast_names and fold_names. The text of a dtype is the most specific one of the row
+-- (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T. Operands and
+-- results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
 -- graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts real ones complex; a
 -- row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a function with rare arguments
 -- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
@@ -120,7 +122,8 @@ end
 
 local tables = { map = {}, fold = {}, choice = {} }
 local bodies, casts = {}, {}
-local map_names, cast_names = {}, {} -- of the forms of maps and casts, for native code
+-- Of the forms of maps, casts and reductions, for native code.
+local map_names, cast_names, fold_names = {}, {}, {}
 local NATIVE_NS = 10
 local apart = {} -- of forms that are none of native code: true
 
@@ -246,7 +249,7 @@ end
 
 local function write_reduction(row)
     local chooses = rows.has(row, "flags", "LAZY_OP_ARG")
-    local entries = {}
+    local entries, named_entries = {}, {}
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and not dtype.half then
             local operand = seen(dtype, text_for(row, dtype))
@@ -261,13 +264,24 @@ local function write_reduction(row)
                 local identity = dtype.kind == "c" and kernel.complex_identity or kernel.identity
                     or complain(row, ".kernel needs an .identity")
                 identity = expand(identity, operand, operand)
-                id = instance("FOLD", id, { operand.type, text, identity })
+                local ordered = dtype.kind == "f" and (kernel.integer or ""):find("?", 1, true)
+                if ordered then
+                    local beats = "(" .. expand(kernel.integer, operand, operand) .. ")"
+                    id = instance("FOLD_ORDERED", id, { operand.type, text, beats, identity })
+                else
+                    id = instance("FOLD", id, { operand.type, text, identity })
+                end
+                apart[id] = dtype.kind == "c" or nil
+                if not apart[id] then
+                    named_entries[#named_entries + 1] = ('[NEAP_DTYPE_%s] = "%s"'):format(dtype.id, id)
+                end
                 local member = dtype.name == "bool" and "b" or dtype.name
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves, %s_down},\n"):format(
                     dtype.id, member, identity, id, id, id)
             end
         end
     end
+    fold_names[#fold_names + 1] = ("    [LAZY_OP_%s] = {%s},\n"):format(row.name, table.concat(named_entries, ", "))
     list(chooses and "choice" or "fold", row, entries)
 end
 
@@ -372,13 +386,13 @@ end
 
 local summed_text = write_summed() -- adds to `forms`
 
---- The forms of maps and casts, by the dtype at the end of their name.
+--- The forms of maps, casts and reductions, by the dtype at the end of their name.
 local function native_forms()
     local parts = {}
     for _, dtype in ipairs(dtypes) do
         parts[#parts + 1] = ("#ifdef NATIVE_%s\n"):format(dtype.id)
         for _, form in ipairs(forms) do
-            local id, ending = form:match "^[MV][AM][%w_]+%(([%w_]-_(%w+)),"
+            local id, ending = form:match "^[MVF][AMO][%w_]+%(([%w_]-_(%w+)),"
             if ending == dtype.name and not apart[id] then
                 parts[#parts + 1] = form
             end
@@ -389,10 +403,12 @@ local function native_forms()
 end
 
 files.write(out .. "/native_gen.h", table.concat {
-    "/* native_gen.h: the maps and casts as functions of native code. Generated from the op rows; do not edit. */\n",
+    "/* native_gen.h: the maps, casts and reductions as functions of native code. Generated from the op rows; do not\n",
+    " * edit. */\n",
     "#ifdef NATIVE_ROWS\n", native_forms(), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
     "static const char *const map_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(map_names), "};\n",
     "static const char *const cast_names[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(cast_names), "};\n",
+    "static const char *const fold_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(fold_names), "};\n",
     "#endif\n",
 })
 files.write(out .. "/kernels_gen.h", table.concat {

@@ -3,7 +3,7 @@
  * Arithmetic is not written here: each instruction is a call of its row's function (rows.c), whose bitcode is linked
  * into the kernel's module and inlined. What is written here is loops, loads and stores:
  *
- *      a block:         load the inputs of LANES elements, call the rows, store the outputs
+ *      a block:         load the inputs of LANES elements, call the rows, store the outputs, fold (folds.c)
  *      kernel(at, n):   steps of some blocks by the fast rows; what is left, and steps with arguments that are rare to
  *                       one of them, block by block under a mask, by the rows that take all arguments
  *
@@ -12,13 +12,14 @@
  *
  * A value is a vector of LANES elements, whatever its dtype, in a place of its own on the stack until LLVM has made a
  * register of it. Rows are in one module for each dtype and instruction set, so little is read for a kernel.
+ *
+ * A body that is a turn of a loop has another function around its blocks (turns.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/BitReader.h>
-#include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Linker.h>
@@ -29,8 +30,8 @@
 
 #include "engine/device.h"
 #include "lazy/dtype/dtype.h"
-#include "lazy/native/native.h"
 #include "lazy/native/plugin/bitcode.h"
+#include "lazy/native/plugin/generator.h"
 #include "lazy/native/plugin/memory.h"
 #include "ops_gen.h"
 
@@ -38,20 +39,7 @@
 
 static const neap_plugin_host *host;
 
-typedef struct generator {
-    LLVMContextRef context;
-    LLVMModuleRef module;
-    LLVMBuilderRef builder;
-    LLVMValueRef function;
-    LLVMTypeRef pointer, word;
-    const native_body *body;
-    int lanes;
-    LLVMValueRef *base;  /* of inputs, then outputs */
-    LLVMValueRef *value; /* allocas, of the block that is written */
-    int *dtype;
-} generator;
-
-static LLVMTypeRef element(generator *g, int dtype) {
+LLVMTypeRef ir_element(generator *g, int dtype) {
     static const struct {
         char kind;
         uint8_t bits;
@@ -62,10 +50,10 @@ static LLVMTypeRef element(generator *g, int dtype) {
         return info[dtype].bits == 32 ? LLVMFloatTypeInContext(g->context) : LLVMDoubleTypeInContext(g->context);
     return LLVMIntTypeInContext(g->context, info[dtype].bits);
 }
-static LLVMTypeRef vector(generator *g, int dtype) {
-    return LLVMVectorType(element(g, dtype), (unsigned)g->lanes);
+LLVMTypeRef ir_vector(generator *g, int dtype) {
+    return LLVMVectorType(ir_element(g, dtype), (unsigned)g->lanes);
 }
-static unsigned bytes_of(int dtype) {
+unsigned ir_bytes(int dtype) {
     static const uint8_t bits[] = {
 #define BITS(NAME, name, kind, ctype, bits, ...) [NEAP_DTYPE_##NAME] = bits,
         NEAP_DTYPE_ROWS(BITS)};
@@ -78,11 +66,15 @@ static void row_function(const char *kind, const native_ins *ins, char *out, siz
     snprintf(out, bytes, "%s_%s", kind, row ? row : cast_names[ins->dtype][ins->result]);
 }
 
-static LLVMValueRef place(generator *g, int k, int dtype, LLVMValueRef i) {
-    return LLVMBuildGEP2(g->builder, element(g, dtype), g->base[k], &i, 1, "");
+const char *ir_fold_name(const native_fold *fold) {
+    return fold_names[fold->op][fold->dtype];
 }
 
-static LLVMValueRef intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type) {
+static LLVMValueRef place(generator *g, int k, int dtype, LLVMValueRef i) {
+    return LLVMBuildGEP2(g->builder, ir_element(g, dtype), g->base[k], &i, 1, "");
+}
+
+LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type) {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     *type = LLVMIntrinsicGetType(g->context, id, types, n);
     return LLVMGetIntrinsicDeclaration(g->module, id, types, n);
@@ -93,45 +85,50 @@ static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
     for (int k = 0; k < g->body->ninputs; k++) {
         if (!g->body->inputs[k].vector)
             continue;
-        LLVMTypeRef type = vector(g, g->dtype[k]);
+        LLVMTypeRef type = ir_vector(g, g->dtype[k]);
         LLVMValueRef at = place(g, k, g->dtype[k], i), v;
         if (mask) {
             LLVMTypeRef types[] = {type, g->pointer}, ft;
-            LLVMValueRef f = intrinsic(g, "llvm.masked.load", types, 2, &ft);
-            LLVMValueRef args[] = {at, LLVMConstInt(i32, bytes_of(g->dtype[k]), 0), mask, LLVMConstNull(type)};
+            LLVMValueRef f = ir_intrinsic(g, "llvm.masked.load", types, 2, &ft);
+            LLVMValueRef args[] = {at, LLVMConstInt(i32, ir_bytes(g->dtype[k]), 0), mask, LLVMConstNull(type)};
             v = LLVMBuildCall2(g->builder, ft, f, args, 4, "");
         } else {
             v = LLVMBuildLoad2(g->builder, type, at, "");
-            LLVMSetAlignment(v, bytes_of(g->dtype[k]));
+            LLVMSetAlignment(v, ir_bytes(g->dtype[k]));
         }
         LLVMBuildStore(g->builder, v, g->value[k]);
     }
 }
 
+LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
+    const native_ins *ins = &g->body->ins[j];
+    char name[96];
+    LLVMValueRef args[4] = {g->value[g->body->ninputs + j]}, function = NULL;
+    LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
+    for (int a = 0; a < ins->narg; a++)
+        args[1 + a] = g->value[ins->arg[a]];
+    if (fast) {
+        row_function("fast", ins, name, sizeof name);
+        function = LLVMGetNamedFunction(g->module, name);
+    }
+    bool says = function != NULL;
+    row_function("row", ins, name, sizeof name);
+    LLVMTypeRef result = says ? LLVMInt32TypeInContext(g->context) : LLVMVoidTypeInContext(g->context);
+    LLVMValueRef said =
+        LLVMBuildCall2(g->builder, LLVMFunctionType(result, types, 1u + ins->narg, 0),
+                       says ? function : LLVMGetNamedFunction(g->module, name), args, 1u + ins->narg, "");
+    /* Of arguments that mean nothing anything may be said. */
+    return says ? LLVMBuildFreeze(g->builder, said, "") : NULL;
+}
+
 /* Calls the rows; those that have a fast function by that, if `fast`. Returns what these say: not 0 if anything was
  * rare. */
 static LLVMValueRef call_rows(generator *g, bool fast) {
-    const native_body *b = g->body;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), none = LLVMVoidTypeInContext(g->context);
-    LLVMValueRef rare = LLVMConstInt(i32, 0, 0);
-    for (int j = 0; j < b->nins; j++) {
-        const native_ins *ins = &b->ins[j];
-        char name[96];
-        LLVMValueRef args[4] = {g->value[b->ninputs + j]}, function = NULL;
-        LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
-        for (int a = 0; a < ins->narg; a++)
-            args[1 + a] = g->value[ins->arg[a]];
-        if (fast) {
-            row_function("fast", ins, name, sizeof name);
-            function = LLVMGetNamedFunction(g->module, name);
-        }
-        bool says = function != NULL;
-        row_function("row", ins, name, sizeof name);
-        LLVMTypeRef type = LLVMFunctionType(says ? i32 : none, types, 1u + ins->narg, 0);
-        LLVMValueRef said = LLVMBuildCall2(g->builder, type, says ? function : LLVMGetNamedFunction(g->module, name),
-                                           args, 1u + ins->narg, "");
-        if (says) /* of arguments that mean nothing anything may be said */
-            rare = LLVMBuildOr(g->builder, rare, LLVMBuildFreeze(g->builder, said, ""), "");
+    LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
+    for (int j = 0; j < g->body->nins; j++) {
+        LLVMValueRef said = g->single[g->body->ninputs + j] ? NULL : ir_call_row(g, j, fast);
+        if (said)
+            rare = LLVMBuildOr(g->builder, rare, said, "");
     }
     return rare;
 }
@@ -141,21 +138,23 @@ static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     for (int k = 0; k < b->noutputs; k++) {
         int value = b->outputs[k], dtype = g->dtype[value];
-        LLVMTypeRef type = vector(g, dtype);
+        if (g->single[value])
+            continue;
+        LLVMTypeRef type = ir_vector(g, dtype);
         LLVMValueRef v = LLVMBuildLoad2(g->builder, type, g->value[value], "");
         LLVMValueRef at = place(g, b->ninputs + k, dtype, i);
         if (mask) {
             LLVMTypeRef types[] = {type, g->pointer}, ft;
-            LLVMValueRef f = intrinsic(g, "llvm.masked.store", types, 2, &ft);
-            LLVMValueRef args[] = {v, at, LLVMConstInt(i32, bytes_of(dtype), 0), mask};
+            LLVMValueRef f = ir_intrinsic(g, "llvm.masked.store", types, 2, &ft);
+            LLVMValueRef args[] = {v, at, LLVMConstInt(i32, ir_bytes(dtype), 0), mask};
             LLVMBuildCall2(g->builder, ft, f, args, 4, "");
         } else {
-            LLVMSetAlignment(LLVMBuildStore(g->builder, v, at), bytes_of(dtype));
+            LLVMSetAlignment(LLVMBuildStore(g->builder, v, at), ir_bytes(dtype));
         }
     }
 }
 
-static LLVMValueRef splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type) {
+LLVMValueRef ir_splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     LLVMValueRef one = LLVMBuildInsertElement(g->builder, LLVMGetUndef(type), scalar, LLVMConstInt(i32, 0, 0), "");
     LLVMTypeRef mask = LLVMVectorType(i32, (unsigned)g->lanes);
@@ -163,17 +162,48 @@ static LLVMValueRef splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type) {
 }
 
 /* The mask of the lanes below end - i. */
-static LLVMValueRef lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end) {
+LLVMValueRef ir_lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     LLVMValueRef left = LLVMBuildTrunc(g->builder, LLVMBuildSub(g->builder, end, i, ""), i32, ""), lane[64];
     for (int l = 0; l < g->lanes; l++)
         lane[l] = LLVMConstInt(i32, (unsigned)l, 0);
     LLVMTypeRef type = LLVMVectorType(i32, (unsigned)g->lanes);
-    return LLVMBuildICmp(g->builder, LLVMIntULT, LLVMConstVector(lane, (unsigned)g->lanes), splat(g, left, type), "");
+    return LLVMBuildICmp(g->builder, LLVMIntULT, LLVMConstVector(lane, (unsigned)g->lanes), ir_splat(g, left, type),
+                         "");
 }
 
-static LLVMValueRef number(generator *g, int64_t value) {
+LLVMValueRef ir_number(generator *g, int64_t value) {
     return LLVMConstInt(g->word, (unsigned long long)value, 0);
+}
+
+/* Which values depend on inputs that are one for all alone. */
+static void find_single(generator *g) {
+    for (int k = 0; k < g->body->ninputs; k++)
+        g->single[k] = !g->body->inputs[k].vector;
+    for (int j = 0; j < g->body->nins; j++) {
+        const native_ins *ins = &g->body->ins[j];
+        bool *single = &g->single[g->body->ninputs + j];
+        *single = true;
+        for (int a = 0; a < ins->narg; a++)
+            *single &= g->single[ins->arg[a]];
+    }
+}
+
+/* These are computed once, before the first block. */
+static void single_values(generator *g, LLVMValueRef *values) {
+    const native_body *b = g->body;
+    g->value = values;
+    for (int j = 0; j < b->nins; j++)
+        if (g->single[b->ninputs + j])
+            ir_call_row(g, j, false);
+    for (int k = 0; k < b->noutputs; k++) {
+        int value = b->outputs[k], dtype = g->dtype[value];
+        if (!g->single[value])
+            continue;
+        LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_vector(g, dtype), values[value], "");
+        v = LLVMBuildExtractElement(g->builder, v, ir_number(g, 0), "");
+        LLVMSetAlignment(LLVMBuildStore(g->builder, v, g->base[b->ninputs + k]), ir_bytes(dtype));
+    }
 }
 
 /* Where inputs and outputs are, and places for the values of `blocks` blocks, one after another; inputs that are one
@@ -181,50 +211,75 @@ static LLVMValueRef number(generator *g, int64_t value) {
 static void prologue(generator *g, LLVMValueRef *values, int blocks) {
     const native_body *b = g->body;
     int n = b->ninputs + b->nins;
-    for (int k = 0; k < b->ninputs + b->noutputs; k++) {
-        LLVMValueRef index = number(g, k);
+    for (int k = 0; k < b->ninputs + b->noutputs + b->nfolds; k++) {
+        LLVMValueRef index = ir_number(g, k);
         LLVMValueRef at = LLVMBuildGEP2(g->builder, g->pointer, LLVMGetParam(g->function, 0), &index, 1, "");
         g->base[k] = LLVMBuildLoad2(g->builder, g->pointer, at, "");
     }
     for (int v = 0; v < blocks * n; v++) {
         int value = v % n;
-        bool shared = v >= n && value < b->ninputs && !b->inputs[value].vector;
-        values[v] = shared ? values[value] : LLVMBuildAlloca(g->builder, vector(g, g->dtype[value]), "");
+        bool shared = v >= n && g->single[value];
+        values[v] = shared ? values[value] : LLVMBuildAlloca(g->builder, ir_vector(g, g->dtype[value]), "");
     }
     for (int k = 0; k < b->ninputs; k++)
         if (!b->inputs[k].vector) {
-            LLVMValueRef v = LLVMBuildLoad2(g->builder, element(g, g->dtype[k]), g->base[k], "");
-            LLVMBuildStore(g->builder, splat(g, v, vector(g, g->dtype[k])), values[k]);
+            LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_element(g, g->dtype[k]), g->base[k], "");
+            LLVMBuildStore(g->builder, ir_splat(g, v, ir_vector(g, g->dtype[k])), values[k]);
         }
+    single_values(g, values);
+    ir_folds_places(g);
 }
 
-/*      entry ─▶ whole: is there a step at i? ──▶ step ──▶ keep ─▶ whole
- *                        └──▶ masked ◀── rare ───┘
- *                                └─▶ masked, whole, out */
+/* Blocks from r on, as many as there are lanes of a leaf, by the rows that take all arguments; but nothing from `end`
+ * on. */
+static void masked_blocks(generator *g, LLVMValueRef *values, LLVMValueRef r, LLVMValueRef end) {
+    int nvalues = g->body->ninputs + g->body->nins;
+    for (int k = 0; k < ir_fold_blocks(g); k++) {
+        LLVMValueRef at = LLVMBuildAdd(g->builder, r, ir_number(g, k * g->lanes), "");
+        LLVMValueRef left = LLVMBuildICmp(g->builder, LLVMIntSGT, end, at, "");
+        LLVMValueRef mask = ir_lanes_left(g, at, LLVMBuildSelect(g->builder, left, end, at, ""));
+        g->value = values + k * nvalues;
+        load_inputs(g, at, mask);
+        call_rows(g, false);
+        store_outputs(g, at, mask);
+        ir_fold_block(g, k, mask);
+    }
+}
+
+/*      entry ─▶ leaf ─▶ whole: is there a step at i? ──▶ step ──▶ keep ─▶ whole, folded
+ *                                └──▶ masked ◀── rare ───┘
+ *                                        └─▶ masked, whole, folded ─▶ leaf, join ─▶ out
+ *
+ * Without folds all elements are one leaf. */
 static void build(generator *g, LLVMValueRef *values, int blocks) {
-    enum { ENTRY, WHOLE, STEP, KEEP, MASKED, BEHIND, OUT, PARTS };
-    static const char *const names[] = {"entry", "whole", "step", "keep", "masked", "behind", "out"};
+    enum { ENTRY, LEAF, WHOLE, STEP, KEEP, MASKED, BEHIND, FOLDED, JOIN, OUT, PARTS };
+    static const char *const names[] = {"entry",  "leaf",   "whole",  "step", "keep",
+                                        "masked", "behind", "folded", "join", "out"};
     int nvalues = g->body->ninputs + g->body->nins;
     LLVMBuilderRef B = g->builder;
     LLVMTypeRef args[] = {g->pointer, g->word};
     LLVMBasicBlockRef part[PARTS];
     g->function = LLVMAddFunction(g->module, "kernel", LLVMFunctionType(LLVMVoidTypeInContext(g->context), args, 2, 0));
-    LLVMValueRef n = LLVMGetParam(g->function, 1), step = number(g, g->lanes * blocks);
+    LLVMValueRef n = LLVMGetParam(g->function, 1), step = ir_number(g, g->lanes * blocks);
     for (int k = 0; k < PARTS; k++)
         part[k] = LLVMAppendBasicBlockInContext(g->context, g->function, names[k]);
     LLVMPositionBuilderAtEnd(B, part[ENTRY]);
     prologue(g, values, blocks);
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, n, number(g, 0), ""), part[WHOLE], part[OUT]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, n, ir_number(g, 0), ""), part[LEAF], part[OUT]);
+
+    LLVMPositionBuilderAtEnd(B, part[LEAF]);
+    LLVMValueRef first = LLVMBuildPhi(B, g->word, "first"), last = ir_folds_begin(g, first, n);
+    LLVMBuildBr(B, part[WHOLE]);
 
     LLVMPositionBuilderAtEnd(B, part[WHOLE]);
     LLVMValueRef i = LLVMBuildPhi(B, g->word, "i"), behind = LLVMBuildAdd(B, i, step, "");
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLE, behind, n, ""), part[STEP], part[MASKED]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLE, behind, last, ""), part[STEP], part[MASKED]);
 
     LLVMPositionBuilderAtEnd(B, part[STEP]);
     LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
     for (int k = 0; k < blocks; k++) {
         g->value = values + k * nvalues;
-        load_inputs(g, LLVMBuildAdd(B, i, number(g, k * g->lanes), ""), NULL);
+        load_inputs(g, LLVMBuildAdd(B, i, ir_number(g, k * g->lanes), ""), NULL);
         rare = LLVMBuildOr(B, rare, call_rows(g, true), "");
     }
     LLVMValueRef nothing = LLVMBuildICmp(B, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), "");
@@ -233,29 +288,35 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     LLVMPositionBuilderAtEnd(B, part[KEEP]);
     for (int k = 0; k < blocks; k++) {
         g->value = values + k * nvalues;
-        store_outputs(g, LLVMBuildAdd(B, i, number(g, k * g->lanes), ""), NULL);
+        store_outputs(g, LLVMBuildAdd(B, i, ir_number(g, k * g->lanes), ""), NULL);
+        ir_fold_block(g, k, NULL);
     }
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, behind, n, ""), part[WHOLE], part[OUT]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, behind, last, ""), part[WHOLE], part[FOLDED]);
 
     LLVMPositionBuilderAtEnd(B, part[MASKED]);
-    g->value = values;
     LLVMValueRef r = LLVMBuildPhi(B, g->word, "r"), end = LLVMBuildPhi(B, g->word, "end");
-    LLVMValueRef mask = lanes_left(g, r, end);
-    load_inputs(g, r, mask);
-    call_rows(g, false);
-    store_outputs(g, r, mask);
-    LLVMValueRef next = LLVMBuildAdd(B, r, number(g, g->lanes), "");
+    masked_blocks(g, values, r, end);
+    LLVMValueRef next = LLVMBuildAdd(B, r, ir_number(g, ir_fold_blocks(g) * g->lanes), "");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, next, end, ""), part[MASKED], part[BEHIND]);
 
     LLVMPositionBuilderAtEnd(B, part[BEHIND]);
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, end, n, ""), part[WHOLE], part[OUT]);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, end, last, ""), part[WHOLE], part[FOLDED]);
+
+    LLVMPositionBuilderAtEnd(B, part[FOLDED]);
+    ir_folds_end(g, first);
+    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, last, n, ""), part[LEAF], part[JOIN]);
+    LLVMPositionBuilderAtEnd(B, part[JOIN]);
+    ir_folds_join(g, n);
+    LLVMBuildBr(B, part[OUT]);
     LLVMPositionBuilderAtEnd(B, part[OUT]);
     LLVMBuildRetVoid(B);
-    LLVMAddIncoming(i, (LLVMValueRef[]){number(g, 0), behind, end},
-                    (LLVMBasicBlockRef[]){part[ENTRY], part[KEEP], part[BEHIND]}, 3);
+    LLVMAddIncoming(first, (LLVMValueRef[]){ir_number(g, 0), last}, (LLVMBasicBlockRef[]){part[ENTRY], part[FOLDED]},
+                    2);
+    LLVMAddIncoming(i, (LLVMValueRef[]){first, behind, end},
+                    (LLVMBasicBlockRef[]){part[LEAF], part[KEEP], part[BEHIND]}, 3);
     LLVMBasicBlockRef into[] = {part[WHOLE], part[STEP], part[MASKED]};
     LLVMAddIncoming(r, (LLVMValueRef[]){i, i, next}, into, 3);
-    LLVMAddIncoming(end, (LLVMValueRef[]){n, behind, end}, into, 3);
+    LLVMAddIncoming(end, (LLVMValueRef[]){last, behind, end}, into, 3);
 }
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
@@ -273,29 +334,36 @@ static int module_of(const char *function) {
     return dtype;
 }
 
-/* Links the rows that the body calls into the module, all of their modules. */
+/* Links the module with a function of the rows into that of the kernel. */
+static int link_row(generator *g, const native_bitcode *set, bool *linked, const char *name) {
+    int dtype = module_of(name);
+    if (dtype == NEAP_DTYPE_COUNT)
+        return host->error(NEAP_E_INTERNAL, "no module for %s", name);
+    if (linked[dtype])
+        return NEAP_OK;
+    linked[dtype] = true;
+    const native_module *m = &set->modules[dtype];
+    LLVMMemoryBufferRef file = LLVMCreateMemoryBufferWithMemoryRange(m->begin, (size_t)(m->end - m->begin), "rows", 0);
+    LLVMModuleRef rows;
+    if (LLVMParseBitcodeInContext2(g->context, file, &rows))
+        return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "damaged bitcode");
+    if (LLVMLinkModules2(g->module, rows))
+        return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "bitcode that does not link");
+    LLVMDisposeMemoryBuffer(file);
+    return NEAP_OK;
+}
+
 static int link_rows(generator *g, const native_bitcode *set) {
     bool linked[NEAP_DTYPE_COUNT] = {false};
-    for (int j = 0; j < g->body->nins; j++) {
+    int status = NEAP_OK;
+    for (int j = 0; j < g->body->nins && !status; j++) {
         char name[96];
         row_function("row", &g->body->ins[j], name, sizeof name);
-        int dtype = module_of(name);
-        if (dtype == NEAP_DTYPE_COUNT)
-            return host->error(NEAP_E_INTERNAL, "no module for %s", name);
-        if (linked[dtype])
-            continue;
-        linked[dtype] = true;
-        const native_module *m = &set->modules[dtype];
-        LLVMMemoryBufferRef file =
-            LLVMCreateMemoryBufferWithMemoryRange(m->begin, (size_t)(m->end - m->begin), "rows", 0);
-        LLVMModuleRef rows;
-        if (LLVMParseBitcodeInContext2(g->context, file, &rows))
-            return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "damaged bitcode");
-        if (LLVMLinkModules2(g->module, rows))
-            return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "bitcode that does not link");
-        LLVMDisposeMemoryBuffer(file);
+        status = link_row(g, set, linked, name);
     }
-    return NEAP_OK;
+    for (int k = 0; k < g->body->nfolds && !status; k++)
+        status = link_row(g, set, linked, ir_fold_name(&g->body->folds[k]));
+    return status;
 }
 
 static void set_attribute(generator *g, LLVMValueRef function, const char *name) {
@@ -313,13 +381,15 @@ static void set_text(generator *g, LLVMValueRef function, const char *name, cons
 /* Rows are inlined, slow functions are not, and nothing but the kernel is left to be seen. The kernel is compiled for
  * the instruction set that its rows were made for. */
 static void prepare_functions(generator *g, const native_bitcode *set) {
+    static const char *const inlined[] = {"row_", "fast_", "fold_", "none_"};
     for (LLVMValueRef f = LLVMGetFirstFunction(g->module); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
         if (f != g->function)
             LLVMSetLinkage(f, LLVMInternalLinkage);
-        if (strncmp(LLVMGetValueName(f), "row_", 4) == 0 || strncmp(LLVMGetValueName(f), "fast_", 5) == 0)
-            set_attribute(g, f, "alwaysinline");
+        for (int k = 0; k < (int)(sizeof inlined / sizeof *inlined); k++)
+            if (strncmp(LLVMGetValueName(f), inlined[k], strlen(inlined[k])) == 0)
+                set_attribute(g, f, "alwaysinline");
         LLVMAttributeRef features = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                                                   "target-features", strlen("target-features"));
         if (features && f != g->function)
@@ -394,21 +464,30 @@ static int generate_body(const native_body *body, const char *isa, void **object
     g.builder = LLVMCreateBuilderInContext(g.context);
     g.pointer = LLVMPointerTypeInContext(g.context, 0);
     g.word = LLVMInt64TypeInContext(g.context);
-    g.base = calloc((size_t)(body->ninputs + body->noutputs), sizeof *g.base);
-    int blocks = body->nins <= 2 ? 4 : body->nins <= 8 ? 2 : 1;
+    g.base = calloc((size_t)(body->ninputs + body->noutputs + body->nfolds), sizeof *g.base);
+    int blocks = body->turns ? ir_turns_blocks(&g) : body->nins <= 2 ? 4 : body->nins <= 8 ? 2 : 1;
+    blocks = blocks < ir_fold_blocks(&g) ? ir_fold_blocks(&g) : blocks;
     LLVMValueRef *places = calloc((size_t)blocks * values, sizeof *places);
     g.dtype = calloc(values, sizeof *g.dtype);
-    status = g.base && places && g.dtype ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+    g.single = calloc(values, sizeof *g.single);
+    status =
+        g.base && places && g.dtype && g.single ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
     for (size_t v = 0; v < values && !status; v++)
         g.dtype[v] = (int)v < body->ninputs ? body->inputs[v].dtype : body->ins[(int)v - body->ninputs].result;
-    if (!status)
-        status = link_rows(&g, set);
     if (!status) {
+        find_single(&g);
+        status = link_rows(&g, set);
+    }
+    if (!status && body->turns)
+        status =
+            ir_build_turns(&g, places, blocks) ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a loop's code");
+    else if (!status)
         build(&g, places, blocks);
+    if (!status) {
         prepare_functions(&g, set);
         status = emit(&g, machine, object, bytes);
     }
-    free(g.base), free(places), free(g.dtype);
+    free(g.base), free(places), free(g.dtype), free(g.single);
     LLVMDisposeBuilder(g.builder);
     LLVMDisposeModule(g.module);
     LLVMContextDispose(g.context);

@@ -230,12 +230,56 @@ enum { STRIP = 8 };
     LEAVES(id, T, x, text, identity)                                                                                   \
     DOWN(id, T, text)
 
+/* The greatest or the smallest number, where BEATS tells of numbers which of a and b wins. That is one instruction, but
+ * not what `text` is of NaNs and of zeros of different signs: where there is a NaN, or the result is 0, the leaf is
+ * taken again by the text. Flags are as wide as elements. */
+#define FLAG(T) __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0, default : (T)0))
+enum { ORDERED_VECTORS = 4 /* that are looked at together */ };
+#define EACH_ORDERED(T) EACH_LANE(ORDERED_VECTORS *VECTOR_ELEMENTS(T))
+#define EACH_HALF_OF(n) _Pragma("GCC unroll 8") for (int half = (n) / 2; half > 0; half /= 2) EACH_LANE(half)
+#define FOLD_ORDERED(id, T, text, BEATS, identity)                                                                     \
+    MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
+    LEAVES(id##_all, T, x, text, identity)                                                                             \
+    DOWN(id, T, text)                                                                                                  \
+    VM_INLINE T id##_winner(T a, T b) {                                                                                \
+        return BEATS;                                                                                                  \
+    }                                                                                                                  \
+    /* Of at least as many elements as are looked at together; the last ones may be looked at twice. */                \
+    VM_INLINE bool id##_quick(T *out, const T *v, int64_t n) {                                                         \
+        enum { LANES = ORDERED_VECTORS * VECTOR_ELEMENTS(T), HALF = LANES / 2 };                                       \
+        const T *last = v + n - LANES;                                                                                 \
+        T lane[LANES];                                                                                                 \
+        FLAG(T) nan[HALF];                                                                                             \
+        EACH_ORDERED(T) lane[l] = identity;                                                                            \
+        EACH_LANE(HALF) nan[l] = 0;                                                                                    \
+        for (;; v = last - v < LANES ? last : v + LANES) {                                                             \
+            EACH_ORDERED(T) lane[l] = id##_winner(v[l], lane[l]);                                                      \
+            EACH_LANE(HALF) nan[l] |= __builtin_isunordered(v[l], v[l + HALF]) ? -1 : 0;                               \
+            if (v == last)                                                                                             \
+                break;                                                                                                 \
+        }                                                                                                              \
+        EACH_HALF_OF(LANES) lane[l] = id##_winner(lane[l + half], lane[l]);                                            \
+        EACH_HALF_OF(HALF) nan[l] |= nan[l + half];                                                                    \
+        *out = lane[0];                                                                                                \
+        return nan[0] == 0 && lane[0] != 0;                                                                            \
+    }                                                                                                                  \
+    static void id##_leaves(void *out, const void *a, const void *b, int64_t count, int64_t length) {                  \
+        const T *v = a;                                                                                                \
+        T *o = out;                                                                                                    \
+        if (length < 2 * ORDERED_VECTORS * VECTOR_ELEMENTS(T)) {                                                       \
+            id##_all_leaves(out, a, b, count, length);                                                                 \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t k = 0; k < count; k++, v += length)                                                               \
+            if (!id##_quick(o + k, v, length))                                                                         \
+                id##_all_leaves(o + k, v, v, 1, length);                                                               \
+    }
+
 /* The first of the best elements. Most blocks of CHOICE_VECTORS vectors have none that wins against the best so far;
  * from the first other one on, lanes find the best value of what is left, and its place is the first that it does not
  * win against. `BEATS` tells of numbers, `WINS` of NaNs, too: these win against numbers, and nothing wins against
- * them. Flags are as wide as elements, and are set by choice, which compilers turn into vectors of masks. */
+ * them. Flags are set by choice, which compilers turn into vectors of masks. */
 enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at together */ };
-#define CHOICE_FLAG(T) __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0, default : (T)0))
 #define EACH_CHOICE(T) EACH_LANE(CHOICE_LANES *VECTOR_ELEMENTS(T))
 #define EACH_HALF(T)                                                                                                   \
     _Pragma("GCC unroll 8") for (int half = CHOICE_LANES / 2 * VECTOR_ELEMENTS(T); half > 0;                           \
@@ -247,12 +291,12 @@ enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at toget
     static inline int id##_wins(T a, T b) {                                                                            \
         return WINS;                                                                                                   \
     }                                                                                                                  \
-    VM_INLINE bool id##_set(CHOICE_FLAG(T) * flag) {                                                                   \
+    VM_INLINE bool id##_set(FLAG(T) * flag) {                                                                          \
         EACH_HALF(T) flag[l] |= flag[l + half];                                                                        \
         return flag[0] != 0;                                                                                           \
     }                                                                                                                  \
     VM_INLINE bool id##_any(const T *v, T best) {                                                                      \
-        CHOICE_FLAG(T) any[CHOICE_LANES * VECTOR_ELEMENTS(T)] = {0};                                                   \
+        FLAG(T) any[CHOICE_LANES * VECTOR_ELEMENTS(T)] = {0};                                                          \
         for (int i = 0; i < CHOICE_VECTORS / CHOICE_LANES; i++, v += CHOICE_LANES * VECTOR_ELEMENTS(T))                \
             EACH_CHOICE(T) any[l] = id##_wins(v[l], best) ? 1 : any[l];                                                \
         return id##_set(any);                                                                                          \
@@ -260,7 +304,7 @@ enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at toget
     /* Of at least so many elements as there are lanes; the last ones may be looked at twice. */                       \
     VM_INLINE T id##_best(const T *v, int64_t n) {                                                                     \
         T lane[CHOICE_LANES * VECTOR_ELEMENTS(T)];                                                                     \
-        CHOICE_FLAG(T) nan[CHOICE_LANES * VECTOR_ELEMENTS(T)];                                                         \
+        FLAG(T) nan[CHOICE_LANES * VECTOR_ELEMENTS(T)];                                                                \
         const T *last = v + n - CHOICE_LANES * VECTOR_ELEMENTS(T);                                                     \
         EACH_CHOICE(T) lane[l] = v[l], nan[l] = v[l] != v[l];                                                          \
         while (v < last) {                                                                                             \
@@ -274,7 +318,7 @@ enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at toget
         return id##_set(nan) ? (T)NAN : lane[0];                                                                       \
     }                                                                                                                  \
     VM_INLINE bool id##_meets(const T *v, int n, T best) {                                                             \
-        CHOICE_FLAG(T) met = 0;                                                                                        \
+        FLAG(T) met = 0;                                                                                               \
         for (int l = 0; l < n; l++)                                                                                    \
             met = id##_wins(best, v[l]) ? met : 1;                                                                     \
         return met != 0;                                                                                               \

@@ -1,0 +1,166 @@
+/* control/turns.c: when the turns of a loop become machine code (turns.h has the picture). */
+#include "lazy/control/turns.h"
+
+#include <stdio.h>
+
+#include "lazy/control/turns_maker.h"
+
+/* ns between two looks for an interrupt, and the most turns. */
+enum { SLICE = 10 * 1000 * 1000, SLICE_TURNS = 1 << 16 };
+
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
+static int32_t number_of(const turns_maker *m, int32_t value) {
+    return value < 0 ? ~value : (int32_t)m->inputs.n + value;
+}
+
+/* Arrays are there, also of nothing. */
+static bool have_arrays(turns_maker *m) {
+    bool there = lazy_push(&m->ins, (native_ins){0}) == 0 && lazy_push(&m->inputs, (native_input){0}) == 0 &&
+                 lazy_push(&m->next, NATIVE_STAYS) == 0;
+    m->ins.n -= there, m->inputs.n -= there, m->next.n -= there;
+    return there;
+}
+
+/* Asks for the code of what has been found. */
+static native_unit *want(turns_maker *m) {
+    int32_t *outputs;
+    bool *wide;
+    if (!have_arrays(m) || !LAZY_ARENA(LAZY_PART(outputs, m->left.n + 1), LAZY_PART(wide, m->left.n + 1)))
+        return NULL;
+    for (int64_t k = 0; k < m->carries.n; k++)
+        m->next.at[k] = number_of(m, m->next.at[k]);
+    for (int64_t k = 0; k < m->ins.n; k++)
+        for (int a = 0; a < m->ins.at[k].narg; a++)
+            m->ins.at[k].arg[a] = number_of(m, m->ins.at[k].arg[a]);
+    for (int64_t k = 0; k < m->left.n; k++)
+        outputs[k] = number_of(m, m->left.at[k].value), wide[k] = m->left.at[k].wide;
+    if (m->runner->kind->condition)
+        m->turns.condition = number_of(m, m->turns.condition);
+    m->turns.next = m->next.at, m->turns.wide = wide;
+    native_body body = {.ninputs = (int)m->inputs.n,
+                        .nins = (int)m->ins.n,
+                        .noutputs = (int)m->left.n,
+                        .inputs = m->inputs.at,
+                        .ins = m->ins.at,
+                        .outputs = outputs,
+                        .turns = &m->turns};
+    native_unit *unit = native_want(&body, vm_isa_name());
+    free(outputs);
+    return unit;
+}
+
+static turns_code *code_new(turns_maker *m, native_unit *unit) {
+    turns_code *code;
+    turns_place *places;
+    lazy_scalar *constants;
+    size_t nin = (size_t)m->inputs.n, nout = (size_t)m->left.n;
+    if (!LAZY_ARENA(LAZY_PART(code, 1), LAZY_PART(places, nin + nout + 1), LAZY_PART(constants, m->constants.n + 1)))
+        return NULL;
+    *code = (turns_code){unit, (int)nin, (int)nout, places, constants, m->n, 0, 0};
+    if (nin)
+        memcpy(places, m->places.at, nin * sizeof *places);
+    for (size_t k = 0; k < nout; k++)
+        places[nin + k] = m->left.at[k].place;
+    if (m->constants.n)
+        memcpy(constants, m->constants.at, (size_t)m->constants.n * sizeof *constants);
+    int64_t cost = 1;
+    for (int p = 0; p < m->runner->nbodies; p++) {
+        cost += m->runner->bodies[p]->cost;
+        code->written += m->runner->bodies[p]->written;
+    }
+    code->slice = SLICE / cost < 1 ? 1 : SLICE / cost < SLICE_TURNS ? SLICE / cost : SLICE_TURNS;
+    return code;
+}
+
+/* NULL: there is no such code, and *why says why not. */
+static turns_code *make(const lazy_runner *runner, bool apart, const char **why) {
+    turns_maker m = {.runner = runner, .apart = apart, .n = 1};
+    native_unit *unit = maker_run(&m) ? want(&m) : NULL;
+    turns_code *code = unit ? code_new(&m, unit) : NULL;
+    if (!code)
+        native_drop(unit);
+    *why = m.why ? m.why : "out of memory";
+    maker_free(&m);
+    return code;
+}
+
+static void ask(const lazy_runner *runner) {
+    body_turns *turns = runner->turns;
+    const char *other;
+    int expected = TURNS_COLD;
+    if (!atomic_compare_exchange_strong(&turns->state, &expected, TURNS_ASKED))
+        return;
+    turns_code *code = NULL;
+    if (runner->effects)
+        turns->never = "its turns have effects";
+    else if (!(code = make(runner, false, &turns->never)))
+        code = make(runner, true, &other);
+    atomic_store_explicit(&turns->code, code, memory_order_release);
+    if (!code)
+        atomic_store_explicit(&turns->state, TURNS_NEVER, memory_order_release);
+}
+
+/* ---- When -------------------------------------------------------------------------------------------------------- */
+static turns_state state_of(body_turns *turns) {
+    turns_state state = (turns_state)atomic_load_explicit(&turns->state, memory_order_acquire);
+    const turns_code *code = atomic_load_explicit(&turns->code, memory_order_acquire);
+    if (state != TURNS_ASKED || !code || native_state_of(code->unit) == NATIVE_WAITS)
+        return state;
+    state = native_state_of(code->unit) == NATIVE_READY ? TURNS_READY : TURNS_FAILED;
+    atomic_store_explicit(&turns->state, state, memory_order_release);
+    return state;
+}
+
+/* The time that loops with this body have taken is counted by its plan: one that is traced again goes on counting. */
+static _Atomic int64_t *spent_of(const lazy_runner *runner) {
+    return &runner->bodies[control_giver(runner->kind)]->plan->spent;
+}
+
+const turns_code *turns_now(const lazy_runner *runner, int64_t turns) {
+    enum { TURN = 50 }; /* ns that a turn takes besides its steps */
+    body_turns *t = runner->turns;
+    if (atomic_load_explicit(&t->state, memory_order_relaxed) == TURNS_COLD) {
+        int64_t cost = TURN;
+        for (int p = 0; p < runner->nbodies; p++)
+            cost += runner->bodies[p]->cost;
+        if (vm_tier_asks(atomic_fetch_add_explicit(spent_of(runner), cost * turns, memory_order_relaxed)))
+            ask(runner);
+    }
+    return state_of(t) == TURNS_READY ? atomic_load_explicit(&t->code, memory_order_acquire) : NULL;
+}
+
+void turns_begin(const lazy_runner *runner) {
+    if (!vm_tier_is_code())
+        return;
+    ask(runner);
+    const turns_code *code = atomic_load(&runner->turns->code);
+    if (code)
+        native_await(code->unit);
+}
+
+void turns_free(body_turns *turns) {
+    turns_code *code = turns ? atomic_load(&turns->code) : NULL;
+    if (code)
+        native_drop(code->unit);
+    free(code);
+    free(turns);
+}
+
+const char *control_runner_why(const lazy_runner *runner, char *text, size_t capacity) {
+    body_turns *turns = runner->turns;
+    turns_state state = turns ? state_of(turns) : TURNS_READY;
+    *text = '\0';
+    if (state == TURNS_COLD)
+        vm_tier_why(atomic_load(spent_of(runner)), text, capacity);
+    else if (state == TURNS_ASKED)
+        snprintf(text, capacity, "its native code is being made");
+    else if (state == TURNS_FAILED)
+        snprintf(text, capacity, "no native code: %s", native_failure(atomic_load(&turns->code)->unit));
+    else if (state == TURNS_NEVER)
+        snprintf(text, capacity, "no native code of its own: %s", turns->never);
+    return text;
+}
+
+bool control_runner_is_native(const lazy_runner *runner) {
+    return runner->turns && state_of(runner->turns) == TURNS_READY;
+}

@@ -1,0 +1,155 @@
+/* turns_apart.c: a small kernel as maps of single elements. So its loads and stores may lead anywhere, and a reduction
+ * is the maps of its tree (lazy/vm/kernel.h), of which one leaf is enough here.
+ */
+#include "lazy/control/turns_maker.h"
+
+/* The most elements of a kernel. */
+enum { ELEMENTS = 64 };
+
+typedef struct taker { /* a kernel that is taken apart */
+    turns_maker *m;
+    const body_item *item;
+    const lazy_kernel *kernel;
+    int64_t size, length; /* elements; of a row */
+    int32_t *values;      /* by value and element; NO_VALUE: not there yet */
+} taker;
+
+/* Where a map leads to from element e of a box. */
+static int64_t place_of(int naxes, const int64_t *shape, const lazy_wide_map *map, int64_t e) {
+    int64_t place = map->offset;
+    for (int k = naxes - 1; k >= 0; k--) {
+        place += e % shape[k] * map->stride[k];
+        e /= shape[k];
+    }
+    return place;
+}
+
+static int32_t read_element(const taker *t, const lazy_load *load, int64_t e) {
+    if (load->kind == LAZY_LOAD_SCALAR)
+        return maker_number(t->m, t->item, load);
+    int64_t place = place_of(t->kernel->ndim, t->kernel->shape, &load->read, e);
+    if (load->kind == LAZY_LOAD_IOTA)
+        return maker_iota(t->m, load->dtype, place, 1, (int64_t[]){1}, (int64_t[]){0}, 1);
+    if (load->kind == LAZY_LOAD_BUFFER)
+        return maker_read(t->m, &t->m->body->pointers.at[t->item->first + load->slot],
+                          place * neap_dtype_bytes(load->dtype), load->dtype, 1);
+    maker_refuse(t->m, "its turns take elements at places that are data");
+    return NO_VALUE;
+}
+
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
+/* The text of a row for a dtype, by the rule of lazy_kernel_text. */
+static const char *text_of(int op, int dtype) {
+    const lazy_kernel_text *text = &lazy_ops[op]->kernel;
+    const char *own = dtype == NEAP_DTYPE_BOOL ? text->boolean : dtype < NEAP_DTYPE_F32 ? text->integer : text->real;
+    own = dtype == NEAP_DTYPE_F32 && text->f32 ? text->f32 : dtype == NEAP_DTYPE_F64 && text->f64 ? text->f64 : own;
+    return own ? own : text->any;
+}
+
+/* The map of two operands that does what a reduction combines by; -1: there is none. */
+static int map_like(int reduction, int dtype) {
+    const char *text = text_of(reduction, dtype);
+    for (int op = 0; op < lazy_op_count && text && !dtype_is_half(dtype); op++) {
+        const lazy_op *row = lazy_ops[op];
+        if (row->kind == LAZY_MAP && row->arity == 2 && native_has(op, dtype, dtype) && text_of(op, dtype) &&
+            strcmp(text_of(op, dtype), text) == 0)
+            return op;
+    }
+    return -1;
+}
+
+/* The result of a reduction for one row. */
+static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *elements) {
+    int op = lazy_ops[sink->op]->flags & LAZY_OP_ARG ? -1 : map_like(sink->op, sink->dtype);
+    int32_t lane[LAZY_LANES];
+    if (op < 0) {
+        maker_refuse(t->m, "its turns do more than maps and sums");
+        return NO_VALUE;
+    }
+    for (int64_t e = 0; e < t->length; e++) {
+        int32_t *to = &lane[e % LAZY_LANES];
+        *to = e < LAZY_LANES ? elements[e]
+                             : maker_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){*to, elements[e]});
+        if (*to == NO_VALUE)
+            return NO_VALUE;
+    }
+    int64_t left = t->length < LAZY_LANES ? t->length : LAZY_LANES;
+    for (int half = LAZY_LANES / 2; half > 0; left = left < half ? left : half, half /= 2)
+        for (int l = 0; l + half < left; l++) {
+            lane[l] = maker_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){lane[l], lane[l + half]});
+            if (lane[l] == NO_VALUE)
+                return NO_VALUE;
+        }
+    return lane[0];
+}
+
+/* The operand k of an instruction is there, or a reduction whose operand is. */
+static bool make_ready(taker *t, int value) {
+    const lazy_kernel *kernel = t->kernel;
+    int32_t *to = t->values + value * t->size;
+    if (value >= kernel->nloads || kernel->loads[value].kind != LAZY_LOAD_RESULT || *to != NO_VALUE)
+        return true;
+    const lazy_sink *sink = &kernel->sinks[kernel->loads[value].slot];
+    if (!make_ready(t, sink->value))
+        return false;
+    for (int64_t row = 0; row < t->size; row += t->length) {
+        int32_t result = reduce_row(t, sink, t->values + sink->value * t->size + row);
+        for (int64_t e = 0; e < t->length; e++)
+            to[row + e] = result;
+        if (result == NO_VALUE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+static bool add_ins(taker *t, int k) {
+    const lazy_ins *ins = &t->kernel->ins[k];
+    int32_t *to = t->values + (t->kernel->nloads + k) * t->size;
+    bool done = true;
+    for (int a = 0; a < ins->narg && done; a++)
+        done = make_ready(t, ins->arg[a]);
+    for (int64_t e = 0; e < t->size && done; e++) {
+        int32_t arg[3] = {0};
+        for (int a = 0; a < ins->narg; a++)
+            arg[a] = t->values[ins->arg[a] * t->size + e];
+        done = (to[e] = maker_map(t->m, ins->op, ins->dtype, ins->result, ins->narg, arg)) != NO_VALUE;
+    }
+    return done;
+}
+
+static bool add_sink(taker *t, const lazy_sink *sink) {
+    const lazy_kernel *kernel = t->kernel;
+    const int32_t *from = t->values + sink->value * t->size;
+    bool each = sink->kind == LAZY_SINK_STORE, done = sink->slot < 0 || make_ready(t, sink->value);
+    for (int64_t e = 0; e < t->size && sink->slot >= 0 && done; e += each ? 1 : t->length) {
+        int32_t value = sink->kind == LAZY_SINK_REDUCE ? reduce_row(t, sink, from + e) : from[e];
+        int64_t place = each ? place_of(kernel->ndim, kernel->shape, &sink->write, e)
+                             : place_of(kernel->nkept, kernel->shape, &sink->write, e / t->length);
+        done = value != NO_VALUE && maker_write(t->m, &t->m->body->pointers.at[t->item->first + sink->slot],
+                                                place * neap_dtype_bytes(sink->dtype), value, 1);
+    }
+    return done;
+}
+
+bool maker_add_apart(turns_maker *m, const body_item *item) {
+    const lazy_kernel *kernel = item->kernel;
+    taker t = {.m = m, .item = item, .kernel = kernel, .size = maker_size(kernel), .length = 1};
+    for (int k = kernel->nkept; k < kernel->ndim; k++)
+        t.length *= kernel->shape[k];
+    if (t.size < 1 || t.size > ELEMENTS)
+        return maker_refuse(m, "its turns do too much");
+    size_t values = (size_t)(kernel->nloads + kernel->nins + 1) * (size_t)t.size;
+    bool done = (t.values = malloc(values * sizeof *t.values)) || maker_refuse(m, "out of memory");
+    for (size_t k = 0; k < values && done; k++)
+        t.values[k] = NO_VALUE;
+    for (int k = 0; k < kernel->nloads && done; k++)
+        for (int64_t e = 0; e < t.size && kernel->loads[k].kind != LAZY_LOAD_RESULT && done; e++)
+            done = (t.values[k * t.size + e] = read_element(&t, &kernel->loads[k], e)) != NO_VALUE;
+    for (int k = 0; k < kernel->nins && done; k++)
+        done = add_ins(&t, k);
+    for (int k = 0; k < kernel->nsinks && done; k++)
+        done = add_sink(&t, &kernel->sinks[k]);
+    free(t.values);
+    return done;
+}

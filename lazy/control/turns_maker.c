@@ -1,0 +1,389 @@
+/* turns_maker.c: from the bodies of a loop to one body of lazy/native (turns_maker.h has the picture). */
+#include "lazy/control/turns_maker.h"
+
+/* What making the code may take, in cheap maps; functions take longer than those. */
+enum { WEIGHT = 256, FUNCTION_WEIGHT = 4, CONSTANT_BYTES = 1 << 14 };
+
+/* What a turn takes of which elements are taken apart, in cheap maps of one vector; and how many of these take as long
+ * as a step that is interpreted, whose maps take many elements at once. */
+enum { FUNCTION_TIME = 48, STEP_TIME = 120 };
+
+/* The most elements of arrays that are read or stacked turn by turn: a block goes from one to the next, which memory
+ * likes less than one array after the other. */
+enum { LONG = 8192 };
+
+bool maker_refuse(turns_maker *m, const char *why) {
+    m->why = m->why ? m->why : why;
+    return false;
+}
+
+static bool pushed(turns_maker *m, int status) {
+    return status == 0 || maker_refuse(m, "out of memory");
+}
+
+static bool fits(turns_maker *m, int64_t size) {
+    if (size < 1)
+        return maker_refuse(m, "its arrays are empty");
+    if (size > 1 && m->n == 1)
+        m->n = size;
+    return size == 1 || size == m->n || maker_refuse(m, "its turns run over different sizes");
+}
+
+static int dtype_of(const turns_maker *m, int32_t value) {
+    return value < 0 ? m->inputs.at[~value].dtype : m->ins.at[value].result;
+}
+
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
+static held *find_held(turns_maker *m, const body_address *address, int64_t offset) {
+    for (int64_t k = m->held.n - 1; k >= 0; k--) {
+        held *h = &m->held.at[k];
+        if (h->address.from == address->from && h->address.index == address->index &&
+            h->address.offset == address->offset + offset)
+            return h;
+    }
+    return NULL;
+}
+
+static bool hold(turns_maker *m, const body_address *address, int64_t offset, int32_t value, int64_t size) {
+    held *h = find_held(m, address, offset), now = {*address, value, size};
+    now.address.offset += offset;
+    if (h)
+        *h = now;
+    return h || pushed(m, lazy_push(&m->held, now));
+}
+
+static bool is_slice(const turns_maker *m, const body_address *address) {
+    const lazy_runner *runner = m->runner;
+    return runner->kind->stacks && address->from == BODY_INPUT && address->index >= runner->operands &&
+           address->index < runner->operands + runner->xs;
+}
+
+/* Is it where a turn leaves something that it stacks? */
+static bool is_stacked(const turns_maker *m, const body_address *address) {
+    return m->runner->kind->stacks && address->from == BODY_OUTPUT && address->index >= m->runner->operands;
+}
+
+/* Do turns write there? */
+static bool is_written(const turns_maker *m, const body_address *address) {
+    const lazy_runner *runner = m->runner;
+    return address->from == BODY_OUTPUT || address->from == BODY_SCRATCH ||
+           (address->from == BODY_INPUT && address->index < runner->operands && !runner->fixed[address->index]);
+}
+
+static bool is_same_place(const turns_place *a, const turns_place *b) {
+    return a->from == b->from && a->which == b->which && a->address.from == b->address.from &&
+           a->address.index == b->address.index && a->address.offset == b->address.offset;
+}
+
+static int32_t add_input(turns_maker *m, int dtype, bool vector, turns_place place, int32_t next) {
+    for (int64_t k = m->carries.n; k < m->places.n; k++)
+        if (m->next.at[k] == next && m->inputs.at[k].dtype == dtype && m->inputs.at[k].vector == vector &&
+            is_same_place(&m->places.at[k], &place))
+            return ~(int32_t)k;
+    bool done = dtype < NEAP_DTYPE_C64 || maker_refuse(m, "its turns have complex numbers");
+    if (m->places.n >= TURNS_PLACES)
+        done = maker_refuse(m, "its turns read and write too much");
+    done = done && pushed(m, lazy_push(&m->inputs, ((native_input){(uint8_t)dtype, vector}))) &&
+           pushed(m, lazy_push(&m->next, next)) && pushed(m, lazy_push(&m->places, place));
+    return done ? ~(int32_t)(m->places.n - 1) : NO_VALUE;
+}
+
+int32_t maker_read(turns_maker *m, const body_address *address, int64_t offset, int dtype, int64_t size) {
+    const held *h = find_held(m, address, offset);
+    if (h && h->size == size && dtype_of(m, h->value) == dtype)
+        return h->value;
+    if (h || is_written(m, address)) {
+        maker_refuse(m, "its turns read parts of what they carry or make");
+        return NO_VALUE;
+    }
+    turns_place place = {.from = TURNS_ADDRESS, .which = m->which, .address = *address};
+    place.address.offset += offset;
+    if (is_slice(m, address)) {
+        int64_t bytes = m->runner->in_bytes[m->body->input_at[address->index]];
+        place.move = m->runner->reverse ? -bytes : bytes;
+        return add_input(m, dtype, size > 1, place, NATIVE_MOVES);
+    }
+    return add_input(m, dtype, size > 1, place, NATIVE_STAYS);
+}
+
+bool maker_write(turns_maker *m, const body_address *address, int64_t offset, int32_t value, int64_t size) {
+    bool part = offset && !m->apart; /* of what is held as a whole */
+    if (is_stacked(m, address)) {
+        int64_t bytes = m->runner->out_bytes[address->index];
+        left output = {.value = value, .wide = size > 1};
+        output.place = (turns_place){.from = TURNS_ADDRESS, .which = m->which, .address = *address};
+        output.place.address.offset += offset;
+        output.place.move = m->runner->reverse ? -bytes : bytes;
+        if (!pushed(m, lazy_push(&m->left, output)))
+            return false;
+        if (part)
+            return true;
+    } else if (part || !is_written(m, address)) {
+        return maker_refuse(m, "its turns put arrays together from pieces");
+    }
+    return hold(m, address, offset, value, size);
+}
+
+int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const int64_t *shape, const int64_t *stride,
+                   int64_t n) {
+    int64_t bytes = n * neap_dtype_bytes(dtype), from = m->constants.n;
+    if (dtype >= NEAP_DTYPE_C64 || bytes > CONSTANT_BYTES) {
+        maker_refuse(m, "its turns count too far");
+        return NO_VALUE;
+    }
+    for (int64_t k = 0; k * (int64_t)sizeof(lazy_scalar) < bytes; k++)
+        if (!pushed(m, lazy_push(&m->constants, (lazy_scalar){0})))
+            return NO_VALUE;
+    vm_iota(dtype, m->constants.at + from, first, naxes, shape, stride, 0, n);
+    turns_place place = {.from = TURNS_CONSTANT, .address.offset = from * (int64_t)sizeof(lazy_scalar)};
+    return add_input(m, dtype, n > 1, place, NATIVE_STAYS);
+}
+
+int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *load) {
+    turns_place place = {.from = TURNS_NUMBER, .which = m->which};
+    place.address.index = item->step->first_number + load->slot;
+    return add_input(m, load->dtype, false, place, NATIVE_STAYS);
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+/* Does the map lead to one element? */
+static bool is_single(const lazy_kernel *kernel, const lazy_wide_map *map) {
+    bool single = true;
+    for (int k = 0; k < kernel->ndim; k++)
+        single &= kernel->shape[k] == 1 || map->stride[k] == 0;
+    return single;
+}
+
+/* Does the map lead from one element to the next in memory? */
+static bool is_contiguous(const lazy_kernel *kernel, const lazy_wide_map *map) {
+    bool contiguous = true;
+    int64_t stride = 1;
+    for (int k = kernel->ndim - 1; k >= 0; k--) {
+        contiguous &= kernel->shape[k] == 1 || map->stride[k] == stride;
+        stride *= kernel->shape[k];
+    }
+    return contiguous;
+}
+
+static int32_t read_load(turns_maker *m, const body_item *item, const lazy_load *load) {
+    const lazy_kernel *kernel = item->kernel;
+    bool single = is_single(kernel, &load->read);
+    int64_t size = single ? 1 : maker_size(kernel);
+    if (load->kind == LAZY_LOAD_IOTA)
+        return single ? maker_iota(m, load->dtype, load->read.offset, 1, (int64_t[]){1}, (int64_t[]){0}, 1)
+                      : maker_iota(m, load->dtype, load->read.offset, kernel->ndim, kernel->shape, load->read.stride,
+                                   size);
+    if (load->kind == LAZY_LOAD_SCALAR)
+        return maker_number(m, item, load);
+    if (load->kind != LAZY_LOAD_BUFFER || (!single && !is_contiguous(kernel, &load->read))) {
+        maker_refuse(m, load->kind == LAZY_LOAD_BUFFER ? "its turns read arrays otherwise than they lie"
+                                                       : "its turns do more than maps");
+        return NO_VALUE;
+    }
+    return maker_read(m, &m->body->pointers.at[item->first + load->slot],
+                      load->read.offset * neap_dtype_bytes(load->dtype), load->dtype, size);
+}
+
+/* Equal maps of equal operands are one. */
+static int32_t find_ins(const turns_maker *m, const native_ins *ins) {
+    for (int64_t k = 0; k < m->ins.n; k++) {
+        const native_ins *other = &m->ins.at[k];
+        if (other->op == ins->op && other->dtype == ins->dtype && other->result == ins->result &&
+            memcmp(other->arg, ins->arg, sizeof ins->arg) == 0)
+            return (int32_t)k;
+    }
+    return NO_VALUE;
+}
+
+int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg) {
+    const lazy_op *row = lazy_ops[op];
+    const char *text = row->kernel.any;
+    if (row->kind == LAZY_MAP && text && strcmp(text, "a") == 0)
+        return arg[0];
+    if (row->kind != LAZY_MAP || !native_has(op, dtype, result)) {
+        maker_refuse(m, "its turns do more than maps that there is code for");
+        return NO_VALUE;
+    }
+    native_ins made = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result, .narg = (uint8_t)narg};
+    for (int a = 0; a < narg; a++)
+        if ((made.arg[a] = arg[a]) == NO_VALUE) {
+            maker_refuse(m, "its turns read what is not made yet");
+            return NO_VALUE;
+        }
+    int32_t found = find_ins(m, &made);
+    if (found != NO_VALUE)
+        return found;
+    m->weight += row->ulp > 0 ? FUNCTION_WEIGHT : 1;
+    m->time += row->ulp > 0 ? FUNCTION_TIME : 1;
+    bool done = m->weight <= WEIGHT ? pushed(m, lazy_push(&m->ins, made)) : maker_refuse(m, "its turns do too much");
+    return done ? (int32_t)m->ins.n - 1 : NO_VALUE;
+}
+
+static bool add_sink(turns_maker *m, const body_item *item, const lazy_sink *sink, const int32_t *values) {
+    int64_t size = maker_size(item->kernel);
+    if (sink->kind != LAZY_SINK_STORE)
+        return maker_refuse(m, "its turns do more than maps");
+    if (size > 1 && !is_contiguous(item->kernel, &sink->write))
+        return maker_refuse(m, "its turns write arrays otherwise than they are read");
+    return maker_write(m, &m->body->pointers.at[item->first + sink->slot],
+                       sink->write.offset * neap_dtype_bytes(sink->dtype), values[sink->value], size);
+}
+
+static bool add_kernel(turns_maker *m, const body_item *item) {
+    const lazy_kernel *kernel = item->kernel;
+    if (kernel->nkept != kernel->ndim)
+        return maker_refuse(m, "its turns do more than maps");
+    if (!fits(m, maker_size(kernel)))
+        return false;
+    if (vm_kernel_splits(kernel))
+        return maker_refuse(m, "its turns are split over the workers");
+    int32_t *values = malloc(((size_t)kernel->nloads + (size_t)kernel->nins + 1) * sizeof *values);
+    bool done = values || maker_refuse(m, "out of memory");
+    for (int k = 0; k < kernel->nloads && done; k++)
+        done = (values[k] = read_load(m, item, &kernel->loads[k])) != NO_VALUE;
+    for (int k = 0; k < kernel->nins && done; k++) {
+        const lazy_ins *ins = &kernel->ins[k];
+        int32_t arg[3] = {0};
+        for (int a = 0; a < ins->narg; a++)
+            arg[a] = values[ins->arg[a]];
+        done =
+            (values[kernel->nloads + k] = maker_map(m, ins->op, ins->dtype, ins->result, ins->narg, arg)) != NO_VALUE;
+    }
+    for (int k = 0; k < kernel->nsinks && done; k++)
+        done = add_sink(m, item, &kernel->sinks[k], values);
+    free(values);
+    return done;
+}
+
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
+static bool is_condition(const turns_maker *m) {
+    return m->runner->kind->condition && m->which == 0;
+}
+
+static bool add_copy(turns_maker *m, const body_item *item) {
+    const body_address *from = &m->body->pointers.at[item->first], *to = from + 1;
+    int dtype = is_condition(m) ? NEAP_DTYPE_BOOL : m->runner->out_dtypes[to->index];
+    int64_t width = neap_dtype_bytes(dtype), size = (int64_t)item->bytes / width, once = m->apart ? 1 : size;
+    bool done = m->apart || fits(m, size);
+    for (int64_t k = 0; k < size && done; k += once) {
+        int32_t value = maker_read(m, from, k * width, dtype, once);
+        done = value != NO_VALUE && maker_write(m, to, k * width, value, once);
+    }
+    return done;
+}
+
+static bool add_body(turns_maker *m, int which) {
+    m->which = which;
+    m->body = m->runner->bodies[which];
+    bool done = true;
+    for (int64_t k = 0; k < m->body->items.n && done; k++) {
+        const body_item *item = &m->body->items.at[k];
+        if (item->what == BODY_KERNEL)
+            done = m->apart ? maker_add_apart(m, item) : add_kernel(m, item);
+        else if (item->what == BODY_COPY)
+            done = add_copy(m, item);
+        else
+            done = maker_refuse(m, "its turns do more than maps");
+    }
+    return done;
+}
+
+/* What each turn hands on as it is is no carry. */
+static bool add_carries(turns_maker *m) {
+    const lazy_runner *runner = m->runner;
+    m->body = runner->bodies[control_giver(runner->kind)];
+    for (int32_t k = 0; k < runner->operands; k++) {
+        int dtype = runner->out_dtypes[k];
+        int64_t width = neap_dtype_bytes(dtype), size = runner->in_bytes[k] / width, once = m->apart ? 1 : size;
+        if (runner->fixed[k])
+            continue;
+        if (runner->updated[k])
+            return maker_refuse(m, "its turns write parts of a carry over");
+        if (!m->apart && !fits(m, size))
+            return false;
+        for (int64_t e = 0; e < size; e += once) {
+            turns_place place = {.from = TURNS_ADDRESS, .which = control_giver(runner->kind)};
+            place.address = (body_address){.from = BODY_INPUT, .index = k, .offset = e * width};
+            int32_t value = add_input(m, dtype, once > 1, place, NATIVE_STAYS);
+            if (value == NO_VALUE || !pushed(m, lazy_push(&m->carries, ((carried){k, e * width, once}))) ||
+                !hold(m, &place.address, 0, value, once))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What the place of an output holds once its body has run. */
+static int32_t output_value(turns_maker *m, int32_t k, int64_t offset, int64_t size) {
+    const held *h = find_held(m, &(body_address){.from = BODY_OUTPUT, .index = k}, offset);
+    if (h && h->size == size)
+        return h->value;
+    maker_refuse(m, "its turns put arrays together from pieces");
+    return NO_VALUE;
+}
+
+static bool close_carries(turns_maker *m) {
+    bool done = true;
+    for (int64_t k = 0; k < m->carries.n && done; k++) {
+        const carried *c = &m->carries.at[k];
+        done = (m->next.at[k] = output_value(m, c->carry, c->offset, c->size)) != NO_VALUE;
+    }
+    return done;
+}
+
+/* What the condition has left in its places is gone when the body begins. */
+static void forget(turns_maker *m) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < m->held.n; k++)
+        if (m->held.at[k].address.from == BODY_INPUT)
+            m->held.at[n++] = m->held.at[k];
+    m->held.n = n;
+}
+
+/* Are long arrays read or stacked turn by turn? */
+static bool is_far_apart(const turns_maker *m) {
+    bool moves = false;
+    for (int64_t k = 0; k < m->inputs.n; k++)
+        moves |= m->next.at[k] == NATIVE_MOVES && m->inputs.at[k].vector;
+    for (int64_t k = 0; k < m->left.n; k++)
+        moves |= m->left.at[k].wide;
+    return moves && m->n > LONG;
+}
+
+bool maker_run(turns_maker *m) {
+    const lazy_runner *runner = m->runner;
+    m->turns.condition = -1;
+    if (!add_carries(m))
+        return false;
+    if (runner->kind->condition) {
+        int32_t condition = add_body(m, 0) ? output_value(m, 0, 0, 1) : NO_VALUE;
+        if (condition == NO_VALUE)
+            return false;
+        m->turns.condition = condition;
+        m->turns.head = (int32_t)m->ins.n;
+        forget(m);
+    }
+    bool done = add_body(m, control_giver(runner->kind)) && close_carries(m);
+    int64_t steps = 0;
+    for (int p = 0; p < runner->nbodies; p++)
+        steps += runner->bodies[p]->items.n;
+    if (done && m->apart && m->time > steps * STEP_TIME)
+        done = maker_refuse(m, "its steps are as fast");
+    if (done && m->inputs.n + m->left.n > TURNS_PLACES)
+        done = maker_refuse(m, "its turns read and write too much");
+    if (done && is_far_apart(m))
+        done = maker_refuse(m, "its turns are long");
+    m->turns.extent = m->n <= NATIVE_FEW ? (int32_t)m->n : 0;
+    return done;
+}
+
+void maker_free(turns_maker *m) {
+    lazy_vector_free(&m->carries);
+    lazy_vector_free(&m->inputs);
+    lazy_vector_free(&m->next);
+    lazy_vector_free(&m->places);
+    lazy_vector_free(&m->ins);
+    lazy_vector_free(&m->held);
+    lazy_vector_free(&m->left);
+    lazy_vector_free(&m->constants);
+}

@@ -1,0 +1,82 @@
+/* turns_maker.h: what makes one body of lazy/native of the bodies of a loop. Private to turns_maker.c, which leads, to
+ * turns_apart.c and to turns.c.
+ *
+ * Steps are gone through in order. What a place in memory *holds* is known by its address: the value that was stored
+ * there, and of how many elements. Other places do not change while the loop runs, or move with the turns; loads from
+ * there are inputs. While a body is made, a value is the number of an instruction, or ~k for input k.
+ *
+ * First all kernels are taken to have one size, or single elements. If that does not do, elements are taken *apart*:
+ * each element of an array is a value of its own, and each map is done for each of them. Then turns may read arrays as
+ * they like, reduce them, and put them together from pieces, if all of it are few maps.
+ */
+#ifndef LAZY_TURNS_MAKER_H
+#define LAZY_TURNS_MAKER_H
+
+#include "lazy/control/turns.h"
+
+typedef struct held { /* what lies at an address */
+    body_address address;
+    int32_t value;
+    int64_t size; /* elements */
+} held;
+
+typedef struct left { /* an output of the code */
+    turns_place place;
+    int32_t value;
+    bool wide;
+} left;
+
+typedef struct carried { /* an input that is another value in the next turn: a carry, or an element of one */
+    int32_t carry;
+    int64_t offset, size; /* bytes; elements */
+} carried;
+
+typedef struct turns_maker {
+    const lazy_runner *runner;
+    bool apart;
+    const lazy_body *body; /* that is gone through, and its number */
+    int which;
+    int64_t n;                    /* elements of what has more than one */
+    int weight;                   /* what making its code takes */
+    int64_t time;                 /* what a turn takes of which elements are taken apart */
+    const char *why;              /* the loop has no such code */
+    native_turns turns;           /* without its arrays */
+    LAZY_VECTOR(carried) carries; /* the first inputs */
+    LAZY_VECTOR(native_input) inputs;
+    LAZY_VECTOR(int32_t) next; /* by input */
+    LAZY_VECTOR(turns_place) places;
+    LAZY_VECTOR(native_ins) ins;
+    LAZY_VECTOR(held) held;
+    LAZY_VECTOR(left) left;
+    LAZY_VECTOR(lazy_scalar) constants;
+} turns_maker;
+
+enum { NO_VALUE = INT32_MIN };
+
+/* Goes through the bodies. false: the loop has no such code, or there is no memory, as m->why says. */
+bool maker_run(turns_maker *m);
+void maker_free(turns_maker *m);
+
+/* ---- For turns_apart.c ------------------------------------------------------------------------------------------- */
+bool maker_refuse(turns_maker *m, const char *why); /* false */
+/* What is read `offset` bytes behind an address: one element, or `size`. */
+int32_t maker_read(turns_maker *m, const body_address *address, int64_t offset, int dtype, int64_t size);
+bool maker_write(turns_maker *m, const body_address *address, int64_t offset, int32_t value, int64_t size);
+/* A SCALAR load. */
+int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *load);
+/* The numbers of an IOTA, as vm_iota writes them. */
+int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const int64_t *shape, const int64_t *stride,
+                   int64_t n);
+/* A map of these operands. */
+int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg);
+static inline int64_t maker_size(const lazy_kernel *kernel) {
+    int64_t size = 1;
+    for (int k = 0; k < kernel->ndim; k++)
+        size *= kernel->shape[k];
+    return size;
+}
+
+/* turns_apart.c: a kernel, element by element. */
+bool maker_add_apart(turns_maker *m, const body_item *item);
+
+#endif

@@ -1,0 +1,61 @@
+/* generator.h: what the files of the generator share: a body that is being written, and the few instructions besides
+ * calls of rows. */
+#ifndef LAZY_NATIVE_PLUGIN_GENERATOR_H
+#define LAZY_NATIVE_PLUGIN_GENERATOR_H
+
+#include <llvm-c/Core.h>
+
+#include "lazy/native/native.h"
+
+enum { LANES_MOST = 16 }; /* of a leaf (lazy/vm/kernel.h) */
+
+typedef struct generator {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    LLVMTypeRef pointer, word;
+    const native_body *body;
+    int lanes;
+    LLVMValueRef *base;  /* of inputs, then outputs, then what the leaves of folds give */
+    LLVMValueRef *value; /* allocas, of the block that is written */
+    int *dtype;
+    bool *single; /* by value: depends on inputs that are one for all alone */
+    LLVMValueRef lane[NATIVE_FOLDS_MAX][LANES_MOST], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
+} generator;
+
+LLVMTypeRef ir_element(generator *g, int dtype);
+LLVMTypeRef ir_vector(generator *g, int dtype); /* of LANES elements */
+unsigned ir_bytes(int dtype);                   /* of an element */
+LLVMValueRef ir_number(generator *g, int64_t value);
+LLVMValueRef ir_splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type);
+/* The mask of the lanes below end - i. */
+LLVMValueRef ir_lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end);
+LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type);
+/* Calls the row of instruction j; by its fast function, if `fast` and it has one. Returns what that says: not 0 if
+ * anything was rare, and the result means nothing; NULL: it says nothing. */
+LLVMValueRef ir_call_row(generator *g, int j, bool fast);
+
+/* The end of the name of a fold's functions. */
+const char *ir_fold_name(const native_fold *fold);
+
+/* ---- folds.c: what the values of a body give, leaf by leaf. All of it is nothing in a body without folds. */
+/* Blocks that have the lanes of a leaf: a step has a multiple of that. */
+int ir_fold_blocks(const generator *g);
+/* Places for the lanes. */
+void ir_folds_places(generator *g);
+/* Begins the leaf at `first`; returns where it ends, or n. */
+LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n);
+/* Takes block k of a step, or of so many blocks as have the lanes; of these those in the mask. */
+void ir_fold_block(generator *g, int k, LLVMValueRef mask);
+/* Stores what the leaf at `first` gives. */
+void ir_folds_end(generator *g, LLVMValueRef first);
+/* Combines the leaves of n elements, in blocks of their own behind the current one; goes on behind them. */
+void ir_folds_join(generator *g, LLVMValueRef n);
+
+/* turns.c: how many blocks of a body that is a turn of a loop run side by side; writes its function. `values` has room
+ * for as many blocks of values. false: there is no memory. */
+int ir_turns_blocks(const generator *g);
+bool ir_build_turns(generator *g, LLVMValueRef *values, int blocks);
+
+#endif
