@@ -1,0 +1,94 @@
+/* gpu.h: kernels as code for GPUs: PTX text for NVIDIA's.
+ *
+ * A *grid kernel* is a kernel (lazy/vm/kernel.h) without its numbers: what it loads, computes and stores, with axes
+ * collapsed. Extents, strides, offsets and the numbers of the step are parameters, so kernels that differ in these
+ * alone share their code. lazy/vm/gpu.h makes one of a lazy_kernel, with the parameters of its launches.
+ *
+ *      parameters of every entry:  buffers: one pointer each, in the order of the kernel's slots;
+ *                                  with reductions: a pointer to `partial_bytes` of scratch (any, where these are 0);
+ *                                  words: 64 bits each, in the order of gpu_word, then extents, maps, numbers
+ *      entries:                    "kernel"; with reductions also "finish", which is launched behind it where rows are
+ *                                  cut into blocks
+ *
+ * That is the order of neap_launch (engine/device.h): buffers, then scalars. Groups have one extent, the first one, and
+ * so have grids; shared memory is declared by the code.
+ *
+ * Arithmetic is that of the rows (plugin/gpu_rows.c), so results have the CPU's bits. The same code can be had for the
+ * host, one group of threads for each call: threads are then turns of a loop, and what lies between two barriers is a
+ * loop of its own. Tests compare that with the VM.
+ */
+#ifndef LAZY_NATIVE_GPU_H
+#define LAZY_NATIVE_GPU_H
+
+#include "lazy/native/native.h"
+
+enum { GPU_LOAD_BUFFER, GPU_LOAD_NUMBER, GPU_LOAD_IOTA, GPU_LOAD_RESULT, GPU_LOAD_TABLE };
+enum { GPU_SINK_STORE, GPU_SINK_STORE_ROW, GPU_SINK_REDUCE };
+
+/* Where a map leads: `flat`: to its offset and the number of the element, counted over the domain; else to the sum of
+ * index times stride over the axes whose bits are set. words[word] is the offset, strides follow. */
+typedef struct gpu_map {
+    bool flat;
+    uint32_t axes;
+    int32_t word;
+} gpu_map;
+
+typedef struct gpu_load {
+    uint8_t kind, dtype;
+    int16_t slot; /* BUFFER, TABLE: which buffer; NUMBER: which number; RESULT: which sink */
+    gpu_map map;  /* TABLE: behind its strides the extent, and elements from one row to the next */
+} gpu_load;
+
+typedef struct gpu_sink {
+    uint8_t kind, dtype; /* of the buffer */
+    int16_t op;          /* REDUCE: LAZY_OP_sum, … */
+    int16_t slot;        /* which buffer; -1: only used inside */
+    int32_t value;       /* inputs are numbered first, then instructions */
+    gpu_map map;
+} gpu_sink;
+
+/* The first words. A domain is [kept axes][reduced axes]; without reductions all axes are kept, and each element is a
+ * row of one. */
+enum gpu_word {
+    GPU_ROWS,       /* elements of the kept axes */
+    GPU_REDUCED,    /* elements of a row */
+    GPU_GROUP_ROWS, /* rows that a group of threads takes */
+    GPU_LEAVES,     /* leaves of a row that are folded at once */
+    GPU_WAVES,      /* how often a group does so */
+    GPU_BLOCKS,     /* blocks of a row, each taken by a group of its own */
+    GPU_EXTENTS     /* of the axes, then the maps */
+};
+
+enum { GPU_THREADS = 256, GPU_UNROLL = 4, GPU_WAVES_MAX = 1024, GPU_SLOTS_BYTES = 32768 };
+
+typedef struct gpu_kernel {
+    int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
+    int numbers;  /* the word of the first number; each takes two */
+    bool reduces; /* else a group takes GPU_THREADS * GPU_UNROLL elements */
+    bool wide;    /* the domain has 2^31 elements or more */
+    bool across;  /* neighbours in memory are of different rows */
+    const gpu_load *loads;
+    const native_ins *ins; /* and `take`, of a TABLE and an index */
+    const gpu_sink *sinks;
+} gpu_kernel;
+
+/* PTX for a target such as "sm_90": *text is OWNED (free), with a NUL behind its `bytes`. NEAP_E_LIBRARY: there is no
+ * generator, or it has none for GPUs; NEAP_E_ARGUMENT. */
+int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes);
+
+/* ---- The same on the host, for tests ----------------------------------------------------------------------------- */
+typedef struct gpu_code gpu_code;
+/* Does what group `group` of an entry does. */
+typedef void (*gpu_entry)(void *const *buffers, const uint64_t *words, uint64_t group);
+
+/* OWNED (gpu_code_free). */
+int gpu_code_new(const gpu_kernel *kernel, gpu_code **out);
+gpu_entry gpu_code_entry(const gpu_code *code, const char *name);
+void gpu_code_free(gpu_code *code);
+
+/* Slots of shared memory of a reduction to values of so many bytes: leaves at once, times 16 lanes. */
+static inline int64_t gpu_leaves_max(int64_t bytes) {
+    return bytes > 8 ? 64 : 128;
+}
+
+#endif
