@@ -41,6 +41,7 @@ typedef struct gpu_load {
 
 typedef struct gpu_sink {
     uint8_t kind, dtype; /* of the buffer */
+    bool chooses;        /* REDUCE: to the place of a value in its row */
     int16_t op;          /* REDUCE: LAZY_OP_sum, … */
     int16_t slot;        /* which buffer; -1: only used inside */
     int32_t value;       /* inputs are numbered first, then instructions */
@@ -59,14 +60,18 @@ enum gpu_word {
     GPU_EXTENTS     /* of the axes, then the maps */
 };
 
-enum { GPU_THREADS = 256, GPU_UNROLL = 4, GPU_WAVES_MAX = 1024, GPU_SLOTS_BYTES = 32768 };
+enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_LANES = 16, GPU_LEAF = 256 };
 
 typedef struct gpu_kernel {
     int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
-    int numbers;  /* the word of the first number; each takes two */
-    bool reduces; /* else a group takes GPU_THREADS * GPU_UNROLL elements */
-    bool wide;    /* the domain has 2^31 elements or more */
-    bool across;  /* neighbours in memory are of different rows */
+    int numbers; /* the word of the first number; each takes two */
+    int each;    /* elements of a thread, without reductions: 1 or GPU_EACH */
+    int slots;   /* of shared memory, for each reduction: rows of a group * leaves * GPU_LANES at most */
+    bool reduces;
+    bool staged;       /* rows are passed over several times: each is one group's, and elements are stored last */
+    bool wide;         /* the domain has 2^31 elements or more */
+    bool across;       /* neighbours in memory are of different rows */
+    const int *levels; /* of each value: how many reductions there are on the way to it, at most */
     const gpu_load *loads;
     const native_ins *ins; /* and `take`, of a TABLE and an index */
     const gpu_sink *sinks;
@@ -86,9 +91,27 @@ int gpu_code_new(const gpu_kernel *kernel, gpu_code **out);
 gpu_entry gpu_code_entry(const gpu_code *code, const char *name);
 void gpu_code_free(gpu_code *code);
 
-/* Slots of shared memory of a reduction to values of so many bytes: leaves at once, times 16 lanes. */
-static inline int64_t gpu_leaves_max(int64_t bytes) {
-    return bytes > 8 ? 64 : 128;
+/* Is an instruction no row, but an element of a table? */
+static inline bool gpu_is_take(const gpu_kernel *kernel, const native_ins *ins) {
+    return ins->arg[0] < kernel->nloads && kernel->loads[ins->arg[0]].kind == GPU_LOAD_TABLE;
+}
+
+/* Of shared memory: waves of a group, or blocks of a row, and rows of a group, at most. */
+static inline int gpu_waves_max(const gpu_kernel *kernel) {
+    return kernel->slots / 4;
+}
+static inline int gpu_rows_max(const gpu_kernel *kernel) {
+    return kernel->slots / GPU_LANES;
+}
+
+/* Scratch between the launches is areas of 16 bytes for each block of each row: one for a reduction's value, and one
+ * for its place. */
+enum { GPU_PARTIAL = 16 };
+static inline int gpu_areas_before(const gpu_kernel *kernel, int sink) {
+    int areas = 0;
+    for (int k = 0; k < sink; k++)
+        areas += kernel->sinks[k].kind == GPU_SINK_REDUCE ? 1 + kernel->sinks[k].chooses : 0;
+    return areas;
 }
 
 #endif

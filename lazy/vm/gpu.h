@@ -22,10 +22,10 @@ typedef struct vm_gpu {
     uint64_t *words;       /* code.nwords of them, without the numbers */
 } vm_gpu;
 
-/* Why a kernel has no such plan: a clause; NULL: it has one. */
-const char *vm_gpu_lacks(const lazy_kernel *kernel);
 /* OWNED (vm_gpu_free). NEAP_E_MEMORY. */
 int vm_gpu_new(const lazy_kernel *kernel, vm_gpu **out);
+/* Why a plan cannot be launched: a clause; NULL: it can. */
+const char *vm_gpu_lacks(const vm_gpu *plan);
 void vm_gpu_free(vm_gpu *plan);
 /* The words of a launch, numbers included: plan->code.nwords of them. */
 void vm_gpu_words(const vm_gpu *plan, const lazy_scalar *numbers, uint64_t *words);

@@ -13,6 +13,7 @@
  * A value is a vector of LANES elements, whatever its dtype, in a place of its own on the stack until LLVM has made a
  * register of it. Rows are in one module for each dtype and instruction set, so little is read for a kernel.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/native.h"
 #include "lazy/native/plugin/bitcode.h"
+#include "lazy/native/plugin/gpu.h"
 #include "lazy/native/plugin/memory.h"
 #include "ops_gen.h"
 
@@ -381,7 +383,8 @@ static int begin(void) {
     return status;
 }
 
-static int generate_body(const native_body *body, const char *isa, void **object, size_t *bytes) {
+static int generate_body(const void *given, const char *isa, void **object, size_t *bytes) {
+    const native_body *body = given;
     const native_bitcode *set = native_bitcodes;
     size_t values = (size_t)(body->ninputs + body->nins);
     int status = machine ? NEAP_OK : begin();
@@ -421,29 +424,43 @@ static void on_fatal(const char *reason) {
     memory_give_up(reason);
 }
 
-static int generate(const void *body, const char *isa, void **object, size_t *bytes) {
+static int guarded(int (*work)(const void *what, const char *target, void **out, size_t *bytes), const void *what,
+                   const char *target, void **out, size_t *bytes) {
     static bool broken;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     jmp_buf back;
-    if (broken)
-        return host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
-    if (setjmp(back)) {
+    volatile int status;
+    pthread_mutex_lock(&mutex);
+    if (broken) {
+        status = host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
+    } else if (setjmp(back)) {
         broken = true;
-        return host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
+        status = host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
+    } else {
+        memory_begin(&back);
+        LLVMInstallFatalErrorHandler(on_fatal);
+        status = work(what, target, out, bytes);
+        LLVMResetFatalErrorHandler();
+        memory_end();
     }
-    memory_begin(&back);
-    LLVMInstallFatalErrorHandler(on_fatal);
-    int status = generate_body(body, isa, object, bytes);
-    LLVMResetFatalErrorHandler();
-    memory_end();
+    pthread_mutex_unlock(&mutex);
     return status;
 }
 
+static int generate(const void *body, const char *isa, void **object, size_t *bytes) {
+    return guarded(generate_body, body, isa, object, bytes);
+}
+
+static int generate_gpu(const void *kernel, const char *target, void **out, size_t *bytes) {
+    return guarded(gpu_generate, kernel, target, out, bytes);
+}
+
 static const neap_generator offered = {
-    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate};
+    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate, .generate_gpu = generate_gpu};
 
 int neap_plugin_open(const neap_plugin_host *given) {
     if (given->abi != NEAP_DEVICE_ABI)
         return given->error(NEAP_E_LIBRARY, "made for interface %d, not %u", NEAP_DEVICE_ABI, (unsigned)given->abi);
-    host = given;
+    host = gpu_host = given;
     return host->generator_register(&offered);
 }
