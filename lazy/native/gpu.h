@@ -64,10 +64,10 @@ enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_LANES = 16, GPU_LEAF = 256 };
 
 typedef struct gpu_kernel {
     int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
-    int numbers; /* the word of the first number; each takes two */
-    int each;    /* elements of a thread, without reductions: 1 or GPU_EACH */
-    int slots;   /* of shared memory, for each reduction: rows of a group * leaves * GPU_LANES at most */
-    bool reduces;
+    int numbers;       /* the word of the first number; each takes two */
+    int each;          /* elements of a thread, without reductions: 1 or GPU_EACH */
+    int slots;         /* of shared memory, for each reduction: rows of a group * leaves * GPU_LANES at most */
+    bool reduces;      /* there are sinks of one element for each row */
     bool staged;       /* rows are passed over several times: each is one group's, and elements are stored last */
     bool wide;         /* the domain has 2^31 elements or more */
     bool across;       /* neighbours in memory are of different rows */

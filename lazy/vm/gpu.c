@@ -70,7 +70,10 @@ static bool has_map(const lazy_load *load) {
 
 static void grid_begin(grid *g, const lazy_kernel *kernel) {
     g->ndim = kernel->ndim;
-    g->nkept = kernel->nkept;
+    g->nkept = kernel->ndim;
+    for (int k = 0; k < kernel->nsinks; k++)
+        if (kernel->sinks[k].kind != LAZY_SINK_STORE)
+            g->nkept = kernel->nkept;
     g->nmaps = kernel->nloads + kernel->nsinks;
     memcpy(g->shape, kernel->shape, sizeof g->shape);
     for (int k = 0; k < kernel->nloads; k++)
@@ -131,13 +134,12 @@ static void add_loads(vm_gpu *plan, const lazy_kernel *kernel, const grid *g, gp
 static void add_sinks(vm_gpu *plan, const lazy_kernel *kernel, const grid *g, gpu_sink *sinks, int *word) {
     for (int k = 0; k < kernel->nsinks; k++) {
         const lazy_sink *sink = &kernel->sinks[k];
-        const bool reduces = sink->kind == LAZY_SINK_REDUCE;
         sinks[k] = (gpu_sink){
             .kind = sink->kind, .dtype = sink->dtype, .op = sink->op, .slot = sink->slot, .value = sink->value};
-        sinks[k].chooses = reduces && lazy_ops[sink->op]->flags & LAZY_OP_ARG;
+        sinks[k].chooses = sink->kind == LAZY_SINK_REDUCE && lazy_ops[sink->op]->flags & LAZY_OP_ARG;
         sinks[k].map = add_map(g, &g->maps[kernel->nloads + k], sink->kind == LAZY_SINK_STORE ? g->ndim : g->nkept,
                                plan->words, word);
-        plan->code.reduces |= reduces;
+        plan->code.reduces |= sink->kind != LAZY_SINK_STORE;
         if (sink->slot >= plan->code.nbuffers)
             plan->code.nbuffers = sink->slot + 1;
     }

@@ -288,7 +288,7 @@ static void reduce_level(gpu_writer *w, int level, bool *needed, gpu_shared *sum
 }
 
 /* ---- What comes of it -------------------------------------------------------------------------------------------- */
-/* Results of each row; those of rows without elements are the neutral one. */
+/* Results of each row. */
 static void make_results(gpu_writer *w, int level) {
     gpu_loop share;
     gpu_threads(w);
@@ -301,11 +301,13 @@ static void make_results(gpu_writer *w, int level) {
             continue;
         LLVMValueRef values = sink->chooses ? w->waves[k].places : w->waves[k].values;
         LLVMValueRef result = gpu_get(w, gpu_at(w, values, sink->dtype, share.i), sink->dtype);
+        LLVMValueRef none = LLVMConstNull(gpu_element(w, sink->dtype));
         if (!sink->chooses) {
-            LLVMValueRef none = gpu_place(w, gpu_element(w, sink->dtype));
-            gpu_call(w, "none", gpu_reduction_of(sink->op, sink->dtype), &none, 1);
-            result = LLVMBuildSelect(w->builder, empty, gpu_get(w, none, sink->dtype), result, "");
+            LLVMValueRef place = gpu_place(w, gpu_element(w, sink->dtype));
+            gpu_call(w, "none", gpu_reduction_of(sink->op, sink->dtype), &place, 1);
+            none = gpu_get(w, place, sink->dtype);
         }
+        result = LLVMBuildSelect(w->builder, empty, none, result, "");
         gpu_set(w, gpu_at(w, w->results[k], sink->dtype, share.i), sink->dtype, result);
     }
     gpu_end_if(w, no_row);
@@ -434,7 +436,7 @@ static void write_kernel(gpu_writer *w, bool *needed, gpu_shared *sum, gpu_share
         }
         make_results(w, level);
     }
-    if (staged)
+    if (staged || levels == 0)
         store_elements(w, needed);
     store_rows(w, needed);
 }

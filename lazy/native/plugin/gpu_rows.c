@@ -44,10 +44,12 @@
         else                                                                                                           \
             *to = OUT(vm_##function(IN(*pa), IN(*pb)));                                                                \
     }
+/* none_: what a reduction of nothing gives, the neutral element, but 0.0 where that is -0.0. */
 #define FOLD(id, T, text, identity)                                                                                    \
     MAP2(id, T, T, T, text)                                                                                            \
     void none_##id(T *to) {                                                                                            \
-        *to = identity;                                                                                                \
+        const T none = identity;                                                                                       \
+        *to = none == 0 ? 0 : none;                                                                                    \
     }
 /* Which of two elements, each with its place in its row, comes first: the one that wins, or else the one before. `to`
  * and `at` may be those of a. */

@@ -1,0 +1,20 @@
+/* gpu_stages.c: random kernels of several stages, with tables and stores in place, as code for GPUs, run on the CPU as
+ * an emulated grid, give the VM's bits. Skipped without a generator. (release build only: generated code has no
+ * sanitizer in it) */
+#include "tests/lazy/vm_gpu.h"
+#include "tests/lazy/vm_stages.h"
+
+/* gpu_stages [SAMPLES] */
+int main(int argc, char **argv) {
+    int samples = argc > 1 ? atoi(argv[1]) : 40;
+    if (!gpu_begin())
+        return 0;
+    for (int k = 0; k < samples; k++) {
+        sample s;
+        sample_new(&s);
+        if (!gpu_agrees(&s.kernel, s.bufs, s.bytes, s.nbufs, s.scalars))
+            fprintf(stderr, "sample %d\n", k);
+        sample_free(&s);
+    }
+    return check_end();
+}
