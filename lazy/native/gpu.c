@@ -7,10 +7,48 @@
 #include "engine/device.h"
 #include "lazy/native/object.h"
 
+enum { OLDEST = 80 };
+
 struct gpu_code {
     native_object kernel, finish;
 };
 
+/* ---- Which are equal --------------------------------------------------------------------------------------------- */
+static bool same_map(const gpu_map *a, const gpu_map *b) {
+    return a->flat == b->flat && a->axes == b->axes && a->word == b->word;
+}
+
+static bool same_load(const gpu_load *a, const gpu_load *b) {
+    return a->kind == b->kind && a->dtype == b->dtype && a->slot == b->slot && same_map(&a->map, &b->map);
+}
+
+static bool same_ins(const native_ins *a, const native_ins *b) {
+    bool same = a->op == b->op && a->dtype == b->dtype && a->result == b->result && a->narg == b->narg;
+    for (int k = 0; k < a->narg && same; k++)
+        same = a->arg[k] == b->arg[k];
+    return same;
+}
+
+static bool same_sink(const gpu_sink *a, const gpu_sink *b) {
+    return a->kind == b->kind && a->dtype == b->dtype && a->op == b->op && a->slot == b->slot && a->value == b->value &&
+           same_map(&a->map, &b->map);
+}
+
+bool gpu_same(const gpu_kernel *a, const gpu_kernel *b) {
+    bool same = a->ndim == b->ndim && a->nkept == b->nkept && a->nloads == b->nloads && a->nins == b->nins &&
+                a->nsinks == b->nsinks && a->nbuffers == b->nbuffers && a->nwords == b->nwords &&
+                a->numbers == b->numbers && a->each == b->each && a->slots == b->slots && a->wide == b->wide &&
+                a->across == b->across;
+    for (int k = 0; k < a->nloads && same; k++)
+        same = same_load(&a->loads[k], &b->loads[k]);
+    for (int k = 0; k < a->nins && same; k++)
+        same = same_ins(&a->ins[k], &b->ins[k]);
+    for (int k = 0; k < a->nsinks && same; k++)
+        same = same_sink(&a->sinks[k], &b->sinks[k]);
+    return same;
+}
+
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
 static int generate(const gpu_kernel *kernel, const char *target, void **out, size_t *bytes) {
     char text[256];
     if (!native_available(text, sizeof text))
@@ -23,8 +61,9 @@ static int generate(const gpu_kernel *kernel, const char *target, void **out, si
 
 int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes) {
     void *out = NULL;
-    int status = strncmp(target, "sm_", 3) == 0 ? generate(kernel, target, &out, bytes)
-                                                : neap_error(NEAP_E_ARGUMENT, "'%s' is no target of PTX", target);
+    const bool known = strncmp(target, "sm_", 3) == 0 && atoi(target + 3) >= OLDEST;
+    int status = known ? generate(kernel, target, &out, bytes)
+                       : neap_error(NEAP_E_ARGUMENT, "no code is made for '%s': GPUs from sm_%d on", target, OLDEST);
     *text = out;
     return status;
 }

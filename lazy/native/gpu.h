@@ -77,6 +77,9 @@ typedef struct gpu_kernel {
     const gpu_sink *sinks;
 } gpu_kernel;
 
+/* Do they have the same code? */
+bool gpu_same(const gpu_kernel *a, const gpu_kernel *b);
+
 /* PTX for a target such as "sm_90": *text is OWNED (free), with a NUL behind its `bytes`. NEAP_E_LIBRARY: there is no
  * generator, or it has none for GPUs; NEAP_E_ARGUMENT. */
 int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes);

@@ -52,21 +52,14 @@ static inline void gpu_describe(const lazy_kernel *kernel, int slot) {
     fprintf(stderr, "\n");
 }
 
-/* Does a kernel give the VM's bits, and write nothing else? `bufs` keep what they hold. */
-static inline bool gpu_agrees(lazy_kernel *kernel, void *const *bufs, const int64_t *bytes, int nbufs,
-                              const lazy_scalar *numbers) {
-    vm_gpu *plan = NULL;
-    gpu_code *code = NULL;
+/* Does a kernel give the VM's bits by this code, and write nothing else? `bufs` keep what they hold. */
+static inline bool gpu_agrees_by(lazy_kernel *kernel, const vm_gpu *plan, const gpu_code *code, void *const *bufs,
+                                 const int64_t *bytes, int nbufs, const lazy_scalar *numbers) {
     void *mine[64], *theirs[64];
-    bool ok = CHECK(nbufs <= 64) && CHECK_EQ(vm_gpu_new(kernel, &plan), NEAP_OK) && CHECK(!vm_gpu_lacks(plan));
-    if (ok && !CHECK_EQ(gpu_code_new(&plan->code, &code), NEAP_OK)) {
-        fprintf(stderr, "%s\n", neap_error_text());
-        ok = false;
-    }
     for (int k = 0; k < nbufs; k++)
         mine[k] = gpu_copy(bufs[k], bytes[k]), theirs[k] = gpu_copy(bufs[k], bytes[k]);
-    ok = ok && CHECK_EQ(vm_kernel_prepare(kernel), NEAP_OK) &&
-         CHECK_EQ(vm_kernel_run(kernel, theirs, numbers, NULL), NEAP_OK);
+    bool ok =
+        CHECK_EQ(vm_kernel_prepare(kernel), NEAP_OK) && CHECK_EQ(vm_kernel_run(kernel, theirs, numbers, NULL), NEAP_OK);
     vm_kernel_unprepare(kernel);
     if (ok)
         gpu_run(plan, code, mine, numbers, below(2));
@@ -80,6 +73,20 @@ static inline bool gpu_agrees(lazy_kernel *kernel, void *const *bufs, const int6
     }
     for (int k = 0; k < nbufs; k++)
         free(mine[k]), free(theirs[k]);
+    return ok;
+}
+
+/* The same by code of its own. */
+static inline bool gpu_agrees(lazy_kernel *kernel, void *const *bufs, const int64_t *bytes, int nbufs,
+                              const lazy_scalar *numbers) {
+    vm_gpu *plan = NULL;
+    gpu_code *code = NULL;
+    bool ok = CHECK(nbufs <= 64) && CHECK_EQ(vm_gpu_new(kernel, &plan), NEAP_OK) && CHECK(!vm_gpu_lacks(plan));
+    if (ok && !CHECK_EQ(gpu_code_new(&plan->code, &code), NEAP_OK)) {
+        fprintf(stderr, "%s\n", neap_error_text());
+        ok = false;
+    }
+    ok = ok && gpu_agrees_by(kernel, plan, code, bufs, bytes, nbufs, numbers);
     gpu_code_free(code);
     vm_gpu_free(plan);
     return ok;

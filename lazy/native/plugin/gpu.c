@@ -297,8 +297,14 @@ static int emit(gpu_writer *w, LLVMTargetMachineRef machine, void **out, size_t 
     return copy ? NEAP_OK : gpu_host->error(NEAP_E_MEMORY, "no memory for a GPU's code");
 }
 
+/* What PTX is written for: it is assembled for all later GPUs too, and this LLVM knows no later one. */
+static const char *ptx_target(const char *name) {
+    return atoi(name + strlen("sm_")) >= 90 ? "sm_90" : "sm_80";
+}
+
 /* A machine for PTX of a target, or for this CPU. */
-static int machine_new(const char *name, bool is_host, LLVMTargetMachineRef *out) {
+static int machine_new(const char *given, bool is_host, LLVMTargetMachineRef *out) {
+    const char *name = is_host ? "" : ptx_target(given);
     char *error = NULL, *triple = is_host ? LLVMGetDefaultTargetTriple() : LLVMCreateMessage("nvptx64-nvidia-cuda");
     char *cpu = is_host ? LLVMGetHostCPUName() : LLVMCreateMessage(name);
     char *features = is_host ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
