@@ -3,8 +3,9 @@
  * Skipped without a generator; what takes ptxas, without that. (release build only: generated code has no sanitizer in
  * it) */
 #include "tests/lazy/vm_gpu.h"
+#include "tests/lazy/vm_ptx.h"
 
-enum { INPUTS = 5, MOST_INS = 400, PART = 40, MOST = 2500 };
+enum { INPUTS = 5, MOST_INS = 400, PART = 40, MOST = 1300 };
 
 typedef struct rows { /* all rows of one dtype: instruction k gives buffer INPUTS + k */
     lazy_ins ins[MOST_INS];
@@ -32,57 +33,6 @@ static void rows_new(rows *r, int dtype) {
         if (row->arity == 2)
             add(r, op, result_of(row, dtype), 4, 2, 2);
     }
-}
-
-/* ---- PTX --------------------------------------------------------------------------------------------------------- */
-static const char *ptxas; /* NULL: there is none */
-
-static void find_ptxas(void) {
-    static const char *const places[] = {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas", "/opt/cuda/bin/ptxas"};
-    ptxas = getenv("NEAP_PTXAS");
-    for (int k = 0; k < 3 && !ptxas; k++)
-        if (access(places[k], X_OK) == 0)
-            ptxas = places[k];
-    if (!ptxas)
-        fprintf(stderr, "0 passed, 0 failed, 1 skipped\nskipped assembling PTX: no ptxas was found\n");
-}
-
-static bool assemble(const char *file, const char *target) {
-    char command[600];
-    snprintf(command, sizeof command, "'%s' -arch=%s -O1 '%s' -o '%s.%s.cubin'", ptxas, target, file, file, target);
-    bool ok = CHECK_EQ(system(command), 0);
-    snprintf(command, sizeof command, "%s.%s.cubin", file, target);
-    remove(command);
-    if (!ok)
-        fprintf(stderr, "%s\n", file);
-    return ok;
-}
-
-/* Each operation rounds by itself, to nearest, and keeps subnormal numbers: nothing is left to ptxas. */
-static void check_text(const char *text) {
-    static const char *const forbidden[] = {".ftz",       ".approx",    "div.full",   "\tadd.f32 ", "\tadd.f64 ",
-                                            "\tsub.f32 ", "\tsub.f64 ", "\tmul.f32 ", "\tmul.f64 ", ".extern"};
-    for (size_t k = 0; k < sizeof forbidden / sizeof *forbidden; k++)
-        if (!CHECK(!strstr(text, forbidden[k])))
-            fprintf(stderr, "PTX with %s\n", forbidden[k]);
-}
-
-/* The oldest target's text is assembled for all. */
-static void try_text(const gpu_kernel *kernel) {
-    static const char *const targets[] = {"sm_80", "sm_90", "sm_100"};
-    char *text = NULL, path[] = "/tmp/neap-ptx-XXXXXX";
-    size_t bytes = 0;
-    if (!CHECK_EQ(gpu_text(kernel, "sm_80", &text, &bytes), NEAP_OK)) {
-        fprintf(stderr, "%s\n", neap_error_text());
-        return;
-    }
-    check_text(text);
-    int file = mkstemp(path);
-    if (ptxas && CHECK(file >= 0) && CHECK_EQ(write(file, text, bytes), bytes))
-        for (int k = 0; k < 3; k++)
-            assemble(path, targets[k]);
-    close(file), remove(path);
-    free(text);
 }
 
 /* ---- The emulated grid ------------------------------------------------------------------------------------------- */
@@ -161,7 +111,7 @@ static bool try_job(job *j, made *last) {
     bool fresh = ok && !(last->plan && gpu_same(&last->plan->code, &plan->code));
     if (fresh) {
         gpu_code_free(last->code);
-        try_text(&plan->code);
+        ptx_try(&plan->code, j->loads[1].dtype);
         if (!(ok = CHECK_EQ(gpu_code_new(&plan->code, &last->code), NEAP_OK)))
             fprintf(stderr, "%s\n", neap_error_text());
     }
@@ -196,7 +146,7 @@ static void try_dtype(int dtype) {
 int main(void) {
     if (!gpu_begin())
         return 0;
-    find_ptxas();
+    ptx_begin();
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
         try_dtype(dtype);
     return check_end();
