@@ -77,7 +77,7 @@ int gpu_code_new(const gpu_kernel *kernel, gpu_code **out) {
     if (!status && !code)
         status = neap_error(NEAP_E_MEMORY, "no memory for code");
     if (!status && (!native_object_load(&code->kernel, file, bytes, "kernel") ||
-                    (kernel->reduces && !native_object_load(&code->finish, file, bytes, "finish"))))
+                    (kernel->reduces && !kernel->staged && !native_object_load(&code->finish, file, bytes, "finish"))))
         status = neap_error(NEAP_E_INTERNAL, "the object file cannot be loaded");
     free(file);
     if (status)

@@ -7,8 +7,8 @@
  *      parameters of every entry:  buffers: one pointer each, in the order of the kernel's slots;
  *                                  with reductions: a pointer to `partial_bytes` of scratch (any, where these are 0);
  *                                  words: 64 bits each, in the order of gpu_word, then extents, maps, numbers
- *      entries:                    "kernel"; with reductions also "finish", which is launched behind it where rows are
- *                                  cut into blocks
+ *      entries:                    "kernel"; with reductions in one stage also "finish", which is launched behind it
+ *                                  where rows are cut into blocks
  *
  * That is the order of neap_launch (engine/device.h): buffers, then scalars. Groups have one extent, the first one, and
  * so have grids; shared memory is declared by the code.
@@ -86,7 +86,9 @@ int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *
 
 /* ---- The same on the host, for tests ----------------------------------------------------------------------------- */
 typedef struct gpu_code gpu_code;
-/* Does what group `group` of an entry does. */
+/* Does what group `group` of an entry does; with GPU_BACKWARDS added its threads take their turns from the last one on,
+ * which shows whether one relies on another without a barrier between them. */
+#define GPU_BACKWARDS (UINT64_C(1) << 63)
 typedef void (*gpu_entry)(void *const *buffers, const uint64_t *words, uint64_t group);
 
 /* OWNED (gpu_code_free). */

@@ -19,13 +19,13 @@ _Static_assert((int)GPU_SINK_STORE == (int)LAZY_SINK_STORE && (int)GPU_SINK_STOR
 _Static_assert((int)GPU_LEAF == (int)LAZY_LEAF && (int)GPU_LANES == (int)LAZY_LANES, "the tree of kernel.h");
 
 enum {
-    SLOTS = 2048,            /* of shared memory for each reduction */
     SLOTS_MIN = 256,         /* a row of several stages has 32 leaves at most, in two waves */
     SHARED_BYTES = 48 << 10, /* what every GPU gives a group that asks for no more */
-    GROUPS_WANTED = 1024,    /* several for each multiprocessor of a large GPU */
     WORDS_MAX = 480,         /* of a launch, with its buffers: 4 KiB */
     CHEAP_INS = 8            /* programs up to so long are written for several elements of a thread */
 };
+
+vm_gpu_limits vm_gpu_limit = {.slots = 2048, .groups = 1024};
 
 typedef struct grid { /* a kernel with collapsed axes */
     int ndim, nkept, nmaps;
@@ -201,7 +201,7 @@ static bool runs_across(const gpu_kernel *code, const grid *g) {
 static void cut_rows(vm_gpu *plan, int64_t rows, int64_t leaves, int64_t at_once) {
     const int64_t most = gpu_waves_max(&plan->code);
     int64_t waves = 1;
-    while (waves * 2 <= most && (leaves + waves * at_once - 1) / (waves * at_once) * rows > GROUPS_WANTED)
+    while (waves * 2 <= most && (leaves + waves * at_once - 1) / (waves * at_once) * rows > vm_gpu_limit.groups)
         waves *= 2;
     while ((leaves + waves * at_once - 1) / (waves * at_once) > most)
         waves *= 2;
@@ -217,7 +217,7 @@ static void deal_rows(vm_gpu *plan, int64_t rows, int64_t reduced) {
     if (leaves > at_most)
         cut_rows(plan, rows, leaves, at_once);
     else
-        while (group * 2 * at_once <= at_most && (rows + group - 1) / group > GROUPS_WANTED)
+        while (group * 2 * at_once <= at_most && (rows + group - 1) / group > vm_gpu_limit.groups)
             group *= 2;
     if (code->across) /* neighbours are to be of a line in memory */
         while (group < 16 && group * 2 * at_once <= at_most)
@@ -257,7 +257,7 @@ static bool is_cheap(const gpu_kernel *code) {
 static void deal(vm_gpu *plan, const grid *g) {
     gpu_kernel *code = &plan->code;
     const int64_t rows = elements(g->shape, 0, g->nkept), reduced = elements(g->shape, g->nkept, g->ndim);
-    code->wide = rows * (reduced > 0 ? reduced : 1) >= INT64_C(1) << 31;
+    code->wide = vm_gpu_limit.wide || rows * (reduced > 0 ? reduced : 1) >= INT64_C(1) << 31;
     plan->words[GPU_ROWS] = (uint64_t)rows;
     plan->words[GPU_REDUCED] = (uint64_t)reduced;
     if (!code->reduces) {
@@ -293,7 +293,7 @@ static bool fill(vm_gpu *plan, const lazy_kernel *kernel, gpu_load *loads, nativ
     code->numbers = word;
     code->nwords = word + 2 * plan->nnumbers;
     code->each = is_cheap(code) ? GPU_EACH : 1;
-    for (code->slots = SLOTS; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
+    for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;
     deal(plan, &g);
     free(g.maps);

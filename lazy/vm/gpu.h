@@ -24,6 +24,14 @@ typedef struct vm_gpu {
 
 /* OWNED (vm_gpu_free). NEAP_E_MEMORY. */
 int vm_gpu_new(const lazy_kernel *kernel, vm_gpu **out);
+/* What plans are made by; tests change it. */
+typedef struct vm_gpu_limits {
+    int slots;      /* of shared memory for each reduction, at most: a power of two, 256 at least */
+    int64_t groups; /* several for each multiprocessor of a large GPU: with more, each does more */
+    bool wide;      /* domains are as if they had 2^31 elements */
+} vm_gpu_limits;
+extern vm_gpu_limits vm_gpu_limit;
+
 /* Why a plan cannot be launched: a clause; NULL: it can. */
 const char *vm_gpu_lacks(const vm_gpu *plan);
 void vm_gpu_free(vm_gpu *plan);

@@ -26,5 +26,6 @@ int main(int argc, char **argv) {
         strips_new(&s, k);
         try_sample(&s, 2000 + k);
     }
+    CHECK(samples < 40 || (gpu_seen.across > 5 && gpu_seen.several > 5));
     return check_end();
 }

@@ -29,5 +29,6 @@ int main(int argc, char **argv) {
             try_ptx(&s.kernel, k);
         sample_free(&s);
     }
+    CHECK(samples < 40 || (gpu_seen.staged > 5 && gpu_seen.blocks > 0 && gpu_seen.waves > 0 && gpu_seen.several > 0));
     return check_end();
 }

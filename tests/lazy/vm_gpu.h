@@ -13,10 +13,22 @@ static inline bool gpu_begin(void) {
     return native_is_there;
 }
 
-/* Runs the launches of a plan, group after group, from the last one on if `backwards`. */
+/* What plans were run: of how many elements of a thread, across rows, of several stages, in blocks, in waves. */
+static struct { int several, across, staged, blocks, waves; } gpu_seen;
+
+static inline void gpu_count(const vm_gpu *plan) {
+    gpu_seen.several += plan->code.each > 1;
+    gpu_seen.across += plan->code.across;
+    gpu_seen.staged += plan->code.staged;
+    gpu_seen.blocks += plan->nlaunches > 1;
+    gpu_seen.waves += plan->code.reduces && plan->words[GPU_WAVES] > 1;
+}
+
+/* Runs the launches of a plan, group after group and thread after thread, from the last ones on if `backwards`. */
 static inline void gpu_run(const vm_gpu *plan, const gpu_code *code, void *const *bufs, const lazy_scalar *numbers,
                            bool backwards) {
     const int n = plan->code.nbuffers;
+    gpu_count(plan);
     void **buffers = malloc((size_t)(n + 1) * sizeof *buffers);
     uint64_t *words = malloc((size_t)plan->code.nwords * sizeof *words);
     memcpy(buffers, bufs, (size_t)n * sizeof *buffers);
@@ -26,7 +38,7 @@ static inline void gpu_run(const vm_gpu *plan, const gpu_code *code, void *const
         gpu_entry entry = gpu_code_entry(code, plan->launches[k].entry);
         uint64_t groups = plan->launches[k].groups;
         for (uint64_t g = 0; g < groups; g++)
-            entry(buffers, words, backwards ? groups - 1 - g : g);
+            entry(buffers, words, backwards ? (groups - 1 - g) | GPU_BACKWARDS : g);
     }
     free(buffers[n]), free(buffers), free(words);
 }
@@ -76,11 +88,19 @@ static inline bool gpu_agrees_by(lazy_kernel *kernel, const vm_gpu *plan, const 
     return ok;
 }
 
+/* Rows in one wave or in several, in few blocks or in many, numbers of elements of 32 bits or of 64. */
+static inline void gpu_random_limits(void) {
+    vm_gpu_limit.slots = 256 << below(4);
+    vm_gpu_limit.groups = below(3) ? 1024 : 1;
+    vm_gpu_limit.wide = below(4) == 0;
+}
+
 /* The same by code of its own. */
 static inline bool gpu_agrees(lazy_kernel *kernel, void *const *bufs, const int64_t *bytes, int nbufs,
                               const lazy_scalar *numbers) {
     vm_gpu *plan = NULL;
     gpu_code *code = NULL;
+    gpu_random_limits();
     bool ok = CHECK(nbufs <= 64) && CHECK_EQ(vm_gpu_new(kernel, &plan), NEAP_OK) && CHECK(!vm_gpu_lacks(plan));
     if (ok && !CHECK_EQ(gpu_code_new(&plan->code, &code), NEAP_OK)) {
         fprintf(stderr, "%s\n", neap_error_text());

@@ -128,7 +128,10 @@ static void parameters(gpu_writer *w, int buffers) {
         *(is_word ? &w->words[k - buffers] : &w->buffer[k]) = value;
     }
     if (w->host) {
-        w->group = LLVMGetParam(w->function, 2);
+        LLVMValueRef given = LLVMGetParam(w->function, 2), high = gpu_number(w, (int64_t)~GPU_BACKWARDS);
+        w->group = LLVMBuildAnd(w->builder, given, high, "");
+        w->turned = LLVMBuildSelect(w->builder, gpu_less(w, w->group, given), gpu_number(w, GPU_THREADS - 1),
+                                    gpu_number(w, 0), "");
     } else {
         w->group = special_register(w, "llvm.nvvm.read.ptx.sreg.ctaid.x");
         w->thread = special_register(w, "llvm.nvvm.read.ptx.sreg.tid.x");
@@ -177,8 +180,8 @@ static int write_entries(gpu_writer *w, LLVMValueRef *places, bool *needed) {
         return NEAP_OK;
     }
     gpu_write_reduction(w, false);
-    status = w->failed ? NEAP_E_MEMORY : begin_entry(w, "finish");
-    if (status)
+    status = w->failed ? NEAP_E_MEMORY : w->kernel->staged ? NEAP_OK : begin_entry(w, "finish");
+    if (status || w->kernel->staged)
         return status;
     make_places(w, places);
     gpu_write_reduction(w, true);

@@ -76,7 +76,7 @@ void gpu_threads(gpu_writer *w) {
     if (!w->host)
         return;
     gpu_for(w, &w->threads, gpu_number(w, 0), gpu_number(w, GPU_THREADS), gpu_number(w, 1));
-    w->thread = w->threads.i;
+    w->thread = LLVMBuildXor(w->builder, w->threads.i, w->turned, "");
 }
 
 void gpu_barrier(gpu_writer *w) {

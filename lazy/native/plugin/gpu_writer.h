@@ -40,6 +40,7 @@ typedef struct gpu_writer {
 
     /* Of the entry that is being written. */
     LLVMValueRef function, group, thread; /* words */
+    LLVMValueRef turned;                  /* host: what turns the order of threads around, if it is to be */
     LLVMBasicBlockRef entry;              /* places of values are made here */
     gpu_loop threads;
     LLVMValueRef *buffer, *words;
