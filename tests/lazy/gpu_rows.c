@@ -1,5 +1,5 @@
-/* gpu_rows.c: every map, cast and reduction of each dtype as code for GPUs. Run on the CPU as an emulated grid, it gives
- * the VM's bits for several sizes with one code; its PTX says how each operation rounds, and ptxas assembles it.
+/* gpu_rows.c: every map, cast and reduction of each dtype as code for GPUs. Run on the CPU as an emulated grid, it
+ * gives the VM's bits for several sizes with one code; its PTX says how each operation rounds, and ptxas assembles it.
  * Skipped without a generator; what takes ptxas, without that. (release build only: generated code has no sanitizer in
  * it) */
 #include "tests/lazy/vm_gpu.h"
@@ -104,7 +104,8 @@ typedef struct made { /* code of the last job, and its plan */
     gpu_code *code;
 } made;
 
-/* Runs a job, by the last one's code if it is the same; else code is made, and its PTX tried. Returns whether it was. */
+/* Runs a job, by the last one's code if it is the same; else code is made, and its PTX tried. Returns whether it was
+ * made. */
 static bool try_job(job *j, made *last) {
     vm_gpu *plan = NULL;
     bool ok = CHECK_EQ(vm_gpu_new(&j->kernel, &plan), NEAP_OK) && CHECK(!vm_gpu_lacks(plan));

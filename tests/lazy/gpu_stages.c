@@ -1,6 +1,6 @@
 /* gpu_stages.c: random kernels of several stages, with tables and stores in place, as code for GPUs, run on the CPU as
- * an emulated grid, give the VM's bits; ptxas assembles the PTX of some. Skipped without a generator. (release build only: generated code has no
- * sanitizer in it) */
+ * an emulated grid, give the VM's bits; ptxas assembles the PTX of some. Skipped without a generator. (release build
+ * only: generated code has no sanitizer in it) */
 #include "tests/lazy/vm_gpu.h"
 #include "tests/lazy/vm_ptx.h"
 #include "tests/lazy/vm_stages.h"

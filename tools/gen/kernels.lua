@@ -14,8 +14,8 @@
 -- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
 -- conversions around (lazy/dtype/half.h); maps and casts alone have loops for them. Long functions, of ten ns and more,
 -- have no form for native code: inlining them takes long, and gains nothing. Nor have those of complex numbers.
--- OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names
--- in gpu_maps, gpu_casts and gpu_reductions.
+-- OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their
+-- names in gpu_maps, gpu_casts and gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -409,19 +409,23 @@ end
 files.write(out .. "/native_gen.h", table.concat {
     "/* native_gen.h: the maps and casts as functions of native code. Generated from the op rows; do not edit. */\n",
     "#ifdef NATIVE_ROWS\n",
-    forms_by_dtype(function(kind, id) return kind:find "^[MV][AM]" and not apart[id] end), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
+    forms_by_dtype(function(kind, id) return kind:find "^[MV][AM]" and not apart[id] end),
+    "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
     "static const char *const map_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(map_names), "};\n",
     "static const char *const cast_names[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(cast_names), "};\n",
     "#endif\n",
 })
+local function gpu_table(kind, dimensions)
+    return ("static const char *const gpu_%s%s = {\n%s};\n"):format(
+        kind, dimensions, table.concat(gpu_names[kind]))
+end
 files.write(out .. "/gpu_gen.h", table.concat {
-    "/* gpu_gen.h: all maps, casts and reductions as functions of one element. Generated from the op rows; do not ",
-    "edit. */\n#ifdef NATIVE_ROWS\n",
-    forms_by_dtype(function(kind) return kind ~= "LEAVES" end), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
-    "static const char *const gpu_maps[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(gpu_names.maps), "};\n",
-    "static const char *const gpu_casts[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(gpu_names.casts),
-    "};\nstatic const char *const gpu_reductions[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n",
-    table.concat(gpu_names.reductions), "};\n#endif\n",
+    "/* gpu_gen.h: all maps, casts and reductions as functions of one element. Generated from the op rows. */\n",
+    "#ifdef NATIVE_ROWS\n", forms_by_dtype(function(kind) return kind ~= "LEAVES" end),
+    "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
+    gpu_table("maps", "[LAZY_OP_COUNT][NEAP_DTYPE_COUNT]"),
+    gpu_table("casts", "[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]"),
+    gpu_table("reductions", "[LAZY_OP_COUNT][NEAP_DTYPE_COUNT]"), "#endif\n",
 })
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",

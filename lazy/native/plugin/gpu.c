@@ -1,8 +1,8 @@
 /* plugin/gpu.c: from a grid kernel (native/gpu.h) to PTX text, or to an object file of the same code for the host. The
  * rows' bitcode is that for GPUs in both: for the host no more than the target's name is another one.
  *
- *      without reductions    each thread computes kernel->each elements, GPU_THREADS apart, so that neighbours in memory
- *                            are of neighbouring threads; their loads are under way together
+ *      without reductions    each thread computes kernel->each elements, GPU_THREADS apart, so that neighbours in
+ *                            memory are of neighbouring threads; their loads are under way together
  *      with reductions       gpu_fold.c
  */
 #include "lazy/native/plugin/gpu.h"

@@ -1,5 +1,6 @@
 /* gpu_writer.h: what the parts of the generator of grid kernels share: plugin/gpu.c, which leads, gpu_flow.c (threads,
- * loops, conditions), gpu_values.c (elements: where they are, and what is computed of them) and gpu_fold.c (reductions).
+ * loops, conditions), gpu_values.c (elements: where they are, and what is computed of them) and gpu_fold.c
+ * (reductions).
  *
  * A kernel is written once, for a group of threads, as phases with a barrier behind each:
  *

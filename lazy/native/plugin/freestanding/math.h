@@ -9,8 +9,8 @@
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 
-/* Long division of the mantissas, each of MANTISSA bits and a leading one above them: what is left stays below twice the
- * divisor. Exponents of what was subnormal go below 1 while its mantissa has been shifted up. */
+/* Long division of the mantissas, each of MANTISSA bits and a leading one above them: what is left stays below twice
+ * the divisor. Exponents of what was subnormal go below 1 while its mantissa has been shifted up. */
 #define FREESTANDING_FMOD(name, T, U, MANTISSA, BITS)                                                                  \
     static inline U name##_bits(T x) {                                                                                 \
         U bits;                                                                                                        \
