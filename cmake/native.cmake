@@ -6,7 +6,7 @@
 #   lazy/native/plugin/gpu_rows.c ──clang, for NVPTX, once for each dtype────────▶ native/rows_gpu_DTYPE.bc
 #   these and plugin/*.c ─────▶ neap_native.so
 #
-# Code for GPUs takes an LLVM with the target NVPTX; nothing of CUDA is needed.
+# Code for GPUs takes an LLVM with the target NVPTX, and is left out without; nothing of CUDA is needed.
 set(NEAP_LLVM_VERSION 19)
 option(NEAP_NATIVE "Machine code for kernels, if clang ${NEAP_LLVM_VERSION} and LLVM are found" ON)
 
@@ -19,11 +19,19 @@ function(neap_add_native)
     endif()
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --includedir OUTPUT_VARIABLE include OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --libdir OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE)
-    execute_process(COMMAND ${NEAP_LLVM_CONFIG} --link-static --libs core bitreader linker passes native
-                            nvptx
+    execute_process(COMMAND ${NEAP_LLVM_CONFIG} --targets-built OUTPUT_VARIABLE targets)
+    set(gpu "")
+    set(nvptx "")
+    if(targets MATCHES "NVPTX")
+        set(gpu gpu)
+        set(nvptx nvptx)
+    else()
+        message(STATUS "Code for GPUs: this LLVM has no target NVPTX")
+    endif()
+    execute_process(COMMAND ${NEAP_LLVM_CONFIG} --link-static --libs core bitreader linker passes native ${nvptx}
                     OUTPUT_VARIABLE libraries OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
     if(failed)
-        message(STATUS "Native code: LLVM ${NEAP_LLVM_VERSION} without static libraries, or without NVPTX")
+        message(STATUS "Native code: LLVM ${NEAP_LLVM_VERSION} without static libraries")
         return()
     endif()
     separate_arguments(libraries)
@@ -39,7 +47,7 @@ function(neap_add_native)
     set(flags_gpu --target=nvptx64-nvidia-cuda -ffreestanding -nogpulib
         "-I${PROJECT_SOURCE_DIR}/lazy/native/plugin/freestanding")
     file(GLOB freestanding CONFIGURE_DEPENDS lazy/native/plugin/freestanding/*.h)
-    foreach(isa ${SIMD_VARIANTS} gpu)
+    foreach(isa ${SIMD_VARIANTS} ${gpu})
         math(EXPR bits "32 * ${lanes_${isa}}")
         set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/rows.c")
         set(flags ${SIMD_FLAGS_${isa}} -D_GNU_SOURCE -fopenmp-simd -fno-asynchronous-unwind-tables -fno-stack-protector)
@@ -80,7 +88,11 @@ const native_bitcode native_bitcodes[] = {
     set_source_files_properties("${GENERATED}/native_bitcode.c" PROPERTIES OBJECT_DEPENDS "${bitcode}")
     file(GLOB sources CONFIGURE_DEPENDS lazy/native/plugin/*.c)
     list(FILTER sources EXCLUDE REGEX "rows\\.c$")
+    if(NOT gpu)
+        list(FILTER sources EXCLUDE REGEX "/gpu[^/]*\\.c$")
+    endif()
     add_library(neap_native MODULE ${sources} "${GENERATED}/native_bitcode.c")
+    target_compile_definitions(neap_native PRIVATE $<$<BOOL:${gpu}>:NATIVE_GPU>)
     set_target_properties(neap_native PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
     target_include_directories(neap_native SYSTEM PRIVATE "${include}")
     target_link_directories(neap_native PRIVATE "${folder}")

@@ -1,6 +1,7 @@
 /* native/gpu.c: asking the generator for code of grid kernels (gpu.h), and loading what it makes for the host. */
 #include "lazy/native/gpu.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,14 +50,20 @@ bool gpu_same(const gpu_kernel *a, const gpu_kernel *b) {
 }
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
-static int generate(const gpu_kernel *kernel, const char *target, void **out, size_t *bytes) {
-    char text[256];
-    if (!native_available(text, sizeof text))
-        return neap_error(NEAP_E_LIBRARY, "no code for GPUs can be made: %s", text);
+bool gpu_available(char *text, size_t bytes) {
+    if (!native_available(text, bytes))
+        return false;
     const neap_generator *g = neap_generator_in_use();
     if (!g->generate_gpu)
-        return neap_error(NEAP_E_LIBRARY, "no code for GPUs can be made by %s", g->name);
-    return g->generate_gpu(kernel, target, out, bytes);
+        snprintf(text, bytes, "%s has no target NVPTX", g->name);
+    return g->generate_gpu != NULL;
+}
+
+static int generate(const gpu_kernel *kernel, const char *target, void **out, size_t *bytes) {
+    char text[256];
+    if (!gpu_available(text, sizeof text))
+        return neap_error(NEAP_E_LIBRARY, "no code for GPUs can be made: %s", text);
+    return neap_generator_in_use()->generate_gpu(kernel, target, out, bytes);
 }
 
 int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes) {

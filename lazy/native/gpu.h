@@ -77,6 +77,9 @@ typedef struct gpu_kernel {
     const gpu_sink *sinks;
 } gpu_kernel;
 
+/* Whether code for GPUs can be made, or why not. As native_available. */
+bool gpu_available(char *text, size_t bytes);
+
 /* Do they have the same code? */
 bool gpu_same(const gpu_kernel *a, const gpu_kernel *b);
 

@@ -8,9 +8,13 @@
 
 /* Whether code for GPUs can be made; says so if not. */
 static inline bool gpu_begin(void) {
+    char text[256];
     native_begin();
     neap_tier_set("vm");
-    return native_is_there;
+    const bool is_there = gpu_available(text, sizeof text);
+    if (native_is_there && !is_there)
+        fprintf(stderr, "0 passed, 0 failed, 1 skipped\nskipped code for GPUs: %s\n", text);
+    return is_there;
 }
 
 /* What plans were run: of how many elements of a thread, across rows, of several stages, in blocks, in waves. */

@@ -451,16 +451,23 @@ static int generate(const void *body, const char *isa, void **object, size_t *by
     return guarded(generate_body, body, isa, object, bytes);
 }
 
-static int generate_gpu(const void *kernel, const char *target, void **out, size_t *bytes) {
+#if defined(NATIVE_GPU) /* an LLVM with the target NVPTX */
+static int for_gpu(const void *kernel, const char *target, void **out, size_t *bytes) {
     return guarded(gpu_generate, kernel, target, out, bytes);
 }
+#else
+#define for_gpu NULL
+#endif
 
 static const neap_generator offered = {
-    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate, .generate_gpu = generate_gpu};
+    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate, .generate_gpu = for_gpu};
 
 int neap_plugin_open(const neap_plugin_host *given) {
     if (given->abi != NEAP_DEVICE_ABI)
         return given->error(NEAP_E_LIBRARY, "made for interface %d, not %u", NEAP_DEVICE_ABI, (unsigned)given->abi);
-    host = gpu_host = given;
+    host = given;
+#if defined(NATIVE_GPU)
+    gpu_host = given;
+#endif
     return host->generator_register(&offered);
 }
