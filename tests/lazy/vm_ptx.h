@@ -1,7 +1,7 @@
 /* vm_ptx.h: what tests ask of the PTX of kernels: that it says how each operation rounds, and that ptxas assembles it.
  *
- * Texts are written for the oldest target. All of them for every target takes a minute; so each is assembled for one,
- * by turns, quickly, and with NEAP_PTX=all for all and as drivers do it. */
+ * All texts for every target take a minute; so each is written and assembled for one, by turns, quickly, and with
+ * NEAP_PTX=all for all, as drivers do it. */
 #ifndef NEAP_TESTS_LAZY_VM_PTX_H
 #define NEAP_TESTS_LAZY_VM_PTX_H
 
@@ -42,25 +42,29 @@ static inline void ptx_check(const char *text) {
             fprintf(stderr, "PTX with %s\n", forbidden[k]);
 }
 
-/* `turn` says for which target. */
-static inline void ptx_try(const gpu_kernel *kernel, int turn) {
-    static const char *const targets[] = {"sm_80", "sm_90", "sm_100"};
-    const char *how = getenv("NEAP_PTX");
-    const bool all = how && strcmp(how, "all") == 0;
+static inline void ptx_try_for(const gpu_kernel *kernel, const char *target, const char *level) {
     char *text = NULL, path[] = "/tmp/neap-ptx-XXXXXX";
     size_t bytes = 0;
-    if (!CHECK_EQ(gpu_text(kernel, "sm_80", &text, &bytes), NEAP_OK)) {
+    if (!CHECK_EQ(gpu_text(kernel, target, &text, &bytes), NEAP_OK)) {
         fprintf(stderr, "%s\n", neap_error_text());
         return;
     }
     ptx_check(text);
     int file = mkstemp(path);
     if (ptxas && CHECK(file >= 0) && CHECK_EQ(write(file, text, bytes), bytes))
-        for (int k = 0; k < 3; k++)
-            if (all || k == turn % 3)
-                ptx_assemble(path, targets[k], all ? "3" : "0");
+        ptx_assemble(path, target, level);
     close(file), remove(path);
     free(text);
+}
+
+/* `turn` says for which target. */
+static inline void ptx_try(const gpu_kernel *kernel, int turn) {
+    static const char *const targets[] = {"sm_80", "sm_90", "sm_100"};
+    const char *how = getenv("NEAP_PTX");
+    const bool all = how && strcmp(how, "all") == 0;
+    for (int k = 0; k < 3; k++)
+        if (all || k == turn % 3)
+            ptx_try_for(kernel, targets[k], all ? "3" : "0");
 }
 
 #endif
