@@ -3,7 +3,10 @@
 # hot. LLVM's locks were not instrumented, so there is none under ThreadSanitizer.
 #
 #   lazy/native/plugin/rows.c ──clang, once for each instruction set and dtype──▶ native/rows_ISA_DTYPE.bc
+#   lazy/native/plugin/gpu_rows.c ──clang, for NVPTX, once for each dtype────────▶ native/rows_gpu_DTYPE.bc
 #   these and plugin/*.c ─────▶ neap_native.so
+#
+# Code for GPUs takes an LLVM with the target NVPTX, and is left out without; nothing of CUDA is needed.
 set(NEAP_LLVM_VERSION 19)
 option(NEAP_NATIVE "Machine code for kernels, if clang ${NEAP_LLVM_VERSION} and LLVM are found" ON)
 
@@ -16,7 +19,16 @@ function(neap_add_native)
     endif()
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --includedir OUTPUT_VARIABLE include OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --libdir OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE)
-    execute_process(COMMAND ${NEAP_LLVM_CONFIG} --link-static --libs core bitreader linker passes native
+    execute_process(COMMAND ${NEAP_LLVM_CONFIG} --targets-built OUTPUT_VARIABLE targets)
+    set(gpu "")
+    set(nvptx "")
+    if(targets MATCHES "NVPTX")
+        set(gpu gpu)
+        set(nvptx nvptx)
+    else()
+        message(STATUS "Code for GPUs: this LLVM has no target NVPTX")
+    endif()
+    execute_process(COMMAND ${NEAP_LLVM_CONFIG} --link-static --libs core bitreader linker passes native ${nvptx}
                     OUTPUT_VARIABLE libraries OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
     if(failed)
         message(STATUS "Native code: LLVM ${NEAP_LLVM_VERSION} without static libraries")
@@ -31,8 +43,20 @@ function(neap_add_native)
     set(bitcode "")
     set(table "")
     set(assembly "")
-    foreach(isa ${SIMD_VARIANTS})
+    set(lanes_gpu 1)
+    set(flags_gpu --target=nvptx64-nvidia-cuda -ffreestanding -nogpulib
+        "-I${PROJECT_SOURCE_DIR}/lazy/native/plugin/freestanding")
+    file(GLOB freestanding CONFIGURE_DEPENDS lazy/native/plugin/freestanding/*.h)
+    foreach(isa ${SIMD_VARIANTS} ${gpu})
         math(EXPR bits "32 * ${lanes_${isa}}")
+        set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/rows.c")
+        set(flags ${SIMD_FLAGS_${isa}} -D_GNU_SOURCE -fopenmp-simd -fno-asynchronous-unwind-tables -fno-stack-protector)
+        set(depends "${GENERATED}/native_gen.h")
+        if(isa STREQUAL gpu)
+            set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/gpu_rows.c")
+            set(flags ${flags_gpu})
+            set(depends "${GENERATED}/gpu_gen.h" ${freestanding})
+        endif()
         string(APPEND table "    {\"${isa}\", ${lanes_${isa}}, \"${bits}\", {\n")
         foreach(row ${rows})
             string(REGEX REPLACE ".*\\(" "" dtype "${row}")
@@ -40,13 +64,12 @@ function(neap_add_native)
             set(output "${PROJECT_BINARY_DIR}/native/${name}.bc")
             add_custom_command(
                 OUTPUT "${output}"
-                COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NEAP_CLANG} -O3 ${SIMD_FLAGS_${isa}} -std=c11
-                        -DLANES=${lanes_${isa}} -DNATIVE_${dtype} -D_GNU_SOURCE -ffp-contract=off
-                        -fno-math-errno -fno-trapping-math -fopenmp-simd -w
-                        -fno-asynchronous-unwind-tables -fno-stack-protector
+                COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${NEAP_CLANG} -O3 ${flags} -std=c11
+                        -DLANES=${lanes_${isa}} -DNATIVE_${dtype} -ffp-contract=off
+                        -fno-math-errno -fno-trapping-math -w
                         "-I${PROJECT_SOURCE_DIR}" "-I${GENERATED}"
-                        -c -emit-llvm "${PROJECT_SOURCE_DIR}/lazy/native/plugin/rows.c" -o "${output}"
-                DEPENDS "${PROJECT_SOURCE_DIR}/lazy/native/plugin/rows.c" "${GENERATED}/native_gen.h" ${ROW_HEADERS}
+                        -c -emit-llvm "${source}" -o "${output}"
+                DEPENDS "${source}" ${depends} ${ROW_HEADERS}
                 COMMENT "Compiling rows to bitcode: ${isa}, ${dtype}" VERBATIM)
             list(APPEND bitcode "${output}")
             string(APPEND assembly "BITCODE(${name}, \"${output}\")\n")
@@ -64,8 +87,12 @@ const native_bitcode native_bitcodes[] = {
 " @ONLY)
     set_source_files_properties("${GENERATED}/native_bitcode.c" PROPERTIES OBJECT_DEPENDS "${bitcode}")
     file(GLOB sources CONFIGURE_DEPENDS lazy/native/plugin/*.c)
-    list(FILTER sources EXCLUDE REGEX "/rows\\.c$")
+    list(FILTER sources EXCLUDE REGEX "rows\\.c$")
+    if(NOT gpu)
+        list(FILTER sources EXCLUDE REGEX "/gpu[^/]*\\.c$")
+    endif()
     add_library(neap_native MODULE ${sources} "${GENERATED}/native_bitcode.c")
+    target_compile_definitions(neap_native PRIVATE $<$<BOOL:${gpu}>:NATIVE_GPU>)
     set_target_properties(neap_native PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
     target_include_directories(neap_native SYSTEM PRIVATE "${include}")
     target_link_directories(neap_native PRIVATE "${folder}")

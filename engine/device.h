@@ -26,7 +26,7 @@
 #include "engine/generator.h"
 #include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 3 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 4 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */

@@ -14,6 +14,9 @@ typedef struct neap_generator {
     /* Makes an object file of a body (lazy/native/native.h: native_body), whose function `kernel` is a native_code for
      * the instruction set. *object is OWNED (free). 0, or a negative NEAP_E_… after the host's error(). */
     int (*generate)(const void *body, const char *isa, void **object, size_t *bytes);
+    /* Makes the text of a GPU's kernel (lazy/native/gpu.h: gpu_kernel) for a target, "sm_90", or an object file of the
+     * same for "host". As above; optional. */
+    int (*generate_gpu)(const void *kernel, const char *target, void **out, size_t *bytes);
 } neap_generator;
 
 /* A plugin's way to offer its generator, which is used from then on. NEAP_E_ARGUMENT. BORROWED for ever. */

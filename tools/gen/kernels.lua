@@ -16,6 +16,8 @@
 -- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
 -- conversions around (lazy/dtype/half.h); maps and casts alone have loops for them. Long functions, of ten ns and more,
 -- have no form for native code: inlining them takes long, and gains nothing. Nor have those of complex numbers.
+-- OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their
+-- names in gpu_maps, gpu_casts and gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -124,6 +126,16 @@ local tables = { map = {}, fold = {}, choice = {} }
 local bodies, casts = {}, {}
 -- Of the forms of maps, casts and reductions, for native code.
 local map_names, cast_names, fold_names = {}, {}, {}
+local gpu_names = { maps = {}, casts = {}, reductions = {} } -- of all forms, for GPUs
+
+--- Lists the names of an op's forms by dtype, { [dtype.id] = id, … }.
+local function list_names(kind, entry, ids)
+    local names = {}
+    for _, dtype in ipairs(dtypes) do
+        if ids[dtype.id] then names[#names + 1] = ('[NEAP_DTYPE_%s] = "%s"'):format(dtype.id, ids[dtype.id]) end
+    end
+    table.insert(gpu_names[kind], ("    [%s] = {%s},\n"):format(entry, table.concat(names, ", ")))
+end
 local NATIVE_NS = 10
 local apart = {} -- of forms that are none of native code: true
 
@@ -148,7 +160,7 @@ end
 local function write_map(row)
     local arity = row.fields.arity
     local rule = rows.code(row, "dtype")
-    local entries, named_entries = {}, {}
+    local entries, named_entries, ids = {}, {}, {}
     if not VARIANTS[arity] then complain(row, "a map has one to three operands, not %s", tostring(arity)) end
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and result_of(rule, dtype) then
@@ -176,6 +188,7 @@ local function write_map(row)
             end
             local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
             local id = instance(form, row.name .. "_" .. dtype.name, arguments)
+            ids[dtype.id] = id
             local loops = {}
             for k, variant in ipairs(VARIANTS[arity]) do loops[k] = id .. "_" .. variant end
             entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{%s}},\n"):format(dtype.id, table.concat(loops, ", "))
@@ -186,6 +199,7 @@ local function write_map(row)
         end
     end
     list("map", row, entries)
+    list_names("maps", "LAZY_OP_" .. row.name, ids)
     map_names[#map_names + 1] = ("    [LAZY_OP_%s] = {%s},\n"):format(row.name, table.concat(named_entries, ", "))
 end
 
@@ -229,18 +243,19 @@ end
 
 local function write_casts(row)
     for _, from in ipairs(dtypes) do
-        local entries, named_entries = {}, {}
+        local entries, named_entries, ids = {}, {}, {}
         for k, to in ipairs(dtypes) do
             local from_type, to_type, text = cast(from, to)
             entries[k], named_entries[k] = "NULL", "NULL"
             if text then
                 local id = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name,
                                     { from_type, to_type, text })
-                entries[k] = id .. "_v"
+                entries[k], ids[to.id] = id .. "_v", id
                 apart[id] = from.kind == "c" or to.kind == "c" or nil
                 named_entries[k] = apart[id] and "NULL" or '"' .. id .. '"'
             end
         end
+        list_names("casts", "NEAP_DTYPE_" .. from.id, ids)
         cast_names[#cast_names + 1] = ("    [NEAP_DTYPE_%s] = {%s},\n"):format(from.id,
                                                                               table.concat(named_entries, ", "))
         casts[#casts + 1] = ("[NEAP_DTYPE_%s] = {%s}"):format(from.id, table.concat(entries, ", "))
@@ -249,7 +264,7 @@ end
 
 local function write_reduction(row)
     local chooses = rows.has(row, "flags", "LAZY_OP_ARG")
-    local entries, named_entries = {}, {}
+    local entries, named_entries, ids = {}, {}, {}
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and not dtype.half then
             local operand = seen(dtype, text_for(row, dtype))
@@ -258,6 +273,7 @@ local function write_reduction(row)
             if chooses then
                 local beats = "(" .. expand(row.fields.kernel.integer, operand, operand) .. ")"
                 id = instance("CHOICE", id, { operand.type, beats, text })
+                ids[dtype.id] = id
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {%s_first, %s_columns},\n"):format(dtype.id, id, id)
             else
                 local kernel = row.fields.kernel
@@ -275,6 +291,7 @@ local function write_reduction(row)
                 if not apart[id] then
                     named_entries[#named_entries + 1] = ('[NEAP_DTYPE_%s] = "%s"'):format(dtype.id, id)
                 end
+                ids[dtype.id] = id
                 local member = dtype.name == "bool" and "b" or dtype.name
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves, %s_down},\n"):format(
                     dtype.id, member, identity, id, id, id)
@@ -283,6 +300,7 @@ local function write_reduction(row)
     end
     fold_names[#fold_names + 1] = ("    [LAZY_OP_%s] = {%s},\n"):format(row.name, table.concat(named_entries, ", "))
     list(chooses and "choice" or "fold", row, entries)
+    list_names("reductions", "LAZY_OP_" .. row.name, ids)
 end
 
 local by_name = {}
@@ -386,14 +404,14 @@ end
 
 local summed_text = write_summed() -- adds to `forms`
 
---- The forms of maps, casts and reductions, by the dtype at the end of their name.
-local function native_forms()
+--- The forms that are `wanted`(kind, name), by the dtype at the end of their name.
+local function forms_by_dtype(wanted)
     local parts = {}
     for _, dtype in ipairs(dtypes) do
         parts[#parts + 1] = ("#ifdef NATIVE_%s\n"):format(dtype.id)
         for _, form in ipairs(forms) do
-            local id, ending = form:match "^[MVF][AMO][%w_]+%(([%w_]-_(%w+)),"
-            if ending == dtype.name and not apart[id] then
+            local kind, id, ending = form:match "^([%w_]+)%(([%w_]-_(%w+)),"
+            if ending == dtype.name and wanted(kind, id) then
                 parts[#parts + 1] = form
             end
         end
@@ -405,11 +423,25 @@ end
 files.write(out .. "/native_gen.h", table.concat {
     "/* native_gen.h: the maps, casts and reductions as functions of native code. Generated from the op rows; do not\n",
     " * edit. */\n",
-    "#ifdef NATIVE_ROWS\n", native_forms(), "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
+    "#ifdef NATIVE_ROWS\n",
+    forms_by_dtype(function(kind, id) return kind:find "^[MVF][AMO]" and not apart[id] end),
+    "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
     "static const char *const map_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(map_names), "};\n",
     "static const char *const cast_names[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(cast_names), "};\n",
     "static const char *const fold_names[LAZY_OP_COUNT][NEAP_DTYPE_COUNT] = {\n", table.concat(fold_names), "};\n",
     "#endif\n",
+})
+local function gpu_table(kind, dimensions)
+    return ("static const char *const gpu_%s%s = {\n%s};\n"):format(
+        kind, dimensions, table.concat(gpu_names[kind]))
+end
+files.write(out .. "/gpu_gen.h", table.concat {
+    "/* gpu_gen.h: all maps, casts and reductions as functions of one element. Generated from the op rows. */\n",
+    "#ifdef NATIVE_ROWS\n", forms_by_dtype(function(kind) return kind ~= "LEAVES" end),
+    "#else\n#include \"lazy/op.h\"\n#include \"ops_gen.h\"\n",
+    gpu_table("maps", "[LAZY_OP_COUNT][NEAP_DTYPE_COUNT]"),
+    gpu_table("casts", "[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]"),
+    gpu_table("reductions", "[LAZY_OP_COUNT][NEAP_DTYPE_COUNT]"), "#endif\n",
 })
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__NVPTX__)
 #define ENGINE_FMA_HARDWARE 1
 static inline __attribute__((always_inline)) float engine_fma_f32(float a, float b, float c) {
     return __builtin_fmaf(a, b, c);

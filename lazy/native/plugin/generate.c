@@ -15,6 +15,7 @@
  *
  * A body that is a turn of a loop has another function around its blocks (turns.c).
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/bitcode.h"
 #include "lazy/native/plugin/generator.h"
+#include "lazy/native/plugin/gpu.h"
 #include "lazy/native/plugin/memory.h"
 #include "ops_gen.h"
 
@@ -451,7 +453,8 @@ static int begin(void) {
     return status;
 }
 
-static int generate_body(const native_body *body, const char *isa, void **object, size_t *bytes) {
+static int generate_body(const void *given, const char *isa, void **object, size_t *bytes) {
+    const native_body *body = given;
     const native_bitcode *set = native_bitcodes;
     size_t values = (size_t)(body->ninputs + body->nins);
     int status = machine ? NEAP_OK : begin();
@@ -500,29 +503,50 @@ static void on_fatal(const char *reason) {
     memory_give_up(reason);
 }
 
-static int generate(const void *body, const char *isa, void **object, size_t *bytes) {
+static int guarded(int (*work)(const void *what, const char *target, void **out, size_t *bytes), const void *what,
+                   const char *target, void **out, size_t *bytes) {
     static bool broken;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     jmp_buf back;
-    if (broken)
-        return host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
-    if (setjmp(back)) {
+    volatile int status;
+    pthread_mutex_lock(&mutex);
+    if (broken) {
+        status = host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
+    } else if (setjmp(back)) {
         broken = true;
-        return host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
+        status = host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());
+    } else {
+        memory_begin(&back);
+        LLVMInstallFatalErrorHandler(on_fatal);
+        status = work(what, target, out, bytes);
+        LLVMResetFatalErrorHandler();
+        memory_end();
     }
-    memory_begin(&back);
-    LLVMInstallFatalErrorHandler(on_fatal);
-    int status = generate_body(body, isa, object, bytes);
-    LLVMResetFatalErrorHandler();
-    memory_end();
+    pthread_mutex_unlock(&mutex);
     return status;
 }
 
+static int generate(const void *body, const char *isa, void **object, size_t *bytes) {
+    return guarded(generate_body, body, isa, object, bytes);
+}
+
+#if defined(NATIVE_GPU) /* an LLVM with the target NVPTX */
+static int for_gpu(const void *kernel, const char *target, void **out, size_t *bytes) {
+    return guarded(gpu_generate, kernel, target, out, bytes);
+}
+#else
+#define for_gpu NULL
+#endif
+
 static const neap_generator offered = {
-    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate};
+    .abi = NEAP_DEVICE_ABI, .name = "LLVM " LLVM_VERSION_STRING, .generate = generate, .generate_gpu = for_gpu};
 
 int neap_plugin_open(const neap_plugin_host *given) {
     if (given->abi != NEAP_DEVICE_ABI)
         return given->error(NEAP_E_LIBRARY, "made for interface %d, not %u", NEAP_DEVICE_ABI, (unsigned)given->abi);
     host = given;
+#if defined(NATIVE_GPU)
+    gpu_host = given;
+#endif
     return host->generator_register(&offered);
 }

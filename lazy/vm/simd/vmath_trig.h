@@ -84,6 +84,19 @@ VM_INLINE uint64_t vm_two_over_pi_at(int start) {
     return shift ? high << shift | next >> (64 - shift) : high;
 }
 
+/* Integers of 128 bits as f64, rounded once, and back, exactly: not every target has these conversions. */
+VM_INLINE double vm_wide_f64(unsigned __int128 x) {
+    const uint64_t top = (uint64_t)(x >> 64);
+    const int shift = top == 0 ? 0 : __builtin_clzll(top);
+    const unsigned __int128 m = x << shift;
+    const uint64_t kept = (uint64_t)(m >> 64) | ((uint64_t)m != 0);
+    return top == 0 ? (double)(uint64_t)x : (double)kept * vm_power_of_two_f64(64 - shift);
+}
+VM_INLINE unsigned __int128 vm_integer_of_f64(double x) {
+    const uint64_t top = (uint64_t)(x * 0x1p-64), low = (uint64_t)(x - (double)top * 0x1p64);
+    return (unsigned __int128)top << 64 | low;
+}
+
 /* As vm_reduce_f64, for |x| >= 2^30; infinity gives NaN. x = m 2^e with an integer m, so of 2/pi's bits those whose
  * product with x is a multiple of 4 do not matter: the 192 bits after them give the quadrant and 190 bits of
  * fraction. */
@@ -104,7 +117,9 @@ static __attribute__((noinline, unused)) double vm_reduce_slow_f64(double x, dou
     const __int128 fraction = (__int128)((unsigned __int128)(top << 2 | (uint64_t)middle >> 62) << 64 |
                                          (uint64_t)((uint64_t)middle << 2 | (uint64_t)low_product >> 62));
     const unsigned __int128 size = fraction < 0 ? -(unsigned __int128)fraction : (unsigned __int128)fraction;
-    const double high = (double)size, rest = (double)(__int128)(size - (unsigned __int128)high);
+    const double high = vm_wide_f64(size);
+    const __int128 left = (__int128)(size - vm_integer_of_f64(high));
+    const double rest = left < 0 ? -vm_wide_f64(-(unsigned __int128)left) : vm_wide_f64((unsigned __int128)left);
     const double sign = (fraction < 0) != (x < 0) ? -0x1p-128 : 0x1p-128;
     const double product = high * VM_PIO2_1_F64;
     const double tail = vm_fma_f64(high, VM_PIO2_1_F64, -product) + (high * VM_PIO2_2_F64 + rest * VM_PIO2_1_F64);

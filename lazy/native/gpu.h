@@ -1,0 +1,125 @@
+/* gpu.h: kernels as code for GPUs: PTX text for NVIDIA's.
+ *
+ * A *grid kernel* is a kernel (lazy/vm/kernel.h) without its numbers: what it loads, computes and stores, with axes
+ * collapsed. Extents, strides, offsets and the numbers of the step are parameters, so kernels that differ in these
+ * alone share their code. lazy/vm/gpu.h makes one of a lazy_kernel, with the parameters of its launches.
+ *
+ *      parameters of every entry:  buffers: one pointer each, in the order of the kernel's slots;
+ *                                  with reductions: a pointer to `partial_bytes` of scratch (any, where these are 0);
+ *                                  words: 64 bits each, in the order of gpu_word, then extents, maps, numbers
+ *      entries:                    "kernel"; with reductions in one stage also "finish", which is launched behind it
+ *                                  where rows are cut into blocks
+ *
+ * That is the order of neap_launch (engine/device.h): buffers, then scalars. Groups have one extent, the first one, and
+ * so have grids; shared memory is declared by the code.
+ *
+ * Arithmetic is that of the rows (plugin/gpu_rows.c), so results have the CPU's bits. The same code can be had for the
+ * host, one group of threads for each call: threads are then turns of a loop, and what lies between two barriers is a
+ * loop of its own. Tests compare that with the VM.
+ */
+#ifndef LAZY_NATIVE_GPU_H
+#define LAZY_NATIVE_GPU_H
+
+#include "lazy/native/native.h"
+
+enum { GPU_LOAD_BUFFER, GPU_LOAD_NUMBER, GPU_LOAD_IOTA, GPU_LOAD_RESULT, GPU_LOAD_TABLE };
+enum { GPU_SINK_STORE, GPU_SINK_STORE_ROW, GPU_SINK_REDUCE };
+
+/* Where a map leads: `flat`: to its offset and the number of the element, counted over the domain; else to the sum of
+ * index times stride over the axes whose bits are set. words[word] is the offset, strides follow. */
+typedef struct gpu_map {
+    bool flat;
+    uint32_t axes;
+    int32_t word;
+} gpu_map;
+
+typedef struct gpu_load {
+    uint8_t kind, dtype;
+    int16_t slot; /* BUFFER, TABLE: which buffer; NUMBER: which number; RESULT: which sink */
+    gpu_map map;  /* TABLE: behind its strides the extent, and elements from one row to the next */
+} gpu_load;
+
+typedef struct gpu_sink {
+    uint8_t kind, dtype; /* of the buffer */
+    bool chooses;        /* REDUCE: to the place of a value in its row */
+    int16_t op;          /* REDUCE: LAZY_OP_sum, … */
+    int16_t slot;        /* which buffer; -1: only used inside */
+    int32_t value;       /* inputs are numbered first, then instructions */
+    gpu_map map;
+} gpu_sink;
+
+/* The first words. A domain is [kept axes][reduced axes]; without reductions all axes are kept, and each element is a
+ * row of one. */
+enum gpu_word {
+    GPU_ROWS,       /* elements of the kept axes */
+    GPU_REDUCED,    /* elements of a row */
+    GPU_GROUP_ROWS, /* rows that a group of threads takes */
+    GPU_LEAVES,     /* leaves of a row that are folded at once */
+    GPU_WAVES,      /* how often a group does so */
+    GPU_BLOCKS,     /* blocks of a row, each taken by a group of its own */
+    GPU_EXTENTS     /* of the axes, then the maps */
+};
+
+enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_LANES = 16, GPU_LEAF = 256 };
+
+typedef struct gpu_kernel {
+    int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
+    int numbers;       /* the word of the first number; each takes two */
+    int each;          /* elements of a thread, without reductions: 1 or GPU_EACH */
+    int slots;         /* of shared memory, for each reduction: rows of a group * leaves * GPU_LANES at most */
+    bool reduces;      /* there are sinks of one element for each row */
+    bool staged;       /* rows are passed over several times: each is one group's, and elements are stored last */
+    bool wide;         /* the domain has 2^31 elements or more */
+    bool across;       /* neighbours in memory are of different rows */
+    const int *levels; /* of each value: how many reductions there are on the way to it, at most */
+    const gpu_load *loads;
+    const native_ins *ins; /* and `take`, of a TABLE and an index */
+    const gpu_sink *sinks;
+} gpu_kernel;
+
+/* Whether code for GPUs can be made, or why not. As native_available. */
+bool gpu_available(char *text, size_t bytes);
+
+/* Do they have the same code? */
+bool gpu_same(const gpu_kernel *a, const gpu_kernel *b);
+
+/* PTX for a target such as "sm_90": *text is OWNED (free), with a NUL behind its `bytes`. NEAP_E_LIBRARY: there is no
+ * generator, or it has none for GPUs; NEAP_E_ARGUMENT. */
+int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes);
+
+/* ---- The same on the host, for tests ----------------------------------------------------------------------------- */
+typedef struct gpu_code gpu_code;
+/* Does what group `group` of an entry does; with GPU_BACKWARDS added its threads take their turns from the last one on,
+ * which shows whether one relies on another without a barrier between them. */
+#define GPU_BACKWARDS (UINT64_C(1) << 63)
+typedef void (*gpu_entry)(void *const *buffers, const uint64_t *words, uint64_t group);
+
+/* OWNED (gpu_code_free). */
+int gpu_code_new(const gpu_kernel *kernel, gpu_code **out);
+gpu_entry gpu_code_entry(const gpu_code *code, const char *name);
+void gpu_code_free(gpu_code *code);
+
+/* Is an instruction no row, but an element of a table? */
+static inline bool gpu_is_take(const gpu_kernel *kernel, const native_ins *ins) {
+    return ins->arg[0] < kernel->nloads && kernel->loads[ins->arg[0]].kind == GPU_LOAD_TABLE;
+}
+
+/* Of shared memory: waves of a group, or blocks of a row, and rows of a group, at most. */
+static inline int gpu_waves_max(const gpu_kernel *kernel) {
+    return kernel->slots / 4;
+}
+static inline int gpu_rows_max(const gpu_kernel *kernel) {
+    return kernel->slots / GPU_LANES;
+}
+
+/* Scratch between the launches is areas of 16 bytes for each block of each row: one for a reduction's value, and one
+ * for its place. */
+enum { GPU_PARTIAL = 16 };
+static inline int gpu_areas_before(const gpu_kernel *kernel, int sink) {
+    int areas = 0;
+    for (int k = 0; k < sink; k++)
+        areas += kernel->sinks[k].kind == GPU_SINK_REDUCE ? 1 + kernel->sinks[k].chooses : 0;
+    return areas;
+}
+
+#endif

@@ -1,0 +1,391 @@
+/* plugin/gpu.c: from a grid kernel (native/gpu.h) to PTX text, or to an object file of the same code for the host. The
+ * rows' bitcode is that for GPUs in both: for the host no more than the target's name is another one.
+ *
+ *      without reductions    each thread computes kernel->each elements, GPU_THREADS apart, so that neighbours in
+ *                            memory are of neighbouring threads; their loads are under way together
+ *      with reductions       gpu_fold.c
+ */
+#include "lazy/native/plugin/gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "lazy/native/plugin/gpu_writer.h"
+
+const neap_plugin_host *gpu_host;
+
+/* ---- Elements without reductions --------------------------------------------------------------------------------- */
+static void write_element(gpu_writer *w, const bool *needed, gpu_spot *spot, LLVMValueRef i) {
+    *spot = (gpu_spot){.row = i, .element = i, .at = gpu_number(w, 0)};
+    gpu_loads(w, needed, spot);
+    gpu_instructions(w, needed, spot);
+}
+
+static void store_element(gpu_writer *w, gpu_spot *spot) {
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        gpu_store(w, sink, gpu_get(w, w->value[sink->value], sink->dtype), spot);
+    }
+}
+
+/* All elements of a thread: their loads, what is computed, and the stores. */
+static void write_side_by_side(gpu_writer *w, const bool *needed, LLVMValueRef first, LLVMValueRef *sets) {
+    const int values = w->kernel->nloads + w->kernel->nins;
+    LLVMValueRef *own = w->value;
+    gpu_spot spots[GPU_EACH];
+    for (int k = 0; k < GPU_EACH; k++) {
+        LLVMValueRef i = gpu_add(w, first, gpu_number(w, k * GPU_THREADS));
+        spots[k] = (gpu_spot){.row = i, .element = i, .at = gpu_number(w, 0)};
+        w->value = sets + k * values;
+        gpu_loads(w, needed, &spots[k]);
+    }
+    for (int k = 0; k < GPU_EACH; k++)
+        w->value = sets + k * values, gpu_instructions(w, needed, &spots[k]);
+    for (int k = 0; k < GPU_EACH; k++)
+        w->value = sets + k * values, store_element(w, &spots[k]);
+    w->value = own;
+}
+
+static void write_one_by_one(gpu_writer *w, const bool *needed, LLVMValueRef first) {
+    gpu_loop elements;
+    LLVMValueRef threads = gpu_number(w, GPU_THREADS), size = w->words[GPU_ROWS];
+    LLVMValueRef end = gpu_least(w, gpu_add(w, first, gpu_number(w, w->kernel->each * GPU_THREADS)), size);
+    gpu_spot spot;
+    gpu_for(w, &elements, first, end, threads);
+    write_element(w, needed, &spot, elements.i);
+    store_element(w, &spot);
+    gpu_end_for(w, &elements);
+}
+
+static void write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets) {
+    const gpu_kernel *k = w->kernel;
+    LLVMValueRef tile = gpu_number(w, k->each * GPU_THREADS), start = gpu_multiply(w, w->group, tile);
+    for (int j = 0; j < k->nsinks; j++)
+        gpu_need(w, needed, k->sinks[j].value);
+    gpu_threads(w);
+    LLVMValueRef first = gpu_add(w, start, w->thread);
+    if (k->each > 1) {
+        LLVMValueRef is_part = gpu_less(w, w->words[GPU_ROWS], gpu_add(w, start, tile));
+        LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(w->context, w->function, "whole");
+        LLVMBasicBlockRef part = LLVMAppendBasicBlockInContext(w->context, w->function, "part");
+        LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(w->context, w->function, "done");
+        LLVMBuildCondBr(w->builder, is_part, part, whole);
+        LLVMPositionBuilderAtEnd(w->builder, whole);
+        write_side_by_side(w, needed, first, sets);
+        LLVMBuildBr(w->builder, behind);
+        LLVMPositionBuilderAtEnd(w->builder, part);
+        write_one_by_one(w, needed, first);
+        LLVMBuildBr(w->builder, behind);
+        LLVMPositionBuilderAtEnd(w->builder, behind);
+    } else {
+        write_one_by_one(w, needed, first);
+    }
+    if (w->host)
+        gpu_barrier(w); /* the loop over threads ends; on a GPU nothing is left to wait for */
+    LLVMBuildRetVoid(w->builder);
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+static LLVMValueRef special_register(gpu_writer *w, const char *name) {
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMTypeRef type = LLVMIntrinsicGetType(w->context, id, NULL, 0);
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(w->module, id, NULL, 0);
+    return LLVMBuildZExt(w->builder, LLVMBuildCall2(w->builder, type, f, NULL, 0, ""), w->word, "");
+}
+
+/* Says that a function is a kernel, of groups of GPU_THREADS. */
+static void mark_kernel(gpu_writer *w) {
+    static const char *const what[] = {"kernel", "maxntidx"};
+    const unsigned value[] = {1, GPU_THREADS};
+    for (int k = 0; k < 2; k++) {
+        LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(w->function),
+                                    LLVMMDStringInContext2(w->context, what[k], strlen(what[k])),
+                                    LLVMValueAsMetadata(LLVMConstInt(w->i32, value[k], 0))};
+        LLVMValueRef node = LLVMMetadataAsValue(w->context, LLVMMDNodeInContext2(w->context, parts, 3));
+        LLVMAddNamedMetadataOperand(w->module, "nvvm.annotations", node);
+    }
+}
+
+/* Parameters of a GPU's entry are buffers, then words; the host's gets arrays of them, and the group. */
+static void parameters(gpu_writer *w, int buffers) {
+    for (int k = 0; k < buffers + w->kernel->nwords; k++) {
+        const bool is_word = k >= buffers;
+        LLVMValueRef index = gpu_number(w, is_word ? k - buffers : k), value;
+        if (w->host) {
+            LLVMTypeRef type = is_word ? w->word : w->pointer;
+            LLVMValueRef at = LLVMBuildGEP2(w->builder, type, LLVMGetParam(w->function, is_word), &index, 1, "");
+            value = LLVMBuildLoad2(w->builder, type, at, "");
+        } else {
+            value = LLVMGetParam(w->function, (unsigned)k);
+        }
+        *(is_word ? &w->words[k - buffers] : &w->buffer[k]) = value;
+    }
+    if (w->host) {
+        LLVMValueRef given = LLVMGetParam(w->function, 2), high = gpu_number(w, (int64_t)~GPU_BACKWARDS);
+        w->group = LLVMBuildAnd(w->builder, given, high, "");
+        w->turned = LLVMBuildSelect(w->builder, gpu_less(w, w->group, given), gpu_number(w, GPU_THREADS - 1),
+                                    gpu_number(w, 0), "");
+    } else {
+        w->group = special_register(w, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+        w->thread = special_register(w, "llvm.nvvm.read.ptx.sreg.tid.x");
+    }
+}
+
+static int begin_entry(gpu_writer *w, const char *name) {
+    const unsigned buffers = (unsigned)(w->kernel->nbuffers + w->kernel->reduces);
+    const unsigned count = w->host ? 3 : buffers + (unsigned)w->kernel->nwords;
+    LLVMTypeRef *types = calloc(count + 3, sizeof *types);
+    if (!types)
+        return gpu_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+    for (unsigned k = 0; k < count; k++)
+        types[k] = k < (w->host ? 2 : buffers) ? w->pointer : w->word;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(w->context), types, count, 0);
+    free(types);
+    w->function = LLVMAddFunction(w->module, name, type);
+    w->entry = LLVMAppendBasicBlockInContext(w->context, w->function, "entry");
+    LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(w->context, w->function, "start");
+    LLVMPositionBuilderAtEnd(w->builder, w->entry);
+    parameters(w, (int)buffers);
+    LLVMBuildBr(w->builder, start);
+    LLVMPositionBuilderAtEnd(w->builder, start);
+    if (!w->host)
+        mark_kernel(w);
+    return NEAP_OK;
+}
+
+/* Places for the values of one element, and of those side by side behind them. */
+static void make_places(gpu_writer *w, LLVMValueRef *places) {
+    const int values = w->kernel->nloads + w->kernel->nins;
+    const int sets = !w->kernel->reduces && w->kernel->each > 1 ? 1 + GPU_EACH : 1;
+    for (int v = 0; v < sets * values; v++)
+        places[v] = gpu_place(w, gpu_element(w, w->dtype[v % values]));
+    w->value = places;
+}
+
+static int write_entries(gpu_writer *w, LLVMValueRef *places, bool *needed) {
+    const int values = w->kernel->nloads + w->kernel->nins;
+    int status = begin_entry(w, "kernel");
+    if (status)
+        return status;
+    make_places(w, places);
+    if (!w->kernel->reduces) {
+        write_maps(w, needed, places + values);
+        return NEAP_OK;
+    }
+    gpu_write_reduction(w, false);
+    status = w->failed ? NEAP_E_MEMORY : w->kernel->staged ? NEAP_OK : begin_entry(w, "finish");
+    if (status || w->kernel->staged)
+        return status;
+    make_places(w, places);
+    gpu_write_reduction(w, true);
+    return w->failed ? NEAP_E_MEMORY : NEAP_OK;
+}
+
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+static const native_bitcode *rows_of_gpus(void) {
+    const native_bitcode *set = native_bitcodes;
+    while (set->isa && strcmp(set->isa, "gpu") != 0)
+        set++;
+    return set->isa ? set : NULL;
+}
+
+/* Links the module of rows of a dtype. */
+static int link_dtype(gpu_writer *w, const native_bitcode *set, int dtype) {
+    const native_module *m = &set->modules[dtype];
+    LLVMMemoryBufferRef file = LLVMCreateMemoryBufferWithMemoryRange(m->begin, (size_t)(m->end - m->begin), "rows", 0);
+    LLVMModuleRef rows;
+    bool failed = LLVMParseBitcodeInContext2(w->context, file, &rows) || LLVMLinkModules2(w->module, rows);
+    LLVMDisposeMemoryBuffer(file);
+    return failed ? gpu_host->error(NEAP_E_INTERNAL, "bitcode for GPUs that does not link") : NEAP_OK;
+}
+
+static int need_row(bool *dtypes, const char *row) {
+    static const char *const names[NEAP_DTYPE_COUNT] = {
+#define NAME(NAME, name, ...) [NEAP_DTYPE_##NAME] = #name,
+        NEAP_DTYPE_ROWS(NAME)
+#undef NAME
+    };
+    const char *end = row ? strrchr(row, '_') : NULL;
+    for (int k = 0; end && k < NEAP_DTYPE_COUNT; k++)
+        if (strcmp(end + 1, names[k]) == 0) {
+            dtypes[k] = true;
+            return NEAP_OK;
+        }
+    return gpu_host->error(NEAP_E_ARGUMENT, "no row for GPUs of this name: %s", row ? row : "none");
+}
+
+/* Links all modules that have a row of the kernel. */
+static int link_rows(gpu_writer *w, const native_bitcode *set) {
+    const gpu_kernel *k = w->kernel;
+    bool dtypes[NEAP_DTYPE_COUNT] = {false};
+    int status = NEAP_OK;
+    for (int j = 0; j < k->nloads && !status; j++)
+        if (k->loads[j].kind == GPU_LOAD_IOTA)
+            status = need_row(dtypes, gpu_iota_of(k->loads[j].dtype));
+    for (int j = 0; j < k->nins && !status; j++)
+        if (!gpu_is_take(k, &k->ins[j]))
+            status = need_row(dtypes, gpu_row_of(&k->ins[j]));
+    for (int j = 0; j < k->nsinks && !status; j++)
+        if (k->sinks[j].kind == GPU_SINK_REDUCE)
+            status = need_row(dtypes, gpu_reduction_of(k->sinks[j].op, w->dtype[k->sinks[j].value]));
+    for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && !status; dtype++)
+        if (dtypes[dtype])
+            status = link_dtype(w, set, dtype);
+    return status;
+}
+
+static void set_attribute(gpu_writer *w, LLVMValueRef function, const char *name) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(w->context, kind, 0));
+}
+
+static void drop_text(LLVMValueRef function, const char *name) {
+    LLVMRemoveStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, name,
+                                     (unsigned)strlen(name));
+}
+
+/* Rows are inlined, and nothing but the entries is left to be seen. Rows were compiled for no GPU in particular. */
+static void prepare_functions(gpu_writer *w) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(w->module); f; f = LLVMGetNextFunction(f)) {
+        const char *name = LLVMGetValueName(f);
+        if (LLVMIsDeclaration(f))
+            continue;
+        drop_text(f, "target-cpu");
+        drop_text(f, "target-features");
+        if (strcmp(name, "kernel") == 0 || strcmp(name, "finish") == 0)
+            continue;
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+        if (strncmp(name, "row_", 4) == 0 || strncmp(name, "none_", 5) == 0)
+            set_attribute(w, f, "alwaysinline");
+    }
+}
+
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
+static int emit(gpu_writer *w, LLVMTargetMachineRef machine, void **out, size_t *bytes) {
+    char *error = NULL;
+    LLVMMemoryBufferRef text;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef failed = LLVMRunPasses(
+        w->module, "globaldce,always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine,simplifycfg)",
+        machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (failed) {
+        char *message = LLVMGetErrorMessage(failed);
+        int status = gpu_host->error(NEAP_E_INTERNAL, "LLVM: %s", message);
+        LLVMDisposeErrorMessage(message);
+        return status;
+    }
+    LLVMCodeGenFileType type = w->host ? LLVMObjectFile : LLVMAssemblyFile;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, w->module, type, &error, &text)) {
+        int status = gpu_host->error(NEAP_E_INTERNAL, "LLVM: %s", error);
+        LLVMDisposeMessage(error);
+        return status;
+    }
+    *bytes = LLVMGetBufferSize(text);
+    char *copy = malloc(*bytes + 1);
+    if (copy) {
+        memcpy(copy, LLVMGetBufferStart(text), *bytes);
+        copy[*bytes] = '\0';
+    }
+    LLVMDisposeMemoryBuffer(text);
+    *out = copy;
+    return copy ? NEAP_OK : gpu_host->error(NEAP_E_MEMORY, "no memory for a GPU's code");
+}
+
+/* What PTX is written for: it is assembled for all later GPUs too, and this LLVM knows no later one. */
+static const char *ptx_target(const char *name) {
+    return atoi(name + strlen("sm_")) >= 90 ? "sm_90" : "sm_80";
+}
+
+/* A machine for PTX of a target, or for this CPU. */
+static int machine_new(const char *given, bool is_host, LLVMTargetMachineRef *out) {
+    const char *name = is_host ? "" : ptx_target(given);
+    char *error = NULL, *triple = is_host ? LLVMGetDefaultTargetTriple() : LLVMCreateMessage("nvptx64-nvidia-cuda");
+    char *cpu = is_host ? LLVMGetHostCPUName() : LLVMCreateMessage(name);
+    char *features = is_host ? LLVMGetHostCPUFeatures() : LLVMCreateMessage("");
+    LLVMTargetRef target;
+    int status = NEAP_OK;
+    LLVM_NATIVE_TARGETINFO();
+    LLVM_NATIVE_TARGET();
+    LLVM_NATIVE_TARGETMC();
+    LLVM_NATIVE_ASMPRINTER();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    if (LLVMGetTargetFromTriple(triple, &target, &error)) {
+        status = gpu_host->error(NEAP_E_LIBRARY, "LLVM: %s", error);
+        LLVMDisposeMessage(error);
+    } else {
+        *out = LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                       is_host ? LLVMCodeModelSmall : LLVMCodeModelDefault);
+    }
+    LLVMDisposeMessage(triple), LLVMDisposeMessage(cpu), LLVMDisposeMessage(features);
+    return status;
+}
+
+static void set_target(gpu_writer *w, LLVMTargetMachineRef machine) {
+    char *triple = LLVMGetTargetMachineTriple(machine);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+    LLVMSetTarget(w->module, triple);
+    LLVMSetModuleDataLayout(w->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMDisposeMessage(triple);
+}
+
+static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMachineRef machine, void **out,
+                        size_t *bytes) {
+    const gpu_kernel *k = w->kernel;
+    const size_t values = (size_t)(k->nloads + k->nins);
+    LLVMValueRef *places = calloc((2 + GPU_EACH) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
+    int *dtypes = calloc(values, sizeof *dtypes);
+    bool *needed = calloc(values, sizeof *needed);
+    int status = places && dtypes && needed ? NEAP_OK : gpu_host->error(NEAP_E_MEMORY, "no memory for code");
+    if (!status) {
+        w->buffer = places + (2 + GPU_EACH) * values, w->words = w->buffer + k->nbuffers + 1;
+        w->dtype = dtypes;
+        for (size_t v = 0; v < values; v++)
+            w->dtype[v] = (int)v < k->nloads ? k->loads[v].dtype : k->ins[(int)v - k->nloads].result;
+        status = link_rows(w, set);
+    }
+    if (!status)
+        status = write_entries(w, places, needed);
+    if (!status) {
+        prepare_functions(w);
+        set_target(w, machine);
+        status = emit(w, machine, out, bytes);
+    }
+    free(places), free(dtypes), free(needed);
+    return status;
+}
+
+int gpu_generate(const void *kernel, const char *target, void **out, size_t *bytes) {
+    const native_bitcode *set = rows_of_gpus();
+    gpu_writer w = {.kernel = kernel, .host = strcmp(target, "host") == 0};
+    LLVMTargetMachineRef machine = NULL;
+    int status = set ? machine_new(target, w.host, &machine)
+                     : gpu_host->error(NEAP_E_LIBRARY, "this LLVM makes no code for GPUs");
+    if (status)
+        return status;
+    w.context = LLVMContextCreate();
+    w.module = LLVMModuleCreateWithNameInContext("kernel", w.context);
+    w.builder = LLVMCreateBuilderInContext(w.context);
+    w.pointer = LLVMPointerTypeInContext(w.context, 0);
+    w.word = LLVMInt64TypeInContext(w.context);
+    w.i32 = LLVMInt32TypeInContext(w.context);
+    w.i8 = LLVMInt8TypeInContext(w.context);
+    status = write_module(&w, set, machine, out, bytes);
+    LLVMDisposeBuilder(w.builder);
+    LLVMDisposeModule(w.module);
+    LLVMContextDispose(w.context);
+    LLVMDisposeTargetMachine(machine);
+    return status;
+}

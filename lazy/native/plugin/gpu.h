@@ -1,0 +1,12 @@
+/* plugin/gpu.h: the generator of code for GPUs, as generate.c offers it. */
+#ifndef LAZY_NATIVE_PLUGIN_GPU_H
+#define LAZY_NATIVE_PLUGIN_GPU_H
+
+#include "engine/device.h"
+
+extern const neap_plugin_host *gpu_host; /* set before the first call */
+
+/* neap_generator.generate_gpu */
+int gpu_generate(const void *kernel, const char *target, void **out, size_t *bytes);
+
+#endif

@@ -1,0 +1,468 @@
+/* gpu_fold.c: reductions in grid kernels (gpu_writer.h), over the fixed tree of lazy/vm/kernel.h.
+ *
+ * A group of threads takes some rows, or a block of one row, in waves of so many leaves as shared memory has slots for:
+ *
+ *      fold       each thread takes lanes of leaves, every 16th element, into a slot
+ *      lanes      slots l and l + 8 of each leaf, then l + 4, l + 2, l + 1
+ *      pairs      leaves i and i + 1 of each row, then i + 2, i + 4, …: neighbours, the last one waits
+ *      keep       what the wave gave, for the tree over the waves, which is made in the same way
+ *
+ * Waves are powers of two of leaves where there are several, and so are blocks: whole subtrees. Levels follow one
+ * another: what the reductions of one gave is a result for each row, which the next one loads.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/dtype/dtype.h"
+#include "lazy/native/plugin/gpu_writer.h"
+
+static bool is_reduce(const gpu_sink *sink) {
+    return sink->kind == GPU_SINK_REDUCE;
+}
+
+static bool of_level(const gpu_writer *w, const gpu_sink *sink, int level) {
+    return is_reduce(sink) && w->kernel->levels[sink->value] == level;
+}
+
+static int levels_of(const gpu_writer *w) {
+    int levels = 0;
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (is_reduce(&w->kernel->sinks[k]) && w->kernel->levels[w->kernel->sinks[k].value] >= levels)
+            levels = w->kernel->levels[w->kernel->sinks[k].value] + 1;
+    return levels;
+}
+
+/* ---- Shared memory ----------------------------------------------------------------------------------------------- */
+static LLVMValueRef shared(gpu_writer *w, int64_t bytes) {
+    LLVMTypeRef type = LLVMArrayType2(w->i8, (uint64_t)bytes);
+    if (w->host)
+        return gpu_place(w, type);
+    LLVMValueRef memory = LLVMAddGlobalInAddressSpace(w->module, type, "shared", 3);
+    LLVMSetInitializer(memory, LLVMGetUndef(type));
+    LLVMSetLinkage(memory, LLVMInternalLinkage);
+    LLVMSetAlignment(memory, 16);
+    return LLVMConstAddrSpaceCast(memory, w->pointer);
+}
+
+static gpu_shared shared_of(gpu_writer *w, const gpu_sink *sink, int count) {
+    gpu_shared s = {.values = shared(w, (int64_t)count * gpu_bytes(w->dtype[sink->value]))};
+    if (sink->chooses)
+        s.places = shared(w, (int64_t)count * gpu_bytes(NEAP_DTYPE_I32));
+    return s;
+}
+
+static void make_shared(gpu_writer *w) {
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (!is_reduce(sink))
+            continue;
+        w->slots[k] = shared_of(w, sink, w->kernel->slots);
+        w->waves[k] = shared_of(w, sink, gpu_waves_max(w->kernel));
+        w->results[k] = shared(w, (int64_t)gpu_rows_max(w->kernel) * gpu_bytes(sink->dtype));
+    }
+}
+
+/* The slot of a lane of a leaf of a row of the group. */
+static LLVMValueRef slot_of(gpu_writer *w, LLVMValueRef row, LLVMValueRef leaf, LLVMValueRef lane) {
+    LLVMValueRef lanes = gpu_number(w, GPU_LANES);
+    if (w->kernel->across)
+        return gpu_add(w, gpu_multiply(w, gpu_add(w, gpu_multiply(w, leaf, lanes), lane), w->rows), row);
+    LLVMValueRef of_row = gpu_add(w, gpu_multiply(w, row, w->words[GPU_LEAVES]), leaf);
+    return gpu_add(w, gpu_multiply(w, of_row, lanes), lane);
+}
+
+/* An item as one of so many rows, leaves and lanes: neighbours are lanes, or rows if the kernel runs across them. */
+static void split(gpu_writer *w, LLVMValueRef item, LLVMValueRef leaves, int lanes, LLVMValueRef *row,
+                  LLVMValueRef *leaf, LLVMValueRef *lane) {
+    LLVMValueRef rest = item, count = gpu_number(w, lanes);
+    if (w->kernel->across)
+        rest = gpu_divide(w, rest, w->rows, row);
+    rest = gpu_divide(w, rest, count, lane);
+    if (w->kernel->across)
+        *leaf = rest;
+    else
+        *row = gpu_divide(w, rest, leaves, leaf);
+}
+
+static LLVMBasicBlockRef if_row(gpu_writer *w, LLVMValueRef row) {
+    return gpu_if(w, gpu_less(w, gpu_add(w, w->first_row, row), w->words[GPU_ROWS]));
+}
+
+/* ---- Combining --------------------------------------------------------------------------------------------------- */
+/* Element `left` of shared memory becomes what the reduction makes of it and element `right`. */
+static void combine(gpu_writer *w, const gpu_sink *sink, const gpu_shared *s, LLVMValueRef left, LLVMValueRef right) {
+    int dtype = w->dtype[sink->value];
+    const char *row = gpu_reduction_of(sink->op, dtype);
+    LLVMValueRef a = gpu_at(w, s->values, dtype, left), b = gpu_at(w, s->values, dtype, right);
+    if (sink->chooses) {
+        LLVMValueRef i = gpu_at(w, s->places, NEAP_DTYPE_I32, left), j = gpu_at(w, s->places, NEAP_DTYPE_I32, right);
+        gpu_call(w, "row", row, (LLVMValueRef[]){a, i, a, i, b, j}, 6);
+    } else {
+        gpu_call(w, "row", row, (LLVMValueRef[]){a, a, b}, 3);
+    }
+}
+
+static void copy(gpu_writer *w, const gpu_sink *sink, const gpu_shared *to, LLVMValueRef i, const gpu_shared *from,
+                 LLVMValueRef j) {
+    int dtype = w->dtype[sink->value];
+    gpu_set(w, gpu_at(w, to->values, dtype, i), dtype, gpu_get(w, gpu_at(w, from->values, dtype, j), dtype));
+    if (sink->chooses)
+        gpu_set(w, gpu_at(w, to->places, NEAP_DTYPE_I32, i), NEAP_DTYPE_I32,
+                gpu_get(w, gpu_at(w, from->places, NEAP_DTYPE_I32, j), NEAP_DTYPE_I32));
+}
+
+static void combine_lanes(gpu_writer *w, int level, int half) {
+    gpu_loop share;
+    LLVMValueRef row, leaf, lane, leaves = w->words[GPU_LEAVES];
+    gpu_threads(w);
+    gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, half)));
+    split(w, share.i, leaves, half, &row, &leaf, &lane);
+    LLVMValueRef other = gpu_add(w, lane, gpu_number(w, half));
+    LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, leaf), gpu_number(w, GPU_LEAF));
+    LLVMBasicBlockRef no_row = if_row(w, row);
+    LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, other), w->words[GPU_REDUCED]));
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            combine(w, &w->kernel->sinks[k], &w->slots[k], slot_of(w, row, leaf, lane), slot_of(w, row, leaf, other));
+    gpu_end_if(w, no_lane);
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+/* The tree over the leaves of a wave. */
+static void combine_leaves(gpu_writer *w, int level) {
+    gpu_loop steps, share;
+    LLVMValueRef row, pair, lane, zero = gpu_number(w, 0);
+    gpu_for_doubled(w, &steps, w->leaves);
+    LLVMValueRef twice = gpu_add(w, steps.i, steps.i), rest;
+    LLVMValueRef pairs = gpu_divide(w, gpu_add(w, w->leaves, gpu_subtract(w, twice, gpu_number(w, 1))), twice, &rest);
+    gpu_threads(w);
+    gpu_for_share(w, &share, gpu_multiply(w, w->rows, pairs));
+    split(w, share.i, pairs, 1, &row, &pair, &lane);
+    LLVMValueRef left = gpu_multiply(w, pair, twice), right = gpu_add(w, left, steps.i);
+    LLVMBasicBlockRef no_row = if_row(w, row), alone = gpu_if(w, gpu_less(w, right, w->leaves));
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            combine(w, &w->kernel->sinks[k], &w->slots[k], slot_of(w, row, left, zero), slot_of(w, row, right, zero));
+    gpu_end_if(w, alone);
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+    gpu_end_for(w, &steps);
+}
+
+/* The tree over so many waves, or blocks: there is one row then. */
+static void combine_waves(gpu_writer *w, int level, LLVMValueRef count) {
+    gpu_loop steps, share;
+    gpu_for_doubled(w, &steps, count);
+    LLVMValueRef twice = gpu_add(w, steps.i, steps.i);
+    gpu_threads(w);
+    gpu_for(w, &share, gpu_multiply(w, w->thread, twice), gpu_subtract(w, count, steps.i),
+            gpu_multiply(w, twice, gpu_number(w, GPU_THREADS)));
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            combine(w, &w->kernel->sinks[k], &w->waves[k], share.i, gpu_add(w, share.i, steps.i));
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+    gpu_end_for(w, &steps);
+}
+
+/* ---- Folding ----------------------------------------------------------------------------------------------------- */
+static gpu_spot spot_of(gpu_writer *w, LLVMValueRef slot, LLVMValueRef at) {
+    gpu_spot spot = {.slot = slot, .at = at, .row = gpu_add(w, w->first_row, slot)};
+    spot.element = gpu_add(w, gpu_multiply(w, spot.row, w->words[GPU_REDUCED]), at);
+    return spot;
+}
+
+/* Takes the element of a spot into what a thread has of sink k so far. */
+static void take_element(gpu_writer *w, int k, const gpu_shared *sum, const gpu_shared *next, const gpu_spot *spot,
+                         LLVMValueRef is_first) {
+    const gpu_sink *sink = &w->kernel->sinks[k];
+    int dtype = w->dtype[sink->value];
+    const char *row = gpu_reduction_of(sink->op, dtype);
+    LLVMValueRef value = w->value[sink->value], given = gpu_get(w, value, dtype), place = NULL;
+    if (sink->chooses) {
+        LLVMValueRef here = gpu_place(w, w->i32);
+        place = LLVMBuildTrunc(w->builder, spot->at, w->i32, "");
+        gpu_set(w, here, NEAP_DTYPE_I32, place);
+        gpu_call(w, "row", row, (LLVMValueRef[]){next->values, next->places, sum->values, sum->places, value, here}, 6);
+        LLVMValueRef then = gpu_get(w, next->places, NEAP_DTYPE_I32);
+        gpu_set(w, sum->places, NEAP_DTYPE_I32, LLVMBuildSelect(w->builder, is_first, place, then, ""));
+    } else {
+        gpu_call(w, "row", row, (LLVMValueRef[]){next->values, sum->values, value}, 3);
+    }
+    LLVMValueRef then = gpu_get(w, next->values, dtype);
+    gpu_set(w, sum->values, dtype, LLVMBuildSelect(w->builder, is_first, given, then, ""));
+}
+
+static gpu_shared places_for(gpu_writer *w, const gpu_sink *sink) {
+    gpu_shared s = {.values = gpu_place(w, gpu_element(w, w->dtype[sink->value]))};
+    if (sink->chooses)
+        s.places = gpu_place(w, w->i32);
+    return s;
+}
+
+/* A lane of a leaf: every 16th of its elements, from the first on. */
+static void fold_lane(gpu_writer *w, int level, const bool *needed, LLVMValueRef row, LLVMValueRef leaf,
+                      LLVMValueRef lane, const gpu_shared *sum, const gpu_shared *next) {
+    gpu_loop elements;
+    LLVMValueRef size = gpu_number(w, GPU_LEAF);
+    LLVMValueRef start = gpu_multiply(w, gpu_add(w, w->leaf, leaf), size), first = gpu_add(w, start, lane);
+    LLVMValueRef end = gpu_least(w, gpu_add(w, start, size), w->words[GPU_REDUCED]);
+    gpu_for(w, &elements, first, end, gpu_number(w, GPU_LANES));
+    gpu_spot spot = spot_of(w, row, elements.i);
+    LLVMValueRef is_first = LLVMBuildICmp(w->builder, LLVMIntEQ, elements.i, first, "");
+    gpu_loads(w, needed, &spot);
+    gpu_instructions(w, needed, &spot);
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            take_element(w, k, &sum[k], &next[k], &spot, is_first);
+    gpu_end_for(w, &elements);
+}
+
+static void fold(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, gpu_shared *next) {
+    gpu_loop share;
+    LLVMValueRef row, leaf, lane, leaves = w->words[GPU_LEAVES];
+    gpu_threads(w);
+    gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, GPU_LANES)));
+    split(w, share.i, leaves, GPU_LANES, &row, &leaf, &lane);
+    LLVMBasicBlockRef no_row = if_row(w, row);
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (!of_level(w, sink, level))
+            continue;
+        int dtype = w->dtype[sink->value];
+        sum[k] = places_for(w, sink), next[k] = places_for(w, sink);
+        gpu_set(w, sum[k].values, dtype, LLVMConstNull(gpu_element(w, dtype)));
+        if (sink->chooses)
+            gpu_set(w, sum[k].places, NEAP_DTYPE_I32, LLVMConstNull(w->i32));
+    }
+    fold_lane(w, level, needed, row, leaf, lane, sum, next);
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            copy(w, &w->kernel->sinks[k], &w->slots[k], slot_of(w, row, leaf, lane), &sum[k], gpu_number(w, 0));
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+/* Keeps what a wave gave of each row. */
+static void keep_wave(gpu_writer *w, int level, LLVMValueRef wave) {
+    gpu_loop share;
+    LLVMValueRef zero = gpu_number(w, 0);
+    gpu_threads(w);
+    gpu_for_share(w, &share, w->rows);
+    LLVMBasicBlockRef no_row = if_row(w, share.i);
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            copy(w, &w->kernel->sinks[k], &w->waves[k], gpu_add(w, wave, share.i), &w->slots[k],
+                 slot_of(w, share.i, zero, zero));
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+/* All leaves of the group's rows, or of its block, to one value for each row in `waves`. */
+static void reduce_level(gpu_writer *w, int level, bool *needed, gpu_shared *sum, gpu_shared *next) {
+    gpu_loop waves;
+    LLVMValueRef rest, most = w->words[GPU_LEAVES], one = gpu_number(w, 1), size = gpu_number(w, GPU_LEAF);
+    LLVMValueRef all = gpu_add(w, w->words[GPU_REDUCED], gpu_subtract(w, size, one));
+    LLVMValueRef total = gpu_divide(w, all, size, &rest), block = gpu_multiply(w, w->words[GPU_WAVES], most);
+    LLVMValueRef first = gpu_multiply(w, w->block, block), mine = gpu_least(w, gpu_subtract(w, total, first), block);
+    LLVMValueRef count = gpu_divide(w, gpu_add(w, mine, gpu_subtract(w, most, one)), most, &rest);
+    memset(needed, 0, (size_t)(w->kernel->nloads + w->kernel->nins) * sizeof *needed);
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (of_level(w, &w->kernel->sinks[k], level))
+            gpu_need(w, needed, w->kernel->sinks[k].value);
+    gpu_for(w, &waves, gpu_number(w, 0), count, one);
+    w->leaf = gpu_add(w, first, gpu_multiply(w, waves.i, most));
+    w->leaves = gpu_least(w, gpu_subtract(w, total, w->leaf), most);
+    fold(w, level, needed, sum, next);
+    for (int half = GPU_LANES / 2; half > 0; half /= 2)
+        combine_lanes(w, level, half);
+    combine_leaves(w, level);
+    keep_wave(w, level, waves.i);
+    gpu_end_for(w, &waves);
+    combine_waves(w, level, count);
+}
+
+/* ---- What comes of it -------------------------------------------------------------------------------------------- */
+/* Results of each row. */
+static void make_results(gpu_writer *w, int level) {
+    gpu_loop share;
+    gpu_threads(w);
+    gpu_for_share(w, &share, w->rows);
+    LLVMBasicBlockRef no_row = if_row(w, share.i);
+    LLVMValueRef empty = LLVMBuildICmp(w->builder, LLVMIntEQ, w->words[GPU_REDUCED], gpu_number(w, 0), "");
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (!of_level(w, sink, level))
+            continue;
+        LLVMValueRef values = sink->chooses ? w->waves[k].places : w->waves[k].values;
+        LLVMValueRef result = gpu_get(w, gpu_at(w, values, sink->dtype, share.i), sink->dtype);
+        LLVMValueRef none = LLVMConstNull(gpu_element(w, sink->dtype));
+        if (!sink->chooses) {
+            LLVMValueRef place = gpu_place(w, gpu_element(w, sink->dtype));
+            gpu_call(w, "none", gpu_reduction_of(sink->op, sink->dtype), &place, 1);
+            none = gpu_get(w, place, sink->dtype);
+        }
+        result = LLVMBuildSelect(w->builder, empty, none, result, "");
+        gpu_set(w, gpu_at(w, w->results[k], sink->dtype, share.i), sink->dtype, result);
+    }
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+/* Where blocks of the group's row are in the scratch between launches, and the number of the first. */
+static gpu_shared partials_of(gpu_writer *w, int k, LLVMValueRef *first) {
+    LLVMValueRef count = gpu_multiply(w, w->words[GPU_ROWS], w->words[GPU_BLOCKS]), base[2];
+    int area = gpu_areas_before(w->kernel, k);
+    for (int j = 0; j < 2; j++) {
+        LLVMValueRef bytes = gpu_multiply(w, count, gpu_number(w, (int64_t)(area + j) * GPU_PARTIAL));
+        base[j] = LLVMBuildGEP2(w->builder, w->i8, w->buffer[w->kernel->nbuffers], &bytes, 1, "");
+    }
+    *first = gpu_multiply(w, w->first_row, w->words[GPU_BLOCKS]);
+    return (gpu_shared){base[0], base[1]};
+}
+
+static void keep_partials(gpu_writer *w) {
+    gpu_loop share;
+    gpu_threads(w);
+    gpu_for_share(w, &share, gpu_number(w, 1));
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        LLVMValueRef first;
+        if (!is_reduce(&w->kernel->sinks[k]))
+            continue;
+        gpu_shared to = partials_of(w, k, &first);
+        copy(w, &w->kernel->sinks[k], &to, gpu_add(w, first, w->block), &w->waves[k], share.i);
+    }
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+static void load_partials(gpu_writer *w) {
+    gpu_loop share;
+    gpu_threads(w);
+    gpu_for_share(w, &share, w->words[GPU_BLOCKS]);
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        LLVMValueRef first;
+        if (!is_reduce(&w->kernel->sinks[k]))
+            continue;
+        gpu_shared from = partials_of(w, k, &first);
+        copy(w, &w->kernel->sinks[k], &w->waves[k], share.i, &from, gpu_add(w, first, share.i));
+    }
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+static bool needs_of(gpu_writer *w, bool *needed, int kind) {
+    bool any = false;
+    memset(needed, 0, (size_t)(w->kernel->nloads + w->kernel->nins) * sizeof *needed);
+    for (int k = 0; k < w->kernel->nsinks; k++)
+        if (w->kernel->sinks[k].kind == kind)
+            gpu_need(w, needed, w->kernel->sinks[k].value), any = true;
+    return any;
+}
+
+static void store_kind(gpu_writer *w, const bool *needed, int kind, gpu_spot *spot) {
+    gpu_loads(w, needed, spot);
+    gpu_instructions(w, needed, spot);
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (sink->kind == kind)
+            gpu_store(w, sink, gpu_get(w, w->value[sink->value], sink->dtype), spot);
+    }
+}
+
+/* What is stored for each element of the group's rows, or of its block. */
+static void store_elements(gpu_writer *w, bool *needed) {
+    gpu_loop share;
+    LLVMValueRef row, at, block, first, count;
+    if (!needs_of(w, needed, GPU_SINK_STORE))
+        return;
+    block = gpu_multiply(w, gpu_multiply(w, w->words[GPU_WAVES], w->words[GPU_LEAVES]), gpu_number(w, GPU_LEAF));
+    first = gpu_multiply(w, w->block, block);
+    count = gpu_least(w, gpu_subtract(w, w->words[GPU_REDUCED], first), block);
+    gpu_threads(w);
+    gpu_for_share(w, &share, gpu_multiply(w, w->rows, count));
+    if (w->kernel->across)
+        at = gpu_divide(w, share.i, w->rows, &row);
+    else
+        row = gpu_divide(w, share.i, count, &at);
+    LLVMBasicBlockRef no_row = if_row(w, row);
+    gpu_spot spot = spot_of(w, row, gpu_add(w, first, at));
+    store_kind(w, needed, GPU_SINK_STORE, &spot);
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+static void store_rows(gpu_writer *w, bool *needed) {
+    gpu_loop share;
+    needs_of(w, needed, GPU_SINK_STORE_ROW);
+    gpu_threads(w);
+    gpu_for_share(w, &share, w->rows);
+    LLVMBasicBlockRef no_row = if_row(w, share.i);
+    gpu_spot spot = spot_of(w, share.i, gpu_number(w, 0));
+    store_kind(w, needed, GPU_SINK_STORE_ROW, &spot);
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (is_reduce(sink) && sink->slot >= 0)
+            gpu_store(w, sink, gpu_get(w, gpu_at(w, w->results[k], sink->dtype, share.i), sink->dtype), &spot);
+    }
+    gpu_end_if(w, no_row);
+    gpu_end_for(w, &share);
+    gpu_barrier(w);
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+static void write_kernel(gpu_writer *w, bool *needed, gpu_shared *sum, gpu_shared *next) {
+    const int levels = levels_of(w);
+    const bool staged = w->kernel->staged;
+    w->rows = w->words[GPU_GROUP_ROWS];
+    w->first_row = gpu_multiply(w, gpu_divide(w, w->group, w->words[GPU_BLOCKS], &w->block), w->rows);
+    for (int level = 0; level < levels; level++) {
+        reduce_level(w, level, needed, sum, next);
+        if (!staged)
+            store_elements(w, needed);
+        if (!staged) {
+            LLVMValueRef several = gpu_less(w, gpu_number(w, 1), w->words[GPU_BLOCKS]);
+            LLVMBasicBlockRef whole = gpu_if(w, several);
+            keep_partials(w);
+            LLVMBuildRetVoid(w->builder);
+            LLVMPositionBuilderAtEnd(w->builder, whole);
+        }
+        make_results(w, level);
+    }
+    if (staged || levels == 0)
+        store_elements(w, needed);
+    store_rows(w, needed);
+}
+
+void gpu_write_reduction(gpu_writer *w, bool finish) {
+    const size_t sinks = (size_t)w->kernel->nsinks;
+    const size_t values = (size_t)(w->kernel->nloads + w->kernel->nins);
+    gpu_shared *places = calloc(4 * sinks, sizeof *places);
+    bool *needed = calloc(values + 1, sizeof *needed);
+    w->results = calloc(sinks, sizeof *w->results);
+    w->slots = places, w->waves = places + sinks;
+    if (places && needed && w->results) {
+        make_shared(w);
+        if (finish) {
+            w->rows = gpu_number(w, 1), w->block = gpu_number(w, 0), w->first_row = w->group;
+            load_partials(w);
+            combine_waves(w, 0, w->words[GPU_BLOCKS]);
+            make_results(w, 0);
+            store_rows(w, needed);
+        } else {
+            write_kernel(w, needed, places + 2 * sinks, places + 3 * sinks);
+        }
+        LLVMBuildRetVoid(w->builder);
+    } else {
+        gpu_host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+        w->failed = true;
+    }
+    free(places), free(needed), free(w->results);
+}

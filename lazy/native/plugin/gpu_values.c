@@ -1,0 +1,207 @@
+/* gpu_values.c: elements in grid kernels (gpu_writer.h): where they are in memory, and the rows that compute them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/dtype/dtype.h"
+#include "lazy/native/plugin/gpu_writer.h"
+#include "ops_gen.h"
+
+#include "gpu_gen.h"
+
+static const struct {
+    char kind;
+    uint8_t bits;
+} dtypes[] = {
+#define DTYPE(NAME, name, kind, ctype, bits, ...) [NEAP_DTYPE_##NAME] = {kind, bits},
+    NEAP_DTYPE_ROWS(DTYPE)
+#undef DTYPE
+};
+
+int gpu_bytes(int dtype) {
+    return dtypes[dtype].bits / 8;
+}
+
+LLVMTypeRef gpu_element(const gpu_writer *w, int dtype) {
+    int bits = dtypes[dtype].bits;
+    LLVMTypeRef f32 = LLVMFloatTypeInContext(w->context), f64 = LLVMDoubleTypeInContext(w->context);
+    if (dtypes[dtype].kind == 'c')
+        return LLVMVectorType(bits == 64 ? f32 : f64, 2);
+    if (dtypes[dtype].kind == 'f' && bits >= 32)
+        return bits == 32 ? f32 : f64;
+    return LLVMIntTypeInContext(w->context, (unsigned)bits);
+}
+
+LLVMValueRef gpu_place(gpu_writer *w, LLVMTypeRef type) {
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(w->context);
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(w->entry));
+    LLVMValueRef place = LLVMBuildAlloca(b, type, "");
+    LLVMSetAlignment(place, 16);
+    LLVMDisposeBuilder(b);
+    return place;
+}
+
+LLVMValueRef gpu_at(gpu_writer *w, LLVMValueRef base, int dtype, LLVMValueRef i) {
+    return LLVMBuildGEP2(w->builder, gpu_element(w, dtype), base, &i, 1, "");
+}
+
+LLVMValueRef gpu_get(gpu_writer *w, LLVMValueRef at, int dtype) {
+    LLVMValueRef v = LLVMBuildLoad2(w->builder, gpu_element(w, dtype), at, "");
+    LLVMSetAlignment(v, (unsigned)gpu_bytes(dtype));
+    return v;
+}
+
+void gpu_set(gpu_writer *w, LLVMValueRef at, int dtype, LLVMValueRef value) {
+    LLVMSetAlignment(LLVMBuildStore(w->builder, value, at), (unsigned)gpu_bytes(dtype));
+}
+
+void gpu_call(gpu_writer *w, const char *kind, const char *row, LLVMValueRef *args, unsigned count) {
+    char name[96];
+    LLVMTypeRef types[8];
+    snprintf(name, sizeof name, "%s_%s", kind, row);
+    for (unsigned k = 0; k < count; k++)
+        types[k] = w->pointer;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(w->context), types, count, 0);
+    LLVMBuildCall2(w->builder, type, LLVMGetNamedFunction(w->module, name), args, count, "");
+}
+
+/* ---- Places in memory -------------------------------------------------------------------------------------------- */
+/* The index along an axis; those of the kept axes are digits of the row, the others of the place in it. */
+static LLVMValueRef index_of(gpu_writer *w, gpu_spot *spot, int axis) {
+    const gpu_kernel *k = w->kernel;
+    int first = axis < k->nkept ? 0 : k->nkept, end = axis < k->nkept ? k->nkept : k->ndim;
+    if (spot->index[axis])
+        return spot->index[axis];
+    LLVMValueRef left = axis < k->nkept ? spot->row : spot->at;
+    for (int j = end - 1; j > first; j--)
+        left = gpu_divide(w, left, w->words[GPU_EXTENTS + j], &spot->index[j]);
+    spot->index[first] = left;
+    return spot->index[axis];
+}
+
+/* The number of the element to which a map leads. `whole` is that of the spot, for maps that are flat. */
+static LLVMValueRef element_of(gpu_writer *w, const gpu_map *map, gpu_spot *spot, LLVMValueRef whole) {
+    LLVMValueRef sum = w->words[map->word];
+    int word = map->word + 1;
+    if (map->flat)
+        return gpu_add(w, sum, whole);
+    for (int axis = 0; axis < w->kernel->ndim; axis++)
+        if (map->axes >> axis & 1)
+            sum = gpu_add(w, sum, gpu_multiply(w, index_of(w, spot, axis), w->words[word++]));
+    return sum;
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------------------------- */
+static void load_number(gpu_writer *w, int k) {
+    const gpu_load *load = &w->kernel->loads[k];
+    LLVMTypeRef pair = LLVMArrayType2(w->word, 2);
+    LLVMValueRef place = gpu_place(w, pair);
+    for (int j = 0; j < 2; j++) {
+        LLVMValueRef index = gpu_number(w, j), at = LLVMBuildGEP2(w->builder, w->word, place, &index, 1, "");
+        LLVMBuildStore(w->builder, w->words[w->kernel->numbers + 2 * load->slot + j], at);
+    }
+    gpu_set(w, w->value[k], load->dtype, gpu_get(w, place, load->dtype));
+}
+
+static void load_iota(gpu_writer *w, int k, gpu_spot *spot) {
+    const gpu_load *load = &w->kernel->loads[k];
+    LLVMValueRef number = gpu_place(w, w->word);
+    LLVMBuildStore(w->builder, element_of(w, &load->map, spot, spot->element), number);
+    gpu_call(w, "row", gpu_iota_of(load->dtype), (LLVMValueRef[]){w->value[k], number}, 2);
+}
+
+static void load_one(gpu_writer *w, int k, gpu_spot *spot) {
+    const gpu_load *load = &w->kernel->loads[k];
+    LLVMValueRef at;
+    switch (load->kind) {
+    case GPU_LOAD_NUMBER:
+        load_number(w, k);
+        break;
+    case GPU_LOAD_IOTA:
+        load_iota(w, k, spot);
+        break;
+    case GPU_LOAD_RESULT:
+        at = gpu_at(w, w->results[load->slot], load->dtype, spot->slot);
+        gpu_set(w, w->value[k], load->dtype, gpu_get(w, at, load->dtype));
+        break;
+    case GPU_LOAD_BUFFER:
+        at = gpu_at(w, w->buffer[load->slot], load->dtype, element_of(w, &load->map, spot, spot->element));
+        gpu_set(w, w->value[k], load->dtype, gpu_get(w, at, load->dtype));
+        break;
+    default: /* a table: `take` reads it */
+        break;
+    }
+}
+
+void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot) {
+    for (int k = 0; k < w->kernel->nloads; k++)
+        if (needed[k])
+            load_one(w, k, spot);
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
+const char *gpu_row_of(const native_ins *ins) {
+    const char *row = gpu_maps[ins->op][ins->dtype];
+    return row ? row : gpu_casts[ins->dtype][ins->result];
+}
+const char *gpu_reduction_of(int op, int dtype) {
+    return gpu_reductions[op][dtype];
+}
+const char *gpu_iota_of(int dtype) {
+    return gpu_casts[NEAP_DTYPE_I64][dtype];
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+/* An index as a row of a table of so many: negative ones count from the end, and what is outside is clamped. */
+static LLVMValueRef row_of_table(gpu_writer *w, LLVMValueRef index, int dtype, LLVMValueRef extent) {
+    LLVMBuilderRef b = w->builder;
+    LLVMValueRef most = gpu_subtract(w, extent, gpu_number(w, 1)), zero = gpu_number(w, 0);
+    if (dtypes[dtype].kind != 'i')
+        return gpu_least(w, LLVMBuildZExt(b, index, w->word, ""), most);
+    LLVMValueRef i = LLVMBuildSExt(b, index, w->word, "");
+    i = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, i, zero, ""), gpu_add(w, i, extent), i, "");
+    i = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, i, zero, ""), zero, i, "");
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, i, most, ""), most, i, "");
+}
+
+static void take(gpu_writer *w, const native_ins *ins, LLVMValueRef to, gpu_spot *spot) {
+    const gpu_load *table = &w->kernel->loads[ins->arg[0]];
+    int word = table->map.word + 1 + (table->map.flat ? 0 : __builtin_popcount(table->map.axes));
+    int dtype = w->dtype[ins->arg[1]];
+    LLVMValueRef index = gpu_get(w, w->value[ins->arg[1]], dtype);
+    LLVMValueRef row = row_of_table(w, index, dtype, w->words[word]);
+    LLVMValueRef i =
+        gpu_add(w, element_of(w, &table->map, spot, spot->element), gpu_multiply(w, row, w->words[word + 1]));
+    gpu_set(w, to, table->dtype, gpu_get(w, gpu_at(w, w->buffer[table->slot], table->dtype, i), table->dtype));
+}
+
+void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot) {
+    const gpu_kernel *k = w->kernel;
+    for (int j = 0; j < k->nins; j++) {
+        const native_ins *ins = &k->ins[j];
+        LLVMValueRef args[4] = {w->value[k->nloads + j]};
+        if (!needed[k->nloads + j])
+            continue;
+        if (gpu_is_take(k, ins)) {
+            take(w, ins, args[0], spot);
+            continue;
+        }
+        for (int a = 0; a < ins->narg; a++)
+            args[1 + a] = w->value[ins->arg[a]];
+        gpu_call(w, "row", gpu_row_of(ins), args, 1u + ins->narg);
+    }
+}
+
+void gpu_need(const gpu_writer *w, bool *needed, int value) {
+    const gpu_kernel *k = w->kernel;
+    needed[value] = true;
+    for (int j = k->nins - 1; j >= 0; j--)
+        for (int a = 0; a < k->ins[j].narg && needed[k->nloads + j]; a++)
+            needed[k->ins[j].arg[a]] = true;
+}
+
+/* ---- Sinks ------------------------------------------------------------------------------------------------------- */
+void gpu_store(gpu_writer *w, const gpu_sink *sink, LLVMValueRef value, gpu_spot *spot) {
+    LLVMValueRef whole = sink->kind == GPU_SINK_STORE ? spot->element : spot->row;
+    LLVMValueRef i = element_of(w, &sink->map, spot, whole);
+    gpu_set(w, gpu_at(w, w->buffer[sink->slot], sink->dtype, i), sink->dtype, value);
+}
