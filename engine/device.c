@@ -49,13 +49,17 @@ static const neap_device_kind *find_kind(const char *name) {
     return NULL;
 }
 
+static bool is_kind_name(const char *name) {
+    size_t letters = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") : 0;
+    return letters > 0 && letters <= 30 && !name[letters];
+}
+
 static int check_device_kind(const neap_device_kind *kind) {
     if (kind->abi != NEAP_DEVICE_ABI) {
         return neap_error(NEAP_E_ARGUMENT, "a kind of device made for interface %u: this neap has %d",
                           (unsigned)kind->abi, NEAP_DEVICE_ABI);
     }
-    size_t letters = kind->name ? strspn(kind->name, "abcdefghijklmnopqrstuvwxyz0123456789") : 0;
-    if (letters == 0 || letters > 30 || kind->name[letters])
+    if (!is_kind_name(kind->name))
         return neap_error(NEAP_E_ARGUMENT, "a kind of device without a proper name");
     bool some_streams = kind->stream_new || kind->stream_free || kind->stream_then || kind->stream_sync;
     bool streams = kind->stream_new && kind->stream_free && kind->stream_then && kind->stream_sync;
@@ -182,15 +186,30 @@ static int open_of_kind(const neap_device_kind *kind, int index, int *number) {
     return NEAP_OK;
 }
 
+/* The kind of a name, brought by the plugin of the same name if there is none yet; NULL with the error set. */
+static const neap_device_kind *need_kind(const char *name) {
+    const neap_device_kind *kind = name ? find_kind(name) : NULL;
+    if (kind)
+        return kind;
+    if (!is_kind_name(name)) {
+        neap_error(NEAP_E_ARGUMENT, "there is no kind of device '%s'", name ? name : "");
+        return NULL;
+    }
+    if (neap_plugin_load(name) == NEAP_OK && (kind = find_kind(name)) != NULL)
+        return kind;
+    char text[512];
+    snprintf(text, sizeof text, "%s", neap_error_code() ? neap_error_text() : "its plugin brings none");
+    neap_error(NEAP_E_ARGUMENT, "%s", text);
+    return NULL;
+}
+
 int neap_device_open(const char *kind_name, int index, int *number) {
     int status = engine_check_running();
     if (status)
         return status;
-    const neap_device_kind *kind = kind_name ? find_kind(kind_name) : NULL;
-    if (!kind) {
-        return neap_error(NEAP_E_ARGUMENT, "there is no kind of device '%s': a plugin for it was not loaded",
-                          kind_name ? kind_name : "");
-    }
+    const neap_device_kind *kind = need_kind(kind_name);
+    if (!kind)
+        return neap_error_code();
     pthread_mutex_lock(&open_mutex);
     status = engine_check_running();
     if (!status)
