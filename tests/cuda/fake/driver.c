@@ -119,6 +119,15 @@ static CUresult leave(CUresult result) {
     if (result)                                                                                                        \
     return leave(result)
 
+/* Of calls that tell how work went: a failure is that of the device. */
+#define BEGIN_TO_ASK()                                                                                               \
+    enter(__func__, true);                                                                                           \
+    CUresult result = meet(true);                                                                                    \
+    if (result) {                                                                                                    \
+        fake_lose(context_now(), result);                                                                            \
+        return leave(result);                                                                                        \
+    }
+
 static void check_stream(const char *name, CUstream stream) {
     if (!stream)
         fake_complain("%s: no stream", name);
@@ -240,12 +249,13 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 
 /* What a lost context still holds goes with it; another one must hold nothing. */
 static void end_context(CUcontext context) {
-    if (context->streams || context->events || context->modules || context->pins)
-        fake_complain("device %d is released with %d streams, %d events, %d modules%s", context->ordinal,
-                      (int)context->streams, (int)context->events, (int)context->modules,
-                      context->pins ? ", pinned memory" : "");
-    if (context->blocks && !context->lost)
-        fake_complain("device %d is released with %d bytes of memory", context->ordinal, (int)context->bytes);
+    if (context->streams || context->events || context->pins)
+        fake_complain("device %d is released with %d streams, %d events%s", context->ordinal, (int)context->streams,
+                      (int)context->events, context->pins ? ", pinned memory" : "");
+    if ((context->blocks || context->modules) && !context->lost)
+        fake_complain("device %d is released with %d bytes of memory, %d modules", context->ordinal,
+                      (int)context->bytes, (int)context->modules);
+    fake_now.modules -= context->modules;
     while (context->blocks) {
         fake_block *next = context->blocks->next;
         fake_now.blocks--;
@@ -308,7 +318,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-    BEGIN(true);
+    BEGIN_TO_ASK();
     check_stream(__func__, stream);
     fake_now.synchronized++;
     while (!fake_idle(stream) && !context_now()->lost)
@@ -317,7 +327,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 CUresult cuStreamQuery(CUstream stream) {
-    BEGIN(true);
+    BEGIN_TO_ASK();
     check_stream(__func__, stream);
     return leave(fake_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
@@ -368,7 +378,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-    BEGIN(true);
+    BEGIN_TO_ASK();
     fake_record *record = event->last;
     if (!record)
         fake_complain("an event that was never recorded is waited for");
