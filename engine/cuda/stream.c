@@ -55,14 +55,15 @@ void cuda_events_free(cuda_device *device) {
     }
 }
 
-/* An event that marks the point that the stream has come to. The caller has entered. */
+/* An event that marks the point that the stream has come to; NULL on failure. The caller has entered. */
 static int mark(cuda_stream *stream, cuda_event **out) {
     int status = take_event(stream->device, out);
-    if (status)
-        return status;
-    status = cuda_check(stream->device, cuda.cuEventRecord((*out)->event, stream->stream), "cuEventRecord");
-    if (status)
+    if (!status)
+        status = cuda_check(stream->device, cuda.cuEventRecord((*out)->event, stream->stream), "cuEventRecord");
+    if (status && *out) {
         put_event(*out);
+        *out = NULL;
+    }
     return status;
 }
 

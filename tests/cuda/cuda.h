@@ -128,11 +128,8 @@ static inline int add(void *arg, const neap_run *run) {
 
 static inline int push_add(const add_op *op) {
     neap_var *var = neap_buffer_var(op->buffer);
-    neap_push push = {.name = "add",
-                      .site = "here:1",
-                      .device = neap_buffer_device(op->buffer),
-                      .nwrites = 1,
-                      .writes = &var};
+    neap_push push = {
+        .name = "add", .site = "here:1", .device = neap_buffer_device(op->buffer), .nwrites = 1, .writes = &var};
     return neap_push_sync(add, (void *)op, &push);
 }
 

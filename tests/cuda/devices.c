@@ -127,8 +127,8 @@ static void shapes(int scheduler) {
     start(scheduler);
     neap_code *made = NULL;
     CHECK_EQ(neap_code_new(gpus[0], "add_words", add_text, sizeof add_text - 1, &made), NEAP_OK);
-    shape cases[] = {{made, 32, 1024}, {made, 1024, 100 << 10}, {made, 32, 64 << 10}, {made, 2048, 0},
-                     {made, 32, 1 << 20}, {NULL, 32, 0}, {made, 32, 0}};
+    shape cases[] = {{made, 32, 1024},    {made, 1024, 100 << 10}, {made, 32, 64 << 10}, {made, 2048, 0},
+                     {made, 32, 1 << 20}, {NULL, 32, 0},           {made, 32, 0}};
     const char *expected[] = {NULL, NULL, NULL, "cuLaunchKernel", "cuFuncSetAttribute", "no code for 'shape'", NULL};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         neap_var *var = NULL;

@@ -120,12 +120,12 @@ static CUresult leave(CUresult result) {
     return leave(result)
 
 /* Of calls that tell how work went: a failure is that of the device. */
-#define BEGIN_TO_ASK()                                                                                               \
-    enter(__func__, true);                                                                                           \
-    CUresult result = meet(true);                                                                                    \
-    if (result) {                                                                                                    \
-        fake_lose(context_now(), result);                                                                            \
-        return leave(result);                                                                                        \
+#define BEGIN_TO_ASK()                                                                                                 \
+    enter(__func__, true);                                                                                             \
+    CUresult result = meet(true);                                                                                      \
+    if (result) {                                                                                                      \
+        fake_lose(context_now(), result);                                                                              \
+        return leave(result);                                                                                          \
     }
 
 static void check_stream(const char *name, CUstream stream) {
@@ -415,13 +415,21 @@ static fake_block *make_block(size_t bytes) {
     return block;
 }
 
+/* What an allocation in the stream may have. */
+static size_t free_memory(CUcontext context, CUstream stream) {
+    size_t taken = 0;
+    for (const fake_block *block = context->blocks; block; block = block->next)
+        taken += block->freed && block->freed_in == stream ? 0 : block->bytes;
+    return taken < fake.memory ? fake.memory - taken : 0;
+}
+
 CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
     BEGIN(true);
     CUcontext context = context_now();
     check_stream(__func__, stream);
     if (bytes == 0)
         fake_complain("an allocation of no bytes");
-    if (bytes > fake.memory || context->bytes > fake.memory - bytes)
+    if (bytes > free_memory(context, stream))
         return leave(CUDA_ERROR_OUT_OF_MEMORY);
     fake_block *block = make_block(bytes);
     block->next = context->blocks;
@@ -441,6 +449,7 @@ CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
     if (block->data != fake_host_memory((void *)(uintptr_t)memory))
         fake_complain("an address inside a block is freed");
     block->freed = true;
+    block->freed_in = stream;
     enqueue(stream, (fake_item){.what = FAKE_FREE, .blocks = {block}});
     return leave(CUDA_SUCCESS);
 }

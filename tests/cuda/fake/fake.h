@@ -52,6 +52,7 @@ typedef struct fake_block { /* of a device, or pinned memory of the host */
     size_t bytes;
     int users; /* items that have not been done */
     bool ready, freed;
+    CUstream freed_in; /* work of this stream may have its memory at once */
 } fake_block;
 
 typedef struct fake_item {
