@@ -1,7 +1,7 @@
 /* works.c: what runs on the host in a stream's order: host functions of CUDA.
  *
  *      WAITS ──driver──▶ RUNS ──▶ DONE          freed when the stream has passed it
- *        └──the device is lost──▶ CANCELLED     left to the driver, which may call it still
+ *        └──the device is lost──▶ CANCELLED     kept for ever: the driver may call it still
  *
  * A host function must not call the driver. Ours copy bytes to or from pinned memory, or compute a launch where the
  * driver is one that computes on the host.
@@ -36,17 +36,26 @@ int cuda_work_enqueue(cuda_stream *stream, cuda_work *work, void (*run)(cuda_wor
     return NEAP_OK;
 }
 
+static void keep(cuda_work *work) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static cuda_work *kept;
+    pthread_mutex_lock(&mutex);
+    work->next = kept;
+    kept = work;
+    pthread_mutex_unlock(&mutex);
+}
+
 void cuda_works_free(cuda_work *works, bool lost) {
     while (works) {
         cuda_work *next = works->next;
         int waits = WAITS;
         if (lost && atomic_compare_exchange_strong(&works->state, &waits, CANCELLED)) {
-            works = next;
-            continue;
+            keep(works);
+        } else {
+            while (atomic_load(&works->state) != DONE)
+                sched_yield();
+            free(works);
         }
-        while (atomic_load(&works->state) != DONE)
-            sched_yield();
-        free(works);
         works = next;
     }
 }

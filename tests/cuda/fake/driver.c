@@ -24,6 +24,7 @@ struct CUfunc_st {
 };
 
 struct CUmod_st {
+    struct CUmod_st *next; /* in its context */
     CUcontext context;
     char *text;
     struct CUfunc_st function;
@@ -68,8 +69,8 @@ void fake_unlock(void) {
     pthread_mutex_unlock(&fake.mutex);
 }
 
-void fake_wait(void) {
-    pthread_cond_wait(&fake.happened, &fake.mutex);
+void fake_wait(void *changed) {
+    pthread_cond_wait(changed ? changed : &fake.happened, &fake.mutex);
 }
 
 void fake_happened(void) {
@@ -247,15 +248,27 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     return leave(CUDA_SUCCESS);
 }
 
+/* A module that is on its context's list. */
+static void free_module(CUmodule module) {
+    CUmodule *link = &module->context->modules;
+    while (*link != module)
+        link = &(*link)->next;
+    *link = module->next;
+    fake_now.modules--;
+    free(module->text);
+    free(module);
+}
+
 /* What a lost context still holds goes with it; another one must hold nothing. */
 static void end_context(CUcontext context) {
     if (context->streams || context->events || context->pins)
         fake_complain("device %d is released with %d streams, %d events%s", context->ordinal, (int)context->streams,
                       (int)context->events, context->pins ? ", pinned memory" : "");
     if ((context->blocks || context->modules) && !context->lost)
-        fake_complain("device %d is released with %d bytes of memory, %d modules", context->ordinal,
-                      (int)context->bytes, (int)context->modules);
-    fake_now.modules -= context->modules;
+        fake_complain("device %d is released with %d bytes of memory%s", context->ordinal, (int)context->bytes,
+                      context->modules ? ", modules" : "");
+    while (context->modules)
+        free_module(context->modules);
     while (context->blocks) {
         fake_block *next = context->blocks->next;
         fake_now.blocks--;
@@ -322,7 +335,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     check_stream(__func__, stream);
     fake_now.synchronized++;
     while (!fake_idle(stream) && !context_now()->lost)
-        fake_wait();
+        fake_wait(NULL);
     return leave(context_now()->lost);
 }
 
@@ -385,7 +398,7 @@ CUresult cuEventSynchronize(CUevent event) {
     record->refs++;
     fake_now.synchronized++;
     while (!record->passed && !context_now()->lost)
-        fake_wait();
+        fake_wait(NULL);
     fake_record_drop(record);
     return leave(context_now()->lost);
 }
@@ -568,7 +581,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int no
     *module = calloc(1, sizeof **module);
     (*module)->context = context_now();
     (*module)->text = strdup(image);
-    context_now()->modules++;
+    (*module)->next = context_now()->modules;
+    context_now()->modules = *module;
     fake_now.modules++;
     return leave(CUDA_SUCCESS);
 }
@@ -577,10 +591,7 @@ CUresult cuModuleUnload(CUmodule module) {
     enter(__func__, true);
     if (module->context != context_now())
         fake_complain("a module of another context is unloaded");
-    context_now()->modules--;
-    fake_now.modules--;
-    free(module->text);
-    free(module);
+    free_module(module);
     return leave(CUDA_SUCCESS);
 }
 
@@ -677,7 +688,7 @@ static void break_item(int device, int64_t n, CUresult code) {
 static void hold(int device, bool held) {
     fake_lock();
     fake.contexts[device].held = held;
-    fake_happened();
+    fake_wake_streams();
     fake_unlock();
 }
 

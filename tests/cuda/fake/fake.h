@@ -17,7 +17,7 @@
 
 #include "engine/cuda/driver.h"
 
-enum { FAKE_DEVICES = 4 };
+enum { FAKE_DEVICES = 8 };
 
 typedef struct fake_counts {
     uint64_t calls;                                            /* that may fail, ever */
@@ -76,7 +76,8 @@ struct CUctx_st {
     int64_t break_in; /* items; 0: never */
     CUresult break_code;
     fake_block *blocks, *pins;
-    uint64_t streams, events, modules, bytes;
+    CUmodule modules;
+    uint64_t streams, events, bytes;
 };
 
 enum { FAKE_MAX_PARAMETERS = 8 };
@@ -84,8 +85,8 @@ enum { FAKE_MAX_PARAMETERS = 8 };
 void fake_complain(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void fake_lock(void);
 void fake_unlock(void);
-void fake_wait(void); /* until something has happened */
-void fake_happened(void);
+void fake_wait(void *changed); /* until a condition of a stream changes; NULL: until something has happened */
+void fake_happened(void);      /* to those who wait for the device */
 extern fake_counts fake_now;
 extern int fake_delay;                  /* us */
 extern _Thread_local bool fake_in_host; /* this thread runs a host function */
@@ -96,6 +97,7 @@ bool fake_idle(CUstream stream);
 CUcontext fake_stream_context(CUstream stream);
 CUstream fake_stream_make(CUcontext context);
 void fake_stream_end(CUstream stream); /* waits for its thread; drops the lock meanwhile */
+void fake_wake_streams(void); /* all of them may go on */
 void fake_lose(CUcontext context, CUresult code);
 void fake_record_drop(fake_record *record);
 fake_block *fake_block_at(fake_block *first, const void *address, size_t bytes); /* NULL: none */

@@ -10,6 +10,8 @@
 static const uintptr_t FOREIGN = (uintptr_t)1 << 55; /* as the null device's */
 
 struct CUstream_st {
+    struct CUstream_st *next; /* of all */
+    pthread_cond_t changed;   /* it may go on */
     CUcontext context;
     fake_item *head, **tail;
     bool ended, busy;
@@ -18,6 +20,7 @@ struct CUstream_st {
 };
 
 _Thread_local bool fake_in_host;
+static CUstream streams;
 
 void *fake_host_memory(const void *address) {
     return (void *)((uintptr_t)address & ~FOREIGN);
@@ -39,9 +42,15 @@ void fake_record_drop(fake_record *record) {
         free(record);
 }
 
+void fake_wake_streams(void) {
+    for (CUstream stream = streams; stream; stream = stream->next)
+        pthread_cond_signal(&stream->changed);
+}
+
 void fake_lose(CUcontext context, CUresult code) {
     if (!context->lost)
         context->lost = code;
+    fake_wake_streams();
     fake_happened();
 }
 
@@ -114,8 +123,11 @@ static void do_item(CUstream stream, fake_item *item) {
     }
     if (item->what <= FAKE_WAIT && works)
         ++*done[item->what];
-    if (item->what == FAKE_RECORD)
+    if (item->what == FAKE_RECORD) {
         item->record->passed = true;
+        if (item->record->refs > 1)
+            fake_wake_streams();
+    }
     if (item->what == FAKE_ALLOC)
         item->blocks[0]->ready = true;
     for (int k = 0; k < 2 && item->what <= FAKE_KERNEL; k++) {
@@ -144,17 +156,19 @@ static void *run_stream(void *arg) {
     for (;;) {
         if (may_pass(stream)) {
             fake_item *front = stream->head;
+            bool recorded = front->what == FAKE_RECORD;
             stream->busy = true;
             stream->head = front->next;
             if (!stream->head)
                 stream->tail = &stream->head;
             do_item(stream, front);
             stream->busy = false;
-            fake_happened();
+            if (!stream->head || recorded)
+                fake_happened();
         } else if (stream->ended && !stream->head) {
             break;
         } else {
-            fake_wait();
+            fake_wait(&stream->changed);
         }
     }
     fake_unlock();
@@ -171,7 +185,7 @@ void fake_enqueue(CUstream stream, fake_item *item) {
     }
     *stream->tail = item;
     stream->tail = &item->next;
-    fake_happened();
+    pthread_cond_signal(&stream->changed);
 }
 
 bool fake_idle(CUstream stream) {
@@ -188,6 +202,9 @@ CUstream fake_stream_make(CUcontext context) {
     static uint32_t seeds;
     stream->context = context;
     stream->tail = &stream->head;
+    pthread_cond_init(&stream->changed, NULL);
+    stream->next = streams;
+    streams = stream;
     stream->seed = ++seeds * 7919;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -204,9 +221,14 @@ void fake_stream_end(CUstream stream) {
     stream->ended = true;
     stream->context->streams--;
     fake_now.streams--;
-    fake_happened();
+    pthread_cond_signal(&stream->changed);
     fake_unlock();
     pthread_join(stream->thread, NULL);
     fake_lock();
+    CUstream *link = &streams;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    pthread_cond_destroy(&stream->changed);
     free(stream);
 }
