@@ -27,8 +27,6 @@ static const char *find_functions(void *library) {
             return wanted[k].name;
         memcpy(wanted[k].to, &address, sizeof address);
     }
-    void *address = dlsym(library, "neap_host_address");
-    memcpy(&cuda.neap_host_address, &address, sizeof address);
     return NULL;
 }
 
@@ -50,7 +48,11 @@ static int load_driver(void) {
     CUresult result = cuda.cuInit(0);
     if (result == CUDA_ERROR_NO_DEVICE)
         return neap->error(NEAP_E_LIBRARY, "the NVIDIA driver finds no GPU");
-    return result ? cuda_error(result, "cuInit") : NEAP_OK;
+    if (result)
+        return cuda_error(result, "cuInit");
+    void *(**host_address)(CUdeviceptr) = dlsym(library, "neap_host_address");
+    cuda.neap_host_address = host_address ? *host_address : NULL;
+    return NEAP_OK;
 }
 
 int cuda_driver_load(void) {

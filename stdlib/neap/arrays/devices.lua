@@ -51,8 +51,8 @@ function np.local_devices()
     return { unpack(own) }
 end
 
---- A device of this process that np does not compute on by itself, opened by need; nil: there is none of the name, or it
--- cannot work here, with the reason.
+--- A device of this process that np does not compute on by itself, opened by need; nil: there is none of the name, or
+-- it cannot work here, with the reason.
 local function open_device(name)
     local kind, index = name:match "^(%w+):(%d%d?%d?)$"
     local number = ffi.new "int[1]"
@@ -68,7 +68,9 @@ end
 --- All devices of a kind that this process has, opened by need.
 local function devices_of_kind(kind)
     local list, device, reason = {}, open_device(kind .. ":0")
-    if not device then raise("devices", "there is no device of the kind '%s'%s", kind, reason and ": " .. reason or "") end
+    if not device then
+        raise("devices", "there is no device of the kind '%s'%s", kind, reason and ": " .. reason or "")
+    end
     while device do
         list[#list + 1] = device
         device = open_device(kind .. ":" .. #list)
@@ -77,10 +79,10 @@ local function devices_of_kind(kind)
 end
 
 --- np.devices(), np.devices(kind) -> table: a Lua table of the devices of all processes that np computes on (those of
--- the CPU; with neap --device KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index (in
--- its process, from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many. The
--- first call waits until all processes have started. With a kind, such as "cuda": all devices of the kind that this
--- process has, whether np computes on them or not.
+-- the CPU; with neap --device KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index
+-- (in its process, from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many.
+-- The first call waits until all processes have started. With a kind, such as "cuda": all devices of the kind that
+-- this process has, whether np computes on them or not.
 --- > np.devices()[1].kind
 -- cpu
 function np.devices(kind)

@@ -152,6 +152,9 @@ static void enqueue(CUstream stream, fake_item item) {
     fake_enqueue(stream, made);
 }
 
+static void *host_address(CUdeviceptr memory);
+void *(*neap_host_address)(CUdeviceptr memory) = host_address; /* not of CUDA */
+
 /* ---- The driver and its devices ---------------------------------------------------------------------------------- */
 
 static int64_t number(const char *name, int64_t otherwise) {
@@ -173,6 +176,8 @@ CUresult cuInit(unsigned int flags) {
         fake.devices = (int)number("NEAP_FAKE_DEVICES", FAKE_DEVICES);
         fake.memory = (size_t)number("NEAP_FAKE_MEMORY", (int64_t)fake.memory);
         fake_delay = (int)number("NEAP_FAKE_DELAY", 0);
+        if (number("NEAP_FAKE_HOST", 1) == 0)
+            neap_host_address = NULL;
         fake.fail_code = CUDA_ERROR_OUT_OF_MEMORY;
         fake.fail_in = number_and_code("NEAP_FAKE_FAIL", &fake.fail_code);
         for (int k = 0; k < FAKE_DEVICES; k++)
@@ -649,7 +654,7 @@ const char *fake_function_name(CUfunction function) {
 /* ---- Not of CUDA ------------------------------------------------------------------------------------------------- */
 
 /* For launches on the host: the block must be alive, on any device. */
-void *neap_host_address(CUdeviceptr memory) {
+static void *host_address(CUdeviceptr memory) {
     const void *address = (const void *)(uintptr_t)memory;
     bool found = false;
     fake_lock();

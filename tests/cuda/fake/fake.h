@@ -7,8 +7,8 @@
  *      stream:  head ──▶ copy ──▶ host function ──▶ record ──▶ wait ◀── tail
  *
  * The environment steers it where there is no C: NEAP_FAKE_DEVICES and NEAP_FAKE_MEMORY (bytes of each) say what there
- * is, NEAP_FAKE_FAIL=N[:CODE] makes call N fail, NEAP_FAKE_BREAK=N[:CODE] item N of device 0, and NEAP_FAKE_DELAY=US
- * holds each item up for a random time.
+ * is, NEAP_FAKE_HOST=0 that launches do not compute on the host, as with a GPU. NEAP_FAKE_FAIL=N[:CODE] makes call N
+ * fail, NEAP_FAKE_BREAK=N[:CODE] item N of device 0, and NEAP_FAKE_DELAY=US holds each item up for a random time.
  */
 #ifndef NEAP_TESTS_CUDA_FAKE_H
 #define NEAP_TESTS_CUDA_FAKE_H
@@ -97,7 +97,7 @@ bool fake_idle(CUstream stream);
 CUcontext fake_stream_context(CUstream stream);
 CUstream fake_stream_make(CUcontext context);
 void fake_stream_end(CUstream stream); /* waits for its thread; drops the lock meanwhile */
-void fake_wake_streams(void); /* all of them may go on */
+void fake_wake_streams(void);          /* all of them may go on */
 void fake_lose(CUcontext context, CUresult code);
 void fake_record_drop(fake_record *record);
 fake_block *fake_block_at(fake_block *first, const void *address, size_t bytes); /* NULL: none */
