@@ -2,9 +2,9 @@
  *
  *      host ──work: memcpy──▶ staging, pinned ──cuMemcpyHtoDAsync──▶ device       and back, a chunk at a time
  *
- * The driver would hold up whoever copies from or to memory that is not pinned, so our own pinned memory stands between,
- * and host functions in the stream fill and empty it: nobody waits. All chunks of a stream use the same memory, since
- * they follow each other. Up to SMALL bytes the driver takes a copy of pageable memory at once.
+ * The driver would hold up whoever copies from or to memory that is not pinned, so our own pinned memory stands
+ * between, and host functions in the stream fill and empty it: nobody waits. All chunks of a stream use the same
+ * memory, since they follow each other. Up to SMALL bytes the driver takes a copy of pageable memory at once.
  */
 #include "engine/cuda/cuda.h"
 

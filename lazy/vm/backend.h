@@ -25,8 +25,8 @@ typedef struct lazy_operands {
 
 typedef struct lazy_backend {
     const char *kind; /* of devices: "cpu" */
-    /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL: it
-     * can. BORROWED for ever. */
+    /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL:
+     * it can. BORROWED for ever. */
     const char *(*lacks_kernel)(const lazy_kernel *kernel, int device);
     const char *(*lacks_call)(const lazy_call *call, int device);
     /* Compiles a kernel for a device of the kind. The kernel's arrays stay the caller's, and outlive what it makes. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/lib/null_device.sh ROOM [KIND NAME…]: runs the Lua tests of tests/ROOM, or those of these names, with np
-# computing on devices of the kind "null", or another one (NEAP_DEVICE), whose memory the host cannot touch: so each read
-# of it that is no copy is a crash.
+# computing on devices of the kind "null", or another one (NEAP_DEVICE), whose memory the host cannot touch: so each
+# read of it that is no copy is a crash.
 #
 # A test that names CPU devices is run as a copy that names those devices instead.
 # tests/lib/null_device.txt lists the tests that cannot hold there, each with the reason: their failures are skipped.
