@@ -8,8 +8,8 @@
  * race with the stop, take it.
  *
  * Each device with streams has two: one for work, one for copies between devices, so that data moves while kernels run.
- * Ops that depend on each other are ordered by the engine, which waits for the first one's stream before it starts the
- * second; so streams never have to wait for each other on the engine's behalf.
+ * Ops that depend on each other are ordered by the engine: in the same order of one stream or by events (early.c), else
+ * it waits for the first one's stream before it starts the second.
  */
 #include "engine/device_internal.h"
 
@@ -442,21 +442,24 @@ static bool complete_when_done(engine_device *device, neap_stream *stream, neap_
     return false;
 }
 
-void engine_stream_run(engine_op *op, const neap_run *run) {
+bool engine_stream_run(engine_op *op, const neap_run *run, int status) {
     engine_device *device = engine_device_at(run->device);
     engine_thread *self = engine_self();
     neap_completion *done = (neap_completion *)op;
     uint64_t errors = self->errors;
-    int status = op->fn.sync(op->arg, run);
+    bool called = status == NEAP_OK;
+    if (called)
+        status = op->fn.sync(op->arg, run);
     if (neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS)) {
         status = neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
-    } else if (status < 0 && self->errors == errors) {
+    } else if (status < 0 && called && self->errors == errors) {
         neap_error(status, "%s", neap_status_text(status));
     }
     if (!engine_is_naive() && complete_when_done(device, run->stream, done, status))
-        return;
+        return status >= 0;
     char text[sizeof self->text];
     strcpy(text, self->text);
     int late = device->kind->stream_sync(device->handle, run->stream);
     neap_complete(done, status < 0 ? neap_error(status, "%s", text) : late);
+    return false;
 }

@@ -116,8 +116,8 @@ typedef struct cuda_driver {
 #define CUDA_DRIVER_MEMBER(name, parameters) CUresult(*name) parameters;
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_MEMBER)
 #undef CUDA_DRIVER_MEMBER
-    /* No function of CUDA: a driver that stands in for it in tests, and computes on the host, has a pointer of this name.
-     * It tells where the CPU finds what has this address on a device. NULL: the devices compute. */
+    /* No function of CUDA: a driver that stands in for it in tests, and computes on the host, has a pointer of this
+     * name. It tells where the CPU finds what has this address on a device. NULL: the devices compute. */
     void *(*neap_host_address)(CUdeviceptr memory);
 } cuda_driver;
 

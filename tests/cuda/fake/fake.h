@@ -21,6 +21,7 @@ enum { FAKE_DEVICES = 8 };
 
 typedef struct fake_counts {
     uint64_t calls;                                            /* that may fail, ever */
+    uint64_t enqueued;                                         /* launches, also of host functions, ever */
     uint64_t kernels, hosts, copies, peers, records, waits;    /* items done, ever */
     uint64_t synchronized;                                     /* calls that waited for the device, ever */
     uint64_t contexts, streams, events, modules, blocks, pins; /* that exist now */

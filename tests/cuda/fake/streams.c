@@ -183,6 +183,7 @@ void fake_enqueue(CUstream stream, fake_item *item) {
         if (item->blocks[k])
             item->blocks[k]->users++;
     }
+    fake_now.enqueued += item->what == FAKE_HOST || item->what == FAKE_KERNEL;
     *stream->tail = item;
     stream->tail = &item->next;
     pthread_cond_signal(&stream->changed);
