@@ -56,6 +56,19 @@ check.test("where there is no GPU, the reason is told", function()
     check.ok(out:find("the NVIDIA driver is too old: libcuda.so.1 has no cuInit", 1, true), out)
 end)
 
+check.test("the default device may be a GPU", function()
+    check.equal(output({ NEAP_FAKE_DEVICES = 2 }, { "-e", [[
+        local f = np.jit(function(x) return x * 2 + 1 end)
+        print(np.default_device("cuda:1", function() return (np.ones(3) * 3):wait().device, f(np.ones(2)).device end))
+        print(np.default_device(), np.ones(3).device, f(np.ones(2)).device)
+        np.default_device "cuda:0"
+        local x = np.random.uniform(np.random.key(1), {100})
+        print(np.default_device(), x.device, f(x):sum():item() > 100, np.device_put(x, "cpu:0").device)
+        np.default_device "cpu:0"
+        print(f(x).device, np.arange(3):sum())]] }),
+        "cuda:1\tcuda:1\ncpu:0\tcpu:0\tcpu:0\ncuda:0\tcuda:0\ttrue\tcpu:0\ncuda:0\t3\n")
+end)
+
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
 local training = [[

@@ -167,8 +167,8 @@ local function set_default_device(number)
 end
 
 --- np.default_device(), np.default_device(device, f, …) -> device | results: the device on which everything runs that
--- is committed to none: np.devices()[1] at first. np.default_device("cpu:1"), or with an element of np.devices():
--- makes it another one. What was recorded before still runs where it was to run. np.default_device(device, f, …):
+-- is committed to none: np.devices()[1] at first. np.default_device("cpu:1"), or with an element of np.devices(), or
+-- with a device of another kind, such as "cuda:0": makes it another one. What was recorded before still runs where it was to run. np.default_device(device, f, …):
 -- f(…), during which it is that device; returns what f returns.
 --- > np.default_device().index
 -- 0
