@@ -66,7 +66,7 @@ check.test("the default device may be a GPU", function()
         print(np.default_device(), x.device, f(x):sum():item() > 100, np.device_put(x, "cpu:0").device)
         np.default_device "cpu:0"
         print(f(x).device, np.arange(3):sum())]] }),
-        "cuda:1\tcuda:1\ncpu:0\tcpu:0\tcpu:0\ncuda:0\tcuda:0\ttrue\tcpu:0\ncuda:0\t3\n")
+        "cuda:1\tcuda:1\ncpu:0\tcpu:0\tcpu:0\ncuda:0\tcuda:0\ttrue\tcpu:0\ncpu:0\t3\n")
 end)
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------

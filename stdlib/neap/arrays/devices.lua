@@ -168,8 +168,8 @@ end
 
 --- np.default_device(), np.default_device(device, f, …) -> device | results: the device on which everything runs that
 -- is committed to none: np.devices()[1] at first. np.default_device("cpu:1"), or with an element of np.devices(), or
--- with a device of another kind, such as "cuda:0": makes it another one. What was recorded before still runs where it was to run. np.default_device(device, f, …):
--- f(…), during which it is that device; returns what f returns.
+-- with a device of another kind, such as "cuda:0": makes it another one. What was recorded before still runs where it
+-- was to run. np.default_device(device, f, …): f(…), during which it is that device; returns what f returns.
 --- > np.default_device().index
 -- 0
 --- > np.default_device("cpu:0", function() return np.ones(2) end)
