@@ -28,6 +28,9 @@ endif()
 if(TARGET neap_native)
     install(TARGETS neap_native LIBRARY DESTINATION ${NEAP_INSTALL_LIB}/neap COMPONENT native)
 endif()
+if(TARGET neap_cuda)
+    install(TARGETS neap_cuda LIBRARY DESTINATION ${NEAP_INSTALL_LIB}/neap COMPONENT neap)
+endif()
 
 # ---- For C -----------------------------------------------------------------------------------------------------------
 install(FILES "${GENERATED}/neap.h" DESTINATION include/neap COMPONENT neap)

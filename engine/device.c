@@ -8,8 +8,8 @@
  * race with the stop, take it.
  *
  * Each device with streams has two: one for work, one for copies between devices, so that data moves while kernels run.
- * Ops that depend on each other are ordered by the engine, which waits for the first one's stream before it starts the
- * second; so streams never have to wait for each other on the engine's behalf.
+ * Ops that depend on each other are ordered by the engine: in the same order of one stream or by events (early.c), else
+ * it waits for the first one's stream before it starts the second.
  */
 #include "engine/device_internal.h"
 
@@ -49,13 +49,17 @@ static const neap_device_kind *find_kind(const char *name) {
     return NULL;
 }
 
+static bool is_kind_name(const char *name) {
+    size_t letters = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789") : 0;
+    return letters > 0 && letters <= 30 && !name[letters];
+}
+
 static int check_device_kind(const neap_device_kind *kind) {
     if (kind->abi != NEAP_DEVICE_ABI) {
         return neap_error(NEAP_E_ARGUMENT, "a kind of device made for interface %u: this neap has %d",
                           (unsigned)kind->abi, NEAP_DEVICE_ABI);
     }
-    size_t letters = kind->name ? strspn(kind->name, "abcdefghijklmnopqrstuvwxyz0123456789") : 0;
-    if (letters == 0 || letters > 30 || kind->name[letters])
+    if (!is_kind_name(kind->name))
         return neap_error(NEAP_E_ARGUMENT, "a kind of device without a proper name");
     bool some_streams = kind->stream_new || kind->stream_free || kind->stream_then || kind->stream_sync;
     bool streams = kind->stream_new && kind->stream_free && kind->stream_then && kind->stream_sync;
@@ -182,15 +186,30 @@ static int open_of_kind(const neap_device_kind *kind, int index, int *number) {
     return NEAP_OK;
 }
 
+/* The kind of a name, brought by the plugin of the same name if there is none yet; NULL with the error set. */
+static const neap_device_kind *need_kind(const char *name) {
+    const neap_device_kind *kind = name ? find_kind(name) : NULL;
+    if (kind)
+        return kind;
+    if (!is_kind_name(name)) {
+        neap_error(NEAP_E_ARGUMENT, "there is no kind of device '%s'", name ? name : "");
+        return NULL;
+    }
+    if (neap_plugin_load(name) == NEAP_OK && (kind = find_kind(name)) != NULL)
+        return kind;
+    char text[512];
+    snprintf(text, sizeof text, "%s", neap_error_code() ? neap_error_text() : "its plugin brings none");
+    neap_error(NEAP_E_ARGUMENT, "%s", text);
+    return NULL;
+}
+
 int neap_device_open(const char *kind_name, int index, int *number) {
     int status = engine_check_running();
     if (status)
         return status;
-    const neap_device_kind *kind = kind_name ? find_kind(kind_name) : NULL;
-    if (!kind) {
-        return neap_error(NEAP_E_ARGUMENT, "there is no kind of device '%s': a plugin for it was not loaded",
-                          kind_name ? kind_name : "");
-    }
+    const neap_device_kind *kind = need_kind(kind_name);
+    if (!kind)
+        return neap_error_code();
     pthread_mutex_lock(&open_mutex);
     status = engine_check_running();
     if (!status)
@@ -423,21 +442,24 @@ static bool complete_when_done(engine_device *device, neap_stream *stream, neap_
     return false;
 }
 
-void engine_stream_run(engine_op *op, const neap_run *run) {
+bool engine_stream_run(engine_op *op, const neap_run *run, int status) {
     engine_device *device = engine_device_at(run->device);
     engine_thread *self = engine_self();
     neap_completion *done = (neap_completion *)op;
     uint64_t errors = self->errors;
-    int status = op->fn.sync(op->arg, run);
+    bool called = status == NEAP_OK;
+    if (called)
+        status = op->fn.sync(op->arg, run);
     if (neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS)) {
         status = neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
-    } else if (status < 0 && self->errors == errors) {
+    } else if (status < 0 && called && self->errors == errors) {
         neap_error(status, "%s", neap_status_text(status));
     }
     if (!engine_is_naive() && complete_when_done(device, run->stream, done, status))
-        return;
+        return status >= 0;
     char text[sizeof self->text];
     strcpy(text, self->text);
     int late = device->kind->stream_sync(device->handle, run->stream);
     neap_complete(done, status < 0 ? neap_error(status, "%s", text) : late);
+    return false;
 }

@@ -104,6 +104,8 @@ typedef struct neap_device_kind {
     int (*code_new)(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
     void (*code_free)(neap_device *device, neap_code *code);
     int (*launch)(neap_device *device, neap_stream *stream, const neap_launch *launch);
+    /* Whether a launch without code runs its host function there (1) or fails (0); optional: it does. */
+    int (*runs_host)(neap_device *device);
 } neap_device_kind;
 
 /* Makes a kind known, for ever: the table is BORROWED. The same table again is harmless; NEAP_E_STATE: the name is
@@ -138,6 +140,7 @@ NEAP_API void neap_code_free(int device, neap_code *code);
 typedef struct neap_plugin_host {
     uint32_t abi; /* NEAP_DEVICE_ABI of the engine. Compare it first: only these two members never change */
     int (*error)(int code, const char *format, ...); /* neap_error */
+    const char *(*error_text)(void);                 /* neap_error_text */
     int (*device_register)(const neap_device_kind *kind);
     int (*transport_register)(const neap_transport *transport);
     int (*generator_register)(const neap_generator *generator);

@@ -82,8 +82,9 @@ static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
     return device < engine.cpus ? NULL : neap_device_stream(device, flags);
 }
 /* Calls a sync op's function on a device with a stream, and completes the op when the stream has done its work: the
- * naive scheduler waits for it here. */
-void engine_stream_run(engine_op *op, const neap_run *run);
+ * naive scheduler waits for it here. A negative status, with its error set: it completes with that in place of a call.
+ * Returns whether its work stands in the stream, its callback behind. */
+bool engine_stream_run(engine_op *op, const neap_run *run, int status);
 
 /* memory.c */
 /* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error

@@ -154,7 +154,8 @@ typedef struct engine_entry {
     neap_var *var;
     struct engine_entry *next;
     uint32_t writes;                 /* that are pushed with it: 1 for a write; a bulk's fence: those of its ops */
-    uint32_t index : 30, access : 2; /* its place among the op's entries */
+    uint32_t index : 29, access : 2; /* its place among the op's entries */
+    uint32_t promised : 1;           /* early.c */
 } engine_entry;
 
 struct neap_var { /* one cache line */
@@ -163,6 +164,7 @@ struct neap_var { /* one cache line */
     bool writing;     /* granted */
     bool deleted;     /* destroy when nothing is granted any more */
     bool in_buffer;   /* first member of a neap_buffer */
+    uint8_t stream;   /* early.c: where the granted write has been enqueued; 0: nowhere */
     engine_entry *head, *tail;
     uint64_t pushed_writes;
     _Atomic uint64_t version; /* completed writes */

@@ -68,6 +68,7 @@ engine_op *engine_op_of_push(const neap_push *push) {
         entry->index = i;
         entry->access = i < reads ? ENGINE_READ : i < fresh ? ENGINE_FRESH : ENGINE_WRITE;
         entry->writes = i >= reads;
+        entry->promised = false;
     }
     return op;
 }
@@ -198,9 +199,38 @@ static void finish_async(engine_op *op, engine_failure *failure, engine_thread *
     finish_op(op, failure, self);
 }
 
+/* Of an op with ENGINE_OP_STREAM: it has run, and has all grants. What it needed may have failed since it started. */
+static void finish_stream_op(engine_op *op, engine_thread *self) {
+    engine_failure *failure = op->fn.failure, *needed = failure_of_entries(op);
+    if (needed) {
+        engine_failure_release(failure);
+        failure = needed;
+    }
+    finish_async(op, failure, self);
+}
+
+/* Such an op has been enqueued, or could not be. It may be over by now. */
+static void leave_stream_op(engine_op *op, bool enqueued, engine_thread *self) {
+    engine_ready ready = {NULL, &ready.head};
+    if (enqueued)
+        engine_early_enqueued(op, &ready);
+    if (engine_early_count(op, 1, 0) == ENGINE_EARLY_OVER)
+        finish_stream_op(op, self);
+    engine_op_hand_over(&ready, self);
+}
+
+static void run_on_stream(engine_op *op, const neap_run *run, bool early, engine_thread *self) {
+    bool counted = op->flags & ENGINE_OP_STREAM;
+    int status = early ? engine_early_order(op, run->stream) : NEAP_OK;
+    bool enqueued = engine_stream_run(op, run, status);
+    if (counted)
+        leave_stream_op(op, enqueued, self);
+}
+
 /* An async op, or a sync op on a device with streams, which ends as one. */
 static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *self) {
-    engine_failure *failure = failure_of_entries(op);
+    bool early = op->flags & ENGINE_OP_STREAM && engine_early_running(op);
+    engine_failure *failure = early ? NULL : failure_of_entries(op);
     if (failure) {
         engine_count_one(&self->skipped);
         int64_t now = engine_timeline_now();
@@ -209,6 +239,8 @@ static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *se
         finish_async(op, failure, self);
         return;
     }
+    if (op->flags & ENGINE_OP_STREAM && !early)
+        engine_early_run_ready(op);
     char name[ENGINE_TIMELINE_NAME];
     int64_t began = engine_timeline_start(op, name);
     neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch, .stream = stream};
@@ -216,7 +248,7 @@ static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *se
     if (op->flags & ENGINE_OP_ASYNC) {
         op->fn.async(op->arg, &run, (neap_completion *)op);
     } else {
-        engine_stream_run(op, &run);
+        run_on_stream(op, &run, early, self);
     }
     self->depth--;
     if (began)
@@ -226,6 +258,10 @@ static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *se
 }
 
 void engine_op_run(engine_op *op, engine_thread *self) {
+    if (op->flags & ENGINE_OP_OVER) {
+        finish_stream_op(op, self);
+        return;
+    }
     for (uint32_t i = 0; i < op->entry_count; i++)
         __builtin_prefetch(op->entries[i].var, 1); /* finish will write there */
     neap_stream *stream = engine_device_stream(op->device, op->flags);
@@ -247,7 +283,13 @@ void neap_complete(neap_completion *done, int status) {
     else if (status < 0)
         failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
     engine_timeline_complete(op, failure);
-    finish_async(op, failure, self);
+    if (!(op->flags & ENGINE_OP_STREAM)) {
+        finish_async(op, failure, self);
+        return;
+    }
+    op->fn.failure = failure;
+    if (engine_early_count(op, 1, 0) == ENGINE_EARLY_OVER)
+        finish_stream_op(op, self);
 }
 
 /* ---- Giving up --------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 typedef union engine_fn { /* which one, flags tell */
     neap_sync_fn sync;
     neap_async_fn async;
+    engine_failure *failure; /* of an op with ENGINE_OP_STREAM that has run. OWNED, or NULL */
 } engine_fn;
 
 struct engine_op { /* two cache lines with one entry: ops pass from core to core, and each line costs */
@@ -45,8 +46,10 @@ static inline engine_op *engine_entry_op(const engine_entry *entry) {
 
 enum {
     ENGINE_OP_ASYNC = 1 << 16,
-    ENGINE_OP_HIDDEN = 1 << 17, /* not in the counters */
-    ENGINE_OP_AT_PUSH = 1 << 18 /* it was ready at its push and runs there */
+    ENGINE_OP_HIDDEN = 1 << 17,  /* not in the counters */
+    ENGINE_OP_AT_PUSH = 1 << 18, /* it was ready at its push and runs there */
+    ENGINE_OP_STREAM = 1 << 19,  /* a sync op that may start early (early.c) */
+    ENGINE_OP_OVER = 1 << 20     /* it has run, and its last grant has come: it is to be finished */
 };
 
 engine_op *engine_op_new(uint32_t entry_count); /* with nothing but entry_count set. NULL: out of memory */
@@ -62,6 +65,27 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
                                const char *name, const char *site, engine_thread *self);
 /* Passes ready ops on to where they run. */
 void engine_op_hand_over(engine_ready *ready, engine_thread *self);
+
+/* ---- Starting early (early.c): ops with ENGINE_OP_STREAM --------------------------------------------------------- */
+typedef enum engine_early {
+    ENGINE_EARLY_WAITS, /* the op is somebody else's */
+    ENGINE_EARLY_READY, /* it has all grants, and has not been started */
+    ENGINE_EARLY_START, /* all is granted or promised: it may start */
+    ENGINE_EARLY_OVER   /* it has run, and has all grants */
+} engine_early;
+
+bool engine_early_possible(const neap_push *push); /* of a sync op */
+uint32_t engine_early_start_count(uint32_t entries);
+/* Counts what came down in op->waiting. But for WAITS the op is the caller's. */
+engine_early engine_early_count(engine_op *op, uint32_t grants, uint32_t promises);
+bool engine_early_running(engine_op *op);   /* of an op that is handed over: grants are still missing */
+void engine_early_run_ready(engine_op *op); /* it starts with all grants; its callback and its start are counted */
+/* Promises an entry of a locked variable, behind `before` in its queue, if that may be; returns whether it did. */
+bool engine_early_promise(engine_entry *entry, const engine_entry *before);
+/* The op has been enqueued: promises its variables to those behind. Appends those that may start. */
+void engine_early_enqueued(engine_op *op, engine_ready *ready);
+/* Holds the op's stream up behind the other streams that were promised to it. */
+int engine_early_order(engine_op *op, neap_stream *stream);
 
 /* ---- Pushing (push.c) -------------------------------------------------------------------------------------------- */
 /* NEAP_OK, or what is wrong with a push. */

@@ -110,6 +110,7 @@ int neap_operator_push(neap_operator *operator, int device, int priority) {
             op->fn.async = run_async;
         } else {
             op->fn.sync = run_sync;
+            op->flags |= engine_early_possible(&push) ? ENGINE_OP_STREAM : 0;
         }
         if (!small || !self->bulk_most)
             engine_bulk_flush(self);

@@ -57,6 +57,7 @@ static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER; /* one plugin is 
 
 static const neap_plugin_host host = {.abi = NEAP_DEVICE_ABI,
                                       .error = neap_error,
+                                      .error_text = neap_error_text,
                                       .device_register = neap_device_register,
                                       .transport_register = neap_transport_register,
                                       .generator_register = neap_generator_register};

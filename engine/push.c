@@ -184,6 +184,7 @@ int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push) {
         return status ? status : NEAP_E_MEMORY;
     op->fn.sync = fn;
     op->arg = arg;
+    op->flags |= engine_early_possible(push) ? ENGINE_OP_STREAM : 0;
     if (small && self->bulk_most)
         return engine_bulk_join(op, NULL, self);
     engine_bulk_flush(self);

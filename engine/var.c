@@ -4,6 +4,8 @@
  * same order in all of them, or each could wait for the other: so a push locks all its variables, by rising address,
  * before it enters any queue. Completion locks one variable at a time.
  *
+ * early.c lets ops on streams start before they are granted what they need.
+ *
  *      grant rules     a read is granted when nothing is queued and no write is granted
  *                      a write is granted when nothing is queued and nothing is granted
  *      on completion   the queue's front is granted as far as these rules allow: one write, or a run of reads
@@ -141,6 +143,8 @@ static bool enter(engine_entry *entry) {
         return true;
     }
     entry->next = NULL;
+    if (var->stream)
+        engine_early_promise(entry, var->head ? var->tail : NULL);
     if (var->head) {
         var->tail->next = entry;
     } else {
@@ -171,8 +175,26 @@ static bool enqueue_one(engine_op *op) {
     return granted; /* if not, the op is another thread's from the moment of the drop on */
 }
 
+/* The same for an op that may start early. */
+static bool enqueue_for_stream(engine_op *op, neap_var *const *order) {
+    uint32_t count = op->entry_count, granted = 0, promised = 0;
+    atomic_store_explicit(&op->waiting, engine_early_start_count(count + 1), memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++)
+        engine_lock_take(&order[i]->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_granted = enter(&op->entries[i]);
+        granted += is_granted;
+        promised += !is_granted && op->entries[i].promised;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        engine_lock_drop(&order[i]->lock);
+    return engine_early_count(op, granted + 1, granted + promised + 1) != ENGINE_EARLY_WAITS;
+}
+
 bool engine_var_enqueue(engine_op *op, neap_var *const *order) {
     uint32_t count = op->entry_count, granted = 0;
+    if (op->flags & ENGINE_OP_STREAM)
+        return enqueue_for_stream(op, order);
     if (count == 1)
         return enqueue_one(op);
     atomic_store_explicit(&op->waiting, count + 1, memory_order_relaxed); /* one more: not ready before we are done */
@@ -242,6 +264,7 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
         var->readers--;
     } else {
         var->writing = false;
+        var->stream = 0;
         if (access != ENGINE_FENCE)
             due = count_write(var, access, failure, &forgotten);
     }
@@ -260,10 +283,24 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
     return granted;
 }
 
+/* A grant of an op that may start early, or has. */
+static void release_for_stream(engine_op *op, const engine_entry *entry, engine_ready *ready) {
+    engine_early state = engine_early_count(op, 1, !entry->promised);
+    if (state == ENGINE_EARLY_OVER)
+        op->flags |= ENGINE_OP_OVER;
+    if (state != ENGINE_EARLY_WAITS)
+        append_ready(ready, op);
+}
+
 void engine_var_release(engine_entry *granted, engine_ready *ready) {
     while (granted) {
         engine_entry *next = granted->next;
         engine_op *op = engine_entry_op(granted);
+        if (op->flags & ENGINE_OP_STREAM) {
+            release_for_stream(op, granted, ready);
+            granted = next;
+            continue;
+        }
         /* With one count left it is ours, and nobody else touches it. */
         if (atomic_load_explicit(&op->waiting, memory_order_acquire) == 1 ||
             atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)

@@ -1,6 +1,9 @@
 /* doctor.c: hands what only the executable knows to neap.interp.doctor, which makes the report. */
 #include "interp/doctor.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "engine/libs/conv.h"
 #include "engine/libs/fft.h"
 #include "formats/formats.h"
@@ -10,6 +13,23 @@
 static void set_text(lua_State *L, const char *key, const char *text) {
     lua_pushstring(L, text);
     lua_setfield(L, -2, key);
+}
+
+/* The GPUs, each with its memory, or why there is none. */
+static void set_gpus(lua_State *L) {
+    char text[512] = "";
+    int number = 0, n = 0;
+    neap_device_facts facts;
+    neap_engine_start(NULL);
+    while (neap_device_open("cuda", n, &number) == NEAP_OK && neap_device_get(number, &facts) == NEAP_OK) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%scuda:%d %s, %.1f GiB", n ? "; " : "", n, facts.name,
+                 (double)facts.memory_bytes / (1 << 30));
+        n++;
+    }
+    if (n == 0)
+        snprintf(text, sizeof text, "none: %s", neap_error_text());
+    set_text(L, "gpus", text);
 }
 
 int doctor_run(lua_State *L) {
@@ -25,6 +45,7 @@ int doctor_run(lua_State *L) {
     set_text(L, "transforms", engine_fft_library());
     set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));
     set_text(L, "jpeg", neap_image_library(NEAP_IMAGE_JPEG));
+    set_gpus(L);
     if (neap_plugin_load("mpi") == NEAP_OK)
         set_text(L, "mpi", "plugin neap_mpi.so");
 #ifdef NEAP_HAVE_READLINE

@@ -106,6 +106,7 @@ function doctor.report(facts)
         { "Graphviz", graphviz_text() },
         { "gnuplot", gnuplot_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },
+        { "GPUs", facts.gpus },
         { "Fashion-MNIST", dataset_text() },
     }
     for _, row in ipairs(rows) do io.write(string.format("%-16s %s\n", row[1], row[2])) end

@@ -46,6 +46,7 @@ static const option_row rows[] = {
     {"--device", NULL, TEXT, MEMBER(device), "--device KIND",
      "compute on devices of another kind, such as null; --devices says on\n"
      "how many (default: the environment's NEAP_DEVICE, else cpu)"},
+    {"--gpu", NULL, FLAG, MEMBER(gpu), "--gpu", "compute on GPUs: --device cuda"},
     {"--workers", NULL, COUNT, MEMBER(workers), "--workers N", "use N worker threads (default: one per core)"},
     {"--scheduler", NULL, SCHEDULER, MEMBER(scheduler), "--scheduler S",
      "how work is given to threads: pool (default), device (threads for\n"
@@ -186,6 +187,8 @@ int options_parse(int argc, char **argv, options *out) {
         if (parse_option(argc, argv, &k, out) < 0)
             return -1;
     }
+    if (out->gpu)
+        out->device = "cuda";
     if (k < argc && k == 1 && strcmp(argv[k], "doctor") == 0) {
         out->doctor = true;
         if (argc > 2) {

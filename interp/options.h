@@ -10,6 +10,7 @@ typedef struct options {
     const char *device;   /* the kind of device to compute on, NULL: the CPU. BORROWED from argv or the environment */
     int scheduler;        /* NEAP_SCHEDULER_… */
     int shuffle;          /* seed; 0: not given */
+    bool gpu;             /* the device is "cuda" */
     const char *tier;     /* whether kernels become native code; NULL: when it pays. BORROWED as `device` */
     const char *trace;    /* the file for the timeline, NULL: none. BORROWED from argv */
     bool prompt;          /* -i */

@@ -168,8 +168,8 @@ static void choose_backend(lazy_step *step) {
     else if (!step->backend)
         step->lacks = "nothing computes on devices of its kind";
     else
-        step->lacks = step->kind == LAZY_STEP_KERNEL ? step->backend->lacks_kernel(&step->kernel)
-                                                     : step->backend->lacks_call(&step->call);
+        step->lacks = step->kind == LAZY_STEP_KERNEL ? step->backend->lacks_kernel(&step->kernel, step->device)
+                                                     : step->backend->lacks_call(&step->call, step->device);
     if (!step->lacks)
         return;
     step->device = (int16_t)graph_host_device(step->device);

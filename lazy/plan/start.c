@@ -135,14 +135,13 @@ int plan_unhold_blocks(neap_ctx *ctx, neap_node *node) {
 }
 
 int neap_default_device(neap_ctx *ctx, int device, int *before) {
-    int first, n = neap_session_devices(&first), status = 0;
     *before = graph_home_device();
     if (device < 0 || device == *before)
         return NEAP_OK;
-    if (device < first || device >= first + n)
-        return neap_error(NEAP_E_ARGUMENT, "default_device: expected a device of np.devices(), got %s",
-                          device < neap_device_count() ? neap_device_name(device) : "none");
-    if ((status = neap_flush(ctx)) == NEAP_OK)
-        graph_default_device = device - first;
+    if (device >= neap_device_count())
+        return neap_error(NEAP_E_ARGUMENT, "default_device: expected an open device, got %d", device);
+    int status = neap_flush(ctx);
+    if (status == NEAP_OK)
+        graph_default_device = device - graph_devices.first;
     return status;
 }

@@ -8,7 +8,7 @@
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 enum { MOST = 16 };
-static _Atomic(const lazy_backend *) backends[MOST] = {&vm_backend_cpu, &vm_backend_null};
+static _Atomic(const lazy_backend *) backends[MOST] = {&vm_backend_cpu, &vm_backend_null, &vm_backend_cuda};
 
 int vm_backend_register(const lazy_backend *backend) {
     for (int k = 0; k < MOST; k++) {
@@ -47,13 +47,13 @@ int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs
     return call->op->call(&bound, run);
 }
 
-static const char *host_lacks_no_kernel(const lazy_kernel *kernel) {
-    (void)kernel;
+static const char *host_lacks_no_kernel(const lazy_kernel *kernel, int device) {
+    (void)kernel, (void)device;
     return NULL;
 }
 
-static const char *host_lacks_no_call(const lazy_call *call) {
-    (void)call;
+static const char *host_lacks_no_call(const lazy_call *call, int device) {
+    (void)call, (void)device;
     return NULL;
 }
 

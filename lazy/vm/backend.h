@@ -25,10 +25,10 @@ typedef struct lazy_operands {
 
 typedef struct lazy_backend {
     const char *kind; /* of devices: "cpu" */
-    /* Why it cannot do this: a clause such as "it has no sort", which np.explain shows. NULL: it can. BORROWED for
-     * ever. */
-    const char *(*lacks_kernel)(const lazy_kernel *kernel);
-    const char *(*lacks_call)(const lazy_call *call);
+    /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL:
+     * it can. BORROWED for ever. */
+    const char *(*lacks_kernel)(const lazy_kernel *kernel, int device);
+    const char *(*lacks_call)(const lazy_call *call, int device);
     /* Compiles a kernel for a device of the kind. The kernel's arrays stay the caller's, and outlive what it makes. */
     int (*prepare)(lazy_kernel *kernel, int device);
     void (*unprepare)(lazy_kernel *kernel);
@@ -44,7 +44,7 @@ typedef struct lazy_backend {
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
 } lazy_backend;
 
-extern const lazy_backend vm_backend_cpu, vm_backend_null;
+extern const lazy_backend vm_backend_cpu, vm_backend_null, vm_backend_cuda;
 
 /* Makes a backend known, for ever: BORROWED. NEAP_E_STATE: there is one for its kind, or there are too many. */
 NEAP_API int vm_backend_register(const lazy_backend *backend);

@@ -64,13 +64,13 @@ static int null_call(const lazy_call *call, const int64_t *offsets, const lazy_o
     return launch_step(call, offsets, with, run, run_call);
 }
 
-static const char *null_lacks_no_kernel(const lazy_kernel *kernel) {
-    (void)kernel;
+static const char *null_lacks_no_kernel(const lazy_kernel *kernel, int device) {
+    (void)kernel, (void)device;
     return NULL;
 }
 
-static const char *null_lacks_no_call(const lazy_call *call) {
-    (void)call;
+static const char *null_lacks_no_call(const lazy_call *call, int device) {
+    (void)call, (void)device;
     return NULL;
 }
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# tests/lib/null_device.sh ROOM: runs the Lua tests of tests/ROOM with np computing on null devices (NEAP_DEVICE=null),
-# whose memory the host cannot touch: so each read of it that is no copy is a crash.
+# tests/lib/null_device.sh ROOM [KIND NAME…]: runs the Lua tests of tests/ROOM, or those of these names, with np
+# computing on devices of the kind "null", or another one (NEAP_DEVICE), whose memory the host cannot touch: so each
+# read of it that is no copy is a crash.
 #
-# A test that names CPU devices is run as a copy that names null devices instead.
+# A test that names CPU devices is run as a copy that names those devices instead.
 # tests/lib/null_device.txt lists the tests that cannot hold there, each with the reason: their failures are skipped.
 set -u
-room=$1
+room=$1 kind=${2:-null}
+shift $(($# < 2 ? $# : 2))
 list=tests/lib/null_device.txt
 passed=0 failed=0 skipped=0
-copies=build/null_device/$room
+copies=build/null_device/$kind/$room
 mkdir -p "$copies"
 
 # reason FILE TEST: why the test may fail; nothing if it must not.
@@ -17,31 +19,37 @@ reason() {
         '$1 == file && ($2 == "*" || index(test, $2) == 1) { print $3; exit }' "$list"
 }
 
-for test in tests/"$room"/*_test.lua; do
+if [ $# -eq 0 ]; then
+    tests=(tests/"$room"/*_test.lua)
+else
+    tests=("${@/#/tests/$room/}")
+    tests=("${tests[@]/%/_test.lua}")
+fi
+for test in "${tests[@]}"; do
     name=${test#tests/}
     if [ -n "$(reason "$name" "*")" ]; then
         skipped=$((skipped + 1))
         continue
     fi
     if grep -q '"cpu' "$test"; then
-        sed "s/cpu:/null:/g; s/\"cpu\"/\"null\"/g; s#$test#$copies/${test##*/}#g" "$test" >"$copies/${test##*/}"
+        sed "s/cpu:/$kind:/g; s/\"cpu\"/\"$kind\"/g; s#$test#$copies/${test##*/}#g" "$test" >"$copies/${test##*/}"
         test=$copies/${test##*/}
     fi
     status=0
-    out=$(NEAP_DEVICE=null timeout 300 "$NEAP" "$test" 2>&1) || status=$?
+    out=$(NEAP_DEVICE=$kind timeout 300 "$NEAP" "$test" 2>&1) || status=$?
     read -r p f s < <(awk '/^[0-9]+ passed, [0-9]+ failed/ { p += $1; f += $3; s += $5 }
                            END { print p+0, f+0, s+0 }' <<<"$out")
     passed=$((passed + p)) skipped=$((skipped + s))
     if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
         failed=$((failed + 1))
-        printf '%s on null devices ended with status %d\n%s\n' "$name" "$status" "$(tail -n 20 <<<"$out")"
+        printf '%s on %s devices ended with status %d\n%s\n' "$name" "$kind" "$status" "$(tail -n 20 <<<"$out")"
     fi
     while read -r line; do
         if [ -n "$(reason "$name" "$line")" ]; then
             skipped=$((skipped + 1))
         else
             failed=$((failed + 1))
-            printf '%s on null devices: %s\n' "$name" "$line"
+            printf '%s on %s devices: %s\n' "$name" "$kind" "$line"
         fi
     done < <(sed -n 's/^FAILED //p' <<<"$out")
 done

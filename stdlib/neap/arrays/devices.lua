@@ -51,13 +51,47 @@ function np.local_devices()
     return { unpack(own) }
 end
 
---- np.devices() -> table: a Lua table of the devices of all processes that np computes on (those of the CPU; with neap
--- --device KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index (in its process,
--- from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many. The first call
--- waits until all processes have started.
+--- A device of this process that np does not compute on by itself, opened by need; nil: there is none of the name, or
+-- it cannot work here, with the reason.
+local function open_device(name)
+    local kind, index = name:match "^(%w+):(%d%d?%d?)$"
+    local number = ffi.new "int[1]"
+    if not kind and name:match "^%w+$" then kind, index, name = name, 0, name .. ":0" end
+    if others[name] then return others[name] end
+    local status = kind and C.neap_device_open(kind, tonumber(index), number) or C.NEAP_E_ARGUMENT
+    if status == C.NEAP_E_ARGUMENT then return nil end
+    if status < 0 then return nil, ffi.string(C.neap_error_text()) end
+    others[name] = device_of(number[0])
+    return others[name]
+end
+
+--- All devices of a kind that this process has, opened by need.
+local function devices_of_kind(kind)
+    local list, device, reason = {}, open_device(kind .. ":0")
+    if not device then
+        raise("devices", "there is no device of the kind '%s'%s", kind, reason and ": " .. reason or "")
+    end
+    while device do
+        list[#list + 1] = device
+        device = open_device(kind .. ":" .. #list)
+    end
+    return list
+end
+
+--- np.devices(), np.devices(kind) -> table: a Lua table of the devices of all processes that np computes on (those of
+-- the CPU; with neap --device KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index
+-- (in its process, from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many.
+-- The first call waits until all processes have started. With a kind, such as "cuda": all devices of the kind that
+-- this process has, whether np computes on them or not.
 --- > np.devices()[1].kind
 -- cpu
-function np.devices()
+function np.devices(kind)
+    if kind ~= nil then
+        if type(kind) ~= "string" or not kind:match "^%w+$" then
+            bad_argument("devices", 1, "kind", 'a kind such as "cuda"', kind)
+        end
+        return kind == np.local_devices()[1].kind and np.local_devices() or devices_of_kind(kind)
+    end
     if not all then
         core.call("devices", function() return C.neap_processes_meet(core.waker) end)
         local list, mine = {}, np.local_devices()
@@ -71,16 +105,6 @@ function np.devices()
     return { unpack(all) }
 end
 
---- A device of this process that np does not compute on by itself, opened by need; nil: there is none of the name.
-local function open_device(name)
-    local kind, index = name:match "^(%w+):(%d%d?%d?)$"
-    local number = ffi.new "int[1]"
-    if not kind and name:match "^%w+$" then kind, index, name = name, 0, name .. ":0" end
-    if others[name] or not kind or C.neap_device_open(kind, tonumber(index), number) < 0 then return others[name] end
-    others[name] = device_of(number[0])
-    return others[name]
-end
-
 --- The device of a name, for the function np.`from`: one of this process, or one whose name begins with its process.
 local function find_device(from, name)
     local list, names = name:find "/" and np.devices() or np.local_devices(), {}
@@ -89,8 +113,9 @@ local function find_device(from, name)
         local short = name:find "/" and names[k] or names[k]:match "[^/]+$"
         if short == name or short == name .. ":0" then return list[k] end
     end
-    return open_device(name)
-        or raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
+    local device, reason = open_device(name)
+    return device or raise(from, "there is no device '%s' (devices: %s)%s", name, table.concat(names, ", "),
+                           reason and ": " .. reason or "")
 end
 
 core.find_device = find_device
@@ -142,9 +167,9 @@ local function set_default_device(number)
 end
 
 --- np.default_device(), np.default_device(device, f, …) -> device | results: the device on which everything runs that
--- is committed to none: np.devices()[1] at first. np.default_device("cpu:1"), or with an element of np.devices():
--- makes it another one. What was recorded before still runs where it was to run. np.default_device(device, f, …):
--- f(…), during which it is that device; returns what f returns.
+-- is committed to none: np.devices()[1] at first. np.default_device("cpu:1"), or with an element of np.devices(), or
+-- with a device of another kind, such as "cuda:0": makes it another one. What was recorded before still runs where it
+-- was to run. np.default_device(device, f, …): f(…), during which it is that device; returns what f returns.
 --- > np.default_device().index
 -- 0
 --- > np.default_device("cpu:0", function() return np.ones(2) end)

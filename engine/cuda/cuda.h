@@ -1,0 +1,139 @@
+/* cuda.h: what the files of the CUDA backend share.
+ *
+ *      plugin.c    the kind "cuda": devices, facts            driver.c    libcuda.so.1, found at run time
+ *      stream.c    streams, their threads, events             works.c     what runs on the host in a stream's order
+ *      memory.c    blocks, copies over pinned memory          launch.c    code and launches
+ *
+ * Each stream has a thread that waits for the events behind its callbacks and calls them, since a host function of
+ * CUDA may call neither the driver nor, therefore, the engine. Contexts are the devices' primary ones, made current for
+ * the time of a call (cuda_enter, cuda_leave).
+ *
+ * A failure of the kind that CUDA calls sticky *loses* the device: every later call on it fails, in every stream, and
+ * every callback gets the failure. A stream that has waited for an event of a lost device is broken with it.
+ *
+ * Locks: a stream's mutex is held while its work is enqueued, so that what belongs together stays together; a device's
+ * for its spare events and its failure, and inside the former. No lock is held in a callback.
+ */
+#ifndef NEAP_CUDA_H
+#define NEAP_CUDA_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "engine/cuda/driver.h"
+#include "engine/device.h"
+
+enum { CUDA_TEXT_BYTES = 256 };
+
+enum { CUDA_DEVICES_MOST = 64 };
+
+extern const neap_plugin_host *neap; /* the engine */
+
+typedef struct cuda_failure {
+    int status; /* negative, or 0: there is none */
+    char text[CUDA_TEXT_BYTES];
+} cuda_failure;
+
+typedef struct cuda_event {
+    struct cuda_event *next; /* among the spare ones */
+    struct cuda_device *device;
+    CUevent event;
+} cuda_event;
+
+typedef struct cuda_device {
+    int ordinal;
+    CUdevice device;
+    CUcontext context;
+    CUstream allocations; /* has no work; orders blocks that are for any stream */
+    pthread_mutex_t mutex;
+    cuda_event *spare;
+    _Atomic bool lost;
+    cuda_failure failure; /* once lost */
+} cuda_device;
+
+/* Work on the host that stands in a stream. `state` tells whether the driver has called it: it does not once the device
+ * is lost, or does so late. */
+typedef struct cuda_work {
+    struct cuda_work *next;
+    _Atomic int state; /* WAITS, RUNS, DONE, or CANCELLED, works.c */
+    void (*run)(struct cuda_work *work);
+} cuda_work;
+
+/* How the host functions of an op went: of one thread, from its first launch on the stream to its callback. */
+typedef struct cuda_op {
+    struct cuda_op *next;
+    const void *owner; /* of the thread */
+    cuda_failure failure;
+} cuda_op;
+
+/* What was enqueued since the last callback, and is looked at when the stream has passed it. */
+typedef struct cuda_passage {
+    cuda_work *works;
+    uint64_t waited; /* other devices whose work it needed, a bit for each ordinal */
+    cuda_op *op;     /* of the thread that ends the passage */
+} cuda_passage;
+
+typedef struct cuda_item {
+    struct cuda_item *next;
+    cuda_event *event; /* NULL: the device was lost already */
+    cuda_passage passage;
+    neap_stream_fn fn;
+    void *arg;
+} cuda_item;
+
+typedef struct cuda_stream {
+    cuda_device *device;
+    CUstream stream;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    cuda_item *head, **tail;
+    bool ended;
+    void *staging;        /* pinned; NULL before the first copy */
+    cuda_passage passage; /* since the last item; without an op */
+    cuda_op *ops;         /* that are being enqueued */
+    cuda_failure failure; /* broken by another device */
+} cuda_stream;
+
+/* ---- plugin.c ---------------------------------------------------------------------------------------------------- */
+/* Makes the device's context current. 0, or the failure of a lost device, with the error set. */
+int cuda_enter(cuda_device *device);
+void cuda_leave(void); /* after an enter that succeeded */
+/* 0, or the error of a driver's function that was called within the context; loses the device if it must. */
+int cuda_check(cuda_device *device, CUresult result, const char *function);
+void cuda_lose(cuda_device *device, CUresult result, const char *function);
+int cuda_lost(cuda_device *device, cuda_failure *out); /* 0, or the status of its failure, copied */
+cuda_device *cuda_device_at(int ordinal);              /* an open one */
+
+/* ---- works.c ----------------------------------------------------------------------------------------------------- */
+/* Enqueues work (TAKES); the caller holds the stream's mutex and has entered. */
+int cuda_work_enqueue(cuda_stream *stream, cuda_work *work, void (*run)(cuda_work *work));
+/* Frees what the stream has passed, or, if its device is lost, what it will not do any more. */
+void cuda_works_free(cuda_work *works, bool lost);
+/* The calling thread's op on the stream, made by need; NULL: no memory. The caller holds the stream's mutex. */
+cuda_op *cuda_op_find(cuda_stream *stream);
+cuda_op *cuda_op_take(cuda_stream *stream); /* takes it off; NULL: it has launched nothing on the host */
+
+/* ---- stream.c ---------------------------------------------------------------------------------------------------- */
+int cuda_stream_new(neap_device *device, uint32_t flags, neap_stream **out);
+void cuda_stream_free(neap_device *device, neap_stream *stream);
+int cuda_stream_then(neap_device *device, neap_stream *stream, neap_stream_fn fn, void *arg);
+int cuda_stream_sync(neap_device *device, neap_stream *stream);
+int cuda_event_new(neap_device *device, neap_stream *stream, neap_event **out);
+void cuda_event_free(neap_device *device, neap_event *event);
+int cuda_stream_wait(neap_device *device, neap_stream *stream, neap_event *event);
+void cuda_events_free(cuda_device *device); /* the spare ones; the caller has entered */
+
+/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
+int cuda_alloc(neap_device *device, neap_stream *stream, size_t bytes, void **out);
+void cuda_free(neap_device *device, neap_stream *stream, void *memory, size_t bytes);
+int cuda_copy(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes);
+int cuda_copy_peer(neap_device *device, neap_stream *stream, void *to, neap_device *source, const void *from,
+                   size_t bytes);
+
+/* ---- launch.c ---------------------------------------------------------------------------------------------------- */
+int cuda_code_new(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
+void cuda_code_free(neap_device *device, neap_code *code);
+int cuda_launch(neap_device *device, neap_stream *stream, const neap_launch *launch);
+
+#endif

@@ -1,0 +1,205 @@
+/* plugin.c: the kind of device "cuda", as the plugin neap_cuda.so: devices and their contexts.
+ *
+ * The driver is loaded when devices are first counted, so the plugin can be loaded anywhere. A device computes in its
+ * primary context, which it shares with whoever else of the process uses the device.
+ */
+#include "engine/cuda/cuda.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const neap_plugin_host *neap;
+
+/* The pool keeps so much of what nobody uses. It serves scratch memory of ops; what lives longer the engine pools. */
+static const uint64_t POOL_KEEPS = UINT64_C(256) << 20;
+
+static cuda_device *_Atomic opened[CUDA_DEVICES_MOST];
+
+cuda_device *cuda_device_at(int ordinal) {
+    return opened[ordinal];
+}
+
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+
+int cuda_lost(cuda_device *device, cuda_failure *out) {
+    out->status = NEAP_OK;
+    if (!atomic_load(&device->lost))
+        return NEAP_OK;
+    pthread_mutex_lock(&device->mutex);
+    *out = device->failure;
+    pthread_mutex_unlock(&device->mutex);
+    return out->status;
+}
+
+void cuda_lose(cuda_device *device, CUresult result, const char *function) {
+    pthread_mutex_lock(&device->mutex);
+    if (!device->failure.status) {
+        device->failure.status = NEAP_E_LIBRARY;
+        snprintf(device->failure.text, sizeof device->failure.text, "cuda:%d is lost: %s (%s, met in %s)",
+                 device->ordinal, cuda_error_text(result), cuda_error_name(result), function);
+    }
+    pthread_mutex_unlock(&device->mutex);
+    atomic_store(&device->lost, true);
+}
+
+int cuda_check(cuda_device *device, CUresult result, const char *function) {
+    cuda_failure failure;
+    if (result == CUDA_SUCCESS)
+        return NEAP_OK;
+    if (cuda_loses_context(result))
+        cuda_lose(device, result, function);
+    int status = cuda_lost(device, &failure);
+    return status ? neap->error(status, "%s", failure.text) : cuda_error(result, function);
+}
+
+int cuda_enter(cuda_device *device) {
+    cuda_failure failure;
+    int status = cuda_lost(device, &failure);
+    if (status)
+        return neap->error(status, "%s", failure.text);
+    return cuda_check(device, cuda.cuCtxPushCurrent_v2(device->context), "cuCtxPushCurrent");
+}
+
+void cuda_leave(void) {
+    CUcontext before;
+    cuda.cuCtxPopCurrent_v2(&before);
+}
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+static int count(void) {
+    int n = 0, status = cuda_driver_load();
+    CUresult result = status ? CUDA_SUCCESS : cuda.cuDeviceGetCount(&n);
+    if (result)
+        status = cuda_error(result, "cuDeviceGetCount");
+    return status ? status : n < CUDA_DEVICES_MOST ? n : CUDA_DEVICES_MOST;
+}
+
+/* The caller has entered. */
+static int prepare_memory(cuda_device *device) {
+    CUmemoryPool pool;
+    uint64_t keeps = POOL_KEEPS;
+    CUresult result = cuda.cuDeviceGetDefaultMemPool(&pool, device->device);
+    if (!result)
+        result = cuda.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keeps);
+    if (result)
+        return cuda_check(device, result, "cuMemPoolSetAttribute");
+    return cuda_check(device, cuda.cuStreamCreate(&device->allocations, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+static int check_pools(cuda_device *device) {
+    int has_pools = 0;
+    CUresult result = cuda.cuDeviceGetAttribute(&has_pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->device);
+    if (result)
+        return cuda_error(result, "cuDeviceGetAttribute");
+    return has_pools ? NEAP_OK
+                     : neap->error(NEAP_E_LIBRARY, "cuda:%d has no memory pools, which neap needs", device->ordinal);
+}
+
+static int open_context(cuda_device *device) {
+    CUresult result = cuda.cuDeviceGet(&device->device, device->ordinal);
+    if (result)
+        return cuda_error(result, "cuDeviceGet");
+    int status = check_pools(device);
+    if (status)
+        return status;
+    result = cuda.cuDevicePrimaryCtxRetain(&device->context, device->device);
+    if (result)
+        return cuda_error(result, "cuDevicePrimaryCtxRetain");
+    status = cuda_enter(device);
+    if (!status) {
+        status = prepare_memory(device);
+        cuda_leave();
+    }
+    if (status)
+        cuda.cuDevicePrimaryCtxRelease_v2(device->device);
+    return status;
+}
+
+static int open_device(int ordinal, neap_device **out) {
+    cuda_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return neap->error(NEAP_E_MEMORY, "no memory for a device");
+    device->ordinal = ordinal;
+    pthread_mutex_init(&device->mutex, NULL);
+    int status = open_context(device);
+    if (status) {
+        pthread_mutex_destroy(&device->mutex);
+        free(device);
+        return status;
+    }
+    opened[ordinal] = device;
+    *out = (neap_device *)device;
+    return NEAP_OK;
+}
+
+static void close_device(neap_device *handle) {
+    cuda_device *device = (cuda_device *)handle;
+    opened[device->ordinal] = NULL;
+    cuda.cuCtxPushCurrent_v2(device->context); /* also that of a lost device */
+    cuda.cuStreamSynchronize(device->allocations);
+    cuda.cuStreamDestroy_v2(device->allocations);
+    cuda_events_free(device);
+    cuda_leave();
+    cuda.cuDevicePrimaryCtxRelease_v2(device->device);
+    pthread_mutex_destroy(&device->mutex);
+    free(device);
+}
+
+static int facts(neap_device *handle, neap_device_facts *out) {
+    cuda_device *device = (cuda_device *)handle;
+    size_t bytes = 0;
+    int version = 0;
+    char name[40] = "";
+    *out = (neap_device_facts){0};
+    CUresult result = cuda.cuDeviceGetName(name, sizeof name, device->device);
+    if (!result)
+        result = cuda.cuDeviceTotalMem_v2(&bytes, device->device);
+    if (!result)
+        result = cuda.cuDeviceGetAttribute(&out->units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->device);
+    if (!result)
+        result = cuda.cuDriverGetVersion(&version);
+    if (result)
+        return cuda_error(result, "cuDeviceGetName");
+    out->memory_bytes = bytes;
+    snprintf(out->name, sizeof out->name, "%s, CUDA %d.%d", name, version / 1000, version % 1000 / 10);
+    return NEAP_OK;
+}
+
+static int runs_host(neap_device *device) {
+    (void)device;
+    return cuda.neap_host_address != NULL;
+}
+
+static const neap_device_kind kind = {
+    .abi = NEAP_DEVICE_ABI,
+    .name = "cuda",
+    .count = count,
+    .open = open_device,
+    .close = close_device,
+    .facts = facts,
+    .stream_new = cuda_stream_new,
+    .stream_free = cuda_stream_free,
+    .stream_then = cuda_stream_then,
+    .stream_sync = cuda_stream_sync,
+    .event_new = cuda_event_new,
+    .event_free = cuda_event_free,
+    .stream_wait = cuda_stream_wait,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .copy = cuda_copy,
+    .copy_peer = cuda_copy_peer,
+    .code_new = cuda_code_new,
+    .code_free = cuda_code_free,
+    .launch = cuda_launch,
+    .runs_host = runs_host,
+};
+
+int neap_plugin_open(const neap_plugin_host *host) {
+    if (host->abi != NEAP_DEVICE_ABI)
+        return host->error(NEAP_E_LIBRARY, "made for interface %d of neap, not %u", NEAP_DEVICE_ABI,
+                           (unsigned)host->abi);
+    neap = host;
+    return host->device_register(&kind);
+}

@@ -1,0 +1,706 @@
+/* driver.c: the functions of the driver that the backend uses, without hardware. fake.h tells what it is for. */
+#include "tests/cuda/fake/fake.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(default) /* the driver's functions are found by name */
+
+enum { DEPTH = 8, SMALL = 1 << 16, SHARED = 48 << 10, SHARED_MOST = 227 << 10 };
+
+struct CUevent_st {
+    CUcontext context;
+    fake_record *last;
+};
+
+struct CUfunc_st {
+    char name[64];
+    int nparameters;
+    unsigned shared;
+};
+
+struct CUmod_st {
+    struct CUmod_st *next; /* in its context */
+    CUcontext context;
+    char *text;
+    struct CUfunc_st function;
+};
+
+fake_counts fake_now;
+int fake_delay;
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t happened;
+    bool initialized;
+    pid_t pid;
+    int devices;
+    size_t memory;
+    int64_t fail_in;
+    CUresult fail_code;
+    struct CUctx_st contexts[FAKE_DEVICES];
+} fake = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+          .happened = PTHREAD_COND_INITIALIZER,
+          .devices = FAKE_DEVICES,
+          .memory = (size_t)1 << 30};
+
+static _Thread_local CUcontext current[DEPTH];
+static _Thread_local int depth;
+
+void fake_complain(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    fputs("the fake driver: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    abort();
+}
+
+void fake_lock(void) {
+    pthread_mutex_lock(&fake.mutex);
+}
+
+void fake_unlock(void) {
+    pthread_mutex_unlock(&fake.mutex);
+}
+
+void fake_wait(void *changed) {
+    pthread_cond_wait(changed ? changed : &fake.happened, &fake.mutex);
+}
+
+void fake_happened(void) {
+    pthread_cond_broadcast(&fake.happened);
+}
+
+/* ---- What every call begins with --------------------------------------------------------------------------------- */
+
+static CUcontext context_now(void) {
+    return depth > 0 ? current[depth - 1] : NULL;
+}
+
+/* Takes the lock. Does what every call does; `context`: it needs a current one. */
+static void enter(const char *name, bool context) {
+    if (fake_in_host)
+        fake_complain("%s is called by a host function", name);
+    if (fake.pid && fake.pid != getpid())
+        fake_complain("%s is called in a fork's child", name);
+    fake_lock();
+    if (!fake.initialized)
+        fake_complain("%s is called before cuInit", name);
+    if (context && !context_now())
+        fake_complain("%s is called without a context", name);
+    if (context && context_now()->retained == 0)
+        fake_complain("%s is called in a context that was released", name);
+}
+
+/* Of calls that may fail: whether this one does. */
+static CUresult meet(bool context) {
+    fake_now.calls++;
+    if (fake.fail_in > 0 && --fake.fail_in == 0)
+        return fake.fail_code;
+    return context ? context_now()->lost : CUDA_SUCCESS;
+}
+
+/* A failure that means that the context is lost does lose it. */
+static CUresult leave(CUresult result) {
+    if (result >= CUDA_ERROR_ILLEGAL_ADDRESS && depth > 0 && !context_now()->lost)
+        fake_lose(context_now(), result);
+    fake_unlock();
+    return result;
+}
+
+#define BEGIN(context)                                                                                                 \
+    enter(__func__, context);                                                                                          \
+    CUresult result = meet(context);                                                                                   \
+    if (result)                                                                                                        \
+    return leave(result)
+
+/* Of calls that tell how work went: a failure is that of the device. */
+#define BEGIN_TO_ASK()                                                                                                 \
+    enter(__func__, true);                                                                                             \
+    CUresult result = meet(true);                                                                                      \
+    if (result) {                                                                                                      \
+        fake_lose(context_now(), result);                                                                              \
+        return leave(result);                                                                                          \
+    }
+
+static void check_stream(const char *name, CUstream stream) {
+    if (!stream)
+        fake_complain("%s: no stream", name);
+    if (fake_stream_context(stream) != context_now())
+        fake_complain("%s: the stream is of another context", name);
+}
+
+/* A block of a device that work is about to use. */
+static fake_block *check_block(const char *name, CUcontext context, CUdeviceptr memory, size_t bytes) {
+    fake_block *block = fake_block_at(context->blocks, (const void *)(uintptr_t)memory, bytes);
+    if (!block || fake_host_memory((void *)(uintptr_t)memory) == (void *)(uintptr_t)memory)
+        fake_complain("%s: no memory of device %d", name, context->ordinal);
+    if (block->freed)
+        fake_complain("%s: the block was freed", name);
+    return block;
+}
+
+static void enqueue(CUstream stream, fake_item item) {
+    fake_item *made = malloc(sizeof *made);
+    *made = item;
+    fake_enqueue(stream, made);
+}
+
+static void *host_address(CUdeviceptr memory);
+void *(*neap_host_address)(CUdeviceptr memory) = host_address; /* not of CUDA */
+
+/* ---- The driver and its devices ---------------------------------------------------------------------------------- */
+
+static int64_t number(const char *name, int64_t otherwise) {
+    const char *text = getenv(name);
+    return text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+/* Reads N[:CODE]. */
+static int64_t number_and_code(const char *name, CUresult *code) {
+    const char *text = getenv(name), *colon = text ? strchr(text, ':') : NULL;
+    if (colon)
+        *code = (CUresult)strtol(colon + 1, NULL, 10);
+    return number(name, 0);
+}
+
+CUresult cuInit(unsigned int flags) {
+    fake_lock();
+    if (!fake.initialized) {
+        fake.devices = (int)number("NEAP_FAKE_DEVICES", FAKE_DEVICES);
+        fake.memory = (size_t)number("NEAP_FAKE_MEMORY", (int64_t)fake.memory);
+        fake_delay = (int)number("NEAP_FAKE_DELAY", 0);
+        if (number("NEAP_FAKE_HOST", 1) == 0)
+            neap_host_address = NULL;
+        fake.fail_code = CUDA_ERROR_OUT_OF_MEMORY;
+        fake.fail_in = number_and_code("NEAP_FAKE_FAIL", &fake.fail_code);
+        for (int k = 0; k < FAKE_DEVICES; k++)
+            fake.contexts[k].ordinal = k;
+        fake.contexts[0].break_code = CUDA_ERROR_ILLEGAL_ADDRESS;
+        fake.contexts[0].break_in = number_and_code("NEAP_FAKE_BREAK", &fake.contexts[0].break_code);
+    }
+    fake.initialized = true;
+    fake.pid = getpid();
+    fake_unlock();
+    return flags ? CUDA_ERROR_INVALID_VALUE : fake.devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **text) {
+    *text = error == CUDA_ERROR_OUT_OF_MEMORY     ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == CUDA_ERROR_INVALID_VALUE   ? "CUDA_ERROR_INVALID_VALUE"
+            : error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == CUDA_ERROR_INVALID_PTX     ? "CUDA_ERROR_INVALID_PTX"
+                                                  : NULL;
+    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+    *text = error == CUDA_ERROR_OUT_OF_MEMORY     ? "out of memory"
+            : error == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered"
+                                                  : "a failure that a test made";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+    BEGIN(false);
+    *count = fake.devices;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+    BEGIN(false);
+    *device = ordinal;
+    return leave(ordinal < fake.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuDeviceGetName(char *name, int bytes, CUdevice device) {
+    BEGIN(false);
+    snprintf(name, (size_t)bytes, "Fake GPU %d", device);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
+    BEGIN(false);
+    (void)device;
+    *bytes = fake.memory;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+    BEGIN(false);
+    (void)device;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ? 1 : 7;
+    return leave(CUDA_SUCCESS);
+}
+
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+    BEGIN(false);
+    *context = &fake.contexts[device];
+    fake_now.contexts += (*context)->retained++ == 0;
+    return leave(CUDA_SUCCESS);
+}
+
+/* A module that is on its context's list. */
+static void free_module(CUmodule module) {
+    CUmodule *link = &module->context->modules;
+    while (*link != module)
+        link = &(*link)->next;
+    *link = module->next;
+    fake_now.modules--;
+    free(module->text);
+    free(module);
+}
+
+/* What a lost context still holds goes with it; another one must hold nothing. */
+static void end_context(CUcontext context) {
+    if (context->streams || context->events || context->pins)
+        fake_complain("device %d is released with %d streams, %d events%s", context->ordinal, (int)context->streams,
+                      (int)context->events, context->pins ? ", pinned memory" : "");
+    if ((context->blocks || context->modules) && !context->lost)
+        fake_complain("device %d is released with %d bytes of memory%s", context->ordinal, (int)context->bytes,
+                      context->modules ? ", modules" : "");
+    while (context->modules)
+        free_module(context->modules);
+    while (context->blocks) {
+        fake_block *next = context->blocks->next;
+        fake_now.blocks--;
+        fake_now.bytes -= context->blocks->bytes;
+        free(context->blocks->data);
+        free(context->blocks);
+        context->blocks = next;
+    }
+    *context = (struct CUctx_st){.ordinal = context->ordinal};
+    fake_now.contexts--;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    enter(__func__, false);
+    CUcontext context = &fake.contexts[device];
+    if (context->retained == 0)
+        fake_complain("device %d is released more often than retained", device);
+    if (--context->retained == 0)
+        end_context(context);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    enter(__func__, false);
+    if (!context || context->retained == 0)
+        fake_complain("a context that was released becomes current");
+    if (depth == DEPTH)
+        fake_complain("too many contexts are current: one was not popped");
+    current[depth++] = context;
+    fake_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+    enter(__func__, false);
+    if (depth == 0)
+        fake_complain("no context is current");
+    *context = current[--depth];
+    fake_unlock();
+    return CUDA_SUCCESS;
+}
+
+/* ---- Streams and events ------------------------------------------------------------------------------------------ */
+
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags) {
+    BEGIN(true);
+    if (flags != CU_STREAM_NON_BLOCKING)
+        fake_complain("a stream that waits for the default stream");
+    *stream = fake_stream_make(context_now());
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+    enter(__func__, true);
+    check_stream(__func__, stream);
+    if (!fake_idle(stream) && !context_now()->lost)
+        fake_complain("a stream is destroyed while it has work");
+    fake_stream_end(stream);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+    BEGIN_TO_ASK();
+    check_stream(__func__, stream);
+    fake_now.synchronized++;
+    while (!fake_idle(stream) && !context_now()->lost)
+        fake_wait(NULL);
+    return leave(context_now()->lost);
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+    BEGIN_TO_ASK();
+    check_stream(__func__, stream);
+    return leave(fake_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned int flags) {
+    BEGIN(true);
+    if (!(flags & CU_EVENT_DISABLE_TIMING))
+        fake_complain("an event that takes times");
+    *event = calloc(1, sizeof **event);
+    (*event)->context = context_now();
+    context_now()->events++;
+    fake_now.events++;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+    enter(__func__, true);
+    if (event->last && !event->last->passed && !context_now()->lost)
+        fake_complain("an event is destroyed before it has passed");
+    event->context->events--;
+    fake_now.events--;
+    fake_record_drop(event->last);
+    free(event);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    if (event->context != context_now())
+        fake_complain("an event of another context is recorded");
+    fake_record_drop(event->last);
+    event->last = calloc(1, sizeof *event->last);
+    event->last->refs = 2;
+    enqueue(stream, (fake_item){.what = FAKE_RECORD, .record = event->last});
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
+    BEGIN(true);
+    (void)flags;
+    check_stream(__func__, stream);
+    if (!event->last)
+        fake_complain("a wait for an event that was never recorded");
+    event->last->refs++;
+    enqueue(stream, (fake_item){.what = FAKE_WAIT, .record = event->last});
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+    BEGIN_TO_ASK();
+    fake_record *record = event->last;
+    if (!record)
+        fake_complain("an event that was never recorded is waited for");
+    record->refs++;
+    fake_now.synchronized++;
+    while (!record->passed && !context_now()->lost)
+        fake_wait(NULL);
+    fake_record_drop(record);
+    return leave(context_now()->lost);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
+    BEGIN(false);
+    *pool = (CUmemoryPool)&fake.contexts[device];
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
+    BEGIN(false);
+    if (!pool || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || *(const uint64_t *)value == 0)
+        fake_complain("a pool without a threshold");
+    return leave(CUDA_SUCCESS);
+}
+
+static fake_block *make_block(size_t bytes) {
+    fake_block *block = calloc(1, sizeof *block);
+    block->data = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (!block->data)
+        fake_complain("the host has no memory");
+    block->bytes = bytes;
+    memset(block->data, 0xcc, bytes);
+    return block;
+}
+
+/* What an allocation in the stream may have. */
+static size_t free_memory(CUcontext context, CUstream stream) {
+    size_t taken = 0;
+    for (const fake_block *block = context->blocks; block; block = block->next)
+        taken += block->freed && block->freed_in == stream ? 0 : block->bytes;
+    return taken < fake.memory ? fake.memory - taken : 0;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
+    BEGIN(true);
+    CUcontext context = context_now();
+    check_stream(__func__, stream);
+    if (bytes == 0)
+        fake_complain("an allocation of no bytes");
+    if (bytes > free_memory(context, stream))
+        return leave(CUDA_ERROR_OUT_OF_MEMORY);
+    fake_block *block = make_block(bytes);
+    block->next = context->blocks;
+    context->blocks = block;
+    context->bytes += bytes;
+    fake_now.bytes += bytes;
+    fake_now.blocks++;
+    enqueue(stream, (fake_item){.what = FAKE_ALLOC, .blocks = {block}});
+    *memory = (CUdeviceptr)(uintptr_t)fake_foreign(block->data);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
+    enter(__func__, true);
+    check_stream(__func__, stream);
+    fake_block *block = check_block(__func__, context_now(), memory, 1);
+    if (block->data != fake_host_memory((void *)(uintptr_t)memory))
+        fake_complain("an address inside a block is freed");
+    block->freed = true;
+    block->freed_in = stream;
+    enqueue(stream, (fake_item){.what = FAKE_FREE, .blocks = {block}});
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags) {
+    BEGIN(true);
+    (void)flags;
+    fake_block *block = make_block(bytes);
+    block->ready = true;
+    block->next = context_now()->pins;
+    context_now()->pins = block;
+    fake_now.pins++;
+    *memory = block->data;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemFreeHost(void *memory) {
+    enter(__func__, true);
+    fake_block **link = &context_now()->pins;
+    while (*link && (*link)->data != memory)
+        link = &(*link)->next;
+    fake_block *block = *link;
+    if (!block)
+        fake_complain("memory is freed that was not pinned");
+    if (block->users && !context_now()->lost)
+        fake_complain("pinned memory is freed while copies use it");
+    *link = block->next;
+    fake_now.pins--;
+    free(block->data);
+    free(block);
+    return leave(CUDA_SUCCESS);
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+static fake_block *check_pinned(const char *name, const void *memory, size_t bytes) {
+    fake_block *block = fake_block_at(context_now()->pins, memory, bytes);
+    if (!block && bytes > SMALL)
+        fake_complain("%s of %zu bytes of pageable memory holds its caller up", name, bytes);
+    return block;
+}
+
+/* What is small and pageable is taken at once. */
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    fake_block *block = check_block(__func__, context_now(), to, bytes);
+    fake_block *pinned = check_pinned(__func__, from, bytes);
+    fake_item item = {.what = FAKE_COPY, .blocks = {block, pinned}, .to = (void *)(uintptr_t)to, .bytes = bytes};
+    item.from = from;
+    enqueue(stream, item);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    fake_block *block = check_block(__func__, context_now(), from, bytes);
+    fake_block *pinned = fake_block_at(context_now()->pins, to, bytes);
+    if (!pinned)
+        fake_complain("a copy to pageable memory holds its caller up");
+    enqueue(stream, (fake_item){.what = FAKE_COPY,
+                                .blocks = {block, pinned},
+                                .to = to,
+                                .from = (const void *)(uintptr_t)from,
+                                .bytes = bytes});
+    return leave(CUDA_SUCCESS);
+}
+
+static void enqueue_copy(CUstream stream, fake_block *target, CUdeviceptr to, fake_block *source, CUdeviceptr from,
+                         size_t bytes) {
+    enqueue(stream, (fake_item){.what = FAKE_COPY,
+                                .blocks = {target, source},
+                                .to = (void *)(uintptr_t)to,
+                                .from = (const void *)(uintptr_t)from,
+                                .bytes = bytes});
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    enqueue_copy(stream, check_block(__func__, context_now(), to, bytes), to,
+                 check_block(__func__, context_now(), from, bytes), from, bytes);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
+                           CUstream stream) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    if (from_context->lost)
+        return leave(from_context->lost);
+    enqueue_copy(stream, check_block(__func__, to_context, to, bytes), to,
+                 check_block(__func__, from_context, from, bytes), from, bytes);
+    fake_now.peers++;
+    return leave(CUDA_SUCCESS);
+}
+
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *arg) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    enqueue(stream, (fake_item){.what = FAKE_HOST, .fn = fn, .arg = arg});
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int noptions, CUjit_option *options,
+                            void **values) {
+    BEGIN(true);
+    if (!strstr(image, ".version")) {
+        if (noptions == 2 && options[0] == CU_JIT_ERROR_LOG_BUFFER)
+            snprintf(values[0], (size_t)(uintptr_t)values[1], "ptxas: line 1: no version\nmore");
+        return leave(CUDA_ERROR_INVALID_PTX);
+    }
+    *module = calloc(1, sizeof **module);
+    (*module)->context = context_now();
+    (*module)->text = strdup(image);
+    (*module)->next = context_now()->modules;
+    context_now()->modules = *module;
+    fake_now.modules++;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+    enter(__func__, true);
+    if (module->context != context_now())
+        fake_complain("a module of another context is unloaded");
+    free_module(module);
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+    BEGIN(true);
+    char entry[96];
+    snprintf(entry, sizeof entry, ".entry %s(", name);
+    const char *at = strstr(module->text, entry);
+    if (!at)
+        return leave(CUDA_ERROR_NOT_FOUND);
+    struct CUfunc_st *made = &module->function;
+    *made = (struct CUfunc_st){.shared = SHARED};
+    snprintf(made->name, sizeof made->name, "%s", name);
+    const char *end = strchr(at, ')');
+    while ((at = strstr(at, ".param")) != NULL && at < end && made->nparameters < FAKE_MAX_PARAMETERS) {
+        made->nparameters++;
+        at++;
+    }
+    *function = made;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+    BEGIN(true);
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > SHARED_MOST)
+        return leave(CUDA_ERROR_INVALID_VALUE);
+    function->shared = (unsigned)value;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int groups_x, unsigned int groups_y, unsigned int groups_z,
+                        unsigned int threads_x, unsigned int threads_y, unsigned int threads_z,
+                        unsigned int shared_bytes, CUstream stream, void **parameters, void **extra) {
+    BEGIN(true);
+    check_stream(__func__, stream);
+    uint64_t threads = (uint64_t)threads_x * threads_y * threads_z;
+    if (!groups_x || !groups_y || !groups_z || !threads || threads > 1024 || shared_bytes > function->shared || extra)
+        return leave(CUDA_ERROR_INVALID_VALUE);
+    fake_item item = {.what = FAKE_KERNEL, .function = function};
+    for (int k = 0, blocks = 0; k < function->nparameters; k++) {
+        memcpy(&item.parameters[k], parameters[k], sizeof item.parameters[k]);
+        fake_now.last[k] = item.parameters[k];
+        const void *address = (const void *)(uintptr_t)item.parameters[k];
+        if (address != fake_host_memory(address) && blocks < 2)
+            item.blocks[blocks++] = check_block(__func__, context_now(), item.parameters[k], 1);
+    }
+    enqueue(stream, item);
+    return leave(CUDA_SUCCESS);
+}
+
+const char *fake_function_name(CUfunction function) {
+    return function->name;
+}
+
+/* ---- Not of CUDA ------------------------------------------------------------------------------------------------- */
+
+/* For launches on the host: the block must be alive, on any device. */
+static void *host_address(CUdeviceptr memory) {
+    const void *address = (const void *)(uintptr_t)memory;
+    bool found = false;
+    fake_lock();
+    for (int k = 0; k < FAKE_DEVICES && !found; k++) {
+        const fake_block *block = fake_block_at(fake.contexts[k].blocks, address, 1);
+        found = block && block->ready;
+    }
+    fake_unlock();
+    if (!found)
+        fake_complain("a launch uses memory that is not there, or not any more");
+    return fake_host_memory(address);
+}
+
+static void count(fake_counts *out) {
+    fake_lock();
+    *out = fake_now;
+    fake_unlock();
+}
+
+static int64_t fail(int64_t n, CUresult code) {
+    fake_lock();
+    int64_t left = fake.fail_in;
+    fake.fail_in = n;
+    fake.fail_code = code;
+    fake_unlock();
+    return left;
+}
+
+static void break_item(int device, int64_t n, CUresult code) {
+    fake_lock();
+    fake.contexts[device].break_in = n;
+    fake.contexts[device].break_code = code;
+    fake_unlock();
+}
+
+static void hold(int device, bool held) {
+    fake_lock();
+    fake.contexts[device].held = held;
+    fake_wake_streams();
+    fake_unlock();
+}
+
+static void set_memory(size_t bytes) {
+    fake_lock();
+    fake.memory = bytes;
+    fake_unlock();
+}
+
+const fake_controls fake_driver = {count, fail, break_item, hold, set_memory};

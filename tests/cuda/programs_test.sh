@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# programs_test.sh: Lua tests of other folders on devices of the fake driver; release build only.
+set -eu
+LD_LIBRARY_PATH=$(dirname "$NEAP")/tests/cuda/fake
+export LD_LIBRARY_PATH
+bash tests/lib/null_device.sh lazy cuda control fusion program views
+bash tests/lib/null_device.sh effects cuda callback debug_print
