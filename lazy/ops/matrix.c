@@ -15,13 +15,13 @@ enum { PARALLEL_COST = 20000 }; /* estimated ns of a batch from which other work
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 int ops_matrix_check(const char *op, const lazy_aval *a) {
     char text[256];
-    graph_shape_text(a->ndim, a->shape, text, sizeof text);
     if (a->ndim < 2)
-        return neap_error(NEAP_E_SHAPE, "%s: expected matrices (at least 2 axes), got shape %s", op, text);
+        return neap_error(NEAP_E_SHAPE, "%s: expected matrices (at least 2 axes), got shape %s", op,
+                          graph_shape_text(a->ndim, a->shape, text, sizeof text));
     int64_t m = ops_matrix_rows(a), n = ops_matrix_columns(a);
     if (m >= INT_MAX || n >= INT_MAX || (m && n > (INT64_MAX >> 8) / m))
         return neap_error(NEAP_E_SHAPE, "%s: expected matrices of fewer than 2^31 rows and columns, got shape %s", op,
-                          text);
+                          graph_shape_text(a->ndim, a->shape, text, sizeof text));
     return NEAP_OK;
 }
 
