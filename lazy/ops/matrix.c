@@ -105,6 +105,19 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
 }
 
+void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t bytes) {
+    room->more = NULL;
+    room->bytes = bytes;
+    if (bytes <= sizeof room->few)
+        return room->few;
+    return neap_run_alloc(run, bytes, &room->more) == NEAP_OK ? room->more : NULL;
+}
+
+void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run) {
+    if (room->more)
+        neap_run_free(run, room->more, room->bytes);
+}
+
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements) {
     return (char *)t->data + (size_t)(index * elements) * x->item;
 }
@@ -126,6 +139,18 @@ void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *fr
             }
         }
     }
+}
+
+bool ops_matrix_is_finite(const lazy_matrices *x, const void *from, int64_t n) {
+    for (int64_t k = 0; k < n << x->complex; k++)
+        if (!isfinite(x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]))
+            return false;
+    return true;
+}
+
+int ops_matrix_work_size(const lazy_matrices *x, const void *answer) {
+    double size = ops_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
+    return size < INT_MAX ? (int)size : INT_MAX;
 }
 
 void ops_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value) {
