@@ -1,5 +1,5 @@
---- pads_test.lua: np.pad and np.roll against elements that are looked up one by one: shapes, empty ones, inputs that are
--- views, elements of every width, rows of lengths at which they are copied in another way; and how much is written.
+--- pads_test.lua: np.pad and np.roll against elements that are looked up one by one: shapes, empty ones, inputs that
+-- are views, elements of every width, rows of lengths at which they are copied in another way; and how much is written.
 local np = require "neap"
 local check = require "tests.lib.check"
 
@@ -69,7 +69,8 @@ for _, case in ipairs(SHAPES) do
     local text = table.concat(case.dims, "x")
     for _, mode in ipairs { "constant", "wrap", "symmetric", "reflect" } do
         local x = made(case.dims, "f32")
-        same(("pad, %s, %s"):format(mode, text), np.pad(x, case.widths, { mode = mode }), padded(x, case.widths, mode, 0))
+        same(("pad, %s, %s"):format(mode, text), np.pad(x, case.widths, { mode = mode }),
+             padded(x, case.widths, mode, 0))
     end
     local x = made(case.dims, "f32")
     same("a consumer of a pad, " .. text, np.pad(x, case.widths, { value = 3 }) * 2 + 1,
