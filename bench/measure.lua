@@ -59,9 +59,10 @@ local function run(f, count)
     return (now() - start) / count
 end
 
---- How many calls of f fill a slice.
+--- How many calls of f fill a slice. The first call, which may load libraries and make plans, does not count.
 local function calibrate(f)
     local count = 1
+    run(f, 1)
     while true do
         local each = run(f, count)
         if each * count >= SLICE_NS / 2 or count >= 1e7 then

@@ -77,8 +77,10 @@ end
 local function run_group(group, options, rows)
     local count = group.workers or options.cpu and 1 or nil
     local workers = count and "--workers " .. count or ""
-    local command = ("OMP_WAIT_POLICY=passive %s %s %s bench/rows/%s.lua %d %s %s %s %d %s"):format(
-        quoted(options.neap), group.options or "", workers, group.name, options.repeats, quoted(options.neap),
+    -- On one core no thread spins while it waits: that is no work.
+    local pinned = options.cpu and "$(command -v taskset >/dev/null && echo taskset -c 0)" or ""
+    local command = ("OMP_WAIT_POLICY=passive %s %s %s %s bench/rows/%s.lua %d %s %s %s %d %s"):format(
+        pinned, quoted(options.neap), group.options or "", workers, group.name, options.repeats, quoted(options.neap),
         options.quick and "quick" or "full", quoted(options.case), group.workers or 1,
         options.cpu and "cpu" or "wall")
     if group.program then command = ("%s %d %s"):format(quoted(group.program), options.repeats, group.workers or "") end

@@ -87,10 +87,11 @@ typedef struct lazy_map { /* an affine view: element [i…] is element offset + 
     int64_t stride[NEAP_MAX_DIMS];
 } lazy_map;
 
-typedef struct lazy_piece { /* of a result that is assembled: an input, or one element spread over the whole result */
+typedef struct lazy_piece { /* of a result that is assembled: an input, or one element spread over a box of places */
     int input;
     bool fill;
-    lazy_map write; /* from the input's axes to the result's elements; unused for a fill */
+    lazy_map write;             /* from the axes of the input, or of the box, to the result's elements */
+    int64_t box[NEAP_MAX_DIMS]; /* a fill's; its strides are those of the result */
 } lazy_piece;
 
 typedef struct lazy_result { /* what dtype and shape rules fill in */

@@ -25,6 +25,10 @@
        const void *alpha, const void *a, const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t))     \
     X(geqrf, (const int *m, const int *n, void *a, const int *lda, void *tau, void *work, const int *lwork, int *info))
 #define ENGINE_LAPACK_REAL_ROWS(X)                                                                                     \
+    X(gelsy, (const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b, const int *ldb,           \
+              int *jpvt, const void *rcond, int *rank, void *work, const int *lwork, int *info))                       \
+    X(gelsd, (const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b, const int *ldb, void *s,  \
+              const void *rcond, int *rank, void *work, const int *lwork, int *iwork, int *info))                      \
     X(orgqr, (const int *m, const int *n, const int *k, void *a, const int *lda, const void *tau, void *work,          \
               const int *lwork, int *info))                                                                            \
     X(gesdd, (const char *job, const int *m, const int *n, void *a, const int *lda, void *s, void *u, const int *ldu,  \

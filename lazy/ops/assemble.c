@@ -109,16 +109,46 @@ static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
-static int pad_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
-    int64_t row[NEAP_MAX_DIMS];
-    graph_row_major(out->ndim, out->shape, row);
-    pieces[0] = (lazy_piece){.input = 1, .fill = true};
-    pieces[1] = (lazy_piece){.input = 0};
-    for (int k = 0; k < out->ndim; k++) {
-        pieces[1].write.offset += call->attrs[3 * k] * row[k];
-        pieces[1].write.stride[k] = row[k] * (call->attrs[3 * k + 2] + 1);
+/* A fill of the box of places from `low` on, with `box` elements along each axis. */
+static lazy_piece filled_box(int ndim, const int64_t *row, const int64_t *low, const int64_t *box) {
+    lazy_piece piece = {.input = 1, .fill = true};
+    for (int k = 0; k < ndim; k++) {
+        piece.write.offset += low[k] * row[k];
+        piece.write.stride[k] = row[k];
+        piece.box[k] = box[k];
     }
-    return 2;
+    return piece;
+}
+
+/* What surrounds input 0: along each axis the places before and after it, of as many as are inside along the axes
+ * before and of all along those behind. So no place is written twice; but where there are places between elements, or
+ * none are inside, everything is filled first. */
+static int pad_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
+    int64_t row[NEAP_MAX_DIMS], low[NEAP_MAX_DIMS] = {0}, box[NEAP_MAX_DIMS];
+    lazy_piece inside = {.input = 0};
+    bool whole = call->in[0].size == 0;
+    int n = 0;
+    graph_row_major(out->ndim, out->shape, row);
+    for (int k = 0; k < out->ndim; k++) {
+        inside.write.offset += call->attrs[3 * k] * row[k];
+        inside.write.stride[k] = row[k] * (call->attrs[3 * k + 2] + 1);
+        whole |= call->attrs[3 * k + 2] > 0;
+        box[k] = out->shape[k];
+    }
+    if (whole)
+        pieces[n++] = filled_box(out->ndim, row, low, box);
+    for (int k = 0; k < out->ndim && !whole; k++) {
+        const int64_t extent = call->in[0].shape[k], before = call->attrs[3 * k], after = call->attrs[3 * k + 1];
+        if ((box[k] = before) > 0)
+            pieces[n++] = filled_box(out->ndim, row, low, box);
+        low[k] = before + extent;
+        if ((box[k] = after) > 0)
+            pieces[n++] = filled_box(out->ndim, row, low, box);
+        low[k] = before;
+        box[k] = extent;
+    }
+    pieces[n++] = inside;
+    return n;
 }
 
 static int pad_grad(lazy_grad *g) {

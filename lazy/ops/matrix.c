@@ -15,13 +15,13 @@ enum { PARALLEL_COST = 20000 }; /* estimated ns of a batch from which other work
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 int ops_matrix_check(const char *op, const lazy_aval *a) {
     char text[256];
-    graph_shape_text(a->ndim, a->shape, text, sizeof text);
     if (a->ndim < 2)
-        return neap_error(NEAP_E_SHAPE, "%s: expected matrices (at least 2 axes), got shape %s", op, text);
+        return neap_error(NEAP_E_SHAPE, "%s: expected matrices (at least 2 axes), got shape %s", op,
+                          graph_shape_text(a->ndim, a->shape, text, sizeof text));
     int64_t m = ops_matrix_rows(a), n = ops_matrix_columns(a);
     if (m >= INT_MAX || n >= INT_MAX || (m && n > (INT64_MAX >> 8) / m))
         return neap_error(NEAP_E_SHAPE, "%s: expected matrices of fewer than 2^31 rows and columns, got shape %s", op,
-                          text);
+                          graph_shape_text(a->ndim, a->shape, text, sizeof text));
     return NEAP_OK;
 }
 
@@ -105,6 +105,19 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
 }
 
+void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t bytes) {
+    room->more = NULL;
+    room->bytes = bytes;
+    if (bytes <= sizeof room->few)
+        return room->few;
+    return neap_run_alloc(run, bytes, &room->more) == NEAP_OK ? room->more : NULL;
+}
+
+void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run) {
+    if (room->more)
+        neap_run_free(run, room->more, room->bytes);
+}
+
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements) {
     return (char *)t->data + (size_t)(index * elements) * x->item;
 }
@@ -126,6 +139,18 @@ void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *fr
             }
         }
     }
+}
+
+bool ops_matrix_is_finite(const lazy_matrices *x, const void *from, int64_t n) {
+    for (int64_t k = 0; k < n << x->complex; k++)
+        if (!isfinite(x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]))
+            return false;
+    return true;
+}
+
+int ops_matrix_work_size(const lazy_matrices *x, const void *answer) {
+    double size = ops_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
+    return size < INT_MAX ? (int)size : INT_MAX;
 }
 
 void ops_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value) {

@@ -41,10 +41,22 @@ typedef struct lazy_matrices { /* one call over a batch */
  * call. */
 int ops_matrix_each(const lazy_call *call, const neap_run *run,
                     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run));
+/* Memory for the work of one matrix: on the stack where that is enough, since a batch may be of many small ones. NULL:
+ * there is none. Aligned as a double. */
+typedef struct ops_matrix_room {
+    double few[128];
+    void *more;
+    size_t bytes;
+} ops_matrix_room;
+void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t bytes);
+void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run);
 /* Where part `index` of a tensor begins, each part having `elements`. */
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements);
 /* to[j][i] = from[i][j] for i < rows, j < columns; both are contiguous. */
 void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns);
+bool ops_matrix_is_finite(const lazy_matrices *x, const void *from, int64_t n);
+/* The number that a query for work space answered; f32 may have rounded it. */
+int ops_matrix_work_size(const lazy_matrices *x, const void *answer);
 void ops_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value);
 /* A unit matrix of n rows. */
 void ops_matrix_unit(const lazy_matrices *x, void *to, int64_t n);

@@ -219,15 +219,16 @@ static int64_t lu_cost(const lazy_call_desc *call, const lazy_result *out) {
 static int lu_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int64_t n = x->n;
     int info = 0;
-    void *out = ops_matrix_at(x, x->call->out, index, n * (n + 1)), *pivots;
-    int status = neap_run_alloc(run, (size_t)n * sizeof(int), &pivots);
-    if (status)
-        return status;
+    ops_matrix_room room;
+    void *out = ops_matrix_at(x, x->call->out, index, n * (n + 1));
+    int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(int));
+    if (!pivots)
+        return NEAP_E_MEMORY;
     memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
     x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
     for (int64_t k = 0; k < n; k++)
-        ops_matrix_set(x, out, n * n + k, ((const int *)pivots)[k]);
-    neap_run_free(run, pivots, (size_t)n * sizeof(int));
+        ops_matrix_set(x, out, n * n + k, pivots[k]);
+    ops_matrix_give_room(&room, run);
     return NEAP_OK;
 }
 
@@ -288,18 +289,16 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
     int k = (int)b->shape[b->ndim - 1], info = 0;
     int64_t n = x->n, size = n * k;
     const char *factors = ops_matrix_at(x, &x->call->in[1], index, n * (n + 1));
-    size_t bytes = (size_t)n * sizeof(double) + (size_t)size * x->item;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
-    if (status)
-        return status;
-    int *pivots = room;
-    void *columns = (char *)room + (size_t)n * sizeof(double);
+    ops_matrix_room room;
+    int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(double) + (size_t)size * x->item);
+    if (!pivots)
+        return NEAP_E_MEMORY;
+    void *columns = (char *)pivots + (size_t)n * sizeof(double);
     read_pivots(x, factors + (size_t)(n * n) * x->item, pivots);
     ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, b, index, size), n, k);
     x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, columns, &x->n, &info, 1);
     ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n);
-    neap_run_free(run, room, bytes);
+    ops_matrix_give_room(&room, run);
     return NEAP_OK;
 }
 
@@ -347,6 +346,127 @@ NEAP_OP(
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
     .shape = solve_shape, .call = solve_call, .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp,
     .batch = derive_batch_leading, .shard = shard_matrices)
+
+/* ---- inv --------------------------------------------------------------------------------------------------------- */
+static int inv_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = ops_matrix_check_square("inv", &call->in[0]);
+    return status ? status : graph_shape_same(call, out);
+}
+
+static int64_t inv_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return ops_matrix_cost(&call->in[0], cube(&call->in[0]) * 2);
+}
+
+/* Matrices of few rows are inverted here: LAPACK takes longer to look at its arguments than to compute. `rows` is n
+ * rows of the matrix and the unit matrix side by side: eliminated from top to bottom, with the largest element of what
+ * is left of a column as its pivot, the first of equal ones; then from bottom to top. */
+enum { INV_SMALL = 16 };
+#define INVERT(name, T, magnitude)                                                                                     \
+    static inline __attribute__((always_inline)) void name##_rows(T *out, const T *a, int n) {                         \
+        T rows[INV_SMALL * 2 * INV_SMALL];                                                                             \
+        const int wide = 2 * n;                                                                                        \
+        for (int i = 0; i < n; i++)                                                                                    \
+            for (int j = 0; j < n; j++) {                                                                              \
+                rows[i * wide + j] = a[i * n + j];                                                                     \
+                rows[i * wide + n + j] = (T)(i == j);                                                                  \
+            }                                                                                                          \
+        for (int k = 0; k < n; k++) {                                                                                  \
+            int pivot = k;                                                                                             \
+            for (int i = k + 1; i < n; i++)                                                                            \
+                pivot = magnitude(rows[i * wide + k]) > magnitude(rows[pivot * wide + k]) ? i : pivot;                 \
+            for (int j = k; j < wide && pivot != k; j++) {                                                             \
+                const T other = rows[k * wide + j];                                                                    \
+                rows[k * wide + j] = rows[pivot * wide + j];                                                           \
+                rows[pivot * wide + j] = other;                                                                        \
+            }                                                                                                          \
+            const T over = 1 / rows[k * wide + k];                                                                     \
+            for (int i = k + 1; i < n; i++) {                                                                          \
+                const T factor = rows[i * wide + k] * over;                                                            \
+                for (int j = k + 1; j < wide; j++)                                                                     \
+                    rows[i * wide + j] -= factor * rows[k * wide + j];                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int k = n - 1; k >= 0; k--) {                                                                             \
+            for (int i = k + 1; i < n; i++)                                                                            \
+                for (int j = n; j < wide; j++)                                                                         \
+                    rows[k * wide + j] -= rows[k * wide + i] * rows[i * wide + j];                                     \
+            for (int j = n; j < wide; j++)                                                                             \
+                out[k * n + j - n] = rows[k * wide + j] /= rows[k * wide + k];                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void name(T *out, const T *a, int n) {                                                                      \
+        switch (n) { /* a number that the compiler knows */                                                            \
+        case 2:                                                                                                        \
+            name##_rows(out, a, 2);                                                                                    \
+            return;                                                                                                    \
+        case 3:                                                                                                        \
+            name##_rows(out, a, 3);                                                                                    \
+            return;                                                                                                    \
+        case 4:                                                                                                        \
+            name##_rows(out, a, 4);                                                                                    \
+            return;                                                                                                    \
+        default:                                                                                                       \
+            name##_rows(out, a, n);                                                                                    \
+        }                                                                                                              \
+    }
+INVERT(invert_f32, float, fabsf)
+INVERT(invert_f64, double, fabs)
+
+/* By columns the stored matrix is Aᵀ, and the inverse of that as it is stored is A⁻¹ by rows. */
+static int inv_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    int64_t n = x->n;
+    int info = 0;
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+    void *out = ops_matrix_at(x, x->call->out, index, n * n);
+    if (n <= INV_SMALL && !x->complex) {
+        if (x->f64)
+            invert_f64(out, a, x->n);
+        else
+            invert_f32(out, a, x->n);
+        return NEAP_OK;
+    }
+    ops_matrix_room room;
+    int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(double) + (size_t)(n * n) * x->item);
+    if (!pivots)
+        return NEAP_E_MEMORY;
+    void *factors = (char *)pivots + (size_t)n * sizeof(double);
+    memcpy(factors, a, (size_t)(n * n) * x->item);
+    x->lapack->getrf(&x->n, &x->n, factors, &x->n, pivots, &info);
+    ops_matrix_unit(x, out, n);
+    x->lapack->getrs("N", &x->n, &x->n, factors, &x->n, pivots, out, &x->n, &info, 1);
+    ops_matrix_give_room(&room, run);
+    return NEAP_OK;
+}
+
+static int inv_call(const lazy_call *call, const neap_run *run) {
+    return ops_matrix_each(call, run, inv_one);
+}
+
+/* -x y x */
+static neap_node *between_inverses(neap_ctx *ctx, neap_node *x, neap_node *y) {
+    return ops_matrix_negative(ctx, ops_matrix_product(ctx, ops_matrix_product(ctx, x, y), x));
+}
+
+/* Ā = -Xᵀ X̄ Xᵀ with X = A⁻¹. */
+static int inv_grad(lazy_grad *g) {
+    g->out[0] = between_inverses(g->ctx, ops_matrix_transpose(g->ctx, g->node), g->ct);
+    return grad_done(g, 1);
+}
+
+/* dX = -X dA X. */
+static int inv_jvp(lazy_tangent *g) {
+    g->out = between_inverses(g->ctx, g->node, g->in[0]);
+    return jvp_done(g);
+}
+
+NEAP_OP(inv,
+        .doc =
+            "The inverse of each matrix of the last two axes, by elimination with pivots (of more than 16 rows, and of "
+            "complex numbers, by LAPACK's getrf and getrs). Infinities or NaN where a matrix is singular.",
+        .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+        .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = inv_shape, .call = inv_call,
+        .cost = inv_cost, .grad = inv_grad, .jvp = inv_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- slogdet, det ------------------------------------------------------------------------------------------------ */
 static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {

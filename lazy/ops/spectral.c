@@ -14,7 +14,6 @@
  *
  * Where a factorization does not converge, which a NaN or an infinity in the matrix brings about, it is all NaN.
  */
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,19 +25,6 @@
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
-}
-
-static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
-    for (int64_t k = 0; k < n << x->complex; k++)
-        if (!isfinite(x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k]))
-            return false;
-    return true;
-}
-
-/* The number that a query for work space answered; f32 may have rounded it. */
-static int work_size(const lazy_matrices *x, const void *answer) {
-    double size = ops_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
-    return size < INT_MAX ? (int)size : INT_MAX;
 }
 
 static int64_t factor_cost(const lazy_call_desc *call, double factor) {
@@ -95,10 +81,10 @@ static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int k = (int)(x->call->attrs[0] ? m : least(m, n)), info = 0, query = -1, ld = m > 1 ? (int)m : 1;
     double answer[4] = {0};
     x->lapack->geqrf(&x->m, &x->n, NULL, &ld, NULL, &answer[0], &query, &info);
-    int reflectors = (int)least(m, n), asked = work_size(x, &answer[0]);
+    int reflectors = (int)least(m, n), asked = ops_matrix_work_size(x, &answer[0]);
     (x->complex ? x->lapack->ungqr : x->lapack->orgqr)(&x->m, &k, &reflectors, NULL, &ld, NULL, &answer[2], &query,
                                                        &info);
-    int lwork = asked > work_size(x, &answer[2]) ? asked : work_size(x, &answer[2]);
+    int lwork = asked > ops_matrix_work_size(x, &answer[2]) ? asked : ops_matrix_work_size(x, &answer[2]);
     size_t bytes = (size_t)(m * wide + wide + lwork) * x->item;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -217,7 +203,7 @@ static int complex_eigh_one(const lazy_matrices *x, int64_t index, const neap_ru
     double answer[2] = {0};
     int info = 0, query = -1;
     x->lapack->heev(vectors ? "V" : "N", "U", &x->n, NULL, &x->n, NULL, answer, &query, NULL, &info, 1, 1);
-    int lwork = work_size(x, answer);
+    int lwork = ops_matrix_work_size(x, answer);
     const size_t bytes = (size_t)(n * n + lwork) * x->item + (size_t)(4 * n) * part;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -226,7 +212,7 @@ static int complex_eigh_one(const lazy_matrices *x, int64_t index, const neap_ru
     char *columns = room, *work = columns + (size_t)(n * n) * x->item, *w = work + (size_t)lwork * x->item;
     char *rwork = w + (size_t)n * part;
     memcpy(columns, a, (size_t)(n * n) * x->item);
-    if (is_finite(x, a, n * n))
+    if (ops_matrix_is_finite(x, a, n * n))
         x->lapack->heev(vectors ? "V" : "N", "U", &x->n, columns, &x->n, w, work, &lwork, rwork, &info, 1, 1);
     else
         info = 1;
@@ -257,7 +243,7 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
     const void *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
     char *out = ops_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
     x->lapack->syevd(job, "U", &x->n, NULL, &x->n, NULL, &answer, &query, &liwork, &query, &info, 1, 1);
-    int lwork = work_size(x, &answer);
+    int lwork = ops_matrix_work_size(x, &answer);
     size_t integers = ((size_t)liwork * sizeof(int) + 7) / 8 * 8;
     size_t bytes = integers + (size_t)(n * n + lwork) * x->item;
     void *room;
@@ -266,7 +252,7 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
         return status;
     char *columns = (char *)room + integers, *work = columns + (size_t)(n * n) * x->item;
     memcpy(columns, a, (size_t)(n * n) * x->item);
-    if (is_finite(x, a, n * n)) {
+    if (ops_matrix_is_finite(x, a, n * n)) {
         x->lapack->syevd(job, "U", &x->n, columns, &x->n, out, work, &lwork, room, &liwork, &info, 1, 1);
     } else {
         info = 1;
@@ -389,7 +375,7 @@ static int complex_svd_one(const lazy_matrices *x, int64_t index, const neap_run
     int info = 0, query = -1, ldvt = p.mu > 0 ? (int)p.mu : 1;
     x->lapack->gesvd(job, job, &x->n, &x->m, NULL, &x->n, NULL, NULL, &x->n, NULL, &ldvt, answer, &query, NULL, &info,
                      1, 1);
-    int lwork = work_size(x, answer);
+    int lwork = ops_matrix_work_size(x, answer);
     const size_t bytes = (size_t)(in + lwork) * x->item + (size_t)(6 * p.k) * part;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -397,7 +383,7 @@ static int complex_svd_one(const lazy_matrices *x, int64_t index, const neap_run
         return status;
     char *columns = room, *work = columns + (size_t)in * x->item, *values = work + (size_t)lwork * x->item;
     memcpy(columns, a, (size_t)in * x->item);
-    if (is_finite(x, a, in))
+    if (ops_matrix_is_finite(x, a, in))
         x->lapack->gesvd(job, job, &x->n, &x->m, columns, &x->n, values, vh, &x->n, out, &ldvt, work, &lwork,
                          values + (size_t)p.k * part, &info, 1, 1);
     else
@@ -431,7 +417,7 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     double answer = 0;
     int info = 0, query = -1, ldvt = (int)p.mu;
     x->lapack->gesdd(job, &x->n, &x->m, NULL, &x->n, NULL, NULL, &x->n, NULL, &ldvt, &answer, &query, NULL, &info, 1);
-    int lwork = work_size(x, &answer);
+    int lwork = ops_matrix_work_size(x, &answer);
     size_t integers = (size_t)p.k * 8 * sizeof(int), bytes = integers + (size_t)(in + lwork) * x->item;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -439,7 +425,7 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
         return status;
     char *columns = (char *)room + integers, *work = columns + (size_t)in * x->item;
     memcpy(columns, a, (size_t)in * x->item);
-    if (is_finite(x, a, in)) {
+    if (ops_matrix_is_finite(x, a, in)) {
         x->lapack->gesdd(job, &x->n, &x->m, columns, &x->n, s, vh, &x->n, out, &ldvt, work, &lwork, room, &info, 1);
     } else {
         info = 1;

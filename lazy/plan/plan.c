@@ -365,13 +365,14 @@ static int plan_assemble(planner *p, neap_node *node) {
     for (int k = n - 1; k >= 0 && status == 0; k--) {
         neap_node *in = node->in[pieces[k].input];
         lazy_fusion fusion = whole_box(in);
-        memcpy(fusion.write.stride, pieces[k].write.stride, sizeof pieces[k].write.stride);
-        fusion.write.offset = pieces[k].write.offset;
         if (pieces[k].fill) {
             fusion = whole_box(node);
             fusion.root = in;
+            memcpy(fusion.box, pieces[k].box, node->ndim * sizeof *fusion.box);
             memset(&fusion.read, 0, sizeof fusion.read);
         }
+        memcpy(fusion.write.stride, pieces[k].write.stride, sizeof pieces[k].write.stride);
+        fusion.write.offset = pieces[k].write.offset;
         if (in->size)
             status = plan_kernel(p, node, &fusion);
     }

@@ -55,10 +55,9 @@ static bool piece_spans(const neap_node *node, const lazy_piece *piece, place_sp
     const neap_node *in = node->in[piece->input];
     int64_t row[NEAP_MAX_DIMS], at[NEAP_MAX_DIMS] = {0};
     graph_row_major(node->ndim, node->shape, row);
-    if (!piece->fill)
-        graph_take_apart(piece->write.offset, node->ndim, row, at);
+    graph_take_apart(piece->write.offset, node->ndim, row, at);
     for (int a = 0; a < node->ndim; a++) {
-        int64_t extent = piece->fill ? node->shape[a] : in->shape[a];
+        int64_t extent = piece->fill ? piece->box[a] : in->shape[a];
         if (!piece->fill && extent > 1 && piece->write.stride[a] != row[a])
             return false;
         to[a] = (place_span){at[a], at[a] + extent - 1};

@@ -4,7 +4,8 @@ numbers by JAX (complex_more.txt).
 Records:   name <tab> input <tab> result
 
 Inputs are multiples of 1/8, exact in f32; complex arrays are written as make_complex.py writes them, as real ones whose
-last axis has the two parts. Of `argsort` the result is real; `normal` has a dtype for its input, and the key of 3.
+last axis has the two parts. Of `argsort`, `searchsorted_left` and `isin`, which look for all of the input among every
+second element of it, the result is real; `normal` has a dtype for its input, and the key of 3.
 """
 
 import jax
@@ -38,6 +39,10 @@ def make():
         for x in (SORTED, z[0]):
             out.record("sort", records.text(pairs(x)), records.text(pairs(np.sort(x))))
             out.record("argsort", records.text(pairs(x)), records.text(np.argsort(x, kind="stable")))
+            for side in ("left", "right"):
+                found = np.searchsorted(np.sort(x[::2]), x, side)
+                out.record("searchsorted_" + side, records.text(pairs(x)), records.text(found.astype(np.int32)))
+            out.record("isin", records.text(pairs(x)), records.text(np.isin(x, x[::2])))
         twice = np.concatenate([z[1], z[1][::-1], z[1][:2]])
         out.record("unique", records.text(pairs(twice)), records.text(pairs(np.unique(twice))))
         out.record("cumprod", records.text(pairs(z)), records.text(pairs(np.cumprod(z, axis=1))))

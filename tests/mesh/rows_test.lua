@@ -115,6 +115,8 @@ local CASES = {
     },
     cholesky = { { {}, definite() } },
     triangular_solve = { { { 1, 0, 0 }, definite(), input { 4, 4, 2 } } },
+    inv = { { {}, square() } },
+    lstsq = { { {}, input { 4, 3, 2 }, input { 4, 3, 2 }, input({ 4, 1, 1 }, "f32", 0, 1e-5) } },
     lu = { { {}, square() } },
     solve = { { { 0 }, square(), factors(), input { 4, 4, 2 } } },
     slogdet = { { {}, square(), factors() } },

@@ -142,6 +142,8 @@ local CASES = {
     },
     cholesky = { { {}, definite() } },
     triangular_solve = { { { 1, 0, 0 }, square(), input { 3, 2 } }, { { 0, 1, 1 }, square(), input { 3, 1 } } },
+    inv = { { {}, square() } },
+    lstsq = { { {}, input { 3, 2 }, input { 3, 4 }, input({ 1, 1 }, "f32", 0, 1e-5) } },
     lu = { { {}, square() } },
     solve = { { { 0 }, square(), factors(), input { 3, 2 } }, { { 1 }, square(), factors(), input { 3, 1 } } },
     slogdet = { { {}, square(), factors() } },

@@ -100,6 +100,10 @@ local structural = {
                     linalg.solve_triangular(spaced(x), y[0], { trans = true }))
     end, { some(2, 3, 3), some(2, 3, 2) } },
     solve = { function(x, y) return linalg.solve(spaced(x), y) end, { some(2, 3, 3), some(3, 2) } },
+    inv = { function(x) return linalg.inv(spaced(x)) end, { some(2, 3, 3) } },
+    lstsq = { function(x, y)
+        return flat((linalg.lstsq(x, y)), (linalg.lstsq(np.matrix_transpose(x), y[{ { 0, 2 } }])))
+    end, { some(4, 2), some(4, 2) } },
     slogdet = { function(x) return (select(2, linalg.slogdet(spaced(x)))) end, { some(2, 3, 3) } },
     det = { linalg.det, { some(2, 3, 3) } },
     qr = { function(x) return flat(linalg.qr(x)) end, { some(2, 4, 3) } },

@@ -105,6 +105,54 @@ check.test("singular and indefinite matrices spoil nothing else", function()
     check.ok(isnan(L.svdvals(np.full({ 2, 3 }, inf))), "singular values of infinities")
 end)
 
+check.test("inverses of few rows and of many, and of batches, are inverses", function()
+    for n = 1, 19 do
+        for _, dtype in ipairs { "f32", "f64" } do
+            local a = np.matrix_transpose(np.flip(random(n, 3, n, n) + np.eye(n) * 0.5, { axis = -1 })):astype(dtype)
+            local x, want = L.inv(a), L.solve(a:astype "f64", np.eye(n, { dtype = "f64" }))
+            local size = np.max(np.abs(want)):item()
+            local cond = n * np.max(np.abs(a)):item() * size
+            check.equal(x.dtype, dtype)
+            check.ok(np.max(np.abs(x - want)):item() < np.finfo(dtype).eps * cond * size, n .. dtype)
+        end
+    end
+    check.ok(np.array_equal(L.inv(np.array { { 0, 2 }, { -4, 0 } }), np.array { { 0, -0.25 }, { 0.5, 0 } }))
+    check.ok(not np.any(np.isfinite(L.inv(np.diag(np.array { 2, 4, 0 }))[2])):item(), "of a singular diagonal")
+end)
+
+check.test("least squares at lower ranks, limits and edges", function()
+    local a, b = random(1, 7, 4), random(2, 7, 3)
+    for _, dtype in ipairs { "f32", "f64" } do
+        local u, s, vh = L.svd(random(3, 7, 4), { full_matrices = false })
+        for _, smallest in ipairs { 1, 1e-2, 1e-9, 0 } do -- far from the limit, near it, below
+            s = np.array({ 3, 2, 1, smallest }, { dtype = "f64" })
+            local m = (u * s):matmul(vh):astype(dtype)
+            for _, rcond in ipairs { 1e-3, 0.1, 0.5, 1 } do
+                for _, x in ipairs { m, np.matrix_transpose(m) } do
+                    local y = b:astype(dtype)"0:4"
+                    if x.shape[1] == 7 then y = b:astype(dtype) end
+                    local got, _, rank = L.lstsq(x, y, { rcond = rcond })
+                    local want = L.pinv(x, { rtol = rcond }):matmul(y)
+                    local off, size = np.max(np.abs(got - want)):item(), np.max(np.abs(want)):item()
+                    check.ok(off <= 1e4 * np.finfo(dtype).eps * size, dtype .. smallest .. rcond)
+                    local count = 0
+                    for _, value in ipairs { 3, 2, 1, smallest } do count = count + (value > 3 * rcond and 1 or 0) end
+                    check.equal(rank:item(), count)
+                end
+            end
+        end
+    end
+    same((L.lstsq(np.zeros(3, 2), np.ones(3))), np.zeros(2))
+    same((L.lstsq(np.zeros(0, 2), np.zeros(0, 3))), np.zeros(2, 3))
+    check.equal((L.lstsq(np.zeros(3, 0), np.zeros(3))).shape, { 0 })
+    check.equal((L.lstsq(a, np.zeros(7, 0))).shape, { 4, 0 })
+    check.ok(isnan((L.lstsq(np.where(np.equal(a, a[0]), nan, a), b))), "of NaN")
+    check.raises(function() L.lstsq(a, b, { rcond = "small" }) end, "option 'rcond' must be")
+    local batch = np.stack { a, a * 2, a + 1 }
+    local many = np.vmap(function(x) return (L.lstsq(x, b)) end)(batch)
+    for k = 0, 2 do same(many[k], (L.lstsq(batch[k], b))) end
+end)
+
 check.test("integers count as floats, dtypes are promoted", function()
     local i = np.array({ { 2, 1 }, { 1, 3 } }, { dtype = "i32" })
     check.equal({ L.det(i).dtype, L.inv(i:astype "i64").dtype }, { "f32", "f64" })

@@ -75,6 +75,28 @@ check.test("all dtypes", function()
     end
 end)
 
+check.test("extrema that are not NaN, of all axes, views and lengths", function()
+    for _, dtype in ipairs { "f16", "bf16", "f32", "f64" } do
+        local wide = np.astype(np.where(np.random.bernoulli(key, 0.3, { 5, 70, 33 }), np.nan,
+                                        np.random.normal(key, { 5, 70, 33 })), dtype)
+        wide = np.where(np.equal(np.arange(33), 7), np.astype(np.nan, dtype), wide):wait()
+        for _, v in ipairs { wide, wide:transpose(2, 0, 1), np.flip(wide)":, ::3", np.ravel(wide) } do
+            for axis = -1, v.ndim - 1 do
+                local o = { axis = axis >= 0 and axis or nil, keepdims = axis == 1 }
+                local low = np.min(np.where(np.isnan(v), math.huge, v), o)
+                local high = np.max(np.where(np.isnan(v), -math.huge, v), o)
+                check.equal(np.nanmin(v, o).dtype, dtype)
+                check.ok(np.array_equal(np.nanmin(v, o), np.where(np.isinf(low), np.nan, low), { equal_nan = true }))
+                check.ok(np.array_equal(np.nanmax(v, o), np.where(np.isinf(high), np.nan, high), { equal_nan = true }))
+            end
+        end
+    end
+    check.equal(1 / np.nanmax(np.array { -0.0, 0.0, np.nan }):item(), math.huge)
+    check.equal(1 / np.nanmin(np.array { np.nan, 0.0, -0.0 }):item(), -math.huge)
+    check.equal(np.nanmax(np.zeros { 0, 2 }, 1).shape, { 0 })
+    check.equal(np.grad(np.nanmax)(np.array { 1, np.nan, 3, 3 }):totable(), { 0, 0, 0.5, 0.5 })
+end)
+
 check.test("infinities and NaN reach only the places that have them", function()
     local inf = math.huge
     for _, dtype in ipairs { "f32", "f64", "f16" } do

@@ -209,6 +209,19 @@ check.test("text of a table", function()
     for line in tostring(np.table(columns, { columns = order })):gmatch "[^\n]+" do check.ok(#line <= 82, line) end
 end)
 
+check.test("groups by and of complex numbers", function()
+    local z = np.table { k = np.array { 1 + 2i, 1 + 1i, 1 + 2i, np.nan }, v = np.array { 1, 2i, 3 + 4i, 5 } }
+    local g = z:group("k", { v = { "count", "sum", "mean", "min", "max", "var" } })
+    check.equal(#g.k, 2)
+    check.ok(np.array_equal(g.k, np.array { 1 + 1i, 1 + 2i }))
+    check.equal(g.count:totable(), { 1, 2 })
+    check.ok(np.array_equal(g.v_sum, np.array { 2i, 4 + 4i }) and g.v_sum.dtype == "c64")
+    check.ok(np.array_equal(g.v_mean, np.array { 2i, 2 + 2i }) and np.array_equal(g.v_max, np.array { 2i, 3 + 4i }))
+    check.ok(np.array_equal(g.v_min, np.array { 2i, 1 + 0i }))
+    check.equal(g.v_var[1]:item(), 10)
+    check.raises(function() z:describe() end, "table.describe: column 'k' has complex numbers %(c64%)")
+end)
+
 check.test("mistakes with tables", function()
     for _, row in ipairs {
         { function() return np.table { a = np.ones(2), b = np.ones(3) } end, "column 'b' has 3 rows, 'a' has 2" },

@@ -197,11 +197,7 @@ end
 -- [[0.5  0.  ]
 --  [0.   0.25]]
 function linalg.inv(x)
-    local dims
-    x, dims = square("inv", 1, x)
-    local eye, lu = shape.broadcast_to(np.eye(dims[#dims], { dtype = core.dtype_of(x).name }), dims), factors(x)
-    attrs[0] = 0
-    return core.recordn(ids.solve, { x, lu, eye }, 3, 1)
+    return core.record1(ids.inv, square("inv", 1, x), 0)
 end
 
 --- slogdet of complex matrices: those whose determinant has about the size 1, by a factor.
@@ -490,11 +486,21 @@ function linalg.lstsq(a, b, given)
               shape_text(of_b))
     end
     a, b = promoted(a, b)
-    local rcond = tolerance("lstsq", "rcond", o.rcond, rank_tolerance(a, of_a, 1))
-    local wide = is_complex(a)
-    local p, s, counts = pseudoinverse(wide and as_real(a) or a, wide and { 2 * of_a[1], 2 * of_a[2] } or of_a, rcond)
-    if wide then p, s, counts = as_complex(p), s["::2"], counts["::2"] end -- each singular value was there twice
-    local x = np.matmul(p, b)
+    local rcond = o.rcond == nil and rank_tolerance(a, of_a, 1) or o.rcond
+    if type(rcond) ~= "number" and not (core.is_array(rcond) and rcond.size == 1) then
+        bad_argument("linalg.lstsq", nil, "rcond", "a number or an array of one element", rcond)
+    end
+    local s = svdvals(a)
+    local wide, right = is_complex(a), #of_b == 1 and shape.reshape(b, { of_b[1], 1 }) or b
+    local left = wide and as_real(a) or a
+    right = wide and as_real(right) or right
+    local dtype = core.dtype_of(left)
+    local limit = type(rcond) == "number" and core.number(rcond, dtype.code) or np.astype(rcond, dtype.name)
+    local x = core.recordn(ids.lstsq, { left, right, shape.reshape(limit, { 1, 1 }) }, 3, 0)
+    x = wide and as_complex(x) or x
+    x = #of_b == 1 and shape.reshape(x, { of_a[2] }) or x
+    local counts = s
+    if core.info(s).size > 0 then counts = np.greater(s, np.max(s) * rcond) end
     return x, np.sum(squares(b - np.matmul(a, x)), { axis = 0 }), np.sum(np.astype(counts, "i32")), s
 end
 

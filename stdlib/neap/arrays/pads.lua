@@ -84,20 +84,27 @@ local SLICES = {
     reflect = function(n, lo, hi) return n - 1, { 1, lo + 1 }, { n - 1 - hi, n - 1 }, true end,
 }
 
---- An axis padded by elements of x: slices where these are long enough, else single elements.
-local function extended(x, axis, mode, lo, hi)
-    local n = shape_of(x)[axis + 1]
-    if lo + hi == 0 then return x end
+--- x padded by its own elements along the axes of a list, `widths` {before, after} by axis: slices where these are long
+-- enough, else single elements. What is padded along the last two of the axes are the parts that the axis before them
+-- was made of, so that the whole is put together once: elements along one axis do not depend on those along another.
+local function extended(x, axes, first, mode, widths)
+    local axis = axes[first]
+    if not axis then return x end
+    local lo, hi, n = widths[axis + 1][1], widths[axis + 1][2], shape_of(x)[axis + 1]
     if n == 0 then raise("pad", "axis %d has no elements to pad with", axis) end
     local most, front, behind, turned = SLICES[mode](n, lo, hi)
-    if math.max(lo, hi) > most then return repeated(x, axis, lo, hi, REPEATING[mode]) end
-    local parts = {}
+    if math.max(lo, hi) > most then
+        return extended(repeated(x, axis, lo, hi, REPEATING[mode]), axes, first + 1, mode, widths)
+    end
+    local parts, inner = {}, first == #axes - 1
     for k, range in ipairs { front, { 0, n }, behind } do
         local part = k == 2 and x or range[2] > range[1] and shape.cut(x, axis, range[1], range[2])
         if part and k ~= 2 and turned then part = np.flip(part, { axis = axis }) end
+        if part and inner then part = extended(part, axes, first + 1, mode, widths) end
         parts[#parts + 1] = part or nil
     end
-    return shape.join(parts, axis)
+    x = shape.join(parts, axis)
+    return inner and x or extended(x, axes, first + 1, mode, widths)
 end
 
 local STATISTICS = { maximum = "max", minimum = "min", mean = "mean" }
@@ -133,7 +140,6 @@ end
 
 --- One axis of x padded.
 local function pad_axis(x, axis, mode, lo, hi, o)
-    if REPEATING[mode] then return extended(x, axis, mode, lo, hi) end
     if lo + hi == 0 then return x end
     local before, behind
     if mode == "edge" then
@@ -216,6 +222,13 @@ define("pad", function(x, width, given, more)
           end_values = pairs_of(ends, ndim, "end values", is_value, "numbers or booleans"),
           stat_length = pairs_of(lengths, ndim, "lengths", function(n) return not n or is_width(n) and n > 0 end,
                                  "integers from 1 up") }
+    if REPEATING[mode] then
+        local axes = {}
+        for axis = 0, ndim - 1 do
+            if widths[axis + 1][1] + widths[axis + 1][2] > 0 then axes[#axes + 1] = axis end
+        end
+        return extended(x, axes, 1, mode, widths)
+    end
     for axis = 0, ndim - 1 do x = pad_axis(x, axis, mode, widths[axis + 1][1], widths[axis + 1][2], o) end
     return x
 end)

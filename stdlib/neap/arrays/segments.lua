@@ -29,10 +29,11 @@ local function length_option(name, option, value)
     return value
 end
 
---- One more than the greatest label, which is waited for; 0 if there is none.
-local function labels_of(name, labels)
+--- One more than the greatest label, which is waited for; 0 if there is none. greatest: np.max(labels), if that is
+-- recorded.
+local function labels_of(name, labels, greatest)
     if labels.size == 0 then return 0 end
-    local greatest = np.max(labels)
+    greatest = greatest or np.max(labels)
     local n = tonumber(greatest:item()) + 1
     if n > 2 ^ 31 then
         raise(name, "%s are at most 2147483647, got %s", name == "bincount" and "elements" or "labels",
@@ -62,12 +63,16 @@ define("bincount", function(x, given, extra)
     x = np.ravel(integers("bincount", 1, x))
     local o = options("bincount", given, { weights = true, minlength = true, length = true })
     local n, least = length_option("bincount", "length", o.length), length_option("bincount", "minlength", o.minlength)
+    local places, greatest
     if n == nil then
+        places = x -- none are negative
         if x.size > 0 and core.dtype_of(x).kind == "i" then
             local low = np.min(x)
+            greatest = np.max(x)
+            np.wait(low, greatest) -- in one pass
             if low:item() < 0 then raise("bincount", "elements must be from 0 up, got %s", tostring(low)) end
         end
-        n = math.max(labels_of("bincount", x), least or 0)
+        n = math.max(labels_of("bincount", x, greatest), least or 0)
     elseif least ~= nil then
         raise("bincount", "takes 'minlength' or 'length', not both")
     end
@@ -79,7 +84,7 @@ define("bincount", function(x, given, extra)
         end
         if core.dtype_of(weights).kind == "b" then weights = np.astype(weights, "i32") end
     end
-    return histogram.counts(places_of(x, n), n, weights)
+    return histogram.counts(places or places_of(x, n), n, weights)
 end)
 
 --- np.digitize(x, bins, {right=false}): for each element of x the index (i32) of the bin that it lies in: how many
@@ -95,6 +100,11 @@ define("digitize", function(x, bins, given, extra)
     local right = options("digitize", given, { right = true }).right
     if core.ndim(bins) ~= 1 then
         raise("digitize", "argument 2 must have 1 axis, got shape %s", core.shape_text(bins))
+    end
+    for k, array in ipairs { x, bins } do
+        if core.dtype_of(array).kind == "c" then
+            raise("digitize", "argument %d is complex (%s): bins are of numbers on a line", k, array.dtype)
+        end
     end
     local n = bins.size
     if n == 0 then return np.zeros_like(x, { dtype = "i32" }) end

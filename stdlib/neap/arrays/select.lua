@@ -418,8 +418,31 @@ define("top_k", function(x, k, given, extra)
     return np.take_along_axis(x, order, { axis = axis }), order
 end)
 
+--- For each element of x, 1-d and complex, the number of its value among the different ones in the order of np.sort.
+local function ranks_of_complex(x)
+    local n = x.size
+    local order = np.argsort(x)
+    local sorted = take(x, order, 0)
+    local function differs(key)
+        local now, before = shape.cut(key, 0, 1, n), shape.cut(key, 0, 0, n - 1)
+        local missing = np.logical_and(np.isnan(now), np.isnan(before))
+        return np.logical_and(np.not_equal(now, before), np.logical_not(missing))
+    end
+    local steps = np.astype(np.logical_or(differs(np.real(sorted)), differs(np.imag(sorted))), "i32")
+    local first = core.number(0, core.dtype_codes.i32)
+    return take(np.cumsum(shape.pad(steps, first, { 1 }, { 0 }, { 0 })), np.argsort(order), 0)
+end
+
+--- Two arrays whose order is that of a, 1-d, and v: numbers of their values where these are complex.
+local function ordered(a, v)
+    if not is_complex(a) and not is_complex(v) or a.size + v.size == 0 then return a, v end
+    local ranks = ranks_of_complex(shape.join({ a, np.ravel(v) }, 0))
+    return shape.cut(ranks, 0, 0, a.size), shape.reshape(shape.cut(ranks, 0, a.size, a.size + v.size), shape_of(v))
+end
+
 --- np.searchsorted(a, v, {side="left", sorter=…}): for each element of v the index (i32) before which it would stand in
--- a, 1-d and ascending: before its equals, or, with side "right", behind them. NaN stands last.
+-- a, 1-d and ascending: before its equals, or, with side "right", behind them. NaN stands last; complex numbers as in
+-- np.argsort.
 --- side: "left" before equal elements, "right" behind them
 --- sorter: indices that sort a, as np.argsort gives them, where a itself is not in order
 --- > np.searchsorted(np.array{1, 3, 5}, np.array{3, 4})
@@ -441,6 +464,7 @@ define("searchsorted", function(a, v, given, extra)
         end
         a = take(a, sorter, 0)
     end
+    a, v = ordered(a, v)
     core.attrs[0] = side == "right" and 1 or 0
     return core.record2(ids.searchsorted, a, v, 1)
 end)

@@ -14,8 +14,12 @@ local group = {}
 --- Which rows of a column have a value: an array of bool; nil: all.
 local function present(values)
     if text.is_text(values) then return np.greater_equal(values.codes, 0) end
-    if core.dtype_of(values).kind == "f" then return np.logical_not(np.isnan(values)) end
+    if core.dtype_of(values).inexact then return np.logical_not(np.isnan(values)) end
     return nil
+end
+
+local function is_complex(values)
+    return core.dtype_of(values).kind == "c"
 end
 
 --- For each row the number of its value among the different ones in order, and how many there are. Waits.
@@ -50,7 +54,7 @@ end
 
 local function sum_dtype(values)
     local dtype = core.dtype_of(values)
-    return dtype.kind == "f" and "f64" or dtype.kind == "u" and "u64" or "i64"
+    return dtype.kind == "f" and "f64" or dtype.kind == "c" and "c128" or dtype.kind == "u" and "u64" or "i64"
 end
 
 local function summed(values, codes, n, dtype)
@@ -62,7 +66,7 @@ local function counted(codes, n)
 end
 
 local function result_dtype(values)
-    return values.dtype == "f32" and "f32" or "f64"
+    return (values.dtype == "f32" or values.dtype == "c64") and "f32" or "f64"
 end
 
 --- The value at one end of each group: `place` tells which, from where the group begins and how many values it has.
@@ -84,7 +88,7 @@ local function at_end(values, codes, n, counts, place)
         return text.new(values.levels, np.where(empty, -1, choose(values.codes)):astype "i32")
     end
     local result = choose(values)
-    return core.dtype_of(values).kind == "f" and np.where(empty, np.nan, result):astype(values.dtype) or result
+    return core.dtype_of(values).inexact and np.where(empty, np.nan, result):astype(values.dtype) or result
 end
 
 local aggregates = {}
@@ -95,18 +99,23 @@ end
 
 function aggregates.sum(values, codes, n)
     local total = summed(values, codes, n, sum_dtype(values))
-    return core.dtype_of(values).kind == "f" and total:astype(values.dtype) or total
+    return core.dtype_of(values).inexact and total:astype(values.dtype) or total
 end
 
 function aggregates.mean(values, codes, n, counts)
+    if is_complex(values) then
+        return (summed(values, codes, n, "c128") / counts:astype "f64"):astype(values.dtype)
+    end
     return (summed(values, codes, n, "f64") / counts:astype "f64"):astype(result_dtype(values))
 end
 
 --- The sum of squares of distances from the mean over n - 1.
 local function variance(values, codes, n, counts)
-    local x, c = values:astype "f64", counts:astype "f64"
-    local mean = summed(x, codes, n, "f64") / c
-    local squares = np.square(x - np.take(mean, codes))
+    local wide = is_complex(values) and "c128" or "f64"
+    local x, c = values:astype(wide), counts:astype "f64"
+    local mean = summed(x, codes, n, wide) / c
+    local away = x - np.take(mean, codes)
+    local squares = is_complex(values) and np.square(np.real(away)) + np.square(np.imag(away)) or np.square(away)
     return np.where(np.less(c, 2), np.nan, summed(squares, codes, n, "f64") / np.maximum(c - 1, 1))
 end
 
@@ -167,6 +176,7 @@ end
 --- table:group(by, {name = "mean", other = {"min", "max"}, …}) -> table: a row for each different value of a column, or
 -- of several, in their order. It has these values, `count`, the number of rows (i64), and of each column that is named
 -- what is asked of it, as `name_mean`: sum, mean, min, max, count (of values that are there), std and var (by n - 1).
+-- Complex numbers are in the order of np.sort.
 -- What is missing (NaN, no text) counts in none; rows whose key is missing are left out, as in pandas. Waits.
 --- > t = np.table({{"city", {"Rome", "Bern", "Rome"}}, {"price", {1, 2, 4}}})
 --- > t:group("city", {price = {"mean", "max"}})
@@ -254,6 +264,10 @@ function methods.describe(t)
     for _, key in ipairs(t._names) do
         local values = t._columns[key]
         if not text.is_text(values) and values.dtype ~= "bool" then
+            if is_complex(values) then
+                raise("table.describe", "column '%s' has complex numbers (%s), of which there is no least one and no "
+                          .. "quartile; t:drop{\"%s\"}:describe() leaves it out", key, values.dtype, key)
+            end
             if key == "statistic" then raise("table.describe", "a column is called 'statistic'; rename it first") end
             names[#names + 1], columns[key] = key, np.array(statistics_of(values), { dtype = "f64" })
         end
