@@ -29,6 +29,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$neap" kernel install --prefix "$work" | tee "$work/installed"
 if grep -q "cannot run yet" "$work/installed"; then skip "$(tail -n 1 "$work/installed")"; fi
-export NEAP_TEST_COUNTS=$work/counts NEAP_LAB_SCREENSHOT=${NEAP_LAB_SCREENSHOT:-$PWD/../../build/lab.png}
+export XDG_STATE_HOME=$work/state NEAP_TEST_COUNTS=$work/counts
+export NEAP_LAB_SCREENSHOT=${NEAP_LAB_SCREENSHOT:-$PWD/../../build/lab.png}
 JUPYTER_PATH=$work/share/jupyter "$place/bin/python" lab.py
 cat "$NEAP_TEST_COUNTS"
