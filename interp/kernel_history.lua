@@ -2,8 +2,8 @@
 --
 -- A line of the file is an object of JSON: {"session":3} where a session has taken its number, and
 -- {"session":3,"number":1,"input":"…"} for each of its cells. Numbers are taken, and lines added, under a lock, so
--- kernels that run side by side have numbers of their own. A session takes its number when it keeps its first cell or is
--- asked first; it knows of the sessions before that, and of its own outputs alone.
+-- kernels that run side by side have numbers of their own. A session takes its number when it keeps its first cell or
+-- is asked first; it knows of the sessions before that, and of its own outputs alone.
 local ffi = require "ffi"
 local bit = require "bit"
 local channels = require "neap.interp.channels"
@@ -33,7 +33,8 @@ local function path_of_file()
     if home and home:find "^/" then return home .. "/.local/state/neap/notebook_history" end
 end
 
---- Opens the file for lines to be added, and locks it; where that takes too long it goes on without. Nil: there is none.
+--- Opens the file for lines to be added, and locks it; where that takes too long it goes on without. Nil: it cannot be
+-- opened.
 local function open_locked(path)
     for stop in path:gmatch "()/" do
         if stop > 1 then C.mkdir(path:sub(1, stop - 1), PRIVATE_FOLDER) end -- a failure shows below

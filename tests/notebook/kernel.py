@@ -577,7 +577,8 @@ class BadInput(WithKernel):
 
     def anything(self, draw, depth=0):
         """A random JSON value."""
-        atoms = [None, True, False, 0, -1, 2**63, 1e308, 0.5, "", "x", "np.su", "é€\0\x7f", "\ud800", "[[%*", "x" * 3000]
+        atoms = [None, True, False, 0, -1, 2**63, 1e308, 0.5, "", "x", "np.su", "é€\0\x7f", "\ud800", "[[%*",
+                 "x" * 3000]
         kind = draw.randrange(8 if depth < 4 else 6)
         if kind < 6:
             return draw.choice(atoms)
