@@ -109,9 +109,9 @@
 --- > np.plot.hist(np.random.normal(np.random.key(0), {1000}), {bins=30, density=true})
 -- figure 640x480, save with np.plot.save("name.png")
 
---- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false}) ->
--- figure: an array as a picture: (height, width) by a map of colours, (height, width, 3 or 4) as RGB or RGBA: u8, or
--- numbers from 0 to 1. NaN is not drawn.
+--- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false,
+-- alpha=1}) -> figure: an array as a picture: (height, width) by a map of colours, (height, width, 3 or 4) as RGB or
+-- RGBA: u8, or numbers from 0 to 1. NaN is not drawn.
 --- extent: {left, right, bottom, top} of the picture on the axes
 --- origin: where row 0 is: "upper" or "lower"
 --- aspect: "equal": pixels are squares; "auto": they fill the axes
