@@ -296,11 +296,13 @@ local function define(name, f, is_chart)
         return figure
     end
     Figure[name] = function(self, ...)
+        figures.check_self(self, Figure, "figure", name)
         check(...)
         f(self.current, ...)
         return self
     end
     Axes[name] = function(self, ...)
+        figures.check_self(self, Axes, "axes", name)
         check(...)
         f(self, ...)
         return self
@@ -350,6 +352,7 @@ function plot.save(path, options)
     save(figures.current(false), path, options)
 end
 function Figure:save(path, options)
+    figures.check_self(self, Figure, "figure", "save")
     save(self, path, options)
     return self
 end
@@ -368,7 +371,10 @@ function plot.show(figure)
     end
     display(figure)
 end
-function Figure:show() display(self) end
+function Figure:show()
+    figures.check_self(self, Figure, "figure", "show")
+    display(self)
+end
 Figure.__show = display -- at the prompt
 
 --- In a notebook.
