@@ -54,8 +54,8 @@ function pages.from_markdown(markdown)
     end))
 end
 
---- The page of this path from its HTML. target(path) is the address of a file of the tree in the site, as seen from this
--- page. Returns { title, html, headings = list of { level, id, text, html, body = the text below it } }.
+--- The page of this path from its HTML. target(path) is the address of a file of the tree in the site, as seen from
+-- this page. Returns { title, html, headings = list of { level, id, text, html, body = the text below it } }.
 function pages.read(path, html, target)
     local folder = path:match "^(.*/)" or ""
     html = html:gsub('(<a href=")([^"#]*)(#?[^"]*")', function(before, link, after)
