@@ -77,7 +77,17 @@ endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME neap)
 set(CPACK_PACKAGE_VENDOR "The neap authors")
-set(CPACK_PACKAGE_CONTACT "The neap authors <neap@localhost>")
+# Who answers for a package is who makes it: as for Debian's tools, $DEBFULLNAME and $DEBEMAIL when this is configured.
+# Without them the package names nobody, at an address that nobody can have (RFC 2606).
+set(packager "The neap authors")
+set(address "neap@nobody.invalid")
+if(DEFINED ENV{DEBEMAIL})
+    set(address "$ENV{DEBEMAIL}")
+    if(DEFINED ENV{DEBFULLNAME})
+        set(packager "$ENV{DEBFULLNAME}")
+    endif()
+endif()
+set(CPACK_PACKAGE_CONTACT "${packager} <${address}>")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -95,7 +105,9 @@ run as single passes over memory, on all cores. Names are those of NumPy and JAX
 This package has the executable, the library for C programs and for stock
 luajit, the manual page, documentation and examples.")
 set(CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS
-    "neap-native, libopenblas0-pthread | libopenblas0, zlib1g, libpng16-16, libjpeg62-turbo")
+    "neap-native, libopenblas0-pthread | libopenblas0, zlib1g, libpng16-16, libjpeg62-turbo, libzmq5"
+    "gnuplot-nox | gnuplot-qt | gnuplot-x11")
+list(JOIN CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS ", " CPACK_DEBIAN_NEAP_PACKAGE_RECOMMENDS)
 set(CPACK_DEBIAN_NEAP_PACKAGE_SUGGESTS
     "libdnnl2, libfftw3-single3, libfftw3-double3, neap-mpi, graphviz, luajit, pkg-config, dataset-fashion-mnist")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME neap-mpi)

@@ -1,18 +1,20 @@
 --- html.lua: `neap --html script.lua` runs a script and writes it as a page: its comments of Markdown, its code, and
--- behind each piece of code what it printed and showed.
+-- behind each piece of code what it printed and showed. So it does with a notebook of Jupyter.
 --
 -- Comments of Markdown are blocks `--[[md … ]]` and lines that begin with `--- `, at the left margin; they part the
 -- code into cells, which run as commands of the prompt do: local variables stay, and the value of an expression at the
 -- end of a cell is shown. A comment inside of a statement is code.
 --
 -- What the cells write goes into a file that stands for standard output and standard error, so that it is there in
--- order, whoever wrote it; after each cell all effects are waited for. A figure writes a mark there, in whose place its
--- SVG comes.
+-- order, whoever wrote it; after each cell all effects are waited for. What is shown as HTML, a figure, a table, writes
+-- a mark there, in whose place it comes in the end.
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
+local html_parts = require "neap.interp.html_parts"
 local markdown = require "neap.interp.markdown"
 local repl = require "neap.interp.repl"
+local rich = require "neap.interp.rich"
 local system = require "neap.interp.system"
 
 ffi.cdef [[
@@ -40,7 +42,10 @@ pre.code { background: #f5f6f8; margin-bottom: .4rem; }
 pre.output { border-left: 3px solid #9ab; border-radius: 0; margin-top: .2rem; padding: .2rem 1rem; white-space: pre; }
 pre.error { border-left-color: #c33; color: #a11; white-space: pre-wrap; }
 p code, li code { background: #f0f1f4; border-radius: 3px; padding: .1em .3em; }
-figure { margin: .6rem 0; } figure svg { max-width: 100%%; height: auto; }
+figure { margin: .6rem 0; } figure svg, figure img { max-width: 100%%; height: auto; }
+.shown { margin: .4rem 0 1rem; overflow-x: auto; font-size: 14px; }
+.shown table { border-collapse: collapse; } .shown th, .shown td { padding: .2rem .7rem; }
+.shown thead th { border-bottom: 1px solid #9ab; } .shown tbody tr:nth-child(even) { background: #f5f6f8; }
 .keyword { color: #8224a8; } .string { color: #1a7f37; } .number { color: #0550ae; }
 .comment { color: #6e7781; font-style: italic; } .library { color: #953800; }
 </style></head><body>
@@ -62,63 +67,12 @@ local function code_html(text)
     return '<pre class="code"><code>' .. table.concat(parts) .. "</code></pre>\n"
 end
 
--- ---- The script -----------------------------------------------------------------------------------------------------
+-- ---- What is shown --------------------------------------------------------------------------------------------------
 
---- Whether lines of code are complete as they stand: a comment behind them may be one of Markdown.
-local function is_complete(lines)
-    local text = table.concat(lines, "\n")
-    if not text:find "%S" then return true end
-    local _, problem = loadstring(text)
-    return not (problem and problem:find("near '<eof>'", 1, true) and not loadstring("return " .. text))
-end
+local MARK, CLEARED = "\1\2neap shows %d\2\1\n", "\1\2neap clears\2\1\n"
 
---- The parts of a script: { kind = "code" or "text", text, line }.
-local function parts_of(script)
-    local lines, parts, k = {}, {}, 1
-    for line in (script .. "\n"):gmatch "(.-)\r?\n" do lines[#lines + 1] = line end
-    if lines[1]:find "^#" then lines[1] = "" end
-    local code, first = {}, 1
-    local function add(kind, list, line)
-        while list[1] and not list[1]:find "%S" do
-            table.remove(list, 1)
-            line = line + 1
-        end
-        local text = table.concat(list, "\n"):gsub("%s+$", "")
-        if text ~= "" then parts[#parts + 1] = { kind = kind, text = text, line = line } end
-    end
-    while k <= #lines do
-        local block = lines[k]:match "^%-%-%[(=*)%[md%s*$"
-        local marked = block or lines[k]:find "^%-%-%- " or lines[k] == "---"
-        if marked and is_complete(code) then
-            add("code", code, first)
-            local text, begun = {}, k
-            if block then
-                k = k + 1
-                while k <= #lines and not lines[k]:find("]" .. block .. "]", 1, true) do
-                    text[#text + 1] = lines[k]
-                    k = k + 1
-                end
-                k = k + 1
-            else
-                while k <= #lines and (lines[k]:find "^%-%-%- " or lines[k] == "---") do
-                    text[#text + 1] = lines[k]:sub(5)
-                    k = k + 1
-                end
-            end
-            add("text", text, begun)
-            code, first = {}, k
-        else
-            code[#code + 1] = lines[k]
-            k = k + 1
-        end
-    end
-    add("code", code, first)
-    return parts
-end
-
--- ---- What is written ------------------------------------------------------------------------------------------------
-
-local MARK = "\1\2neap figure %d\2\1\n"
+-- What stands for the marks, by their numbers: HTML. And the numbers of what was shown under a display_id.
+local shown, by_id = {}, {}
 
 --- An SVG that can stand beside others in a page: its names are its own.
 local function inline_svg(svg, number)
@@ -128,22 +82,104 @@ local function inline_svg(svg, number)
     return "<figure>" .. svg .. "</figure>\n"
 end
 
---- What cells wrote, as HTML.
-local function output_html(text, svgs)
+local function plain_html(text)
+    return '<pre class="output">' .. escape(text) .. "</pre>\n"
+end
+
+--- A bundle (rich.lua) as HTML; nil: it is text.
+local function bundle_html(bundle, number)
+    if bundle["image/svg+xml"] then return inline_svg(bundle["image/svg+xml"], number) end
+    for _, kind in ipairs { "image/png", "image/jpeg", "image/gif" } do
+        if bundle[kind] then
+            return ('<figure><img alt="" src="data:%s;base64,%s"></figure>\n'):format(kind, bundle[kind])
+        end
+    end
+    if bundle["text/html"] then return '<div class="shown">' .. bundle["text/html"] .. "</div>\n" end
+    if bundle["text/markdown"] then return markdown.html(bundle["text/markdown"]) .. "\n" end
+    if bundle["text/latex"] then return plain_html(bundle["text/latex"]) end
+end
+
+--- Makes a mark for what is shown; returns its number.
+local function mark(html)
+    shown[#shown + 1] = html
+    io.write(MARK:format(#shown))
+    return #shown
+end
+
+--- What np.display does in a page. An update takes the places of what was shown with its display_id.
+local function show_display(value, how)
+    local bundle = rich.bundle(value)
+    local numbers = how.display_id and by_id[how.display_id]
+    if how.update then
+        for _, number in ipairs(numbers or {}) do
+            shown[number] = bundle_html(bundle, number) or plain_html(bundle["text/plain"])
+        end
+        return
+    end
+    local number = mark(bundle_html(bundle, #shown + 1) or plain_html(bundle["text/plain"]))
+    if how.display_id then
+        by_id[how.display_id] = numbers or {}
+        table.insert(by_id[how.display_id], number)
+    end
+end
+
+--- Shows values of a cell: arrays as text, what has more to show as HTML.
+local function present_with(plain)
+    return function(is_last, ...)
+        for k = 1, select("#", ...) do
+            local value = select(k, ...)
+            local html = not core.is_array(value) and bundle_html(rich.bundle(value), #shown + 1)
+            if html then
+                np.effects_barrier()
+                mark(html)
+            else
+                plain(is_last, value)
+            end
+        end
+    end
+end
+
+local function show_figure(figure)
+    return mark(inline_svg(figure:svg(), #shown + 1))
+end
+
+--- Shows curves that grow: in the page stands how they were in the end.
+local function update_figure(figure, known)
+    if not known then return show_figure(figure) end
+    shown[known] = inline_svg(figure:svg(), known)
+    return known
+end
+
+--- What a cell wrote, as HTML.
+local function output_html(text)
     local parts = {}
     local function add(plain)
         plain = plain:gsub("\27%[[%d;?]*%a", ""):gsub("\n+$", "")
-        if plain ~= "" then parts[#parts + 1] = '<pre class="output">' .. escape(plain) .. "</pre>\n" end
+        if plain ~= "" then parts[#parts + 1] = plain_html(plain) end
     end
-    local at = 1
-    for before, number, next_at in text:gmatch "(.-)\1\2neap figure (%d+)\2\1\n()" do
+    local cleared = text:match "^.*\1\2neap clears\2\1\n()"
+    local at = cleared or 1
+    for before, number, next_at in text:sub(at):gmatch "(.-)\1\2neap shows (%d+)\2\1\n()" do
         add(before)
-        parts[#parts + 1] = inline_svg(svgs[tonumber(number)], number)
-        at = next_at
+        parts[#parts + 1] = shown[tonumber(number)]
+        at = (cleared or 1) + next_at - 1
     end
     add(text:sub(at))
     return table.concat(parts)
 end
+
+--- Has neap show things in the page; returns a function that ends it.
+local function install()
+    local present = repl.present
+    repl.present = present_with(present)
+    core.display = { show = show_display, clear = function() io.write(CLEARED) end }
+    core.show_figure, core.update_figure = show_figure, update_figure
+    return function()
+        repl.present, core.display, core.show_figure, core.update_figure = present, nil, nil, nil
+    end
+end
+
+-- ---- The page -------------------------------------------------------------------------------------------------------
 
 --- Sends standard output and standard error into a file; returns functions that give what has come since, and end it.
 local function capture()
@@ -173,8 +209,9 @@ local function capture()
     return taken, finish
 end
 
---- Runs the parts of a script; returns the HTML of each with what it wrote, and whether all went well.
-local function run_parts(parts, taken, svgs)
+--- Runs the parts of a script; returns HTML of each with what it wrote, as functions where that is not final yet, and
+-- whether all went well.
+local function run_parts(parts, taken)
     local html = {}
     for _, part in ipairs(parts) do
         if part.kind == "text" then
@@ -182,10 +219,10 @@ local function run_parts(parts, taken, svgs)
         else
             html[#html + 1] = code_html(part.text)
             local ok, problem = pcall(repl.run, part.text)
-            local drained, later = pcall(taken)
-            if drained then html[#html + 1] = output_html(later, svgs) end
+            local drained, written = pcall(taken)
+            if drained then html[#html + 1] = function() return output_html(written) end end
             if not ok or not drained then
-                problem = tostring(not ok and problem or later):gsub("\27%[[%d;?]*%a", "")
+                problem = tostring(not ok and problem or written):gsub("\27%[[%d;?]*%a", "")
                 html[#html + 1] = '<pre class="output error">' .. escape(problem) .. "</pre>\n"
                 return html, false
             end
@@ -194,30 +231,29 @@ local function run_parts(parts, taken, svgs)
     return html, true
 end
 
---- Runs a script and writes it as a page, NAME.html in this folder. Returns whether the script went well.
+--- Runs a script or a notebook and writes it as a page, NAME.html in this folder. Returns whether it went well.
 function page.run(path)
-    local parts = parts_of(repl.read_file(path, "neap"))
-    local svgs = {}
+    local text = repl.read_file(path, "neap")
+    local parts = path:find "%.ipynb$" and html_parts.of_notebook(text, path) or html_parts.of_script(text)
     repl.open()
-    function core.show_figure(figure)
-        svgs[#svgs + 1] = figure:svg()
-        io.write(MARK:format(#svgs))
-    end
+    local uninstall = install()
     local taken, finish = capture()
-    local ok, html, good = pcall(run_parts, parts, taken, svgs)
+    local ok, html, good = pcall(run_parts, parts, taken)
     finish()
-    core.show_figure = nil
+    uninstall()
     if not ok then error(html, 0) end
+    for k, piece in ipairs(html) do html[k] = type(piece) == "function" and piece() or piece end
     local name = path:match "([^/]+)$"
-    local target = name:gsub("%.lua$", "") .. ".html"
+    local target = name:gsub("%.lua$", ""):gsub("%.ipynb$", "") .. ".html"
     local title = parts[1] and parts[1].kind == "text" and parts[1].text:match "^#+ +([^\n]+)" or name
-    local text = HEAD:format(escape(title)) .. table.concat(html) .. "</body></html>\n"
-    local written, problem = files.write(target, { text })
+    local written, problem = files.write(target, { HEAD:format(escape(title)), table.concat(html), "</body></html>\n" })
     if not written then core.fail("neap --html: %s", problem) end
     io.stderr:write("neap: wrote ", target, good and "" or "; the script ended with an error", "\n")
     return good
 end
 
-for _, f in ipairs { capture, run_parts, page.run } do jit.off(f, true) end
+for _, f in ipairs { mark, show_display, present_with, show_figure, update_figure, capture, run_parts, page.run } do
+    jit.off(f, true)
+end
 
 return page

@@ -4,6 +4,7 @@
 -- published in the order of effects: results behind all text that was printed before them.
 local core = require "neap.core"
 local channels = require "neap.interp.channels"
+local history = require "neap.interp.kernel_history"
 local json = require "neap.files.json"
 local input = require "neap.interp.kernel_input"
 local messages = require "neap.interp.kernel_messages"
@@ -12,7 +13,7 @@ local repl = require "neap.interp.repl"
 local results = require "neap.interp.results"
 local rich = require "neap.interp.rich"
 
-local execute = { history = {} } -- history: { number, input, output } of each cell that was to be kept
+local execute = {}
 
 local RED, PLAIN = "\27[0;31m", "\27[0m"
 
@@ -120,10 +121,6 @@ local function evaluate(expressions)
     return any and found or json.object
 end
 
-local function keep_history(code)
-    execute.history[#execute.history + 1] = { results.count, code, cell.output }
-end
-
 local function run_cell(request, content, loop)
     local code, silent = content.code, content.silent == true
     if type(code) ~= "string" then error("execute_request: its code is no text", 0) end
@@ -147,7 +144,7 @@ local function run_cell(request, content, loop)
         reply.status, reply.user_expressions, reply.payload = "error", json.object, {}
     end
     reply.execution_count = math.max(results.count, 1)
-    if keep then keep_history(code) else results.count = before end
+    if keep then history.keep(results.count, code, cell.output) else results.count = before end
     input.close()
     cell = nil
     if not ok and content.stop_on_error ~= false then

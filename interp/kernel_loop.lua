@@ -56,7 +56,7 @@ local function handle(taken)
     if handler then
         local ok, content = channels.try(handler, request, taken.content, taken)
         if not ok then
-            channels.complain(("a %s failed: %s"):format(taken.type, content))
+            channels.complain(("%s: %s"):format(taken.type, content))
             content = { status = "error", ename = "Error", evalue = content, traceback = { content } }
         end
         if content then

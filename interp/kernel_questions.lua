@@ -1,15 +1,14 @@
---- kernel_questions.lua: what front ends ask while code is typed: completion, inspection, whether a cell is complete,
--- history. Positions in messages count characters, here bytes.
+--- kernel_questions.lua: what front ends ask while code is typed: completion, inspection, whether a cell is complete.
+-- Positions in messages count characters, here bytes.
 local channels = require "neap.interp.channels"
 local complete = require "neap.interp.complete"
-local execute = require "neap.interp.kernel_execute"
+local history = require "neap.interp.kernel_history"
 local json = require "neap.files.json"
 local repl = require "neap.interp.repl"
 
 local questions = {}
 
 local HELP_WIDTH = 90
-local SESSION = 1 -- the number of this session in histories: earlier ones are not kept
 
 --- The byte behind which the cursor stands, of a place in characters.
 local function bytes_before(text, characters)
@@ -85,63 +84,11 @@ local function answer_is_complete(_, content)
     return { status = repl.readable(text) and "complete" or "invalid" }
 end
 
--- ---- History --------------------------------------------------------------------------------------------------------
-
---- Whether a text matches a pattern with * and ?, as a file name would.
-local function matches_glob(text, pattern)
-    pattern = pattern:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".")
-    return text:find("^" .. pattern .. "$") ~= nil
-end
-
---- The last n entries.
-local function last_of(list, n)
-    local first = type(n) == "number" and math.max(#list - n + 1, 1) or 1
-    return { unpack(list, first) }
-end
-
-local ways = {} -- by hist_access_type: the entries of a request
-
-function ways.tail(content) return last_of(execute.history, content.n) end
-
-function ways.range(content)
-    local list, session = {}, content.session
-    if session ~= SESSION and session ~= 0 then return list end
-    local start = type(content.start) == "number" and content.start or 1
-    local stop = type(content.stop) == "number" and content.stop or math.huge
-    for _, entry in ipairs(execute.history) do
-        if entry[1] >= start and entry[1] < stop then list[#list + 1] = entry end
-    end
-    return list
-end
-
-function ways.search(content)
-    local list, seen = {}, {}
-    local pattern = type(content.pattern) == "string" and content.pattern or "*"
-    for k = #execute.history, 1, -1 do
-        local entry = execute.history[k]
-        if matches_glob(entry[2], pattern) and not (content.unique == true and seen[entry[2]]) then
-            table.insert(list, 1, entry)
-            seen[entry[2]] = true
-        end
-    end
-    return last_of(list, content.n)
-end
-
-local function answer_history(_, content)
-    local way, rows = ways[content.hist_access_type], {}
-    for k, entry in ipairs(way and way(content) or {}) do
-        local text = entry[2]
-        if content.output == true then text = { entry[2], entry[3] or json.null } end
-        rows[k] = { SESSION, entry[1], text }
-    end
-    return { status = "ok", history = rows }
-end
-
 function questions.install(handlers)
     handlers.complete_request = answer_complete
     handlers.inspect_request = answer_inspect
     handlers.is_complete_request = answer_is_complete
-    handlers.history_request = answer_history
+    handlers.history_request = history.answer
 end
 
 return questions

@@ -6,6 +6,7 @@ local frames = require "neap.interp.frames"
 local repl = require "neap.interp.repl"
 local results = require "neap.interp.results"
 local show = require "neap.interp.show"
+local tokens = require "neap.interp.tokens"
 
 local C = core.C
 
@@ -94,7 +95,7 @@ commands.rows.trace.run = function(rest, session)
         local status = C.neap_timeline_stop()
         if not ok then error((...), 0) end
         if status ~= C.NEAP_OK then error(":trace: " .. ffi.string(C.neap_error_text()), 0) end
-        if is_expression then repl.display(false, true, ...) end
+        if is_expression then repl.display(tokens.ends_quietly(code), true, ...) end
         print(("the timeline is in %s; https://ui.perfetto.dev shows it"):format(path))
     end
     finish(pcall(command))

@@ -63,6 +63,17 @@ local function fence(lines, k, out)
     return k + 1
 end
 
+--- Lines that are indented by four columns: code, with the empty lines inside.
+local function indented(lines, k, out)
+    local code = {}
+    while k <= #lines and (lines[k]:find "^    " or not lines[k]:find "%S") do
+        code[#code + 1] = escape(lines[k]:sub(5))
+        k = k + 1
+    end
+    out[#out + 1] = "<pre><code>" .. table.concat(code, "\n"):gsub("%s+$", "") .. "</code></pre>"
+    return k
+end
+
 --- Markdown as HTML.
 function markdown.html(text)
     local lines, out, k = {}, {}, 1
@@ -77,6 +88,8 @@ function markdown.html(text)
             k = k + 1
         elseif line:find "^```" then
             k = fence(lines, k, out)
+        elseif line:find "^    " then
+            k = indented(lines, k, out)
         elseif line:find "^%s*[-*] " then
             k = list(lines, k, "^%s*[-*] +", "ul", out)
         elseif line:find "^%s*%d+%. " then

@@ -35,8 +35,9 @@ static const option_row rows[] = {
     {"-e", NULL, CODE, MEMBER(code), "-e CODE", "run CODE, then the script if there is one"},
     {"-i", NULL, FLAG, MEMBER(prompt), "-i", "show the prompt after the script or CODE"},
     {"--html", NULL, FLAG, MEMBER(html), "--html",
-     "run the script and write it as a page, SCRIPT.html in this folder:\n"
-     "its comments of Markdown, its code, what it prints and shows"},
+     "run the script, or notebook, and write it as a page, SCRIPT.html in\n"
+     "this folder: its comments of Markdown, its code, what it prints and\n"
+     "shows"},
     {"--no-startup", NULL, FLAG, MEMBER(no_startup), "--no-startup", "at the prompt: do not run the start-up file"},
     {"--strict", NULL, FLAG, MEMBER(strict), "--strict",
      "reading a global variable that has no value is an error, as at the\n"

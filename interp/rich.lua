@@ -165,11 +165,12 @@ local function array_html(x)
     return table.concat(parts) .. kind
 end
 
-local TREE_ALIGN = { "left", "left", "left" }
+local TREE_ALIGN, VALUE_WIDTH = { "left", "left", "left" }, 60
 
 local function tree_html(value)
     local rows, complete = show.tree_rows(value)
     if not rows then return nil end
+    for _, row in ipairs(rows) do row[3] = show.cut(row[3], VALUE_WIDTH) end
     return html_table({ "name", "type", "value" }, rows, TREE_ALIGN) .. (complete and "" or caption "…")
 end
 

@@ -39,6 +39,7 @@ local function cut(text, room)
     while last > 1 and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xC0 do last = last - 1 end
     return (text:sub(1, last):gsub("%s+$", "")) .. " …"
 end
+show.cut = cut
 
 local function quoted(text)
     text = text:gsub("[%c\\\"]", function(c)

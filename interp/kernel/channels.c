@@ -18,7 +18,7 @@ enum {
     WAITING_MOST = 1000,      /* requests, from which on the shell is not read */
     PARTS_MOST = 1000,        /* of a message */
     MESSAGE_MOST = 256 << 20, /* bytes of a message */
-    PUBLISHED_MOST = 10000,   /* messages that are kept for a client */
+    PUBLISHED_MOST = 2000,    /* messages that are kept for a client; half of them are read before it has room again */
     GATHER_MS = 10,           /* what text waits for more */
     RETRY_MS = 5,             /* while a client does not read */
     PATIENCE_MS = 5000,
@@ -44,7 +44,6 @@ static struct {
     bool gathering;         /* text has come, and waits for more */
     int64_t gathered;       /* when it came first */
     int64_t blocked, poked; /* since when a client does not read, 0: all do; when the last interrupt was sent */
-    bool dropping;          /* what clients have no room for */
     _Atomic unsigned complaints;
 } io;
 
@@ -185,32 +184,28 @@ static bool send_message(const kernel_message *message) {
     return true;
 }
 
-/* A client does not read. Its patience over, it loses what it has no room for. */
-static void note_blocked(void) {
+/* A client does not read. The patience with it over, the message is sent to those alone who have room. From then on the
+ * socket leaves out who had none, until it reads: the others are waited for as before. False: it is waited for yet. */
+static bool send_past_blocked(const kernel_message *message) {
     int64_t now = now_ms();
     if (io.blocked == 0)
         io.blocked = now;
-    if (now - io.blocked < PATIENCE_MS || io.dropping)
-        return;
+    if (now - io.blocked < PATIENCE_MS)
+        return false;
     kernel_complain("iopub: a client has not read for %d s: it loses what it has no room for", PATIENCE_MS / 1000);
-    io.dropping = true;
     set_option(KERNEL_IOPUB, ZMQ_XPUB_NODROP, 0);
+    bool sent = send_message(message);
+    set_option(KERNEL_IOPUB, ZMQ_XPUB_NODROP, 1);
+    return sent;
 }
 
-/* Once the queue is empty clients are waited for again. */
 static void send_queued(void) {
     kernel_message *message;
     while ((message = kernel_queue_first()) != NULL) {
-        if (!send_message(message)) {
-            note_blocked();
+        if (!send_message(message) && !send_past_blocked(message))
             return;
-        }
         io.blocked = 0;
         kernel_queue_remove_first();
-    }
-    if (io.dropping) {
-        io.dropping = false;
-        set_option(KERNEL_IOPUB, ZMQ_XPUB_NODROP, 1);
     }
 }
 

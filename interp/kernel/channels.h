@@ -13,7 +13,8 @@
  *
  * Nobody can make the thread wait. What is published is kept while a client does not read; when too much is kept, text
  * stays in its stream, where a program that prints waits for room, and kernel_room tells the user thread to wait; after
- * PATIENCE_MS without progress what that client has no room for is lost to it, which is told on stderr.
+ * PATIENCE_MS without progress what that client has no room for is lost to it, until it reads again, which is told on
+ * stderr. The others lose nothing.
  */
 #ifndef INTERP_KERNEL_CHANNELS_H
 #define INTERP_KERNEL_CHANNELS_H

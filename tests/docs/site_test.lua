@@ -3,7 +3,7 @@
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
-for _, tool in ipairs { "cmark-gfm", "mandoc", "luajit" } do
+for _, tool in ipairs { "cmark-gfm", "mandoc", "luajit", "gnuplot" } do
     if os.execute("command -v " .. tool .. " >/dev/null") ~= 0 then
         check.skip("the documentation site", "no " .. tool .. " (tools/setup --site installs it)")
         return check.done()
@@ -37,8 +37,24 @@ check.test("one command makes it", function()
         local at = path:gsub("^docs/", ""):gsub("%.md$", ".html")
         check.ok(pages[at], "no page of " .. path)
     end
+    for _, path in ipairs(lines "find docs -name '*.ipynb'") do
+        local at = path:gsub("^docs/", ""):gsub("%.ipynb$", ".html")
+        check.ok(pages[at], "no page of " .. path)
+        check.equal(process.read(site .. "/" .. at:gsub("html$", "ipynb")), process.read(path))
+    end
     for _, at in ipairs { "index.html", "contributing.html", "changelog.html", "reference/neap.1.html" } do
         check.ok(pages[at], "no page " .. at)
+    end
+end)
+
+check.test("notebooks show what their cells show", function()
+    local network = pages["notebooks/4-network.html"].html
+    check.ok(select(2, network:gsub("<svg", "")) == 3, "not 3 pictures: the curve that grows is one")
+    check.ok(network:find("<td style=\"text-align:left\">f32[32,32]</td>", 1, true), network)
+    local timeline = pages["notebooks/6-timeline.html"].html
+    check.ok(timeline:find("the timeline is in often.json", 1, true), timeline)
+    for at, page in pairs(pages) do
+        if at:find "^notebooks/" then check.ok(not page.html:find("output error", 1, true), at) end
     end
 end)
 

@@ -80,9 +80,9 @@ check.test(":mem, :explain, :trace", function()
     local out, err = run { "x = np.ones{3}", ":mem", ":mem x", ":explain x * 2", ":explain y = 2", ":explain",
                            (":trace %s/t.json (x * 2):sum()"):format(folder), ":trace t.json",
                            ":trace /no/such/t.json x", ":trace " .. folder .. "/u.json error 'no'",
-                           (":trace %s/t.json x"):format(folder) }
+                           (":trace %s/t.json x"):format(folder), (":trace %s/t.json x * 5;"):format(folder) }
     matches(out, "memory +live", "multiply", "> 6%.0  f32\nthe timeline is in " .. folder .. "/t.json; https",
-            "> %[1%. 1%. 1%.%]  f32%[3%]\nthe timeline")
+            "> %[1%. 1%. 1%.%]  f32%[3%]\nthe timeline[^\n]*\n> the timeline")
     check.ok(process.read(folder .. "/t.json"):find '"traceEvents"')
     matches(err, ":mem: nothing follows it; usage: :mem\n", ":explain: that is a statement, not an expression",
             ":explain: what expression%?", ":trace: what code%?; usage: :trace FILE CODE\n",

@@ -6,16 +6,19 @@ local markdown = require "neap.interp.markdown"
 local here = assert(io.popen "mktemp -d"):read "*l"
 local neap = process.neap:find "^/" and process.neap or assert(io.popen "pwd"):read "*l" .. "/" .. process.neap
 
---- The page of a script, its exit status and what was told.
-local function page(text)
-    local file = assert(io.open(here .. "/script.lua", "w"))
+--- The page of a script, or of a file of another name, its exit status and what was told.
+local function page(text, name)
+    local file = assert(io.open(here .. "/" .. (name or "script.lua"), "w"))
     file:write(text)
     file:close()
-    local status, out, err = process.run { "/usr/bin/env", "-C", here, neap, "--html", "script.lua" }
+    local status, out, err = process.run { "/usr/bin/env", "-C", here, neap, "--html", name or "script.lua" }
     check.equal(out, "")
-    local html = process.read(here .. "/script.html")
-    os.remove(here .. "/script.html")
-    return html:match "<body>(.*)</body>", status, err, html
+    local written = here .. "/" .. (name or "script.lua"):gsub("%.%w+$", ".html")
+    local file_there = io.open(written)
+    local html = file_there and process.read(written)
+    if file_there then file_there:close() end
+    os.remove(written)
+    return html and html:match "<body>(.*)</body>", status, err, html
 end
 
 --- Whether the texts stand in the page in this order.
@@ -72,6 +75,52 @@ check.test("an error is shown, and ends the page", function()
     check.equal({ html, status }, { "\n", 0 })
 end)
 
+check.test("tables and trees are tables, pictures are pictures, each in its place", function()
+    local html, status, err = page [[
+print "a" np.display(np.table{x={1, 2}}) print "b"
+np.display({["image/png"]="\137PNG\r\n\26\n"}) np.display({["text/markdown"]="*m*"}) print "c"
+--- next
+{w=np.ones(3), n={name="<x>"}}
+--- next
+np.display("one", {display_id="d"}) print "behind"
+--- next
+np.update_display({["text/html"]="<b>two</b>"}, "d") print "gone" np.clear_output() print "left"
+np.arange(2), np.table{y={5}}
+]]
+    check.equal(status, 0, err)
+    in_order(html, { '>a</pre>', '<div class="shown"><table>', "2 rows, 1 column", ">b</pre>",
+                     '<img alt="" src="data:image/png;base64,iVBORw0KGgo=">', "<p><em>m</em></p>", ">c</pre>",
+                     '<div class="shown"><table>', "n.name", "&lt;x&gt;", "next", "<b>two</b>", ">behind</pre>", "next",
+                     ">left\n[0 1]  i32[2]</pre>", '<div class="shown"><table>' })
+    check.ok(not html:find(">one<", 1, true) and not html:find("gone</pre>", 1, true), html)
+    check.equal(select(2, html:gsub("\1", "")), 0)
+end)
+
+check.test("a notebook", function()
+    local notebook = [[{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {"language": "%s"}}, "cells": [
+        {"cell_type": "markdown", "source": ["# Title\n", "\n", "    some code\n", "\n", "    & more\n", "\n", "text"]},
+        {"cell_type": "code", "source": "local k = 20", "outputs": [{"text": "stale"}]},
+        {"cell_type": "raw", "source": "raw"}, {"cell_type": "code", "source": []}, 3,
+        {"cell_type": "code", "source": ["k + 1,\n", "k + 2"]}]}]]
+    local html, status, err, whole = page(notebook:format "lua", "a.b.ipynb")
+    check.equal(status, 0, err)
+    check.equal(err, "neap: wrote a.b.html\n")
+    check.ok(whole:find("<title>Title</title>", 1, true))
+    in_order(html, { "<h1>Title</h1>", "<pre><code>some code\n\n&amp; more</code></pre>", "<p>text</p>",
+                     "21\n22</pre>" })
+    check.ok(not html:find("stale", 1, true) and not html:find("raw", 1, true), html)
+    for text, told in pairs {
+        [notebook:format "python"] = "is a notebook of python",
+        ["{"] = "is no notebook of version 4: no JSON at byte",
+        ["[]"] = "is no notebook of version 4",
+        ['{"nbformat": 3, "cells": []}'] = "is no notebook of version 4",
+    } do
+        html, status, err = page(text, "wrong.ipynb")
+        check.equal({ html, status }, { nil, 1 })
+        check.ok(err:find(told, 1, true), err)
+    end
+end)
+
 if os.execute "command -v gnuplot >/dev/null" == 0 then
     check.test("pictures stand where they are shown", function()
         local html, status, err = page [[
@@ -83,6 +132,9 @@ np.plot.line{2, 1}:title("second")
                          "second</text>" })
         check.ok(html:find("id='f1-", 1, true) and html:find("id='f2-", 1, true))
         check.ok(not html:find("<?xml", 1, true))
+        html = page "local l = np.plot.live{every=0} l:update{loss=1} print 'x' l:update{loss=2}\nl:close();\nprint 'y'"
+        check.equal(select(2, html:gsub("<svg", "")), 1)
+        in_order(html, { "<figure><svg", ">x\ny</pre>" })
     end)
 else
     check.skip("pictures stand where they are shown", "gnuplot is not here (package gnuplot-nox)")

@@ -10,6 +10,7 @@
 --     ```output          what the last block of Lua prints, after its comments
 --     ```c, ```text      is C, or a drawing, a grammar: not run
 --     <!-- not run: REASON -->     before a fence: this block does not run
+--     <!-- needs: PROGRAM -->      before a fence: this block runs where that program is
 --     <!-- setup … -->             Lua that the blocks after it need, which readers do not see; with NAME.lua behind
 --                                  the word a script of its own, too
 --     <!-- options: --devices 8 -->    how neap is started for this page
@@ -68,6 +69,13 @@ function blocks.read(path, text)
         elseif line:match "^%s*<!%-%- not run" then
             skip, skip_line = line:match "not run: (%S.-) %-%->", number
             if not skip then problem(number, "a reason is missing: <!-- not run: REASON -->") end
+        elseif line:match "^%s*<!%-%- needs: " then
+            local program = line:match "needs: (%S+) %-%->"
+            if not program then
+                problem(number, "a program is missing: <!-- needs: PROGRAM -->")
+            elseif os.execute("command -v " .. program .. " >/dev/null") ~= 0 then
+                skip, skip_line = "needs " .. program, number
+            end
         elseif line:find "%S" then
             if skip then problem(skip_line, "no block follows this mark") end
             skip, previous = nil, nil

@@ -2,6 +2,7 @@
 import json
 import os
 import queue
+import random
 import shutil
 import signal
 import socket
@@ -415,6 +416,86 @@ class Lives(unittest.TestCase):
         self.assertEqual(km.provisioner.process.wait(TIMEOUT), 3)
 
 
+class History(unittest.TestCase):
+    """What earlier sessions have run, as IPython answers. Each test has a folder for it of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.environment = {**os.environ, "XDG_STATE_HOME": folder.name}
+        self.path = folder.name + "/neap/notebook_history"
+
+    def kernel(self):
+        """A kernel, and what it answers: history(how, …), execute(code)."""
+        km, kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, env=self.environment)
+        self.addCleanup(km.shutdown_kernel, now=True)
+        self.addCleanup(kc.stop_channels)
+        return kc
+
+    def execute(self, kc, *codes, **options):
+        for code in codes:
+            kc.execute(code, **options)
+            self.assertEqual(kc.get_shell_msg(timeout=TIMEOUT)["content"]["status"], "ok")
+
+    def history(self, kc, how="tail", **content):
+        kc.history(hist_access_type=how, **{"n": 100, "output": False, **content})
+        return [tuple(entry) for entry in kc.get_shell_msg(timeout=TIMEOUT)["content"]["history"]]
+
+    def test_sessions(self):
+        first = self.kernel()
+        self.execute(first, "a = 1", "'é\\n' .. [[\n]]")
+        self.execute(first, "'silent'", silent=True)
+        self.execute(first, "'not kept'", store_history=False)
+        second = self.kernel()
+        self.execute(second, "a = 2")
+        self.execute(first, "a = 3")  # beside the second one
+        third = self.kernel()
+        self.execute(third, "a = 4", "2 * 3")
+        before = [(1, 1, "a = 1"), (1, 2, "'é\\n' .. [[\n]]"), (2, 1, "a = 2"), (1, 3, "a = 3")]
+        own = [(3, 1, "a = 4"), (3, 2, "2 * 3")]
+        self.assertEqual(self.history(third), before + own)
+        self.assertEqual(self.history(third, raw=False), before + own)
+        self.assertEqual(self.history(third, n=3), [(1, 3, "a = 3")] + own)
+        self.assertEqual(self.history(third, "range", session=0, start=1, stop=None), own)
+        self.assertEqual(self.history(third, "range", session=-1, start=0, stop=10), [(2, 1, "a = 2")])
+        self.assertEqual(self.history(third, "range", session=1, start=2, stop=3), before[1:2])
+        self.assertEqual(self.history(third, "range", session=7, start=1, stop=3), [])
+        self.assertEqual(self.history(third, "search", pattern="a = ?", n=2), [(1, 3, "a = 3"), (3, 1, "a = 4")])
+        self.assertEqual(self.history(third, "search", pattern="*=*[[]*"), [])
+        self.assertEqual(self.history(third, output=True, n=3),
+                         [(1, 3, ["a = 3", None]), (3, 1, ["a = 4", None]), (3, 2, ["2 * 3", "6"])])
+        self.assertEqual(self.history(first), [entry for entry in before if entry[0] == 1])
+        self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
+
+    def test_unique(self):
+        kc = self.kernel()
+        self.execute(kc, "'x'", "'y'", "'x'")
+        found = self.history(kc, "search", pattern="'?'", unique=True)
+        self.assertEqual(found, [(1, 2, "'y'"), (1, 3, "'x'")])
+
+    def test_odd_files(self):
+        os.mkdir(os.path.dirname(self.path))
+        with open(self.path, "wb") as file:
+            file.write(b'\xff\0\n[]\n{"session":"x"}\n{"session":4,"number":1,"input":"old"}\n{"session":5,"numb')
+        self.assertEqual(self.history(self.kernel()), [(4, 1, "old")])
+        with open(self.path, "w", encoding="utf-8") as file:
+            for number in range(1, 20002):
+                file.write(json.dumps({"session": 8, "number": number, "input": f"x = {number}"}) + "\n")
+        kc = self.kernel()
+        self.assertEqual(self.history(kc, n=2), [(8, 20000, "x = 20000"), (8, 20001, "x = 20001")])
+        self.execute(kc, "y = 1")
+        with open(self.path, encoding="utf-8") as file:
+            lines = file.readlines()
+        self.assertEqual(len(lines), 10002)
+        self.assertEqual(json.loads(lines[-1]), {"session": 9, "number": 1, "input": "y = 1"})
+
+    def test_no_file(self):
+        self.environment["XDG_STATE_HOME"] = "/dev/null/nowhere"
+        kc = self.kernel()
+        self.execute(kc, "z = 1")
+        self.assertEqual(self.history(kc), [(1, 1, "z = 1")])
+
+
 class BadInput(WithKernel):
     @classmethod
     def setUpClass(cls):
@@ -494,6 +575,64 @@ class BadInput(WithKernel):
         self.wait_for_error("'unknown_request'")
         self.check_alive()
 
+    def anything(self, draw, depth=0):
+        """A random JSON value."""
+        atoms = [None, True, False, 0, -1, 2**63, 1e308, 0.5, "", "x", "np.su", "é€\0\x7f", "\ud800", "[[%*",
+                 "x" * 3000]
+        kind = draw.randrange(8 if depth < 4 else 6)
+        if kind < 6:
+            return draw.choice(atoms)
+        if kind == 6:
+            return [self.anything(draw, depth + 1) for _ in range(draw.randrange(4))]
+        return {str(draw.choice(atoms)): self.anything(draw, depth + 1) for _ in range(draw.randrange(4))}
+
+    def broken(self, draw, text):
+        """A text with some bytes changed, taken out or put in, or with very many brackets."""
+        text = bytearray(text)
+        for _ in range(draw.randrange(3)):
+            at = draw.randrange(len(text) + 1)
+            text[at:at + draw.randrange(3)] = draw.choice([b"", b"\xff", b"\0", b"{", b'"', b"\\u12", b"1e999"])
+        if draw.randrange(20) == 0:
+            text = bytearray(draw.choice([b"[", b'{"a":'])) * 100000
+        return bytes(text)
+
+    def test_random_messages(self):
+        """For three seconds: fields of any type, broken JSON, broken frames; rightly signed, mostly."""
+        fields = ("code", "cursor_pos", "silent", "store_history", "user_expressions", "allow_stdin", "detail_level",
+                  "hist_access_type", "n", "session", "start", "stop", "pattern", "unique", "raw", "output", "comm_id",
+                  "target_name", "data", "value", "restart")
+        kinds = ("execute_request", "complete_request", "inspect_request", "is_complete_request", "history_request",
+                 "comm_info_request", "kernel_info_request", "comm_open", "comm_msg", "comm_close", "input_reply",
+                 "interrupt_request", "debug_request", "", 7)
+        draw = random.Random(19)
+        clients = [self.dealer(port) for port in (self.km.shell_port, self.km.control_port, self.km.stdin_port)]
+        end, sent = time.monotonic() + 3, 0
+        while time.monotonic() < end:
+            header = {"msg_id": self.anything(draw), "msg_type": draw.choice(kinds), "session": self.anything(draw)}
+            content = {name: self.anything(draw) for name in draw.sample(fields, draw.randrange(8))}
+            if draw.randrange(3) == 0:
+                content["hist_access_type"] = draw.choice(["tail", "range", "search"])
+            parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
+            if draw.randrange(2) == 0:
+                parts = [self.broken(draw, part) for part in parts]
+            frames = self.signed(b"", parts=parts)
+            if draw.randrange(10) == 0:
+                frames = draw.sample(frames, draw.randrange(1, len(frames) + 1))
+            client = draw.choice(clients)
+            client.send_multipart(frames)
+            sent += 1
+            while client.poll(0):
+                client.recv_multipart()
+        self.assertGreater(sent, 100)
+        for client in clients[:2]:  # what was sent before this is over when it is answered
+            header = json.dumps({"msg_id": "the last", "msg_type": "kernel_info_request", "session": "s"}).encode()
+            client.send_multipart(self.signed(header))
+            answer = b""
+            while b'"the last"' not in answer:
+                self.assertTrue(client.poll(TIMEOUT * 1000))
+                answer = b"".join(client.recv_multipart())
+        self.check_alive()
+
     def test_clients_that_vanish(self):
         for _ in range(20):
             client = self.dealer(self.km.shell_port)
@@ -501,6 +640,51 @@ class BadInput(WithKernel):
             client.send_multipart(self.signed(header, b'{"code": "print(1)"}'))
             client.close(100)
         self.check_alive()
+
+    def subscriber(self):
+        """A client of iopub that takes what comes into small buffers; it knows that it misses nothing from here on."""
+        made = zmq.Context.instance().socket(zmq.SUB)
+        made.rcvhwm, made.rcvbuf = 1, 4096
+        made.subscribe(b"")
+        made.connect(f"tcp://{self.km.ip}:{self.km.iopub_port}")
+        self.addCleanup(made.close, 0)
+        self.assertTrue(made.poll(TIMEOUT * 1000))
+        self.assertIn(b"iopub_welcome", b"".join(made.recv_multipart()))
+        return made
+
+    def numbers(self, count):
+        """Reads a cell's displays of 1 to count, one after another."""
+        shown = 0
+        while shown < count:
+            message = self.kc.get_iopub_msg(timeout=TIMEOUT)
+            if message["msg_type"] == "display_data":
+                shown += 1
+                self.assertEqual(message["content"]["data"]["text/plain"], str(shown))
+                yield shown
+
+    def test_client_that_vanishes_from_its_output(self):
+        """One that has read nothing and is gone has no part in what others get."""
+        gone = self.subscriber()
+        request = self.send("for k = 1, 15000 do np.display(k) end")
+        for shown in self.numbers(15000):
+            if shown == 5000:
+                gone.close(0)
+        self.assertEqual(self.finish(request).reply["status"], "ok")
+
+    def test_client_that_never_reads(self):
+        """It is waited for, then it alone loses messages: who reads slowly behind that is waited for still."""
+        count = 60000
+        stuck = self.subscriber()
+        request = self.send(f"for k = 1, {count} do np.display(k) end")
+        paused = False
+        for shown in self.numbers(count):
+            if not paused and shown % 100 == 0 and "has not read for 5 s" in self.told():
+                paused = time.sleep(2) is None
+        self.assertTrue(paused, "nothing was told")
+        self.assertEqual(self.finish(request).reply["status"], "ok")
+        self.check_alive()
+        stuck.rcvtimeo = 1000
+        self.assertTrue(stuck.recv_multipart())
 
 
 if __name__ == "__main__":

@@ -185,6 +185,25 @@ check.test("without gnuplot one message names the package", function()
     check.ok(err:find "np.plot.save: pictures are drawn by .*'gnuplot'.*install the package gnuplot%-nox", err)
 end)
 
+check.test("calls as in Python are told how they are written", function()
+    local figure, axes = plot.subplots(1, 2)
+    local _, grid = plot.subplots(2, 2)
+    check.raises(function() figure.title "t" end, "files_test.lua:%d+: np.plot.title: call it as figure:title")
+    check.raises(function() figure.save "x.png" end, "np.plot.save: call it as figure:save")
+    check.raises(function() axes[1].line { 1 } end, "np.plot.line: call it as axes:line")
+    check.raises(function() return figure:savefig "x.png" end, "figure:savefig is figure:save here")
+    check.raises(function() return axes[1]:set_title "x" end, "axes:set_title is axes:title here")
+    check.raises(function() return plot.plot { 1 } end, "here it is np.plot.line")
+    check.raises(function() return axes[0] end, "axes are counted from 1 to 2, there are none of number 0")
+    check.raises(function() return axes[3] end, "none of number 3")
+    check.raises(function() return axes:line { 1 } end, "line is a method of its axes, as in ax%[1%]:line")
+    check.raises(function() return grid:line { 1 } end, "as in ax%[1%]%[1%]:line")
+    check.equal({ #axes, #grid, #grid[2], axes.no_such_name }, { 2, 2, 2, nil })
+    local live = plot.live {}
+    check.raises(function() live.update(1, { loss = 2 }) end, "call it as live:update")
+    check.raises(function() live.close() end, "call it as live:close")
+end)
+
 check.test("what cannot be drawn is refused", function()
     local cases = {
         { function() plot.line "x" end, "np.plot.line: " },

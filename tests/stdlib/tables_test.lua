@@ -242,4 +242,12 @@ check.test("mistakes with tables", function()
 end)
 
 os.remove(path)
+check.test("methods called with a dot say so", function()
+    local names = np.table { a = { 1, 2 } }
+    check.raises(function() names.head() end, "tables_test.lua:%d+: np.table.head: call it as t:head")
+    check.raises(function() names.describe() end, "np.table.describe: call it as t:describe")
+    check.raises(function() names.sort "a" end, "np.table.sort: call it as t:sort")
+    check.raises(function() names.join({}) end, "np.table.join: call it as t:join")
+end)
+
 check.done()

@@ -1,8 +1,9 @@
 --- site.lua: the documentation as a folder of HTML (tools/site).
 --
---     luajit site.lua ROOT NEAP.1 OUT
+--     luajit site.lua ROOT BUILD OUT
 --
--- Every page of Markdown becomes one of HTML at the same place: README.md the front page, docs/X.md X.html. A list of
+-- Every page of Markdown becomes one of HTML at the same place: README.md the front page, docs/X.md X.html. So does
+-- every notebook, with what its cells show: `neap --html` runs it; the notebook itself stands beside it. A list of
 -- all pages stands beside each, by the groups below; search works without a server, on an index that is a script.
 -- Sources that pages refer to are pages too, below source/. tests/docs/site_test.lua follows all links.
 local directory = arg[0]:match("^(.*)/") or "."
@@ -11,13 +12,15 @@ local files = require "files"
 local pages = require "pages"
 local highlight = require "highlight"
 
-local root, manual, out = arg[1], arg[2], arg[3]
-if not out then files.fail("usage: site.lua ROOT NEAP.1 OUT") end
+local root, build, out = arg[1], arg[2], arg[3]
+if not out then files.fail("usage: site.lua ROOT BUILD OUT") end
+local DEVICES = 8 -- for notebooks about several
 
 -- The pages, by what readers look for. Those of docs/ that stand in no list are topics, those of reference/ all follow.
 local GROUPS = {
     { "Start", "README.md docs/guides/lua.md docs/guides/numpy.md docs/guides/jax.md docs/guides/pytorch.md "
         .. "docs/prompt.md docs/install.md docs/mistakes.md" },
+    { "Notebooks", "" },
     { "Topics", "" },
     { "Reference", "" },
     { "Inside", "docs/tour.md docs/words.md docs/devices.md CONTRIBUTING.md CHANGELOG.md" },
@@ -25,7 +28,7 @@ local GROUPS = {
 
 local function address(path)
     if path == "README.md" then return "index.html" end
-    return path:gsub("^docs/", ""):gsub("%.md$", ".html"):gsub("^%u+%.html$", string.lower)
+    return (path:gsub("^docs/", ""):gsub("%.md$", ".html"):gsub("%.ipynb$", ".html"):gsub("^%u+%.html$", string.lower))
 end
 
 -- ---- Which pages there are ------------------------------------------------------------------------------------------
@@ -38,9 +41,10 @@ for _, group in ipairs(GROUPS) do
         table.insert(group.pages, { path = path })
     end
 end
-local found = files.command("cd " .. files.quote(root) .. " && find docs -name '*.md' | LC_ALL=C sort")
+local found = files.command("cd " .. files.quote(root)
+    .. " && find docs -name '*.md' -o -name '*.ipynb' | LC_ALL=C sort")
 for path in found:gmatch "[^\n]+" do
-    local group = path:find "^docs/reference/" and GROUPS[3] or GROUPS[2]
+    local group = path:find "^docs/reference/" and GROUPS[4] or path:find "%.ipynb$" and GROUPS[2] or GROUPS[3]
     if not listed[path] then table.insert(group.pages, { path = path }) end
     listed[path] = true
 end
@@ -62,20 +66,40 @@ local function targets(at)
     end
 end
 
+local working_folder = files.command "pwd":gsub("%s+$", "")
+
+local function absolute(path)
+    return path:find "^/" and path or working_folder .. "/" .. path
+end
+
+--- The HTML of a notebook with what its cells show.
+local function notebook_html(path)
+    local folder, name = files.command "mktemp -d":gsub("%s+$", ""), path:match "([^/]+)%.ipynb$"
+    files.command(("cd %s && %s --devices %d --html %s 2>&1"):format(files.quote(folder),
+        files.quote(absolute(build) .. "/neap"), DEVICES, files.quote(absolute(root) .. "/" .. path)))
+    local html = files.read(folder .. "/" .. name .. ".html"):match "<body>(.*)</body>"
+    os.execute("rm -r " .. files.quote(folder))
+    local link = '<p class=download><a download href="' .. name .. '.ipynb">The notebook</a>, for Jupyter</p>\n'
+    return (html:gsub("</h1>\n?", function(heading) return heading .. link end, 1))
+end
+
 local all = {}
 for _, group in ipairs(GROUPS) do
     for _, page in ipairs(group.pages) do
         page.at = address(page.path)
-        local read = pages.read(page.path, files.read(root .. "/" .. page.path), targets(page.at))
+        local html = page.path:find "%.ipynb$" and notebook_html(page.path)
+            or pages.from_markdown(files.read(root .. "/" .. page.path))
+        local read = pages.read(page.path, html, targets(page.at))
         for key, value in pairs(read) do page[key] = value end
         table.insert(all, page)
     end
 end
 
+local manual = build .. "/generated/command_line/neap.1"
 local man_html = files.command("mandoc -T html -O fragment " .. files.quote(manual)):gsub("(</?)h1", "%1h2")
-local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = manual, headings = {},
+local man = { at = "reference/neap.1.html", title = "neap(1): the command line", path = "neap.1", headings = {},
               html = "<h1>The command line</h1>\n" .. man_html }
-table.insert(GROUPS[3].pages, 1, man)
+table.insert(GROUPS[4].pages, 1, man)
 table.insert(all, man)
 
 -- ---- Writing --------------------------------------------------------------------------------------------------------
@@ -151,6 +175,9 @@ local function write(page)
         local from, to = page.path:gsub("[^/]*$", "") .. picture, path:gsub("[^/]*$", "") .. picture
         os.execute("mkdir -p " .. files.quote(to:match "^(.*)/"))
         files.write(to, files.read(root .. "/" .. from))
+    end
+    if page.path:find "%.ipynb$" then
+        files.write((path:gsub("%.html$", ".ipynb")), files.read(root .. "/" .. page.path))
     end
 end
 

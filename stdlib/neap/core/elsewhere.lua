@@ -4,6 +4,9 @@ local elsewhere = {}
 
 --- By the path behind np. what to write here.
 elsewhere.functions = {
+    ["plot.plot"] = "np.plot.line(x, y)", ["plot.savefig"] = "np.plot.save(path)",
+    ["plot.plot_surface"] = "np.plot.surface(x, y, z)", ["plot.pcolormesh"] = "np.plot.imshow(x)",
+    ["plot.matshow"] = "np.plot.imshow(x)", ["plot.histplot"] = "np.plot.hist(x)",
     load = "np.io.load", save = "np.io.save", savez = "np.io.savez", loadz = "np.io.load",
     shape = "the field x.shape", ndim = "the field x.ndim", size = "the field x.size", dtype = "the field x.dtype",
     cat = "np.concatenate{x, y}", lib = "np itself (np.sliding_window_view)",

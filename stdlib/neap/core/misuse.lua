@@ -77,7 +77,7 @@ end
 --- "np has no 'reshap'; …" for a name that a table of the library's does not have. `path` is "np" or "np.random".
 function misuse.name(path, name, holders)
     local below = path == "np" and "" or path:sub(4) .. "."
-    local there = elsewhere.of(below .. name) or elsewhere.functions[name]
+    local there = elsewhere.functions[below .. name] or elsewhere.of(below .. name) or elsewhere.functions[name]
     if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
     local why = elsewhere.why(below .. name)
     if why then return ("%s has no '%s': %s"):format(path, name, why) end

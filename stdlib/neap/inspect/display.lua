@@ -20,6 +20,13 @@ local function plain(value)
     return value["text/plain"] or #names > 0 and "<" .. table.concat(names, "; ") .. ">" or value
 end
 
+--- Shows a value where there is no more than a terminal: a figure as np.plot.show does.
+local function show_plainly(value)
+    local meta = debug.getmetatable(value)
+    if type(meta) == "table" and rawget(meta, "__show") then return meta.__show(value) end
+    print(plain(value))
+end
+
 --- Records a display of a value, as an effect of the kind of prints.
 local function record(value, how)
     local call = np.callback(function(x) core.display.show(x, how) end, { kind = "print", name = "np.display" })
@@ -56,7 +63,7 @@ function np.display(value, given)
     local o = core.options("display", given, display_options)
     check_id("display", o.display_id)
     check_metadata("display", o.metadata)
-    if not core.display then return print(plain(value)) end
+    if not core.display then return show_plainly(value) end
     record(value, { display_id = o.display_id, metadata = o.metadata })
 end
 
@@ -68,7 +75,7 @@ function np.update_display(value, display_id)
     if type(display_id) ~= "string" or display_id == "" then
         core.bad_argument("update_display", 2, "display_id", "a text", display_id)
     end
-    if not core.display then return print(plain(value)) end
+    if not core.display then return show_plainly(value) end
     record(value, { display_id = display_id, update = true })
 end
 

@@ -195,6 +195,7 @@ end
 --- block:init(key, inputs…): new parameters. Inputs, of which only shapes and dtypes count, are needed where sizes
 -- were left open.
 function Block:init(key, ...)
+    if not is_block(self) then raise("nn.Block", "call it as block:init(key, …), with a colon") end
     return make_params(self, key, ...)
 end
 

@@ -339,7 +339,7 @@ end
 -- ---- Pictures and grids ---------------------------------------------------------------------------------------------
 
 local image_options = { cmap = true, vmin = true, vmax = true, extent = true, origin = true, aspect = true,
-                        colorbar = true }
+                        colorbar = true, alpha = true }
 
 local function check_extent(name, extent)
     if extent == nil then return nil end
@@ -368,7 +368,7 @@ local function add_image(axes, name, x, o)
         bad_argument(name, nil, "aspect", '"equal" or "auto"', o.aspect)
     end
     local layer = { kind = channels and "pixels" or "image", data = { x = x }, extent = check_extent(name, o.extent),
-                    upper = o.origin ~= "lower", channels = channels }
+                    upper = o.origin ~= "lower", channels = channels, alpha = number(name, "alpha", o.alpha, 1, 0, 1) }
     color_scale(name, layer, o)
     axes.aspect = o.aspect or "equal"
     if o.colorbar and not channels then axes.has_colorbar = true end

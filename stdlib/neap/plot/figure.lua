@@ -15,8 +15,34 @@ local DPI, WIDTH, HEIGHT = 100, 6.4, 4.8 -- inches, as in matplotlib
 local LEAST_PIXELS, MOST_PIXELS, MOST_AXES = 16, 16384, 144
 
 local Figure, Axes = {}, {}
-Figure.__index, Axes.__index = Figure, Axes
 figures.Figure, figures.Axes = Figure, Axes
+
+-- What methods of matplotlib's are called here.
+local FOREIGN = { savefig = "save", plot = "line", set_title = "title", set_xlabel = "xlabel", set_ylabel = "ylabel",
+                  set_zlabel = "zlabel", set_xlim = "xlim", set_ylim = "ylim", set_zlim = "zlim",
+                  set_xscale = "xscale", set_yscale = "yscale", set_xticks = "xticks", set_yticks = "yticks",
+                  plot_surface = "surface" }
+
+--- The __index of figures or axes.
+local function members(methods, what)
+    return function(_, key)
+        local found = methods[key]
+        if found == nil and FOREIGN[key] then raise("plot", "%s:%s is %s:%s here", what, key, what, FOREIGN[key]) end
+        return found
+    end
+end
+Figure.__index, Axes.__index = members(Figure, "figure"), members(Axes, "axes")
+
+-- Lists of axes are counted from 1.
+local AxesList = {}
+function AxesList.__index(list, key)
+    if key == 0 or type(key) == "number" and key > #list then
+        raise("plot.subplots", "axes are counted from 1 to %d, there are none of number %d", #list, key)
+    elseif type(rawget(Axes, key)) == "function" then
+        raise("plot.subplots", "this is a list: %s is a method of its axes, as in ax[1]%s:%s", key,
+              getmetatable(rawget(list, 1)) == AxesList and "[1]" or "", key)
+    end
+end
 
 local function new_axes(figure, place)
     return setmetatable({ figure = figure, place = place, layers = {}, cycle = 0, marks = {}, set = {} }, Axes)
@@ -67,12 +93,12 @@ function figures.subplots(name, rows, columns, options)
     local figure = figures.new(name, options, rows, columns)
     local all = figure.axes
     if rows * columns == 1 then return figure, all[1] end
-    local list = {}
+    local list = setmetatable({}, AxesList)
     if rows == 1 or columns == 1 then
         for k = 1, #all do list[k] = all[k] end
     else
         for r = 1, rows do
-            list[r] = {}
+            list[r] = setmetatable({}, AxesList)
             for c = 1, columns do list[r][c] = all[(r - 1) * columns + c] end
         end
     end
@@ -98,6 +124,13 @@ end
 
 function figures.is_figure(value)
     return getmetatable(value) == Figure
+end
+
+--- Refuses what is no object of this metatable: a method was called with a dot.
+function figures.check_self(self, metatable, what, method)
+    if getmetatable(self) ~= metatable then
+        raise("plot." .. method, "call it as %s:%s(…), with a colon", what, method)
+    end
 end
 
 -- ---- The current figure ---------------------------------------------------------------------------------------------

@@ -109,9 +109,9 @@
 --- > np.plot.hist(np.random.normal(np.random.key(0), {1000}), {bins=30, density=true})
 -- figure 640x480, save with np.plot.save("name.png")
 
---- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false}) ->
--- figure: an array as a picture: (height, width) by a map of colours, (height, width, 3 or 4) as RGB or RGBA: u8, or
--- numbers from 0 to 1. NaN is not drawn.
+--- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false,
+-- alpha=1}) -> figure: an array as a picture: (height, width) by a map of colours, (height, width, 3 or 4) as RGB or
+-- RGBA: u8, or numbers from 0 to 1. NaN is not drawn.
 --- extent: {left, right, bottom, top} of the picture on the axes
 --- origin: where row 0 is: "upper" or "lower"
 --- aspect: "equal": pixels are squares; "auto": they fill the axes
@@ -296,11 +296,13 @@ local function define(name, f, is_chart)
         return figure
     end
     Figure[name] = function(self, ...)
+        figures.check_self(self, Figure, "figure", name)
         check(...)
         f(self.current, ...)
         return self
     end
     Axes[name] = function(self, ...)
+        figures.check_self(self, Axes, "axes", name)
         check(...)
         f(self, ...)
         return self
@@ -349,6 +351,7 @@ function plot.save(path, options)
     save(figures.current(false), path, options)
 end
 function Figure:save(path, options)
+    figures.check_self(self, Figure, "figure", "save")
     save(self, path, options)
     return self
 end
@@ -367,7 +370,10 @@ function plot.show(figure)
     end
     display(figure)
 end
-function Figure:show() display(self) end
+function Figure:show()
+    figures.check_self(self, Figure, "figure", "show")
+    display(self)
+end
 Figure.__show = display -- at the prompt
 
 --- In a notebook.

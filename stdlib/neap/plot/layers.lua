@@ -5,34 +5,25 @@
 --     read(layer) -> p                 its arrays as columns of doubles (waits), in a table of its own
 --     cover(p, layer, box)             enlarges the box by what it covers; box.x and box.y: { low, high, log }, and
 --                                      `tight`: nothing is left free at that end
---     draw(p, layer, view) -> clauses  { text, data, before, before_data }: `text` goes into the command, `data` behind
---                                      it; `before` is a command of its own, with its data
+--     draw(p, layer, view) -> clauses  { text, data, before, table }: `text` goes into the command, `data` behind it;
+--                                      `before` is a command of its own; `table`: commands and data that come before
+--                                      anything is said of the axes
 --
--- view: { x, y = { low, high, log }, width, height in pixels, scale = of lines and letters, seen = a function that
--- notes points, so that the legend does not hide them }.
+-- view: { x, y = { low, high, log }, width, height in pixels, scale = of lines and letters, point_scale = of points,
+-- seen = a function that notes points, so that the legend does not hide them }.
 local ffi = require "ffi"
 local core = require "neap.core"
 local columns = require "neap.plot.columns"
+local grids = require "neap.plot.grids"
+local ranges = require "neap.plot.ranges"
 local script_text = require "neap.plot.text"
 local styles = require "neap.plot.styles"
 
 local np = core.np
-local NAN = core.NAN
 local layers = {}
 
 local doubles, bounds, rows = columns.doubles, columns.bounds, columns.rows
-
---- Makes an axis of a box contain low and high; nil: nothing.
-local function include(axis, low, high)
-    if low == nil then return end
-    axis.low, axis.high = math.min(axis.low or low, low), math.max(axis.high or high, high)
-end
-layers.include = include
-
---- Widens an axis by a column.
-local function include_column(axis, column, n)
-    include(axis, bounds(column, n, axis.log))
-end
+local include, include_column, cover_colors = ranges.include, ranges.include_column, ranges.cover_colors
 
 local function binary(wide, n)
     return ("'-' binary record=(%d) format='%s' using %s"):format(n, ("%float64"):rep(wide),
@@ -47,7 +38,7 @@ local function line_words(layer, view)
 end
 
 local function point_words(number, size, view)
-    return ("pt %d ps %.3g"):format(number, size * view.scale)
+    return ("pt %d ps %.3g"):format(number, size * view.point_scale)
 end
 
 --- Tells the legend of some of the points of two columns.
@@ -85,7 +76,7 @@ end
 
 local function draw_path(p, layer, view)
     local style = path_style(layer, view)
-    if not style or p.n == 0 or not bounds(p.y, p.n) or not bounds(p.x, p.n) then return {} end
+    if not style or p.n == 0 or not bounds(p.y, p.n, view.y.log) or not bounds(p.x, p.n, view.x.log) then return {} end
     note_points(view, p.x, p.y, p.n)
     local kept, count
     if layer.draw == "lines" or layer.linestyle == "" then
@@ -183,35 +174,16 @@ local function read_points(layer)
     return p
 end
 
---- Widens the range of colours.
-local function cover_colors(column, n, layer, box)
-    local low, high = bounds(column, n)
-    box.map = layer.map
-    include(box.colors, layer.vmin or low, layer.vmin or low)
-    include(box.colors, layer.vmax or high, layer.vmax or high)
-end
-
---- The colours of values as numbers 0xAARRGGBB, for a palette lets nothing through.
-local function shaded(values, n, layer, view)
-    local low, high, out = view.colors.low or 0, view.colors.high or 1, columns.new(n)
-    local through = math.floor((1 - layer.alpha) * 255 + 0.5) * 2 ^ 24
-    for k = 0, n - 1 do
-        local part = high > low and (values[k] - low) / (high - low) or 0.5
-        out[k] = part == part and through + styles.mapped(layer.map, part) or NAN
-    end
-    return out
-end
-
 local function draw_points(p, layer, view, list, kept, count)
     local style = { layer.data.s and "pt " .. layer.marker .. " ps variable"
                     or point_words(layer.marker, math.sqrt(layer.size) / 6 * layer.marker_factor, view) }
     if p.s then
         list[#list + 1] = p.s
-        if view.scale ~= 1 then
-            for k = 0, p.n - 1 do p.s[k] = p.s[k] * view.scale end
+        if view.point_scale ~= 1 then
+            for k = 0, p.n - 1 do p.s[k] = p.s[k] * view.point_scale end
         end
     end
-    if p.c then list[#list + 1] = layer.alpha == 1 and p.c or shaded(p.c, p.n, layer, view) end
+    if p.c then list[#list + 1] = layer.alpha == 1 and p.c or ranges.shaded(p.c, p.n, layer, view) end
     style[2] = p.c and (layer.alpha == 1 and "lc palette" or "lc rgb variable") or "lc " .. color_of(layer)
     local data, n = rows(list, p.n, kept, count)
     if n == 0 then return {} end
@@ -227,7 +199,7 @@ layers.points = {
         if p.c then cover_colors(p.c, p.n, layer, box) end
     end,
     draw = function(p, layer, view)
-        if p.n == 0 or not bounds(p.x, p.n) or not bounds(p.y, p.n) then return {} end
+        if p.n == 0 or not bounds(p.x, p.n, view.x.log) or not bounds(p.y, p.n, view.y.log) then return {} end
         note_points(view, p.x, p.y, p.n)
         local kept, count
         if not p.c and not p.s then
@@ -324,6 +296,8 @@ layers.hist = {
     end,
     cover = cover_boxes,
     draw = function(p, layer, view)
+        local _, most = bounds(p.y, p.n)
+        if most == 0 then return {} end
         lift(p.y_low, p.n, view.y)
         if not layer.outline then return boxes(p, layer, view) end
         if p.n == 0 then return {} end
@@ -420,11 +394,10 @@ layers.image = {
     draw = function(p, layer, view)
         if p.n == 0 or not bounds(p.values, p.n) then return {} end
         local x, place = image_place(sparse(layer.data.x, view.width, view.height), layer)
-        local values, n = doubles(x)
+        local words, data = ranges.colored(doubles(x), x.size, layer, view)
         return { { before = layer.cell_format and cell_labels(p, layer, view),
-                   text = ("'-' binary array=(%d,%d) format='%%float64' %s using 1 with image notitle")
-                       :format(x.shape[2], x.shape[1], place),
-                   data = ffi.string(values, 8 * n) } }
+                   text = ("'-' binary array=(%d,%d) %s"):format(x.shape[2], x.shape[1], words:format(place)),
+                   data = data } }
     end,
 }
 
@@ -437,6 +410,13 @@ local function as_bytes(x)
     return np.astype(np.round(good * 255), "u8")
 end
 
+--- Pixels of bytes that let something through, beside what they do already.
+local function let_through(x, alpha)
+    local own = np.full({ x.shape[1], x.shape[2], 1 }, 255)
+    if x.shape[3] == 4 then own = np.astype(x[{ {}, {}, { 3, 4 } }], "f32") end
+    return np.concatenate({ x[{ {}, {}, { 0, 3 } }], np.astype(np.round(own * alpha), "u8") }, { axis = 2 })
+end
+
 layers.pixels = {
     read = function() return {} end,
     cover = cover_image,
@@ -444,170 +424,17 @@ layers.pixels = {
         local x, place = image_place(sparse(layer.data.x, view.width, view.height), layer)
         if x.size == 0 then return {} end
         x = as_bytes(x)
-        local alpha = layer.channels == 4
+        if layer.alpha ~= 1 then x = let_through(x, layer.alpha) end
+        local channels = x.shape[3]
+        local alpha = channels == 4
         return { { text = ("'-' binary array=(%d,%d) format='%s' %s using %s with %s notitle")
-                     :format(x.shape[2], x.shape[1], ("%uchar"):rep(layer.channels), place, alpha and "1:2:3:4"
+                     :format(x.shape[2], x.shape[1], ("%uchar"):rep(channels), place, alpha and "1:2:3:4"
                              or "1:2:3", alpha and "rgbalpha" or "rgbimage"),
                    data = ffi.string(core.data(x), x.size) } }
     end,
 }
 
--- ---- Grids ----------------------------------------------------------------------------------------------------------
-
-local MOST_GRID = 200 -- rows and columns of a surface
-
-local function read_grid(layer)
-    local p = {}
-    p.x, p.wide = doubles(layer.data.x)
-    p.y, p.high = doubles(layer.data.y)
-    p.z, p.n = doubles(layer.data.z)
-    return p
-end
-
-local function cover_grid(p, layer, box)
-    include_column(box.x, p.x, p.wide)
-    include_column(box.y, p.y, p.high)
-    for _, axis in ipairs { box.x, box.y } do axis.tight_low, axis.tight_high = true, true end
-    cover_colors(p.z, p.n, layer, box)
-end
-
---- The rows of a grid as triples, those that `step` leaves.
-local function triples(p, step)
-    step = step or 1
-    local wide, high = math.floor((p.wide - 1) / step) + 1, math.floor((p.high - 1) / step) + 1
-    local out = columns.new(3 * wide * high)
-    for r = 0, high - 1 do
-        for c = 0, wide - 1 do
-            local at = 3 * (r * wide + c)
-            out[at], out[at + 1], out[at + 2] = p.x[c * step], p.y[r * step], p.z[r * step * p.wide + c * step]
-        end
-    end
-    return ffi.string(out, 24 * wide * high), wide, high
-end
-
---- Round numbers between low and high, about `count` of them.
-local function nice_levels(low, high, count)
-    local span = high - low
-    if span <= 0 then return { low } end
-    local raw = span / (count + 1)
-    local power = 10 ^ math.floor(math.log10(raw))
-    local step = power * 10
-    for _, factor in ipairs { 1, 2, 2.5, 5 } do
-        if factor * power >= raw * 0.999 then
-            step = factor * power
-            break
-        end
-    end
-    local list = {}
-    for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do list[#list + 1] = k * step end
-    return list
-end
-layers.nice_levels = nice_levels
-
-local function levels_of(p, layer)
-    if layer.levels then return layer.levels end
-    local low, high = bounds(p.z, p.n)
-    return nice_levels(low, high, layer.level_count)
-end
-
-layers.contour = {
-    read = read_grid,
-    cover = cover_grid,
-    draw = function(p, layer, view)
-        if not bounds(p.z, p.n) then return {} end
-        local data, wide, high = triples(p)
-        local levels = {}
-        for k, level in ipairs(levels_of(p, layer)) do levels[k] = ("%.17g"):format(level) end
-        if #levels == 0 then return {} end
-        view.blocks = (view.blocks or 0) + 1
-        local block = "$contour" .. view.blocks
-        local before = ("set contour base\nunset surface\nset cntrparam levels discrete %s\nset table %s\n"
-            .. "splot '-' binary record=(%d,%d) format='%%float64%%float64%%float64' using 1:2:3 notitle\n")
-            :format(table.concat(levels, ","), block, wide, high)
-        local color = layer.one_color and "lc " .. color_of(layer) or "lc palette"
-        return { { before = before, before_data = data, after_data = "unset table\nunset contour\nset surface\n",
-                   text = ("%s using 1:2:3 with lines lw %.3g %s notitle")
-                       :format(block, layer.linewidth * view.scale, color), data = "" } }
-    end,
-}
-
---- Indices of the cells that grid lines `at` (rising, n) make, and how far in them, for `count` places evenly apart.
-local function cells(at, n, count)
-    local cell, part = ffi.new("int32_t[?]", count), columns.new(count)
-    local k = 0
-    for j = 0, count - 1 do
-        local value = at[0] + (at[n - 1] - at[0]) * (j + 0.5) / count
-        while k < n - 2 and at[k + 1] < value do k = k + 1 end
-        cell[j], part[j] = k, (value - at[k]) / (at[k + 1] - at[k])
-    end
-    return cell, part
-end
-
-local function check_rising(name, what, at, n)
-    for k = 1, n - 1 do
-        if at[k] ~= at[k] or at[k] <= at[k - 1] then core.raise(name, "%s must rise from element to element", what) end
-    end
-end
-
-layers.contourf = {
-    read = function(layer)
-        local p = read_grid(layer)
-        check_rising("plot.contourf", "x", p.x, p.wide)
-        check_rising("plot.contourf", "y", p.y, p.high)
-        return p
-    end,
-    cover = cover_grid,
-    draw = function(p, layer, view)
-        if not bounds(p.z, p.n) then return {} end
-        local levels = levels_of(p, layer)
-        local wide, high = math.min(view.width, 800), math.min(view.height, 800)
-        local column, across = cells(p.x, p.wide, wide)
-        local row, down = cells(p.y, p.high, high)
-        local low, top = bounds(p.z, p.n)
-        local middles = {} -- the value whose colour a band has
-        for k = 0, #levels do
-            middles[k] = ((levels[k] or math.min(low, levels[1])) + (levels[k + 1] or math.max(top, levels[k]))) / 2
-        end
-        local out, count = columns.new(wide * high), #levels
-        for r = 0, high - 1 do
-            for c = 0, wide - 1 do
-                local at, a, b = row[r] * p.wide + column[c], across[c], down[r]
-                local value = (p.z[at] * (1 - a) + p.z[at + 1] * a) * (1 - b)
-                    + (p.z[at + p.wide] * (1 - a) + p.z[at + p.wide + 1] * a) * b
-                local band = 0
-                while band < count and value >= levels[band + 1] do band = band + 1 end
-                out[r * wide + c] = value == value and middles[band] or NAN
-            end
-        end
-        local dx, dy = (p.x[p.wide - 1] - p.x[0]) / wide, (p.y[p.high - 1] - p.y[0]) / high
-        return { { text = ("'-' binary array=(%d,%d) format='%%float64' origin=(%.17g,%.17g) dx=%.17g dy=%.17g "
-                           .. "using 1 with image notitle")
-                       :format(wide, high, p.x[0] + dx / 2, p.y[0] + dy / 2, dx, dy),
-                   data = ffi.string(out, 8 * wide * high) } }
-    end,
-}
-
-layers.surface = {
-    solid = true,
-    read = read_grid,
-    cover = function(p, layer, box)
-        include_column(box.x, p.x, p.wide)
-        include_column(box.y, p.y, p.high)
-        include_column(box.z, p.z, p.n)
-        for _, axis in ipairs { box.x, box.y } do axis.tight_low, axis.tight_high = true, true end
-        if not layer.wireframe then cover_colors(p.z, p.n, layer, box) end
-    end,
-    draw = function(p, layer, view)
-        if p.n == 0 or not bounds(p.z, p.n) then return {} end
-        local data, wide, high = triples(p, math.max(1, math.ceil(math.max(p.wide, p.high) / MOST_GRID)))
-        local style = layer.wireframe and ("lines lw %.3g lc %s"):format(layer.linewidth * view.scale, color_of(layer))
-            or "pm3d"
-        return { { before = not layer.wireframe and ("set pm3d depthorder border lc rgb \"#60000000\" lw %.3g\n")
-                       :format(layer.linewidth * view.scale * 0.5) or "set hidden3d\n",
-                   text = ("'-' binary record=(%d,%d) format='%%float64%%float64%%float64' using 1:2:3 with %s %s")
-                       :format(wide, high, style, title_of(layer, view)), data = data } }
-    end,
-}
+for kind, layer in pairs(grids) do layers[kind] = layer end
 
 for _, kind in pairs(layers) do
     if type(kind) == "table" then

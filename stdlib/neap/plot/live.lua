@@ -81,6 +81,7 @@ end
 
 --- One more point of each curve that `values` names; without a step, (values), they are counted.
 function Live:update(step, values)
+    if getmetatable(self) ~= Live then raise("plot.live", "call it as live:update(…), with a colon") end
     if values == nil then step, values = nil, step end
     if type(values) ~= "table" or core.is_array(values) then
         raise("plot.live", "update takes the values by name, live:update(step, {loss=l}), got %s",
@@ -134,6 +135,7 @@ end
 
 --- Shows the curves for the last time; returns their figure.
 function Live:close()
+    if getmetatable(self) ~= Live then raise("plot.live", "call it as live:close(), with a colon") end
     if not self.closed then
         self.closed = true
         self:draw(true)

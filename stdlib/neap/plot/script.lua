@@ -5,6 +5,7 @@
 -- but none around pictures and below bars.
 local core = require "neap.core"
 local layers = require "neap.plot.layers"
+local ranges = require "neap.plot.ranges"
 local script_text = require "neap.plot.text"
 local styles = require "neap.plot.styles"
 
@@ -190,7 +191,7 @@ local function measure(axes)
     end
     for _, mark in ipairs(axes.marks) do
         if mark.kind ~= "text" and (not box[mark.kind].log or mark.at > 0) then
-            layers.include(box[mark.kind], mark.at, mark.at)
+            ranges.include(box[mark.kind], mark.at, mark.at)
         end
     end
     finish_range(box.x, axes.set.xlim, "xlim")
@@ -239,6 +240,9 @@ local function frame(out, axes, box, view)
     end
 end
 
+-- The size of points where a character is 2 x 4 pixels: a point of the default size is one or two dots.
+local DOT = 0.12
+
 -- What "cells" leave: the data alone, from edge to edge.
 local BARE = "unset key\nunset border\nunset tics\nunset colorbox\nunset title\nunset xlabel\nunset ylabel\n"
     .. "unset label\nset size noratio\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
@@ -248,7 +252,7 @@ local function write_axes(out, axes, width, height, scale, mode)
     local enhanced = axes.figure.enhanced
     local box, read = measure(axes)
     local view = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
-                   enhanced = enhanced, mode = mode }
+                   enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale }
     out(("reset\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
     local best = observer(axes, view)
     local clauses = {}
@@ -256,6 +260,9 @@ local function write_axes(out, axes, width, height, scale, mode)
     for k, layer in ipairs(axes.layers) do
         cap = math.max(cap, layer.capsize or 0)
         for _, clause in ipairs(layers[layer.kind].draw(read[k], layer, view)) do clauses[#clauses + 1] = clause end
+    end
+    for _, clause in ipairs(clauses) do
+        for _, part in ipairs(clause.table or {}) do out(part) end
     end
     palette(out, axes, box, enhanced)
     frame(out, axes, box, view)
@@ -268,10 +275,6 @@ local function write_axes(out, axes, width, height, scale, mode)
     end
     for _, clause in ipairs(clauses) do
         if clause.before then out(clause.before) end
-        if clause.before_data then
-            out(clause.before_data)
-            out(clause.after_data)
-        end
     end
     local parts = {}
     for k, clause in ipairs(clauses) do parts[k] = clause.text end

@@ -417,11 +417,19 @@ end
 local late = { group = "neap.tables.group", describe = "neap.tables.group", join = "neap.tables.join",
                tostring = "neap.tables.show" }
 
+-- Methods that say so when they are called with a dot.
+local called = {}
+
 local function method(key)
+    if called[key] then return called[key] end
     if late[key] and not methods[key] then require(late[key]) end
-    return methods[key]
+    local f = methods[key]
+    called[key] = f and function(t, ...)
+        if not states[t] then core.raise("table." .. key, "call it as t:%s(…), with a colon", key) end
+        return f(t, ...)
+    end
+    return called[key]
 end
-tables.method = method
 
 local fields = {}
 function fields.columns(t) return { unpack(t._names) } end

@@ -45,15 +45,19 @@ local function resolved(folder, link)
     return table.concat(parts, "/")
 end
 
---- Reads the page of this path. target(path) is the address of a file of the tree in the site, as seen from this page.
--- Returns { title, html, headings = list of { level, id, text, html, body = the text below it } }.
-function pages.read(path, markdown, target)
-    local folder = path:match "^(.*/)" or ""
+--- The HTML of a page of Markdown, with coloured code.
+function pages.from_markdown(markdown)
     local html = from_markdown((markdown:gsub("<!%-%-.-%-%->\n?", "")))
-    html = html:gsub('<pre><code class="language%-(%w+)[^"]*">(.-)</code></pre>', function(language, code)
+    return (html:gsub('<pre><code class="language%-(%w+)[^"]*">(.-)</code></pre>', function(language, code)
         return ("<pre class=%s><code>%s</code></pre>"):format(language,
             highlight.html(code:gsub("&(%a+);", ENTITIES), language))
-    end)
+    end))
+end
+
+--- The page of this path from its HTML. target(path) is the address of a file of the tree in the site, as seen from
+-- this page. Returns { title, html, headings = list of { level, id, text, html, body = the text below it } }.
+function pages.read(path, html, target)
+    local folder = path:match "^(.*/)" or ""
     html = html:gsub('(<a href=")([^"#]*)(#?[^"]*")', function(before, link, after)
         if link == "" or link:find "^%a+:" then return before .. link .. after end
         return before .. target(resolved(folder, link)) .. after

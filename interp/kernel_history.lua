@@ -1,0 +1,183 @@
+--- kernel_history.lua: the cells of this session and of earlier ones, as front ends ask for them.
+--
+-- A line of the file is an object of JSON: {"session":3} where a session has taken its number, and
+-- {"session":3,"number":1,"input":"…"} for each of its cells. Numbers are taken, and lines added, under a lock, so
+-- kernels that run side by side have numbers of their own. A session takes its number when it keeps its first cell or
+-- is asked first; it knows of the sessions before that, and of its own outputs alone.
+local ffi = require "ffi"
+local bit = require "bit"
+local channels = require "neap.interp.channels"
+local json = require "neap.files.json"
+require "neap.files" -- declares functions of the system
+
+local C = ffi.C
+local history = {}
+
+local MOST_LINES, LINES_KEPT = 20000, 10000
+local O_WRONLY, O_CREAT, O_APPEND, O_CLOEXEC = 1, 64, 1024, 524288
+local LOCK_EX, LOCK_NB = 2, 4
+local LOCK_TRIES, LOCK_PAUSE = 100, 10000 -- microseconds: a lock is held for less
+local PRIVATE_FILE, PRIVATE_FOLDER = 384, 448 -- 0600, 0700
+
+-- Cells: { session, number, input, output }. Of earlier sessions, and of this one.
+local earlier, own = {}, {}
+local session -- the number of this one, once it has one
+local has_failed = false
+
+-- ---- The file -------------------------------------------------------------------------------------------------------
+
+--- The path of the file; nil: there is no home.
+local function path_of_file()
+    local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
+    if state and state:find "^/" then return state .. "/neap/notebook_history" end
+    if home and home:find "^/" then return home .. "/.local/state/neap/notebook_history" end
+end
+
+--- Opens the file for lines to be added, and locks it; where that takes too long it goes on without. Nil: it cannot be
+-- opened.
+local function open_locked(path)
+    for stop in path:gmatch "()/" do
+        if stop > 1 then C.mkdir(path:sub(1, stop - 1), PRIVATE_FOLDER) end -- a failure shows below
+    end
+    local flags = bit.bor(O_WRONLY, O_CREAT, O_APPEND, O_CLOEXEC)
+    local fd = C.open(path, flags, ffi.cast("int", PRIVATE_FILE))
+    if fd < 0 then
+        if not has_failed then
+            channels.complain(("cells are not kept: %s: %s"):format(path, ffi.string(C.strerror(ffi.errno()))))
+        end
+        has_failed = true
+        return nil
+    end
+    for _ = 1, LOCK_TRIES do
+        if C.flock(fd, LOCK_EX + LOCK_NB) == 0 then break end
+        C.usleep(LOCK_PAUSE)
+    end
+    return fd
+end
+
+--- Adds a line; what there is no room for on the disk is not kept.
+local function add_line(fd, entry)
+    local line = json.write(entry) .. "\n"
+    C.write(fd, line, #line)
+end
+
+--- Reads the cells of earlier sessions, and the greatest number of one; of a long file only the end is left.
+local function read_file(path)
+    local file = io.open(path, "rb")
+    if not file then return 0 end
+    local lines, last = {}, 0
+    for line in file:lines() do lines[#lines + 1] = line end
+    file:close()
+    local first = #lines > MOST_LINES and #lines - LINES_KEPT + 1 or 1
+    file = first > 1 and io.open(path, "wb")
+    if file then
+        file:write(table.concat(lines, "\n", first), "\n")
+        file:close()
+    end
+    for k = first, #lines do
+        local ok, entry = pcall(json.read, lines[k])
+        if ok and type(entry) == "table" and type(entry.session) == "number" then
+            last = math.max(last, entry.session)
+            if type(entry.input) == "string" and type(entry.number) == "number" then
+                earlier[#earlier + 1] = { entry.session, entry.number, entry.input }
+            end
+        end
+    end
+    return last
+end
+
+--- Reads what is known of earlier sessions, and takes a number for this one.
+local function begin()
+    if session then return end
+    local path = path_of_file()
+    local fd = path and open_locked(path)
+    session = 1
+    if not fd then return end
+    session = read_file(path) + 1
+    add_line(fd, { session = session })
+    C.close(fd) -- which ends the lock
+end
+
+--- Keeps a cell of this session.
+function history.keep(number, input, output)
+    begin()
+    own[#own + 1] = { session, number, input, output }
+    local path = path_of_file()
+    local fd = path and open_locked(path)
+    if not fd then return end
+    add_line(fd, { session = session, number = number, input = channels.clean(input) })
+    C.close(fd)
+end
+
+-- ---- Questions ------------------------------------------------------------------------------------------------------
+
+--- Whether a text matches a pattern with * and ?, as a file name would. Where it fails behind a *, that takes one byte
+-- more: those before it need no second try.
+local function matches_glob(text, pattern)
+    local at, in_pattern, star, from = 1, 1, nil, nil
+    while at <= #text do
+        local wanted = pattern:sub(in_pattern, in_pattern)
+        if wanted == "*" then
+            star, from, in_pattern = in_pattern, at, in_pattern + 1
+        elseif wanted == "?" or wanted == text:sub(at, at) then
+            at, in_pattern = at + 1, in_pattern + 1
+        elseif star then
+            from, in_pattern = from + 1, star + 1
+            at = from
+        else
+            return false
+        end
+    end
+    return pattern:find("^%**$", in_pattern) ~= nil
+end
+
+--- The cells for which wanted(entry) holds, the newest n of them (nil: all), in their order.
+local function newest(n, wanted)
+    local list = {}
+    for _, cells in ipairs { own, earlier } do
+        for k = #cells, 1, -1 do
+            if type(n) == "number" and #list >= n then break end
+            if wanted(cells[k]) then list[#list + 1] = cells[k] end
+        end
+    end
+    for k = 1, math.floor(#list / 2) do list[k], list[#list + 1 - k] = list[#list + 1 - k], list[k] end
+    return list
+end
+
+local ways = {} -- by hist_access_type: the cells that a request asks for
+
+function ways.tail(content)
+    return newest(content.n, function() return true end)
+end
+
+--- A session of 0 or less counts back from this one.
+function ways.range(content)
+    local wanted = type(content.session) == "number" and content.session or 0
+    if wanted <= 0 then wanted = session + wanted end
+    local start = type(content.start) == "number" and content.start or 1
+    local stop = type(content.stop) == "number" and content.stop or math.huge
+    return newest(nil, function(entry) return entry[1] == wanted and entry[2] >= start and entry[2] < stop end)
+end
+
+function ways.search(content)
+    local pattern, seen = type(content.pattern) == "string" and content.pattern or "*", {}
+    return newest(content.n, function(entry)
+        if not matches_glob(entry[3], pattern) or content.unique == true and seen[entry[3]] then return false end
+        seen[entry[3]] = true
+        return true
+    end)
+end
+
+--- Answers a history_request. What was typed is what ran: `raw` makes no difference.
+function history.answer(_, content)
+    begin()
+    local way, rows = ways[content.hist_access_type], {}
+    for k, entry in ipairs(way and way(content) or {}) do
+        local text = entry[3]
+        if content.output == true then text = { entry[3], entry[4] or json.null } end
+        rows[k] = { entry[1], entry[2], text }
+    end
+    return { status = "ok", history = rows }
+end
+
+return history
