@@ -37,7 +37,7 @@ else
         finds("'''prompt\n> local x = 2\n> x + 1\n3\n> for k = 1, 2 do\n>> print(k)\n>> end\n1\n…\n'''\n\n"
               .. "'''prompt\n> x\n2\n'''\n")
         finds "<!-- needs: no-such-program -->\n'''lua\nerror 'not here'\n'''\n"
-        finds("<!-- needs: sh -->\n'''lua\nerror 'here'\n'''\n", "here")
+        finds("<!-- needs: sh -->\n'''lua\nerror 'here'\n'''\n", "here", "status 1")
         finds "<!-- setup\nlocal y = 3\n-->\n'''lua\nprint(y) --> 3\n'''\n\ntext\n'''text\n'''\n"
     end)
     check.test("what does not", function()

@@ -24,7 +24,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$neap" kernel install --prefix "$work" | tee "$work/installed"
 if grep -q "cannot run yet" "$work/installed"; then skip "$(tail -n 1 "$work/installed")"; fi
-export XDG_STATE_HOME=$work/state JUPYTER_RUNTIME_DIR=$work/run NEAP_TEST_ERRORS=$work/errors NEAP_TEST_COUNTS=$work/counts NEAP_TEST_NEAP=$neap
+export XDG_STATE_HOME=$work/state JUPYTER_RUNTIME_DIR=$work/run
+export NEAP_TEST_ERRORS=$work/errors NEAP_TEST_COUNTS=$work/counts NEAP_TEST_NEAP=$neap
 touch "$NEAP_TEST_COUNTS"
 status=0
 
