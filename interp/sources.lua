@@ -56,6 +56,7 @@ commands.rows.run.run = function(rest)
 end
 
 commands.rows.edit.run = function(rest, session)
+    if core.display then error(":edit needs a terminal; a notebook's cells are edited where they stand", 0) end
     local words = words_of(rest)
     local editor = os.getenv "VISUAL" or os.getenv "EDITOR" or "vi"
     if #words > 1 then commands.usage("edit", "one file at a time") end

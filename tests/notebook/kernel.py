@@ -318,6 +318,9 @@ class Questions(WithKernel):
         self.answer("b")
         self.assertEqual(self.finish(request).text(), "a\nb\n")
 
+    def test_no_editor(self):
+        self.assertIn("needs a terminal", self.run_cell(":edit").reply["evalue"])
+
     def test_not_allowed(self):
         cell = self.run_cell("io.read()", allow_stdin=False)
         self.assertIn("allow_stdin", cell.reply["evalue"])
