@@ -100,11 +100,12 @@ print(f(np.device_put(np.arange(6, { dtype = "f32" }), mesh, np.P "i")):sum():it
 if when == "end" then act() end
 ]]
 
---- What the others tell when process 1 does this; they end by themselves, before mpirun is told to end them.
+--- What the others tell when process 1 does this; they end by themselves, before mpirun is told to end them. The status
+-- may be that of process 1, which mpirun kills then.
 local function survivors_end(when, how, timeout)
     local began = process.now()
     local status, out, err = mpirun.run(3, { ends, when, how }, { NEAP_COMM_TIMEOUT = timeout })
-    check.ok(status ~= 0 and status ~= 124 and status ~= 137 and process.now() - began < 100, status .. err)
+    check.ok(status ~= 0 and process.now() - began < 100, status .. err)
     return err:match "neap: %[process [02]%] [^\n]*process 1[^\n]*" or check.ok(false, err), out
 end
 
@@ -119,8 +120,9 @@ check.test("a process does not start", function()
     local line = [[timeout -k 5 120 mpirun --allow-run-as-root --oversubscribe -quiet -x NEAP_COMM_TIMEOUT=4 \
                    -n 1 "$0" -e "$1" : -n 1 sh -c 'kill -STOP $$; exec "$0" -e "$1"' "$0" "$1" : -n 1 "$0" -e "$1"]]
     for _, code in ipairs { "np.devices()", "print 'no devices'", "error 'early'" } do
+        local began = process.now()
         local status, _, err = process.run { "sh", "-c", line, process.neap, code }
-        check.ok(status ~= 0 and status ~= 124 and status ~= 137, status .. err)
+        check.ok(status ~= 0 and process.now() - began < 100, status .. err)
         check.ok(err:find "neap: %[process [02]%] [^\n]*not met within 4 s: process 1 has not started"
                  or code:find "early" and err:find "neap: %[process 0%] [^\n]*early", err)
     end
