@@ -123,9 +123,9 @@ end)
 check.test("least squares at lower ranks, limits and edges", function()
     local a, b = random(1, 7, 4), random(2, 7, 3)
     for _, dtype in ipairs { "f32", "f64" } do
-        local u, s, vh = L.svd(random(3, 7, 4), { full_matrices = false })
+        local u, _, vh = L.svd(random(3, 7, 4), { full_matrices = false })
         for _, smallest in ipairs { 1, 1e-2, 1e-9, 0 } do -- far from the limit, near it, below
-            s = np.array({ 3, 2, 1, smallest }, { dtype = "f64" })
+            local s = np.array({ 3, 2, 1, smallest }, { dtype = "f64" })
             local m = (u * s):matmul(vh):astype(dtype)
             for _, rcond in ipairs { 1e-3, 0.1, 0.5, 1 } do
                 for _, x in ipairs { m, np.matrix_transpose(m) } do
