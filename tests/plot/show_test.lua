@@ -1,5 +1,5 @@
 --- show_test.lua (not under tsan): where np.plot.show puts pictures: a line of text, characters, kitty's graphics,
--- sixel, asked of a terminal that answers so; in order with prints, at the prompt, under np.jit.
+-- sixel, asked of a terminal that answers so, a window; in order with prints, at the prompt, under np.jit.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"
@@ -130,4 +130,44 @@ test("Ctrl-C ends a picture that takes long, and not the session", function()
 end)
 
 process.cleanup()
+-- ---- Windows --------------------------------------------------------------------------------------------------------
+
+test("without a display no window opens", function()
+    local status, _, err = process.run { "/usr/bin/env", "-u", "DISPLAY", "NEAP_GRAPHICS=window", process.neap, "-e",
+                                         "np.plot.line{1, 2}:show()" }
+    check.equal(status, 1)
+    check.ok(err:find("np.plot.show: there is no display for a window: DISPLAY is not set", 1, true), err)
+    status, _, err = process.run { "/usr/bin/env", "DISPLAY=:987", "NEAP_GRAPHICS=window", process.neap, "-e",
+                                   "np.plot.line{1, 2}:show()" }
+    check.equal(status, 1)
+    check.ok(err:find "np.plot.show: gnuplot failed: [^\n]*unable to open display"
+             or err:find("package gnuplot-x11 instead of gnuplot-nox", 1, true), err)
+end)
+
+local function missing_for_windows()
+    if not (has "gnuplot" and has "Xvfb" and has "xwininfo") then return "Xvfb or xwininfo is not here" end
+    if os.execute "gnuplot -d -e 'set terminal x11' 2>/dev/null" ~= 0 then return "gnuplot opens no windows" end
+end
+
+local NAME = "a window, which stays when the process has ended"
+local reason = missing_for_windows()
+if reason then
+    check.skip(NAME, reason)
+else
+    check.test(NAME, function()
+        local status, out, err = process.run { "sh", "-c", [[
+            Xvfb -displayfd 3 -screen 0 1024x768x24 3>"$1" 2>/dev/null & server=$!
+            for k in $(seq 100); do [ -s "$1" ] && break; sleep 0.1; done
+            export DISPLAY=:$(cat "$1") NEAP_GRAPHICS=window
+            "$0" -e 'np.plot.line{1, 4, 9}:title "squares" np.plot.show() print "shown"'
+            for k in $(seq 100); do
+                xwininfo -root -tree | grep -o '"squares".*' && break
+                sleep 0.1
+            done
+            kill $server; wait; rm -f "$1"]], process.neap, os.tmpname() }
+        check.equal(status, 0, err)
+        check.ok(out:find 'shown\n"squares"[^\n]* 640x480', out .. err)
+    end)
+end
+
 check.done()

@@ -14,6 +14,7 @@ local raise = core.raise
 local draw = {}
 
 local FONT, FONT_SIZE = "DejaVu Sans", 10
+local NO_WINDOWS = "this gnuplot opens no windows: install the package gnuplot-x11 instead of gnuplot-nox"
 local MISSING = "pictures are drawn by the program 'gnuplot', which is not here: install the package gnuplot-nox"
 
 -- By format: the words behind "set terminal" for so many pixels and a scale of lines and letters.
@@ -37,6 +38,9 @@ local TERMINALS = {
     sixel = function(width, height, scale)
         return ('sixelgd enhanced truecolor size %d,%d font "%s,%d" fontscale %.4g')
             :format(width, height, FONT, FONT_SIZE, scale)
+    end,
+    x11 = function(width, height)
+        return ('x11 enhanced size %d,%d font "%s,%d"'):format(width, height, FONT, FONT_SIZE)
     end,
     dumb = function(width, height)
         return ("dumb enhanced size %d,%d mono"):format(width, height)
@@ -78,13 +82,19 @@ local function reason(complaints, status)
     return line or status ~= 0 and ("it ended with status %d"):format(status) or "it wrote nothing"
 end
 
+--- The same of gnuplot, which must be there.
+local function run_gnuplot(name, words, input)
+    local output, complaints, status = draw.run(name, words, input)
+    if not output and complaints == C.NEAP_E_LIBRARY then raise(name, "%s", MISSING) end
+    if not output then core.raise_status(complaints, name) end
+    return output, complaints, status
+end
+
 --- What gnuplot draws of a script in a format, a text of bytes. Waits. name: the public function that errors name;
 -- width, height: pixels or characters; scale: of lines and letters.
 function draw.script(name, list, format, width, height, scale)
     local input = "set terminal " .. TERMINALS[format](width, height, scale) .. "\n" .. table.concat(list)
-    local output, complaints, status = draw.run(name, { "gnuplot", "-d" }, input)
-    if not output and complaints == C.NEAP_E_LIBRARY then raise(name, "%s", MISSING) end
-    if not output then core.raise_status(complaints, name) end
+    local output, complaints, status = run_gnuplot(name, { "gnuplot", "-d" }, input)
     if status ~= 0 or output == "" then raise(name, "gnuplot failed: %s", reason(complaints, status)) end
     return output
 end
@@ -94,12 +104,28 @@ function draw.picture(name, figure, format, width, height, scale)
     return draw.script(name, script.of(figure, width, height, scale), format, width, height, scale)
 end
 
+local function title_of(figure)
+    return text.valid(figure.title_text or figure.axes[1].title_text or "figure")
+end
+
+--- Opens a window for a figure, which stays when this process ends.
+function draw.window(name, figure)
+    local display = os.getenv "DISPLAY"
+    if not display or display == "" then raise(name, "there is no display for a window: DISPLAY is not set") end
+    local width, height, scale = figures.pixels(figure)
+    local input = ("set terminal %s title %s\n%s"):format(TERMINALS.x11(width, height), text.quote(title_of(figure)),
+                                                          table.concat(script.of(figure, width, height, scale)))
+    local _, complaints, status = run_gnuplot(name, { "gnuplot", "-d", "-persist" }, input)
+    if complaints:find("unknown or ambiguous terminal", 1, true) then raise(name, "%s", NO_WINDOWS) end
+    local problem = complaints:match "[^\n]*unable to open display[^\n]*"
+    if problem or status ~= 0 then raise(name, "gnuplot failed: %s", problem or reason(complaints, status)) end
+end
+
 -- ---- Files ----------------------------------------------------------------------------------------------------------
 
 --- The font for viewers that do not have it, and the figure's title, which gnuplot's SVG lacks.
 local function finish_svg(figure, svg)
-    local title = figure.title_text or figure.axes[1].title_text or "figure"
-    title = text.valid(title):gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }):gsub("%%", "%%%%")
+    local title = title_of(figure):gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }):gsub("%%", "%%%%")
     svg = svg:gsub("<image ", "<image style='image-rendering:pixelated' ")
     svg = svg:gsub("<title>.-</title>", "<title>" .. title .. "</title>", 1)
     return (svg:gsub('font%-family="' .. FONT .. '"', 'font-family="' .. FONT .. ', Verdana, sans-serif"'))
@@ -115,6 +141,6 @@ function draw.bytes(name, figure, format, dpi)
     return format == "svg" and finish_svg(figure, picture) or picture
 end
 
-for _, f in ipairs { start, draw.run, draw.script, draw.picture, draw.bytes } do jit.off(f) end
+for _, f in ipairs { start, draw.run, draw.script, draw.picture, draw.window, draw.bytes } do jit.off(f) end
 
 return draw

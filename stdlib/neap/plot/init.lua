@@ -250,7 +250,8 @@
 
 --- np.plot.show(figure) -> nothing: shows a figure, the current one without an argument, in order with prints: in the
 -- terminal by kitty's graphics, sixel, or characters in colour, in a notebook as a picture, elsewhere as a line of
--- text. The environment's NEAP_GRAPHICS chooses: kitty, sixel, blocks or none. Under np.jit it is shown at each call.
+-- text. The environment's NEAP_GRAPHICS chooses: kitty, sixel, blocks, window or none. Under np.jit it is shown at each
+-- call.
 --- > np.plot.show(np.plot.line({1, 2}))
 -- figure 640x480, save with np.plot.save("name.png")
 

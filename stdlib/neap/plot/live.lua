@@ -117,11 +117,14 @@ local function lines_of(text, way, figure)
     return math.ceil(height * part / cell_height)
 end
 
+-- A window cannot be drawn again from here, and a line of text need not.
+local draws_again = { kitty = true, sixel = true, blocks = true }
+
 --- Shows the curves. last: it is for the last time.
 function Live:draw(last)
     if core.update_figure then
         self.shown = core.update_figure(self:figure(), self.shown)
-    elseif terminal.graphics() ~= "none" then
+    elseif draws_again[terminal.graphics()] then
         local figure = self:figure()
         local text, way = show.text("plot.live", figure, self.number)
         local back = self.lines and self.printed == output.count and ("\27[%dA\r\27[J"):format(self.lines) or ""

@@ -55,6 +55,11 @@ function ways.blocks(name, figure)
     return cells.text(name, figure, wide, high, terminal.colors())
 end
 
+function ways.window(name, figure)
+    draw.window(name, figure)
+    return ""
+end
+
 function ways.none(_, figure)
     local count = 0
     for _, axes in ipairs(figure.axes) do count = count + #axes.layers end

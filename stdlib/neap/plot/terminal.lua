@@ -1,10 +1,10 @@
 --- terminal.lua: which graphics the terminal has, and pictures as what it takes: kitty's graphics, sixel, characters.
 --
--- What standard output is decides, and the environment: NEAP_GRAPHICS (kitty, sixel, blocks or none) before all. A
--- terminal that the environment does not tell is asked, once, if this process may: both standard input and output are
--- terminals, it is in the foreground, and nothing has been typed ahead that the answer would mix with. The question is
--- "do you know kitty's graphics?" and "what are you?", which all terminals answer; one that says nothing for half a
--- second has no graphics.
+-- What standard output is decides, and the environment: NEAP_GRAPHICS (kitty, sixel, blocks, window or none) before
+-- all. A terminal that the environment does not tell is asked, once, if this process may: both standard input and
+-- output are terminals, it is in the foreground, and nothing has been typed ahead that the answer would mix with. The
+-- question is "do you know kitty's graphics?" and "what are you?", which all terminals answer; one that says nothing
+-- for half a second has no graphics.
 local ffi = require "ffi"
 local core = require "neap.core"
 local console = require "neap.effects.console"
@@ -96,7 +96,7 @@ local function ask()
     return facts and (";" .. facts .. ";"):find(";4;", 1, true) and "sixel" or "blocks"
 end
 
-local KNOWN = { kitty = true, sixel = true, blocks = true, none = true }
+local KNOWN = { kitty = true, sixel = true, blocks = true, window = true, none = true }
 local answered -- what the terminal has said
 
 local function of_environment()
@@ -111,12 +111,13 @@ local function of_environment()
     return nil
 end
 
---- How pictures are shown: "kitty", "sixel", "blocks", or "none": as a line of text.
+--- How pictures are shown: "kitty", "sixel", "blocks", "window", or "none": as a line of text.
 function terminal.graphics()
     local wanted = os.getenv "NEAP_GRAPHICS"
     if wanted and wanted ~= "" then
         if KNOWN[wanted] then return wanted end
-        core.raise("plot.show", "the environment's NEAP_GRAPHICS is kitty, sixel, blocks or none, not '%s'", wanted)
+        core.raise("plot.show", "the environment's NEAP_GRAPHICS is kitty, sixel, blocks, window or none, not '%s'",
+                   wanted)
     end
     if not console.is_terminal(1) then return "none" end
     local known = of_environment() or answered
