@@ -89,7 +89,7 @@ static void sweep(int scheduler, CUresult code) {
         if (left > 0)
             CHECK_EQ(failed, 0);
     } while (left <= 0);
-    CHECK(n > 50 && told > n / step / 2);
+    CHECK(n > 50 && told > n / step / 4); /* some failures are made good: what is only asked, or given back */
     CHECK_EQ(session(scheduler), 0);
 }
 

@@ -1,5 +1,5 @@
---- programs_test.lua: whole programs on GPUs of the fake driver: devices and messages, the CPU's bits, memory that is
--- short, calls of the driver that fail, a lost device, Ctrl-C, the end with work under way.
+--- programs_test.lua (not under tsan): whole programs on GPUs of the fake driver: devices and messages, the CPU's bits,
+-- memory that is short, calls of the driver that fail, a lost device, Ctrl-C, the end with work under way.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
@@ -140,16 +140,16 @@ check.test("any call of the driver may fail", function()
             return (y + 1):sum():item()
         end)
         print(ok and text or "FAILED " .. tostring(text))]]
-    local told = 0
+    local told, runs = 0, 0
     for _, how in ipairs { "", ":700" } do
         for n = 1, 70, os.getenv "NEAP_TEST_BUILD" == "release" and 3 or 13 do
             local status, out, err = run({ NEAP_FAKE_FAIL = n .. how }, { "-e", code })
             check.equal({ status, err }, { 0, "" }, n .. how .. ": " .. out)
             check.ok(out == "1600000000\n" or out:find "^FAILED .+", out)
-            if out:find "^FAILED" then told = told + 1 end
+            runs, told = runs + 1, told + (out:find "^FAILED" and 1 or 0)
         end
     end
-    check.ok(told >= 8, told)
+    check.ok(told >= runs / 6, told .. " of " .. runs)
 end)
 
 check.test("a lost device is told with the line, and the CPU works on", function()

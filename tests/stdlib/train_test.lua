@@ -1,4 +1,5 @@
---- train_test.lua: scripts/train_fashion.lua, on the data that it makes itself: results, options, checkpoints.
+--- train_test.lua (not under tsan): scripts/train_fashion.lua, on the data that it makes itself: results, options,
+-- checkpoints.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

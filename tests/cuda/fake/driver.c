@@ -494,6 +494,10 @@ CUresult cuMemFreeHost(void *memory) {
         fake_complain("memory is freed that was not pinned");
     if (block->users && !context_now()->lost)
         fake_complain("pinned memory is freed while copies use it");
+    while (block->users) /* of a lost device: what is left is thrown away, but a stream may have one in its hands */
+        fake_wait(NULL);
+    for (link = &context_now()->pins; *link != block; link = &(*link)->next)
+        ;
     *link = block->next;
     fake_now.pins--;
     free(block->data);
