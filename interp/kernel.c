@@ -37,10 +37,11 @@ static kernel_part text_at(lua_State *L, int index) {
     return part;
 }
 
-/* open(endpoints, key, session): starts the channels; nil, or what is wrong. endpoints: shell, control, stdin, iopub,
- * heartbeat. */
+/* open(endpoints, key, session, watched): starts the channels; nil, or what is wrong. endpoints: shell, control, stdin,
+ * iopub, heartbeat. watched: the kernel ends when the process that has started this one is gone. */
 static int channels_open(lua_State *L) {
-    kernel_setup setup = {.session = luaL_checkstring(L, 3), .waker = neap_ctx_waker(session_context(L))};
+    kernel_setup setup = {
+        .session = luaL_checkstring(L, 3), .waker = neap_ctx_waker(session_context(L)), .watched = lua_toboolean(L, 4)};
     setup.key = luaL_checklstring(L, 2, &setup.key_bytes);
     for (int k = 0; k < KERNEL_CHANNELS; k++) {
         lua_rawgeti(L, 1, k + 1);
@@ -124,7 +125,7 @@ static int channels_room(lua_State *L) {
     return 1;
 }
 
-/* orphaned(): whether the process that has started this one is gone. */
+/* orphaned(): whether the kernel is watched, and the process that has started this one is gone. */
 static int channels_orphaned(lua_State *L) {
     lua_pushboolean(L, kernel_orphaned());
     return 1;

@@ -1,9 +1,11 @@
 --- kernel_execute.lua: running cells: results, errors, displays, questions to the user.
 --
 -- A cell is run as a command of the prompt (repl.lua), and is over when all its effects have happened. What it shows is
--- published in the order of effects: results behind all text that was printed before them.
+-- published in the order of effects: results behind all text that was printed before them. A cell that ends the process
+-- is answered too.
 local core = require "neap.core"
 local channels = require "neap.interp.channels"
+local drain = require "neap.interp.drain"
 local history = require "neap.interp.kernel_history"
 local json = require "neap.files.json"
 local input = require "neap.interp.kernel_input"
@@ -17,7 +19,8 @@ local execute = {}
 
 local RED, PLAIN = "\27[0;31m", "\27[0m"
 
--- The cell that runs: its request, whether it is silent, the text of its result, and pages for its answer.
+-- The cell that runs: its request and code, the number of cells before it, whether it is silent, whether it is kept,
+-- the text of its result, and what its answer asks of the front end. nil: none runs.
 local cell
 
 -- ---- What a cell shows ----------------------------------------------------------------------------------------------
@@ -84,7 +87,7 @@ end
 --- Help goes to the front end's pager.
 local function tell(text)
     if not cell then return print(text) end
-    table.insert(cell.pages, { source = "page", start = 0, data = { ["text/plain"] = text } })
+    table.insert(cell.payload, { source = "page", start = 0, data = { ["text/plain"] = text } })
 end
 
 -- ---- Running --------------------------------------------------------------------------------------------------------
@@ -121,16 +124,25 @@ local function evaluate(expressions)
     return any and found or json.object
 end
 
+--- The number of the cell, which is kept for later sessions, or forgotten.
+local function count_cell()
+    local number = math.max(results.count, 1)
+    if cell.keep then history.keep(results.count, cell.code, cell.output) else results.count = cell.before end
+    return number
+end
+
 local function run_cell(request, content, loop)
     local code, silent = content.code, content.silent == true
     if type(code) ~= "string" then error("execute_request: its code is no text", 0) end
-    local before, keep = results.count, not silent and content.store_history ~= false
     channels.begin(request)
-    cell = { request = request, silent = silent, pages = {} }
+    cell = { request = request, code = code, before = results.count, silent = silent, payload = {},
+             keep = not silent and content.store_history ~= false }
     input.open(request, content.allow_stdin ~= false)
-    if not silent then messages.publish(request, "execute_input", { code = code, execution_count = before + 1 }) end
+    if not silent then
+        messages.publish(request, "execute_input", { code = code, execution_count = cell.before + 1 })
+    end
     local ok, text, interrupted = channels.try(run_code, code)
-    local reply = { status = "ok", payload = cell.pages, user_expressions = json.object }
+    local reply = { status = "ok", payload = cell.payload, user_expressions = json.object }
     if ok then
         reply.user_expressions = evaluate(content.user_expressions)
         channels.flush()
@@ -143,8 +155,7 @@ local function run_cell(request, content, loop)
         end
         reply.status, reply.user_expressions, reply.payload = "error", json.object, {}
     end
-    reply.execution_count = math.max(results.count, 1)
-    if keep then history.keep(results.count, code, cell.output) else results.count = before end
+    reply.execution_count = count_cell()
     input.close()
     cell = nil
     if not ok and content.stop_on_error ~= false then
@@ -153,6 +164,30 @@ local function run_cell(request, content, loop)
         return nil
     end
     return reply
+end
+
+--- The cell that runs ends the process: it has gone well, and its client is told to leave, as by IPython's `exit`.
+local function answer_last()
+    table.insert(cell.payload, { source = "ask_exit", keepkernel = false })
+    messages.answer(cell.request, "execute_reply", {
+        status = "ok", payload = cell.payload, user_expressions = json.object, execution_count = count_cell(),
+    })
+    messages.publish(cell.request, "status", { execution_state = "idle" })
+end
+
+--- Lets os.exit, which is `exit` and `quit` too, send what there is to send. It may be called late, in a callback, when
+-- no cell runs. What is no exit status is an error, behind which the kernel lives.
+local function finish_before_exit()
+    local exit = os.exit
+    function os.exit(status) -- luacheck: ignore 122
+        if status ~= nil and type(status) ~= "boolean" and type(status) ~= "number" then return exit(status) end
+        drain.finish(0, true)
+        channels.flush()
+        if cell then answer_last() end
+        channels.close()
+        return exit(status)
+    end
+    jit.off(os.exit)
 end
 
 --- What a child writes comes before what is written behind its end.
@@ -178,9 +213,10 @@ function execute.install(handlers, loop)
     core.show_figure, core.update_figure = show_figure, update_figure
     input.install()
     collect_children()
+    finish_before_exit()
 end
 
-local unjitted = { present, show_display, show_figure, update_figure, run_code, evaluate, run_cell }
+local unjitted = { present, show_display, show_figure, update_figure, run_code, evaluate, run_cell, answer_last }
 for _, f in ipairs(unjitted) do jit.off(f, true) end
 
 return execute

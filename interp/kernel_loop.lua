@@ -133,18 +133,18 @@ function handlers.comm_close() end
 --- Waits for the next request; nil when who has started the kernel is gone.
 local function wait()
     local taken, orphaned
-    local watched = (os.getenv "JPY_PARENT_PID" or "") ~= ""
     input.wait_until(function()
         if C.neap_interrupt_pending() ~= 0 then system.forget_interrupt() end -- nothing runs
-        taken = take()
-        orphaned = watched and channels.orphaned()
+        orphaned = channels.orphaned()
+        taken = not orphaned and take() or nil
         return taken ~= nil or orphaned
     end, function() C.neap_waker_sleep(core.waker, SLEEP_MS) end)
     return taken
 end
 
 function loop.run(endpoints, key)
-    local problem = channels.open(endpoints, key, messages.new_id())
+    local watched = (os.getenv "JPY_PARENT_PID" or "") ~= "" -- set by who wants the kernel to end with it
+    local problem = channels.open(endpoints, key, messages.new_id(), watched)
     if problem then error("kernel: " .. problem, 0) end
     repl.open()
     require("neap.interp.kernel_execute").install(handlers, loop)

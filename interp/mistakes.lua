@@ -1,9 +1,10 @@
---- mistakes.lua: what Python, C or JavaScript would have understood, recognised when code does not parse.
+--- mistakes.lua: what Python, IPython, C or JavaScript would have understood, recognised when code does not parse.
 --
 -- A hint is put behind LuaJIT's message, on the same line. Rules look at the line that the message names, without its
 -- comment and what its strings hold; the first that fits is taken. Where none fits, the message stays as it is.
 local core = require "neap.core"
 local source = require "neap.core.source"
+local magics = require "neap.interp.magics"
 local mistakes = {}
 
 local OWN = "=neap/value" -- a chunk of the library's, which chunks.lua leaves alone
@@ -31,6 +32,13 @@ end
 -- What the message must say ("" is anything), a pattern for the line, and the hint, or what makes one of the captures.
 -- raw: the pattern is for the line with what its strings hold.
 local RULES = {
+    { "near '%'", "^%s*%%+%s*([%a_][%w_]*)%s*(.-)%s*$", magics.hint, raw = true },
+    { "'=' expected", "^%s*([%a_]+)%s+(.-)%s*$", magics.without_sign, raw = true },
+    { "near ':'", "^%s*:(%a+)", magics.colon },
+    { "near '!'", "^%s*!%s*(%l.-)%s*$", magics.shell, raw = true },
+    { "near '?'", "^%s*%?+%s*([%a_][%w_%.:]*)%s*$", magics.question },
+    { "near '?'", "^%s*([%a_][%w_%.:]*)%?+%s*$", magics.question },
+    { "near '?'", "%?%s*$", "?NAME, or NAME?, tells of a name, as ?np.sum" },
     { "", "^%s*def%s+([%a_][%w_%.]*)%s*(%b())", "Lua writes function %s%s … end" },
     { "", "^%s*import%s+numpy", "np is there already, without import" },
     { "", "^%s*import%s+([%a_][%w_]*)", 'Lua writes local %1 = require "%1"' },

@@ -181,6 +181,12 @@ local function is_stream(value)
     return rawequal(value, io.stdout) or rawequal(value, io.stderr)
 end
 
+--- Whether the command that runs has shown this value itself, as live:close() does.
+local function was_shown(value)
+    local meta = type(value) == "table" and debug.getmetatable(value)
+    return meta and rawget(meta, "__show") and rawget(value, "shown_by") == results.count or false
+end
+
 --- The text of a value, or its picture (__show). An array in the body of np.shard_map is shown by print, which tells
 -- the devices apart.
 local function print_value(value)
@@ -206,7 +212,7 @@ local function display(quiet, is_last, ...)
     local count = select("#", ...) - 1
     if count < 1 or count == 1 and is_stream((select(2, ...))) then return end
     results.keep((select(2, ...)))
-    if not quiet then repl.present(is_last, select(2, ...)) end
+    if not quiet and not (count == 1 and was_shown((select(2, ...)))) then repl.present(is_last, select(2, ...)) end
 end
 repl.display = display
 
@@ -260,6 +266,7 @@ local function run_command(text, session)
     if not text:find "%S" then return end
     text = meant_by(text, session)
     results.count = results.count + 1
+    core.command = results.count
     sites.enter(chunk_name():sub(2))
     if is_special(text) then
         require("neap.interp.commands").run(text, session)

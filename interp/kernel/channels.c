@@ -23,7 +23,8 @@ enum {
     RETRY_MS = 5,             /* while a client does not read */
     PATIENCE_MS = 5000,
     LINGER_MS = 1000,
-    AGAIN_MS = 100, /* between interrupts for a shutdown */
+    AGAIN_MS = 100,   /* between interrupts for a shutdown */
+    PARENT_MS = 1000, /* between looks for the process that has started this one */
     MOST_COMPLAINTS = 100
 };
 
@@ -39,8 +40,9 @@ static struct {
     neap_waker *waker; /* the thread's */
     pthread_t thread;
     pid_t parent;
+    bool watched;
     _Atomic bool closing;
-    _Atomic bool stopping;  /* a shutdown_request has come */
+    _Atomic bool stopping;  /* a shutdown_request has come, or the kernel is orphaned */
     bool gathering;         /* text has come, and waits for more */
     int64_t gathered;       /* when it came first */
     int64_t blocked, poked; /* since when a client does not read, 0: all do; when the last interrupt was sent */
@@ -70,7 +72,7 @@ void kernel_complain(const char *format, ...) {
 }
 
 bool kernel_orphaned(void) {
-    return io.parent != getppid();
+    return io.watched && io.parent != getppid();
 }
 
 /* ---- Receiving --------------------------------------------------------------------------------------------------- */
@@ -232,7 +234,7 @@ static long timeout_ms(void) {
         return GATHER_MS;
     if (io.blocked)
         return RETRY_MS;
-    return io.stopping ? AGAIN_MS : -1;
+    return io.stopping ? AGAIN_MS : io.watched ? PARENT_MS : -1;
 }
 
 static void attend_sockets(void) {
@@ -254,6 +256,8 @@ static void attend_sockets(void) {
     if (items[WAKER].revents)
         neap_waker_clear(io.waker);
     collect_text(items[WAKER].revents || items[PIPES].revents || items[PIPES + 1].revents);
+    if (!io.closing && kernel_orphaned())
+        io.stopping = true;
     if (io.stopping && now_ms() - io.poked >= AGAIN_MS)
         interrupt_user_thread(); /* code that was about to end may have begun anew */
     send_queued();
@@ -304,6 +308,7 @@ const char *kernel_open(const kernel_setup *setup) {
     if (problem)
         return problem;
     io.parent = getppid();
+    io.watched = setup->watched;
     io.context = kernel_lib.zmq_ctx_new();
     if (!io.context || neap_waker_new(&io.waker) != NEAP_OK)
         return "there is no memory for a kernel";

@@ -6,7 +6,8 @@
  *      user thread's messages ──▶ one queue of messages to send, in order ◀────────────────────┘ ──▶ sockets
  *
  * The thread does all of that also while the user thread computes. An interrupt_request, and a shutdown_request, on the
- * control channel become SIGINT at once; the user thread answers them when it is free.
+ * control channel become SIGINT at once; the user thread answers them when it is free. So does the end of the process
+ * that has started a watched kernel, behind which nobody could stop a loop.
  *
  * Text is sent with the header of the request that has caused it: kernel_source_new gives a request a number, which
  * text carries (neap_out_set_source). What the user thread publishes goes behind all text that is there at that time.
@@ -30,6 +31,7 @@ typedef struct kernel_setup {
     size_t key_bytes;
     const char *session; /* a word for this process in its messages */
     neap_waker *waker;   /* woken when a message can be taken. BORROWED for ever */
+    bool watched;        /* the kernel ends when the process that has started this one is gone */
 } kernel_setup;
 
 /* Binds all sockets and starts the thread. NULL, or what is wrong. Once in a process. */
@@ -54,7 +56,7 @@ void kernel_streams_current(uint32_t source);
 void kernel_flush(void);
 /* Whether there is room to publish more; else the setup's waker is woken when there is. */
 bool kernel_room(void);
-/* Whether the process that has started this one is gone. */
+/* Whether the kernel is watched, and the process that has started this one is gone. */
 bool kernel_orphaned(void);
 /* Writes a line to the stderr that the process was started with. After MOST_COMPLAINTS only some. */
 void kernel_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,12 +5,13 @@ local process = require "tests.lib.process"
 
 -- What all of them find: x f32, i i32, m a matrix of integers, n and loss of one element, mask of bools.
 local BEFORE = 'x = np.array{1, 2, 3} y = np.array{2, 3, 4} i = np.arange(3) m = np.ones({2, 3}, {dtype="i32"}) '
-    .. 'n = x:sum() loss = np.array(0.5) mask = x:gt(1) count = 0 f = function(v) return (v * v):sum() end'
+    .. 'n = x:sum() loss = np.array(0.5) mask = x:gt(1) count = 0 f = function(v) return (v * v):sum() end;'
 local TRUE = " is an array, which as a condition (if, while, until, and, or, not)"
     .. " is always true in Lua, whatever it holds; "
 
 -- Code and what is said of it, behind its place. at_end: the place is the end of the script, and at the prompt the
--- command goes on; warns: on stderr, and the code runs; prompt: what is said there. PLACE is the place in the text.
+-- command goes on; line: the place is this line, and at the prompt it is no mistake; warns: on stderr, and the code
+-- runs; prompt: what is said there. PLACE is the place in the text.
 local MISTAKES = {
     { "x + np.ones{4}", "'=' expected near '+'; a value alone is no statement: print(…) shows it",
       prompt = "np.add: shapes (3,) and (4,) do not broadcast" },
@@ -162,6 +163,8 @@ local MISTAKES = {
       .. "np.nn.Dense(inputs, outputs) is a layer" },
     { "opt = np.optim.sgd{lr=0.1} opt:step()", "attempt to call method 'step' (a nil value); here it is "
       .. "params, state = opt:update(grads, state, params)" },
+    { "model = np.nn.Dense(2, 3) params = model.init(np.random.key(0))",
+      "np.nn.Block: call it as block:init(key, …), with a colon" },
     { "y = np.lin", "np has no 'lin'; did you mean np.linalg?" },
     { "print(x.shape[0])",
       "x.shape[0] is nil: a shape is a Lua table, counted from 1; x:dim(0) is the extent of axis 0" },
@@ -172,6 +175,28 @@ local MISTAKES = {
     { "print(x + nil)", "np.add: argument 2 must be an array or a number, got nothing (nil)" },
     { "print(x + {1,2,3})",
       "np.add: argument 2 must be an array or a number, got a table; np.array makes one from a table" },
+    { "%timeit x:sum()", "unexpected symbol near '%'; the prompt and notebooks have :bench x:sum() for %timeit" },
+    { "%%time", "unexpected symbol near '%'; the prompt and notebooks have :time CODE for %time" },
+    { "%timeit -n 10 x:sum()", "unexpected symbol near '%'; the prompt and notebooks have :bench CODE for %timeit" },
+    { "time x:sum()", "'=' expected near 'x'; the prompt and notebooks have :time x:sum() for %time" },
+    { "%who", "unexpected symbol near '%'; the prompt and notebooks have :who for %who" },
+    { "y = who + 1", "attempt to perform arithmetic on global 'who' (a nil value)",
+      prompt = "the variable 'who' has no value; :who lists variables" },
+    { "%run 'a b.lua'", "unexpected symbol near '%'; the prompt and notebooks have :run 'a b.lua' for %run" },
+    { "%matplotlib inline", "unexpected symbol near '%'; np.plot needs no %matplotlib: np.plot.line(x, y) shows its "
+      .. "figure where it stands" },
+    { "%%html", [[unexpected symbol near '%'; np.display{["text/html"] = …} shows that]] },
+    { "%load_ext autoreload", "unexpected symbol near '%'; there is no %load_ext; :help lists the commands of the "
+      .. "prompt" },
+    { "count = 1\n!ls -l", "unexpected symbol near '!'; !ls -l stands alone, at the prompt; among other code it is "
+      .. 'os.execute "ls -l"', line = 2 },
+    { "count = 1\n?np.sum", "unexpected symbol near '?'; ?np.sum stands alone, at the prompt; among other code it is "
+      .. 'np.help "np.sum"', line = 2 },
+    { "count = 1\nnp.sum??", "'=' expected near '?'; ?np.sum stands alone, at the prompt; among other code it is "
+      .. 'np.help "np.sum"', line = 2 },
+    { "count = 1\n:time x:sum()", "unexpected symbol near ':'; :time is a command of the prompt: it stands alone",
+      line = 2 },
+    { "np.ones(3)?", "unexpected symbol near '?'; ?NAME, or NAME?, tells of a name, as ?np.sum" },
     { "x += 1", "'=' expected near '+'; Lua has no '+=': x = x + 1",
       prompt = "unexpected symbol near '='; Lua has no '+=': x = x + 1" },
     { "x[0] += 1", "'=' expected near '+'; Lua has no '+='; for an array x = x:at{0}:add(1)",
@@ -247,7 +272,7 @@ check.test("each mistake in a script", function()
         local mistake = MISTAKES[k]
         local script = process.file(BEFORE .. "\n" .. mistake[1] .. "\n")
         local status, _, err = process.run_neap { script }
-        local place = ("%s:%d"):format(script, mistake.at_end and 3 or 2)
+        local place = ("%s:%d"):format(script, mistake.at_end and 3 or 1 + (mistake.line or 1))
         local expected = ("%s%s: %s"):format(mistake.warns and "" or "neap: ", place, mistake[2])
         check.equal({ status, err:match "^[^\n]*" }, { mistake.warns and 0 or 1, (expected:gsub("PLACE", place)) },
                     mistake[1])
@@ -257,7 +282,7 @@ end)
 check.test("each mistake at the prompt", function()
     local lines, typed = { BEFORE }, {}
     for _, mistake in ipairs(MISTAKES) do
-        if not mistake.at_end then
+        if not mistake.at_end and not mistake.line then
             typed[#typed + 1] = mistake
             lines[#lines + 1] = ("io.stderr:write('case %d\\n')"):format(#typed)
             lines[#lines + 1] = mistake[1]

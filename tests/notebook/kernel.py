@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -16,6 +17,15 @@ import zmq
 from jupyter_client.manager import start_new_kernel
 
 TIMEOUT = 60  # generous: the machine may be busy
+
+
+def is_running(pid):
+    """Whether there is a process of this number, one that has ended and is not waited for left out."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
 
 
 class Cell:
@@ -414,9 +424,78 @@ class Lives(unittest.TestCase):
                 self.assertEqual(km.provisioner.process.wait(TIMEOUT), 0)
 
     def test_exit_in_a_cell(self):
+        """It is answered, as IPython's exit is, behind all that it has shown."""
+        show = "print(np.ones(2)) np.display('shown') "
+        cases = {"exit": 0, "quit": 0, "exit()": 0, show + "os.exit(3)": 3, show + "os.exit(false) error 'no'": 1,
+                 show + "np.callback(function() os.exit(4) end)(np.debug.sleep(np.ones(1), 50))": 4}
+        for code, status in cases.items():
+            with self.subTest(code):
+                km, kc = self.start()
+                request = kc.execute(code)
+                reply = kc.get_shell_msg(timeout=TIMEOUT)
+                self.assertEqual(reply["parent_header"]["msg_id"], request)
+                self.assertEqual(reply["content"], {
+                    "status": "ok", "execution_count": 1, "user_expressions": {},
+                    "payload": [{"source": "ask_exit", "keepkernel": False}],
+                })
+                self.assertEqual(km.provisioner.process.wait(TIMEOUT), status)
+                shown, state = [], None
+                while state != "idle":
+                    message = kc.get_iopub_msg(timeout=TIMEOUT)
+                    if message["parent_header"].get("msg_id") == request:
+                        shown.append(message["msg_type"])
+                        state = message["content"].get("execution_state")
+                self.assertEqual(shown, ["status", "execute_input"] + ["stream", "display_data"] * (show in code)
+                                 + ["status"])
+
+    def test_starter_is_killed(self):
+        """A kernel ends when the process is gone that has started it, also one that computes."""
+        text = ("import sys, time\n"
+                "from jupyter_client.manager import start_new_kernel\n"
+                "km, kc = start_new_kernel(kernel_name='neap', startup_timeout=60)\n"
+                "kc.execute(sys.argv[1])\n"
+                "while kc.get_iopub_msg()['msg_type'] != 'stream': pass\n"
+                "print(km.provisioner.pid, flush=True)\n"
+                "time.sleep(600)\n")
+        starters = []
+        for code in ("print 'on'", "print 'on' while true do end", "print 'on' os.execute 'sleep 1000'",
+                     "print 'on' while true do pcall(function() while true do end end) end"):
+            starters.append(subprocess.Popen([sys.executable, "-c", text, code], stdout=subprocess.PIPE, text=True))
+            self.addCleanup(starters[-1].stdout.close)
+            self.addCleanup(starters[-1].wait)
+            self.addCleanup(starters[-1].kill)
+        kernels = [int(starter.stdout.readline()) for starter in starters]
+        for starter in starters:
+            starter.kill()
+        end = time.monotonic() + TIMEOUT
+        while any(map(is_running, kernels)):
+            self.assertLess(time.monotonic(), end, f"these run still: {[pid for pid in kernels if is_running(pid)]}")
+            time.sleep(0.1)
+
+    def test_exit_behind_a_cell(self):
+        """In a callback that comes late: what is printed before it comes out, and nobody gets a second answer."""
         km, kc = self.start()
-        kc.execute("os.exit(3)")
-        self.assertEqual(km.provisioner.process.wait(TIMEOUT), 3)
+        request = kc.execute("io.stderr:write 'on' "
+                             "np.callback(function() print 'late' os.exit(5) end)(np.debug.sleep(np.ones(1), 3000)) "
+                             "while true do end")
+        text = ""
+        while "late\n" not in text:
+            message = kc.get_iopub_msg(timeout=TIMEOUT)
+            if message["msg_type"] == "stream":
+                self.assertEqual(message["parent_header"]["msg_id"], request)
+                text += message["content"]["text"]
+                if text == "on":
+                    km.interrupt_kernel()
+                    self.assertEqual(kc.get_shell_msg(timeout=TIMEOUT)["content"]["ename"], "Interrupted")
+        self.assertEqual(km.provisioner.process.wait(TIMEOUT), 5)
+
+    def test_no_exit(self):
+        """A variable of that name, and what is no exit status."""
+        _, kc = self.start()
+        for code, status in {"local exit = 5": "ok", "exit": "ok", "os.exit 'x'": "error", "1": "ok"}.items():
+            kc.execute(code)
+            reply = kc.get_shell_msg(timeout=TIMEOUT)["content"]
+            self.assertEqual((reply["status"], reply.get("payload", [])), (status, []), code)
 
 
 class History(unittest.TestCase):

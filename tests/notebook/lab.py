@@ -55,7 +55,8 @@ class Server:
         environment = {**os.environ, **{name: str(path) for name, path in places.items()}}
         self.log = open(home / "log", "w+", encoding="utf-8")
         self.process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *OPTIONS], cwd=home / "work",
-                                        env=environment, stdout=self.log, stderr=subprocess.STDOUT)
+                                        env=environment, stdout=self.log, stderr=subprocess.STDOUT,
+                                        preexec_fn=counted.end_with_parent)
         self.runs = home / "run"
 
     def told(self):

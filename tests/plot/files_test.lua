@@ -66,6 +66,34 @@ test("NaN and infinity are gaps", function()
     pixels(plot.figure():line { 1, np.inf, -np.inf, np.nan, 2 })
 end)
 
+test("an error bar is whole, and there is none of an error that is NaN", function()
+    local options = { yerr = { 1, 1, np.nan, np.inf }, color = "red", linewidth = 3, linestyle = "none" }
+    local figure = plot.figure():errorbar({ 0, 1, 2, 3 }, { 5, 5, 5, 5 }, options)
+    local at, width, height = pixels(figure:xlim(-0.5, 3.5):ylim(0, 10):axis "off")
+    local bars, last = 0, -10 -- the last column of a bar
+    for column = 0, width - 1 do
+        local rows = rows_of(at, height, column, RED)
+        if #rows > height / 10 then
+            check.equal(rows[#rows] - rows[1] + 1, #rows, "a gap in the bar at column " .. column)
+            if column > last + 1 then bars = bars + 1 end
+            last = column
+        end
+    end
+    check.equal(bars, 2)
+end)
+
+test("labels of ticks do not touch, and differ", function()
+    local figure, axes = plot.subplots(2, 3)
+    axes[1][1]:line { 0, 1, 4, 9, 16 }
+    local svg = figure:svg()
+    check.ok(svg:find ">%s*2<" and not svg:find ">%s*2%.5<", "x has ticks at 0, 1, 2 …")
+    check.ok(plot.figure():line { 0, 1, 4, 9, 16 }:svg():find ">%s*2%.5<", "where there is room also between them")
+    svg = plot.figure():line(1e9 + np.arange(5, { dtype = "f64" })):svg()
+    check.ok(svg:find ">%s*1000000003<" and svg:find ">%s*1000000001%.5<", svg)
+    svg = plot.figure():line({ 123456, 123457, 123458 }, { 1, 2, 3 }):svg()
+    check.ok(svg:find ">%s*123457<" and svg:find ">%s*123456<", svg)
+end)
+
 test("bars have their heights, images their colours", function()
     local at, width, height = pixels(plot.figure():bar({ 0, 1 }, { 1, 4 }, { width = 1 }):axis "off")
     local low = rows_of(at, height, math.floor(width * 0.3), BLUE)

@@ -62,6 +62,15 @@ test("characters", function()
     run("np.plot.surface(np.eye(4)):show() local f, a = np.plot.subplots(2, 2) a[1][1]:line{1, 2} f:show()", "blocks")
 end)
 
+test("np.display shows a figure as np.plot.show does", function()
+    for _, show in ipairs { "np.display(f)", "np.update_display(f, 'place')" } do
+        local code = "f = np.plot.line{1, 2} print 'a' " .. show .. " print 'b'"
+        check.equal(run(code), "a\n" .. FIGURE .. "\nb\n", show)
+        local out = run(code, "blocks")
+        check.ok(out:find "^a\n.*┌──.*[⠁-⣿].*b\n$" and not out:find("figure", 1, true), out)
+    end
+end)
+
 test("kitty's graphics and sixel", function()
     local out = run('print "a" np.plot.line{1, 2}:show() print "b"', "kitty")
     local first, rest = out:match "^a\n\27_Ga=T,f=100,q=2,m=1;(iVBORw0KGgo[^\27]*)\27\\(.*)b\n$"
@@ -105,6 +114,9 @@ test("live curves take the place of the picture before, unless something was pri
     check.equal(ups, 2, "pictures replaced")
     check.ok(out:find "between" and out:find("figure 640x480", 1, true))
     check.equal(run(code), "between\n" .. FIGURE .. "\n" .. FIGURE .. "\n")
+    local _, shown = process.run_neap({ "-i", "--no-startup" }, "live = np.plot.live{}\nlive:update{loss=1};\n"
+                                      .. "f = live:close()\nf\nlive = np.plot.live{}\nlive:close()\n")
+    check.equal(select(2, shown:gsub("figure 640x480", "")), 3, shown) -- f is shown again, the last one is not
     check.equal(run [[
         local live = np.plot.live{}
         local f = np.jit(function(x) live:update{loss=x:sum()} return x end)
@@ -129,7 +141,6 @@ test("Ctrl-C ends a picture that takes long, and not the session", function()
     os.execute("rm -r " .. folder)
 end)
 
-process.cleanup()
 -- ---- Windows --------------------------------------------------------------------------------------------------------
 
 test("without a display no window opens", function()
@@ -170,4 +181,5 @@ else
     end)
 end
 
+process.cleanup()
 check.done()

@@ -65,6 +65,8 @@ elsewhere.variables = {
     input = "io.read() reads a line", open = "io.open(path), and np.io.load(path) of an array",
     printf = 'np.printf("%g\\n", x)', console = "print(x)", isinstance = "type(x) tells a type",
     dir = "Tab completes names, and pairs(t) walks through a table", vars = ":who lists variables",
+    who = ":who lists variables", whos = ":who lists variables", timeit = ":bench CODE measures it",
+    time = ":time CODE measures it, and os.time() is the time of the day",
     globals = ":who lists variables", locals = ":who lists variables", id = "rawequal(a, b) asks for the same value",
     raise = "error(message)", throw = "error(message)", exec = "loadstring(text)()", eval = "loadstring(text)()",
     lambda = "function(x) return … end", elif = "Lua writes elseif … then", continue = "goto leads to a ::label::",

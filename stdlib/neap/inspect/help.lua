@@ -304,6 +304,16 @@ local function mentions(text)
     return named
 end
 
+--- Whether the name of one of these entries begins with a text.
+local function begins_one(entries, text)
+    for _, entry in ipairs(entries) do
+        for _, name in ipairs(entry.names) do
+            if name:sub(1, #text) == text then return true end
+        end
+    end
+    return false
+end
+
 --- The full name whose last part is nearest to that of a text, and whether it is the same; nil if none is near.
 local function near_name(text)
     local last = {} -- full names by their last parts, the shortest of each
@@ -333,7 +343,8 @@ local function search_answer(text, how)
     end
     if #list > 1 then parts[#parts + 1] = "Sections of pages:\n" .. layout.places(list) end
     local name, same = near_name(text)
-    if #parts == 0 or name and not same and #list == 0 then
+    local is_far = begins_one(found, text) and name and name:sub(1, #text) ~= text
+    if #parts == 0 or name and not same and #list == 0 and not is_far then
         table.insert(parts, 1, ("There is no help on \"%s\"%s"):format(text,
                      name and (". Did you mean %s?"):format(name) or "; ? alone tells what there is."))
     end

@@ -120,6 +120,21 @@ end
 
 local ERRORS = { x = "xerrorbars", y = "yerrorbars" }
 
+--- The rows of columns that are all finite: copies of the columns, and how many rows there are.
+local function finite_rows(given, n)
+    local kept, count = {}, 0
+    for j = 1, #given do kept[j] = ffi.new("double[?]", n) end
+    for k = 0, n - 1 do
+        local sum = 0
+        for j = 1, #given do sum = sum + given[j][k] * 0 end -- NaN where one is not finite
+        if sum == 0 then
+            for j = 1, #given do kept[j][count] = given[j][k] end
+            count = count + 1
+        end
+    end
+    return kept, count
+end
+
 layers.errorbar = {
     read = function(layer)
         local p = read_xy(layer)
@@ -149,11 +164,13 @@ layers.errorbar = {
         for _, axis in ipairs { "x", "y" } do
             if p[axis .. "_low"] and p.n > 0 then
                 lift(p[axis .. "_low"], p.n, view[axis])
-                local data = rows({ p.x, p.y, p[axis .. "_low"], p[axis .. "_high"] }, p.n)
+                local bars, count = finite_rows({ p.x, p.y, p[axis .. "_low"], p[axis .. "_high"] }, p.n)
                 local title = path[1] and "notitle" or title_of(layer, view)
-                list[#list + 1] = { text = ("%s with %s ps 0 lw %.3g lc %s %s")
-                                        :format(binary(4, p.n), ERRORS[axis], layer.linewidth * view.scale,
-                                                color_of(layer), title), data = data }
+                if count > 0 then
+                    list[#list + 1] = { text = ("%s with %s ps 0.0001 lw %.3g lc %s %s")
+                                            :format(binary(4, count), ERRORS[axis], layer.linewidth * view.scale,
+                                                    color_of(layer), title), data = rows(bars, count) }
+                end
             end
         end
         list[#list + 1] = path[1]

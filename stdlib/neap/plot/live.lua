@@ -136,14 +136,17 @@ function Live:draw(last)
     self.drawn_at = console.now()
 end
 
---- Shows the curves for the last time; returns their figure.
+--- Shows the curves for the last time; returns their figure, which a prompt need not show again (core.command is the
+-- number of its command).
 function Live:close()
     if getmetatable(self) ~= Live then raise("plot.live", "call it as live:close(), with a colon") end
+    local figure = self:figure()
     if not self.closed then
         self.closed = true
         self:draw(true)
+        figure.shown_by = core.command
     end
-    return self:figure()
+    return figure
 end
 
 function Live:__tostring()

@@ -8,13 +8,14 @@ local layers = require "neap.plot.layers"
 local ranges = require "neap.plot.ranges"
 local script_text = require "neap.plot.text"
 local styles = require "neap.plot.styles"
+local ticks = require "neap.plot.ticks"
 
 local raise = core.raise
 local quote = script_text.quote
 local script = {}
 
 local FREE = 0.05
-local log10, floor, abs = math.log10, math.floor, math.abs
+local abs = math.abs
 
 -- ---- Ranges ---------------------------------------------------------------------------------------------------------
 
@@ -53,34 +54,6 @@ end
 local function range_of(axis)
     if axis.turned then return ("[%.17g:%.17g]"):format(axis.high, axis.low) end
     return ("[%.17g:%.17g]"):format(axis.low, axis.high)
-end
-
---- Ticks of a logarithmic axis: powers of ten; of a short one, numbers between them too.
-local function log_ticks(out, which, axis)
-    out(("set logscale %s\n"):format(which))
-    if log10(axis.high / axis.low) >= 1.5 then
-        out(("set format %s \"10^{%%T}\"\n"):format(which))
-        return
-    end
-    local list = {}
-    for power = floor(log10(axis.low)), floor(log10(axis.high)) + 1 do
-        for _, factor in ipairs { 1, 2, 3, 5, 7 } do
-            local value = factor * 10 ^ power
-            if value >= axis.low and value <= axis.high then
-                list[#list + 1] = ("\"%.6g\" %.17g"):format(value, value)
-            end
-        end
-    end
-    out(("set %stics (%s)\n"):format(which, table.concat(list, ", ")))
-end
-
-local function given_ticks(out, which, ticks, enhanced)
-    local list = {}
-    for k, tick in ipairs(ticks) do
-        list[k] = tick.label and ("%s %.17g"):format(script_text.quoted(tick.label:gsub("%%", "%%%%")), tick.place)
-            or ("%.17g"):format(tick.place)
-    end
-    out(("set %stics (%s) %s\n"):format(which, table.concat(list, ", "), enhanced and "enhanced" or "noenhanced"))
 end
 
 -- ---- The legend -----------------------------------------------------------------------------------------------------
@@ -214,6 +187,11 @@ local function palette(out, axes, box, enhanced)
     if axes.colorbar_text then out(("set cblabel %s\n"):format(quote(axes.colorbar_text, enhanced))) end
 end
 
+--- Pixels that the labels along x have, about: beside them are those of y and a bar of colours.
+local function room_of(axes, view)
+    return math.max(view.width - (axes.has_colorbar and 170 or 100) * view.scale, 1)
+end
+
 local function frame(out, axes, box, view)
     local enhanced = view.enhanced
     for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
@@ -223,9 +201,11 @@ local function frame(out, axes, box, view)
         out(("set %srange %s noextend\n"):format(what, range_of(box[what])))
         if axes.set[what .. "ticks"] then
             if box[what].log then out(("set logscale %s\n"):format(what)) end
-            given_ticks(out, what, axes.set[what .. "ticks"], enhanced)
+            ticks.given(out, what, axes.set[what .. "ticks"], enhanced)
         elseif box[what].log then
-            log_ticks(out, what, box[what])
+            ticks.logarithmic(out, what, box[what])
+        elseif not axes.solid and not view.mode then
+            ticks.linear(out, what, box[what], what == "x" and room_of(axes, view) / view.scale or math.huge)
         end
     end
     if axes.title_text then
@@ -253,7 +233,8 @@ local function write_axes(out, axes, width, height, scale, mode)
     local box, read = measure(axes)
     local view = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
                    enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale }
-    out(("reset\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
+    -- gnuplot would put a white disc below the point of an error bar.
+    out(("reset\nset pointintervalbox 0.0001\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
     local best = observer(axes, view)
     local clauses = {}
     local cap = 0

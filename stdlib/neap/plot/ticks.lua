@@ -1,0 +1,82 @@
+--- ticks.lua: where an axis has ticks, and what stands at them, as commands for gnuplot.
+local script_text = require "neap.plot.text"
+
+local log10, floor = math.log10, math.floor
+local ticks = {}
+
+--- Ticks of a logarithmic axis: powers of ten; of a short one, numbers between them too.
+function ticks.logarithmic(out, which, axis)
+    out(("set logscale %s\n"):format(which))
+    if log10(axis.high / axis.low) >= 1.5 then
+        out(("set format %s \"10^{%%T}\"\n"):format(which))
+        return
+    end
+    local list = {}
+    for power = floor(log10(axis.low)), floor(log10(axis.high)) + 1 do
+        for _, factor in ipairs { 1, 2, 3, 5, 7 } do
+            local value = factor * 10 ^ power
+            if value >= axis.low and value <= axis.high then
+                list[#list + 1] = ("\"%.6g\" %.17g"):format(value, value)
+            end
+        end
+    end
+    out(("set %stics (%s)\n"):format(which, table.concat(list, ", ")))
+end
+
+--- Ticks that the user has given.
+function ticks.given(out, which, wanted, enhanced)
+    local list = {}
+    for k, tick in ipairs(wanted) do
+        list[k] = tick.label and ("%s %.17g"):format(script_text.quoted(tick.label:gsub("%%", "%%%%")), tick.place)
+            or ("%.17g"):format(tick.place)
+    end
+    out(("set %stics (%s) %s\n"):format(which, table.concat(list, ", "), enhanced and "enhanced" or "noenhanced"))
+end
+
+-- gnuplot's own steps: the part of a power of ten, by how many of them would fit into twenty.
+local STEPS = { { 40, 0.05 }, { 20, 0.1 }, { 10, 0.2 }, { 4, 0.5 }, { 2, 1 }, { 0.5, 2 } }
+local GUIDE, LETTER, DIGITS = 20, 8.5, 6 -- pixels of a digit; digits that gnuplot writes
+
+local function usual_step(extent)
+    local power = 10 ^ floor(log10(extent))
+    for _, row in ipairs(STEPS) do
+        if GUIDE / (extent / power) > row[1] then return row[2] * power end
+    end
+    return power
+end
+
+--- The next larger step: 1, 2, 5, 10 …
+local function next_step(step)
+    local power = 10 ^ floor(log10(step) + 1e-9)
+    local first = step / power
+    return (first < 1.5 and 2 or first < 3 and 5 or 10) * power
+end
+
+--- Digits that labels take which differ by a step, of numbers up to this size.
+local function digits_of(step, size)
+    return math.max(floor(log10(size)) - floor(log10(step) + 1e-9) + 1, DIGITS)
+end
+
+--- Pixels that the labels of an axis take side by side.
+local function labels_width(axis, step, size)
+    local format, longest = ("%%.%dg"):format(digits_of(step, size)), 0
+    local first, last = math.ceil(axis.low / step), floor(axis.high / step)
+    for k = first, last do longest = math.max(longest, #format:format(k * step)) end
+    return (longest + 1.5) * LETTER * (last - first + 1)
+end
+
+--- Ticks of an axis of numbers: gnuplot's, but fewer where their labels would touch, and with more digits where they
+-- would be alike. room: pixels, of a scale of 1, that labels side by side have.
+function ticks.linear(out, which, axis, room)
+    local extent = axis.high - axis.low
+    local size = math.max(math.abs(axis.low), math.abs(axis.high))
+    if not (extent > size * 1e-14 and extent < 1e300) then return end
+    local usual = usual_step(extent)
+    local step = usual
+    while labels_width(axis, step, size) > room and next_step(step) < extent do step = next_step(step) end
+    if step ~= usual then out(("set %stics %.17g\n"):format(which, step)) end
+    local digits = digits_of(step, size)
+    if digits > DIGITS then out(("set format %s \"%%.%dg\"\n"):format(which, digits)) end
+end
+
+return ticks
