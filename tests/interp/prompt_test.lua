@@ -1,4 +1,5 @@
---- prompt_test.lua: the prompt under a pseudo-terminal: editing, continuation, history, completion, late output.
+--- prompt_test.lua (not under tsan): the prompt under a pseudo-terminal: editing, continuation, history, completion,
+-- late output.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"

@@ -1,5 +1,5 @@
---- session_test.lua: what a prompt keeps from command to command: local variables, values, commands, what the start-up
--- file and scripts declare; and which names it knows.
+--- session_test.lua (not under tsan): what a prompt keeps from command to command: local variables, values, commands,
+-- what the start-up file and scripts declare; and which names it knows.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local prompts = require "tests.lib.prompts"

@@ -1,5 +1,5 @@
---- edges_test.lua: printing a large array that has not been computed computes what is shown, and shows the same as if
--- all had been computed. Counted in bytes of memory.
+--- edges_test.lua (not under tsan): printing a large array that has not been computed computes what is shown, and shows
+-- the same as if all had been computed. Counted in bytes of memory.
 local check = require "tests.lib.check"
 local np = require "neap"
 local process = require "tests.lib.process"

@@ -13,13 +13,13 @@ function mpirun.missing()
     plugin:close()
 end
 
---- Runs neap with these arguments as so many processes, with the variables of `environment` set. Returns the exit
--- status, what they printed, and what they and mpirun wrote to stderr.
-function mpirun.run(count, arguments, environment)
+--- Runs neap with these arguments as so many processes, with the variables of `environment` set, for 120 seconds at
+-- most unless told. Returns the exit status, what they printed, and what they and mpirun wrote to stderr.
+function mpirun.run(count, arguments, environment, seconds)
     local words = { "env" }
     for name, value in pairs(environment or {}) do words[#words + 1] = name .. "=" .. value end
-    for _, word in ipairs { "timeout", "-k", "5", SECONDS, "mpirun", "--allow-run-as-root", "--oversubscribe", "-quiet",
-                         "-n", count, process.neap, unpack(arguments) } do
+    for _, word in ipairs { "timeout", "-k", "5", seconds or SECONDS, "mpirun", "--allow-run-as-root",
+                         "--oversubscribe", "-quiet", "-n", count, process.neap, unpack(arguments) } do
         words[#words + 1] = tostring(word)
     end
     return process.run(words)

@@ -1,5 +1,5 @@
---- print_test.lua: prints of arrays that lie on several devices: once for each device, with its coordinates, where they
--- differ; whole, as NumPy shows it, a global one; in the order of the program, and never torn.
+--- print_test.lua (not under tsan): prints of arrays that lie on several devices: once for each device, with its
+-- coordinates, where they differ; whole, as NumPy shows it, a global one; in the order of the program, and never torn.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
