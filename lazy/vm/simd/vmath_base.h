@@ -115,11 +115,20 @@ enum { VM_ONE_F32 = 0x3f800000, VM_INFINITE_F32 = 0x7f800000, VM_2_28_F32 = 0x4d
         const T left = a > b ? a : b, right = b > a ? b : a;                                                           \
         const U unordered = (a != a) | (b != b) ? ~(U)0 : 0;                                                           \
         return vm_float_##D((vm_bits_##D(left) & vm_bits_##D(right)) | unordered);                                     \
+    }                                                                                                                  \
+    /* A NaN is left out, unless both are. */                                                                          \
+    VM_INLINE T vm_min_number_##D(T a, T b) {                                                                          \
+        return vm_min_##D(a == a ? a : b, b == b ? b : a);                                                             \
+    }                                                                                                                  \
+    VM_INLINE T vm_max_number_##D(T a, T b) {                                                                          \
+        return vm_max_##D(a == a ? a : b, b == b ? b : a);                                                             \
     }
 
 VM_EXACT(f32, float, uint32_t, f, 32)
 VM_EXACT(f64, double, uint64_t, , 64)
 
+#define vm_nan_f32 __builtin_nanf("")
+#define vm_nan_f64 __builtin_nan("")
 #define vm_lowest_f32 (-__builtin_inff())
 #define vm_lowest_f64 (-__builtin_inf())
 #define vm_highest_f32 __builtin_inff()

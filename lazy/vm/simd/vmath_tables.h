@@ -9,8 +9,9 @@
 #define VM_LN2_1_F64 0x1.62e42fefa4000p-1
 #define VM_LN2_2_F64 -0x1.8432a1b0e2634p-43
 
-/* log(2); n times the first part is exact for |n| < 2^9 */
+/* log(2); n times the first part is exact for |n| < 2^9; its half */
 #define VM_LN2_1_F32 0x1.62e4000000000p-1f
+#define VM_LN2_HALF_F32 0x1.62e4300000000p-2f
 #define VM_LN2_2_F32 0x1.7f7d1c0000000p-20f
 
 /* pi / 2 */
@@ -215,6 +216,12 @@ static const double vm_atan_f64_terms[13] = {
 static const float vm_tanh_f32_terms[6] = {
     -0x1.5555560000000p-2f, 0x1.1110f20000000p-3f, -0x1.ba0c1e0000000p-5f, 0x1.64e15e0000000p-6f,
     -0x1.12e2220000000p-7f, 0x1.335ad60000000p-9f,
+};
+
+/* exp(2x), |x| <= log(2) / 4, for tanh; error 2^-23.6 */
+static const float vm_exp_twice_f32_terms[6] = {
+    0x1.0000020000000p+0f, 0x1.fffffe0000000p+0f, 0x1.fffd480000000p+0f, 0x1.55580a0000000p+0f,
+    0x1.5743ae0000000p-1f, 0x1.0ff3660000000p-2f,
 };
 
 /* erf(x) / x - 1 in x²; error 2^-56.2 */
