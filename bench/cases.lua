@@ -71,6 +71,9 @@ add { group = "memory", name = "a + b, 1e7", inputs = normals({ 1e7 }, { 1e7 }),
 add { group = "memory", name = "outer product, 1024", inputs = normals({ SIDE }, { SIDE }),
       lua = function(x, y) return np.outer(x, y) end, numpy = "np.outer(x, y)", torch = "torch.outer(x, y)",
       jax = "jnp.outer(x, y)" }
+add { group = "memory", name = "g[:, None] * b + A, 1024x1024", inputs = normals({ SIDE }, { SIDE }, WIDE),
+      lua = function(x, y, z) return x:reshape(SIDE, 1) * y + z end, numpy = "x[:, None] * y + z",
+      torch = "x[:, None] * y + z", jax = "x[:, None] * y + z" }
 add { group = "memory", name = "concatenate and double, 1024x1024 twice", inputs = normals(WIDE, WIDE),
       lua = function(x, y) return np.concatenate { x, y } * 2 end, numpy = "np.concatenate([x, y]) * np.float32(2)",
       torch = "torch.cat([x, y]) * 2", jax = "jnp.concatenate([x, y]) * 2" }

@@ -68,12 +68,10 @@ local function run_c(name, held, n, columns, bytes, threads, count)
 end
 
 
---- Evaluates and waits; all results of a kernel are asked for together.
+--- Evaluates and waits; all results of a kernel are asked for together, and nothing else that is pending.
 local function wait_for(...)
-    local n = select("#", ...)
-    if n > 1 then np.wait_all() end
-    for k = 1, n do (select(k, ...)):wait() end
-    for k = 1, n do (select(k, ...)):delete() end
+    np.wait(...)
+    for k = 1, select("#", ...) do (select(k, ...)):delete() end
 end
 
 local function magnitude(x)

@@ -1,8 +1,9 @@
 """steps.py: whole steps in other systems, as bench/rows/steps.lua has them for neap.
 
 make(system, name) is a function that makes one step and returns when its result is on the host. Systems: "jax jit",
-"torch", "torch compile". Steps: "fori" and "scan", loops of SCAN turns over small arrays; "mlp", "transformer", "lstm"
-and "cnn", a training step each: loss, gradients, Adam.
+"torch", "torch compile". Steps: "fori" and "scan", loops of SCAN turns over small arrays, and more such loops with a
+branch, draws, a mean, a product, and an array that they fill; "mlp", "transformer", "lstm" and "cnn", a training step
+each: loss, gradients, Adam.
 """
 
 import functools
@@ -64,6 +65,44 @@ def jax_fori():
     run = jax.jit(lambda c: jax.lax.fori_loop(0, SCAN, lambda _, x: x * 0.999 + 0.5, c))
     c = jnp.float32(1)
     return lambda: float(run(c))
+
+
+def jax_loop(step, *first):
+    """A loop whose turn k is step(k, x); it begins with an array of this value and shape, or of a key's numbers."""
+    import jax
+    import jax.numpy as jnp
+
+    run = jax.jit(lambda c: jax.lax.fori_loop(0, SCAN, step, c))
+    c = jnp.full(first[1], first[0], jnp.float32)
+    return lambda: float(run(c).reshape(-1)[0])
+
+
+def jax_branch():
+    import jax
+
+    return jax_loop(lambda k, x: jax.lax.cond(x > 1, lambda y: y * 0.25, lambda y: y * 1.5 + 0.125, x), 0.5, ())
+
+
+def jax_draws():
+    import jax
+
+    key = jax.random.key(0)
+    return jax_loop(lambda k, x: x * 0.5 + jax.random.normal(jax.random.fold_in(key, k), (CARRY,)), 0, (CARRY,))
+
+
+def jax_mean():
+    return jax_loop(lambda k, x: x * 0.999 - x.mean() * 0.5 + 0.25, 1, (300,))
+
+
+def jax_product():
+    import jax.numpy as jnp
+
+    w = jnp.full((30, 30), 0.01)
+    return jax_loop(lambda k, x: jnp.tanh(w @ x + 0.5), 0, (30,))
+
+
+def jax_fill():
+    return jax_loop(lambda k, x: x.at[k + 1].set(x[k] * 0.999 + 0.5), 1, (SCAN + 1,))
 
 
 def jax_mlp_loss(p, x, labels):
@@ -238,7 +277,11 @@ def torch_training(name, compiled):
 
 
 def make(system, name):
-    loops = {"fori": {"jax jit": jax_fori, "torch": torch_fori}, "scan": {"jax jit": jax_scan, "torch": torch_scan}}
+    loops = {"fori": {"jax jit": jax_fori, "torch": torch_fori}, "scan": {"jax jit": jax_scan, "torch": torch_scan},
+             "branch": {"jax jit": jax_branch}, "draws": {"jax jit": jax_draws}, "mean": {"jax jit": jax_mean},
+             "product": {"jax jit": jax_product}, "fill": {"jax jit": jax_fill}}
+    if name in loops and system not in loops[name]:
+        raise NotImplementedError("there is no such loop")
     if name in loops:
         return loops[name][system]()
     if system == "jax jit":

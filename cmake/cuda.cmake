@@ -8,11 +8,23 @@ if(NEAP_CUDA)
     target_link_libraries(neap_cuda PRIVATE neap_options pthread ${CMAKE_DL_LIBS})
 endif()
 
-# For tests: a driver that stands in for CUDA's, without hardware.
+# For tests: a driver that stands in for CUDA's, without hardware, and loads the code of kernels for the host.
 if(NEAP_CUDA AND NEAP_TESTS)
     file(GLOB FAKE_SOURCES CONFIGURE_DEPENDS tests/cuda/fake/*.c)
-    add_library(test_fake_driver SHARED ${FAKE_SOURCES})
+    add_library(test_fake_driver SHARED ${FAKE_SOURCES} lazy/native/object.c)
     set_target_properties(test_fake_driver PROPERTIES
         OUTPUT_NAME cuda SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/cuda/fake")
     target_link_libraries(test_fake_driver PRIVATE neap_options pthread)
+
+    # Libraries that go with it, found by the names of the real ones.
+    foreach(library blas:cublas:13 solver:cusolver:12 fft:cufft:12)
+        string(REPLACE ":" ";" library "${library}")
+        list(GET library 0 stem)
+        list(GET library 1 name)
+        list(GET library 2 version)
+        add_library(test_fake_${name} SHARED tests/cuda/fake/libraries/${stem}.c)
+        set_target_properties(test_fake_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version}
+            LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/cuda/fake/libraries")
+        target_link_libraries(test_fake_${name} PRIVATE neap_options test_fake_driver m)
+    endforeach()
 endif()

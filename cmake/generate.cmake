@@ -59,7 +59,8 @@ if(EXISTS "${GEN}/kernels.lua")
         COMMENT "Generating kernel loops from op rows" VERBATIM)
     file(GLOB NATIVE_SOURCES CONFIGURE_DEPENDS lazy/native/*.[ch] lazy/native/plugin/*.[ch])
     file(GLOB ROW_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h lazy/dtype/*.h)
-    list(APPEND NATIVE_SOURCES ${ROW_HEADERS} "${GENERATED}/native_gen.h" "${PROJECT_SOURCE_DIR}/cmake/native.cmake")
+    list(APPEND NATIVE_SOURCES ${ROW_HEADERS} "${GENERATED}/native_gen.h" "${GENERATED}/gpu_gen.h"
+         "${PROJECT_SOURCE_DIR}/cmake/native.cmake")
     add_custom_command(
         OUTPUT "${GENERATED}/native_build.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/native_build.lua" "${GENERATED}" ${NATIVE_SOURCES}

@@ -5,7 +5,7 @@
 #   P/include/neap/               neap.h, and engine/device.h with what it includes, for who writes a device plugin
 #   P/share/lua/5.1/neap/         the library as Lua files, for stock luajit
 #   P/share/neap/definitions/     declarations of np for editors
-#   P/share/doc/neap/             pages, examples, licenses; share/man; completions of bash and zsh
+#   P/share/doc/neap/             pages, notebooks, examples, licenses; share/man; completions of bash and zsh
 #
 # Nothing holds P: the executable has all its Lua inside, plugins are found beside who loads them, the Lua files find
 # libneap.so by their own path, and pkg-config's file by its own. So the folder can be moved, and made anywhere
@@ -34,7 +34,7 @@ endif()
 
 # ---- For C -----------------------------------------------------------------------------------------------------------
 install(FILES "${GENERATED}/neap.h" DESTINATION include/neap COMPONENT neap)
-install(FILES engine/engine.h engine/device.h engine/generator.h engine/transport.h
+install(FILES engine/engine.h engine/device.h engine/generator.h engine/routine.h engine/transport.h
         DESTINATION include/neap/engine COMPONENT neap)
 configure_file(packaging/neap.pc.in "${PROJECT_BINARY_DIR}/neap.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/neap.pc" DESTINATION ${NEAP_INSTALL_LIB}/pkgconfig COMPONENT neap)
@@ -42,7 +42,8 @@ install(FILES "${PROJECT_BINARY_DIR}/neap.pc" DESTINATION ${NEAP_INSTALL_LIB}/pk
 # ---- Texts -----------------------------------------------------------------------------------------------------------
 set(DOC share/doc/neap)
 install(FILES README.md CHANGELOG.md LICENSE LICENSE-NOTES.md packaging/copyright DESTINATION ${DOC} COMPONENT neap)
-install(DIRECTORY docs/ DESTINATION ${DOC}/docs COMPONENT neap FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs/ DESTINATION ${DOC}/docs COMPONENT neap
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.ipynb" PATTERN "*.png" PATTERN ".ipynb_checkpoints" EXCLUDE)
 install(DIRECTORY examples/ DESTINATION ${DOC}/examples COMPONENT neap)
 install(DIRECTORY scripts/ DESTINATION ${DOC}/scripts COMPONENT neap)
 

@@ -4,6 +4,7 @@
 #
 #   lazy/native/plugin/rows.c ──clang, once for each instruction set and dtype──▶ native/rows_ISA_DTYPE.bc
 #   lazy/native/plugin/gpu_rows.c ──clang, for NVPTX, once for each dtype────────▶ native/rows_gpu_DTYPE.bc
+#   lazy/native/plugin/gpu_call_rows.c ──the same──▶ native/rows_gpu_calls_DTYPE.bc
 #   these and plugin/*.c ─────▶ neap_native.so
 #
 # Code for GPUs takes an LLVM with the target NVPTX, and is left out without; nothing of CUDA is needed.
@@ -21,9 +22,11 @@ function(neap_add_native)
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --libdir OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE)
     execute_process(COMMAND ${NEAP_LLVM_CONFIG} --targets-built OUTPUT_VARIABLE targets)
     set(gpu "")
+    set(gpu_calls "")
     set(nvptx "")
     if(targets MATCHES "NVPTX")
         set(gpu gpu)
+        set(gpu_calls gpu_calls)
         set(nvptx nvptx)
     else()
         message(STATUS "Code for GPUs: this LLVM has no target NVPTX")
@@ -46,8 +49,10 @@ function(neap_add_native)
     set(lanes_gpu 1)
     set(flags_gpu --target=nvptx64-nvidia-cuda -ffreestanding -nogpulib
         "-I${PROJECT_SOURCE_DIR}/lazy/native/plugin/freestanding")
+    set(lanes_gpu_calls 1)
     file(GLOB freestanding CONFIGURE_DEPENDS lazy/native/plugin/freestanding/*.h)
-    foreach(isa ${SIMD_VARIANTS} ${gpu})
+    file(GLOB phases CONFIGURE_DEPENDS lazy/native/plugin/gpu_*.h lazy/native/gpu_call.h)
+    foreach(isa ${SIMD_VARIANTS} ${gpu} ${gpu_calls})
         math(EXPR bits "32 * ${lanes_${isa}}")
         set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/rows.c")
         set(flags ${SIMD_FLAGS_${isa}} -D_GNU_SOURCE -fopenmp-simd -fno-asynchronous-unwind-tables -fno-stack-protector)
@@ -56,6 +61,10 @@ function(neap_add_native)
             set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/gpu_rows.c")
             set(flags ${flags_gpu})
             set(depends "${GENERATED}/gpu_gen.h" ${freestanding})
+        elseif(isa STREQUAL gpu_calls)
+            set(source "${PROJECT_SOURCE_DIR}/lazy/native/plugin/gpu_call_rows.c")
+            set(flags ${flags_gpu})
+            set(depends ${phases} ${freestanding})
         endif()
         string(APPEND table "    {\"${isa}\", ${lanes_${isa}}, \"${bits}\", {\n")
         foreach(row ${rows})

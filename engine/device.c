@@ -67,7 +67,8 @@ static int check_device_kind(const neap_device_kind *kind) {
     bool events = kind->event_new && kind->event_free && kind->stream_wait;
     bool complete = kind->count && kind->open && kind->close && kind->facts && kind->alloc && kind->free &&
                     kind->copy && kind->launch && some_streams == streams && some_events == events &&
-                    (streams || !events) && !kind->code_new == !kind->code_free;
+                    (streams || !events) && !kind->code_new == !kind->code_free &&
+                    !kind->routine_lacks == !kind->routine_run && !kind->routine_lacks == !kind->libraries;
     if (!complete)
         return neap_error(NEAP_E_ARGUMENT, "the kind of device '%s' misses a function", kind->name);
     return NEAP_OK;
@@ -348,6 +349,20 @@ int neap_code_new(int number, const char *name, const void *image, size_t bytes,
     return device->kind->code_new(device->handle, name, image, bytes, out);
 }
 
+const char *neap_routine_lacks(int number, const neap_routine *routine) {
+    engine_device *device = running_device(number);
+    if (!device || !device->kind->routine_lacks)
+        return "no library computes on devices of its kind";
+    return device->kind->routine_lacks(device->handle, routine);
+}
+
+void neap_device_libraries(int number, char *text, size_t bytes) {
+    engine_device *device = running_device(number);
+    *text = '\0';
+    if (device && device->kind->libraries)
+        device->kind->libraries(device->handle, text, bytes);
+}
+
 void neap_code_free(int number, neap_code *code) {
     engine_device *device = code ? running_device(number) : NULL;
     if (device && device->kind->code_free)
@@ -359,6 +374,16 @@ void neap_code_free(int number, neap_code *code) {
 int neap_run_launch(const neap_run *run, const neap_launch *launch) {
     engine_device *device = engine_device_at(run->device);
     return device->kind->launch(device->handle, run->stream, launch);
+}
+
+int neap_run_routine(const neap_run *run, const neap_routine *routine) {
+    engine_device *device = engine_device_at(run->device);
+    int status = device->kind->routine_run(device->handle, run->stream, routine);
+    if (status == NEAP_E_MEMORY) {
+        engine_memory_evict(device, UINT64_MAX);
+        status = device->kind->routine_run(device->handle, run->stream, routine);
+    }
+    return status;
 }
 
 int neap_run_copy(const neap_run *run, int direction, void *to, const void *from, size_t bytes) {

@@ -24,9 +24,10 @@
 
 #include "engine/engine.h"
 #include "engine/generator.h"
+#include "engine/routine.h"
 #include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 4 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 5 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */
@@ -99,13 +100,22 @@ typedef struct neap_device_kind {
     int (*copy_peer)(neap_device *device, neap_stream *stream, void *to, neap_device *source, const void *from,
                      size_t bytes);
 
-    /* Launches. code_new makes a kernel from an image that this kind understands (CUDA: PTX text; `name` is its entry);
-     * optional, together. */
+    /* Launches. code_new makes a kernel from an image that this kind understands (CUDA: PTX text for code_target;
+     * `name` is its entry); optional, together. code_target: "sm_90", BORROWED with the device; optional. */
     int (*code_new)(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
     void (*code_free)(neap_device *device, neap_code *code);
+    const char *(*code_target)(neap_device *device);
     int (*launch)(neap_device *device, neap_stream *stream, const neap_launch *launch);
     /* Whether a launch without code runs its host function there (1) or fails (0); optional: it does. */
     int (*runs_host)(neap_device *device);
+
+    /* Routines of libraries; optional, together. lacks: why the device cannot do one, a clause such as "libcublas.so.13
+     * is not installed", BORROWED for ever; NULL: it can. Addresses are not looked at; loads the library by need.
+     * run enqueues one that it can do; of one that fails for want of memory nothing counts, and it may be asked for
+     * again. libraries: says which ones there are, with their versions, or why not, into `text`. */
+    const char *(*routine_lacks)(neap_device *device, const neap_routine *routine);
+    int (*routine_run)(neap_device *device, neap_stream *stream, const neap_routine *routine);
+    void (*libraries)(neap_device *device, char *text, size_t bytes);
 } neap_device_kind;
 
 /* Makes a kind known, for ever: the table is BORROWED. The same table again is harmless; NEAP_E_STATE: the name is
@@ -116,6 +126,8 @@ NEAP_API int neap_device_register(const neap_device_kind *kind);
  * The same calls on every device: in stream order where `run` has a stream, at once on the CPU. An op on a device with
  * streams may return as soon as it has enqueued its work; it has finished when its stream has come to that point. */
 NEAP_API int neap_run_launch(const neap_run *run, const neap_launch *launch);
+/* A routine that neap_routine_lacks gives no reason against. */
+NEAP_API int neap_run_routine(const neap_run *run, const neap_routine *routine);
 NEAP_API int neap_run_copy(const neap_run *run, int direction, void *to, const void *from, size_t bytes);
 /* Memory for this op alone, freed in stream order; on the CPU it is counted and pooled as a buffer's. What lives longer
  * is a buffer. */
@@ -128,6 +140,10 @@ NEAP_API const neap_device_kind *neap_device_kind_of(int device);
 NEAP_API neap_device *neap_device_handle(int device);
 /* The stream of ops pushed with these flags: that for copies with NEAP_PUSH_COPY, else that for work. NULL without. */
 NEAP_API neap_stream *neap_device_stream(int device, uint32_t flags);
+/* Why a device cannot do a routine, as the kind's routine_lacks; NULL: it can. */
+NEAP_API const char *neap_routine_lacks(int device, const neap_routine *routine);
+/* Which libraries a device has for routines, into `text`; empty: its kind gives none to any. */
+NEAP_API void neap_device_libraries(int device, char *text, size_t bytes);
 /* Code for a device, by its kind's code_new. OWNED, freed before the engine stops. NEAP_E_LIBRARY: the kind has
  * none. */
 NEAP_API int neap_code_new(int device, const char *name, const void *image, size_t bytes, neap_code **out);

@@ -230,12 +230,14 @@ NEAP_API void neap_interrupt_clear(void);
 typedef struct neap_device_facts {
     char name[64];         /* of the hardware */
     uint64_t memory_bytes; /* in all; 0: not known */
+    uint64_t memory_free;  /* now, for whoever asks the system for it, of any process; 0: not known */
     int host_memory;       /* not 0: the CPU can touch its memory */
     int units;             /* that compute side by side: cores, multiprocessors; 0: not known */
 } neap_device_facts;
 
-/* Opens device `index` of a kind ("null", 0), or finds it open, and gives its number. NEAP_E_ARGUMENT: no such kind or
- * device. */
+/* Opens device `index` of a kind ("null", 0), or finds it open, and gives its number. For a kind that is not known yet
+ * the plugin of its name is loaded (neap_plugin_load), and that loads the driver: "cuda" needs nothing but its name.
+ * NEAP_E_ARGUMENT: no such kind or device, or the plugin is missing. */
 NEAP_API int neap_device_open(const char *kind, int index, int *device);
 /* The number of a device that is open, by its name: "cpu:1", "null:0". */
 NEAP_API int neap_device_find(const char *name, int *device);

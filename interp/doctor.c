@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/device.h"
 #include "engine/libs/conv.h"
 #include "engine/libs/fft.h"
 #include "formats/formats.h"
 #include "interp/session.h"
+#include "lazy/native/gpu.h"
 #include "lazy/vm/kernel.h"
 
 static void set_text(lua_State *L, const char *key, const char *text) {
@@ -23,13 +25,17 @@ static void set_gpus(lua_State *L) {
     neap_engine_start(NULL);
     while (neap_device_open("cuda", n, &number) == NEAP_OK && neap_device_get(number, &facts) == NEAP_OK) {
         size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at, "%scuda:%d %s, %.1f GiB", n ? "; " : "", n, facts.name,
-                 (double)facts.memory_bytes / (1 << 30));
+        snprintf(text + at, sizeof text - at, "%scuda:%d %s, %.1f GiB, %.1f free", n ? "; " : "", n, facts.name,
+                 (double)facts.memory_bytes / (1 << 30), (double)facts.memory_free / (1 << 30));
         n++;
     }
     if (n == 0)
         snprintf(text, sizeof text, "none: %s", neap_error_text());
     set_text(L, "gpus", text);
+    if (n > 0) {
+        neap_device_libraries(number, text, sizeof text);
+        set_text(L, "gpu_libraries", text);
+    }
 }
 
 int doctor_run(lua_State *L) {
@@ -41,6 +47,8 @@ int doctor_run(lua_State *L) {
     set_text(L, "isa", vm_isa_name());
     char generator[256];
     set_text(L, "native", neap_tier_generator(generator, sizeof generator));
+    gpu_available(generator, sizeof generator);
+    set_text(L, "gpu_code", generator);
     set_text(L, "convolutions", engine_conv_library());
     set_text(L, "transforms", engine_fft_library());
     set_text(L, "png", neap_image_library(NEAP_IMAGE_PNG));

@@ -107,6 +107,8 @@ function doctor.report(facts)
         { "gnuplot", gnuplot_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },
         { "GPUs", facts.gpus },
+        { "code for GPUs", facts.gpu_code },
+        { "their libraries", facts.gpu_libraries or "none: there is no GPU" },
         { "Fashion-MNIST", dataset_text() },
     }
     for _, row in ipairs(rows) do io.write(string.format("%-16s %s\n", row[1], row[2])) end

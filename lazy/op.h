@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 
+#include "engine/routine.h"
 #include "lazy/lazy.h"
 
 typedef struct neap_node neap_node;
@@ -114,6 +115,7 @@ typedef struct lazy_call { /* what a LAZY_CALL function gets */
     const lazy_tensor *in;
     const lazy_tensor *out; /* contiguous */
     const int64_t *attrs;
+    void *prepared; /* what the backend that runs it has made of it; NULL: nothing */
 } lazy_call;
 
 typedef struct lazy_grad { /* what a gradient rule gets: the node, the cotangent of its result, who wants one */
@@ -189,6 +191,7 @@ struct graph_call;  /* graph.h */
 struct lazy_launch; /* plan.h */
 struct lazy_text;   /* format.h */
 struct lazy_refit;  /* program/refit.h */
+struct vm_gpu_call; /* vm/gpu_calls.h */
 
 /* What nodes carry besides inputs and attributes: a function of the script, programs, an exchange between processes.
  * There is one structure for each kind, which the rows of the kind name. It is all that others know of the kind: code
@@ -276,9 +279,19 @@ typedef struct lazy_op {
     int (*pieces)(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces);
     /* LAZY_CALL: the work. Runs on any thread; may use neap_parallel_for. */
     int (*call)(const lazy_call *call, const neap_run *run);
+    /* LAZY_CALL: the library that does the work on the host, a name for people; NULL, or without this rule: our own
+     * code. The tensors may be without data. */
+    const char *(*library)(const lazy_call *call);
+    /* LAZY_CALL: the same as work for a library of a device (engine/routine.h), of operands that lie where their data
+     * says, if that is set. NULL, or why no library does it: a clause for np.explain, BORROWED for ever. NULL: no
+     * library has it. */
+    const char *(*routine)(const lazy_call *call, neap_routine *out);
     /* LAZY_CALL: whether an operand may lie so (its data is not set); else it gets a buffer of its own, row-major.
      * NULL: any strides, with LAZY_OP_DENSE row-major ones. */
     bool (*reads)(const lazy_tensor *operand);
+    /* LAZY_CALL: as launches on a GPU: fills in the plan (lazy/vm/gpu_calls.h). Returns why it cannot, a clause, or
+     * NULL. NULL: there is no code for GPUs. */
+    const char *(*gpu)(const lazy_call *call, struct vm_gpu_call *plan);
     /* LAZY_CALL: its result is input 0 with the elements of this input written, or added, over parts of it; 0: it is a
      * new array. Such a call finds input 0 in the memory of its result, and touches what it writes. It waits with what
      * is pending, if it writes little, so that a chain of such calls is planned as one array. */

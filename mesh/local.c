@@ -124,9 +124,10 @@ static neap_node *reduce_group(neap_ctx *ctx, int op, const mesh_value *in, cons
 }
 
 /* What a reduction by this map is called, for people: the rows of collectives have these names, and maps know nothing
- * of those (so this is one of the few tests for an op, tools/check_layers). */
+ * of those (so this is one of the few tests for an op, tools/check_layers). Others than sums are extrema, whose texts
+ * compare. */
 static const char *reduce_name(int op) {
-    return op == LAZY_OP_add ? "psum" : op == LAZY_OP_maximum ? "pmax" : "pmin";
+    return op == LAZY_OP_add ? "psum" : strchr(lazy_ops[op]->kernel.integer, '>') ? "pmax" : "pmin";
 }
 
 int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,

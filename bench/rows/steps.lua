@@ -1,10 +1,11 @@
---- steps.lua: whole steps: loops of 100,000 turns over one number and over ten elements; the training steps of a small
--- network, of a transformer's block, of an LSTM and of a small convolutional network (loss, gradients, Adam, f32). Each
--- is one jitted function, whose result is read; other systems do the same (bench/steps.py).
+--- steps.lua: whole steps: loops of 100,000 turns over one number and over ten elements, and some with a branch, draws,
+-- a mean, a product, and an array that they fill; the training steps of a small network, of a transformer's block, of
+-- an LSTM and of a small convolutional network (loss, gradients, Adam, f32). Each is one jitted function, whose result
+-- is read; other systems do the same (bench/steps.py).
 --
 -- "first call" is the time from making a training step to its first result, once in the life of the process. Goals: a
--- turn of a scan takes at most a third of JAX's, one of a fori_loop no longer than JAX's, a first call a twentieth, and
--- a training step no longer than JAX's.
+-- turn of the scan takes at most a third of JAX's, one of another loop no longer than JAX's, a first call a twentieth,
+-- and a training step no longer than JAX's.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"
@@ -49,6 +50,36 @@ function makers.fori()
         return np.fori_loop(0, SCAN, function(_, x) return x * 0.999 + 0.5 end, first)
     end)
     return function() return run(c):item() end
+end
+
+--- A loop of this turn, from an array of one value on.
+local function loop(step, first, ...)
+    local c = np.full({ ... }, first):wait()
+    local run = np.jit(function(x) return np.fori_loop(0, SCAN, step, x) end)
+    return function() return run(c):reshape(-1)[0]:item() end
+end
+
+function makers.branch()
+    return loop(function(_, x)
+        return np.cond(x:gt(1), function(y) return y * 0.25 end, function(y) return y * 1.5 + 0.125 end, x)
+    end, 0.5)
+end
+
+function makers.draws()
+    return loop(function(k, x) return x * 0.5 + np.random.normal(np.random.fold_in(key, k), { CARRY }) end, 0, CARRY)
+end
+
+function makers.mean()
+    return loop(function(_, x) return x * 0.999 - x:mean() * 0.5 + 0.25 end, 1, 300)
+end
+
+function makers.product()
+    local w = np.full({ 30, 30 }, 0.01):wait()
+    return loop(function(_, x) return np.tanh(w:matmul(x) + 0.5) end, 0, 30)
+end
+
+function makers.fill()
+    return loop(function(k, x) return x:at { k + 1 }:set(x[k] * 0.999 + 0.5) end, 1, SCAN + 1)
 end
 
 --- The training step of a loss(params, …) with these parameters.
@@ -127,6 +158,15 @@ end
 local ALL = {
     { step = "fori", name = "fori_loop of 1e5 turns, a number", each = SCAN, unit = "ns/turn", goal = 1, loop = true },
     { step = "scan", name = "scan of 1e5 turns, 10 elements", each = SCAN, unit = "ns/turn", goal = 1 / 3,
+      loop = true },
+    { step = "branch", name = "fori_loop of 1e5 turns, a branch", each = SCAN, unit = "ns/turn", goal = 1,
+      loop = true },
+    { step = "draws", name = "fori_loop of 1e5 turns, 10 draws", each = SCAN, unit = "ns/turn", goal = 1, loop = true },
+    { step = "mean", name = "fori_loop of 1e5 turns, a mean of 300", each = SCAN, unit = "ns/turn", goal = 1,
+      loop = true },
+    { step = "product", name = "fori_loop of 1e5 turns, tanh of 30x30 by 30", each = SCAN, unit = "ns/turn",
+      goal = 1, loop = true },
+    { step = "fill", name = "fori_loop of 1e5 turns, which fill an array", each = SCAN, unit = "ns/turn", goal = 1,
       loop = true },
     { step = "mlp", name = "training step, 784-256-10, batch 128", each = 1e3, unit = "us", goal = 1 },
     { step = "transformer", name = "training step, transformer 8x64x128, 4 heads", each = 1e3, unit = "us", goal = 1 },

@@ -3,6 +3,7 @@
  *      plugin.c    the kind "cuda": devices, facts            driver.c    libcuda.so.1, found at run time
  *      stream.c    streams, their threads, events             works.c     what runs on the host in a stream's order
  *      memory.c    blocks, copies over pinned memory          launch.c    code and launches
+ *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, fourier.c   routines
  *
  * Each stream has a thread that waits for the events behind its callbacks and calls them, since a host function of
  * CUDA may call neither the driver nor, therefore, the engine. Contexts are the devices' primary ones, made current for
@@ -12,7 +13,8 @@
  * every callback gets the failure. A stream that has waited for an event of a lost device is broken with it.
  *
  * Locks: a stream's mutex is held while its work is enqueued, so that what belongs together stays together; a device's
- * for its spare events and its failure, and inside the former. No lock is held in a callback.
+ * for its spare events and its failure, and inside the former. A device's lock for routines is held while one is
+ * enqueued, and taken before its mutex. No lock is held in a callback.
  */
 #ifndef NEAP_CUDA_H
 #define NEAP_CUDA_H
@@ -21,6 +23,7 @@
 #include <stdint.h>
 
 #include "engine/cuda/driver.h"
+#include "engine/cuda/libraries.h"
 #include "engine/device.h"
 
 enum { CUDA_TEXT_BYTES = 256 };
@@ -40,15 +43,28 @@ typedef struct cuda_event {
     CUevent event;
 } cuda_event;
 
+struct cuda_plan; /* of a transform, fourier.c */
+
+/* What a device holds of the libraries. */
+typedef struct cuda_libraries {
+    pthread_mutex_t mutex;
+    _Atomic(cublasHandle_t) blas; /* NULL before it is first needed, as the next; made under the lock */
+    _Atomic(cusolverDnHandle_t) solver;
+    CUstream blas_stream, solver_stream;
+    struct cuda_plan *plans;
+} cuda_libraries;
+
 typedef struct cuda_device {
     int ordinal;
     CUdevice device;
     CUcontext context;
+    char target[16];      /* of code: "sm_90" */
     CUstream allocations; /* has no work; orders blocks that are for any stream */
     pthread_mutex_t mutex;
     cuda_event *spare;
     _Atomic bool lost;
     cuda_failure failure; /* once lost */
+    cuda_libraries libraries;
 } cuda_device;
 
 /* Work on the host that stands in a stream. `state` tells whether the driver has called it: it does not once the device
@@ -135,5 +151,37 @@ int cuda_copy_peer(neap_device *device, neap_stream *stream, void *to, neap_devi
 int cuda_code_new(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
 void cuda_code_free(neap_device *device, neap_code *code);
 int cuda_launch(neap_device *device, neap_stream *stream, const neap_launch *launch);
+
+/* ---- libraries.c ------------------------------------------------------------------------------------------------- */
+const char *cuda_routine_lacks(neap_device *device, const neap_routine *routine);
+int cuda_routine_run(neap_device *device, neap_stream *stream, const neap_routine *routine);
+void cuda_device_libraries(neap_device *device, char *text, size_t bytes);
+void cuda_libraries_free(cuda_device *device); /* what the device holds of them; the caller has entered */
+/* 0, or the error of a library's function, whose status has a name, if we know one; `memory`: it says that memory is
+ * short. */
+int cuda_library_error(cuda_stream *stream, const char *function, const char *status, bool memory);
+/* Scratch memory of a routine, in the order of the stream; the caller has entered. */
+int cuda_scratch_alloc(cuda_stream *stream, size_t bytes, CUdeviceptr *out);
+void cuda_scratch_free(cuda_stream *stream, CUdeviceptr memory); /* 0: nothing */
+static inline CUdeviceptr cuda_address(const void *memory, int64_t bytes) {
+    return (CUdeviceptr)(uintptr_t)memory + (CUdeviceptr)bytes;
+}
+
+/* ---- products.c, systems.c, fourier.c: the caller has entered, and holds the lock for routines ------------------- */
+enum { CUDA_ROWS_MOST = 30000 /* of systems: their bytes count in 64 bits, their elements in 32 */ };
+/* Makes the device's handle, if there is none. NULL, or the name of the library's status. */
+const char *cuda_blas_start(cuda_device *device);
+const char *cuda_solver_start(cuda_device *device);
+/* The handle of cuBLAS, which enqueues on the stream. */
+int cuda_blas_take(cuda_stream *stream, cublasHandle_t *out);
+int cuda_blas_check(cuda_stream *stream, cublasStatus_t status, const char *function);
+int cuda_blas_type(const neap_routine *routine);                      /* CUBLAS_S, … */
+int64_t cuda_blas_bytes(const neap_routine *routine);                 /* of an element */
+const void *cuda_blas_number(const neap_routine *routine, int value); /* a factor, 0 or 1, on the host */
+int cuda_product_run(cuda_stream *stream, const neap_routine *routine);
+int cuda_triangular_run(cuda_stream *stream, const neap_routine *routine);
+int cuda_system_run(cuda_stream *stream, const neap_routine *routine);
+int cuda_fourier_run(cuda_stream *stream, const neap_routine *routine);
+void cuda_plans_free(cuda_device *device);
 
 #endif

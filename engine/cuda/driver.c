@@ -52,6 +52,11 @@ static int load_driver(void) {
         return cuda_error(result, "cuInit");
     void *(**host_address)(CUdeviceptr) = dlsym(library, "neap_host_address");
     cuda.neap_host_address = host_address ? *host_address : NULL;
+    const char **code_target = dlsym(library, "neap_code_target");
+    cuda.neap_code_target = code_target ? *code_target : NULL;
+    const char **folder = dlsym(library, "neap_library_folder");
+    cuda.neap_stands_in = folder != NULL;
+    cuda.neap_library_folder = folder ? *folder : NULL;
     return NEAP_OK;
 }
 

@@ -22,7 +22,24 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUarray_st *CUarray;
+typedef int CUmemorytype;
 typedef void (*CUhostFn)(void *arg);
+typedef struct CUDA_MEMCPY2D_st {
+    size_t srcXInBytes, srcY;
+    CUmemorytype srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    CUarray srcArray;
+    size_t srcPitch;
+    size_t dstXInBytes, dstY;
+    CUmemorytype dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    CUarray dstArray;
+    size_t dstPitch;
+    size_t WidthInBytes, Height;
+} CUDA_MEMCPY2D;
 
 enum {
     CUDA_SUCCESS = 0,
@@ -59,8 +76,11 @@ enum {
     CU_EVENT_WAIT_DEFAULT = 0,
     CU_MEMHOSTALLOC_PORTABLE = 1,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
     CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
+    CU_MEMORYTYPE_DEVICE = 2,
     CU_JIT_ERROR_LOG_BUFFER = 5,
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
@@ -77,6 +97,7 @@ enum {
     X(cuDeviceGet, (CUdevice * device, int ordinal))                                                                   \
     X(cuDeviceGetName, (char *name, int bytes, CUdevice device))                                                       \
     X(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                          \
+    X(cuMemGetInfo_v2, (size_t * free, size_t * total))                                                                \
     X(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device))                               \
     X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                                \
     X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                                 \
@@ -100,8 +121,12 @@ enum {
     X(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                         \
     X(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                               \
     X(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                         \
+    X(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream))                                                \
     X(cuMemcpyPeerAsync,                                                                                               \
       (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes, CUstream stream)) \
+    X(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                           \
+    X(cuMemsetD2D32Async,                                                                                              \
+      (CUdeviceptr to, size_t row_bytes, unsigned int value, size_t width, size_t height, CUstream stream))            \
     X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *arg))                                                     \
     X(cuModuleLoadDataEx,                                                                                              \
       (CUmodule * module, const void *image, unsigned int noptions, CUjit_option *options, void **values))             \
@@ -116,9 +141,15 @@ typedef struct cuda_driver {
 #define CUDA_DRIVER_MEMBER(name, parameters) CUresult(*name) parameters;
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_MEMBER)
 #undef CUDA_DRIVER_MEMBER
-    /* No function of CUDA: a driver that stands in for it in tests, and computes on the host, has a pointer of this
-     * name. It tells where the CPU finds what has this address on a device. NULL: the devices compute. */
+    /* No functions of CUDA: a driver that stands in for it in tests, and computes on the host, has pointers of these
+     * names. The first tells where the CPU finds what has this address on a device; NULL: no launch without code is
+     * done. The second is the target of the code that it takes; NULL: that of the devices' compute capability. */
     void *(*neap_host_address)(CUdeviceptr memory);
+    const char *neap_code_target;
+    /* Nor is this: such a driver says in which folder the libraries that go with it are, since others do not; NULL:
+     * there are none. */
+    bool neap_stands_in;
+    const char *neap_library_folder;
 } cuda_driver;
 
 /* The driver, once cuda_driver_load has returned 0. */

@@ -4,14 +4,15 @@
  *
  * The driver would hold up whoever copies from or to memory that is not pinned, so our own pinned memory stands
  * between, and host functions in the stream fill and empty it: nobody waits. All chunks of a stream use the same
- * memory, since they follow each other. Up to SMALL bytes the driver takes a copy of pageable memory at once.
+ * memory, since they follow each other. Few bytes of pageable memory the driver would take at once, when the copy is
+ * enqueued: that is too early, as what stands in the stream before may be about to write them.
  */
 #include "engine/cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 1 << 16, STAGING_BYTES = 1 << 22 };
+enum { STAGING_BYTES = 1 << 22 };
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
@@ -77,10 +78,6 @@ static int make_staging(cuda_stream *stream) {
 }
 
 static int copy_to_device(cuda_stream *stream, char *to, const char *from, size_t bytes) {
-    if (bytes <= SMALL)
-        return cuda_check(stream->device,
-                          cuda.cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)to, from, bytes, stream->stream),
-                          "cuMemcpyHtoDAsync");
     int status = make_staging(stream);
     for (size_t at = 0; at < bytes && !status; at += STAGING_BYTES) {
         size_t n = bytes - at < STAGING_BYTES ? bytes - at : STAGING_BYTES;

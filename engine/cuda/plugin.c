@@ -97,11 +97,27 @@ static int check_pools(cuda_device *device) {
                      : neap->error(NEAP_E_LIBRARY, "cuda:%d has no memory pools, which neap needs", device->ordinal);
 }
 
+/* "sm_90", by the compute capability. */
+static int find_target(cuda_device *device) {
+    int major = 0, minor = 0;
+    if (cuda.neap_code_target) {
+        snprintf(device->target, sizeof device->target, "%s", cuda.neap_code_target);
+        return NEAP_OK;
+    }
+    CUresult result = cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device->device);
+    if (!result)
+        result = cuda.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device->device);
+    snprintf(device->target, sizeof device->target, "sm_%d%d", major, minor);
+    return result ? cuda_error(result, "cuDeviceGetAttribute") : NEAP_OK;
+}
+
 static int open_context(cuda_device *device) {
     CUresult result = cuda.cuDeviceGet(&device->device, device->ordinal);
     if (result)
         return cuda_error(result, "cuDeviceGet");
     int status = check_pools(device);
+    if (!status)
+        status = find_target(device);
     if (status)
         return status;
     result = cuda.cuDevicePrimaryCtxRetain(&device->context, device->device);
@@ -123,8 +139,10 @@ static int open_device(int ordinal, neap_device **out) {
         return neap->error(NEAP_E_MEMORY, "no memory for a device");
     device->ordinal = ordinal;
     pthread_mutex_init(&device->mutex, NULL);
+    pthread_mutex_init(&device->libraries.mutex, NULL);
     int status = open_context(device);
     if (status) {
+        pthread_mutex_destroy(&device->libraries.mutex);
         pthread_mutex_destroy(&device->mutex);
         free(device);
         return status;
@@ -141,10 +159,23 @@ static void close_device(neap_device *handle) {
     cuda.cuStreamSynchronize(device->allocations);
     cuda.cuStreamDestroy_v2(device->allocations);
     cuda_events_free(device);
+    cuda_libraries_free(device);
     cuda_leave();
     cuda.cuDevicePrimaryCtxRelease_v2(device->device);
+    pthread_mutex_destroy(&device->libraries.mutex);
     pthread_mutex_destroy(&device->mutex);
     free(device);
+}
+
+/* What other processes take counts, too. Of a lost device: 0. */
+static uint64_t find_free_memory(cuda_device *device) {
+    size_t available = 0, total = 0;
+    if (cuda_enter(device) != NEAP_OK)
+        return 0;
+    if (cuda_check(device, cuda.cuMemGetInfo_v2(&available, &total), "cuMemGetInfo") != NEAP_OK)
+        available = 0;
+    cuda_leave();
+    return available;
 }
 
 static int facts(neap_device *handle, neap_device_facts *out) {
@@ -163,8 +194,13 @@ static int facts(neap_device *handle, neap_device_facts *out) {
     if (result)
         return cuda_error(result, "cuDeviceGetName");
     out->memory_bytes = bytes;
+    out->memory_free = find_free_memory(device);
     snprintf(out->name, sizeof out->name, "%s, CUDA %d.%d", name, version / 1000, version % 1000 / 10);
     return NEAP_OK;
+}
+
+static const char *code_target(neap_device *device) {
+    return ((const cuda_device *)device)->target;
 }
 
 static int runs_host(neap_device *device) {
@@ -192,8 +228,12 @@ static const neap_device_kind kind = {
     .copy_peer = cuda_copy_peer,
     .code_new = cuda_code_new,
     .code_free = cuda_code_free,
+    .code_target = code_target,
     .launch = cuda_launch,
     .runs_host = runs_host,
+    .routine_lacks = cuda_routine_lacks,
+    .routine_run = cuda_routine_run,
+    .libraries = cuda_device_libraries,
 };
 
 int neap_plugin_open(const neap_plugin_host *host) {

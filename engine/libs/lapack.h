@@ -25,6 +25,10 @@
        const void *alpha, const void *a, const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t))     \
     X(geqrf, (const int *m, const int *n, void *a, const int *lda, void *tau, void *work, const int *lwork, int *info))
 #define ENGINE_LAPACK_REAL_ROWS(X)                                                                                     \
+    X(gels, (const char *trans, const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b,         \
+             const int *ldb, void *work, const int *lwork, int *info, size_t))                                         \
+    X(trcon, (const char *norm, const char *uplo, const char *diag, const int *n, const void *a, const int *lda,       \
+              void *rcond, void *work, int *iwork, int *info, size_t, size_t, size_t))                                 \
     X(gelsy, (const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b, const int *ldb,           \
               int *jpvt, const void *rcond, int *rank, void *work, const int *lwork, int *info))                       \
     X(gelsd, (const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b, const int *ldb, void *s,  \

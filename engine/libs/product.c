@@ -12,7 +12,8 @@
  *      else                  simd/product.h, if the processor multiplies and adds at once. If that must be computed in
  *                            many steps, only for small products; larger ones are the BLAS's (blas.c), tile by tile
  *
- * Small matrices of a batch are computed several at a time.
+ * Small matrices of a batch are computed several at a time. Of a matrix by its own transpose the tiles below the
+ * diagonal are copied from above it: an element and its mirror image are the same sum.
  */
 #include "engine/libs/product.h"
 
@@ -50,6 +51,7 @@ typedef struct product {
     int64_t chunks;                        /* of k */
     char *parts;                           /* the chunks' sums: [batch][m][chunks] */
     bool blas;
+    bool symmetric, mirrors; /* c is; its tiles below the diagonal are being copied */
     _Atomic int status;
 } product;
 
@@ -194,6 +196,30 @@ static void compute_tile(product *p, int64_t matrix, int64_t row, int64_t column
         atomic_store(&p->status, status);
 }
 
+/* Is all of a tile below the diagonal of a symmetric product? */
+static bool is_below(const product *p, int64_t row, int64_t column) {
+    return p->symmetric && (column + 1) * p->tile_n <= row * p->tile_m;
+}
+
+#define DEFINE_MIRROR(name, type)                                                                                      \
+    static void name(type *c, int64_t step, int64_t i, int64_t rows, int64_t j, int64_t columns) {                     \
+        for (int64_t row = i; row < i + rows; row++)                                                                   \
+            for (int64_t column = j; column < j + columns; column++)                                                   \
+                c[row * step + column] = c[column * step + row];                                                       \
+    }
+DEFINE_MIRROR(mirror_f32, float)
+DEFINE_MIRROR(mirror_f64, double)
+
+static void mirror_tile(const product *p, int64_t matrix, int64_t row, int64_t column) {
+    const engine_product *x = &p->matrix;
+    int64_t i = row * p->tile_m, j = column * p->tile_n, at = matrix * p->args->stride_c;
+    int64_t rows = x->m - i < p->tile_m ? x->m - i : p->tile_m;
+    if (p->args->f64)
+        mirror_f64((double *)x->c + at, x->c_row, i, rows, j, p->tile_n);
+    else
+        mirror_f32((float *)x->c + at, x->c_row, i, rows, j, p->tile_n);
+}
+
 /* The elements of a vector one behind the other: where they are, or, if they stand apart, in *room. */
 static int gather_vector(const neap_run *run, const void **x, int64_t k, int64_t step, size_t size, void **room) {
     int status = step == 1 ? NEAP_OK : neap_run_alloc(run, (size_t)k * size, room);
@@ -238,10 +264,22 @@ static void compute_task(void *arg, int64_t index, const neap_run *run) {
     int64_t end = first + p->together < p->batch ? first + p->together : p->batch;
     int64_t across = p->columns * p->chunks;
     for (int64_t matrix = first; matrix < end; matrix++) {
+        const int64_t row = tile / across, column = tile % across;
         if (p->vector)
-            compute_part(p, matrix, tile / across, tile % across, run);
-        else
-            compute_tile(p, matrix, tile / across, tile % across, run);
+            compute_part(p, matrix, row, column, run);
+        else if (!p->mirrors && !is_below(p, row, column))
+            compute_tile(p, matrix, row, column, run);
+        else if (p->mirrors && is_below(p, row, column))
+            mirror_tile(p, matrix, row, column);
+    }
+}
+
+static void share_tiles(product *p, int64_t tasks, double work, const neap_run *run) {
+    if (work < PARALLEL_WORK) {
+        for (int64_t k = 0; k < tasks; k++)
+            compute_task(p, k, run);
+    } else {
+        neap_parallel_for(run, tasks, compute_task, p);
     }
 }
 
@@ -250,12 +288,10 @@ static int share_out(product *p, const neap_run *run) {
     int64_t tiles = p->rows * p->columns * p->chunks;
     p->together = tiles == 1 && work < TASK_WORK ? (int64_t)(TASK_WORK / (work < 1 ? 1 : work)) + 1 : 1;
     tiles *= ceil_div(p->batch, p->together);
-    if (work * (double)p->batch < PARALLEL_WORK) {
-        for (int64_t k = 0; k < tiles; k++)
-            compute_task(p, k, run);
-    } else {
-        neap_parallel_for(run, tiles, compute_task, p);
-    }
+    share_tiles(p, tiles, work * (double)p->batch, run);
+    p->mirrors = p->symmetric && p->rows > 1;
+    if (p->mirrors)
+        share_tiles(p, tiles, (double)(p->batch * p->matrix.m * p->matrix.n), run);
     return atomic_load(&p->status);
 }
 
@@ -324,6 +360,16 @@ static void take_operands(product *p) {
     to->b_row = x->transpose_a ? x->lda : 1;
 }
 
+/* Is it a matrix, by itself transposed, that loops compute whose sums do not depend on the tiles? */
+static bool is_symmetric(const product *p) {
+    const engine_gemm_args *x = p->args;
+    bool same =
+        x->a == x->b && x->m == x->n && p->matrix.a_row == p->matrix.b_column && p->matrix.a_column == p->matrix.b_row;
+    for (int axis = 0; axis < x->batch_axes; axis++)
+        same &= x->strides_a[axis] == x->strides_b[axis];
+    return same && !p->vector && !p->blas;
+}
+
 int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
     if (args->m < 0 || args->n < 0 || args->k < 0)
         return neap_error(NEAP_E_SHAPE, "product of negative extents");
@@ -338,6 +384,7 @@ int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
     }
     take_operands(&p);
     p.blas = !p.vector && !p.loops->fused && work_of(&p.matrix) > EMULATED_WORK;
+    p.symmetric = is_symmetric(&p);
     if (p.vector)
         choose_parts(&p);
     else

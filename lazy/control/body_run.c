@@ -288,42 +288,93 @@ static int interrupted(void) {
 }
 
 /* ---- Machine code ------------------------------------------------------------------------------------------------ */
-/* Where it is in the turn that is next. */
-static char *place_now(body_frame *f, const turns_code *code, const turns_place *place) {
+/* Where it is in the turn that is next, or would be if that had this parity. */
+static char *place_now(body_frame *f, const turns_code *code, const turns_place *place, int parity) {
     const body_address *address = &place->address;
     const lazy_body *body = f->runner->bodies[place->which];
     if (place->from == TURNS_NUMBER)
         return (char *)&f->numbers[place->which][address->index];
-    char *base = place->from == TURNS_CONSTANT  ? (char *)code->constants
-                 : address->from == BODY_INPUT  ? input_at(f, body, address->index, f->parity, f->turn)
-                 : address->from == BODY_OUTPUT ? output_at(f, place->which, address->index, f->parity, f->turn)
-                                                : neap_buffer_data(body->buffers.at[address->index]);
+    char *base = place->from == TURNS_CONSTANT   ? (char *)code->constants
+                 : place->from == TURNS_BUFFER   ? neap_buffer_data(place->buffer)
+                 : address->from == BODY_INPUT   ? input_at(f, body, address->index, parity, f->turn)
+                 : address->from == BODY_OUTPUT  ? output_at(f, place->which, address->index, parity, f->turn)
+                 : address->from == BODY_SCRATCH ? f->scratch
+                                                 : neap_buffer_data(body->buffers.at[address->index]);
     return base + address->offset;
+}
+
+typedef struct code_run { /* of machine code in stages */
+    body_run *r;
+    body_frame *f;
+    const turns_code *code;
+    const neap_run *run;
+    int status;
+} code_run;
+
+/* A loop in the body of another one, which runs to its end. */
+static int run_inner(const code_run *c, const turns_call *call, void **data) {
+    const lazy_runner *inner = call->item->inner;
+    body_run own = {.effects = c->r->effects};
+    own.frame = begin_frame(inner, data, data[inner->nin], c->f->scratch + call->scratch, NULL, c->run);
+    return control_body_advance(&own, c->run);
+}
+
+/* What stages call: item number `which`, on these operands. */
+static int32_t run_called(void *context, int64_t which, void **data) {
+    code_run *c = context;
+    const turns_call *call = &c->code->calls[which];
+    const body_item *item = call->item;
+    int status;
+    if (item->what == BODY_KERNEL)
+        status = vm_kernel_run(item->kernel, data, c->f->numbers[call->which] + item->step->first_number, c->run);
+    else if (item->what == BODY_INNER)
+        status = run_inner(c, call, data);
+    else
+        status = run_item(c->r, c->f, item, data, c->run);
+    c->status = status < 0 ? control_body_failure(item, status) : 0;
+    return c->status;
+}
+
+/* Runs at most so many turns by machine code. Returns how many are over, or ~ that after a failure. */
+static int64_t run_slice(code_run *c, int64_t turns) {
+    char *at[2 * TURNS_PLACES + 2];
+    int64_t moves[TURNS_PLACES];
+    body_frame *f = c->f;
+    const turns_code *code = c->code;
+    int places = code->nin + code->nout;
+    for (int k = 0; k < places; k++) {
+        at[k] = place_now(f, code, &code->places[k], f->parity);
+        moves[k] = code->places[k].move;
+    }
+    if (code->staged) {
+        native_call called = run_called;
+        for (int k = 0; k < places; k++)
+            at[places + k] = place_now(f, code, &code->places[k], 1 - f->parity);
+        memcpy(&at[2 * places], &called, sizeof called);
+        at[2 * places + 1] = (char *)c;
+    }
+    int64_t ran = native_loop_of(code->unit)(at, moves, code->n, turns), over = ran < 0 ? ~ran : ran;
+    f->turn += over;
+    f->written += over * code->written;
+    if (code->staged && over & 1)
+        f->parity = 1 - f->parity;
+    return ran;
 }
 
 /* Runs the turns that are left by machine code, some at a time. What they carry stays where the next turn reads it. */
 static int run_code(body_run *r, body_frame *f, const turns_code *code, const neap_run *run) {
-    char *at[TURNS_PLACES];
-    int64_t moves[TURNS_PLACES];
-    int places = code->nin + code->nout;
-    native_loop loop = native_loop_of(code->unit);
-    for (int k = 0; k < places; k++) {
-        at[k] = place_now(f, code, &code->places[k]);
-        moves[k] = code->places[k].move;
-    }
+    code_run c = {.r = r, .f = f, .code = code, .run = run};
     for (;;) {
         int64_t turns = code->slice;
         if (f->runner->kind->stacks && f->runner->length - f->turn < turns)
             turns = f->runner->length - f->turn;
-        int64_t ran = loop(at, moves, code->n, turns);
-        f->turn += ran;
-        f->written += ran * code->written;
+        int64_t ran = run_slice(&c, turns);
+        if (ran < 0)
+            return c.status;
         if (ran < turns || is_over(f))
             return 0;
         if (is_stopped(r, run))
             return interrupted();
-        for (int k = 0; k < places; k++)
-            at[k] += ran * moves[k];
     }
 }
 

@@ -72,12 +72,15 @@ int control_new(int nprograms, neap_program *const *programs, const graph_call *
     return status;
 }
 
-/* Makes plans and bodies of the programs, if they are not there: before a region with the node is planned. */
+/* Makes plans and bodies of the programs, if they are not there: before a region with the node is planned. A body runs
+ * on the host, so it is planned as the host's: its kernels would be compiled for another device in vain. */
 static int prepare_runner(neap_ctx *ctx, const neap_node *node) {
     lazy_control *control = control_of(node);
-    int status = 0;
+    int status = 0, before = graph_default_device;
+    graph_default_device = graph_host_device(graph_home_device()) - graph_devices.first;
     for (int p = 0; p < control_bodies(control) && status == 0 && !control->runner; p++)
         status = program_plan(control->programs[p]);
+    graph_default_device = before;
     return status || control->runner ? status : control_runner_new(ctx, control, &control->runner);
 }
 

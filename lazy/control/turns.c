@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "lazy/control/turns_maker.h"
+#include "lazy/control/turns_stages.h"
 
 /* ns between two looks for an interrupt, and the most turns. */
 enum { SLICE = 10 * 1000 * 1000, SLICE_TURNS = 1 << 16 };
@@ -49,41 +50,116 @@ static native_unit *want(turns_maker *m) {
     return unit;
 }
 
-static turns_code *code_new(turns_maker *m, native_unit *unit) {
+/* The code of a unit, with a copy of these places, so many of them, of constants, and of what is called. */
+static turns_code *code_new(const lazy_runner *runner, const turns_code *found, size_t nplaces, size_t nconstants,
+                            size_t ncalls) {
     turns_code *code;
     turns_place *places;
     lazy_scalar *constants;
-    size_t nin = (size_t)m->inputs.n, nout = (size_t)m->left.n;
-    if (!LAZY_ARENA(LAZY_PART(code, 1), LAZY_PART(places, nin + nout + 1), LAZY_PART(constants, m->constants.n + 1)))
+    turns_call *calls;
+    if (!LAZY_ARENA(LAZY_PART(code, 1), LAZY_PART(places, nplaces + 1), LAZY_PART(constants, nconstants + 1),
+                    LAZY_PART(calls, ncalls + 1)))
         return NULL;
-    *code = (turns_code){unit, (int)nin, (int)nout, places, constants, m->n, 0, 0};
-    if (nin)
-        memcpy(places, m->places.at, nin * sizeof *places);
-    for (size_t k = 0; k < nout; k++)
-        places[nin + k] = m->left.at[k].place;
-    if (m->constants.n)
-        memcpy(constants, m->constants.at, (size_t)m->constants.n * sizeof *constants);
+    *code = *found;
+    code->places = places, code->constants = constants, code->calls = calls;
+    if (nplaces)
+        memcpy(places, found->places, nplaces * sizeof *places);
+    if (nconstants)
+        memcpy(constants, found->constants, nconstants * sizeof *constants);
+    if (ncalls)
+        memcpy(calls, found->calls, ncalls * sizeof *calls);
     int64_t cost = 1;
-    for (int p = 0; p < m->runner->nbodies; p++) {
-        cost += m->runner->bodies[p]->cost;
-        code->written += m->runner->bodies[p]->written;
+    for (int p = 0; p < runner->nbodies; p++) {
+        cost += runner->bodies[p]->cost;
+        code->written += runner->bodies[p]->written;
     }
     code->slice = SLICE / cost < 1 ? 1 : SLICE / cost < SLICE_TURNS ? SLICE / cost : SLICE_TURNS;
     return code;
 }
 
-/* NULL: there is no such code, and *why says why not. */
+/* The code of turns in registers. NULL: there is none, and *why says why not. */
 static turns_code *make(const lazy_runner *runner, bool apart, const char **why) {
     turns_maker m = {.runner = runner, .apart = apart, .n = 1};
-    native_unit *unit = maker_run(&m) ? want(&m) : NULL;
-    turns_code *code = unit ? code_new(&m, unit) : NULL;
-    if (!code)
+    bool found = maker_run(&m);
+    size_t nin = (size_t)m.inputs.n, nout = (size_t)m.left.n;
+    for (size_t k = 0; k < nout && found; k++)
+        found = lazy_push(&m.places, m.left.at[k].place) == 0;
+    native_unit *unit = found ? want(&m) : NULL;
+    turns_code code = {
+        .unit = unit, .nin = (int)nin, .nout = (int)nout, .places = m.places.at, .constants = m.constants.at, .n = m.n};
+    turns_code *made = unit ? code_new(runner, &code, nin + nout, (size_t)m.constants.n, 0) : NULL;
+    if (!made)
         native_drop(unit);
     *why = m.why ? m.why : "out of memory";
     maker_free(&m);
-    return code;
+    return made;
 }
 
+/* ---- Stages ------------------------------------------------------------------------------------------------------ */
+/* The number of a value: of an input, ~it is given; of an instruction; of what a fold gives. */
+static int32_t staged_number(const turns_stager *s, int32_t value) {
+    return value >= STAGER_RESULT ? ~(value - STAGER_RESULT) : value < 0 ? ~value : (int32_t)s->inputs.n + value;
+}
+
+static native_unit *want_stages(turns_stager *s) {
+    native_operand *operands;
+    int32_t *moves;
+    size_t inputs = (size_t)s->inputs.n, outputs = (size_t)s->outputs.n;
+    if (!LAZY_ARENA(LAZY_PART(operands, inputs + outputs + 1), LAZY_PART(moves, s->places.n + 1)))
+        return NULL;
+    for (int64_t k = 0; k < s->ins.n; k++)
+        for (int a = 0; a < s->ins.at[k].narg; a++)
+            s->ins.at[k].arg[a] = staged_number(s, s->ins.at[k].arg[a]);
+    for (int64_t k = 0; k < s->folds.n; k++)
+        s->folds.at[k].value = staged_number(s, s->folds.at[k].value);
+    for (size_t k = 0; k < outputs; k++) {
+        s->outputs.at[k] = staged_number(s, s->outputs.at[k]);
+        operands[inputs + k] = s->writes.at[k];
+    }
+    if (inputs)
+        memcpy(operands, s->reads.at, inputs * sizeof *operands);
+    for (int64_t k = 0; k < s->places.n; k++)
+        moves[k] = s->places.at[k].move != 0;
+    native_stages *stages = &s->stages;
+    stages->n = (int32_t)s->list.n, stages->stages = s->list.at;
+    stages->npointers = (int32_t)s->pointers.n, stages->pointers = s->pointers.at;
+    stages->places = (int32_t)s->places.n, stages->moves = moves, stages->operands = operands;
+    native_turns turns = {.condition = -1, .stages = stages};
+    native_body body = {.ninputs = (int)s->inputs.n,
+                        .nins = (int)s->ins.n,
+                        .noutputs = (int)s->outputs.n,
+                        .inputs = s->inputs.at,
+                        .ins = s->ins.at,
+                        .outputs = s->outputs.at,
+                        .nfolds = (int)s->folds.n,
+                        .whole_rows = true,
+                        .folds = s->folds.at,
+                        .turns = &turns};
+    native_unit *unit = native_want(&body, vm_isa_name());
+    free(operands);
+    return unit;
+}
+
+/* The code of turns in stages, as make. */
+static turns_code *make_stages(const lazy_runner *runner, const char **why) {
+    turns_stager s = {.runner = runner};
+    native_unit *unit = stager_run(&s) ? want_stages(&s) : NULL;
+    turns_code code = {.unit = unit,
+                       .nin = (int)s.places.n,
+                       .places = s.places.at,
+                       .constants = s.constants.at,
+                       .calls = s.calls.at,
+                       .staged = true};
+    turns_code *made =
+        unit ? code_new(runner, &code, (size_t)s.places.n, (size_t)s.constants.n, (size_t)s.calls.n) : NULL;
+    if (!made)
+        native_drop(unit);
+    *why = s.why ? s.why : "out of memory";
+    stager_free(&s);
+    return made;
+}
+
+/* ---- When -------------------------------------------------------------------------------------------------------- */
 static void ask(const lazy_runner *runner) {
     body_turns *turns = runner->turns;
     const char *other;
@@ -93,14 +169,13 @@ static void ask(const lazy_runner *runner) {
     turns_code *code = NULL;
     if (runner->effects)
         turns->never = "its turns have effects";
-    else if (!(code = make(runner, false, &turns->never)))
-        code = make(runner, true, &other);
+    else if (!(code = make(runner, false, &other)) && !(code = make(runner, true, &other)))
+        code = make_stages(runner, &turns->never);
     atomic_store_explicit(&turns->code, code, memory_order_release);
     if (!code)
         atomic_store_explicit(&turns->state, TURNS_NEVER, memory_order_release);
 }
 
-/* ---- When -------------------------------------------------------------------------------------------------------- */
 static turns_state state_of(body_turns *turns) {
     turns_state state = (turns_state)atomic_load_explicit(&turns->state, memory_order_acquire);
     const turns_code *code = atomic_load_explicit(&turns->code, memory_order_acquire);

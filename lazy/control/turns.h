@@ -1,8 +1,9 @@
 /* turns.h: loops whose turns are machine code: what turns.c finds out about a runner, and body_run.c runs.
  *
- * A loop has such code if its bodies are maps from one end to the other: kernels of one size, or of single elements,
- * and copies. Then the steps of a turn, whatever kernels they were, are one body of lazy/native, in which scratch is
- * not memory any more: who reads it takes the value that was written there.
+ * If the bodies of a loop are maps from one end to the other, kernels of one size, or of single elements, and copies,
+ * the steps of a turn, whatever kernels they were, are one body of lazy/native, in which scratch is not memory any
+ * more: who reads it takes the value that was written there (turns_maker.c). Other turns are *stages* that go through
+ * memory, as interpreted ones do (turns_stages.c): maps and reductions of rows, branches, and calls of C for the rest.
  *
  *      COLD ──has run for as long as kernels have to──▶ ASKED ──▶ READY, or FAILED
  *        └──────────── it is none of these loops ────▶ NEVER
@@ -15,19 +16,28 @@
 #include "lazy/control/body.h"
 #include "lazy/native/native.h"
 
-typedef enum turns_from { TURNS_ADDRESS, TURNS_NUMBER, TURNS_CONSTANT } turns_from;
+typedef enum turns_from { TURNS_ADDRESS, TURNS_NUMBER, TURNS_CONSTANT, TURNS_BUFFER } turns_from;
 
 typedef struct turns_place { /* where an input or output of the code is in the first turn that it runs */
     uint8_t from;
     int32_t which;        /* ADDRESS, NUMBER: of which body */
-    body_address address; /* NUMBER: its index; CONSTANT: its offset in bytes */
+    body_address address; /* NUMBER: its index; CONSTANT, BUFFER: its offset in bytes */
     int64_t move;         /* bytes in a turn */
+    neap_buffer *buffer;  /* BUFFER: of a body inside another one. BORROWED from that */
 } turns_place;
+
+typedef struct turns_call { /* what stages call */
+    const body_item *item;
+    int which;       /* the body of the loop, whose numbers a kernel of it takes */
+    int64_t scratch; /* where an inner node's memory begins in the scratch */
+} turns_call;
 
 typedef struct turns_code {
     native_unit *unit;
     int nin, nout;
-    turns_place *places;    /* of inputs, then of outputs */
+    turns_place *places; /* of inputs, then of outputs; of stages those of one set */
+    bool staged;
+    turns_call *calls;
     lazy_scalar *constants; /* the memory that holds them */
     int64_t n;              /* elements */
     int64_t slice;          /* turns between two looks for an interrupt */

@@ -12,6 +12,10 @@ enum { FUNCTION_TIME = 48, STEP_TIME = 120 };
  * likes less than one array after the other. */
 enum { LONG = 8192 };
 
+/* The most elements of functions: a turn waits for the ones of the turn before, and no more than these run side by
+ * side, while the elements of a stage are all independent of each other. */
+enum { SIDE_BY_SIDE = 64 };
+
 bool maker_refuse(turns_maker *m, const char *why) {
     m->why = m->why ? m->why : why;
     return false;
@@ -214,6 +218,7 @@ int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const
     if (found != NO_VALUE)
         return found;
     m->weight += row->ulp > 0 ? FUNCTION_WEIGHT : 1;
+    m->computes |= row->ulp > 0;
     m->time += row->ulp > 0 ? FUNCTION_TIME : 1;
     bool done = m->weight <= WEIGHT ? pushed(m, lazy_push(&m->ins, made)) : maker_refuse(m, "its turns do too much");
     return done ? (int32_t)m->ins.n - 1 : NO_VALUE;
@@ -373,6 +378,8 @@ bool maker_run(turns_maker *m) {
         done = maker_refuse(m, "its turns read and write too much");
     if (done && is_far_apart(m))
         done = maker_refuse(m, "its turns are long");
+    if (done && !m->apart && m->computes && m->n > SIDE_BY_SIDE)
+        done = maker_refuse(m, "its elements are many, and wait for functions");
     m->turns.extent = m->n <= NATIVE_FEW ? (int32_t)m->n : 0;
     return done;
 }

@@ -39,6 +39,7 @@ typedef struct turns_maker {
     int64_t n;                    /* elements of what has more than one */
     int weight;                   /* what making its code takes */
     int64_t time;                 /* what a turn takes of which elements are taken apart */
+    bool computes;                /* there are functions */
     const char *why;              /* the loop has no such code */
     native_turns turns;           /* without its arrays */
     LAZY_VECTOR(carried) carries; /* the first inputs */

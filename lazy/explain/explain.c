@@ -170,14 +170,27 @@ static void say_why(lazy_print *print, const lazy_chapter *chapter, const lazy_s
         lazy_say(print, "\n       %s", why);
 }
 
-/* "avx512, rows" of a kernel; "call", and whether it has native code. */
+/* The library that does the work of a call on the host, where null devices compute, too; NULL: none. */
+static const char *library_of(const lazy_step *step) {
+    const lazy_op *op = step->call.op;
+    bool host = step->backend == &vm_backend_cpu || step->backend == &vm_backend_null;
+    return !step->payload && host && op->library ? op->library(&step->call) : NULL;
+}
+
+/* "avx512, rows" of a kernel; "call", whether it has native code or code for its device, and which library does it. */
 static void say_how(lazy_print *print, const lazy_chapter *chapter, const lazy_step *step) {
     const neap_node *node = node_of(chapter, step);
     char tier[64];
-    if (step->kind == LAZY_STEP_KERNEL)
+    if (step->kind == LAZY_STEP_KERNEL) {
         lazy_say(print, "%s", step->backend->tier(&step->kernel, tier, sizeof tier));
-    else
-        lazy_say(print, "call%s", node && step->payload->is_native && step->payload->is_native(node) ? ", native" : "");
+        return;
+    }
+    const char *library = library_of(step);
+    lazy_say(print, "call%s", node && step->payload->is_native && step->payload->is_native(node) ? ", native" : "");
+    if (library)
+        lazy_say(print, ", %s", library);
+    if (step->call.prepared)
+        lazy_say(print, ", code for %s", step->backend->kind);
 }
 
 /* The device of the step, then the others for which it computes: a kernel works for all that share a memory. */

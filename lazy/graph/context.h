@@ -52,6 +52,7 @@ typedef struct lazy_start {
     int hold;           /* > 0: recording does not flush */
     int expanding;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
     int deferring;      /* > 0: deferred mode (program/deferred.c) */
+    bool any_deferred;  /* arrays of it may be without their values */
     bool has_calls;     /* a call was recorded during the hold */
     int64_t first_call; /* the first pending node that may be such a call */
     lazy_nodes arena;   /* nodes that rules have built, released when hold returns to 0 */

@@ -334,8 +334,10 @@ static int enroll_work(neap_ctx *ctx, neap_node *node) {
     const lazy_level *trace = exchange ? NULL : trace_of_constant(ctx, node);
     if (trace)
         stage(ctx, node, trace);
-    else if (node->lasting)
+    else if (node->lasting) {
         node->state = LAZY_DEFERRED;
+        ctx->start.any_deferred = true;
+    }
     if (trace || node->lasting || graph_is_meshed(node) || graph_node_op(node)->flags & LAZY_OP_PROMPT ||
         (graph_is_effect(node) && !exchange))
         return 0;

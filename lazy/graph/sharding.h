@@ -122,8 +122,8 @@ typedef struct lazy_shard_rule {
     lazy_sharding *want;  /* by input: as it lies; the rule changes .split where it must be moved first */
     lazy_sharding result; /* the rule sets .ndim and .split */
     int64_t *block_attrs; /* a copy of attrs that the rule may change */
-    int combine;          /* the map that combines partial results: LAZY_OP_add, maximum, minimum; -1: there are none */
-    uint32_t over;        /* the axes of the mesh over which partial results are combined */
+    int combine;   /* the map that combines partial results: LAZY_OP_add, maximum, fmin …; -1: there are none */
+    uint32_t over; /* the axes of the mesh over which partial results are combined */
 } lazy_shard_rule;
 
 /* ---- Expansion: .spread -------------------------------------------------------------------------------------------

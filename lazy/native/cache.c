@@ -1,6 +1,7 @@
-/* cache.c: object files that earlier processes have made, in $XDG_CACHE_HOME/neap/native (~/.cache/neap/native).
+/* cache.c: object files and texts for GPUs that earlier processes have made, in $XDG_CACHE_HOME/neap/native
+ * (~/.cache/neap/native).
  *
- * One file for each body: a head with the build that made it, the key, the object file, and a sum over all of it. A
+ * One file for each body: a head with the build that made it, the key, the code, and a sum over all of it. A
  * file is written under a name of its own and then renamed, so that readers find a whole one or none, whoever writes
  * beside; what is damaged, of another build or of another body with the same hash is not taken, nor what belongs to
  * somebody else or can be written by others, since it is run. A cache that cannot be written is none: nothing is told

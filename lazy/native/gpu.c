@@ -1,4 +1,5 @@
-/* native/gpu.c: asking the generator for code of grid kernels (gpu.h), and loading what it makes for the host. */
+/* native/gpu.c: asking the generator for code of grid kernels (gpu.h), or finding the text that an earlier process had
+ * made, and loading what it makes for the host. */
 #include "lazy/native/gpu.h"
 
 #include <stdio.h>
@@ -6,46 +7,89 @@
 #include <string.h>
 
 #include "engine/device.h"
+#include "lazy/native/cache.h"
 #include "lazy/native/object.h"
+#include "lazy/op.h"
 
 enum { OLDEST = 80 };
 
 struct gpu_code {
-    native_object kernel, finish;
+    int n;
+    const char *names[GPU_CALL_ENTRIES];
+    native_object objects[GPU_CALL_ENTRIES];
 };
 
 /* ---- Which are equal --------------------------------------------------------------------------------------------- */
-static bool same_map(const gpu_map *a, const gpu_map *b) {
-    return a->flat == b->flat && a->axes == b->axes && a->word == b->word;
+typedef struct key_writer {
+    char *to; /* NULL: nothing is written, but counted */
+    size_t bytes;
+} key_writer;
+
+static void put(key_writer *key, const void *what, size_t bytes) {
+    if (key->to)
+        memcpy(key->to + key->bytes, what, bytes);
+    key->bytes += bytes;
 }
 
-static bool same_load(const gpu_load *a, const gpu_load *b) {
-    return a->kind == b->kind && a->dtype == b->dtype && a->slot == b->slot && same_map(&a->map, &b->map);
+static void put_text(key_writer *key, const char *text) {
+    put(key, text, strlen(text) + 1);
 }
 
-static bool same_ins(const native_ins *a, const native_ins *b) {
-    bool same = a->op == b->op && a->dtype == b->dtype && a->result == b->result && a->narg == b->narg;
-    for (int k = 0; k < a->narg && same; k++)
-        same = a->arg[k] == b->arg[k];
-    return same;
+static void put_map(key_writer *key, const gpu_map *map) {
+    const uint32_t words[4] = {map->flat, map->along, map->axes, (uint32_t)map->word};
+    put(key, words, sizeof words);
 }
 
-static bool same_sink(const gpu_sink *a, const gpu_sink *b) {
-    return a->kind == b->kind && a->dtype == b->dtype && a->op == b->op && a->slot == b->slot && a->value == b->value &&
-           same_map(&a->map, &b->map);
+static void put_call(key_writer *key, const gpu_entries *call) {
+    const int32_t head[3] = {call->dtype, call->n, call->shared_bytes};
+    put(key, head, sizeof head);
+    for (int k = 0; k < call->n; k++)
+        put_text(key, call->names[k]);
+}
+
+/* Ops by name, as their numbers change from build to build. */
+size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to) {
+    key_writer key = {.to = to};
+    const int32_t head[] = {kernel->ndim,     kernel->nkept,  kernel->nloads,  kernel->nins, kernel->nsinks,
+                            kernel->nbuffers, kernel->nwords, kernel->numbers, kernel->each, kernel->slots,
+                            kernel->near,     kernel->wide,   kernel->across};
+    put_text(&key, "gpu"); /* no instruction set of the CPU */
+    put_text(&key, target);
+    put(&key, head, sizeof head);
+    for (int k = 0; k < kernel->nloads; k++) {
+        const gpu_load *load = &kernel->loads[k];
+        const int32_t what[3] = {load->kind, load->dtype, load->slot};
+        put(&key, what, sizeof what);
+        put_map(&key, &load->map);
+    }
+    for (int k = 0; k < kernel->nins; k++) {
+        const native_ins *ins = &kernel->ins[k];
+        const int32_t what[3] = {ins->dtype, ins->result, ins->narg};
+        put_text(&key, lazy_ops[ins->op]->name);
+        put(&key, what, sizeof what);
+        put(&key, ins->arg, (size_t)ins->narg * sizeof *ins->arg);
+    }
+    for (int k = 0; k < kernel->nsinks; k++) {
+        const gpu_sink *sink = &kernel->sinks[k];
+        const int32_t what[4] = {sink->kind, sink->dtype, sink->slot, sink->value};
+        put_text(&key, sink->kind == GPU_SINK_REDUCE ? lazy_ops[sink->op]->name : "");
+        put(&key, what, sizeof what);
+        put_map(&key, &sink->map);
+    }
+    if (kernel->call)
+        put_call(&key, kernel->call);
+    return key.bytes;
 }
 
 bool gpu_same(const gpu_kernel *a, const gpu_kernel *b) {
-    bool same = a->ndim == b->ndim && a->nkept == b->nkept && a->nloads == b->nloads && a->nins == b->nins &&
-                a->nsinks == b->nsinks && a->nbuffers == b->nbuffers && a->nwords == b->nwords &&
-                a->numbers == b->numbers && a->each == b->each && a->slots == b->slots && a->wide == b->wide &&
-                a->across == b->across;
-    for (int k = 0; k < a->nloads && same; k++)
-        same = same_load(&a->loads[k], &b->loads[k]);
-    for (int k = 0; k < a->nins && same; k++)
-        same = same_ins(&a->ins[k], &b->ins[k]);
-    for (int k = 0; k < a->nsinks && same; k++)
-        same = same_sink(&a->sinks[k], &b->sinks[k]);
+    const size_t bytes = gpu_key(a, "", NULL);
+    char *keys = gpu_key(b, "", NULL) == bytes ? malloc(2 * bytes) : NULL;
+    if (!keys)
+        return false;
+    gpu_key(a, "", keys);
+    gpu_key(b, "", keys + bytes);
+    const bool same = memcmp(keys, keys + bytes, bytes) == 0;
+    free(keys);
     return same;
 }
 
@@ -66,13 +110,70 @@ static int generate(const gpu_kernel *kernel, const char *target, void **out, si
     return neap_generator_in_use()->generate_gpu(kernel, target, out, bytes);
 }
 
+/* The object file for the host with its head, in place of PTX. */
+static int make_image(const gpu_kernel *kernel, void **out, size_t *bytes) {
+    void *file = NULL;
+    gpu_host_image head = {.magic = GPU_HOST_MAGIC, .nbuffers = kernel->nbuffers + kernel->reduces};
+    int status = generate(kernel, "host", &file, bytes);
+    char *image = status ? NULL : malloc(sizeof head + *bytes + 1);
+    if (!status && !image)
+        status = neap_error(NEAP_E_MEMORY, "no memory for code");
+    if (!status) {
+        head.nwords = kernel->nwords, head.bytes = *bytes;
+        memcpy(image, &head, sizeof head);
+        memcpy(image + sizeof head, file, *bytes);
+        *bytes += sizeof head;
+        image[*bytes] = '\0';
+    }
+    free(file);
+    *out = image;
+    return status;
+}
+
 int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes) {
     void *out = NULL;
     const bool known = strncmp(target, "sm_", 3) == 0 && atoi(target + 3) >= OLDEST;
-    int status = known ? generate(kernel, target, &out, bytes)
-                       : neap_error(NEAP_E_ARGUMENT, "no code is made for '%s': GPUs from sm_%d on", target, OLDEST);
+    int status = strcmp(target, "host") == 0 ? make_image(kernel, &out, bytes)
+                 : known                     ? generate(kernel, target, &out, bytes)
+                         : neap_error(NEAP_E_ARGUMENT, "no code is made for '%s': GPUs from sm_%d on", target, OLDEST);
     *text = out;
     return status;
+}
+
+int gpu_text_of_key(const gpu_kernel *kernel, const char *target, const char *key, size_t key_bytes, char **text,
+                    size_t *bytes) {
+    void *file = NULL;
+    const bool kept = strcmp(target, "host") != 0; /* that is of this very CPU */
+    const uint64_t hash = gpu_key_hash(key, key_bytes);
+    *text = NULL;
+    if (kept && native_cache_read(hash, key, key_bytes, &file, bytes)) {
+        char *found = *bytes > 0 ? file : NULL;
+        if (found && found[*bytes - 1] == '\0') { /* as it was written below */
+            *text = found;
+            *bytes -= 1;
+            return NEAP_OK;
+        }
+        free(file);
+    }
+    int status = gpu_text(kernel, target, text, bytes);
+    if (!status && kept)
+        native_cache_write(hash, key, key_bytes, *text, *bytes + 1);
+    return status;
+}
+
+uint64_t gpu_key_hash(const char *key, size_t bytes) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t k = 0; k < bytes; k++)
+        hash = (hash ^ (uint8_t)key[k]) * 0x100000001b3u;
+    return hash;
+}
+
+static int entries_of(const gpu_kernel *kernel, const char **names) {
+    const gpu_entries *call = kernel->call;
+    names[0] = "kernel", names[1] = "finish";
+    for (int k = 0; call && k < call->n; k++)
+        names[k] = call->names[k];
+    return call ? call->n : 1 + (kernel->reduces && !kernel->staged);
 }
 
 int gpu_code_new(const gpu_kernel *kernel, gpu_code **out) {
@@ -83,9 +184,11 @@ int gpu_code_new(const gpu_kernel *kernel, gpu_code **out) {
     *out = NULL;
     if (!status && !code)
         status = neap_error(NEAP_E_MEMORY, "no memory for code");
-    if (!status && (!native_object_load(&code->kernel, file, bytes, "kernel") ||
-                    (kernel->reduces && !kernel->staged && !native_object_load(&code->finish, file, bytes, "finish"))))
-        status = neap_error(NEAP_E_INTERNAL, "the object file cannot be loaded");
+    if (!status)
+        code->n = entries_of(kernel, code->names);
+    for (int k = 0; !status && k < code->n; k++)
+        if (!native_object_load(&code->objects[k], file, bytes, code->names[k]))
+            status = neap_error(NEAP_E_INTERNAL, "the object file cannot be loaded");
     free(file);
     if (status)
         gpu_code_free(code);
@@ -95,15 +198,15 @@ int gpu_code_new(const gpu_kernel *kernel, gpu_code **out) {
 }
 
 gpu_entry gpu_code_entry(const gpu_code *code, const char *name) {
-    gpu_entry entry;
-    memcpy(&entry, strcmp(name, "finish") == 0 ? &code->finish.function : &code->kernel.function, sizeof entry);
+    gpu_entry entry = NULL;
+    for (int k = 0; k < code->n; k++)
+        if (strcmp(name, code->names[k]) == 0)
+            memcpy(&entry, &code->objects[k].function, sizeof entry);
     return entry;
 }
 
 void gpu_code_free(gpu_code *code) {
-    if (!code)
-        return;
-    native_object_unload(&code->kernel);
-    native_object_unload(&code->finish);
+    for (int k = 0; code && k < code->n; k++)
+        native_object_unload(&code->objects[k]);
     free(code);
 }

@@ -8,7 +8,7 @@
  *                                  with reductions: a pointer to `partial_bytes` of scratch (any, where these are 0);
  *                                  words: 64 bits each, in the order of gpu_word, then extents, maps, numbers
  *      entries:                    "kernel"; with reductions in one stage also "finish", which is launched behind it
- *                                  where rows are cut into blocks
+ *                                  where rows are cut into blocks. Whole-array ops have their own (gpu_call.h)
  *
  * That is the order of neap_launch (engine/device.h): buffers, then scalars. Groups have one extent, the first one, and
  * so have grids; shared memory is declared by the code.
@@ -20,6 +20,7 @@
 #ifndef LAZY_NATIVE_GPU_H
 #define LAZY_NATIVE_GPU_H
 
+#include "lazy/native/gpu_call.h"
 #include "lazy/native/native.h"
 
 enum { GPU_LOAD_BUFFER, GPU_LOAD_NUMBER, GPU_LOAD_IOTA, GPU_LOAD_RESULT, GPU_LOAD_TABLE };
@@ -29,6 +30,7 @@ enum { GPU_SINK_STORE, GPU_SINK_STORE_ROW, GPU_SINK_REDUCE };
  * index times stride over the axes whose bits are set. words[word] is the offset, strides follow. */
 typedef struct gpu_map {
     bool flat;
+    bool along; /* GPU_EACH neighbours of the domain, from a multiple of that on, lead to neighbours, from one on */
     uint32_t axes;
     int32_t word;
 } gpu_map;
@@ -62,11 +64,21 @@ enum gpu_word {
 
 enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_LANES = 16, GPU_LEAF = 256 };
 
+/* Code of a whole-array op instead of a kernel (gpu_call.h). */
+enum { GPU_CALL_ENTRIES = 48 }; /* those of a plan are few; all of a dtype have room */
+typedef struct gpu_entries {
+    uint8_t dtype; /* whose phases they are */
+    int n;
+    const char *names[GPU_CALL_ENTRIES];
+    int shared_bytes; /* memory of a group */
+} gpu_entries;
+
 typedef struct gpu_kernel {
     int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
     int numbers;       /* the word of the first number; each takes two */
     int each;          /* elements of a thread, without reductions: 1 or GPU_EACH */
     int slots;         /* of shared memory, for each reduction: rows of a group * leaves * GPU_LANES at most */
+    bool near;         /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
     bool reduces;      /* there are sinks of one element for each row */
     bool staged;       /* rows are passed over several times: each is one group's, and elements are stored last */
     bool wide;         /* the domain has 2^31 elements or more */
@@ -75,19 +87,37 @@ typedef struct gpu_kernel {
     const gpu_load *loads;
     const native_ins *ins; /* and `take`, of a TABLE and an index */
     const gpu_sink *sinks;
+    const gpu_entries *call; /* NULL: it is a kernel; else only nbuffers, scratch counted, and nwords stand above */
 } gpu_kernel;
 
 /* Whether code for GPUs can be made, or why not. As native_available. */
 bool gpu_available(char *text, size_t bytes);
 
+/* All that code depends on, as bytes in which nothing is left undefined, into `to`, if it is not NULL. Returns how
+ * many. What is added to gpu_kernel and decides about code belongs here, too. */
+size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to);
+uint64_t gpu_key_hash(const char *key, size_t bytes);
 /* Do they have the same code? */
 bool gpu_same(const gpu_kernel *a, const gpu_kernel *b);
 
-/* PTX for a target such as "sm_90": *text is OWNED (free), with a NUL behind its `bytes`. NEAP_E_LIBRARY: there is no
- * generator, or it has none for GPUs; NEAP_E_ARGUMENT. */
+/* PTX for a target such as "sm_90": *text is OWNED (free), with a NUL behind its `bytes`. For the target "host" a
+ * gpu_host_image. NEAP_E_LIBRARY: there is no generator, or it has none for GPUs; NEAP_E_ARGUMENT. */
 int gpu_text(const gpu_kernel *kernel, const char *target, char **text, size_t *bytes);
+/* The same, of a kernel with this key for the target; what an earlier process has made is found in its file
+ * (native/cache.c), what this one makes is kept there. */
+int gpu_text_of_key(const gpu_kernel *kernel, const char *target, const char *key, size_t key_bytes, char **text,
+                    size_t *bytes);
 
 /* ---- The same on the host, for tests ----------------------------------------------------------------------------- */
+/* What a driver that stands in for CUDA's in tests takes in place of PTX: this, then an object file of `bytes` bytes,
+ * whose functions are entries, each a gpu_entry. */
+#define GPU_HOST_MAGIC "neapgpu"
+typedef struct gpu_host_image {
+    char magic[8];
+    int32_t nbuffers, nwords; /* the parameters of each entry */
+    uint64_t bytes;
+} gpu_host_image;
+
 typedef struct gpu_code gpu_code;
 /* Does what group `group` of an entry does; with GPU_BACKWARDS added its threads take their turns from the last one on,
  * which shows whether one relies on another without a barrier between them. */

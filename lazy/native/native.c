@@ -3,7 +3,9 @@
  * Units stand in a table by the bytes of their body and instruction set. What nobody uses any more stays as long as the
  * budget for code has room; then the one that was dropped first goes.
  *
- *      want ──▶ queue ──▶ the thread: a file of the cache, else the generator ──▶ object.c ──▶ ready
+ *      want, seek ──▶ queue ──▶ the thread: a file of the cache, else the generator ──▶ object.c ──▶ ready
+ *
+ * Of what is only sought, no file was found: it is in no list until somebody insists.
  *
  * An exit waits for nothing: the plugin has no destructors, so what is being made is made until the process is gone. A
  * child of a fork has no such thread and gets no code; the engine does not survive there either.
@@ -27,11 +29,12 @@
 #include "native_gen.h"
 #include "ops_gen.h"
 
-enum { SLOTS = 1024, BUDGET = 64 << 20, NICE = 10, PLUGIN_ROOM = 96 << 20 };
+enum { SLOTS = 1024, BUDGET = 64 << 20, NICE = 10, PLUGIN_ROOM = 96 << 20, ALIGN = 8 };
 
 struct native_unit {
     native_unit *next_in_slot, *next; /* of the queue, or of those that nobody uses, oldest first */
     int users;
+    bool insists, missed; /* not only a file will do; none was found, and it is not in the queue */
     uint64_t hash;
     size_t key_bytes, bytes; /* of the key; of all that the unit takes */
     const char *isa;
@@ -40,6 +43,7 @@ struct native_unit {
     char *failure;    /* OWNED: why there is no code, if it has failed and there was memory to say so */
     native_body body; /* its arrays, and the key, stand behind */
     native_turns turns;
+    native_stages stages;
     char *key;
 };
 
@@ -69,11 +73,13 @@ void native_hurry(bool hurry) {
 }
 
 static const char *row_name(int op, int dtype, int result) {
+    if (lazy_ops[op]->kind == LAZY_GATHER)
+        return lazy_ops[op]->name;
     return lazy_ops[op]->flags & LAZY_OP_CASTS ? cast_names[dtype][result] : map_names[op][dtype];
 }
 
 bool native_has(int op, int dtype, int result) {
-    return row_name(op, dtype, result) != NULL;
+    return lazy_ops[op]->kind == LAZY_MAP && row_name(op, dtype, result) != NULL;
 }
 
 bool native_has_fold(int op, int dtype) {
@@ -114,11 +120,11 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
     size_t n = 0;
 #define PUT(pointer, bytes)                                                                                            \
     do {                                                                                                               \
-        if (to)                                                                                                        \
+        if (to && (bytes) > 0)                                                                                         \
             memcpy(to + n, pointer, bytes);                                                                            \
         n += (bytes);                                                                                                  \
     } while (0)
-    const int32_t head[5] = {b->ninputs, b->nins, b->noutputs, b->nfolds, b->whole_rows};
+    const int32_t head[6] = {b->ninputs, b->nins, b->noutputs, b->nfolds, b->whole_rows, b->far != NULL};
     PUT(isa, strlen(isa) + 1);
     PUT(head, sizeof head);
     for (int k = 0; k < b->ninputs; k++) {
@@ -139,11 +145,24 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
         PUT(fold, strlen(fold) + 1);
         PUT(&b->folds[k].value, sizeof b->folds[k].value);
     }
+    if (b->far)
+        PUT(b->far, (size_t)(b->ninputs + b->noutputs) * sizeof *b->far);
     if (b->turns) {
         const int32_t turns[3] = {b->turns->condition, b->turns->head, b->turns->extent};
         PUT(turns, sizeof turns);
+    }
+    if (b->turns && !b->turns->stages) {
         PUT(b->turns->next, (size_t)b->ninputs * sizeof *b->turns->next);
         PUT(b->turns->wide, (size_t)b->noutputs * sizeof *b->turns->wide);
+    }
+    const native_stages *s = b->turns ? b->turns->stages : NULL;
+    if (s) {
+        const int32_t counts[5] = {s->n, s->head, s->truth, s->places, s->npointers};
+        PUT(counts, sizeof counts);
+        PUT(s->stages, (size_t)s->n * sizeof *s->stages);
+        PUT(s->operands, ((size_t)b->ninputs + (size_t)b->noutputs) * sizeof *s->operands);
+        PUT(s->pointers, (size_t)s->npointers * sizeof *s->pointers);
+        PUT(s->moves, (size_t)s->places * sizeof *s->moves);
     }
 #undef PUT
     return n;
@@ -156,29 +175,63 @@ static uint64_t hash_of(const char *key, size_t bytes) {
     return hash;
 }
 
+/* The bytes of the arrays of a body; each is followed by room to align the next one. */
+static size_t array_bytes(const native_body *b) {
+    const native_stages *s = b->turns ? b->turns->stages : NULL;
+    size_t inputs = (size_t)b->ninputs, outputs = (size_t)b->noutputs;
+    size_t bytes = inputs * sizeof *b->inputs + (size_t)b->nins * sizeof *b->ins + outputs * sizeof *b->outputs +
+                   (size_t)b->nfolds * sizeof *b->folds;
+    if (b->turns)
+        bytes += inputs * sizeof *b->turns->next + outputs * sizeof *b->turns->wide;
+    if (s)
+        bytes += (size_t)s->n * sizeof *s->stages + (inputs + outputs) * sizeof *s->operands +
+                 (size_t)s->npointers * sizeof *s->pointers + (size_t)s->places * sizeof *s->moves;
+    return bytes + 10 * ALIGN;
+}
+
+/* A copy of an array at *at, which goes on behind it. */
+static const void *keep(char **at, const void *from, size_t n, size_t width) {
+    void *to = *at;
+    if (n && from)
+        memcpy(to, from, n * width);
+    *at += (n * width + ALIGN - 1) / ALIGN * ALIGN;
+    return to;
+}
+
+static void keep_arrays(native_unit *unit, char **at) {
+    native_body *b = &unit->body;
+    size_t inputs = (size_t)b->ninputs, outputs = (size_t)b->noutputs;
+    b->inputs = keep(at, b->inputs, inputs, sizeof *b->inputs);
+    b->ins = keep(at, b->ins, (size_t)b->nins, sizeof *b->ins);
+    b->outputs = keep(at, b->outputs, outputs, sizeof *b->outputs);
+    b->folds = keep(at, b->folds, (size_t)b->nfolds, sizeof *b->folds);
+    b->far = b->far ? keep(at, b->far, inputs + outputs, sizeof *b->far) : NULL;
+    if (!b->turns)
+        return;
+    unit->turns = *b->turns;
+    b->turns = &unit->turns;
+    unit->turns.next = keep(at, unit->turns.next, inputs, sizeof *unit->turns.next);
+    unit->turns.wide = keep(at, unit->turns.wide, outputs, sizeof *unit->turns.wide);
+    if (!unit->turns.stages)
+        return;
+    native_stages *s = &unit->stages;
+    *s = *unit->turns.stages;
+    unit->turns.stages = s;
+    s->stages = keep(at, s->stages, (size_t)s->n, sizeof *s->stages);
+    s->operands = keep(at, s->operands, inputs + outputs, sizeof *s->operands);
+    s->pointers = keep(at, s->pointers, (size_t)s->npointers, sizeof *s->pointers);
+    s->moves = keep(at, s->moves, (size_t)s->places, sizeof *s->moves);
+}
+
 static native_unit *unit_new(const native_body *b, const char *isa, const char *key, size_t key_bytes, uint64_t hash) {
-    size_t inputs = (size_t)b->ninputs * sizeof *b->inputs, ins = (size_t)b->nins * sizeof *b->ins;
-    size_t outputs = (size_t)b->noutputs * sizeof *b->outputs, folds = (size_t)b->nfolds * sizeof *b->folds;
-    size_t next = b->turns ? (size_t)b->ninputs * sizeof(int32_t) : 0;
-    size_t wide = b->turns ? (size_t)b->noutputs * sizeof(bool) : 0;
-    size_t bytes = sizeof(native_unit) + ins + outputs + folds + next + inputs + wide + key_bytes;
+    size_t bytes = sizeof(native_unit) + array_bytes(b) + key_bytes;
     native_unit *unit = malloc(bytes);
     if (!unit)
         return NULL;
     char *at = (char *)(unit + 1);
     *unit = (native_unit){.hash = hash, .key_bytes = key_bytes, .bytes = bytes, .isa = isa, .body = *b};
-    unit->body.ins = memcpy(at, b->ins, ins);
-    unit->body.outputs = memcpy(at + ins, b->outputs, outputs);
-    unit->body.folds = folds ? memcpy(at + ins + outputs, b->folds, folds) : NULL;
-    at += ins + outputs + folds;
-    unit->body.inputs = memcpy(at + next, b->inputs, inputs);
-    unit->key = memcpy(at + next + inputs + wide, key, key_bytes);
-    if (b->turns) {
-        unit->turns = *b->turns;
-        unit->turns.next = memcpy(at, b->turns->next, next);
-        unit->turns.wide = memcpy(at + next + inputs, b->turns->wide, wide);
-        unit->body.turns = &unit->turns;
-    }
+    keep_arrays(unit, &at);
+    unit->key = memcpy(at, key, key_bytes);
     return unit;
 }
 
@@ -260,9 +313,11 @@ static void report(const native_unit *unit, const char *what, int64_t began) {
     engine_timeline_step(text, began, 0, unit->object.bytes);
 }
 
-static void make(native_unit *unit) {
+static void make(native_unit *unit, bool insists) {
     int64_t began = engine_timeline_now();
     bool found = find_in_cache(unit);
+    if (!found && !insists)
+        return;
     const char *failure = found ? NULL : generate(unit);
     if (began)
         report(unit, found ? "load" : "compile", began);
@@ -277,6 +332,20 @@ static void drop_unused(void) {
         unit_free(take_first(&service.unused));
 }
 
+/* Files a unit that the thread is done with, or queues it again, if somebody has begun to insist. The mutex is held. */
+static void put_back(native_unit *unit) {
+    bool waits = native_state_of(unit) == NATIVE_WAITS;
+    unit->users--;
+    if (waits && unit->users == 0)
+        unit_free(unit);
+    else if (waits && unit->insists)
+        append(&service.queue, unit);
+    else if (unit->users == 0)
+        append(&service.unused, unit);
+    else
+        unit->missed = waits;
+}
+
 static void *run(void *unused) {
     (void)unused;
     pthread_mutex_lock(&service.mutex);
@@ -285,15 +354,15 @@ static void *run(void *unused) {
             pthread_cond_wait(&service.asked, &service.mutex);
         native_unit *unit = take_first(&service.queue);
         unit->users++;
+        bool insists = unit->insists;
         pthread_mutex_unlock(&service.mutex);
         if (!atomic_load_explicit(&hurried, memory_order_relaxed)) /* what users wait for goes first */
             setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
-        make(unit);
+        make(unit, insists);
         pthread_mutex_lock(&service.mutex);
         unit->bytes += unit->object.bytes;
         service.bytes += unit->object.bytes;
-        if (--unit->users == 0)
-            append(&service.unused, unit);
+        put_back(unit);
         drop_unused();
         pthread_cond_broadcast(&service.made);
     }
@@ -324,7 +393,21 @@ static bool start(void) {
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
-native_unit *native_want(const native_body *body, const char *isa) {
+/* The mutex is held. */
+static void queue_up(native_unit *unit) {
+    append(&service.queue, unit);
+    pthread_cond_signal(&service.asked);
+}
+
+/* The mutex is held. */
+static void insist(native_unit *unit) {
+    unit->insists = true;
+    if (unit->missed)
+        queue_up(unit);
+    unit->missed = false;
+}
+
+static native_unit *unit_of(const native_body *body, const char *isa, bool insists) {
     size_t bytes = write_key(NULL, body, isa);
     char *key = service.forked ? NULL : malloc(bytes); /* of a child's units, any may be half made */
     if (!key)
@@ -336,14 +419,16 @@ native_unit *native_want(const native_body *body, const char *isa) {
     if (unit) {
         if (unit->users++ == 0 && atomic_load(&unit->state) != NATIVE_WAITS)
             take_out(&service.unused, unit);
+        if (insists)
+            insist(unit);
     } else if ((unit = unit_new(body, isa, key, bytes, hash))) {
         unit->users = 1;
+        unit->insists = insists;
         unit->next_in_slot = service.slots[hash % SLOTS];
         service.slots[hash % SLOTS] = unit;
         service.bytes += unit->bytes;
         if (start()) {
-            append(&service.queue, unit);
-            pthread_cond_signal(&service.asked);
+            queue_up(unit);
         } else {
             unit->failure = strdup("no thread for it could be started");
             atomic_store(&unit->state, NATIVE_FAILED);
@@ -352,6 +437,22 @@ native_unit *native_want(const native_body *body, const char *isa) {
     pthread_mutex_unlock(&service.mutex);
     free(key);
     return unit;
+}
+
+native_unit *native_want(const native_body *body, const char *isa) {
+    return unit_of(body, isa, true);
+}
+
+native_unit *native_seek(const native_body *body, const char *isa) {
+    return unit_of(body, isa, false);
+}
+
+void native_insist(native_unit *unit) {
+    if (service.forked)
+        return;
+    pthread_mutex_lock(&service.mutex);
+    insist(unit);
+    pthread_mutex_unlock(&service.mutex);
 }
 
 native_state native_state_of(const native_unit *unit) {
@@ -379,8 +480,9 @@ void native_drop(native_unit *unit) {
         return;
     pthread_mutex_lock(&service.mutex);
     if (--unit->users == 0) {
-        if (atomic_load(&unit->state) == NATIVE_WAITS) { /* still in the queue: the thread uses what it makes */
-            take_out(&service.queue, unit);
+        if (atomic_load(&unit->state) == NATIVE_WAITS) { /* not the thread's, which uses what it makes */
+            if (!unit->missed)
+                take_out(&service.queue, unit);
             unit_free(unit);
         } else {
             append(&service.unused, unit);

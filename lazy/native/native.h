@@ -47,17 +47,59 @@ typedef struct native_turns {
     int32_t condition; /* the value, one bool, that says whether there is another turn; -1: as many as are asked for */
     int32_t head;      /* the first instructions, which make that */
     int32_t extent;    /* n, if it is at most NATIVE_FEW; 0: as the code is told */
+    const struct native_stages *stages; /* NULL: a turn goes through registers. Else nothing above is used */
 } native_turns;
+
+/* A turn may also go through memory, in stages that run one after the other (plugin/stages.c):
+ *
+ *      MAPS   rows of elements: maps, reductions of each row, maps of what these give
+ *      CALL   a function of C gets so many places
+ *      CASE   so many of the next stages are run if an index, an i32 that is clamped, is this one
+ *
+ * Memory is known by *places*: pointers that the code is given. Turns take two sets of places in turn, since what a
+ * turn carries lies where the turn before it did not write. The inputs, instructions, outputs and folds of the body are
+ * those of the stages in order; a RESULT is an input that a fold of its stage gives. An instruction `take` reads a
+ * table, arg[0], at an index that is one for a row, arg[1]. Numbers are 32 bits wide, so that equal stages are equal
+ * bytes. */
+enum { NATIVE_MAPS, NATIVE_CALL, NATIVE_CASE };
+typedef struct native_stage {
+    int32_t what;
+    int32_t rows, length;                /* MAPS: of how many elements */
+    int32_t inputs, ins, outputs, folds; /* MAPS: how many of them are its own */
+    int32_t which;                       /* CALL: its number; CASE: the index */
+    int32_t first, n;                    /* CALL: of its pointers; CASE: place of the index; how many there are */
+    int32_t stages;                      /* CASE: how many it guards */
+} native_stage;
+
+typedef struct native_operand {
+    int32_t place;        /* of a RESULT ~fold */
+    int32_t across;       /* elements from a row to the next */
+    int32_t along;        /* the same from an element to the next: 0 or 1 */
+    int32_t extent, step; /* of a table: of its index, and elements from one to the next */
+} native_operand;
+
+typedef struct native_stages {
+    int32_t n, head; /* how many; the first ones tell whether there is another turn */
+    int32_t truth;   /* the place of what they say, a bool; -1: as many turns as are asked for */
+    int32_t places;  /* how many there are in a set */
+    int32_t npointers;
+    const native_stage *stages;
+    const native_operand *operands; /* of inputs, then of outputs */
+    const int32_t *pointers;        /* places that calls get */
+    const int32_t *moves;           /* by place: 1: it moves from turn to turn */
+} native_stages;
 
 typedef struct native_body {
     int ninputs, nins, noutputs;
     const native_input *inputs;
     const native_ins *ins;
-    const int32_t *outputs; /* values, each of an instruction */
+    const int32_t *outputs; /* values, each of an instruction; of stages any value, or ~fold */
     int nfolds;             /* at most NATIVE_FOLDS_MAX */
     bool whole_rows;        /* the n elements are a row: the leaves of folds are combined */
     const native_fold *folds;
     const native_turns *turns; /* NULL: it is no turn of a loop; such a body has no folds */
+    const bool *far; /* by input, then by output: it comes from memory, and is asked for early; it goes past the caches,
+                      * if it lies where a vector may begin. NULL: none, as in a turn */
 } native_body;
 
 /* An output that depends on inputs that are one for all alone is one element, too.
@@ -71,6 +113,11 @@ typedef void (*native_code)(char *const *at, int64_t n);
  * outputs. */
 typedef int64_t (*native_loop)(char *const *at, const int64_t *moves, int64_t n, int64_t turns);
 
+/* Of stages at[] holds both sets of places, of the first turn and of the one after it, both as in the first turn; then
+ * the function that is called, and what it gets first. moves[k] is that of place k; n is not used. Such a function
+ * returns 0 or a failure, after which the code returns ~turns, the turns that are over. */
+typedef int32_t (*native_call)(void *context, int64_t which, void **data);
+
 /* Is there a function for the instruction, whatever it reads? */
 bool native_has(int op, int dtype, int result);
 /* The same of a reduction. */
@@ -83,6 +130,10 @@ typedef struct native_unit native_unit;
 /* The code of a body for an instruction set (vm_isa_name), which will be made if nobody has asked for it yet. OWNED
  * (native_drop); NULL: there is no memory. Any thread. */
 native_unit *native_want(const native_body *body, const char *isa);
+/* The same, but for now it is only looked for in the files of earlier processes, which takes a fraction of a
+ * millisecond; without one it stays NATIVE_WAITS until somebody insists, or wants it. */
+native_unit *native_seek(const native_body *body, const char *isa);
+void native_insist(native_unit *unit);
 native_state native_state_of(const native_unit *unit);
 /* Of a unit that is ready. It stays until the unit is dropped. */
 native_code native_code_of(const native_unit *unit);

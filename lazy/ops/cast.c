@@ -3,6 +3,7 @@
 
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
+#include "lazy/ops/launches.h"
 #include "lazy/program/program.h"
 
 static int grad_copy(lazy_grad *g) {
@@ -85,7 +86,7 @@ NEAP_OP(bitcast,
     .attrs = "dtype",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_NUMERIC | LAZY_HALF | LAZY_COMPLEX,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .dtype = bitcast_dtype, .shape = bitcast_shape,
-    .call = bitcast_call, .batch = derive_batch_leading)
+    .call = bitcast_call, .gpu = launches_bitcast, .batch = derive_batch_leading)
 
 NEAP_OP(astype,
     .doc = "a as another dtype. To bool: a != 0. Between integers: wraps around. Real to integer: rounds towards zero, "

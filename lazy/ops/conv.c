@@ -342,6 +342,10 @@ static int conv_kernel_shard(lazy_shard_rule *g) {
     return shard_solve(g, &f, LAZY_OP_add);
 }
 
+static const char *conv_library(const lazy_call *call) {
+    return call->out->dtype == NEAP_DTYPE_F32 && strncmp(engine_conv_library(), "oneDNN", 6) == 0 ? "oneDNN" : NULL;
+}
+
 NEAP_OP(
     conv,
     .doc =
@@ -350,8 +354,8 @@ NEAP_OP(
         "w[k…, c, f], x counting as 0 outside. 1 to 3 spatial axes. f32 by oneDNN where it is there, else by the BLAS.",
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .cost = conv_cost, .flops = conv_flops,
-    .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
+    .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .library = conv_library, .cost = conv_cost,
+    .flops = conv_flops, .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
 
 NEAP_OP(
     conv_input,
@@ -360,9 +364,9 @@ NEAP_OP(
         "images: a transposed convolution. `extent`: of the images.",
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .cost = conv_input_cost,
-    .flops = conv_input_flops, .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch,
-    .shard = conv_input_shard, .follow = program_follow_sizes)
+    .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .library = conv_library,
+    .cost = conv_input_cost, .flops = conv_input_flops, .grad = conv_input_grad, .jvp = bilinear_jvp,
+    .batch = conv_batch, .shard = conv_input_shard, .follow = program_follow_sizes)
 
 NEAP_OP(conv_kernel,
         .doc =
@@ -370,9 +374,9 @@ NEAP_OP(conv_kernel,
             "kernel. `extent`: of the kernel.",
         .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-        .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .cost = conv_kernel_cost,
-        .flops = conv_kernel_flops, .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch,
-        .shard = conv_kernel_shard, .follow = program_follow_sizes)
+        .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .library = conv_library,
+        .cost = conv_kernel_cost, .flops = conv_kernel_flops, .grad = conv_kernel_grad, .jvp = bilinear_jvp,
+        .batch = conv_batch, .shard = conv_kernel_shard, .follow = program_follow_sizes)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 static int windows_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -12,6 +12,7 @@
 
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
+#include "lazy/ops/launches.h"
 #include "lazy/program/program.h"
 
 static int check_box(const char *op, const lazy_call_desc *call, int nsizes, const int64_t *sizes) {
@@ -196,8 +197,9 @@ NEAP_OP(dynamic_slice,
                "lies inside.",
         .attrs = "size…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN,
         .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = dynamic_slice_shape,
-        .call = dynamic_slice_call, .cost = dynamic_slice_cost, .grad = dynamic_slice_grad, .jvp = derive_jvp_linear,
-        .batch = dynamic_slice_batch, .shard = dynamic_slice_shard, .follow = dynamic_slice_follow)
+        .call = dynamic_slice_call, .gpu = launches_dynamic_slice, .cost = dynamic_slice_cost,
+        .grad = dynamic_slice_grad, .jvp = derive_jvp_linear, .batch = dynamic_slice_batch,
+        .shard = dynamic_slice_shard, .follow = dynamic_slice_follow)
 
 /* ---- dynamic_update_slice ---------------------------------------------------------------------------------------- */
 static int dynamic_update_slice_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -264,5 +266,5 @@ NEAP_OP(dynamic_update_slice,
                "third, a vector of i64. Starts as in dynamic_slice.",
         .kind = LAZY_CALL, .updates = 1, .arity = 3, .types = LAZY_ANY, .flags = LAZY_OP_HIDDEN,
         .residual = LAZY_RESIDUAL_IN2, .dtype = graph_dtype_same, .shape = dynamic_update_slice_shape,
-        .call = dynamic_update_slice_call, .grad = dynamic_update_slice_grad, .jvp = derive_jvp_linear,
-        .batch = dynamic_update_slice_batch, .shard = dynamic_update_slice_shard)
+        .call = dynamic_update_slice_call, .gpu = launches_dynamic_update_slice, .grad = dynamic_update_slice_grad,
+        .jvp = derive_jvp_linear, .batch = dynamic_update_slice_batch, .shard = dynamic_update_slice_shard)

@@ -197,5 +197,5 @@ NEAP_OP(
         "LAPACK's order. NaN where a matrix has a NaN or an infinity.",
     .attrs = "vectors real", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = graph_dtype_same, .shape = eig_shape, .call = eig_call, .cost = eig_cost, .grad = eig_grad, .jvp = eig_jvp,
-    .batch = derive_batch_leading, .shard = shard_matrices)
+    .dtype = graph_dtype_same, .shape = eig_shape, .call = eig_call, .library = ops_matrix_library, .cost = eig_cost,
+    .grad = eig_grad, .jvp = eig_jvp, .batch = derive_batch_leading, .shard = shard_matrices)

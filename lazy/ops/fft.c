@@ -345,6 +345,40 @@ static int irdft_call(const lazy_call *call, const neap_run *run) {
     return run_job(&job, call, run);
 }
 
+/* The two halves of a derivative of a real transform count differently, which no library knows. */
+static const char *fill_routine(neap_fourier_kind kind, const lazy_call *call, neap_routine *out) {
+    const lazy_tensor *in = call->in, *result = call->out;
+    const int axis = (int)(call->attrs[0] < 0 ? call->attrs[0] + in->ndim : call->attrs[0]);
+    neap_fourier f = {.kind = kind,
+                      .inverse = kind == NEAP_FOURIER_COMPLEX && call->attrs[1] != 0,
+                      .n = kind == NEAP_FOURIER_TO_REAL ? result->shape[axis] : in->shape[axis],
+                      .outer = 1,
+                      .inner = 1,
+                      .in = in->data,
+                      .out = result->data};
+    if (kind != NEAP_FOURIER_COMPLEX && (call->attrs[1] != 0) != (kind == NEAP_FOURIER_TO_REAL))
+        return "no library has the derivative of a real transform";
+    for (int k = 0; k < in->ndim; k++) {
+        f.outer *= k < axis ? in->shape[k] : 1;
+        f.inner *= k > axis ? in->shape[k] : 1;
+    }
+    *out = (neap_routine){
+        .what = NEAP_ROUTINE_FOURIER, .f64 = dtype_of_part(result->dtype) == NEAP_DTYPE_F64, .fourier = f};
+    return NULL;
+}
+
+static const char *dft_routine(const lazy_call *call, neap_routine *out) {
+    return fill_routine(NEAP_FOURIER_COMPLEX, call, out);
+}
+
+static const char *rdft_routine(const lazy_call *call, neap_routine *out) {
+    return fill_routine(NEAP_FOURIER_OF_REAL, call, out);
+}
+
+static const char *irdft_routine(const lazy_call *call, neap_routine *out) {
+    return fill_routine(NEAP_FOURIER_TO_REAL, call, out);
+}
+
 /* ---- Shapes and costs -------------------------------------------------------------------------------------------- */
 /* The axis, which is counted from 0. */
 static int check_line(const lazy_call_desc *call, const char *name, int nattrs, int *axis) {
@@ -443,6 +477,11 @@ static int irdft_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+static const char *fft_library(const lazy_call *call) {
+    (void)call;
+    return strncmp(engine_fft_library(), "fftw", 4) == 0 ? "FFTW" : NULL;
+}
+
 /* ---- The rows ---------------------------------------------------------------------------------------------------- */
 NEAP_OP(
     dft,
@@ -452,16 +491,16 @@ NEAP_OP(
         "FFTW if it is installed; else by factors 4, 2, 3, 5 and primes up to 31, or as a convolution with a chirp.",
     .attrs = "axis inverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = dft_shape,
-    .call = dft_call, .cost = dft_cost, .flops = dft_flops, .grad = dft_grad, .jvp = derive_jvp_linear,
-    .batch = derive_batch_axis, .shard = shard_axis)
+    .call = dft_call, .library = fft_library, .routine = dft_routine, .cost = dft_cost, .flops = dft_flops,
+    .grad = dft_grad, .jvp = derive_jvp_linear, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(rdft,
         .doc = "The first n / 2 + 1 elements of the dft of n real numbers along an axis, to which the others are "
                "conjugate. With `doubled` those that have such another one are multiplied by 2.",
         .attrs = "axis doubled", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_parts, .shape = rdft_shape,
-        .call = rdft_call, .cost = real_cost, .flops = real_flops, .grad = rdft_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_axis, .shard = shard_axis)
+        .call = rdft_call, .library = fft_library, .routine = rdft_routine, .cost = real_cost, .flops = real_flops,
+        .grad = rdft_grad, .jvp = derive_jvp_linear, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(irdft,
         .doc =
@@ -470,5 +509,6 @@ NEAP_OP(irdft,
             "is the inverse dft, without a factor, of a whole row whose other half is conjugate.",
         .attrs = "axis doubled n", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_part, .shape = irdft_shape,
-        .call = irdft_call, .cost = real_cost, .flops = real_flops, .grad = irdft_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_axis, .shard = shard_axis, .follow = program_follow_sizes)
+        .call = irdft_call, .library = fft_library, .routine = irdft_routine, .cost = real_cost, .flops = real_flops,
+        .grad = irdft_grad, .jvp = derive_jvp_linear, .batch = derive_batch_axis, .shard = shard_axis,
+        .follow = program_follow_sizes)

@@ -9,6 +9,7 @@
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
+#include "lazy/ops/launches.h"
 #include "lazy/vm/kernel.h"
 
 static bool is_index_dtype(int dtype) {
@@ -192,32 +193,36 @@ static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *ou
     return graph_shape_same(call, out);
 }
 
-static int put_add_shape(const lazy_call_desc *call, lazy_result *out) {
-    return put_shape("put_add", call, out);
-}
+#define PUT_SHAPE(name)                                                                                                \
+    static int name##_shape(const lazy_call_desc *call, lazy_result *out) {                                            \
+        return put_shape(#name, call, out);                                                                            \
+    }
+PUT_SHAPE(put_set)
+PUT_SHAPE(put_add)
+PUT_SHAPE(put_mul)
+PUT_SHAPE(put_max)
+PUT_SHAPE(put_min)
 
-static int put_set_shape(const lazy_call_desc *call, lazy_result *out) {
-    return put_shape("put_set", call, out);
-}
-
-static int put_call(const lazy_call *call, bool add, const neap_run *run) {
+static int put_call(const lazy_call *call, lazy_meeting how, const neap_run *run) {
     const lazy_tensor *x = &call->in[0], *indices = &call->in[1];
     vm_put put = {.out = call->out->data, .indices = indices->data, .updates = call->in[2].data};
-    put.dtype = x->dtype, put.index_dtype = indices->dtype, put.add = add, put.n = indices->size;
+    put.dtype = x->dtype, put.index_dtype = indices->dtype, put.how = how, put.n = indices->size;
     extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &put.outer, &put.size, &put.inner);
     vm_put_rows(&put, run);
     return 0;
 }
 
-static int put_add_call(const lazy_call *call, const neap_run *run) {
-    return put_call(call, true, run);
-}
+#define PUT_CALL(name, how)                                                                                            \
+    static int name##_call(const lazy_call *call, const neap_run *run) {                                               \
+        return put_call(call, how, run);                                                                               \
+    }
+PUT_CALL(put_set, LAZY_PUT_SET)
+PUT_CALL(put_add, LAZY_PUT_ADD)
+PUT_CALL(put_mul, LAZY_PUT_MULTIPLY)
+PUT_CALL(put_max, LAZY_PUT_MAXIMUM)
+PUT_CALL(put_min, LAZY_PUT_MINIMUM)
 
-static int put_set_call(const lazy_call *call, const neap_run *run) {
-    return put_call(call, false, run);
-}
-
-/* Both put ops: along one axis further where all examples have the same indices. */
+/* All put ops: along one axis further where all examples have the same indices. */
 static int put_batch(lazy_batching *g) {
     lazy_aval x = graph_node_aval(INPUT(0)), updates = graph_node_aval(INPUT(2));
     flat f = flat_of(g);
@@ -238,7 +243,7 @@ static int put_batch(lazy_batching *g) {
     return derive_batch_done(g);
 }
 
-/* Both put ops: the axes of x stay divided, but the one that is written at places. */
+/* All put ops: the axes of x stay divided, but the one that is written at places. */
 static int put_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int axis = gather_axis(g->attrs[0], g->in[0].ndim);
@@ -251,26 +256,191 @@ static int put_shard(lazy_shard_rule *g) {
     return shard_solve(g, &f, -1);
 }
 
-static neap_node *take_of(lazy_grad *g, neap_node *x) {
+/* A put node in a rule of either mode. */
+typedef struct put_rule {
+    neap_ctx *ctx;
+    neap_node *node;
+} put_rule;
+#define PUT_RULE (&(put_rule){g->ctx, g->node})
+
+static int put_axis(const put_rule *g) {
+    return gather_axis(graph_node_attrs(g->node)[0], graph_node_aval(INPUT(0)).ndim);
+}
+
+static neap_node *put_take(const put_rule *g, neap_node *x) {
     return graph_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, INPUT(1)}, 1, graph_node_attrs(g->node));
+}
+
+/* The indices counted from the start, i64; and where they are inside, in a shape that broadcasts to the updates'. */
+static neap_node *put_places(const put_rule *g, neap_node **inside) {
+    lazy_aval x = graph_node_aval(INPUT(0)), indices = graph_node_aval(INPUT(1));
+    int axis = put_axis(g), after = x.ndim - axis - 1;
+    int64_t shape[NEAP_MAX_DIMS];
+    neap_node *wide = wide_indices(g->ctx, INPUT(1)), *zero = NUMBER(0), *size = NUMBER((double)x.shape[axis]);
+    neap_node *up = BUILD3(where, BUILD2(less, wide, zero), BUILD2(add, wide, size), wide);
+    memcpy(shape, indices.shape, indices.ndim * sizeof *shape);
+    for (int k = 0; k < after; k++)
+        shape[indices.ndim + k] = 1;
+    *inside = BUILD2(logical_and, BUILD2(greater_equal, up, zero), BUILD2(less, up, size));
+    *inside = *inside ? graph_build_reshape(g->ctx, *inside, indices.ndim + after, shape) : NULL;
+    return up;
+}
+
+/* Of something of x's shape what stands where an update goes; 0 for those that go nowhere. */
+static neap_node *put_taken(const put_rule *g, neap_node *x) {
+    neap_node *inside, *places = put_places(g, &inside);
+    return places ? BUILD3(where, inside, put_take(g, x), NUMBER(0)) : NULL;
+}
+
+/* Something of x's shape, all `value`. */
+static neap_node *put_full(const put_rule *g, double value) {
+    lazy_aval x = graph_node_aval(INPUT(0));
+    neap_node *number = graph_build_cast(g->ctx, NUMBER(value), x.dtype);
+    return number ? graph_build_broadcast(g->ctx, number, x.ndim, x.shape) : NULL;
+}
+
+/* The same op, or another one of its kind, of x and updates. */
+static neap_node *put_alike(const put_rule *g, int op, neap_node *x, neap_node *updates) {
+    return graph_build(g->ctx, op, 3, (neap_node *[]){x, INPUT(1), updates}, 1, graph_node_attrs(g->node));
 }
 
 static int put_add_grad(lazy_grad *g) {
     if (g->wants[0])
         g->out[0] = g->ct;
     if (g->wants[2])
-        g->out[2] = take_of(g, g->ct);
+        g->out[2] = put_taken(PUT_RULE, g->ct);
     return g->wants[2] && !g->out[2] ? NEAP_E_MEMORY : 0;
 }
 
+/* ---- Derivatives of put_mul -------------------------------------------------------------------------------------- */
+/* Elements from … from + count - 1 of the middle axis of rows (before, n, after), every one or backwards. */
+static neap_node *put_part(neap_ctx *ctx, neap_node *rows, int64_t from, int64_t step, int64_t count) {
+    lazy_aval of = graph_node_aval(rows);
+    return graph_build_slice(ctx, rows, (int64_t[]){0, 1, of.shape[0], from, step, count, 0, 1, of.shape[2]});
+}
+
+/* The same behind `apart` ones. */
+static neap_node *put_behind(neap_ctx *ctx, neap_node *rows, int64_t apart) {
+    return graph_build(ctx, LAZY_OP_pad, 2, (neap_node *[]){rows, graph_build_number(ctx, 1)}, 9,
+                       (int64_t[]){0, 0, 0, apart, 0, 0, 0, 0, 0});
+}
+
+/* rows[k - apart] at k, where both have one place; 1 elsewhere. `places`, (1, n, 1), are in order. */
+static neap_node *put_before(neap_ctx *ctx, neap_node *rows, neap_node *places, int64_t apart) {
+    const int64_t n = graph_node_aval(places).shape[1];
+    neap_node *same = graph_build2(ctx, LAZY_OP_equal, put_part(ctx, places, apart, 1, n - apart),
+                                   put_part(ctx, places, 0, 1, n - apart));
+    neap_node *kept =
+        graph_build3(ctx, LAZY_OP_where, same, put_part(ctx, rows, 0, 1, n - apart), graph_build_number(ctx, 1));
+    return kept ? put_behind(ctx, kept, apart) : NULL;
+}
+
+/* For each row the product of those before it at the same place. */
+static neap_node *put_products(neap_ctx *ctx, neap_node *rows, neap_node *places) {
+    if (!rows || !places)
+        return NULL;
+    const int64_t n = graph_node_aval(places).shape[1];
+    for (int64_t apart = 1; apart < n && rows; apart *= 2) {
+        neap_node *before = put_before(ctx, rows, places, apart);
+        rows = before ? graph_build2(ctx, LAZY_OP_multiply, rows, before) : NULL;
+    }
+    return rows ? put_before(ctx, rows, places, 1) : NULL;
+}
+
+/* For each update what it is multiplied with: what was there, and all other updates of its place. Without divisions, so
+ * that derivatives of any order are right where elements are zero. */
+static neap_node *put_others(const put_rule *g) {
+    lazy_aval x = graph_node_aval(INPUT(0)), updates = graph_node_aval(INPUT(2));
+    int64_t rows[3] = {1, graph_node_aval(INPUT(1)).size, 1}, line[3] = {1, rows[1], 1}, size;
+    neap_node *inside, *places = put_places(g, &inside);
+    extents(x.ndim, x.shape, put_axis(g), &rows[0], &size, &rows[2]);
+    if (updates.size == 0)
+        return INPUT(2);
+    places = graph_build_reshape(g->ctx, places, 1, &rows[1]);
+    neap_node *order = places ? graph_build(g->ctx, LAZY_OP_argsort, 1, &places, 2, (int64_t[]){0, 0}) : NULL;
+    neap_node *back = order ? graph_build(g->ctx, LAZY_OP_argsort, 1, &order, 2, (int64_t[]){0, 0}) : NULL;
+    neap_node *v = graph_build_reshape(g->ctx, INPUT(2), 3, rows);
+    if (!v || !back)
+        return NULL;
+    v = graph_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){v, order}, 1, (int64_t[]){1});
+    places = graph_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){places, order}, 1, (int64_t[]){0});
+    places = places ? graph_build_reshape(g->ctx, places, 3, line) : NULL;
+    if (!v || !places)
+        return NULL;
+    neap_node *turned = put_products(g->ctx, put_part(g->ctx, v, rows[1] - 1, -1, rows[1]),
+                                     put_part(g->ctx, places, rows[1] - 1, -1, rows[1]));
+    neap_node *after = turned ? put_part(g->ctx, turned, rows[1] - 1, -1, rows[1]) : NULL;
+    neap_node *all[2] = {BUILD2(multiply, put_products(g->ctx, v, places), after), back};
+    v = all[0] ? graph_build(g->ctx, LAZY_OP_take, 2, all, 1, (int64_t[]){1}) : NULL;
+    v = v ? graph_build_reshape(g->ctx, v, updates.ndim, updates.shape) : NULL;
+    return BUILD2(multiply, v, put_taken(g, INPUT(0)));
+}
+
+static int put_mul_grad(lazy_grad *g) {
+    if (g->wants[0])
+        g->out[0] = BUILD2(multiply, g->ct, put_alike(PUT_RULE, LAZY_OP_put_mul, put_full(PUT_RULE, 1), INPUT(2)));
+    if (g->wants[2])
+        g->out[2] = BUILD2(multiply, put_taken(PUT_RULE, g->ct), put_others(PUT_RULE));
+    g->wants[1] = false;
+    return grad_done(g, 3);
+}
+
+static int put_mul_jvp(lazy_tangent *g) {
+    neap_node *of_x = NULL, *of_updates = NULL;
+    if (g->in[0])
+        of_x = BUILD2(multiply, g->in[0], put_alike(PUT_RULE, LAZY_OP_put_mul, put_full(PUT_RULE, 1), INPUT(2)));
+    if (g->in[2])
+        of_updates = put_alike(PUT_RULE, LAZY_OP_put_add, put_full(PUT_RULE, 0),
+                               BUILD2(multiply, g->in[2], put_others(PUT_RULE)));
+    if (!g->in[0] && !g->in[2])
+        return NEAP_OK;
+    g->out = of_x && of_updates ? BUILD2(add, of_x, of_updates) : of_x ? of_x : of_updates;
+    return jvp_done(g);
+}
+
+/* ---- Derivatives of put_max, put_min ----------------------------------------------------------------------------- */
+/* Where what was there, and where an update is the extreme one, 1 or 0; equal ones share what they get, of each place
+ * the inverse of how many they are. */
+static neap_node *put_winners(const put_rule *g, neap_node **there, neap_node **came) {
+    neap_node *inside, *places = put_places(g, &inside);
+    int dtype = graph_node_aval(g->node).dtype;
+    *there = graph_build_cast(g->ctx, BUILD2(equal, INPUT(0), g->node), dtype);
+    *came = BUILD2(logical_and, inside, BUILD2(equal, INPUT(2), put_take(g, g->node)));
+    *came = places && *came ? graph_build_cast(g->ctx, *came, dtype) : NULL;
+    return *there && *came ? BUILD1(reciprocal, put_alike(g, LAZY_OP_put_add, *there, *came)) : NULL;
+}
+
+static int put_extremum_grad(lazy_grad *g) {
+    neap_node *there, *came, *share = put_winners(PUT_RULE, &there, &came);
+    share = BUILD2(multiply, g->ct, share);
+    if (g->wants[0])
+        g->out[0] = BUILD3(where, there, share, NUMBER(0));
+    if (g->wants[2])
+        g->out[2] = share ? BUILD3(where, came, put_take(PUT_RULE, share), NUMBER(0)) : NULL;
+    g->wants[1] = false;
+    return grad_done(g, 3);
+}
+
+static int put_extremum_jvp(lazy_tangent *g) {
+    neap_node *there, *came, *share = put_winners(PUT_RULE, &there, &came);
+    if (!g->in[0] && !g->in[2])
+        return NEAP_OK;
+    neap_node *of_x = g->in[0] ? BUILD3(where, there, g->in[0], NUMBER(0)) : put_full(PUT_RULE, 0);
+    if (g->in[2] && of_x)
+        of_x = put_alike(PUT_RULE, LAZY_OP_put_add, of_x, BUILD3(where, came, g->in[2], NUMBER(0)));
+    g->out = BUILD2(multiply, of_x, share);
+    return jvp_done(g);
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 NEAP_OP(put_add,
         .doc = "The first input with the third added along an axis at the places that the second, of integers, names. "
                "Repeated "
                "places add up in order. Negative indices count from the end; others out of range are ignored.",
         .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
         .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
-        .shape = put_add_shape, .call = put_add_call, .grad = put_add_grad, .jvp = derive_jvp_linear,
-        .batch = put_batch, .shard = put_shard)
+        .shape = put_add_shape, .call = put_add_call, .gpu = launches_put_add, .grad = put_add_grad,
+        .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -288,7 +458,7 @@ static int put_set_grad(lazy_grad *g) {
         number = number ? graph_build_reshape(g->ctx, number, updates.ndim, updates.shape) : NULL;
         none = none ? graph_build_broadcast(g->ctx, none, x.ndim, x.shape) : NULL;
         neap_node *written = graph_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){none, INPUT(1), number}, 1, &axis);
-        g->out[2] = BUILD3(where, BUILD2(equal, take_of(g, written), number), take_of(g, g->ct), zero);
+        g->out[2] = BUILD3(where, BUILD2(equal, put_take(PUT_RULE, written), number), put_take(PUT_RULE, g->ct), zero);
     }
     return (g->wants[0] && !g->out[0]) || (g->wants[2] && !g->out[2]) ? NEAP_E_MEMORY : 0;
 }
@@ -299,5 +469,35 @@ NEAP_OP(
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
-    .shape = put_set_shape, .call = put_set_call, .grad = put_set_grad, .jvp = derive_jvp_linear, .batch = put_batch,
-    .shard = put_shard)
+    .shape = put_set_shape, .call = put_set_call, .gpu = launches_put_set, .grad = put_set_grad,
+    .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
+
+NEAP_OP(
+    put_mul,
+    .doc =
+        "The first input multiplied by the third along an axis at the places that the second, of integers, names, in "
+        "the order of the indices. Indices as in put_add.",
+    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2,
+    .dtype = graph_dtype_same, .shape = put_mul_shape, .call = put_mul_call, .grad = put_mul_grad, .jvp = put_mul_jvp,
+    .batch = put_batch, .shard = put_shard)
+
+NEAP_OP(
+    put_max,
+    .doc = "The greater one of the first input and the third along an axis at the places that the second, of integers, "
+           "names; NaN if one is NaN. Indices as in put_add.",
+    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
+    .dtype = graph_dtype_same, .shape = put_max_shape, .call = put_max_call, .grad = put_extremum_grad,
+    .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)
+
+NEAP_OP(
+    put_min,
+    .doc = "The smaller one of the first input and the third along an axis at the places that the second, of integers, "
+           "names; NaN if one is NaN. Indices as in put_add.",
+    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
+    .dtype = graph_dtype_same, .shape = put_min_shape, .call = put_min_call, .grad = put_extremum_grad,
+    .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)

@@ -1,9 +1,10 @@
 /* least.c: least squares by LAPACK.
  *
  * The solution of least norm depends on how many singular values count as zeros. Most matrices are far from the
- * limit: a QR factorization with exchanged columns (gelsy), which estimates the condition as it goes, is enough for
- * those. Only where the estimate comes near the limit are singular values computed (gelsd); that takes three times as
- * long.
+ * limit: a triangular factor (gels) is enough for those, whose condition is at most the root of that in the 1-norm by
+ * that in the infinity-norm, which are estimated (trcon). Of others a QR factorization with exchanged columns (gelsy)
+ * estimates the condition itself, in three times as long. Only where this comes near the limit are singular values
+ * computed (gelsd), in three times as long again.
  *
  * Derivatives: those of A⁺b for a rank that stays, by the derivative of the pseudoinverse (spectral.c). Each A⁺ in it
  * is a least squares problem of its own, and (A⁺)ᵀ = (Aᵀ)⁺, so the rule needs no other op. */
@@ -18,7 +19,8 @@
 #include "lazy/ops/matrix.h"
 
 enum {
-    FAR = 16,  /* how much larger than the limit the estimated condition's inverse has to be */
+    FAR = 16,  /* how much larger than the limit the estimated condition's inverse has to be, */
+    BOUND = 4, /* and that of a bound of the condition */
     BLOCK = 64 /* columns of LAPACK's blocks, at most */
 };
 
@@ -64,6 +66,31 @@ static void fill_columns(const problem *p) {
         for (int64_t i = 0; i < p->m; i++)
             memcpy((char *)p->b + (size_t)(j * p->most + i) * item,
                    (const char *)p->right + (size_t)(i * p->k + j) * item, item);
+}
+
+/* Whether a bound of its condition says that the matrix is far from a lower rank; its solution then. */
+static bool solve_farther(const problem *p, const neap_run *run, int *status) {
+    const lazy_matrices *x = p->x;
+    const char *half = p->m < p->n ? "L" : "U";
+    double inverse[2] = {0, 0}, wanted = p->limit * BOUND;
+    int info = 0, ignored = 0, size = p->least + BLOCK * (p->least > p->k ? p->least : p->k);
+    ops_matrix_room room;
+    char *work = ops_matrix_take_room(&room, run, (size_t)size * x->item + (size_t)p->least * sizeof(double));
+    if (!work) {
+        *status = NEAP_E_MEMORY;
+        return false;
+    }
+    int *integers = (int *)work;
+    work += (size_t)p->least * sizeof(double);
+    fill_columns(p);
+    x->lapack->gels("N", &p->m, &p->n, &p->k, p->a, &p->m, p->b, &p->most, work, &size, &info, 1);
+    for (int k = 0; k < 2 && info == 0; k++) {
+        double given[1];
+        x->lapack->trcon(k ? "I" : "1", half, "N", &p->least, p->a, &p->m, given, work, integers, &ignored, 1, 1, 1);
+        inverse[k] = ops_matrix_get(x, given, 0);
+    }
+    ops_matrix_give_room(&room, run);
+    return info == 0 && inverse[0] * inverse[1] > wanted * wanted;
 }
 
 /* Whether the matrix is far from a lower rank; its solution then. */
@@ -112,7 +139,8 @@ static int solve_near(const problem *p, const neap_run *run, bool *converged) {
 
 static int solve_problem(const problem *p, void *out, const neap_run *run) {
     int status = NEAP_OK;
-    bool solved = solve_far(p, run, &status);
+    bool solved = solve_farther(p, run, &status);
+    solved = solved || status ? solved : solve_far(p, run, &status);
     status = solved || status ? status : solve_near(p, run, &solved);
     if (!solved)
         ops_matrix_fill(p->x, out, (int64_t)p->n * p->k, NAN);
@@ -202,13 +230,13 @@ static int lstsq_jvp(lazy_tangent *g) {
     return jvp_done(g);
 }
 
-NEAP_OP(lstsq,
-        .doc =
-            "For matrices a (…, m, n), b (…, m, k) and limits (…, 1, 1): the x of least norm among those that minimise "
-            "|a x - b|, singular values of at most the limit times the largest counting as zeros; by LAPACK's gelsy, "
-            "and by gelsd near the limit. The derivative is that for a rank that stays. NaN where an element is not "
-            "finite.",
-        .kind = LAZY_CALL, .arity = 3, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
-        .dtype = graph_dtype_real, .shape = lstsq_shape, .call = lstsq_call, .cost = lstsq_cost, .grad = lstsq_grad,
-        .jvp = lstsq_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
+NEAP_OP(
+    lstsq,
+    .doc = "For matrices a (…, m, n), b (…, m, k) and limits (…, 1, 1): the x of least norm among those that minimise "
+           "|a x - b|, singular values of at most the limit times the largest counting as zeros; by LAPACK's gels, and "
+           "by gelsy and gelsd near the limit. The derivative is that for a rank that stays. NaN where an element is "
+           "not finite.",
+    .kind = LAZY_CALL, .arity = 3, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
+    .dtype = graph_dtype_real, .shape = lstsq_shape, .call = lstsq_call, .library = ops_matrix_library,
+    .cost = lstsq_cost, .grad = lstsq_grad, .jvp = lstsq_jvp, .batch = derive_batch_leading, .shard = shard_matrices)

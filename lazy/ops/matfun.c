@@ -208,11 +208,11 @@ static int matfun_jvp(lazy_tangent *g) {
     return jvp_done(g);
 }
 
-NEAP_OP(matrix_function,
-        .doc =
-            "The principal square root (`function` 0) or logarithm (1) of each complex square matrix of the last two "
-            "axes, by its Schur form, computed in f64 and rounded once. NaN where a matrix has a NaN or an infinity.",
-        .attrs = "function", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0,
-        .dtype = graph_dtype_same, .shape = matfun_shape, .call = matfun_call, .cost = matfun_cost, .grad = matfun_grad,
-        .jvp = matfun_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
+NEAP_OP(
+    matrix_function,
+    .doc = "The principal square root (`function` 0) or logarithm (1) of each complex square matrix of the last two "
+           "axes, by its Schur form, computed in f64 and rounded once. NaN where a matrix has a NaN or an infinity.",
+    .attrs = "function", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0, .dtype = graph_dtype_same,
+    .shape = matfun_shape, .call = matfun_call, .library = ops_matrix_library, .cost = matfun_cost, .grad = matfun_grad,
+    .jvp = matfun_jvp, .batch = derive_batch_leading, .shard = shard_matrices)

@@ -74,7 +74,7 @@ NEAP_OP(cbrt,
     .example = "np.cbrt(np.array{8, -27})\n[ 2. -3.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_cbrt,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(cbrt)(a)"}, .ns = 0.64,
+    .kernel = {.real = "F(cbrt)(a)"}, .ns = 0.5,
     .domain = {0.1, 9}, .reference = "a ^ (1 / 3)", .ulp = 1)
 
 NEAP_OP(exp,

@@ -258,6 +258,27 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
     return engine_gemm(run, &args);
 }
 
+static const char *matmul_routine(const lazy_call *call, neap_routine *out) {
+    const lazy_tensor *a = &call->in[0], *b = &call->in[1], *c = call->out;
+    const int n = c->ndim;
+    neap_product p = {.m = c->shape[n - 2], .n = c->shape[n - 1], .k = a->shape[n - 1]};
+    if (!dtype_is_inexact(c->dtype))
+        return "libraries of GPUs multiply no matrices of integers and bools";
+    if (!stored_matrix(a, &p.lda, &p.transpose_a) || !stored_matrix(b, &p.ldb, &p.transpose_b))
+        return "an operand has strides that libraries do not take";
+    p.a = a->data, p.b = b->data, p.c = c->data;
+    p.ldc = p.n;
+    p.batch_axes = n - 2;
+    p.batch = c->shape;
+    p.strides_a = a->stride, p.strides_b = b->stride;
+    p.stride_c = p.m * p.n;
+    *out = (neap_routine){.what = NEAP_ROUTINE_PRODUCT,
+                          .f64 = dtype_of_part(c->dtype) == NEAP_DTYPE_F64,
+                          .complex = neap_dtype_kind(c->dtype) == 'c',
+                          .product = p};
+    return NULL;
+}
+
 static neap_node *transposed_last(lazy_grad *g, neap_node *node) {
     lazy_aval aval = graph_node_aval(node);
     int64_t perm[NEAP_MAX_DIMS];
@@ -344,6 +365,12 @@ static int matmul_shard(lazy_shard_rule *g) {
     return shard_solve(g, &f, g->out->dtype == NEAP_DTYPE_BOOL ? LAZY_OP_maximum : LAZY_OP_add);
 }
 
+/* Small products are our own on every processor. */
+static const char *matmul_library(const lazy_call *call) {
+    int dtype = call->out->dtype;
+    return (dtype == NEAP_DTYPE_F32 || dtype == NEAP_DTYPE_F64) && !engine_gemm_loops()->fused ? "BLAS" : NULL;
+}
+
 NEAP_OP(
     matmul2,
     .doc =
@@ -351,5 +378,6 @@ NEAP_OP(
         "an order that follows from k alone; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad,
-    .jvp = matmul_jvp, .batch = matmul_batch, .shard = matmul_shard)
+    .call = matmul_call, .library = matmul_library, .routine = matmul_routine, .reads = matmul_reads,
+    .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad, .jvp = matmul_jvp, .batch = matmul_batch,
+    .shard = matmul_shard)

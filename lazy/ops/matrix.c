@@ -105,6 +105,11 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
 }
 
+const char *ops_matrix_library(const lazy_call *call) {
+    (void)call;
+    return "LAPACK";
+}
+
 void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t bytes) {
     room->more = NULL;
     room->bytes = bytes;

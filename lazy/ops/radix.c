@@ -88,10 +88,11 @@ static bool radix_is_fast(const radix_functions *f) {
     return f->width >= 0 && vm_simd()->sorts->keys[f->width];
 }
 
-/* Elements that are numbers, which lie in `spare` if they are `away`. */
+/* Elements that are numbers, which lie in `spare` if they are `away`. Where the instruction set gives up they are no
+ * longer in the order of their places, so pairs are sorted by these as well. */
 static void radix_sort_fast(const radix_functions *f, void *data, void *spare, int64_t n, bool away) {
     if (!vm_simd()->sorts->keys[f->width](data, spare, n, away))
-        f->sort(data, spare, n, false);
+        functions[f->width ? RADIX_KEYS64 : RADIX_KEYS32].sort(data, spare, n, false);
 }
 
 void radix_sort(radix_form form, void *data, void *spare, int64_t n) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lazy/derive/derive.h"
+#include "lazy/ops/launches.h"
 #include "lazy/shard/shard.h"
 #include "ops_gen.h"
 
@@ -157,8 +158,8 @@ NEAP_OP(
     .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,). "
            "With keys of shape (…, 2) the counters have the same first axes.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = graph_dtype_same, .shape = threefry_shape, .call = threefry_call, .batch = threefry_batch,
-    .shard = threefry_shard)
+    .dtype = graph_dtype_same, .shape = threefry_shape, .call = threefry_call, .gpu = launches_threefry,
+    .batch = threefry_batch, .shard = threefry_shard)
 
 /* ---- random_bits ------------------------------------------------------------------------------------------------- */
 static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -207,8 +208,8 @@ NEAP_OP(
         "along a new last axis. Keys of shape (…, 2) make one such array each.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
-    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = derive_batch_leading, .shard = bits_shard,
-    .follow = program_follow_sizes)
+    .shape = bits_shape, .call = bits_call, .gpu = launches_random_bits, .cost = bits_cost,
+    .batch = derive_batch_leading, .shard = bits_shard, .follow = program_follow_sizes)
 
 /* ---- random_floats ----------------------------------------------------------------------------------------------- */
 static int floats_dtype(const lazy_call_desc *call, lazy_result *out) {
@@ -246,8 +247,8 @@ NEAP_OP(
            "(…, 2) make one such array each.",
     .attrs = "distribution dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = floats_dtype,
-    .shape = floats_shape, .call = floats_call, .cost = floats_cost, .batch = derive_batch_leading, .shard = bits_shard,
-    .follow = program_follow_sizes)
+    .shape = floats_shape, .call = floats_call, .gpu = launches_random_floats, .cost = floats_cost,
+    .batch = derive_batch_leading, .shard = bits_shard, .follow = program_follow_sizes)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -371,5 +372,5 @@ NEAP_OP(random_integers,
             "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = integers_shape,
-        .call = integers_call, .cost = integers_cost, .batch = integers_batch, .follow = program_follow_sizes,
-        .shard = integers_shard)
+        .call = integers_call, .gpu = launches_random_integers, .cost = integers_cost, .batch = integers_batch,
+        .follow = program_follow_sizes, .shard = integers_shard)

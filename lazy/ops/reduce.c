@@ -189,6 +189,26 @@ NEAP_OP(min,
     .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)", .identity = "F(highest)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
+NEAP_OP(nanmax,
+    .doc = "The greatest element over axes that is not NaN; NaN if all are; 0.0 is greater than -0.0. Not of nothing.",
+    .attrs = "axes keepdims",
+    .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
+    .shape = shape_extremum,
+    .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .shard = shard_nanmax,
+    .kernel = {.integer = "a > b ? a : b", .real = "F(max_number)(a, b)", .identity = "F(nan)"},
+    .domain = {-3, 3}, .reference = "math.max(a, b)")
+
+NEAP_OP(nanmin,
+    .doc = "The smallest element over axes that is not NaN; NaN if all are; -0.0 is smaller than 0.0. Not of nothing.",
+    .attrs = "axes keepdims",
+    .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
+    .shape = shape_extremum,
+    .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .shard = shard_nanmin,
+    .kernel = {.integer = "a < b ? a : b", .real = "F(min_number)(a, b)", .identity = "F(nan)"},
+    .domain = {-3, 3}, .reference = "math.min(a, b)")
+
 NEAP_OP(any,
     .doc = "Whether some element over axes is true (not 0). Of nothing: false.",
     .attrs = "axes keepdims",

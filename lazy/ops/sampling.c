@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "lazy/derive/build.h"
+#include "lazy/ops/launches.h"
 
 enum { SAMPLE_CHUNK = 1 << 10 }; /* elements of one parallel task */
 
@@ -118,8 +119,8 @@ NEAP_OP(
            "logarithms, under the key input 1. Keys of shape (…, 2) make one draw each, for the first axes of input 0.",
     .attrs = "logarithm", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = gamma_shape,
-    .call = gamma_call, .cost = sample_cost, .batch = derive_batch_leading, .grad = gamma_grad, .jvp = gamma_jvp,
-    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT)
+    .call = gamma_call, .gpu = launches_random_gamma, .cost = sample_cost, .batch = derive_batch_leading,
+    .grad = gamma_grad, .jvp = gamma_jvp, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT)
 
 /* ---- Poisson ----------------------------------------------------------------------------------------------------- */
 static int poisson_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -145,7 +146,8 @@ NEAP_OP(
         "axes of input 0.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
-    .shape = poisson_shape, .call = poisson_call, .cost = sample_cost, .batch = derive_batch_leading)
+    .shape = poisson_shape, .call = poisson_call, .gpu = launches_random_poisson, .cost = sample_cost,
+    .batch = derive_batch_leading)
 
 /* ---- binomial ---------------------------------------------------------------------------------------------------- */
 static int binomial_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -170,4 +172,5 @@ NEAP_OP(random_binomial,
             "draw each, for the first axes of the other inputs.",
         .kind = LAZY_CALL, .arity = 3, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
-        .shape = binomial_shape, .call = binomial_call, .cost = sample_cost, .batch = derive_batch_leading)
+        .shape = binomial_shape, .call = binomial_call, .gpu = launches_random_binomial, .cost = sample_cost,
+        .batch = derive_batch_leading)

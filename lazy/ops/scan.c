@@ -10,6 +10,7 @@
 #include "engine/device.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
+#include "lazy/ops/launches.h"
 #include "lazy/vm/simd/simd.h"
 
 enum {
@@ -403,7 +404,8 @@ NEAP_OP(cumsum,
            "in sum. Blocks of 4096 elements have an order of additions of their own (docs/numbers.md).",
     .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_NUMERIC,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_sum, .shape = scan_shape,
-    .call = cumsum_call, .cost = scan_cost, .flops = scan_flops, .grad = cumsum_grad, .jvp = derive_jvp_linear,
+    .call = cumsum_call, .gpu = launches_cumsum,
+    .cost = scan_cost, .flops = scan_flops, .grad = cumsum_grad, .jvp = derive_jvp_linear,
     .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(cumprod,
@@ -411,7 +413,8 @@ NEAP_OP(cumprod,
            "as in prod, the order as in cumsum.",
     .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_NUMERIC,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_sum, .shape = scan_shape,
-    .call = cumprod_call, .cost = scan_cost, .flops = scan_flops, .grad = cumprod_grad, .jvp = cumprod_jvp,
+    .call = cumprod_call, .gpu = launches_cumprod,
+    .cost = scan_cost, .flops = scan_flops, .grad = cumprod_grad, .jvp = cumprod_jvp,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(cummax,
@@ -419,7 +422,8 @@ NEAP_OP(cummax,
            "from the first NaN on; 0.0 is greater than -0.0. The gradient goes to where the greatest is reached first.",
     .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = scan_shape,
-    .call = cummax_call, .cost = scan_cost, .flops = scan_flops, .grad = cumulative_extremum_grad,
+    .call = cummax_call, .gpu = launches_cummax,
+    .cost = scan_cost, .flops = scan_flops, .grad = cumulative_extremum_grad,
     .jvp = cumulative_extremum_jvp, .residual = LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(cummin,
@@ -427,7 +431,8 @@ NEAP_OP(cummin,
            "from the first NaN on; -0.0 is smaller than 0.0. The gradient goes to where the smallest is reached first.",
     .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = scan_shape,
-    .call = cummin_call, .cost = scan_cost, .flops = scan_flops, .grad = cumulative_extremum_grad,
+    .call = cummin_call, .gpu = launches_cummin,
+    .cost = scan_cost, .flops = scan_flops, .grad = cumulative_extremum_grad,
     .jvp = cumulative_extremum_jvp, .residual = LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(recurrence,
@@ -436,6 +441,7 @@ NEAP_OP(recurrence,
            "cummin are made of.",
     .attrs = "axis reverse", .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_real, .shape = recurrence_shape,
-    .call = recurrence_call, .cost = scan_cost, .flops = scan_flops, .grad = recurrence_grad, .jvp = recurrence_jvp,
+    .call = recurrence_call, .gpu = launches_recurrence,
+    .cost = scan_cost, .flops = scan_flops, .grad = recurrence_grad, .jvp = recurrence_jvp,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .batch = derive_batch_axis, .shard = recurrence_shard)
 /* clang-format on */

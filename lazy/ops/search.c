@@ -4,6 +4,7 @@
 #include "engine/device.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
+#include "lazy/ops/launches.h"
 #include "lazy/vm/simd/simd.h"
 
 enum {
@@ -297,6 +298,7 @@ NEAP_OP(searchsorted,
            "the first ones of the second.",
     .attrs = "right", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = searchsorted_dtype,
-    .shape = searchsorted_shape, .call = searchsorted_call, .cost = searchsorted_cost, .batch = searchsorted_batch,
+    .shape = searchsorted_shape, .call = searchsorted_call, .gpu = launches_searchsorted,
+    .cost = searchsorted_cost, .batch = searchsorted_batch,
     .shard = searchsorted_shard)
 /* clang-format on */

@@ -9,6 +9,13 @@ static neap_node *winner(lazy_grad *g, neap_node *wins) {
 GRAD2(grad_maximum, winner(g, BUILD2(greater, a, b)), winner(g, BUILD2(greater, b, a)))
 GRAD2(grad_minimum, winner(g, BUILD2(less, a, b)), winner(g, BUILD2(less, b, a)))
 
+/* The same of fmax and fmin, where a number wins against NaN. */
+static neap_node *number_winner(lazy_grad *g, neap_node *wins, neap_node *other) {
+    return winner(g, BUILD2(logical_or, wins, BUILD1(isnan, other)));
+}
+GRAD2(grad_fmax, number_winner(g, BUILD2(greater, a, b), b), number_winner(g, BUILD2(greater, b, a), a))
+GRAD2(grad_fmin, number_winner(g, BUILD2(less, a, b), b), number_winner(g, BUILD2(less, b, a), a))
+
 /* That of minimum(maximum(x, low), high), with its ties. */
 static int grad_clip(lazy_grad *g) {
     neap_node *x = INPUT(0), *low = INPUT(1), *high = INPUT(2), *ct = g->ct;
@@ -62,6 +69,24 @@ NEAP_OP(minimum,
     .dtype = graph_dtype_promote, .grad = grad_minimum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)"},
+    .domain = {-3, 3}, .reference = "math.min(a, b)")
+
+NEAP_OP(fmax,
+    .doc = "The greater of a and b; where one is NaN, the other one; 0.0 is greater than -0.0.",
+    .example = "np.fmax(np.array{1, np.nan}, 0)\n[1. 0.]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ORDERED, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_fmax,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
+    .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max_number)(a, b)"},
+    .domain = {-3, 3}, .reference = "math.max(a, b)")
+
+NEAP_OP(fmin,
+    .doc = "The smaller of a and b; where one is NaN, the other one; -0.0 is smaller than 0.0.",
+    .example = "np.fmin(np.array{1, np.nan}, 2)\n[1. 2.]",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ORDERED, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_fmin,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
+    .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min_number)(a, b)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
 NEAP_OP(clip,

@@ -16,6 +16,7 @@
 #include "engine/device.h"
 #include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 #include "lazy/ops/matrix.h"
 
@@ -93,8 +94,8 @@ NEAP_OP(
         "a matrix is not positive definite.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
-    .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = derive_batch_leading,
-    .shard = shard_matrices)
+    .library = ops_matrix_library, .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp,
+    .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- triangular_solve -------------------------------------------------------------------------------------------- */
 /* The right sides of op: matrices of as many rows as the first input has. */
@@ -142,6 +143,24 @@ static int triangular_solve_one(const lazy_matrices *x, int64_t index, const nea
 
 static int triangular_solve_call(const lazy_call *call, const neap_run *run) {
     return ops_matrix_each(call, run, triangular_solve_one);
+}
+
+static const char *triangular_solve_routine(const lazy_call *call, neap_routine *out) {
+    const lazy_tensor *a = &call->in[0], *b = &call->in[1];
+    const int64_t n = b->shape[b->ndim - 2], k = b->shape[b->ndim - 1];
+    *out = (neap_routine){.what = NEAP_ROUTINE_TRIANGULAR,
+                          .f64 = dtype_of_part(b->dtype) == NEAP_DTYPE_F64,
+                          .complex = neap_dtype_kind(b->dtype) == 'c',
+                          .triangular = {.lower = call->attrs[0] != 0,
+                                         .transposed = call->attrs[1] != 0,
+                                         .unit = call->attrs[2] != 0,
+                                         .n = n,
+                                         .k = k,
+                                         .batch = n * k > 0 ? b->size / (n * k) : 0,
+                                         .a = a->data,
+                                         .b = b->data,
+                                         .out = call->out->data}};
+    return NULL;
 }
 
 static neap_node *triangular_like(neap_ctx *ctx, const neap_node *node, neap_node *b, bool transpose) {
@@ -198,8 +217,8 @@ NEAP_OP(
     .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .dtype = graph_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
-    .cost = triangular_solve_cost, .grad = triangular_solve_grad, .jvp = triangular_solve_jvp,
-    .batch = derive_batch_leading, .shard = shard_matrices)
+    .library = ops_matrix_library, .routine = triangular_solve_routine, .cost = triangular_solve_cost,
+    .grad = triangular_solve_grad, .jvp = triangular_solve_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- lu ---------------------------------------------------------------------------------------------------------- */
 static int lu_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -208,6 +227,14 @@ static int lu_shape(const lazy_call_desc *call, lazy_result *out) {
         return status;
     status = graph_shape_same(call, out);
     out->shape[out->ndim - 2] += 1;
+    return status;
+}
+
+/* Factors of halves are f32: their pivots are bits, which no rounding keeps. */
+static int lu_dtype(const lazy_call_desc *call, lazy_result *out) {
+    int status = graph_dtype_real(call, out);
+    if (dtype_is_half(out->compute))
+        out->compute = out->dtype = NEAP_DTYPE_F32;
     return status;
 }
 
@@ -220,16 +247,34 @@ static int lu_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int64_t n = x->n;
     int info = 0;
     ops_matrix_room room;
-    void *out = ops_matrix_at(x, x->call->out, index, n * (n + 1));
+    char *out = ops_matrix_at(x, x->call->out, index, n * (n + 1)), *row = out + (size_t)(n * n) * x->item;
     int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(int));
     if (!pivots)
         return NEAP_E_MEMORY;
     memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
     x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
-    for (int64_t k = 0; k < n; k++)
-        ops_matrix_set(x, out, n * n + k, pivots[k]);
+    memset(row, 0, (size_t)n * x->item);
+    memcpy(row, pivots, (size_t)n * sizeof *pivots);
     ops_matrix_give_room(&room, run);
     return NEAP_OK;
+}
+
+/* The routine of a system; `a` is its first input, `n` wide. */
+static const char *fill_system(const lazy_call *call, neap_system_kind kind, neap_routine *out) {
+    const lazy_tensor *a = call->in, *result = call->out;
+    const int64_t n = a->shape[a->ndim - 1];
+    neap_system s = {.kind = kind, .n = n, .k = n, .batch = 1, .a = a->data, .out = result->data};
+    for (int k = 0; k < a->ndim - 2; k++)
+        s.batch *= a->shape[k];
+    *out = (neap_routine){.what = NEAP_ROUTINE_SYSTEM,
+                          .f64 = dtype_of_part(result->dtype) == NEAP_DTYPE_F64,
+                          .complex = neap_dtype_kind(result->dtype) == 'c',
+                          .system = s};
+    return NULL;
+}
+
+static const char *lu_routine(const lazy_call *call, neap_routine *out) {
+    return fill_system(call, NEAP_SYSTEM_FACTOR, out);
 }
 
 static int lu_call(const lazy_call *call, const neap_run *run) {
@@ -240,13 +285,26 @@ NEAP_OP(
     lu,
     .doc =
         "For each matrix a of shape (n, n) in the last two axes: n rows with the factors of LAPACK's getrf of aᵀ as it "
-        "stores them, transposed, and one row with its pivots. What `solve`, `slogdet` and `det` work with. Not "
-        "differentiated: those take the matrix itself as well.",
+        "stores them, transposed, and one row that begins with the bits of its n pivots, 32-bit integers. What "
+        "`solve`, `slogdet` and `det` work with. Not differentiated: those take the matrix itself as well.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_real,
-    .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = derive_batch_leading, .shard = shard_matrices)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = lu_dtype, .shape = lu_shape,
+    .call = lu_call, .library = ops_matrix_library, .routine = lu_routine, .cost = lu_cost,
+    .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- solve ------------------------------------------------------------------------------------------------------- */
+/* The dtype of the inputs but for input 1, what `lu` made of a matrix; halves are computed as f32. */
+static int dtype_beside_factors(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval others[2] = {call->in[0], call->in[call->nin - 1]};
+    lazy_call_desc some = *call;
+    some.in = others;
+    some.nin = call->nin == 2 ? 1 : 2;
+    int status = graph_dtype_real(&some, out);
+    if (dtype_is_half(out->compute))
+        out->compute = NEAP_DTYPE_F32;
+    return status;
+}
+
 /* Inputs 0 and 1: a matrix and what `lu` made of it. */
 static int check_factors(const char *op, const lazy_call_desc *call) {
     const lazy_aval *a = &call->in[0], *f = &call->in[1];
@@ -278,10 +336,9 @@ static int64_t solve_cost(const lazy_call_desc *call, const lazy_result *out) {
 
 /* Pivots are data: what no factorization gives is brought into the range. */
 static void read_pivots(const lazy_matrices *x, const void *row, int *pivots) {
-    for (int k = 0; k < x->n; k++) {
-        double p = ops_matrix_get(x, row, k);
-        pivots[k] = p >= 1 && p <= x->n ? (int)p : k + 1;
-    }
+    memcpy(pivots, row, (size_t)x->n * sizeof *pivots);
+    for (int k = 0; k < x->n; k++)
+        pivots[k] = pivots[k] >= 1 && pivots[k] <= x->n ? pivots[k] : k + 1;
 }
 
 static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
@@ -300,6 +357,16 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
     ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n);
     ops_matrix_give_room(&room, run);
     return NEAP_OK;
+}
+
+static const char *solve_routine(const lazy_call *call, neap_routine *out) {
+    const lazy_tensor *b = &call->in[2];
+    fill_system(call, NEAP_SYSTEM_SOLVE, out);
+    out->system.transposed = call->attrs[0] != 0;
+    out->system.a = call->in[1].data;
+    out->system.b = b->data;
+    out->system.k = b->shape[b->ndim - 1];
+    return NULL;
 }
 
 static int solve_call(const lazy_call *call, const neap_run *run) {
@@ -343,9 +410,9 @@ NEAP_OP(
         "NaN. The values come from the factors, the derivative is that of a⁻¹ b.",
     .attrs = "transposed", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
-    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
-    .shape = solve_shape, .call = solve_call, .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp,
-    .batch = derive_batch_leading, .shard = shard_matrices)
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = dtype_beside_factors,
+    .shape = solve_shape, .call = solve_call, .library = ops_matrix_library, .routine = solve_routine,
+    .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- inv --------------------------------------------------------------------------------------------------------- */
 static int inv_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -439,6 +506,10 @@ static int inv_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     return NEAP_OK;
 }
 
+static const char *inv_routine(const lazy_call *call, neap_routine *out) {
+    return fill_system(call, NEAP_SYSTEM_INVERT, out);
+}
+
 static int inv_call(const lazy_call *call, const neap_run *run) {
     return ops_matrix_each(call, run, inv_one);
 }
@@ -466,7 +537,8 @@ NEAP_OP(inv,
             "complex numbers, by LAPACK's getrf and getrs). Infinities or NaN where a matrix is singular.",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
         .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = inv_shape, .call = inv_call,
-        .cost = inv_cost, .grad = inv_grad, .jvp = inv_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
+        .library = ops_matrix_library, .routine = inv_routine, .cost = inv_cost, .grad = inv_grad, .jvp = inv_jvp,
+        .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- slogdet, det ------------------------------------------------------------------------------------------------ */
 static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -489,8 +561,11 @@ static const char *factors_of(const lazy_matrices *x, int64_t index, double *sig
     int64_t n = x->n;
     const char *factors = ops_matrix_at(x, &x->call->in[1], index, n * (n + 1));
     *sign = 1;
-    for (int64_t k = 0; k < n; k++)
-        *sign = ops_matrix_get(x, factors, n * n + k) == (double)(k + 1) ? *sign : -*sign;
+    for (int64_t k = 0; k < n; k++) {
+        int32_t pivot;
+        memcpy(&pivot, factors + (size_t)(n * n) * x->item + (size_t)k * sizeof pivot, sizeof pivot);
+        *sign = pivot == k + 1 ? *sign : -*sign;
+    }
     return factors;
 }
 
@@ -603,7 +678,7 @@ NEAP_OP(slogdet,
             "For matrices (…, n, n) and what `lu` made of them: the sign of the determinant and the logarithm of its "
             "magnitude, as (…, 2). A singular matrix gives 0 and -inf, and its derivative is not finite.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_real, .shape = slogdet_shape,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = dtype_beside_factors, .shape = slogdet_shape,
         .call = slogdet_call, .grad = slogdet_grad, .jvp = slogdet_jvp, .batch = derive_batch_leading,
         .shard = shard_matrices)
 
@@ -612,6 +687,6 @@ NEAP_OP(det,
             "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
             "inverse, so it is not finite where the matrix is singular.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = dtype_beside_factors,
         .shape = det_shape, .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = derive_batch_leading,
         .shard = shard_matrices)

@@ -8,6 +8,7 @@
 #include "engine/device.h"
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
+#include "lazy/ops/launches.h"
 #include "lazy/ops/radix.h"
 
 enum {
@@ -247,7 +248,8 @@ static int sort_jvp(lazy_tangent *g) {
 /* ---- A few of many ----------------------------------------------------------------------------------------------- */
 /* The k first of a descending order. Candidates are gathered under a bound, the worst of the k best so far, and sorted
  * when there are many. A line is cut into segments, whose best are sorted in turn; as the order of keys and places is
- * the only one there is, it does not matter how. */
+ * the only one there is, it does not matter how. A segment begins with the bounds of those before it that are done:
+ * what is as good as such a bound comes behind k others. */
 enum { SEGMENT = 1 << 16, CANDIDATES = 192 };
 
 typedef struct top_job {
@@ -262,6 +264,7 @@ typedef struct top_job {
     int64_t segments;
     char *best; /* by line and segment: `most` pairs */
     int64_t *found;
+    uint64_t *bounds; /* the same, for those behind it; that of NaN until it is known */
     int failed;
 } top_job;
 
@@ -277,15 +280,29 @@ typedef struct top_some {
     uint64_t bound, value; /* the key that a candidate comes before, and the element that has it */
 } top_some;
 
+static void top_bound(const top_job *j, top_some *some, uint64_t bound) {
+    some->bound = bound;
+    some->bounded = bound < j->nan;
+    const uint32_t narrow = (uint32_t)bound;
+    j->f->values(&some->value, j->form == RADIX_PAIR32 ? (const void *)&narrow : &some->bound, 1, 1, true);
+}
+
 static void top_sort(const top_job *j, top_some *some, int64_t room_for) {
     radix_sort(j->form, some->pairs, some->pairs + room_for * radix_bytes(j->form), some->count);
     if (some->count < j->most)
         return;
     some->count = j->most;
-    some->bound = top_key(j, some->pairs, some->count - 1);
-    some->bounded = some->bound < j->nan;
-    const uint32_t narrow = (uint32_t)some->bound;
-    j->f->values(&some->value, j->form == RADIX_PAIR32 ? (const void *)&narrow : &some->bound, 1, 1, true);
+    top_bound(j, some, top_key(j, some->pairs, some->count - 1));
+}
+
+/* The best bound of the segments of a line before this one. */
+static uint64_t top_bound_before(const top_job *j, int64_t task) {
+    uint64_t bound = j->nan;
+    for (int64_t k = task - task % j->segments; k < task; k++) {
+        const uint64_t other = __atomic_load_n(&j->bounds[k], __ATOMIC_RELAXED);
+        bound = other < bound ? other : bound;
+    }
+    return bound;
 }
 
 /* All of n elements from `first` on, without those that are not before the bound. */
@@ -327,6 +344,7 @@ static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
         return;
     }
     top_some some = {.pairs = room};
+    top_bound(j, &some, top_bound_before(j, task));
     for (int64_t i = first; i < end || some.count > j->most;) {
         if (i == end || some.count + TOGETHER > room_for) {
             top_sort(j, &some, room_for);
@@ -339,6 +357,8 @@ static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
         }
     }
     j->found[task] = some.count;
+    if (j->most == j->k) /* else it is no bound of the line */
+        __atomic_store_n(&j->bounds[task], some.bound, __ATOMIC_RELAXED);
     memcpy(j->best + task * j->most * bytes, some.pairs, (size_t)(some.count * bytes));
     neap_run_free(run, room, (size_t)(2 * room_for * bytes));
 }
@@ -386,16 +406,20 @@ static int argtop_call(const lazy_call *call, const neap_run *run) {
     j.most = j.k < SEGMENT ? j.k : SEGMENT;
     const int64_t tasks = j.lines * j.segments;
     const size_t pairs = (size_t)(tasks * j.most * radix_bytes(j.form));
+    const size_t bytes = pairs + (size_t)tasks * (sizeof *j.found + sizeof *j.bounds);
     void *room;
-    status = neap_run_alloc(run, pairs + (size_t)tasks * sizeof *j.found, &room);
+    status = neap_run_alloc(run, bytes, &room);
     if (status)
         return status;
     j.best = room;
     j.found = (int64_t *)(j.best + pairs);
+    j.bounds = (uint64_t *)(j.found + tasks);
+    for (int64_t k = 0; k < tasks; k++)
+        j.bounds[k] = j.nan;
     neap_parallel_for(run, tasks, top_of_segment, &j);
     if (!j.failed && !neap_run_cancelled(run))
         neap_parallel_for(run, j.lines, top_of_line, &j);
-    neap_run_free(run, room, pairs + (size_t)tasks * sizeof *j.found);
+    neap_run_free(run, room, bytes);
     return j.failed ? neap_error(NEAP_E_MEMORY, "top_k: no memory to choose from lines of %" PRId64 " elements", j.n)
                     : NEAP_OK;
 }
@@ -419,13 +443,15 @@ NEAP_OP(argsort,
            "signs are equal; NaN comes last, also in descending order.",
     .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = argsort_dtype,
-    .shape = argsort_shape, .call = argsort_call, .cost = sort_cost, .batch = derive_batch_axis, .shard = shard_axis)
+    .shape = argsort_shape, .call = argsort_call, .gpu = launches_argsort,
+    .cost = sort_cost, .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(sort,
     .doc = "An array in order along an axis, stably, as `argsort` orders it.",
     .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same, .shape = sort_shape,
-    .call = sort_call, .cost = sort_cost, .grad = sort_grad, .jvp = sort_jvp, .residual = LAZY_RESIDUAL_IN0,
+    .call = sort_call, .gpu = launches_sort,
+    .cost = sort_cost, .grad = sort_grad, .jvp = sort_jvp, .residual = LAZY_RESIDUAL_IN0,
     .batch = derive_batch_axis, .shard = shard_axis)
 
 NEAP_OP(argtop,
@@ -433,5 +459,5 @@ NEAP_OP(argtop,
            "descending `argsort`: found without sorting the others.",
     .attrs = "axis k", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ORDERED,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = argsort_dtype,
-    .shape = argtop_shape, .call = argtop_call, .batch = derive_batch_axis, .shard = shard_axis)
+    .shape = argtop_shape, .call = argtop_call, .gpu = launches_argtop, .batch = derive_batch_axis, .shard = shard_axis)
 /* clang-format on */

@@ -174,8 +174,8 @@ NEAP_OP(
         "where `complete` is 1. The signs are LAPACK's. Derivatives: where r is square.",
     .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
-    .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = derive_batch_leading,
-    .shard = shard_matrices)
+    .shape = qr_shape, .call = qr_call, .library = ops_matrix_library, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp,
+    .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- eigh -------------------------------------------------------------------------------------------------------- */
 static int eigh_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -332,8 +332,8 @@ NEAP_OP(
         "matrices. Signs are LAPACK's.",
     .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = graph_dtype_real, .shape = eigh_shape, .call = eigh_call, .cost = eigh_cost, .grad = eigh_grad,
-    .jvp = eigh_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
+    .dtype = graph_dtype_real, .shape = eigh_shape, .call = eigh_call, .library = ops_matrix_library, .cost = eigh_cost,
+    .grad = eigh_grad, .jvp = eigh_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- svd --------------------------------------------------------------------------------------------------------- */
 typedef struct svd_parts { /* u is m × mu, s has k values, vh is nv × n */
@@ -581,8 +581,8 @@ NEAP_OP(
         "full vectors of matrices that are not square.",
     .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = graph_dtype_real, .shape = svd_shape, .call = svd_call, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp,
-    .batch = derive_batch_leading, .shard = shard_matrices)
+    .dtype = graph_dtype_real, .shape = svd_shape, .call = svd_call, .library = ops_matrix_library, .cost = svd_cost,
+    .grad = svd_grad, .jvp = svd_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- pinv -------------------------------------------------------------------------------------------------------- */
 static int pinv_shape(const lazy_call_desc *call, lazy_result *out) {

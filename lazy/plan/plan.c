@@ -157,6 +157,11 @@ static int add_kernel(planner *p, const lazy_draft *draft) {
     return status;
 }
 
+static void leave_to_host(lazy_step *step) {
+    step->device = (int16_t)graph_host_device(step->device);
+    step->backend = vm_backend_of(step->device);
+}
+
 /* Chooses what runs a step that is complete: the backend of its device, or the host, if that cannot. What pushes its op
  * itself works on memory of the host. */
 static void choose_backend(lazy_step *step) {
@@ -170,10 +175,33 @@ static void choose_backend(lazy_step *step) {
     else
         step->lacks = step->kind == LAZY_STEP_KERNEL ? step->backend->lacks_kernel(&step->kernel, step->device)
                                                      : step->backend->lacks_call(&step->call, step->device);
-    if (!step->lacks)
-        return;
-    step->device = (int16_t)graph_host_device(step->device);
-    step->backend = vm_backend_of(step->device);
+    if (step->lacks)
+        leave_to_host(step);
+}
+
+static int prepare_on_device(lazy_step *step) {
+    if (step->kind == LAZY_STEP_KERNEL)
+        return step->backend->prepare(&step->kernel, step->device);
+    bool prepares = !step->payload && !step->moves && step->backend && step->backend->prepare_call;
+    return prepares ? step->backend->prepare_call(&step->call, step->device) : 0;
+}
+
+/* What another device than the host cannot prepare is done by the host. */
+static int prepare_step(lazy_step *step) {
+    int status = prepare_on_device(step);
+    if (status && status != NEAP_E_MEMORY && neap_device_memory_space(step->device) != 0) {
+        step->lacks = vm_backend_reason(neap_error_text());
+        leave_to_host(step);
+        status = prepare_on_device(step);
+    }
+    return status;
+}
+
+static int prepare_kernel(lazy_step *step) {
+    int status = prepare_step(step);
+    if (status == 0)
+        step->cost = step->backend->cost(&step->kernel);
+    return status;
 }
 
 /* Prepares the kernels of all steps, each of which knows by then what the others move. */
@@ -192,15 +220,16 @@ static int prepare_kernels(planner *p) {
     for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
         lazy_step *step = p->steps.at[k];
         choose_backend(step);
-        if (step->kind != LAZY_STEP_KERNEL)
+        if (step->kind != LAZY_STEP_KERNEL) {
+            status = prepare_step(step);
             continue;
+        }
         lazy_traffic own = vm_kernel_traffic(&step->kernel);
         step->kernel.around = total - own.read - own.written;
         for (int32_t j = step->nbufs - step->nouts; j < step->nbufs; j++)
             if (read[step->slots[j]])
                 step->kernel.around = 0;
-        if ((status = step->backend->prepare(&step->kernel, step->device)) == 0)
-            step->cost = step->backend->cost(&step->kernel);
+        status = prepare_kernel(step);
     }
     free(read);
     return status;
@@ -521,6 +550,8 @@ static int plan_node(planner *p, neap_node *node) {
 static void step_free(lazy_step *step) {
     if (step->kind == LAZY_STEP_KERNEL && step->kernel.prepared)
         step->backend->unprepare(&step->kernel);
+    if (step->kind != LAZY_STEP_KERNEL && step->call.prepared)
+        step->backend->unprepare_call(&step->call);
     free(step);
 }
 

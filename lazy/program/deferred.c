@@ -73,8 +73,9 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
 }
 
 /* Inner results of a graph that is still held, by chance, are left to whoever reads them. */
-static int want_deferred(neap_node *node, lazy_nodes *roots) {
+static int want_deferred(neap_ctx *ctx, neap_node *node, lazy_nodes *roots) {
     neap_node *target = graph_read_target(node);
+    ctx->start.any_deferred |= target->state == LAZY_DEFERRED;
     bool wanted = target->state == LAZY_DEFERRED && (target->flags & LAZY_KEPT || target->consumers == 0);
     return wanted ? lazy_push(roots, target) : 0;
 }
@@ -83,16 +84,20 @@ static int want_deferred(neap_node *node, lazy_nodes *roots) {
 static int start_deferred_arrays(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
+    if (!ctx->start.any_deferred)
+        return 0;
+    ctx->start.any_deferred = false; /* unless one is met */
     for (int64_t k = 1; k < ctx->handles.slots.n && status == 0; k++) {
         neap_node *node = ctx->handles.slots.at[k];
         if (!node || !graph_is_meshed(node) || node->flags & LAZY_DELETED)
-            status = node ? want_deferred(node, &roots) : 0;
+            status = node ? want_deferred(ctx, node, &roots) : 0;
         else
             for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node) && status == 0; b++)
-                status = want_deferred(node->shards->blocks[b], &roots);
+                status = want_deferred(ctx, node->shards->blocks[b], &roots);
     }
     if (status == 0 && roots.n)
         status = plan_flush_roots(ctx, (int)roots.n, roots.at);
+    ctx->start.any_deferred |= status != 0;
     lazy_vector_free(&roots);
     return status;
 }

@@ -214,6 +214,13 @@ int shard_min(lazy_shard_rule *g) {
     return reduce(g, LAZY_OP_minimum);
 }
 
+int shard_nanmax(lazy_shard_rule *g) {
+    return reduce(g, LAZY_OP_fmax);
+}
+int shard_nanmin(lazy_shard_rule *g) {
+    return reduce(g, LAZY_OP_fmin);
+}
+
 /* All axes of input 0 but `whole`, which may be none. */
 static int keep_all_but(lazy_shard_rule *g, int whole) {
     lazy_factors f = {0};

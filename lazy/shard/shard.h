@@ -72,6 +72,8 @@ int shard_reduce(lazy_shard_rule *g); /* all reductions: the axes that are reduc
 int shard_sum(lazy_shard_rule *g);    /* the same, or the results of the parts are added */
 int shard_max(lazy_shard_rule *g);    /* the same, or the greatest result of a part is taken (any, of bools) */
 int shard_min(lazy_shard_rule *g);    /* the same, or the smallest result of a part is taken (all, of bools) */
+int shard_nanmax(lazy_shard_rule *g); /* the same, or the greatest result of a part that is not NaN */
+int shard_nanmin(lazy_shard_rule *g); /* the same, or the smallest result of a part that is not NaN */
 int shard_same(lazy_shard_rule *g);   /* the result is like input 0, element by element; other inputs are whole */
 int shard_axis(lazy_shard_rule *g);   /* as shard_same, except for the axis that the first attribute counts */
 int shard_matrices(

@@ -109,17 +109,27 @@ static bool in_place(const vm_builder *b, int value) {
     return maker ? maker->what == VM_TAKE && p->loads[maker->arg[0]].table.in_place : true;
 }
 
+/* Is the value made by what can write past the caches, and does nobody read it again? */
+static bool may_stream(const vm_builder *b, int value) {
+    const vm_program *p = b->p;
+    const int maker = b->maker[value], what = maker < 0 ? VM_LOOP : p->ins[maker].what;
+    for (int at = maker + 1; at < p->nins; at++)
+        for (int k = 0; k < operand_count(p, &p->ins[at]); k++)
+            if (operand_value(p, &p->ins[at], k) == value)
+                return false;
+    return what == VM_NATIVE || what == VM_CHAIN;
+}
+
 static void place_store(vm_builder *b, int k) {
     vm_program *p = b->p;
     vm_sink *sink = &p->sinks[k];
     sink->in_place = vm_contiguous(p, &sink->map);
-    bool chain = b->maker[sink->value] >= 0 && p->ins[b->maker[sink->value]].what == VM_CHAIN;
-    bool taken = (p->stream && !chain) || in_place(b, sink->value);
+    bool taken = (p->stream && !may_stream(b, sink->value)) || in_place(b, sink->value);
     for (int j = 0; j < k; j++)
         taken |= p->sinks[j].direct && p->sinks[j].value == sink->value;
     sink->direct = sink->in_place && !taken && may_write_early(b, sink);
-    if (sink->direct && p->stream) {
-        const vm_ins *ins = &p->ins[b->maker[sink->value]];
+    const vm_ins *ins = sink->direct ? &p->ins[b->maker[sink->value]] : NULL;
+    if (ins && p->stream && ins->what == VM_CHAIN) {
         vm_link *end = &p->links[ins->arg[0] + ins->arg[1] - 1];
         end->code = end->code == p->simd->chains->end ? p->simd->chains->end_far : end->code;
     }
@@ -290,6 +300,29 @@ static void find_points(vm_program *p) {
         p->fetches |= vm_is_fetched(&p->loads[k]);
 }
 
+static void add_hop(vm_program *p, int value, const vm_map *map, int width) {
+    int64_t bytes = map->grid[p->ngrid - 1] * width;
+    if (bytes != 0)
+        p->hop[p->nhops++] = (vm_hop){.value = value, .bytes = bytes};
+}
+
+/* Tells whether the program hops from cell to cell, and what moves then. */
+static void find_hops(vm_program *p) {
+    p->hops = p->form == VM_NEST_ROWS && p->ngrid > 0 && !p->carried && p->walk_size <= p->chunk;
+    for (int k = 0; k < p->nloads && p->hops; k++)
+        p->hops = p->loads[k].rate != VM_CELL || !vm_is_fetched(&p->loads[k]);
+    for (int m = 0; m < p->nloads + p->nsinks && p->hops; m++)
+        p->next[m] = vm_map_at(p, m)->grid[p->ngrid - 1];
+    for (int k = 0; k < p->nloads && p->hops; k++) {
+        const vm_load *load = &p->loads[k];
+        if (load->in_place || (load->kind == LAZY_LOAD_BUFFER && load->rate == VM_CELL))
+            add_hop(p, k, &load->map, load->width);
+    }
+    for (int k = 0; k < p->nsinks && p->hops; k++)
+        if (p->sinks[k].direct)
+            add_hop(p, p->sinks[k].value, &p->sinks[k].map, p->sinks[k].width);
+}
+
 int vm_place(vm_builder *b) {
     vm_program *p = b->p;
     find_last(b);
@@ -302,7 +335,7 @@ int vm_place(vm_builder *b) {
     if (!status)
         place_values(b);
     if (!status)
-        find_points(p);
+        find_points(p), find_hops(p);
     if (!status && p->scratch > INT32_MAX)
         return neap_error(NEAP_E_INTERNAL, "the rows of a kernel are too long for its scratch");
     return status;

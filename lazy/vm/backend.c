@@ -1,6 +1,7 @@
 /* backend.c: which backends there are, and that of the CPU, which is the chunked VM. */
 #include "lazy/vm/backend.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -33,9 +34,28 @@ const lazy_backend *vm_backend_of(int device) {
     return NULL;
 }
 
+/* ---- Reasons ----------------------------------------------------------------------------------------------------- */
+enum { REASONS = 64 };
+
+const char *vm_backend_reason(const char *text) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static char *kept[REASONS];
+    const char *found = "its code cannot be made"; /* there is no memory, or there are many reasons */
+    pthread_mutex_lock(&mutex);
+    for (int k = 0; k < REASONS; k++) {
+        if (!kept[k])
+            kept[k] = strdup(text);
+        if (kept[k] && strcmp(kept[k], text) == 0) {
+            found = kept[k];
+            break;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
 /* ---- The CPU ----------------------------------------------------------------------------------------------------- */
-int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run) {
-    lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
+lazy_call vm_call_bind(const lazy_call *call, const int64_t *offsets, void *const *bufs, lazy_tensor *tensors) {
     int n = call->nin + 1;
     memcpy(tensors, call->in, (size_t)n * sizeof *tensors);
     for (int k = 0; k < n; k++)
@@ -44,6 +64,12 @@ int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs
     lazy_call bound = *call;
     bound.in = tensors;
     bound.out = tensors + call->nin;
+    return bound;
+}
+
+int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run) {
+    lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
+    lazy_call bound = vm_call_bind(call, offsets, bufs, tensors);
     return call->op->call(&bound, run);
 }
 

@@ -5,7 +5,7 @@
  * backend prepares is its own: kernel->prepared is opaque to all others.
  *
  *      plan:   lacks_kernel? ── no ──▶ prepare ─▶ cost            run:   run(kernel, operands) ─▶ done, or enqueued
- *                   └── a reason ──▶ the step runs on the host, its operands and results are copied
+ *                   └── a reason          └── an error ──▶ the step runs on the host, over copies
  *
  * On a device with streams `run` and `call` only enqueue their work (neap_run_launch); the kernel, or the call with
  * what it points to, stays alive until that is done. The numbers and the array of addresses are BORROWED for the call
@@ -26,10 +26,11 @@ typedef struct lazy_operands {
 typedef struct lazy_backend {
     const char *kind; /* of devices: "cpu" */
     /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL:
-     * it can. BORROWED for ever. */
+     * it can, as far as this is known before the kernel is prepared. BORROWED for ever. */
     const char *(*lacks_kernel)(const lazy_kernel *kernel, int device);
     const char *(*lacks_call)(const lazy_call *call, int device);
-    /* Compiles a kernel for a device of the kind. The kernel's arrays stay the caller's, and outlive what it makes. */
+    /* Compiles a kernel for a device of the kind. The kernel's arrays stay the caller's, and outlive what it makes.
+     * Where it fails for another reason than want of memory, the step runs on the host; np.explain shows the error. */
     int (*prepare)(lazy_kernel *kernel, int device);
     void (*unprepare)(lazy_kernel *kernel);
     int64_t (*cost)(const lazy_kernel *kernel); /* estimated ns */
@@ -39,6 +40,9 @@ typedef struct lazy_backend {
      * there is nothing to say. NULL: there never is. */
     const char *(*why)(const lazy_kernel *kernel, char *text, size_t capacity);
     int (*run)(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run);
+    /* Makes what a call needs beforehand, into call->prepared; failures as of `prepare`. NULL: nothing. */
+    int (*prepare_call)(lazy_call *call, int device);
+    void (*unprepare_call)(lazy_call *call); /* of one whose `prepared` is set */
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
@@ -51,6 +55,11 @@ NEAP_API int vm_backend_register(const lazy_backend *backend);
 /* The backend of a device; NULL: nothing computes on devices of its kind, they only hold data. */
 const lazy_backend *vm_backend_of(int device);
 
+/* A reason why a step is not run on its device, as lacks_kernel gives one: the same text, which stays for ever. */
+const char *vm_backend_reason(const char *text);
+
+/* A call with the addresses of its operands: `tensors` (NEAP_MAX_INPUTS + 1) are those of what is returned. */
+lazy_call vm_call_bind(const lazy_call *call, const int64_t *offsets, void *const *bufs, lazy_tensor *tensors);
 /* A call on memory of the host. */
 int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run);
 

@@ -22,6 +22,7 @@ enum {
     SLOTS_MIN = 256,         /* a row of several stages has 32 leaves at most, in two waves */
     SHARED_BYTES = 48 << 10, /* what every GPU gives a group that asks for no more */
     WORDS_MAX = 480,         /* of a launch, with its buffers: 4 KiB */
+    VECTOR_BYTES = 16,       /* of one load of a thread */
     CHEAP_INS = 8            /* programs up to so long are written for several elements of a thread */
 };
 
@@ -254,6 +255,34 @@ static bool is_cheap(const gpu_kernel *code) {
     return code->nins <= CHEAP_INS;
 }
 
+static bool leads_along(const grid *g, const lazy_wide_map *map) {
+    bool along = map->offset % GPU_EACH == 0 && (g->ndim == 0 || map->stride[g->ndim - 1] == 1);
+    for (int axis = 0; axis + 1 < g->ndim; axis++)
+        along &= map->stride[axis] % GPU_EACH == 0;
+    return along;
+}
+
+/* Can neighbours be loaded and stored together? Loads may be of one element for a line of the last axis, too. */
+static void find_near(gpu_kernel *code, const grid *g, gpu_load *loads, gpu_sink *sinks) {
+    const int last = g->ndim - 1;
+    bool near = !code->reduces && code->each > 1 && (last < 1 || g->shape[last] % GPU_EACH == 0);
+    for (int k = 0; k < code->nloads; k++)
+        if (loads[k].kind == GPU_LOAD_BUFFER) {
+            loads[k].map.along = leads_along(g, &g->maps[k]);
+            near &= loads[k].map.along || (last >= 0 && g->maps[k].stride[last] == 0);
+            near &= neap_dtype_bytes(loads[k].dtype) < VECTOR_BYTES;
+        }
+    for (int k = 0; k < code->nsinks; k++) {
+        sinks[k].map.along = leads_along(g, &g->maps[code->nloads + k]);
+        near &= sinks[k].map.along && neap_dtype_bytes(sinks[k].dtype) < VECTOR_BYTES;
+    }
+    code->near = near;
+    for (int k = 0; k < code->nloads; k++)
+        loads[k].map.along &= near;
+    for (int k = 0; k < code->nsinks; k++)
+        sinks[k].map.along &= near;
+}
+
 static void deal(vm_gpu *plan, const grid *g) {
     gpu_kernel *code = &plan->code;
     const int64_t rows = elements(g->shape, 0, g->nkept), reduced = elements(g->shape, g->nkept, g->ndim);
@@ -293,6 +322,7 @@ static bool fill(vm_gpu *plan, const lazy_kernel *kernel, gpu_load *loads, nativ
     code->numbers = word;
     code->nwords = word + 2 * plan->nnumbers;
     code->each = is_cheap(code) ? GPU_EACH : 1;
+    find_near(code, &g, loads, sinks);
     for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;
     deal(plan, &g);
@@ -331,6 +361,9 @@ void vm_gpu_words(const vm_gpu *plan, const lazy_scalar *numbers, uint64_t *word
 }
 
 const char *vm_gpu_lacks(const vm_gpu *plan) {
+    for (int k = 0; k < plan->nlaunches; k++)
+        if (plan->launches[k].groups > INT32_MAX)
+            return "it has more rows than a launch takes";
     if (plan->code.nwords + plan->code.nbuffers + 1 > WORDS_MAX)
         return "it has more operands than a launch takes";
     if (plan->code.reduces && shared_bytes(&plan->code) > SHARED_BYTES)

@@ -162,13 +162,13 @@ const vm_draws *vm_draws_in_use(void);
 
 /* ---- Rows at places that are data (put.c) ------------------------------------------------------------------------ */
 /* For each index k in order and all outer o: row (o, index[k]) of `out`, (outer, size, inner), becomes row (o, k) of
- * `updates`, (outer, n, inner), or with `add` the sum of both. Negative indices count from the end; those that are out
+ * `updates`, (outer, n, inner), or what `how` makes of both. Negative indices count from the end; those that are out
  * of range are left out. */
 typedef struct vm_put {
     void *out;
     const void *indices, *updates;
     uint8_t dtype, index_dtype; /* of an integer dtype the indices */
-    bool add;
+    lazy_meeting how;
     int64_t outer, size, inner, n;
 } vm_put;
 

@@ -159,17 +159,14 @@ static int ready_for_segment(vm_builder *b, int value) {
     return ready_operand(b, value, WIDE_OR_SINGLE);
 }
 
-static int segment(vm_builder *b, int level) {
+static void segment(vm_builder *b, int level) {
     vm_program *p = b->p;
-    vm_segment s;
-    int status = vm_segment_of(b, level, ready_for_segment, &s);
-    if (status || !s.unit)
-        return status;
-    p->segments[p->nsegments] = s;
-    emit(b, VM_NATIVE, 0, false)->arg[0] = p->nsegments++;
-    for (int k = 0; k < s.nout; k++)
-        b->maker[p->operands[s.first + s.nin + k]] = p->nins - 1;
-    return NEAP_OK;
+    if (!vm_add_segment(b, level, ready_for_segment))
+        return;
+    const vm_segment *s = &p->segments[p->nsegments - 1];
+    emit(b, VM_NATIVE, 0, false)->arg[0] = p->nsegments - 1;
+    for (int k = 0; k < s->nout; k++)
+        b->maker[p->operands[s->first + s->nin + k]] = p->nins - 1;
 }
 
 /* What runs over whole chunks, by levels: what is no part of a segment, then the segment, then what reduces it. */
@@ -178,7 +175,7 @@ static int order_levels(vm_builder *b) {
     for (int level = 0; level < b->levels && !status; level++)
         for (int pass = 0; pass < 2 && !status; pass++) {
             if (pass == 1)
-                status = segment(b, level);
+                segment(b, level);
             for (int i = 0; i < b->nsteps && !status; i++) {
                 int value = b->p->nloads + i;
                 if (part_of_value(b, value) != VM_EACH || b->level[value] != level)

@@ -31,6 +31,7 @@ static vm_program *program_new(const lazy_kernel *kernel) {
     if (!LAZY_ARENA(LAZY_PART(p, 1), LAZY_PART(own.loads, loads), LAZY_PART(own.ins, sequence),
                     LAZY_PART(own.links, links), LAZY_PART(own.sinks, sinks), LAZY_PART(own.place, 2 * values + sinks),
                     LAZY_PART(own.first, loads + sinks), LAZY_PART(own.points, 3 * values + 2 * sinks),
+                    LAZY_PART(own.hop, loads + sinks), LAZY_PART(own.next, loads + sinks),
                     LAZY_PART(own.segments, sequence), LAZY_PART(own.operands, 4 * values + sinks)))
         return NULL;
     *p = own;
@@ -39,13 +40,15 @@ static vm_program *program_new(const lazy_kernel *kernel) {
 
 static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
     size_t n = 2 * (size_t)p->nvalues + (size_t)kernel->nsinks + 1, steps = (size_t)kernel->nins + 1;
+    size_t code = p->native ? steps : 0;
     int32_t *pools;
     *b = (vm_builder){.p = p, .nsteps = kernel->nins};
     if (!LAZY_ARENA(LAZY_PART(b->steps, steps), LAZY_PART(b->rate, n), LAZY_PART(b->width, n), LAZY_PART(b->dtype, n),
                     LAZY_PART(b->late, n), LAZY_PART(b->flat, n), LAZY_PART(b->made, n), LAZY_PART(b->uses, n),
                     LAZY_PART(b->spread, n), LAZY_PART(b->last, n), LAZY_PART(b->maker, n),
                     LAZY_PART(b->folded, kernel->nsinks), LAZY_PART(pools, VM_WIDTHS * n), LAZY_PART(b->level, n),
-                    LAZY_PART(b->joined, steps)))
+                    LAZY_PART(b->joined, steps), LAZY_PART(b->body, code), LAZY_PART(b->inputs, 3 * code),
+                    LAZY_PART(b->made_by, code), LAZY_PART(b->outputs, code), LAZY_PART(b->folds, kernel->nsinks)))
         return NEAP_E_MEMORY;
     for (int k = 0; k < VM_WIDTHS; k++)
         b->pool[k] = pools + (size_t)k * n;
@@ -313,9 +316,11 @@ int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
     vm_builder b = {0};
     int status = NEAP_E_MEMORY;
     *out = NULL;
-    if (!p || build_init(&b, p, kernel))
+    if (!p)
         goto fail;
     p->native = native;
+    if (build_init(&b, p, kernel))
+        goto fail;
     copy_kernel(&b, kernel);
     if (p->size > 0) {
         read_through(&b);
@@ -330,7 +335,7 @@ int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
             status = NEAP_OK;
             goto fail;
         }
-        if ((status = vm_order(&b)) || (status = vm_place(&b)))
+        if ((status = vm_order(&b)) || (status = vm_place(&b)) || (status = vm_want_segments(&b)))
             goto fail;
     }
     free(b.steps);

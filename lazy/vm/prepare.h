@@ -34,7 +34,13 @@ typedef struct vm_builder {
     bool *folded;    /* by sink: its FOLD is in the sequence */
     int32_t *level;  /* reductions and takes on the way to it, at most (segments.c) */
     int levels;
-    bool *joined; /* by step: it is part of the segment of its level */
+    bool *joined;      /* by step: it is part of the segment of its level */
+    native_body *body; /* by segment; their arrays are parts of those that follow, filled so far */
+    native_input *inputs;
+    native_ins *made_by;
+    native_fold *folds;
+    int32_t *outputs;
+    int ninputs, nmade, nfolds, noutputs;
     int32_t *pool[VM_WIDTHS];
     int npool[VM_WIDTHS];
 } vm_builder;
@@ -67,9 +73,11 @@ void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
 bool vm_find_segments(vm_builder *b);
 /* May a segment fold what the sink reduces, if that is one of its steps? */
 bool vm_folds(const vm_builder *b, const vm_sink *sink);
-/* Asks for the code of a level's segment; its operands are made ready by `ready`. *out: unit is NULL if the level has
- * none. NEAP_E_MEMORY. */
-int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int value), vm_segment *out);
+/* The segment of a level becomes the program's next one; its operands are made ready by `ready`. false: the level has
+ * none. */
+bool vm_add_segment(vm_builder *b, int level, int (*ready)(vm_builder *b, int value));
+/* Asks for the code of all segments, once it is known where values are. NEAP_E_MEMORY. */
+int vm_want_segments(vm_builder *b);
 
 /* ---- vm/order.c -------------------------------------------------------------------------------------------------- */
 /* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */

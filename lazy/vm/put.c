@@ -52,7 +52,7 @@ void vm_put_rows(const vm_put *put, const neap_run *run) {
     const lazy_scatter *scatter = vm_simd()->scatter;
     int width = neap_dtype_bytes(put->dtype);
     put_job job = {.put = put, .find = scatter->find[put->index_dtype], .row_bytes = put->inner * width};
-    job.move = put->add ? scatter->add[put->dtype] : scatter->set[__builtin_ctz((unsigned)width)];
+    job.move = scatter->put[put->how][put->dtype];
     if (put->outer * put->size * put->inner == 0)
         return;
     bool small = put_work(put, job.row_bytes) < (double)vm_limit.parallel_min;

@@ -448,6 +448,8 @@ static void reduce_task(void *arg, int64_t task, const neap_run *run) {
     }
     for (int64_t i = items * task / job->tasks; i < items * (task + 1) / job->tasks; i++)
         reduce_block(job, &frame, i / job->blocks, i % job->blocks);
+    if (job->p->stream)
+        atomic_thread_fence(memory_order_seq_cst); /* as in run_chunks */
 }
 
 /* Cuts cells into blocks of leaves when there are fewer cells than tasks. */

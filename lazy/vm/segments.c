@@ -40,8 +40,7 @@ static bool in_chunk(const vm_builder *b, int i) {
     return !b->steps[i].gone && (b->rate[value] == VM_EACH || of_row);
 }
 
-/* A single cheap map is as fast as its loop. Where operands come from memory, chains ask for these early and write past
- * the caches, which cheap maps gain more from than from registers: 8 ops over 80 MB took 0.4 times as long as here. */
+/* A single cheap map is as fast as its loop. */
 static bool is_worth_it(const vm_builder *b) {
     int joined = 0;
     bool computes = false;
@@ -49,7 +48,7 @@ static bool is_worth_it(const vm_builder *b) {
         joined += is_wide(b, i);
         computes |= is_wide(b, i) && is_function(&b->steps[i].ins);
     }
-    return vm_tier_is_code() ? joined > 0 : computes || (joined > 1 && !b->p->far);
+    return computes || joined > (vm_tier_is_code() ? 0 : 1);
 }
 
 /* What making the code of a segment may take, in cheap maps: with functions it takes about as long as the square. */
@@ -117,19 +116,19 @@ static bool read_outside(const vm_builder *b, int i) {
     return false;
 }
 
-/* The place of an operand among the inputs; a new one at their end. */
-static int input_of(vm_builder *b, vm_segment *s, native_input *inputs, int value) {
+/* The place of an operand among the inputs of a segment; a new one at their end. */
+static int input_of(vm_builder *b, vm_segment *s, int value) {
     vm_program *p = b->p;
     for (int k = 0; k < s->nin; k++)
         if (p->operands[s->first + k] == value)
             return k;
     p->operands[s->first + s->nin] = value;
-    inputs[s->nin] = (native_input){.dtype = b->dtype[value], .vector = !vm_single(b, value)};
+    b->inputs[b->ninputs++] = (native_input){.dtype = b->dtype[value], .vector = !vm_single(b, value)};
     return s->nin++;
 }
 
 /* The folds of what the segment of a level makes, and their sinks; the result of step i is value nin + where[i]. */
-static int folds_of(vm_builder *b, int level, int nin, const int32_t *where, native_fold *folds, int32_t *sinks) {
+static int folds_of(vm_builder *b, int level, int nin, const int32_t *where, int32_t *sinks) {
     vm_program *p = b->p;
     int n = 0;
     for (int k = 0; k < p->nsinks && n < NATIVE_FOLDS_MAX; k++) {
@@ -138,61 +137,105 @@ static int folds_of(vm_builder *b, int level, int nin, const int32_t *where, nat
         if (i < 0 || !b->joined[i] || b->level[sink->value] != level || !vm_folds(b, sink))
             continue;
         sink->native = true;
-        folds[n] = (native_fold){.op = sink->op, .dtype = b->dtype[sink->value], .value = nin + where[i]};
+        b->folds[b->nfolds++] = (native_fold){.op = sink->op, .dtype = b->dtype[sink->value], .value = nin + where[i]};
         sinks[n++] = k;
     }
     return n;
 }
 
-int vm_segment_of(vm_builder *b, int level, int (*ready)(vm_builder *b, int value), vm_segment *out) {
-    vm_program *p = b->p;
-    vm_segment s = {.first = p->noperands};
-    native_input inputs[3 * LAZY_KERNEL_MAX_INS];
-    native_ins ins[LAZY_KERNEL_MAX_INS];
-    native_fold folds[NATIVE_FOLDS_MAX];
-    int32_t sinks[NATIVE_FOLDS_MAX];
-    int32_t where[LAZY_KERNEL_MAX_INS], outputs[LAZY_KERNEL_MAX_INS]; /* by step: its instruction */
+static bool is_part(const vm_builder *b, int i, int level) {
+    return b->joined[i] && b->level[b->p->nloads + i] == level;
+}
+
+/* Numbers the instructions of a segment, which read what follows the inputs: so these come first. Returns how many. */
+static int inputs_of(vm_builder *b, vm_segment *s, int level, int (*ready)(vm_builder *b, int value), int32_t *where) {
     int nins = 0;
-    for (int i = 0; i < b->nsteps; i++) { /* inputs first: they number the values */
-        const lazy_ins *in = &b->steps[i].ins;
-        if (!b->joined[i] || b->level[p->nloads + i] != level)
+    for (int i = 0; i < b->nsteps; i++) {
+        lazy_ins *in = &b->steps[i].ins;
+        if (!is_part(b, i, level))
             continue;
         where[i] = nins++;
         for (int k = 0; k < in->narg; k++) {
-            int a = in->arg[k], j = a - p->nloads;
-            if (j < 0 || !b->joined[j] || b->level[a] != level)
-                b->steps[i].ins.arg[k] = ready(b, a), input_of(b, &s, inputs, b->steps[i].ins.arg[k]);
+            int j = in->arg[k] - b->p->nloads;
+            if (j < 0 || !is_part(b, j, level))
+                in->arg[k] = ready(b, in->arg[k]), input_of(b, s, in->arg[k]);
         }
     }
-    if (nins == 0) {
-        *out = s;
-        return NEAP_OK;
-    }
+    return nins;
+}
+
+bool vm_add_segment(vm_builder *b, int level, int (*ready)(vm_builder *b, int value)) {
+    vm_program *p = b->p;
+    vm_segment s = {.first = p->noperands};
+    int32_t where[LAZY_KERNEL_MAX_INS]; /* by step: its instruction */
+    native_body body = {.inputs = b->inputs + b->ninputs,
+                        .ins = b->made_by + b->nmade,
+                        .folds = b->folds + b->nfolds,
+                        .outputs = b->outputs + b->noutputs,
+                        .whole_rows = !p->carried};
+    body.nins = inputs_of(b, &s, level, ready, where);
     for (int i = 0; i < b->nsteps; i++) {
         const lazy_ins *in = &b->steps[i].ins;
-        if (!b->joined[i] || b->level[p->nloads + i] != level)
+        if (!is_part(b, i, level))
             continue;
-        native_ins *made = &ins[where[i]];
+        native_ins *made = &b->made_by[b->nmade++];
         *made = (native_ins){.op = in->op, .dtype = in->dtype, .result = in->result, .narg = in->narg};
         for (int k = 0; k < in->narg; k++) {
-            int a = in->arg[k], j = a - p->nloads;
-            bool inner = j >= 0 && j < b->nsteps && b->joined[j] && b->level[a] == level;
-            made->arg[k] = inner ? s.nin + where[j] : input_of(b, &s, inputs, a);
+            int j = in->arg[k] - p->nloads;
+            bool inner = j >= 0 && j < b->nsteps && is_part(b, j, level);
+            made->arg[k] = inner ? s.nin + where[j] : input_of(b, &s, in->arg[k]);
         }
     }
-    s.nfold = folds_of(b, level, s.nin, where, folds, sinks);
+    int32_t *sinks = p->operands + s.first + s.nin; /* where outputs go first */
+    int32_t folded[NATIVE_FOLDS_MAX];
+    s.nfold = folds_of(b, level, s.nin, where, folded);
     for (int i = 0; i < b->nsteps; i++)
-        if (b->joined[i] && b->level[p->nloads + i] == level && read_outside(b, i)) {
-            outputs[s.nout] = s.nin + where[i];
-            p->operands[s.first + s.nin + s.nout++] = p->nloads + i;
+        if (is_part(b, i, level) && read_outside(b, i)) {
+            b->outputs[b->noutputs++] = s.nin + where[i];
+            sinks[s.nout++] = p->nloads + i;
         }
-    memcpy(p->operands + s.first + s.nin + s.nout, sinks, (size_t)s.nfold * sizeof *sinks);
-    native_body body = {s.nin,         nins, s.nout, inputs, ins, outputs, .nfolds = s.nfold, .whole_rows = !p->carried,
-                        .folds = folds};
-    s.unit = native_want(&body, p->simd->name);
-    if (!s.unit)
-        return NEAP_E_MEMORY;
+    memcpy(sinks + s.nout, folded, (size_t)s.nfold * sizeof *sinks);
+    if (body.nins == 0)
+        return false;
+    body.ninputs = s.nin, body.noutputs = s.nout, body.nfolds = s.nfold;
     p->noperands += s.nin + s.nout + s.nfold;
-    *out = s;
+    b->body[p->nsegments] = body;
+    p->segments[p->nsegments++] = s;
+    return true;
+}
+
+static bool goes_past(const vm_program *p, int value) {
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].direct && p->sinks[k].value == value)
+            return p->stream;
+    return false;
+}
+
+/* What of a segment is far: operands where they lie, of which nobody has asked memory yet, and results that are made
+ * where they are stored. */
+static bool find_far(vm_program *p, const vm_segment *s, bool *far) {
+    const int32_t *value = p->operands + s->first;
+    bool any = false;
+    for (int k = 0; k < s->nin; k++) {
+        vm_load *load = p->far && value[k] < p->nloads ? &p->loads[value[k]] : NULL;
+        far[k] = load && load->in_place && !load->asked;
+        if (far[k])
+            load->asked = true;
+        any |= far[k];
+    }
+    for (int k = s->nin; k < s->nin + s->nout; k++)
+        any |= far[k] = goes_past(p, value[k]);
+    return any;
+}
+
+int vm_want_segments(vm_builder *b) {
+    vm_program *p = b->p;
+    bool far[VM_SEGMENT_MAX];
+    for (int k = 0; k < p->nsegments; k++) {
+        b->body[k].far = find_far(p, &p->segments[k], far) ? far : NULL;
+        p->segments[k].unit = native_seek(&b->body[k], p->simd->name);
+        if (!p->segments[k].unit)
+            return NEAP_E_MEMORY;
+    }
     return NEAP_OK;
 }

@@ -167,7 +167,7 @@ static inline int begin_state(vm_run_state *f, const vm_program *p, void *const 
     char *block = scratch_get(p->tables + p->scratch);
     if (!block)
         return neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");
-    f->program = p, f->bufs = bufs, f->scalars = scalars, f->cell = -1;
+    f->program = p, f->bufs = bufs, f->scalars = scalars, f->cell = -1, f->left = 0;
     f->at = (char **)block;
     f->scratch = block + p->tables;
     f->base = p->first, f->walk = (int64_t *)p->walk;
@@ -203,6 +203,7 @@ void vm_run_move_cell(vm_run_state *f, int64_t cell) {
         left /= p->grid[k];
     }
     index[0] = left;
+    f->left = p->hops ? p->grid[p->ngrid - 1] - 1 - index[p->ngrid - 1] : 0;
     for (int m = 0; m < p->nloads + p->nsinks; m++) {
         const vm_map *map = m < p->nloads ? &p->loads[m].map : &p->sinks[m - p->nloads].map;
         int64_t offset = map->offset;
@@ -271,6 +272,21 @@ static void store_rows(vm_run_state *f) {
     }
 }
 
+/* Runs the sequence over the chunk, whose places are known, and stores what is stored for each element. */
+static void run_sequence(vm_run_state *f) {
+    const vm_program *p = f->program;
+    for (int i = p->cell; i < p->late; i++) {
+        if (p->far)
+            prefetch(f, i - p->cell, p->late - p->cell);
+        run_instruction(f, &p->ins[i]);
+    }
+    if (p->far && p->cell == p->late)
+        prefetch(f, 0, 1);
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind == LAZY_SINK_STORE)
+            store(f, k);
+}
+
 void vm_run_chunk(vm_run_state *f, int64_t start, int64_t n) {
     const vm_program *p = f->program;
     f->start[0] = start, f->n[0] = n;
@@ -286,16 +302,26 @@ void vm_run_chunk(vm_run_state *f, int64_t start, int64_t n) {
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].direct)
             f->at[p->sinks[k].value] = chunk_sink(f, k);
-    for (int i = p->cell; i < p->late; i++) {
-        if (p->far)
-            prefetch(f, i - p->cell, p->late - p->cell);
+    run_sequence(f);
+}
+
+/* Goes to the next cell and runs its chunk, if the program hops there: a row may take no longer than all that tells
+ * where its operands are. */
+static bool hop(vm_run_state *f, int64_t cell) {
+    const vm_program *p = f->program;
+    if (f->left == 0 || cell != f->cell + 1)
+        return false;
+    f->cell = cell, f->left--;
+    for (int k = 0; k < p->nhops; k++)
+        f->at[p->hop[k].value] += p->hop[k].bytes;
+    for (int m = 0; m < p->nloads + p->nsinks; m++)
+        f->base[m] += p->next[m];
+    f->n[0] = 1;
+    for (int i = p->once; i < p->cell; i++)
         run_instruction(f, &p->ins[i]);
-    }
-    if (p->far && p->cell == p->late)
-        prefetch(f, 0, 1);
-    for (int k = 0; k < p->nsinks; k++)
-        if (p->sinks[k].kind == LAZY_SINK_STORE)
-            store(f, k);
+    f->n[0] = p->walk_size;
+    run_sequence(f);
+    return true;
 }
 
 void vm_run_rows(vm_run_state *f) {
@@ -310,12 +336,13 @@ static void run_chunks(vm_run_state *f, int64_t from, int64_t to) {
     const vm_program *p = f->program;
     int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk, cell = from / pieces, start = from % pieces * p->chunk;
     for (int64_t c = from, end = 1; c < to; c++, end = 1) {
-        if (cell != f->cell)
+        bool hopped = hop(f, cell);
+        if (!hopped && cell != f->cell)
             vm_run_move_cell(f, cell);
-        for (int k = 0; k < p->nwalk; k++)
+        for (int k = 0; k < p->nwalk && !hopped; k++)
             end *= f->walk[k];
         int64_t n = p->form == VM_NEST_STRIPS ? f->walk[1] : p->chunk, first = start / p->chunk * n;
-        if (first < end)
+        if (!hopped && first < end)
             vm_run_chunk(f, first, end - first < n ? end - first : n);
         if (p->reduces)
             vm_run_rows(f);

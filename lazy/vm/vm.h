@@ -165,11 +165,17 @@ typedef struct vm_point {
     int64_t offset;
 } vm_point;
 
+typedef struct vm_hop { /* a value that lies so many bytes on in the next cell */
+    int32_t value;
+    int64_t bytes;
+} vm_hop;
+
 /* How a program changes to native code (vm/tier.c). */
 typedef struct vm_tiers {
-    _Atomic int64_t spent;             /* estimated ns that it has run, until code is asked for */
+    _Atomic int64_t spent;             /* estimated ns that it has run, until its code is there */
     _Atomic(struct vm_program *) next; /* the same kernel with segments, whose code may not be there yet */
     _Atomic int state;                 /* vm_tier_state */
+    _Atomic bool insists;              /* code was asked for even if it must be made */
 } vm_tiers;
 
 typedef struct vm_program {
@@ -204,6 +210,12 @@ typedef struct vm_program {
     int64_t *first;   /* of each load and then each sink, the offset of the first cell */
     vm_point *points; /* by where they are from */
     int point_ends[VM_FROMS];
+    /* Cells that are one chunk each and lie side by side along the last axis of the grid: from one to the next places
+     * move by what is known (vm/assign.c). `next`: of each load and then each sink, by how many elements. */
+    bool hops;
+    vm_hop *hop;
+    int nhops;
+    int64_t *next;
     size_t tables; /* bytes in front of the scratch, of what a run keeps there */
     vm_load *loads;
     vm_ins *ins;
@@ -226,7 +238,7 @@ typedef struct vm_run_state { /* one thread's state while it runs chunks */
     char **at;     /* where each value is now */
     int64_t *base; /* of each load and then each sink, the offset of the current cell; without a grid the program's */
     int64_t *walk; /* the shape that the current cell walks; without a grid the program's */
-    int64_t cell;
+    int64_t cell, left;     /* left: cells to hop to from there */
     int64_t start[2], n[2]; /* what is run now: [0] elements of the walk, [1] rows */
 } vm_run_state;
 

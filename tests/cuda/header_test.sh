@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# header_test.sh: engine/cuda/driver.h declares the driver's functions and numbers as cuda.h does, if that is there;
-# release build only.
+# header_test.sh: engine/cuda/driver.h and libraries.h declare functions and numbers of the driver and of libraries as
+# the toolkit's headers do, if these are there, and the libraries have what is declared; release build only.
 set -eu
 header=
 for folder in ${CUDA_HOME:+"$CUDA_HOME/include"} /usr/local/cuda/include /usr/include; do
@@ -14,11 +14,14 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
 # The numbers: each enumerator of ours, compared by name.
-{
-    echo '#include <cuda.h>'
-    sed -n '/^#else/,/^#endif/p' engine/cuda/driver.h | sed -nE 's/^ *(CU[A-Z_a-z0-9]+) = ([0-9]+),?$/\1 \2/p' |
+numbers() { # numbers FILE HEADER…
+    local file=$1
+    shift
+    printf '#include <%s>\n' "$@"
+    sed -n '/^#else/,/^#endif/p' "$file" | sed -nE 's/^ *([A-Z][A-Z_a-z0-9]+) = (-?[0-9a-fx]+),?$/\1 \2/p' |
         while read -r name value; do echo "_Static_assert($name == $value, \"$name\");"; done
-} >"$work/numbers.c"
+}
+numbers engine/cuda/driver.h cuda.h >"$work/numbers.c"
 cat >"$work/functions.c" <<'C'
 #include "engine/cuda/driver.h"
 void fill(cuda_driver *driver) {
@@ -26,8 +29,46 @@ void fill(cuda_driver *driver) {
     CUDA_DRIVER_FUNCTIONS(SAME)
 }
 C
+# The one structure: ours under another name, member by member.
+{
+    printf '#include <cuda.h>\n#include <stddef.h>\n'
+    sed -n '/^typedef struct CUDA_MEMCPY2D_st/,/^}/p' engine/cuda/driver.h |
+        sed 's/CUDA_MEMCPY2D_st/ours_st/; s/} CUDA_MEMCPY2D;/} ours;/'
+    echo '_Static_assert(sizeof(ours) == sizeof(CUDA_MEMCPY2D), "size");'
+    for member in srcMemoryType srcDevice srcPitch dstMemoryType dstDevice dstPitch WidthInBytes Height; do
+        echo "_Static_assert(offsetof(ours, $member) == offsetof(CUDA_MEMCPY2D, $member), \"$member\");"
+    done
+} >"$work/structure.c"
+parts=(numbers functions structure)
+if [ -f "$header/cublas_v2.h" ] && [ -f "$header/cusolverDn.h" ] && [ -f "$header/cufft.h" ]; then
+    numbers engine/cuda/libraries.h cublas_v2.h cusolverDn.h cufft.h >"$work/library_numbers.c"
+    [ "$(grep -c _Static_assert "$work/library_numbers.c")" -gt 30 ]
+    cat >"$work/library_functions.c" <<'C'
+#include "engine/cuda/libraries.h"
+#define SAME_BLAS(name, parameters) cublasStatus_t(*of_##name) parameters = name;
+#define SAME_BLAS_TYPED(name, member, parameters) SAME_BLAS(name, parameters)
+#define SAME_SOLVER(name, parameters) cusolverStatus_t(*of_##name) parameters = name;
+#define SAME_SOLVER_TYPED(name, member, parameters) SAME_SOLVER(name, parameters)
+#define SAME_FFT(name, parameters) cufftResult(*of_##name) parameters = name;
+#define SAME_FFT_TYPED(name, member, parameters) SAME_FFT(name, parameters)
+CUBLAS_FUNCTIONS(SAME_BLAS)
+CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, S, float)
+CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, D, double)
+CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, C, cuComplex)
+CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, Z, cuDoubleComplex)
+CUSOLVER_FUNCTIONS(SAME_SOLVER)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, S, float)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, D, double)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, C, cuComplex)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, Z, cuDoubleComplex)
+CUFFT_FUNCTIONS(SAME_FFT)
+CUFFT_TYPED_FUNCTIONS(SAME_FFT_TYPED, R, C, float, cuComplex)
+CUFFT_TYPED_FUNCTIONS(SAME_FFT_TYPED, D, Z, double, cuDoubleComplex)
+C
+    parts+=(library_numbers library_functions)
+fi
 passed=0 failed=0
-for part in numbers functions; do
+for part in "${parts[@]}"; do
     if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -DNEAP_CUDA_HEADER=1 -I. -isystem "$header" -fsyntax-only \
         "$work/$part.c"; then
         passed=$((passed + 1))
@@ -36,5 +77,30 @@ for part in numbers functions; do
     fi
 done
 [ "$(grep -c _Static_assert "$work/numbers.c")" -gt 20 ]
+
+# The libraries themselves, if they are beside the headers: they have all functions.
+exported() { # exported PREFIX FILE ARGUMENTS…: of the macros PREFIX_FUNCTIONS and PREFIX_TYPED_FUNCTIONS
+    local prefix=$1 file=$2 arguments
+    shift 2
+    {
+        printf '#include "engine/cuda/libraries.h"\n#define NAME(name, ...) NAMED name\n%s_FUNCTIONS(NAME)\n' "$prefix"
+        for arguments in "$@"; do echo "${prefix}_TYPED_FUNCTIONS(NAME, $arguments)"; done
+    } | ${CC:-cc} -E -I. -xc - | grep -oE 'NAMED [A-Za-z0-9_]+' | cut -d' ' -f2 | sort >"$work/names"
+    nm -D --defined-only "$file" | sed -E 's/.* //; s/@.*//' | sort >"$work/has"
+    if [ -s "$work/names" ] && [ -z "$(comm -23 "$work/names" "$work/has" | tee "$work/missing")" ]; then
+        passed=$((passed + 1))
+    else
+        echo "$file lacks: $(cat "$work/missing")"
+        failed=$((failed + 1))
+    fi
+}
+for folder in "${header%/include}"/lib64 "${header%/include}"/lib; do
+    if [ -f "$folder/libcublas.so.13" ]; then exported CUBLAS "$folder/libcublas.so.13" "S, " "D, " "C, " "Z, "; fi
+    if [ -f "$folder/libcusolver.so.12" ]; then
+        exported CUSOLVER "$folder/libcusolver.so.12" "S, " "D, " "C, " "Z, "
+    fi
+    if [ -f "$folder/libcufft.so.12" ]; then exported CUFFT "$folder/libcufft.so.12" "R, C, , " "D, Z, , "; fi
+    if [ -f "$folder/libcublas.so.13" ]; then break; fi
+done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -20,6 +20,36 @@ local function output(environment, arguments)
     return out
 end
 
+--- A new folder, with links to files of the build.
+local function folder_with(...)
+    local folder = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    for _, name in ipairs { ... } do
+        os.execute(("ln -s %s/%s %s/"):format(process.neap:match "^(/.*)/" or "$PWD/" .. process.neap:match "^(.*)/",
+                                              name, folder))
+    end
+    return folder
+end
+
+--- For scripts: seen() gives how many kernels have been done, how often a launch without code has asked for an address,
+-- and how many modules were loaded.
+local counting = [[
+    local ffi = require "ffi"
+    ffi.cdef "typedef struct { uint64_t calls, enqueued, kernels, hosts, copies, peers, records, waits, synchronized, \
+        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, last[8]; } fake_counts; \
+        extern const struct { void (*count)(fake_counts *); } fake_driver;"
+    local function seen()
+        np.device "cuda"
+        local counts = ffi.new "fake_counts"
+        ffi.load("libcuda.so.1").fake_driver.count(counts)
+        return tonumber(counts.kernels), tonumber(counts.addresses), tonumber(counts.loaded)
+    end
+]]
+
+local has_code = output({}, { "doctor" }):find "\ncode for GPUs +LLVM [%d.]+\n"
+if not has_code then print "0 passed, 0 failed, 1 skipped: kernels, without a generator of code for GPUs" end
+
 -- ---- Devices --------------------------------------------------------------------------------------------------------
 
 check.test("devices are found, named and listed", function()
@@ -37,7 +67,7 @@ end)
 
 check.test("where there is no GPU, the reason is told", function()
     local none = { NEAP_FAKE_DEVICES = 0 }
-    check.ok(output({}, { "doctor" }):find "\nGPUs +cuda:0 Fake GPU 0, CUDA 13%.0, 1%.0 GiB; cuda:1 ")
+    check.ok(output({}, { "doctor" }):find "\nGPUs +cuda:0 Fake GPU 0, CUDA 13%.0, 1%.0 GiB, 1%.0 free; cuda:1 ")
     check.ok(output(none, { "doctor" }):find "\nGPUs +none: the NVIDIA driver finds no GPU\n")
     local status, out, err = run(none, { "--gpu", "-e", "print(1)" })
     check.ok(status ~= 0)
@@ -46,9 +76,8 @@ check.test("where there is no GPU, the reason is told", function()
     status, out, err = run(none, { "-e", "np.device_put(np.ones(2), 'cuda:0')" })
     check.equal({ status, out }, { 1, "" })
     check.ok(err:find("there is no device 'cuda:0' (devices: cpu:0): the NVIDIA driver finds no GPU", 1, true), err)
-    local folder = os.tmpname() -- with a library of the driver's name that is none
-    os.execute(("rm %s && mkdir %s && ln -s %s/neap_cuda.so %s/libcuda.so.1"):format(
-        folder, folder, process.neap:match "^(/.*)/" or "$PWD/" .. process.neap:match "^(.*)/", folder))
+    local folder = folder_with "neap_cuda.so"
+    os.execute(("mv %s/neap_cuda.so %s/libcuda.so.1"):format(folder, folder)) -- of the driver's name, but none
     local command = { "env", "LD_LIBRARY_PATH=" .. folder, process.neap, "-e", "print(pcall(np.device, 'cuda:0'))" }
     status, out = process.run(command)
     os.execute("rm -r " .. folder)
@@ -99,8 +128,95 @@ end)
 check.test("what has no code for the GPU is computed on the host, and told", function()
     local expected = output({}, { "-e", training })
     check.equal(output({ NEAP_FAKE_HOST = 0 }, { "--gpu", "-e", training }), expected)
-    local out = output({ NEAP_FAKE_HOST = 0 }, { "--gpu", "-e", "print(np.explain(np.ones(1000) * 3 + 1))" })
-    check.ok(out:find("no code is made for GPUs yet", 1, true), out)
+    local out = output({ NEAP_FAKE_HOST = 0 }, { "--gpu", "-e", "print(np.explain(np.linalg.cholesky(np.eye(9))))" })
+    check.ok(out:find("it is not written for GPUs", 1, true), out)
+end)
+
+check.test("without a generator all is computed on the host, and told", function()
+    local folder = folder_with "neap_cuda.so"
+    local none = { NEAP_PLUGIN_PATH = folder, XDG_CACHE_HOME = folder }
+    check.equal(output(none, { "--gpu", "-e", training }), output({}, { "-e", training }))
+    local out = output(none, { "--gpu", "-e", "print(np.explain(np.ones(1000) * 3 + 1))" })
+    os.execute("rm -r " .. folder)
+    check.ok(out:find("no code for GPUs can be made: no plugin 'native'", 1, true), out)
+end)
+
+if has_code then
+    check.test("kernels run as launches of their code, and not on the host", function()
+        check.equal(output({}, { "--gpu", "-e", counting .. [[
+            local x = np.arange(3000):astype "float32":reshape(30, 100) / 7
+            local function all()
+                local kernels, addresses, loaded = seen()
+                local y = (x:sin() * 2 + x:transpose():reshape(30, 100)):wait()          -- a map
+                local m = (y:mean{axis=1} + y:max{axis=0}:sum()):wait()                 -- reductions
+                local s = np.softmax(y, {axis=-1}):wait()                               -- a row kernel
+                local long = (np.arange(100000) % 7):sum():wait()                       -- in two launches
+                local now = { seen() }
+                print(now[1] - kernels >= 6, now[2] - addresses, now[3] > loaded)
+                return s:sum():item() + m:sum():item() + long:item()
+            end
+            local first = all()
+            print(first == all())
+            print((tostring(np.explain(np.softmax(x, {axis=-1}))):match "gpu, cuda:0"))]] }),
+            "true\t0\ttrue\ntrue\t0\tfalse\ntrue\ngpu, cuda:0\n")
+    end)
+
+    check.test("calls run as launches of code of their own, with the CPU's bits", function()
+        local code = [[
+            local hash = require "tests.lib.programs".hash
+            local key = np.random.key(3)
+            local x, at = np.random.normal(key, {3, 5000}), np.random.randint(key, {4000}, 0, 300)
+            local rows = x:transpose()[":4000"]
+            local results = {
+                x, np.random.gamma(key, 0.7, {50}), at, x:cumsum{axis=1}, x:cumprod{axis=0}, x:cummax{axis=1},
+                np.sort(x, {axis=1}), np.argsort(x, {axis=0}), np.sort(np.arange(9000) % 77),
+                np.zeros{300}:at{at}:add(rows[":,0"]), np.zeros{300, 3}:at{at}:set(rows),
+                np.searchsorted(np.sort(x[0]), x[1]),
+            }
+            for _, y in ipairs(results) do print(tostring(y.dtype), hash(y)) end]]
+        local watched = counting .. "local _, addresses = seen()\n" .. code .. [[
+            local kernels, later = seen()
+            io.stderr:write(tostring(kernels > 20), " ", later - addresses, " ",
+                            tostring(np.explain(np.sort(x))):match "call, code for cuda", "\n")]]
+        local status, out, err = run({}, { "--gpu", "-e", watched })
+        check.equal({ status, err }, { 0, "true 0 call, code for cuda\n" })
+        check.equal(out, output({}, { "-e", code }))
+    end)
+
+    check.test("kernels of other sizes share their code", function()
+        check.equal(output({}, { "--gpu", "-e", counting .. [[
+            local f = np.jit(function(x) return x * 3 + 1 end)
+            for n = 5, 9 do f(np.ones(n)):wait() end
+            local _, _, before = seen()
+            for n = 100, 120 do f(np.ones(n)):wait() end
+            local _, _, after = seen()
+            print(after - before)]] }), "0\n")
+    end)
+
+    check.test("texts are kept in files, and taken from there", function()
+        local cache, folder = folder_with(), folder_with "neap_cuda.so"
+        local code = counting .. [[
+            local y = (np.ones(50) * 3 + 1):wait()
+            local kernels, _, loaded = seen()
+            print(kernels > 0 and loaded > 0, (tostring(np.explain(np.ones(50) * 3 + 1)):match "gpu, cuda:0"))]]
+        local ptx = { NEAP_FAKE_PTX = 1, XDG_CACHE_HOME = cache } -- a driver that takes PTX, and does nothing with it
+        check.equal(output(ptx, { "--gpu", "-e", code }), "true\tgpu, cuda:0\n")
+        ptx.NEAP_PLUGIN_PATH = folder -- in which there is no generator
+        check.equal(output(ptx, { "--gpu", "-e", code }), "true\tgpu, cuda:0\n")
+        os.execute(("for file in %s/neap/native/*; do printf x >>$file; done"):format(cache)) -- what is damaged is none
+        check.equal(output(ptx, { "--gpu", "-e", code }), "false\tnil\n")
+        os.execute("rm -r " .. folder .. " " .. cache)
+    end)
+end
+
+check.test("the memory of a device is told", function()
+    check.equal(output({ NEAP_FAKE_MEMORY = 2 ^ 26 }, { "--gpu", "-e", [[
+        local before = np.memory()
+        local x = np.ones({2 ^ 20}):wait()
+        local after = np.memory()
+        print(before.device, before.total, before.free - after.free >= 4 * 2 ^ 20, np.memory("cpu").free)
+        print((tostring(after):match "cuda:0: [%d.]+ MiB free of 64.0 MiB"))]] }):gsub("[%d.]+ MiB free", "? free"),
+        "cuda:0\t67108864\ttrue\tnil\ncuda:0: ? free of 64.0 MiB\n")
 end)
 
 check.test("work of several devices meets over copies", function()

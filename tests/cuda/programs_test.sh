@@ -3,5 +3,5 @@
 set -eu
 LD_LIBRARY_PATH=$(dirname "$NEAP")/tests/cuda/fake
 export LD_LIBRARY_PATH
-bash tests/lib/null_device.sh lazy cuda control fusion program views
+bash tests/lib/null_device.sh lazy cuda control fusion program slices views
 bash tests/lib/null_device.sh effects cuda callback debug_print

@@ -228,6 +228,43 @@ static void shared_operand(void) {
     CHECK_EQ(engine_gemm(&run, &args), NEAP_E_SHAPE);
 }
 
+/* Matrices by their own transposes: as by a copy of these, bit for bit. */
+UNWATCHED static void check_own_transpose(int64_t n, int64_t k, bool f64, bool transpose) {
+    int64_t one = n * k, width = transpose ? n : k, batch = 2;
+    void *a = new_data(batch * one, f64), *copy = new_data(batch * one, f64), *c[2];
+    for (int64_t i = 0; i < batch * one; i++)
+        put(a, f64, i, draw());
+    memcpy(copy, a, (size_t)(batch * one) * (f64 ? 8 : 4));
+    neap_engine_start(&(neap_engine_config){.workers = 3});
+    for (int own = 0; own < 2; own++) {
+        c[own] = new_data(batch * n * n, f64);
+        job j = {.args = {.f64 = f64,
+                          .transpose_a = transpose,
+                          .transpose_b = !transpose,
+                          .m = n,
+                          .n = n,
+                          .k = k,
+                          .batch_axes = 1,
+                          .batch = &batch,
+                          .strides_a = &one,
+                          .strides_b = &one,
+                          .a = a,
+                          .b = own ? a : copy,
+                          .c = c[own],
+                          .lda = width,
+                          .ldb = width,
+                          .ldc = n,
+                          .stride_c = n * n}};
+        neap_push push = {.name = "matmul"};
+        CHECK_EQ(neap_push_sync(multiply, &j, &push), NEAP_OK);
+        CHECK_EQ(neap_wait_all(), NEAP_OK);
+        CHECK_EQ(j.status, NEAP_OK);
+    }
+    neap_engine_stop();
+    CHECK(memcmp(c[0], c[1], (size_t)(batch * n * n) * (f64 ? 8 : 4)) == 0);
+    free(a), free(copy), free(c[0]), free(c[1]);
+}
+
 /* Two axes of a batch that no one distance leads through, as of heads that are not next to each other. */
 static void batch_of_two_axes(void) {
     float a[2 * 3 * 4] = {0}, b[3 * 4], c[2 * 3 * 4];
@@ -297,6 +334,8 @@ int main(void) {
     CHECK(getenv("OPENBLAS_NUM_THREADS") == NULL);
     shared_operand();
     batch_of_two_axes();
+    for (int k = 0; k < 8; k++)
+        check_own_transpose(k & 4 ? 131 : 300, 90, k & 1, k & 2);
     special_values();
     for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0]; i++) {
         if (SHAPES[i].m * SHAPES[i].n * SHAPES[i].k > WORK_MOST)

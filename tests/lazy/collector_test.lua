@@ -78,6 +78,33 @@ for name, loop in pairs(loops) do
     end
 end
 
+check.test("results that are given back by hand ask for no cycle", function()
+    local a, found = (np.ones { 1000, 1000 } * 1):wait(), false
+    local function cycles(call)
+        for _ = 1, 40 do call() end -- what was counted before is seen to
+        collectgarbage()
+        collectgarbage "stop" -- but for those that the library asks for
+        found = false
+        getmetatable(newproxy(true)).__gc = function() found = true end
+        for _ = 1, 40 do call() end
+        collectgarbage "restart"
+        return found
+    end
+    np.debug.collector { cycle_ns = 500000 } -- worth it for 40 MB
+    check.ok(cycles(function() (a + 1):wait() end), "dropped results do")
+    local asked, tries = true, 0
+    while asked and tries < 12 do -- other reasons for a cycle come now and then
+        asked = cycles(function()
+            local r = a + 1
+            r:wait()
+            r:delete()
+        end)
+        tries = tries + 1
+    end
+    check.ok(not asked, "those that are given back do not")
+    np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+end)
+
 -- ---- The library is kept --------------------------------------------------------------------------------------------
 
 --- How many of the smallest steps a cycle of the collector takes.

@@ -9,6 +9,57 @@ static void try_sample(sample *s, int number) {
     sample_free(s);
 }
 
+/* Maps of which each thread can take neighbours: rows of a multiple of four elements, with loads that are of one
+ * element for a row, of one row for all, or of rows that are apart; casts of them are stored. */
+static void neighbours_new(sample *s) {
+    const int64_t rows = 1 + below(9), columns = 4 * (1 + below(300)), step = columns + 4 * below(3);
+    const lazy_wide_map maps[] = {
+        {.stride = {columns, 1}}, {.stride = {step, 1}, .offset = 8}, {.stride = {1, 0}}, {.stride = {0, 1}}};
+    *s = (sample){.kernel = {.ndim = 2, .nkept = 2, .shape = {rows, columns}, .nloads = 1 + (int)below(3)}};
+    s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
+    for (int k = 0; k < s->kernel.nloads; k++) {
+        const int dtype = random_plain_dtype();
+        s->dtypes[k] = dtype == NEAP_DTYPE_C128 ? NEAP_DTYPE_C64 : dtype;
+        s->loads[k] = (lazy_load){.kind = below(5) ? LAZY_LOAD_BUFFER : LAZY_LOAD_IOTA, .slot = (int16_t)s->nbufs};
+        s->loads[k].read = maps[below(4)];
+        if (s->loads[k].kind == LAZY_LOAD_IOTA)
+            s->dtypes[k] = NEAP_DTYPE_I64;
+        s->loads[k].dtype = (uint8_t)s->dtypes[k];
+        s->bytes[s->nbufs] = (rows * step + 16) * neap_dtype_bytes(s->dtypes[k]);
+        s->bufs[s->nbufs++] = random_buffer(s->dtypes[k], rows * step + 16);
+    }
+    for (int k = 0; k < s->kernel.nloads; k++) {
+        const int to = below(2) ? s->dtypes[k] : NEAP_DTYPE_BOOL, value = add_cast(s, k, to);
+        const int64_t bytes = (rows * step + 16) * neap_dtype_bytes(to);
+        s->sinks[s->kernel.nsinks++] = (lazy_sink){.kind = LAZY_SINK_STORE,
+                                                   .dtype = (uint8_t)to,
+                                                   .value = value,
+                                                   .slot = (int16_t)s->nbufs,
+                                                   .write = maps[below(2)]};
+        s->bytes[s->nbufs] = bytes;
+        s->bufs[s->nbufs++] = calloc(1, (size_t)bytes);
+    }
+}
+
+/* Sums of rows of numbers between 0.5 and 1.5, none of which hides the order of the others. */
+static void sums_new(sample *s, int k) {
+    const int64_t rows = 1 + below(40), columns = 17 + below(3000), n = rows * columns;
+    const int dtype = k % 8 ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
+    *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {rows, columns}, .nloads = 1, .nsinks = 1}, .nbufs = 2};
+    s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
+    s->loads[0] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)dtype, .read = {.stride = {columns, 1}}};
+    s->sinks[0] = (lazy_sink){
+        .kind = LAZY_SINK_REDUCE, .dtype = (uint8_t)dtype, .op = LAZY_OP_sum, .slot = 1, .write = {.stride = {1}}};
+    s->dtypes[0] = dtype;
+    s->bytes[0] = n * neap_dtype_bytes(dtype), s->bytes[1] = rows * neap_dtype_bytes(dtype);
+    s->bufs[0] = malloc((size_t)s->bytes[0]), s->bufs[1] = calloc(1, (size_t)s->bytes[1]);
+    for (int64_t i = 0; i < n; i++) {
+        const double x = 0.5 + (double)below(1000003) / 1000003;
+        const lazy_scalar element = dtype_scalar(dtype, x);
+        memcpy((char *)s->bufs[0] + i * neap_dtype_bytes(dtype), &element, (size_t)neap_dtype_bytes(dtype));
+    }
+}
+
 /* gpu_kernels [SAMPLES] */
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : 40;
@@ -26,6 +77,13 @@ int main(int argc, char **argv) {
         strips_new(&s, k);
         try_sample(&s, 2000 + k);
     }
-    CHECK(samples < 40 || (gpu_seen.across > 5 && gpu_seen.several > 5));
+    for (int k = 0; k < samples; k += 4) {
+        sample s;
+        neighbours_new(&s);
+        try_sample(&s, 3000 + k);
+        sums_new(&s, k);
+        try_sample(&s, 4000 + k);
+    }
+    CHECK(samples < 40 || (gpu_seen.across > 5 && gpu_seen.several > 5 && gpu_seen.near > 5));
     return check_end();
 }

@@ -53,7 +53,7 @@ static void join(const native_fold *fold, char *leaf, int64_t leaves) {
 static void try_folds(const native_ins *ins, const native_fold *folds, int nfolds, bool stored, bool whole) {
     const native_input inputs[2] = {{ins->dtype, true}, {ins->dtype, true}};
     const int32_t outputs[1] = {2};
-    native_body body = {2, 1, stored, inputs, ins, outputs, nfolds, whole, folds, NULL};
+    native_body body = {2, 1, stored, inputs, ins, outputs, nfolds, whole, folds, NULL, NULL};
     native_unit *unit = native_want(&body, vm_isa_name());
     int width = neap_dtype_bytes(ins->result);
     native_await(unit);
@@ -97,7 +97,7 @@ static void try_single(int dtype) {
                                {LAZY_OP_minimum, d, d, 2, {3, 1, 0}},
                                {LAZY_OP_minimum, d, d, 2, {3, 2, 0}}};
     const int32_t outputs[2] = {4, 5};
-    native_body body = {3, 3, 2, inputs, ins, outputs, 0, false, NULL, NULL};
+    native_body body = {3, 3, 2, inputs, ins, outputs, 0, false, NULL, NULL, NULL};
     native_unit *unit = native_want(&body, vm_isa_name());
     native_await(unit);
     if (CHECK_EQ(native_state_of(unit), NATIVE_READY)) {

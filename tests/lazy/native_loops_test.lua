@@ -196,20 +196,139 @@ add("while: until a sum is small", true, function(x)
                          { x = x, k = np.array(0, { dtype = "i32" }) })
 end, some(7))
 
--- ---- What has no code -----------------------------------------------------------------------------------------------
+-- ---- Turns that go through memory -----------------------------------------------------------------------------------
 
-add("long arrays that are stacked", false, function(c)
-    return np.scan(function(x) return x * 0.5, x end, c, nil, { length = 3 })
-end, some(8200))
-add("many sums", false, function(c)
-    return np.fori_loop(0, 100, function(_, x) return x - x:mean() * 0.5 end, c)
-end, some(300))
-add("parts written over", false, function(c)
-    return np.fori_loop(1, 90, function(k, x) return x:at { k }:set(x[k - 1] * 0.5 + 1) end, c)
-end, some(100))
-add("products", false, function(c, w)
+local function double(x) return x * 2 end
+local function shrink(x) return np.tanh(x) * 0.5 end
+
+add("a branch", true, function(c, xs)
+    return np.scan(function(s, x)
+        local y = np.cond(x:gt(0), double, function(v) return v - x end, s * 0.75)
+        return y, y + 1
+    end, c, xs)
+end, np.array(0.5), some(150))
+add("branches of arrays", true, function(c, xs, weight)
+    return np.scan(function(s, x)
+        local y, z = np.cond(x:sum():gt(0), function(a, b) return np.sin(a) + b * 3, b end,
+                             function(a, b) return a - weight, np.exp(-b * b) end, s, x)
+        return y + z, { y, z }
+    end, c, xs)
+end, some(70), programs.leaf("f32", 6, { 80, 70 }), some(70))
+add("one of four branches", true, function(c, turns)
+    return np.fori_loop(-2, turns, function(k, x)
+        local third = function(v) return v[0] + v * 0.25 end
+        return np.switch(k - 20, { double, shrink, third, function(v) return -v end }, x)
+    end, c)
+end, some(20), np.array(90, { dtype = "i32" }))
+add("a branch in a branch", true, function(c, xs)
+    return np.scan(function(s, x)
+        return np.cond(x:gt(0), function(v)
+            return np.cond(v[0]:gt(1), shrink, function(u) return u + x end, v)
+        end, np.jit(function(v) return v * 0.5 + x end), s), s[1]
+    end, c, xs)
+end, some(100), some(130))
+add("while: a branch, Collatz", true, function(n)
+    return np.while_loop(function(s) return s[1]:gt(1) end, function(s)
+        return { np.cond((s[1] % 2):eq(0), function(v) return v:floor_divide(2) end, function(v) return v * 3 + 1 end,
+                         s[1]), s[2] + 1 }
+    end, { n, np.array(0, { dtype = "i64" }) })
+end, np.array(837799, { dtype = "i64" }))
+add("draws", true, function(key, c)
+    return np.scan(function(s, _)
+        local now, later = np.random.split(s.key):unpack()
+        local x = s.x * 0.9 + np.random.normal(now, { 10 })
+        return { key = later, x = x }, { x[0], np.random.uniform(later), np.random.randint(now, { 3 }, 0, 100) }
+    end, { key = key, x = c }, nil, { length = 90 })
+end, np.random.key(7), some(10))
+add("a walk", true, function(key)
+    return np.fori_loop(0, 200, function(k, x)
+        return x + np.random.normal(np.random.fold_in(key, k), x.shape)
+    end, np.zeros { 4 })
+end, np.random.key(3))
+for _, n in ipairs { 65, 256, 300, 1000 } do
+    add("reductions of " .. n, true, function(c, w)
+        return np.fori_loop(0, 80, function(_, x)
+            return x * 0.9 - (x * w):sum() / n + x:max() * 0.25 + (x - x:mean()):abs():min()
+        end, c)
+    end, some(n), some(n))
+end
+for _, dtype in ipairs { "u8", "i32", "f16", "f64" } do
+    add("reductions of many of " .. dtype, nil, function(c, xs)
+        return np.scan(function(s, x)
+            local y = np.where(s:gt(x), s, x)
+            return y, { y:max { axis = 1 }, y:sum { axis = 1 }, y:ne(x):any(), y:min(), y:sum() }
+        end, c, xs)
+    end, programs.leaf(dtype, 3, { 3, 100 }), programs.leaf(dtype, 8, { 70, 3, 100 }))
+end
+add("rows: softmax and a norm", true, function(c, w)
+    return np.fori_loop(0, 70, function(_, x)
+        local y = np.softmax(x, { axis = -1 }) * w
+        local d = y - y:mean { axis = -1, keepdims = true }
+        return d * np.rsqrt((d * d):mean { axis = -1, keepdims = true } + 1e-5) + x * 0.5
+    end, c)
+end, programs.leaf("f32", 3, { 5, 77 }), some(77))
+add("rows: rare arguments", true, function(c)
+    return np.fori_loop(0, 70, function(_, x)
+        return np.sin(x) * 1e7 + x:sum { axis = 1, keepdims = true } * 0.01
+    end, c)
+end, programs.leaf("f32", 3, { 3, 90 }))
+add("columns and rows", true, function(a, b)
+    return np.fori_loop(0, 70, function(_, s)
+        local m = s.a:reshape(-1, 1) * s.b + 1
+        return { a = m:sum { axis = 1 } * 0.01, b = s.b * 0.5 + s.a[0] }
+    end, { a = a, b = b })
+end, some(9), some(70))
+add("products", true, function(c, w)
     return np.fori_loop(0, 80, function(_, x) return np.tanh(w:matmul(x)) end, c)
 end, some(30), programs.leaf("f32", 3, { 30, 30 }))
+add("an LSTM", nil, function(c, xs, w, u)
+    return np.scan(function(s, x)
+        local gates = x:matmul(w) + s.h:matmul(u)
+        local i, f, g, o = unpack(np.split(gates, 4, { axis = -1 }))
+        local now = np.sigmoid(f) * s.c + np.sigmoid(i) * np.tanh(g)
+        return { c = now, h = np.sigmoid(o) * np.tanh(now) }, now
+    end, { c = c, h = c * 0.5 }, xs)
+end, programs.leaf("f32", 3, { 3, 8 }), programs.leaf("f32", 5, { 70, 3, 6 }), programs.leaf("f32", 7, { 6, 32 }),
+    programs.leaf("f32", 9, { 8, 32 }))
+add("parts written over", true, function(c)
+    return np.fori_loop(1, 90, function(k, x) return x:at { k }:set(x[k - 1] * 0.5 + 1) end, c)
+end, some(100))
+add("rows written over, and added to", true, function(c, w)
+    return np.fori_loop(-3, 70, function(k, x)
+        return x:at { k }:set(np.tanh(x[k - 1] + w)):at { 0 }:add(x[-k])
+    end, c)
+end, programs.leaf("f32", 3, { 60, 20 }), some(20))
+add("taken from a table", true, function(c, t)
+    return np.fori_loop(-9, 90, function(k, x) return x * 0.5 + np.take(t, k * 3, { axis = 0 }) end, c)
+end, some(20, "f64"), programs.leaf("f64", 3, { 60, 20 }))
+add("sizes that differ", true, function(c)
+    return np.fori_loop(0, 70, function(_, s)
+        return { np.sin(s[1]) + s[2][0], np.cos(s[2]) + s[1][5] * s[3]:astype "f32", s[3] + 1 }
+    end, { c, np.ones { 130 }, np.array(0, { dtype = "f64" }) })
+end, some(700))
+add("loops in a loop", true, function(c, xs)
+    return np.scan(function(s, x)
+        local inner = np.fori_loop(0, 70, function(_, v) return v * 0.9 + x end, np.sin(s))
+        local n = np.while_loop(function(v) return v:lt(9) end, function(v) return v * 1.5 + 1 end, np.abs(inner[0]))
+        return inner + s:mean(), n
+    end, c, xs)
+end, some(75), some(40))
+add("gradients of turns in memory", nil, function(c, xs)
+    return np.grad(function(a, b)
+        return np.scan(function(s, x)
+            return np.cond(x:sum():gt(0), shrink, function(v) return v - x * v:mean() end, s), s:sum()
+        end, a, b):sum()
+    end, { argnums = { 1, 2 } })(c, xs)
+end, some(80), programs.leaf("f32", 2, { 66, 80 }))
+
+-- ---- What has no code -----------------------------------------------------------------------------------------------
+
+add("long arrays", false, function(c)
+    return np.scan(function(x) return x:sum() + x * 0.5, x end, c, nil, { length = 3 })
+end, some(8200))
+add("nothing but calls", false, function(c)
+    return np.scan(function(x) return np.sort(x), x end, c, nil, { length = 70 })
+end, some(50))
 
 -- ---- Random bodies --------------------------------------------------------------------------------------------------
 
@@ -377,9 +496,52 @@ print(runs <= 1e5)
     pipe:close()
 end)
 
+check.test("a call that fails in a turn says which, and ends the loop", function()
+    local first
+    for _, tier in ipairs { "vm", "native" } do
+        local pipe = io.popen(command("--tier " .. tier .. " " .. process.file([[
+local f = np.jit(function(c)
+    return np.fori_loop(0, 90, function(k, x)
+        return np.cond(k:eq(40), function(v) return np.debug.fail(v) end, function(v) return v + v:sum() end, x)
+    end, c)
+end)
+local ok, message = pcall(function() return np.sum(f(np.ones(90))):item() end)
+print(ok, (tostring(message):gsub("[^ ]*/lua_%w+", "script")), (tostring(np.explain(f)):find "call, native"))
+]])))
+        local said = pipe:read "*a"
+        pipe:close()
+        check.ok(said:find "false.*debug_fail: failed on purpose", said)
+        check.equal(said:find "nil%s*$" == nil, tier == "native")
+        first = first or said:match "^[^\n]*purpose"
+        check.equal(said:match "^[^\n]*purpose", first)
+    end
+end)
+
+check.test("a loop in stages changes while it runs", function()
+    local pipe = io.popen(command(process.file [[
+np.debug.kernels { hot = 1 }
+local f = np.jit(function(c)
+    return np.fori_loop(0, 3001, function(k, x)
+        local y = np.cond((k % 3):eq(0), function(v) return v - v:mean() end, np.sin, x)
+        return y:at { k % 70 }:set(x[-k] * 0.5 + 1)
+    end, c)
+end)
+local c = np.arange(70):astype "f32"
+local first, runs = np.sum(f(c)):item(), 0
+repeat
+    assert(np.sum(f(c)):item() == first)
+    runs = runs + 1
+until tostring(np.explain(f)):find "call, native" or runs > 1e5
+assert(np.sum(f(c)):item() == first)
+print(runs <= 1e5)
+]]))
+    check.equal(pipe:read "*a", "true\n")
+    pipe:close()
+end)
+
 check.test("np.explain tells why a loop has no code", function()
     local pipe = io.popen(command("--tier native " .. process.file [[
-local f = np.jit(function(c) return np.fori_loop(0, 9, function(_, x) return x * x:sum() end, c) end)
+local f = np.jit(function(c) return np.scan(function(x) return np.sort(x), x end, c, nil, { length = 9 }) end)
 f(np.ones(500)):wait()
 print(np.explain(f))
 ]]))
@@ -388,17 +550,22 @@ print(np.explain(f))
     check.ok(said:find "no native code of its own: its turns do more than maps", said)
 end)
 
-check.test("Ctrl-C ends a loop of machine code", function()
-    local terminal = process.terminal({ "--tier", "native", process.file [[
+for name, body in pairs {
+    registers = "function(x) return (x + 1) % 1000 end",
+    stages = "function(x) return np.cond(x:gt(9), function(v) return v - 9 end, function(v) return v + 7 end, x) end",
+} do
+    check.test("Ctrl-C ends a loop of machine code in " .. name, function()
+        local terminal = process.terminal({ "--tier", "native", process.file([[
 print "ready"
 io.flush()
-print(np.while_loop(function(x) return x:ge(0) end, function(x) return (x + 1) % 1000 end, np.array(0)):item())
-]] }, { XDG_CACHE_HOME = folder })
-    terminal:expect "ready"
-    process.sleep(0.5)
-    terminal:send "\3"
-    check.equal(terminal:finish(), 130)
-end)
+print(np.while_loop(function(x) return x:ge(0) end, ]] .. body .. [[, np.array(0)):item())
+]]) }, { XDG_CACHE_HOME = folder })
+        terminal:expect "ready"
+        process.sleep(0.5)
+        terminal:send "\3"
+        check.equal(terminal:finish(), 130)
+    end)
+end
 
 os.execute("rm -r '" .. folder .. "'")
 process.cleanup()

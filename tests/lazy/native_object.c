@@ -30,7 +30,7 @@ static native_body chain_of(int n) {
         ins[k] = (native_ins){ops[k % 3], NEAP_DTYPE_F32, NEAP_DTYPE_F32, 1, {k, k, k}};
     ins[n - 1] = (native_ins){LAZY_OP_add, NEAP_DTYPE_F32, NEAP_DTYPE_F32, 2, {n - 1, n - 1, 0}};
     output = n;
-    return (native_body){1, n, 1, &input, ins, &output, 0, false, NULL, NULL};
+    return (native_body){1, n, 1, &input, ins, &output, 0, false, NULL, NULL, NULL};
 }
 
 /* ---- Object files ------------------------------------------------------------------------------------------------ */

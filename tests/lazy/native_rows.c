@@ -1,10 +1,11 @@
 /* native_rows.c: native code of every map and cast gives the bits of the VM's loops: each dtype and instruction set,
- * with operands that are one element for all, at all distances from a whole number of vectors. Skipped without a
- * generator. (release build only: generated code has no sanitizer in it, and making it takes a minute under one) */
+ * with operands that are one element for all, at all distances from a whole number of vectors, from and to memory that
+ * is near or far. Skipped without a generator. (release build only: generated code has no sanitizer in it, and making
+ * it takes a minute under one) */
 #include "tests/lazy/vm_native.h"
 #include "tests/lazy/vm_random.h"
 
-enum { MOST = 1100, MOST_INS = 300, PART = 24, INPUTS = 5, PAD = 3 };
+enum { MOST = 1100, MOST_INS = 300, PART = 24, INPUTS = 5, PAD = 3, LINE = 64 };
 
 typedef struct rows { /* all rows of one dtype: instruction k gives output k */
     native_input inputs[INPUTS];
@@ -54,7 +55,8 @@ static void expected(const lazy_simd *simd, const native_ins *ins, char *const *
     loop(out, a[0], a[1], a[2], n);
 }
 
-static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int64_t n) {
+/* Results lie `shift` elements behind a place where any vector may begin. */
+static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int64_t n, int shift) {
     char *at[INPUTS + MOST_INS], *buffers[INPUTS + MOST_INS], other[sizeof(lazy_scalar) * (MOST + PAD)];
     for (int k = 0; k < INPUTS; k++) {
         buffers[k] = random_buffer(r->inputs[k].dtype, n + PAD);
@@ -62,8 +64,9 @@ static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int
     }
     for (int k = 0; k < r->n; k++) {
         int width = neap_dtype_bytes(r->ins[k].result);
-        buffers[INPUTS + k] = malloc((size_t)(n + 2 * PAD) * (size_t)width);
-        at[INPUTS + k] = memset(buffers[INPUTS + k], 0x5a, (size_t)(n + 2 * PAD) * (size_t)width) + PAD * width;
+        size_t bytes = (size_t)((n + LINE + shift + PAD) * width + LINE) / LINE * LINE;
+        buffers[INPUTS + k] = memset(aligned_alloc(LINE, bytes), 0x5a, bytes);
+        at[INPUTS + k] = buffers[INPUTS + k] + (LINE + shift) * width;
     }
     code(at, n);
     for (int k = 0; k < r->n; k++) {
@@ -72,7 +75,7 @@ static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int
         expected(simd, ins, at, other, n);
         bool ok = CHECK(same(ins->result, at[INPUTS + k], other, n * width));
         memset(other, 0x5a, (size_t)(PAD * width));
-        ok &= CHECK(memcmp(buffers[INPUTS + k], other, (size_t)(PAD * width)) == 0);
+        ok &= CHECK(memcmp(at[INPUTS + k] - PAD * width, other, (size_t)(PAD * width)) == 0);
         ok &= CHECK(memcmp(at[INPUTS + k] + n * width, other, (size_t)(PAD * width)) == 0);
         if (!ok)
             fprintf(stderr, "%s of %s to %s, %s, %d elements, operands %d %d %d\n", lazy_ops[ins->op]->name,
@@ -84,12 +87,13 @@ static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int
 }
 
 /* Results over operands of their width. */
-static void try_in_place(int dtype) {
+static void try_in_place(int dtype, bool far) {
+    static const bool all[4] = {true, true, true, true};
     const native_input given[2] = {{(uint8_t)dtype, true}, {(uint8_t)dtype, true}};
     native_ins ins[2] = {{LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}},
                          {LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}}};
     int32_t outputs[2] = {2, 3};
-    native_body body = {2, 2, 2, given, ins, outputs, 0, false, NULL, NULL};
+    native_body body = {2, 2, 2, given, ins, outputs, 0, false, NULL, NULL, far ? all : NULL};
     native_unit *unit = native_want(&body, vm_isa_name());
     native_await(unit);
     if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
@@ -117,17 +121,20 @@ static void try_dtype(int dtype) {
     const int lanes = strcmp(vm_isa_name(), "avx512") == 0 ? 16 : strcmp(vm_isa_name(), "avx2") == 0 ? 8 : 4;
     const int64_t sizes[] = {0, 1, lanes - 1, lanes, lanes + 1, 2 * lanes, 4 * lanes + 3, 1023, 1024};
     rows all;
+    bool far[INPUTS + PART];
+    memset(far, true, sizeof far);
     rows_new(&all, dtype);
     for (int from = 0; from < all.n; from += PART) {
         rows r = part_of(&all, from);
-        native_body body = {INPUTS, r.n, r.n, r.inputs, r.ins, r.outputs, 0, false, NULL, NULL};
+        bool is_far = from / PART % 2 == 0;
+        native_body body = {INPUTS, r.n, r.n, r.inputs, r.ins, r.outputs, 0, false, NULL, NULL, is_far ? far : NULL};
         native_unit *unit = native_want(&body, vm_isa_name());
         native_await(unit);
         if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
             fprintf(stderr, "%s, %s: %s\n", neap_dtype_name(dtype), vm_isa_name(), native_failure(unit));
         else
             for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-                try_rows(&r, vm_simd(), native_code_of(unit), sizes[k]);
+                try_rows(&r, vm_simd(), native_code_of(unit), sizes[k], k % 2 ? 0 : PAD);
         native_drop(unit);
     }
 }
@@ -139,7 +146,7 @@ int main(void) {
         for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && vm_isa_set(sets[k]) == NEAP_OK; dtype++) {
             try_dtype(dtype);
             if (native_has(LAZY_OP_maximum, dtype, dtype))
-                try_in_place(dtype);
+                try_in_place(dtype, k % 2 == 0);
         }
     return native_is_there ? check_end() : 0;
 }

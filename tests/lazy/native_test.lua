@@ -107,6 +107,22 @@ print(runs < 1e6, np.explain(f))
     check.ok(said:find "^true" and not said:find "no native code", said)
 end)
 
+check.test("code of an earlier process is taken long before a kernel is hot", function()
+    local runs = HOT:gsub("hot = 1,", "hot = 1e9,") .. [[
+local began, changed = np.clock(), nil
+repeat
+    f(x, y):wait()
+    changed = tostring(np.explain(f)):find ", native"
+until changed or np.clock() - began > LIMIT
+print(changed ~= nil, np.explain(f))
+]]
+    local cold = output("warm", "", (runs:gsub("LIMIT", "0.2"))) -- a fifth of what would make it hot
+    check.ok(cold:find "^false", cold)
+    output("warm", "", HOT:gsub("hot = 1", "tier = 'native'") .. "f(x, y):wait()")
+    local warm = output("warm", "", (runs:gsub("LIMIT", "60")))
+    check.ok(warm:find "^true", warm)
+end)
+
 check.test("np.explain tells why there is none", function()
     local many = "for _ = 1, 40 do f(x, y):wait() end print(np.explain(f))"
     local never = output("why", "", HOT:gsub("hot = 1,", "tier = 'vm',") .. many)

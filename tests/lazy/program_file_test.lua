@@ -85,6 +85,7 @@ local cases = {
     copy = function(x) return np.copy(x) end,
     alias = function(x) return np.grad(function(y) return (y * y):sum() end)(x) end,
     argsort = function(x) return np.argsort(x) end,
+    argsort_rows = function(x) return np.unique(x, { axis = 0, size = 2 }) end,
     argtop = function(x) return np.top_k(np.stack { x, x, x, x, x }:reshape(-1), 2) end,
     cummax = function(x) return np.cummax(x, { axis = 1 }), np.cummin(x) end,
     cumprod = function(x) return np.grad(function(y) return np.cumprod(y):sum() end)(x) end,
@@ -124,6 +125,10 @@ local cases = {
         return pair[1], pair[2]
     end,
     put_add = function(x) return x:at { rows }:add(2) end,
+    put_mul = function(x) return x:at { rows }:mul(x[{ { 0, 1 } }]) end,
+    put_max = function(x) return x:at { rows }:max(2) end,
+    put_min = function(x) return x:at { rows }:min(2) end,
+    counts = function(x) return x + np.bincount(x[0]:astype "i32", { length = 3 }) end,
     put_set = function(x) return x:at { rows }:set(7) end,
     qr = function(x) return np.linalg.qr(x) end,
     random_binomial = function(x) return np.random.binomial(key_of(x), 9, 0.4, { 3 }) + x end,

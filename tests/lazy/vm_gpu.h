@@ -17,11 +17,13 @@ static inline bool gpu_begin(void) {
     return is_there;
 }
 
-/* What plans were run: of how many elements of a thread, across rows, of several stages, in blocks, in waves. */
-static struct { int several, across, staged, blocks, waves; } gpu_seen;
+/* What plans were run: of how many elements of a thread, of neighbours, across rows, of several stages, in blocks, in
+ * waves. */
+static struct { int several, near, across, staged, blocks, waves; } gpu_seen;
 
 static inline void gpu_count(const vm_gpu *plan) {
     gpu_seen.several += plan->code.each > 1;
+    gpu_seen.near += plan->code.near;
     gpu_seen.across += plan->code.across;
     gpu_seen.staged += plan->code.staged;
     gpu_seen.blocks += plan->nlaunches > 1;
@@ -71,9 +73,12 @@ static inline void gpu_describe(const lazy_kernel *kernel, int slot) {
 /* Does a kernel give the VM's bits by this code, and write nothing else? `bufs` keep what they hold. */
 static inline bool gpu_agrees_by(lazy_kernel *kernel, const vm_gpu *plan, const gpu_code *code, void *const *bufs,
                                  const int64_t *bytes, int nbufs, const lazy_scalar *numbers) {
-    void *mine[64], *theirs[64];
-    for (int k = 0; k < nbufs; k++)
-        mine[k] = gpu_copy(bufs[k], bytes[k]), theirs[k] = gpu_copy(bufs[k], bytes[k]);
+    void *mine[64], *theirs[64], *memory[64];
+    const int shift = plan->code.near && below(4) == 0 ? 8 : 0; /* where no vector may be */
+    for (int k = 0; k < nbufs; k++) {
+        memory[k] = malloc((size_t)bytes[k] + 32), theirs[k] = gpu_copy(bufs[k], bytes[k]);
+        mine[k] = memcpy((char *)memory[k] + shift, bufs[k], (size_t)bytes[k]);
+    }
     bool ok =
         CHECK_EQ(vm_kernel_prepare(kernel), NEAP_OK) && CHECK_EQ(vm_kernel_run(kernel, theirs, numbers, NULL), NEAP_OK);
     vm_kernel_unprepare(kernel);
@@ -88,7 +93,7 @@ static inline bool gpu_agrees_by(lazy_kernel *kernel, const vm_gpu *plan, const 
             gpu_describe(kernel, k);
     }
     for (int k = 0; k < nbufs; k++)
-        free(mine[k]), free(theirs[k]);
+        free(memory[k]), free(theirs[k]);
     return ok;
 }
 

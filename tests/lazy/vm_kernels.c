@@ -134,10 +134,10 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
     fprintf(stderr, "\n");
 }
 
-/* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the
- * set that every CPU has. */
+/* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are, cells
+ * that are hopped through; with the set that every CPU has. */
 static int native_runs;
-static int forms[VM_NEST_COLUMNS + 1], chains[LAZY_LINKS_MAX + 1], sums, loads;
+static int forms[VM_NEST_COLUMNS + 1], chains[LAZY_LINKS_MAX + 1], sums, loads, hops;
 static int begin_casts, end_bools, wheres; /* in chains */
 
 static void count_links(const vm_program *p, const vm_ins *ins) {
@@ -154,6 +154,7 @@ static void count_form(const sample *s) {
     if (p->size == 0 || p->simd != &lazy_simd_baseline)
         return;
     forms[p->form]++;
+    hops += p->hops && p->cells > 1;
     for (int k = 0; k < p->nins; k++)
         if (p->ins[k].what == VM_CHAIN)
             count_links(p, &p->ins[k]);
@@ -227,7 +228,7 @@ int main(int argc, char **argv) {
     for (int form = 0; form <= VM_NEST_COLUMNS && samples >= 400; form++)
         CHECK(forms[form] > 6);
     CHECK(forms[VM_NEST_STRIPS] >= 2 * 90);
-    CHECK(samples < 400 || (sums > 10 && loads >= 27));
+    CHECK(samples < 400 || (sums > 10 && loads >= 27 && hops > 6));
     CHECK(samples < 400 || (begin_casts > 20 && end_bools > 20 && wheres > 20));
     for (int links = 4; links < 14; links++)
         CHECK(samples < 400 || chains[links] > 0);

@@ -99,14 +99,14 @@ static int add_cheap(sample *s, int dtype, int value) {
     static const int cheap[] = {LAZY_OP_add,      LAZY_OP_subtract, LAZY_OP_multiply, LAZY_OP_divide,
                                 LAZY_OP_maximum,  LAZY_OP_minimum,  LAZY_OP_negative, LAZY_OP_abs,
                                 LAZY_OP_subtract, LAZY_OP_square,   LAZY_OP_sqrt,     LAZY_OP_reciprocal};
-    static const int compare[] = {LAZY_OP_less,          LAZY_OP_less_equal, LAZY_OP_greater,
-                                  LAZY_OP_greater_equal, LAZY_OP_equal,      LAZY_OP_not_equal};
+    static const int compare[] = {LAZY_OP_less,  LAZY_OP_less_equal, LAZY_OP_greater, LAZY_OP_greater_equal,
+                                  LAZY_OP_equal, LAZY_OP_not_equal,  LAZY_OP_isnan,   LAZY_OP_isfinite};
     const bool chooses = value >= 0 && s->dtypes[value] == NEAP_DTYPE_BOOL;
     if (chooses && below(2) && s->kernel.nins + 7 < MAX_INS)
         return add_cast(s, value, dtype);
     if (chooses || below(6) == 0)
         return add_ins(s, LAZY_OP_where, dtype, chooses ? 0 : 1 + (int)below(2), value);
-    return add_ins(s, below(5) ? cheap[below(12)] : compare[below(6)], dtype, (int)below(2), value);
+    return add_ins(s, below(5) ? cheap[below(12)] : compare[below(8)], dtype, (int)below(2), value);
 }
 
 /* Cheap instructions, each on the result of the one before; often as many as make the longest chains. */
@@ -131,8 +131,9 @@ static void random_sink(sample *s, int k, bool reduces) {
     lazy_sink *sink = &s->sinks[k];
     *sink = (lazy_sink){.kind = reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE, .value = value};
     if (reduces) {
-        static const int ops[] = {LAZY_OP_sum, LAZY_OP_prod, LAZY_OP_max, LAZY_OP_min, LAZY_OP_argmax, LAZY_OP_argmin};
-        int op = below(3) ? ops[below(is_complex(dtype) ? 2 : 6)] : LAZY_OP_sum;
+        static const int ops[] = {LAZY_OP_sum,    LAZY_OP_prod,   LAZY_OP_max,    LAZY_OP_min,
+                                  LAZY_OP_argmax, LAZY_OP_argmin, LAZY_OP_nanmax, LAZY_OP_nanmin};
+        int op = below(3) ? ops[below(is_complex(dtype) ? 2 : dtype_is_inexact(dtype) ? 8 : 6)] : LAZY_OP_sum;
         if (dtype == NEAP_DTYPE_BOOL)
             op = below(2) ? LAZY_OP_any : LAZY_OP_argmax;
         sink->op = (int16_t)op;

@@ -1,6 +1,7 @@
 /* vm_marks.c: marks, their places, the best of elements and sorted keys of every instruction set against loops over one
  * element after another: every dtype, extents around those of words and vectors, few and many marks, all kinds of keys.
  */
+#include "lazy/ops/radix.h"
 #include "tests/lazy/vm_random.h"
 
 static const char *const sets[] = {"baseline", "avx2", "avx512"};
@@ -197,6 +198,25 @@ static void try_keys(int width, int kind, int64_t n, bool away) {
     free(keys), free(expected), free(spare), free(cut), free(high);
 }
 
+/* Pairs of a key and a place, in sorted runs one behind the other, with many equal keys: pivots of a few samples part
+ * them badly, so sets that sort by themselves may give up. Equal keys come in the order of their places, whoever sorts.
+ */
+static void try_runs(int64_t runs, int64_t length) {
+    const int64_t n = runs * length;
+    uint64_t *pairs = malloc((size_t)n * sizeof *pairs), *expected = malloc((size_t)n * sizeof *pairs);
+    uint64_t *spare = malloc((size_t)n * sizeof *pairs);
+    for (int64_t k = 0; k < n; k++) {
+        pairs[k] = (uint64_t)(uint32_t)below(1000 * (int)(k / length + 1)) << 32 | (uint64_t)k;
+        if (k % length == length - 1)
+            qsort(pairs + k + 1 - length, (size_t)length, sizeof *pairs, compare64);
+    }
+    memcpy(expected, pairs, (size_t)n * sizeof *pairs);
+    qsort(expected, (size_t)n, sizeof *expected, compare64);
+    radix_sort(RADIX_PAIR32, pairs, spare, n);
+    CHECK(memcmp(pairs, expected, (size_t)n * sizeof *pairs) == 0);
+    free(pairs), free(expected), free(spare);
+}
+
 /* Every width that the set has. */
 static void try_all_keys(int64_t n) {
     for (int kind = 0; kind < KINDS; kind++)
@@ -224,6 +244,9 @@ int main(void) {
             try_all_keys(extents[e]);
         }
         try_all_keys(check_times(50000, 20000));
+        for (int64_t runs = 1; runs <= 6; runs++)
+            for (int64_t length = 100; length <= 10000; length *= 10)
+                try_runs(runs, length);
     }
     return check_end();
 }

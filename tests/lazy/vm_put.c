@@ -1,5 +1,5 @@
-/* vm_put.c: rows written and added at places that are data, against a loop over one element after another: every dtype
- * of elements and of indices, every instruction set, one thread and several. */
+/* vm_put.c: rows written and combined at places that are data, against a loop over one element after another: every
+ * dtype of elements and of indices, every instruction set, one thread and several. */
 #include "tests/lazy/vm_random.h"
 
 /* Any index of the dtype: inside mostly, from the end, and outside on both sides. */
@@ -28,8 +28,8 @@ static int64_t index_value(int dtype, const void *index, int64_t k) {
 
 static void put_naively(const vm_put *put, char *out) {
     int width = neap_dtype_bytes(put->dtype);
-    lazy_loop add = lazy_simd_baseline.map[put->dtype == NEAP_DTYPE_BOOL ? LAZY_OP_logical_or : LAZY_OP_add][put->dtype]
-                        .by_scalars[0];
+    static const int ops[LAZY_PUTS] = {0, LAZY_OP_add, LAZY_OP_multiply, LAZY_OP_maximum, LAZY_OP_minimum};
+    lazy_loop combine = put->how ? lazy_simd_baseline.map[ops[put->how]][put->dtype].by_scalars[0] : NULL;
     for (int64_t o = 0; o < put->outer; o++)
         for (int64_t k = 0; k < put->n; k++) {
             int64_t at = index_value(put->index_dtype, put->indices, k);
@@ -37,8 +37,8 @@ static void put_naively(const vm_put *put, char *out) {
             for (int64_t i = 0; i < put->inner && at >= 0 && at < put->size; i++) {
                 char *to = out + ((o * put->size + at) * put->inner + i) * width;
                 const char *from = (const char *)put->updates + ((o * put->n + k) * put->inner + i) * width;
-                if (put->add)
-                    add(to, to, from, from, 1);
+                if (combine)
+                    combine(to, to, from, from, 1);
                 else
                     memcpy(to, from, (size_t)width);
             }
@@ -64,9 +64,9 @@ static void try_put(vm_put put) {
         memcpy(out, x, (size_t)bytes);
         vm_put_rows(&put, variant & 1 ? &run : NULL);
         if (!CHECK(same(put.dtype, out, expected, bytes)))
-            fprintf(stderr, "%s %s of %s at %s: outer %d, size %d, inner %d, n %d, variant %d\n", sets[variant / 2],
-                    put.add ? "add" : "set", neap_dtype_name(put.dtype), neap_dtype_name(put.index_dtype),
-                    (int)put.outer, (int)put.size, (int)put.inner, (int)put.n, variant);
+            fprintf(stderr, "%s put %d of %s at %s: outer %d, size %d, inner %d, n %d, variant %d\n", sets[variant / 2],
+                    put.how, neap_dtype_name(put.dtype), neap_dtype_name(put.index_dtype), (int)put.outer,
+                    (int)put.size, (int)put.inner, (int)put.n, variant);
     }
     free(x), free(updates), free(indices), free(expected), free(out);
 }
@@ -78,11 +78,11 @@ int main(void) {
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
         for (int index = NEAP_DTYPE_BOOL + 1; index < NEAP_DTYPE_COUNT; index++)
-            for (int add = 0; !dtype_is_inexact(index) && add < (dtype_is_half(dtype) ? 1 : 2); add++)
+            for (int how = 0; !dtype_is_inexact(index) && how < LAZY_PUTS && vm_simd()->scatter->put[how][dtype]; how++)
                 for (int k = 0; k < check_times(4, 1); k++)
                     try_put((vm_put){.dtype = (uint8_t)dtype,
                                      .index_dtype = (uint8_t)index,
-                                     .add = add,
+                                     .how = how,
                                      .outer = below(4) ? 1 : 1 + below(20),
                                      .size = sizes[below(6)],
                                      .inner = inners[below(9)],

@@ -138,7 +138,9 @@ local CASES = {
     debug_sleep = { { { 0 }, input { 4, 2 } } },
 }
 
-for _, name in ipairs { "put_add", "put_set" } do
+CASES.argsort_rows = { { {}, input({ 4, 8, 2 }, "i32", -1, 1) }, { {}, input({ 8, 4 }, "u8", 0, 1) } }
+CASES.counts = { { { 0, 4 }, input({ 4, 8 }, "i32", -2, 6) }, { { -1, 3 }, input({ 4, 8 }, "u8", 0, 4) } }
+for _, name in ipairs { "put_add", "put_set", "put_mul", "put_max", "put_min" } do
     CASES[name] = {
         { { 0 }, input { 4, 8 }, input({ 4 }, "i32", -6, 6), input { 4, 8 } },
         { { -1 }, input { 4, 2, 4 }, input({ 2, 4 }, "i64", -6, 6), input { 4, 2, 2, 4 } },
@@ -186,7 +188,7 @@ local function reduce_cases(row)
     local dtype = row.types[1] == "bool" and #row.types == 1 and "bool" or "f32"
     return { { { 1, 0 }, input({ 4, 8 }, dtype) }, { { 2, 1 }, input({ 4, 300 }, dtype) },
              { { 3, 0 }, input({ 4, 4 }, dtype) }, { { 5, 0 }, input({ 4, 3, 4 }, dtype) },
-             { { 2, 0 }, input({ 4, 8 }, "i32") } }
+             { { 2, 0 }, input({ 4, 8 }, row.types[1] == "real" and "f32" or "i32") } }
 end
 
 local function cases_of(row)

@@ -186,7 +186,16 @@ CASES.searchsorted = {
     { { 0 }, input { 2, 5 }, input { 2, 3 } }, { { 1 }, input { 0 }, input { 2, 2 } },
 }
 
-for _, name in ipairs { "put_add", "put_set" } do
+CASES.argsort_rows = {
+    { {}, input({ 9, 3 }, "i32", -1, 1) }, { {}, input { 4, 2 } }, { {}, input({ 2, 5, 2 }, "bool", 0, 1) },
+    { {}, input({ 0, 2 }, "u8", 0, 9) },
+}
+CASES.counts = {
+    { { 0, 4 }, input({ 9 }, "i32", -2, 6) }, { { -1, 3 }, input({ 2, 5 }, "u8", 0, 4) },
+    { { 0, 300 }, input({ 700, 3 }, "i64", -9, 400) }, { { 0, 2 }, input({ 0 }, "i32") },
+    { { 0, 0 }, input({ 3 }, "i32") },
+}
+for _, name in ipairs { "put_add", "put_set", "put_mul", "put_max", "put_min" } do
     CASES[name] = {
         { { 0 }, input { 4, 3 }, input({ 2 }, "i32", -6, 6), input { 2, 3 } },
         { { 1 }, input { 2, 4 }, input({ 5 }, "i64", -6, 6), input { 2, 5 } },

@@ -134,6 +134,9 @@ local structural = {
     dynamic_update_slice = { function(x, y) return np.dynamic_update_slice(x, y, { 9, -2 }) end,
                              { some(3, 2), some(2, 1) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
+    put_mul = { function(x, y) return x:at { repeated }:mul(y) end, { some(3, 2), some(3, 2) } },
+    put_max = { function(x, y) return x:at { repeated }:max(y) end, { some(3, 2), some(3, 2) } },
+    put_min = { function(x, y) return x:at { repeated }:min(y) end, { some(3, 2), some(3, 2) } },
     put_set = { function(x, y) return x:at { distinct }:set(y) end, { some(3, 2), some(2, 2) } },
     call = { np.checkpoint(function(x, y) return np.sin(x) * y + y * y end), { some(3), some(3) } },
     debug_hold = { function(x)

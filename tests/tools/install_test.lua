@@ -42,6 +42,7 @@ check.test("installing, and moving what was installed", function()
         "bin/neap", "lib/libneap.so", "include/neap/neap.h", "include/neap/engine/device.h", "lib/pkgconfig/neap.pc",
         "share/lua/5.1/neap/init.lua", "share/man/man1/neap.1", "share/bash-completion/completions/neap",
         "share/doc/neap/copyright", "share/doc/neap/docs/tour.md", "share/doc/neap/examples/embed/embed.c",
+        "share/doc/neap/docs/notebooks/1-laziness.ipynb", "share/doc/neap/docs/plot/gallery.png",
         "share/doc/neap/scripts/train_fashion.lua", "share/neap/definitions/neap.lua",
     } do
         local file = io.open(prefix .. "/" .. path)
@@ -69,6 +70,10 @@ test("the manual page", "man", function()
         check.ok(page:find("%s" .. option:gsub("%-", "%%-") .. "%f[^%w-]"), "the page has no " .. option)
     end
     check.ok(page:find "the folder of the executable", page)
+    local rooms = "engine effects lazy formats mesh interp stdlib"
+    for name in io.popen("grep -rhoE 'getenv[ (]*\"NEAP_[A-Z_]+' " .. rooms):read "*a":gmatch "NEAP_[%u_]+" do
+        check.ok(page:find(name, 1, true), "the page has no " .. name)
+    end
 end)
 
 test("the manual page's form", "mandoc", function()

@@ -2,22 +2,23 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED, LEAVES,
--- CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE.
--- A reduction of real numbers takes the form FOLD_ORDERED where its text for integers is a choice between both
--- operands: that text is as good for numbers that are ordered. OUT/chains_gen.h does the same with the forms of
--- lazy/vm/simd/chains.c (LINK1 LINK2 LINK3, BEGIN_AS), for cheap maps and casts, and lists them in code_table and
--- begin_table. OUT/native_gen.h applies those of lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the
--- functions' names in map_names, cast_names and fold_names. The text of a dtype is the most specific one of the row
--- (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T. Operands and
--- results are read off the row's dtype rule: graph_dtype_compare gives bool, the first operand of
--- graph_dtype_where is bool, graph_dtype_part makes complex operands real, and graph_dtype_parts real ones complex; a
--- row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a function with rare arguments
--- (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with
--- conversions around (lazy/dtype/half.h); maps and casts alone have loops for them. Long functions, of ten ns and more,
--- have no form for native code: inlining them takes long, and gains nothing. Nor have those of complex numbers.
--- OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their
--- names in gpu_maps, gpu_casts and gpu_reductions.
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED,
+-- FOLD_NUMBERS, LEAVES, CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table,
+-- choice_table and CAST_TABLE. A reduction of real numbers takes the form FOLD_ORDERED where its text for integers is
+-- a choice between both operands: that text is as good for numbers that are ordered; FOLD_NUMBERS if its neutral
+-- element is NaN. OUT/chains_gen.h does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3,
+-- BEGIN_AS), for cheap maps and casts, and lists them in code_table and begin_table. OUT/native_gen.h applies those of
+-- lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the functions' names in map_names, cast_names and
+-- fold_names. The text of a dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and
+-- F(name) the function of lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule:
+-- graph_dtype_compare gives bool, the first operand of graph_dtype_where is bool, graph_dtype_part makes complex
+-- operands real, and graph_dtype_parts real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of
+-- dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form
+-- MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h); maps and casts
+-- alone have loops for them. Long functions, of ten ns and more, have no form for native code: inlining them takes
+-- long, and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
+-- lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names in gpu_maps, gpu_casts and
+-- gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -283,7 +284,10 @@ local function write_reduction(row)
                 local ordered = dtype.kind == "f" and (kernel.integer or ""):find("?", 1, true)
                 if ordered then
                     local beats = "(" .. expand(kernel.integer, operand, operand) .. ")"
-                    id = instance("FOLD_ORDERED", id, { operand.type, text, beats, identity })
+                    local ends = kernel.integer:find(">", 1, true) and "lowest" or "highest"
+                    local skips = kernel.identity == "F(nan)" -- what loses against all numbers
+                    id = instance(skips and "FOLD_NUMBERS" or "FOLD_ORDERED", id,
+                                  { operand.type, text, beats, identity, skips and dtype[ends] or nil })
                 else
                     id = instance("FOLD", id, { operand.type, text, identity })
                 end
@@ -351,7 +355,7 @@ end
 -- Cheap maps that join chains, and those of them whose operands may change places.
 local CHAINED = {
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "square", "sqrt", "reciprocal",
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where",
+    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan", "isfinite", "where",
 }
 local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true, equal = true, not_equal = true }
 --- Chains are of dtypes that much arithmetic is done in.

@@ -41,7 +41,7 @@ void ir_folds_places(generator *g) {
 
 LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n) {
     for (int k = 0; k < g->body->nfolds; k++)
-        for (int v = 0; v < ir_fold_blocks(g); v++)
+        for (int v = 0; v < ir_fold_blocks(g) && !g->idle[k]; v++)
             call(g, "none", k, &g->lane[k][v], 1);
     if (g->body->nfolds == 0)
         return n;
@@ -52,6 +52,8 @@ LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n) {
 void ir_fold_block(generator *g, int k, LLVMValueRef mask) {
     for (int f = 0; f < g->body->nfolds; f++) {
         const native_fold *fold = &g->body->folds[f];
+        if (g->idle[f])
+            continue;
         LLVMValueRef lane = g->lane[f][k % ir_fold_blocks(g)];
         combine(g, f, mask ? g->spare[f] : lane, lane, g->value[fold->value]);
         if (!mask)
@@ -98,6 +100,8 @@ static void load_leaf(generator *g, int k, LLVMValueRef leaf, LLVMValueRef place
 void ir_folds_end(generator *g, LLVMValueRef first) {
     LLVMValueRef leaf = LLVMBuildUDiv(g->builder, first, ir_number(g, LEAF), "");
     for (int k = 0; k < g->body->nfolds; k++) {
+        if (g->idle[k])
+            continue;
         for (int half = LANES_MOST / 2; half > 0; half /= 2) {
             for (int v = 0; v < half / g->lanes; v++)
                 combine(g, k, g->lane[k][v], g->lane[k][v], g->lane[k][v + half / g->lanes]);
@@ -133,6 +137,8 @@ void ir_folds_join(generator *g, LLVMValueRef n) {
     LLVMPositionBuilderAtEnd(B, part[PAIR]);
     LLVMValueRef leaf = LLVMBuildPhi(B, g->word, "leaf"), other = LLVMBuildAdd(B, leaf, apart, "");
     for (int k = 0; k < g->body->nfolds; k++) {
+        if (g->idle[k])
+            continue;
         load_leaf(g, k, leaf, g->lane[k][0]);
         load_leaf(g, k, other, g->spare[k]);
         combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);

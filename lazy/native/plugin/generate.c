@@ -8,22 +8,22 @@
  *                       one of them, block by block under a mask, by the rows that take all arguments
  *
  * A step is stored once it is known that nothing in it was rare, with one branch for all its blocks and rows. So the
- * steps have neither calls nor other branches, and constants stay in registers from step to step.
+ * steps have neither calls nor other branches, and constants stay in registers from step to step. What comes from
+ * memory is asked for some way ahead of the step, a line at a time, since hardware does so no further than a page; what
+ * nobody reads soon is stored past the caches.
  *
  * A value is a vector of LANES elements, whatever its dtype, in a place of its own on the stack until LLVM has made a
- * register of it. Rows are in one module for each dtype and instruction set, so little is read for a kernel.
+ * register of it. Rows are in one module for each dtype and instruction set, of which only what is called is read.
  *
- * A body that is a turn of a loop has another function around its blocks (turns.c).
+ * A body that is a turn of a loop has another function around its blocks (turns.c, stages.c).
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/BitReader.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/ErrorHandling.h>
-#include <llvm-c/Linker.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -31,9 +31,9 @@
 
 #include "engine/device.h"
 #include "lazy/dtype/dtype.h"
-#include "lazy/native/plugin/bitcode.h"
 #include "lazy/native/plugin/generator.h"
 #include "lazy/native/plugin/gpu.h"
+#include "lazy/native/plugin/link.h"
 #include "lazy/native/plugin/memory.h"
 #include "ops_gen.h"
 
@@ -63,9 +63,13 @@ unsigned ir_bytes(int dtype) {
 }
 
 /* The name of an instruction's function; `kind` is "row" or "fast". */
-static void row_function(const char *kind, const native_ins *ins, char *out, size_t bytes) {
+static const char *row_name(const native_ins *ins) {
     const char *row = map_names[ins->op][ins->dtype];
-    snprintf(out, bytes, "%s_%s", kind, row ? row : cast_names[ins->dtype][ins->result]);
+    return row ? row : cast_names[ins->dtype][ins->result];
+}
+
+static void row_function(const char *kind, const native_ins *ins, char *out, size_t bytes) {
+    snprintf(out, bytes, "%s_%s", kind, row_name(ins));
 }
 
 const char *ir_fold_name(const native_fold *fold) {
@@ -80,6 +84,43 @@ LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, si
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     *type = LLVMIntrinsicGetType(g->context, id, types, n);
     return LLVMGetIntrinsicDeclaration(g->module, id, types, n);
+}
+
+/* Bytes of an element's vector, and how many of them are one register. */
+static int vector_bytes(const generator *g, int dtype) {
+    return (int)ir_bytes(dtype) * g->lanes;
+}
+static int register_bytes(const generator *g, int dtype) {
+    int most = (int)sizeof(float) * g->lanes;
+    return vector_bytes(g, dtype) < most ? vector_bytes(g, dtype) : most;
+}
+
+static bool is_far_input(const generator *g, int k) {
+    return g->body->far && g->body->far[k];
+}
+/* Pieces of vectors would be written line by line in pieces, too. */
+static bool is_far_output(const generator *g, int k) {
+    enum { LEAST = 16 };
+    return g->body->far && g->body->far[g->body->ninputs + k] && !g->single[g->body->outputs[k]] &&
+           register_bytes(g, g->dtype[g->body->outputs[k]]) >= LEAST;
+}
+
+/* Asks for what the far inputs are in block `block` of a later step; lines that begin in it. */
+static void ask_ahead(generator *g, LLVMValueRef i, int block) {
+    enum { AHEAD = 6144, LINE = 64 };
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), ft;
+    for (int k = 0; k < g->body->ninputs; k++) {
+        if (!is_far_input(g, k))
+            continue;
+        int bytes = vector_bytes(g, g->dtype[k]);
+        LLVMValueRef f = ir_intrinsic(g, "llvm.prefetch", &g->pointer, 1, &ft);
+        for (int at = (LINE - block * bytes % LINE) % LINE; at < bytes; at += LINE) {
+            LLVMValueRef ahead = ir_number(g, AHEAD + at), address = place(g, k, g->dtype[k], i);
+            LLVMValueRef args[] = {LLVMBuildGEP2(g->builder, LLVMInt8TypeInContext(g->context), address, &ahead, 1, ""),
+                                   LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
+            LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+        }
+    }
 }
 
 static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
@@ -135,7 +176,16 @@ static LLVMValueRef call_rows(generator *g, bool fast) {
     return rare;
 }
 
-static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
+static void store_past(generator *g, LLVMValueRef v, LLVMValueRef at, int dtype) {
+    LLVMValueRef one = LLVMConstInt(LLVMInt32TypeInContext(g->context), 1, 0),
+                 store = LLVMBuildStore(g->builder, v, at);
+    LLVMSetAlignment(store, (unsigned)register_bytes(g, dtype));
+    LLVMSetMetadata(store, LLVMGetMDKindIDInContext(g->context, "nontemporal", strlen("nontemporal")),
+                    LLVMMDNodeInContext(g->context, &one, 1));
+}
+
+/* `past`: the far ones past the caches. */
+static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask, bool past) {
     const native_body *b = g->body;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     for (int k = 0; k < b->noutputs; k++) {
@@ -150,6 +200,8 @@ static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
             LLVMValueRef f = ir_intrinsic(g, "llvm.masked.store", types, 2, &ft);
             LLVMValueRef args[] = {v, at, LLVMConstInt(i32, ir_bytes(dtype), 0), mask};
             LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+        } else if (past && is_far_output(g, k)) {
+            store_past(g, v, at, dtype);
         } else {
             LLVMSetAlignment(LLVMBuildStore(g->builder, v, at), ir_bytes(dtype));
         }
@@ -208,6 +260,19 @@ static void single_values(generator *g, LLVMValueRef *values) {
     }
 }
 
+/* Whether all far outputs lie where their vectors may begin; NULL: there are none. */
+static LLVMValueRef lies_well(generator *g) {
+    LLVMValueRef off = NULL;
+    for (int k = 0; k < g->body->noutputs; k++) {
+        if (!is_far_output(g, k))
+            continue;
+        LLVMValueRef at = LLVMBuildPtrToInt(g->builder, g->base[g->body->ninputs + k], g->word, "");
+        at = LLVMBuildAnd(g->builder, at, ir_number(g, register_bytes(g, g->dtype[g->body->outputs[k]]) - 1), "");
+        off = off ? LLVMBuildOr(g->builder, off, at, "") : at;
+    }
+    return off ? LLVMBuildICmp(g->builder, LLVMIntEQ, off, ir_number(g, 0), "") : NULL;
+}
+
 /* Where inputs and outputs are, and places for the values of `blocks` blocks, one after another; inputs that are one
  * for all are there once. */
 static void prologue(generator *g, LLVMValueRef *values, int blocks) {
@@ -230,6 +295,7 @@ static void prologue(generator *g, LLVMValueRef *values, int blocks) {
         }
     single_values(g, values);
     ir_folds_places(g);
+    g->past = lies_well(g);
 }
 
 /* Blocks from r on, as many as there are lanes of a leaf, by the rows that take all arguments; but nothing from `end`
@@ -243,8 +309,49 @@ static void masked_blocks(generator *g, LLVMValueRef *values, LLVMValueRef r, LL
         g->value = values + k * nvalues;
         load_inputs(g, at, mask);
         call_rows(g, false);
-        store_outputs(g, at, mask);
+        store_outputs(g, at, mask, false);
         ir_fold_block(g, k, mask);
+    }
+}
+
+/* The blocks of a step by the fast rows. Returns whether nothing was rare. */
+static LLVMValueRef fast_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int blocks) {
+    int nvalues = g->body->ninputs + g->body->nins;
+    LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
+    for (int k = 0; k < blocks; k++) {
+        g->value = values + k * nvalues;
+        LLVMValueRef at = LLVMBuildAdd(g->builder, i, ir_number(g, k * g->lanes), "");
+        ask_ahead(g, at, k);
+        load_inputs(g, at, NULL);
+        rare = LLVMBuildOr(g->builder, rare, call_rows(g, true), "");
+    }
+    return LLVMBuildICmp(g->builder, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), "");
+}
+
+/* Stores and folds the blocks of a step, of which nothing was rare. */
+static void keep_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int blocks) {
+    int nvalues = g->body->ninputs + g->body->nins;
+    LLVMBasicBlockRef past = NULL, stored = NULL;
+    if (g->past) {
+        LLVMBasicBlockRef near = LLVMAppendBasicBlockInContext(g->context, g->function, "near");
+        past = LLVMAppendBasicBlockInContext(g->context, g->function, "past");
+        stored = LLVMAppendBasicBlockInContext(g->context, g->function, "stored");
+        LLVMBuildCondBr(g->builder, g->past, past, near);
+        LLVMPositionBuilderAtEnd(g->builder, near);
+    }
+    for (int way = 0; way < (past ? 2 : 1); way++) {
+        for (int k = 0; k < blocks; k++) {
+            g->value = values + k * nvalues;
+            store_outputs(g, LLVMBuildAdd(g->builder, i, ir_number(g, k * g->lanes), ""), NULL, way == 1);
+        }
+        if (past) {
+            LLVMBuildBr(g->builder, stored);
+            LLVMPositionBuilderAtEnd(g->builder, way == 0 ? past : stored);
+        }
+    }
+    for (int k = 0; k < blocks; k++) {
+        g->value = values + k * nvalues;
+        ir_fold_block(g, k, NULL);
     }
 }
 
@@ -257,7 +364,6 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     enum { ENTRY, LEAF, WHOLE, STEP, KEEP, MASKED, BEHIND, FOLDED, JOIN, OUT, PARTS };
     static const char *const names[] = {"entry",  "leaf",   "whole",  "step", "keep",
                                         "masked", "behind", "folded", "join", "out"};
-    int nvalues = g->body->ninputs + g->body->nins;
     LLVMBuilderRef B = g->builder;
     LLVMTypeRef args[] = {g->pointer, g->word};
     LLVMBasicBlockRef part[PARTS];
@@ -278,21 +384,11 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLE, behind, last, ""), part[STEP], part[MASKED]);
 
     LLVMPositionBuilderAtEnd(B, part[STEP]);
-    LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
-    for (int k = 0; k < blocks; k++) {
-        g->value = values + k * nvalues;
-        load_inputs(g, LLVMBuildAdd(B, i, ir_number(g, k * g->lanes), ""), NULL);
-        rare = LLVMBuildOr(B, rare, call_rows(g, true), "");
-    }
-    LLVMValueRef nothing = LLVMBuildICmp(B, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), "");
-    LLVMBuildCondBr(B, nothing, part[KEEP], part[MASKED]);
+    LLVMBuildCondBr(B, fast_blocks(g, values, i, blocks), part[KEEP], part[MASKED]);
 
     LLVMPositionBuilderAtEnd(B, part[KEEP]);
-    for (int k = 0; k < blocks; k++) {
-        g->value = values + k * nvalues;
-        store_outputs(g, LLVMBuildAdd(B, i, ir_number(g, k * g->lanes), ""), NULL);
-        ir_fold_block(g, k, NULL);
-    }
+    keep_blocks(g, values, i, blocks);
+    LLVMBasicBlockRef kept = LLVMGetInsertBlock(B);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, behind, last, ""), part[WHOLE], part[FOLDED]);
 
     LLVMPositionBuilderAtEnd(B, part[MASKED]);
@@ -314,58 +410,39 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     LLVMBuildRetVoid(B);
     LLVMAddIncoming(first, (LLVMValueRef[]){ir_number(g, 0), last}, (LLVMBasicBlockRef[]){part[ENTRY], part[FOLDED]},
                     2);
-    LLVMAddIncoming(i, (LLVMValueRef[]){first, behind, end},
-                    (LLVMBasicBlockRef[]){part[LEAF], part[KEEP], part[BEHIND]}, 3);
+    LLVMAddIncoming(i, (LLVMValueRef[]){first, behind, end}, (LLVMBasicBlockRef[]){part[LEAF], kept, part[BEHIND]}, 3);
     LLVMBasicBlockRef into[] = {part[WHOLE], part[STEP], part[MASKED]};
     LLVMAddIncoming(r, (LLVMValueRef[]){i, i, next}, into, 3);
     LLVMAddIncoming(end, (LLVMValueRef[]){last, behind, end}, into, 3);
 }
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
-/* The dtype in whose module a function is: its name ends with it. */
-static int module_of(const char *function) {
-    static const char *const names[NEAP_DTYPE_COUNT] = {
-#define NAME(NAME, name, ...) [NEAP_DTYPE_##NAME] = #name,
-        NEAP_DTYPE_ROWS(NAME)
-#undef NAME
-    };
-    const char *end = strrchr(function, '_') + 1;
-    int dtype = 0;
-    while (dtype < NEAP_DTYPE_COUNT && strcmp(end, names[dtype]) != 0)
-        dtype++;
-    return dtype;
+/* Is it a function of a row or a fold of the body? */
+static bool is_needed(const void *generator_of, const char *function) {
+    const generator *g = generator_of;
+    for (int j = 0; j < g->body->nins; j++)
+        if (!ir_is_take(g, j) && ir_is_of(function, row_name(&g->body->ins[j])))
+            return true;
+    for (int k = 0; k < g->body->nfolds; k++)
+        if (ir_is_of(function, ir_fold_name(&g->body->folds[k])))
+            return true;
+    return false;
 }
 
-/* Links the module with a function of the rows into that of the kernel. */
-static int link_row(generator *g, const native_bitcode *set, bool *linked, const char *name) {
-    int dtype = module_of(name);
-    if (dtype == NEAP_DTYPE_COUNT)
-        return host->error(NEAP_E_INTERNAL, "no module for %s", name);
-    if (linked[dtype])
-        return NEAP_OK;
-    linked[dtype] = true;
-    const native_module *m = &set->modules[dtype];
-    LLVMMemoryBufferRef file = LLVMCreateMemoryBufferWithMemoryRange(m->begin, (size_t)(m->end - m->begin), "rows", 0);
-    LLVMModuleRef rows;
-    if (LLVMParseBitcodeInContext2(g->context, file, &rows))
-        return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "damaged bitcode");
-    if (LLVMLinkModules2(g->module, rows))
-        return LLVMDisposeMemoryBuffer(file), host->error(NEAP_E_INTERNAL, "bitcode that does not link");
-    LLVMDisposeMemoryBuffer(file);
-    return NEAP_OK;
-}
-
+/* Links what the body needs of all modules that have a row of it. */
 static int link_rows(generator *g, const native_bitcode *set) {
-    bool linked[NEAP_DTYPE_COUNT] = {false};
-    int status = NEAP_OK;
-    for (int j = 0; j < g->body->nins && !status; j++) {
-        char name[96];
-        row_function("row", &g->body->ins[j], name, sizeof name);
-        status = link_row(g, set, linked, name);
-    }
-    for (int k = 0; k < g->body->nfolds && !status; k++)
-        status = link_row(g, set, linked, ir_fold_name(&g->body->folds[k]));
-    return status;
+    bool dtypes[NEAP_DTYPE_COUNT + 1] = {false};
+    for (int j = 0; j < g->body->nins; j++)
+        if (!ir_is_take(g, j))
+            dtypes[ir_dtype_of(row_name(&g->body->ins[j]))] = true;
+    for (int k = 0; k < g->body->nfolds; k++)
+        dtypes[ir_dtype_of(ir_fold_name(&g->body->folds[k]))] = true;
+    if (dtypes[NEAP_DTYPE_COUNT])
+        return host->error(NEAP_E_INTERNAL, "no module for a row");
+    for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
+        if (dtypes[dtype] && !ir_link(g->module, &set->modules[dtype], is_needed, g))
+            return host->error(NEAP_E_INTERNAL, "damaged bitcode");
+    return NEAP_OK;
 }
 
 static void set_attribute(generator *g, LLVMValueRef function, const char *name) {
@@ -468,7 +545,8 @@ static int generate_body(const void *given, const char *isa, void **object, size
     g.pointer = LLVMPointerTypeInContext(g.context, 0);
     g.word = LLVMInt64TypeInContext(g.context);
     g.base = calloc((size_t)(body->ninputs + body->noutputs + body->nfolds), sizeof *g.base);
-    int blocks = body->turns ? ir_turns_blocks(&g) : body->nins <= 2 ? 4 : body->nins <= 8 ? 2 : 1;
+    bool turns = body->turns && !body->turns->stages, stages = body->turns && body->turns->stages;
+    int blocks = turns ? ir_turns_blocks(&g) : body->nins <= 2 ? 4 : body->nins <= 16 ? 2 : 1;
     blocks = blocks < ir_fold_blocks(&g) ? ir_fold_blocks(&g) : blocks;
     LLVMValueRef *places = calloc((size_t)blocks * values, sizeof *places);
     g.dtype = calloc(values, sizeof *g.dtype);
@@ -481,10 +559,10 @@ static int generate_body(const void *given, const char *isa, void **object, size
         find_single(&g);
         status = link_rows(&g, set);
     }
-    if (!status && body->turns)
-        status =
-            ir_build_turns(&g, places, blocks) ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a loop's code");
-    else if (!status)
+    if (!status && (turns || stages)) {
+        bool built = turns ? ir_build_turns(&g, places, blocks) : ir_build_stages(&g, places, blocks);
+        status = built ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a loop's code");
+    } else if (!status)
         build(&g, places, blocks);
     if (!status) {
         prepare_functions(&g, set);

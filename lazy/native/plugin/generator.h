@@ -20,8 +20,10 @@ typedef struct generator {
     LLVMValueRef *base;  /* of inputs, then outputs, then what the leaves of folds give */
     LLVMValueRef *value; /* allocas, of the block that is written */
     int *dtype;
-    bool *single; /* by value: depends on inputs that are one for all alone */
+    bool *single;      /* by value: depends on inputs that are one for all alone */
+    LLVMValueRef past; /* whether the outputs that go past the caches lie where vectors may begin */
     LLVMValueRef lane[NATIVE_FOLDS_MAX][LANES_MOST], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
+    bool idle[NATIVE_FOLDS_MAX]; /* folds that are not those of the elements that are written */
 } generator;
 
 LLVMTypeRef ir_element(generator *g, int dtype);
@@ -57,5 +59,9 @@ void ir_folds_join(generator *g, LLVMValueRef n);
  * for as many blocks of values. false: there is no memory. */
 int ir_turns_blocks(const generator *g);
 bool ir_build_turns(generator *g, LLVMValueRef *values, int blocks);
+
+/* stages.c: the same of a body whose turns go through memory. */
+bool ir_is_take(const generator *g, int j); /* instruction j, which has no row */
+bool ir_build_stages(generator *g, LLVMValueRef *values, int blocks);
 
 #endif

@@ -1,96 +1,24 @@
 /* plugin/gpu.c: from a grid kernel (native/gpu.h) to PTX text, or to an object file of the same code for the host. The
  * rows' bitcode is that for GPUs in both: for the host no more than the target's name is another one.
  *
- *      without reductions    each thread computes kernel->each elements, GPU_THREADS apart, so that neighbours in
- *                            memory are of neighbouring threads; their loads are under way together
+ *      without reductions    gpu_maps.c
  *      with reductions       gpu_fold.c
+ *      whole-array ops       gpu_calls.c
  */
 #include "lazy/native/plugin/gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/BitReader.h>
 #include <llvm-c/Error.h>
-#include <llvm-c/Linker.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "lazy/native/plugin/gpu_writer.h"
+#include "lazy/native/plugin/link.h"
 
 const neap_plugin_host *gpu_host;
-
-/* ---- Elements without reductions --------------------------------------------------------------------------------- */
-static void write_element(gpu_writer *w, const bool *needed, gpu_spot *spot, LLVMValueRef i) {
-    *spot = (gpu_spot){.row = i, .element = i, .at = gpu_number(w, 0)};
-    gpu_loads(w, needed, spot);
-    gpu_instructions(w, needed, spot);
-}
-
-static void store_element(gpu_writer *w, gpu_spot *spot) {
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
-        gpu_store(w, sink, gpu_get(w, w->value[sink->value], sink->dtype), spot);
-    }
-}
-
-/* All elements of a thread: their loads, what is computed, and the stores. */
-static void write_side_by_side(gpu_writer *w, const bool *needed, LLVMValueRef first, LLVMValueRef *sets) {
-    const int values = w->kernel->nloads + w->kernel->nins;
-    LLVMValueRef *own = w->value;
-    gpu_spot spots[GPU_EACH];
-    for (int k = 0; k < GPU_EACH; k++) {
-        LLVMValueRef i = gpu_add(w, first, gpu_number(w, k * GPU_THREADS));
-        spots[k] = (gpu_spot){.row = i, .element = i, .at = gpu_number(w, 0)};
-        w->value = sets + k * values;
-        gpu_loads(w, needed, &spots[k]);
-    }
-    for (int k = 0; k < GPU_EACH; k++)
-        w->value = sets + k * values, gpu_instructions(w, needed, &spots[k]);
-    for (int k = 0; k < GPU_EACH; k++)
-        w->value = sets + k * values, store_element(w, &spots[k]);
-    w->value = own;
-}
-
-static void write_one_by_one(gpu_writer *w, const bool *needed, LLVMValueRef first) {
-    gpu_loop elements;
-    LLVMValueRef threads = gpu_number(w, GPU_THREADS), size = w->words[GPU_ROWS];
-    LLVMValueRef end = gpu_least(w, gpu_add(w, first, gpu_number(w, w->kernel->each * GPU_THREADS)), size);
-    gpu_spot spot;
-    gpu_for(w, &elements, first, end, threads);
-    write_element(w, needed, &spot, elements.i);
-    store_element(w, &spot);
-    gpu_end_for(w, &elements);
-}
-
-static void write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets) {
-    const gpu_kernel *k = w->kernel;
-    LLVMValueRef tile = gpu_number(w, k->each * GPU_THREADS), start = gpu_multiply(w, w->group, tile);
-    for (int j = 0; j < k->nsinks; j++)
-        gpu_need(w, needed, k->sinks[j].value);
-    gpu_threads(w);
-    LLVMValueRef first = gpu_add(w, start, w->thread);
-    if (k->each > 1) {
-        LLVMValueRef is_part = gpu_less(w, w->words[GPU_ROWS], gpu_add(w, start, tile));
-        LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(w->context, w->function, "whole");
-        LLVMBasicBlockRef part = LLVMAppendBasicBlockInContext(w->context, w->function, "part");
-        LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(w->context, w->function, "done");
-        LLVMBuildCondBr(w->builder, is_part, part, whole);
-        LLVMPositionBuilderAtEnd(w->builder, whole);
-        write_side_by_side(w, needed, first, sets);
-        LLVMBuildBr(w->builder, behind);
-        LLVMPositionBuilderAtEnd(w->builder, part);
-        write_one_by_one(w, needed, first);
-        LLVMBuildBr(w->builder, behind);
-        LLVMPositionBuilderAtEnd(w->builder, behind);
-    } else {
-        write_one_by_one(w, needed, first);
-    }
-    if (w->host)
-        gpu_barrier(w); /* the loop over threads ends; on a GPU nothing is left to wait for */
-    LLVMBuildRetVoid(w->builder);
-}
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 static LLVMValueRef special_register(gpu_writer *w, const char *name) {
@@ -138,7 +66,7 @@ static void parameters(gpu_writer *w, int buffers) {
     }
 }
 
-static int begin_entry(gpu_writer *w, const char *name) {
+int gpu_begin_entry(gpu_writer *w, const char *name) {
     const unsigned buffers = (unsigned)(w->kernel->nbuffers + w->kernel->reduces);
     const unsigned count = w->host ? 3 : buffers + (unsigned)w->kernel->nwords;
     LLVMTypeRef *types = calloc(count + 3, sizeof *types);
@@ -160,7 +88,7 @@ static int begin_entry(gpu_writer *w, const char *name) {
     return NEAP_OK;
 }
 
-/* Places for the values of one element, and of those side by side behind them. */
+/* Places for the values of one element, and of those that a thread has together behind them. */
 static void make_places(gpu_writer *w, LLVMValueRef *places) {
     const int values = w->kernel->nloads + w->kernel->nins;
     const int sets = !w->kernel->reduces && w->kernel->each > 1 ? 1 + GPU_EACH : 1;
@@ -171,16 +99,16 @@ static void make_places(gpu_writer *w, LLVMValueRef *places) {
 
 static int write_entries(gpu_writer *w, LLVMValueRef *places, bool *needed) {
     const int values = w->kernel->nloads + w->kernel->nins;
-    int status = begin_entry(w, "kernel");
+    int status = gpu_begin_entry(w, "kernel");
     if (status)
         return status;
     make_places(w, places);
     if (!w->kernel->reduces) {
-        write_maps(w, needed, places + values);
+        gpu_write_maps(w, needed, places + values);
         return NEAP_OK;
     }
     gpu_write_reduction(w, false);
-    status = w->failed ? NEAP_E_MEMORY : w->kernel->staged ? NEAP_OK : begin_entry(w, "finish");
+    status = w->failed ? NEAP_E_MEMORY : w->kernel->staged ? NEAP_OK : gpu_begin_entry(w, "finish");
     if (status || w->kernel->staged)
         return status;
     make_places(w, places);
@@ -189,43 +117,54 @@ static int write_entries(gpu_writer *w, LLVMValueRef *places, bool *needed) {
 }
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
-static const native_bitcode *rows_of_gpus(void) {
+/* The rows ("gpu"), or the phases of whole-array ops ("gpu_calls"). */
+static const native_bitcode *rows_of_gpus(const char *name) {
     const native_bitcode *set = native_bitcodes;
-    while (set->isa && strcmp(set->isa, "gpu") != 0)
+    while (set->isa && strcmp(set->isa, name) != 0)
         set++;
     return set->isa ? set : NULL;
 }
 
-/* Links the module of rows of a dtype. */
-static int link_dtype(gpu_writer *w, const native_bitcode *set, int dtype) {
-    const native_module *m = &set->modules[dtype];
-    LLVMMemoryBufferRef file = LLVMCreateMemoryBufferWithMemoryRange(m->begin, (size_t)(m->end - m->begin), "rows", 0);
-    LLVMModuleRef rows;
-    bool failed = LLVMParseBitcodeInContext2(w->context, file, &rows) || LLVMLinkModules2(w->module, rows);
-    LLVMDisposeMemoryBuffer(file);
-    return failed ? gpu_host->error(NEAP_E_INTERNAL, "bitcode for GPUs that does not link") : NEAP_OK;
+static bool starts_with(const char *name, const char *start) {
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+/* Is it a function of one of the rows, or a phase? */
+static bool is_needed(const void *writer, const char *function) {
+    const gpu_writer *w = writer;
+    const gpu_kernel *k = w->kernel;
+    const char *name = strchr(function, '_');
+    for (int j = 0; k->call && j < k->call->n; j++)
+        if (name && starts_with(name + 1, k->call->names[j]))
+            return true;
+    for (int j = 0; j < k->nloads; j++)
+        if (k->loads[j].kind == GPU_LOAD_IOTA && ir_is_of(function, gpu_iota_of(k->loads[j].dtype)))
+            return true;
+    for (int j = 0; j < k->nins; j++)
+        if (!gpu_is_take(k, &k->ins[j]) && ir_is_of(function, gpu_row_of(&k->ins[j])))
+            return true;
+    for (int j = 0; j < k->nsinks; j++)
+        if (k->sinks[j].kind == GPU_SINK_REDUCE &&
+            ir_is_of(function, gpu_reduction_of(k->sinks[j].op, w->dtype[k->sinks[j].value])))
+            return true;
+    return false;
 }
 
 static int need_row(bool *dtypes, const char *row) {
-    static const char *const names[NEAP_DTYPE_COUNT] = {
-#define NAME(NAME, name, ...) [NEAP_DTYPE_##NAME] = #name,
-        NEAP_DTYPE_ROWS(NAME)
-#undef NAME
-    };
-    const char *end = row ? strrchr(row, '_') : NULL;
-    for (int k = 0; end && k < NEAP_DTYPE_COUNT; k++)
-        if (strcmp(end + 1, names[k]) == 0) {
-            dtypes[k] = true;
-            return NEAP_OK;
-        }
-    return gpu_host->error(NEAP_E_ARGUMENT, "no row for GPUs of this name: %s", row ? row : "none");
+    const int dtype = row ? ir_dtype_of(row) : NEAP_DTYPE_COUNT;
+    if (dtype == NEAP_DTYPE_COUNT)
+        return gpu_host->error(NEAP_E_ARGUMENT, "no row for GPUs of this name: %s", row ? row : "none");
+    dtypes[dtype] = true;
+    return NEAP_OK;
 }
 
-/* Links all modules that have a row of the kernel. */
+/* Links what the kernel needs of all modules that have a row of it. */
 static int link_rows(gpu_writer *w, const native_bitcode *set) {
     const gpu_kernel *k = w->kernel;
     bool dtypes[NEAP_DTYPE_COUNT] = {false};
     int status = NEAP_OK;
+    if (k->call)
+        dtypes[k->call->dtype] = true;
     for (int j = 0; j < k->nloads && !status; j++)
         if (k->loads[j].kind == GPU_LOAD_IOTA)
             status = need_row(dtypes, gpu_iota_of(k->loads[j].dtype));
@@ -236,8 +175,8 @@ static int link_rows(gpu_writer *w, const native_bitcode *set) {
         if (k->sinks[j].kind == GPU_SINK_REDUCE)
             status = need_row(dtypes, gpu_reduction_of(k->sinks[j].op, w->dtype[k->sinks[j].value]));
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && !status; dtype++)
-        if (dtypes[dtype])
-            status = link_dtype(w, set, dtype);
+        if (dtypes[dtype] && !ir_link(w->module, &set->modules[dtype], is_needed, w))
+            status = gpu_host->error(NEAP_E_INTERNAL, "damaged bitcode for GPUs");
     return status;
 }
 
@@ -252,6 +191,14 @@ static void drop_text(LLVMValueRef function, const char *name) {
                                      (unsigned)strlen(name));
 }
 
+static bool is_entry(const gpu_writer *w, const char *name) {
+    const gpu_entries *call = w->kernel->call;
+    bool is = !call && (strcmp(name, "kernel") == 0 || strcmp(name, "finish") == 0);
+    for (int k = 0; call && k < call->n && !is; k++)
+        is = strcmp(name, call->names[k]) == 0;
+    return is;
+}
+
 /* Rows are inlined, and nothing but the entries is left to be seen. Rows were compiled for no GPU in particular. */
 static void prepare_functions(gpu_writer *w) {
     for (LLVMValueRef f = LLVMGetFirstFunction(w->module); f; f = LLVMGetNextFunction(f)) {
@@ -260,10 +207,10 @@ static void prepare_functions(gpu_writer *w) {
             continue;
         drop_text(f, "target-cpu");
         drop_text(f, "target-features");
-        if (strcmp(name, "kernel") == 0 || strcmp(name, "finish") == 0)
+        if (is_entry(w, name))
             continue;
         LLVMSetLinkage(f, LLVMInternalLinkage);
-        if (strncmp(name, "row_", 4) == 0 || strncmp(name, "none_", 5) == 0)
+        if (starts_with(name, "row_") || starts_with(name, "none_") || starts_with(name, "phase_"))
             set_attribute(w, f, "alwaysinline");
     }
 }
@@ -273,9 +220,9 @@ static int emit(gpu_writer *w, LLVMTargetMachineRef machine, void **out, size_t 
     char *error = NULL;
     LLVMMemoryBufferRef text;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failed = LLVMRunPasses(
-        w->module, "globaldce,always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine,simplifycfg)",
-        machine, options);
+    static const char passes[] = "globaldce,always-inline,globaldce,"
+                                 "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+    LLVMErrorRef failed = LLVMRunPasses(w->module, passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (failed) {
         char *message = LLVMGetErrorMessage(failed);
@@ -346,8 +293,8 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
     const gpu_kernel *k = w->kernel;
     const size_t values = (size_t)(k->nloads + k->nins);
     LLVMValueRef *places = calloc((2 + GPU_EACH) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
-    int *dtypes = calloc(values, sizeof *dtypes);
-    bool *needed = calloc(values, sizeof *needed);
+    int *dtypes = calloc(values + 1, sizeof *dtypes);
+    bool *needed = calloc(values + 1, sizeof *needed);
     int status = places && dtypes && needed ? NEAP_OK : gpu_host->error(NEAP_E_MEMORY, "no memory for code");
     if (!status) {
         w->buffer = places + (2 + GPU_EACH) * values, w->words = w->buffer + k->nbuffers + 1;
@@ -357,7 +304,7 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
         status = link_rows(w, set);
     }
     if (!status)
-        status = write_entries(w, places, needed);
+        status = k->call ? gpu_write_call(w) : write_entries(w, places, needed);
     if (!status) {
         prepare_functions(w);
         set_target(w, machine);
@@ -368,8 +315,8 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
 }
 
 int gpu_generate(const void *kernel, const char *target, void **out, size_t *bytes) {
-    const native_bitcode *set = rows_of_gpus();
     gpu_writer w = {.kernel = kernel, .host = strcmp(target, "host") == 0};
+    const native_bitcode *set = rows_of_gpus(w.kernel->call ? "gpu_calls" : "gpu");
     LLVMTargetMachineRef machine = NULL;
     int status = set ? machine_new(target, w.host, &machine)
                      : gpu_host->error(NEAP_E_LIBRARY, "this LLVM makes no code for GPUs");

@@ -1,4 +1,4 @@
-/* gpu_flow.c: control flow of grid kernels (gpu_writer.h). */
+/* gpu_flow.c: control flow of grid kernels (gpu_writer.h), and what threads give each other. */
 #include "lazy/native/plugin/gpu_writer.h"
 
 LLVMValueRef gpu_number(const gpu_writer *w, int64_t value) {
@@ -88,6 +88,58 @@ void gpu_barrier(gpu_writer *w) {
     unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
     LLVMTypeRef type = LLVMIntrinsicGetType(w->context, id, NULL, 0);
     LLVMBuildCall2(w->builder, type, LLVMGetIntrinsicDeclaration(w->module, id, NULL, 0), NULL, 0, "");
+}
+
+void gpu_rejoin(gpu_writer *w) {
+    if (w->host)
+        gpu_end_for(w, &w->threads);
+}
+
+LLVMValueRef gpu_kept(gpu_writer *w, int dtype) {
+    LLVMTypeRef type = gpu_element(w, dtype);
+    return gpu_place(w, w->host ? LLVMArrayType2(type, GPU_THREADS) : type);
+}
+
+LLVMValueRef gpu_of_thread(gpu_writer *w, LLVMValueRef kept, int dtype) {
+    return w->host ? gpu_at(w, kept, dtype, w->thread) : kept;
+}
+
+/* A word of 32 bits from the thread `by` behind. */
+static LLVMValueRef shuffle_word(gpu_writer *w, LLVMValueRef word, int by) {
+    static const char name[] = "llvm.nvvm.shfl.sync.down.i32";
+    enum { WARP = 32, CLAMP = (WARP - GPU_LANES) << 8 | (WARP - 1) };
+    unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    LLVMTypeRef type = LLVMIntrinsicGetType(w->context, id, NULL, 0);
+    LLVMValueRef half = LLVMBuildAnd(w->builder, LLVMBuildTrunc(w->builder, w->thread, w->i32, ""),
+                                     LLVMConstInt(w->i32, WARP - GPU_LANES, 0), "");
+    LLVMValueRef lanes = LLVMConstInt(w->i32, (1u << GPU_LANES) - 1, 0);
+    LLVMValueRef args[] = {LLVMBuildShl(w->builder, lanes, half, ""), word, LLVMConstInt(w->i32, (unsigned)by, 0),
+                           LLVMConstInt(w->i32, CLAMP, 0)};
+    return LLVMBuildCall2(w->builder, type, LLVMGetIntrinsicDeclaration(w->module, id, NULL, 0), args, 4, "");
+}
+
+void gpu_shuffle(gpu_writer *w, LLVMValueRef to, LLVMValueRef kept, int dtype, int by) {
+    LLVMBuilderRef b = w->builder;
+    const int bytes = gpu_bytes(dtype), count = bytes / 4;
+    if (w->host) {
+        LLVMValueRef other = gpu_add(w, w->thread, gpu_number(w, by)), last = gpu_number(w, GPU_THREADS - 1);
+        gpu_set(w, to, dtype, gpu_get(w, gpu_at(w, kept, dtype, LLVMBuildAnd(b, other, last, "")), dtype));
+        return;
+    }
+    if (count == 0) {
+        LLVMTypeRef type = LLVMIntTypeInContext(w->context, 8 * (unsigned)bytes);
+        LLVMValueRef word = LLVMBuildZExt(b, LLVMBuildLoad2(b, type, kept, ""), w->i32, "");
+        LLVMBuildStore(b, LLVMBuildTrunc(b, shuffle_word(w, word, by), type, ""), to);
+        return;
+    }
+    LLVMTypeRef type = LLVMVectorType(w->i32, (unsigned)count);
+    LLVMValueRef from = LLVMBuildBitCast(b, gpu_get(w, kept, dtype), type, ""), got = LLVMGetUndef(type);
+    for (int k = 0; k < count; k++) {
+        LLVMValueRef index = LLVMConstInt(w->i32, (unsigned)k, 0);
+        LLVMValueRef word = shuffle_word(w, LLVMBuildExtractElement(b, from, index, ""), by);
+        got = LLVMBuildInsertElement(b, got, word, index, "");
+    }
+    gpu_set(w, to, dtype, LLVMBuildBitCast(b, got, gpu_element(w, dtype), ""));
 }
 
 void gpu_for_share(gpu_writer *w, gpu_loop *loop, LLVMValueRef n) {

@@ -2,8 +2,9 @@
  *
  * A group of threads takes some rows, or a block of one row, in waves of so many leaves as shared memory has slots for:
  *
- *      fold       each thread takes lanes of leaves, every 16th element, into a slot
- *      lanes      slots l and l + 8 of each leaf, then l + 4, l + 2, l + 1
+ *      fold       each thread takes lanes of leaves, every 16th element
+ *      lanes      l and l + 8 of each leaf, then l + 4, l + 2, l + 1; what a leaf gives is in a slot. Where neighbours
+ *                 have the lanes of a leaf, they give each other what they have; else lanes have slots, too
  *      pairs      leaves i and i + 1 of each row, then i + 2, i + 4, …: neighbours, the last one waits
  *      keep       what the wave gave, for the tree over the waves, which is made in the same way
  *
@@ -33,7 +34,7 @@ static int levels_of(const gpu_writer *w) {
 }
 
 /* ---- Shared memory ----------------------------------------------------------------------------------------------- */
-static LLVMValueRef shared(gpu_writer *w, int64_t bytes) {
+LLVMValueRef gpu_shared_memory(gpu_writer *w, int64_t bytes) {
     LLVMTypeRef type = LLVMArrayType2(w->i8, (uint64_t)bytes);
     if (w->host)
         return gpu_place(w, type);
@@ -45,9 +46,9 @@ static LLVMValueRef shared(gpu_writer *w, int64_t bytes) {
 }
 
 static gpu_shared shared_of(gpu_writer *w, const gpu_sink *sink, int count) {
-    gpu_shared s = {.values = shared(w, (int64_t)count * gpu_bytes(w->dtype[sink->value]))};
+    gpu_shared s = {.values = gpu_shared_memory(w, (int64_t)count * gpu_bytes(w->dtype[sink->value]))};
     if (sink->chooses)
-        s.places = shared(w, (int64_t)count * gpu_bytes(NEAP_DTYPE_I32));
+        s.places = gpu_shared_memory(w, (int64_t)count * gpu_bytes(NEAP_DTYPE_I32));
     return s;
 }
 
@@ -56,19 +57,18 @@ static void make_shared(gpu_writer *w) {
         const gpu_sink *sink = &w->kernel->sinks[k];
         if (!is_reduce(sink))
             continue;
-        w->slots[k] = shared_of(w, sink, w->kernel->slots);
+        w->slots[k] = shared_of(w, sink, w->kernel->slots / (w->kernel->across ? 1 : GPU_LANES));
         w->waves[k] = shared_of(w, sink, gpu_waves_max(w->kernel));
-        w->results[k] = shared(w, (int64_t)gpu_rows_max(w->kernel) * gpu_bytes(sink->dtype));
+        w->results[k] = gpu_shared_memory(w, (int64_t)gpu_rows_max(w->kernel) * gpu_bytes(sink->dtype));
     }
 }
 
-/* The slot of a lane of a leaf of a row of the group. */
+/* The slot of a lane of a leaf of a row of the group; of the leaf, if lanes have none. */
 static LLVMValueRef slot_of(gpu_writer *w, LLVMValueRef row, LLVMValueRef leaf, LLVMValueRef lane) {
     LLVMValueRef lanes = gpu_number(w, GPU_LANES);
     if (w->kernel->across)
         return gpu_add(w, gpu_multiply(w, gpu_add(w, gpu_multiply(w, leaf, lanes), lane), w->rows), row);
-    LLVMValueRef of_row = gpu_add(w, gpu_multiply(w, row, w->words[GPU_LEAVES]), leaf);
-    return gpu_add(w, gpu_multiply(w, of_row, lanes), lane);
+    return gpu_add(w, gpu_multiply(w, row, w->words[GPU_LEAVES]), leaf);
 }
 
 /* An item as one of so many rows, leaves and lanes: neighbours are lanes, or rows if the kernel runs across them. */
@@ -89,17 +89,26 @@ static LLVMBasicBlockRef if_row(gpu_writer *w, LLVMValueRef row) {
 }
 
 /* ---- Combining --------------------------------------------------------------------------------------------------- */
+/* What is at `a` becomes what the reduction makes of that and of what is at `b`. */
+static void combine_at(gpu_writer *w, const gpu_sink *sink, const gpu_shared *a, const gpu_shared *b) {
+    const char *row = gpu_reduction_of(sink->op, w->dtype[sink->value]);
+    if (sink->chooses)
+        gpu_call(w, "row", row, (LLVMValueRef[]){a->values, a->places, a->values, a->places, b->values, b->places}, 6);
+    else
+        gpu_call(w, "row", row, (LLVMValueRef[]){a->values, a->values, b->values}, 3);
+}
+
+static gpu_shared shared_at(gpu_writer *w, const gpu_sink *sink, const gpu_shared *s, LLVMValueRef i) {
+    gpu_shared at = {.values = gpu_at(w, s->values, w->dtype[sink->value], i)};
+    if (sink->chooses)
+        at.places = gpu_at(w, s->places, NEAP_DTYPE_I32, i);
+    return at;
+}
+
 /* Element `left` of shared memory becomes what the reduction makes of it and element `right`. */
 static void combine(gpu_writer *w, const gpu_sink *sink, const gpu_shared *s, LLVMValueRef left, LLVMValueRef right) {
-    int dtype = w->dtype[sink->value];
-    const char *row = gpu_reduction_of(sink->op, dtype);
-    LLVMValueRef a = gpu_at(w, s->values, dtype, left), b = gpu_at(w, s->values, dtype, right);
-    if (sink->chooses) {
-        LLVMValueRef i = gpu_at(w, s->places, NEAP_DTYPE_I32, left), j = gpu_at(w, s->places, NEAP_DTYPE_I32, right);
-        gpu_call(w, "row", row, (LLVMValueRef[]){a, i, a, i, b, j}, 6);
-    } else {
-        gpu_call(w, "row", row, (LLVMValueRef[]){a, a, b}, 3);
-    }
+    gpu_shared a = shared_at(w, sink, s, left), b = shared_at(w, sink, s, right);
+    combine_at(w, sink, &a, &b);
 }
 
 static void copy(gpu_writer *w, const gpu_sink *sink, const gpu_shared *to, LLVMValueRef i, const gpu_shared *from,
@@ -221,13 +230,8 @@ static void fold_lane(gpu_writer *w, int level, const bool *needed, LLVMValueRef
     gpu_end_for(w, &elements);
 }
 
-static void fold(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, gpu_shared *next) {
-    gpu_loop share;
-    LLVMValueRef row, leaf, lane, leaves = w->words[GPU_LEAVES];
-    gpu_threads(w);
-    gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, GPU_LANES)));
-    split(w, share.i, leaves, GPU_LANES, &row, &leaf, &lane);
-    LLVMBasicBlockRef no_row = if_row(w, row);
+/* Makes places for what a thread has so far. */
+static void begin_sums(gpu_writer *w, int level, gpu_shared *sum, gpu_shared *next) {
     for (int k = 0; k < w->kernel->nsinks; k++) {
         const gpu_sink *sink = &w->kernel->sinks[k];
         if (!of_level(w, sink, level))
@@ -238,6 +242,17 @@ static void fold(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, 
         if (sink->chooses)
             gpu_set(w, sum[k].places, NEAP_DTYPE_I32, LLVMConstNull(w->i32));
     }
+}
+
+/* Lanes of a wave into slots, where neighbouring threads have different rows. */
+static void fold_across(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, gpu_shared *next) {
+    gpu_loop share;
+    LLVMValueRef row, leaf, lane, leaves = w->words[GPU_LEAVES];
+    gpu_threads(w);
+    gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, GPU_LANES)));
+    split(w, share.i, leaves, GPU_LANES, &row, &leaf, &lane);
+    LLVMBasicBlockRef no_row = if_row(w, row);
+    begin_sums(w, level, sum, next);
     fold_lane(w, level, needed, row, leaf, lane, sum, next);
     for (int k = 0; k < w->kernel->nsinks; k++)
         if (of_level(w, &w->kernel->sinks[k], level))
@@ -245,6 +260,110 @@ static void fold(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, 
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
     gpu_barrier(w);
+    for (int half = GPU_LANES / 2; half > 0; half /= 2)
+        combine_lanes(w, level, half);
+}
+
+/* ---- Lanes of neighbouring threads ------------------------------------------------------------------------------- */
+typedef struct lane_item { /* the lane that a thread has in a turn; all threads of a leaf have one, or none */
+    LLVMValueRef first, count, row, leaf, lane;
+    LLVMBasicBlockRef none, no_row;
+} lane_item;
+
+static void begin_item(gpu_writer *w, lane_item *item) {
+    gpu_threads(w);
+    LLVMValueRef number = gpu_add(w, item->first, w->thread);
+    item->none = gpu_if(w, gpu_less(w, number, item->count));
+    split(w, number, w->words[GPU_LEAVES], GPU_LANES, &item->row, &item->leaf, &item->lane);
+    item->no_row = if_row(w, item->row);
+}
+
+static void end_item(gpu_writer *w, const lane_item *item) {
+    gpu_end_if(w, item->no_row);
+    gpu_end_if(w, item->none);
+    gpu_rejoin(w);
+}
+
+/* The next phase of the same item: a GPU's threads go on. */
+static void next_phase(gpu_writer *w, lane_item *item) {
+    if (w->host) {
+        end_item(w, item);
+        begin_item(w, item);
+    }
+}
+
+static gpu_shared kept_for(gpu_writer *w, const gpu_sink *sink) {
+    gpu_shared kept = {.values = gpu_kept(w, w->dtype[sink->value])};
+    if (sink->chooses)
+        kept.places = gpu_kept(w, NEAP_DTYPE_I32);
+    return kept;
+}
+
+static gpu_shared of_thread(gpu_writer *w, const gpu_sink *sink, const gpu_shared *kept) {
+    gpu_shared own = {.values = gpu_of_thread(w, kept->values, w->dtype[sink->value])};
+    if (sink->chooses)
+        own.places = gpu_of_thread(w, kept->places, NEAP_DTYPE_I32);
+    return own;
+}
+
+/* What this thread and the one `half` behind it have, if that one has something. */
+static void join_lanes(gpu_writer *w, int level, lane_item *item, int half, const gpu_shared *kept,
+                       const gpu_shared *others) {
+    next_phase(w, item);
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (!of_level(w, sink, level))
+            continue;
+        gpu_shared other = of_thread(w, sink, &others[k]);
+        gpu_shuffle(w, other.values, kept[k].values, w->dtype[sink->value], half);
+        if (sink->chooses)
+            gpu_shuffle(w, other.places, kept[k].places, NEAP_DTYPE_I32, half);
+    }
+    next_phase(w, item);
+    LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, item->leaf), gpu_number(w, GPU_LEAF));
+    LLVMValueRef lane = gpu_add(w, item->lane, gpu_number(w, half));
+    LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, lane), w->words[GPU_REDUCED]));
+    for (int k = 0; k < w->kernel->nsinks; k++) {
+        const gpu_sink *sink = &w->kernel->sinks[k];
+        if (!of_level(w, sink, level))
+            continue;
+        gpu_shared own = of_thread(w, sink, &kept[k]), other = of_thread(w, sink, &others[k]);
+        combine_at(w, sink, &own, &other);
+    }
+    gpu_end_if(w, no_lane);
+}
+
+/* Lanes of a wave to leaves in slots. */
+static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, gpu_shared *next,
+                       gpu_shared *kept, gpu_shared *others) {
+    const gpu_kernel *kernel = w->kernel;
+    gpu_loop turns;
+    LLVMValueRef zero = gpu_number(w, 0), leaves = gpu_multiply(w, w->rows, w->words[GPU_LEAVES]);
+    lane_item item = {.count = gpu_multiply(w, leaves, gpu_number(w, GPU_LANES))};
+    gpu_for(w, &turns, zero, item.count, gpu_number(w, GPU_THREADS));
+    item.first = turns.i;
+    begin_item(w, &item);
+    begin_sums(w, level, sum, next);
+    fold_lane(w, level, needed, item.row, item.leaf, item.lane, sum, next);
+    for (int k = 0; k < kernel->nsinks; k++)
+        if (of_level(w, &kernel->sinks[k], level)) {
+            kept[k] = kept_for(w, &kernel->sinks[k]), others[k] = kept_for(w, &kernel->sinks[k]);
+            gpu_shared own = of_thread(w, &kernel->sinks[k], &kept[k]);
+            copy(w, &kernel->sinks[k], &own, zero, &sum[k], zero);
+        }
+    for (int half = GPU_LANES / 2; half > 0; half /= 2)
+        join_lanes(w, level, &item, half, kept, others);
+    LLVMBasicBlockRef others_end = gpu_if(w, gpu_less(w, item.lane, gpu_number(w, 1)));
+    for (int k = 0; k < kernel->nsinks; k++)
+        if (of_level(w, &kernel->sinks[k], level)) {
+            gpu_shared own = of_thread(w, &kernel->sinks[k], &kept[k]);
+            copy(w, &kernel->sinks[k], &w->slots[k], slot_of(w, item.row, item.leaf, zero), &own, zero);
+        }
+    gpu_end_if(w, others_end);
+    end_item(w, &item);
+    gpu_end_for(w, &turns);
+    if (!w->host)
+        gpu_barrier(w);
 }
 
 /* Keeps what a wave gave of each row. */
@@ -263,7 +382,8 @@ static void keep_wave(gpu_writer *w, int level, LLVMValueRef wave) {
     gpu_barrier(w);
 }
 
-/* All leaves of the group's rows, or of its block, to one value for each row in `waves`. */
+/* All leaves of the group's rows, or of its block, to one value for each row in `waves`. `next` has as many entries for
+ * what threads keep behind it, twice. */
 static void reduce_level(gpu_writer *w, int level, bool *needed, gpu_shared *sum, gpu_shared *next) {
     gpu_loop waves;
     LLVMValueRef rest, most = w->words[GPU_LEAVES], one = gpu_number(w, 1), size = gpu_number(w, GPU_LEAF);
@@ -278,9 +398,10 @@ static void reduce_level(gpu_writer *w, int level, bool *needed, gpu_shared *sum
     gpu_for(w, &waves, gpu_number(w, 0), count, one);
     w->leaf = gpu_add(w, first, gpu_multiply(w, waves.i, most));
     w->leaves = gpu_least(w, gpu_subtract(w, total, w->leaf), most);
-    fold(w, level, needed, sum, next);
-    for (int half = GPU_LANES / 2; half > 0; half /= 2)
-        combine_lanes(w, level, half);
+    if (w->kernel->across)
+        fold_across(w, level, needed, sum, next);
+    else
+        fold_along(w, level, needed, sum, next, next + w->kernel->nsinks, next + 2 * w->kernel->nsinks);
     combine_leaves(w, level);
     keep_wave(w, level, waves.i);
     gpu_end_for(w, &waves);
@@ -444,7 +565,7 @@ static void write_kernel(gpu_writer *w, bool *needed, gpu_shared *sum, gpu_share
 void gpu_write_reduction(gpu_writer *w, bool finish) {
     const size_t sinks = (size_t)w->kernel->nsinks;
     const size_t values = (size_t)(w->kernel->nloads + w->kernel->nins);
-    gpu_shared *places = calloc(4 * sinks, sizeof *places);
+    gpu_shared *places = calloc(6 * sinks, sizeof *places);
     bool *needed = calloc(values + 1, sizeof *needed);
     w->results = calloc(sinks, sizeof *w->results);
     w->slots = places, w->waves = places + sinks;

@@ -52,6 +52,7 @@
         *to = none == 0 ? 0 : none;                                                                                    \
     }
 #define FOLD_ORDERED(id, T, text, BEATS, identity) FOLD(id, T, text, identity)
+#define FOLD_NUMBERS(id, T, text, BEATS, identity, START) FOLD(id, T, text, identity)
 /* Which of two elements, each with its place in its row, comes first: the one that wins, or else the one before. `to`
  * and `at` may be those of a. */
 #define CHOICE(id, T, beats, wins)                                                                                     \

@@ -8,6 +8,8 @@
 
 #include "gpu_gen.h"
 
+enum { VECTOR_BYTES = 16 }; /* of one load or store */
+
 static const struct {
     char kind;
     uint8_t bits;
@@ -136,6 +138,95 @@ void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot) {
     for (int k = 0; k < w->kernel->nloads; k++)
         if (needed[k])
             load_one(w, k, spot);
+}
+
+/* ---- Neighbours -------------------------------------------------------------------------------------------------- */
+/* Elements of 16 bytes are loaded and stored by themselves. */
+static bool is_vector(const gpu_map *map, int dtype) {
+    return map->along && gpu_bytes(dtype) < VECTOR_BYTES;
+}
+
+static int vector_align(int dtype) {
+    const int bytes = GPU_EACH * gpu_bytes(dtype);
+    return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
+}
+
+/* As an element of a vector is held: a complex one as its bits. */
+static LLVMTypeRef part_of_vector(const gpu_writer *w, int dtype) {
+    return dtypes[dtype].kind == 'c' ? w->word : gpu_element(w, dtype);
+}
+
+void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out) {
+    LLVMValueRef by = gpu_number(w, k);
+    const int last = w->kernel->ndim - 1;
+    if (last >= 0)
+        index_of(w, first, last);
+    *out = *first;
+    out->row = out->element = gpu_add(w, first->element, by);
+    if (last >= 0)
+        out->index[last] = gpu_add(w, first->index[last], by);
+}
+
+static void load_vector(gpu_writer *w, int k, gpu_spot *spots, LLVMValueRef *sets) {
+    const gpu_load *load = &w->kernel->loads[k];
+    const int values = w->kernel->nloads + w->kernel->nins;
+    LLVMTypeRef type = LLVMVectorType(part_of_vector(w, load->dtype), GPU_EACH);
+    LLVMValueRef i = element_of(w, &load->map, &spots[0], spots[0].element);
+    LLVMValueRef vector = LLVMBuildLoad2(w->builder, type, gpu_at(w, w->buffer[load->slot], load->dtype, i), "");
+    LLVMSetAlignment(vector, (unsigned)vector_align(load->dtype));
+    for (int j = 0; j < GPU_EACH; j++) {
+        LLVMValueRef part = LLVMBuildExtractElement(w->builder, vector, LLVMConstInt(w->i32, (unsigned)j, 0), "");
+        part = LLVMBuildBitCast(w->builder, part, gpu_element(w, load->dtype), "");
+        gpu_set(w, sets[j * values + k], load->dtype, part);
+    }
+}
+
+void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLVMValueRef *sets) {
+    const int values = w->kernel->nloads + w->kernel->nins;
+    for (int k = 0; k < w->kernel->nloads; k++) {
+        const gpu_load *load = &w->kernel->loads[k];
+        if (!needed[k])
+            continue;
+        if (load->kind == GPU_LOAD_BUFFER && is_vector(&load->map, load->dtype))
+            load_vector(w, k, spots, sets);
+        else
+            for (int j = 0; j < GPU_EACH; j++)
+                w->value = sets + j * values, load_one(w, k, &spots[j]);
+    }
+}
+
+void gpu_store_neighbours(gpu_writer *w, const gpu_sink *sink, LLVMValueRef *results, gpu_spot *spots) {
+    if (!is_vector(&sink->map, sink->dtype)) {
+        for (int j = 0; j < GPU_EACH; j++)
+            gpu_store(w, sink, results[j], &spots[j]);
+        return;
+    }
+    LLVMTypeRef part = part_of_vector(w, sink->dtype);
+    LLVMValueRef vector = LLVMGetUndef(LLVMVectorType(part, GPU_EACH));
+    LLVMValueRef i = element_of(w, &sink->map, &spots[0], spots[0].element);
+    for (int j = 0; j < GPU_EACH; j++)
+        vector = LLVMBuildInsertElement(w->builder, vector, LLVMBuildBitCast(w->builder, results[j], part, ""),
+                                        LLVMConstInt(w->i32, (unsigned)j, 0), "");
+    LLVMSetAlignment(LLVMBuildStore(w->builder, vector, gpu_at(w, w->buffer[sink->slot], sink->dtype, i)),
+                     (unsigned)vector_align(sink->dtype));
+}
+
+/* The bits of an address that its vectors must not have; offsets are multiples of a vector. */
+static LLVMValueRef misplaced_by(gpu_writer *w, int slot, int dtype) {
+    LLVMValueRef address = LLVMBuildPtrToInt(w->builder, w->buffer[slot], w->word, "");
+    return LLVMBuildAnd(w->builder, address, gpu_number(w, vector_align(dtype) - 1), "");
+}
+
+LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed) {
+    const gpu_kernel *k = w->kernel;
+    LLVMValueRef bits = gpu_number(w, 0);
+    for (int j = 0; j < k->nloads; j++)
+        if (needed[j] && k->loads[j].kind == GPU_LOAD_BUFFER && is_vector(&k->loads[j].map, k->loads[j].dtype))
+            bits = LLVMBuildOr(w->builder, bits, misplaced_by(w, k->loads[j].slot, k->loads[j].dtype), "");
+    for (int j = 0; j < k->nsinks; j++)
+        if (is_vector(&k->sinks[j].map, k->sinks[j].dtype))
+            bits = LLVMBuildOr(w->builder, bits, misplaced_by(w, k->sinks[j].slot, k->sinks[j].dtype), "");
+    return bits;
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* gpu_writer.h: what the parts of the generator of grid kernels share: plugin/gpu.c, which leads, gpu_flow.c (threads,
- * loops, conditions), gpu_values.c (elements: where they are, and what is computed of them) and gpu_fold.c
- * (reductions).
+ * loops, conditions), gpu_values.c (elements: where they are, and what is computed of them), gpu_fold.c
+ * (reductions), gpu_maps.c (kernels without them) and gpu_calls.c (whole-array ops).
  *
  * A kernel is written once, for a group of threads, as phases with a barrier behind each:
  *
@@ -64,6 +64,10 @@ typedef struct gpu_spot {
 
 extern const neap_plugin_host *gpu_host;
 
+/* ---- gpu.c ------------------------------------------------------------------------------------------------------- */
+/* Begins an entry: its parameters are w->buffer and w->words. */
+int gpu_begin_entry(gpu_writer *w, const char *name);
+
 /* ---- gpu_flow.c -------------------------------------------------------------------------------------------------- */
 LLVMValueRef gpu_number(const gpu_writer *w, int64_t value);
 /* for (i = from; i < bound; i += step), unsigned */
@@ -76,6 +80,14 @@ LLVMBasicBlockRef gpu_if(gpu_writer *w, LLVMValueRef condition);
 void gpu_end_if(gpu_writer *w, LLVMBasicBlockRef after);
 void gpu_threads(gpu_writer *w);
 void gpu_barrier(gpu_writer *w);
+/* The end of a phase behind which nothing of shared memory is read, but what threads keep: no barrier on a GPU. */
+void gpu_rejoin(gpu_writer *w);
+/* What each thread keeps from phase to phase, an element; and that of this thread. */
+LLVMValueRef gpu_kept(gpu_writer *w, int dtype);
+LLVMValueRef gpu_of_thread(gpu_writer *w, LLVMValueRef kept, int dtype);
+/* To this thread's `to` what the one `by` threads behind it keeps; both are of the same GPU_LANES, or it is any. All of
+ * these do this together. */
+void gpu_shuffle(gpu_writer *w, LLVMValueRef to, LLVMValueRef kept, int dtype, int by);
 /* Loop of this thread over its share of `n` items. */
 void gpu_for_share(gpu_writer *w, gpu_loop *loop, LLVMValueRef n);
 /* a / b and what is left, of numbers that are elements of the domain. */
@@ -106,9 +118,26 @@ void gpu_need(const gpu_writer *w, bool *needed, int value);
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot);
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot);
 void gpu_store(gpu_writer *w, const gpu_sink *sink, LLVMValueRef value, gpu_spot *spot);
+/* The spot k elements behind the first one, in the same line of the last axis. */
+void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out);
+/* Loads and stores of GPU_EACH neighbours, whose values are in as many sets of places. */
+void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLVMValueRef *sets);
+void gpu_store_neighbours(gpu_writer *w, const gpu_sink *sink, LLVMValueRef *results, gpu_spot *spots);
+/* A word: 0 if all buffers lie so that these can be done by vectors. */
+LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed);
+
+/* ---- gpu_maps.c -------------------------------------------------------------------------------------------------- */
+/* The body of "kernel" of a kernel without reductions; `sets` are places for the values of GPU_EACH elements. */
+void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets);
 
 /* ---- gpu_fold.c -------------------------------------------------------------------------------------------------- */
 /* The body of "kernel", or of "finish", of a kernel that reduces. */
 void gpu_write_reduction(gpu_writer *w, bool finish);
+/* Memory of the group. */
+LLVMValueRef gpu_shared_memory(gpu_writer *w, int64_t bytes);
+
+/* ---- gpu_calls.c ------------------------------------------------------------------------------------------------- */
+/* All entries of a whole-array op, whose phases have been linked in. */
+int gpu_write_call(gpu_writer *w);
 
 #endif

@@ -127,5 +127,6 @@
         STORE(to, o)                                                                                                   \
     }
 #define FOLD_ORDERED(id, T, text, BEATS, identity) FOLD(id, T, text, identity)
+#define FOLD_NUMBERS(id, T, text, BEATS, identity, START) FOLD(id, T, text, identity)
 
 #include "native_gen.h"

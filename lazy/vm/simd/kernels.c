@@ -231,19 +231,34 @@ enum { STRIP = 8 };
     DOWN(id, T, text)
 
 /* The greatest or the smallest number, where BEATS tells of numbers which of a and b wins. That is one instruction, but
- * not what `text` is of NaNs and of zeros of different signs: where there is a NaN, or the result is 0, the leaf is
- * taken again by the text. Flags are as wide as elements. */
-#define FLAG(T) __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0, default : (T)0))
+ * not what `text` is of NaNs and of zeros of different signs: where a quick look does not tell, the leaf is taken again
+ * by the text. */
 enum { ORDERED_VECTORS = 4 /* that are looked at together */ };
 #define EACH_ORDERED(T) EACH_LANE(ORDERED_VECTORS *VECTOR_ELEMENTS(T))
 #define EACH_HALF_OF(n) _Pragma("GCC unroll 8") for (int half = (n) / 2; half > 0; half /= 2) EACH_LANE(half)
-#define FOLD_ORDERED(id, T, text, BEATS, identity)                                                                     \
+#define FOLD_WINNER(id, T, text, BEATS, identity)                                                                      \
     MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
     LEAVES(id##_all, T, x, text, identity)                                                                             \
     DOWN(id, T, text)                                                                                                  \
     VM_INLINE T id##_winner(T a, T b) {                                                                                \
         return BEATS;                                                                                                  \
-    }                                                                                                                  \
+    }
+#define QUICK_LEAVES(id, T)                                                                                            \
+    static void id##_leaves(void *out, const void *a, const void *b, int64_t count, int64_t length) {                  \
+        const T *v = a;                                                                                                \
+        T *o = out;                                                                                                    \
+        if (length < 2 * ORDERED_VECTORS * VECTOR_ELEMENTS(T)) {                                                       \
+            id##_all_leaves(out, a, b, count, length);                                                                 \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t k = 0; k < count; k++, v += length)                                                               \
+            if (!id##_quick(o + k, v, length))                                                                         \
+                id##_all_leaves(o + k, v, v, 1, length);                                                               \
+    }
+
+/* NaN is the result where one is there. Flags are as wide as elements. */
+#define FLAG(T) __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0, default : (T)0))
+#define QUICK_ORDERED(id, T, identity)                                                                                 \
     /* Of at least as many elements as are looked at together; the last ones may be looked at twice. */                \
     VM_INLINE bool id##_quick(T *out, const T *v, int64_t n) {                                                         \
         enum { LANES = ORDERED_VECTORS * VECTOR_ELEMENTS(T), HALF = LANES / 2 };                                       \
@@ -262,18 +277,33 @@ enum { ORDERED_VECTORS = 4 /* that are looked at together */ };
         EACH_HALF_OF(HALF) nan[l] |= nan[l + half];                                                                    \
         *out = lane[0];                                                                                                \
         return nan[0] == 0 && lane[0] != 0;                                                                            \
-    }                                                                                                                  \
-    static void id##_leaves(void *out, const void *a, const void *b, int64_t count, int64_t length) {                  \
-        const T *v = a;                                                                                                \
-        T *o = out;                                                                                                    \
-        if (length < 2 * ORDERED_VECTORS * VECTOR_ELEMENTS(T)) {                                                       \
-            id##_all_leaves(out, a, b, count, length);                                                                 \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (int64_t k = 0; k < count; k++, v += length)                                                               \
-            if (!id##_quick(o + k, v, length))                                                                         \
-                id##_all_leaves(o + k, v, v, 1, length);                                                               \
     }
+#define FOLD_ORDERED(id, T, text, BEATS, identity)                                                                     \
+    FOLD_WINNER(id, T, text, BEATS, identity)                                                                          \
+    QUICK_ORDERED(id, T, identity)                                                                                     \
+    QUICK_LEAVES(id, T)
+
+/* NaN is left out, since it never wins as a. What begins as START, the worst number, stays so if nothing else is there
+ * but NaN. */
+#define QUICK_NUMBERS(id, T, START)                                                                                    \
+    VM_INLINE bool id##_quick(T *out, const T *v, int64_t n) {                                                         \
+        enum { LANES = ORDERED_VECTORS * VECTOR_ELEMENTS(T) };                                                         \
+        const T *last = v + n - LANES;                                                                                 \
+        T lane[LANES];                                                                                                 \
+        EACH_ORDERED(T) lane[l] = START;                                                                               \
+        for (;; v = last - v < LANES ? last : v + LANES) {                                                             \
+            EACH_ORDERED(T) lane[l] = id##_winner(v[l], lane[l]);                                                      \
+            if (v == last)                                                                                             \
+                break;                                                                                                 \
+        }                                                                                                              \
+        EACH_HALF_OF(LANES) lane[l] = id##_winner(lane[l + half], lane[l]);                                            \
+        *out = lane[0];                                                                                                \
+        return lane[0] != START && lane[0] != 0;                                                                       \
+    }
+#define FOLD_NUMBERS(id, T, text, BEATS, identity, START)                                                              \
+    FOLD_WINNER(id, T, text, BEATS, identity)                                                                          \
+    QUICK_NUMBERS(id, T, START)                                                                                        \
+    QUICK_LEAVES(id, T)
 
 /* The first of the best elements. Most blocks of CHOICE_VECTORS vectors have none that wins against the best so far;
  * from the first other one on, lanes find the best value of what is left, and its place is the first that it does not

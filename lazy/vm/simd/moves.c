@@ -44,11 +44,11 @@ typedef quad_64 loose_quad __attribute__((aligned(1), may_alias));
 /* A row of so many bytes; the end of a row that is no multiple of a vector overlaps what was copied before. */
 static inline void copy_row(char *to, const char *from, int64_t bytes) {
     if (bytes >= VECTOR) {
-        for (int64_t at = 0; at + VECTOR <= bytes; at += VECTOR)
+        for (int64_t at = 0; at + VECTOR < bytes; at += VECTOR)
             *(loose_wide *)(to + at) = *(const loose_wide *)(from + at);
         *(loose_wide *)(to + bytes - VECTOR) = *(const loose_wide *)(from + bytes - VECTOR);
     } else if (bytes >= QUAD) {
-        for (int64_t at = 0; at + QUAD <= bytes; at += QUAD)
+        for (int64_t at = 0; at + QUAD < bytes; at += QUAD)
             *(loose_quad *)(to + at) = *(const loose_quad *)(from + at);
         *(loose_quad *)(to + bytes - QUAD) = *(const loose_quad *)(from + bytes - QUAD);
     } else if (bytes >= 8) {

@@ -33,17 +33,32 @@ VM_INLINE double unit_at_f64(vm_key key, uint64_t k) {
     return unit_f64(pair_at(key, k));
 }
 
+/* Of many keys pair number k. */
+static void pairs_of_keys(vm_key *out, const vm_key *keys, uint32_t k, int64_t count) {
+    EACH {
+        uint32_t hi = 0, lo = k;
+        threefry(schedule_of(keys[i]), &hi, &lo);
+        out[i] = (vm_key){hi, lo};
+    }
+}
+VM_INLINE float unit_of_f32(vm_key pair) {
+    return unit_f32(pair.hi ^ pair.lo);
+}
+VM_INLINE double unit_of_f64(vm_key pair) {
+    return unit_f64(pair);
+}
+
+/* Elements are drawn together, the first round of each: nine of ten are accepted by their squares alone. Those that are
+ * not, and do not pass the whole test, are drawn again, each for itself. */
 #define GAMMAS(D, T)                                                                                                   \
-    static T gamma_of_##D(vm_key key, T alpha, bool logarithm) {                                                       \
-        const bool large = alpha >= 1;                                                                                 \
-        const T raised = large ? alpha : alpha + 1, d = raised - (T)(1.0 / 3), c = (T)(1.0 / 3) / vm_sqrt_##D(d);      \
-        const vm_key boosts = pair_at(key, 1);                                                                         \
-        T x, v, square = 0, cube = 1, u = 2;                                                                           \
-        key = pair_at(key, 0);                                                                                         \
+    static bool gamma_passes_##D(T square, T cube, T u, T d) {                                                         \
+        return !(u >= 1 - (T)0.0331 * (square * square) &&                                                             \
+                 vm_slow_log_##D(u) >= square * (T)0.5 + d * ((1 - cube) + vm_slow_log_##D(cube)));                    \
+    }                                                                                                                  \
+    /* The cube whose product with d is a number for a shape from 1 up: c = 1 / (3 sqrt(d)). */                        \
+    static T gamma_cube_##D(vm_key key, T d, T c) {                                                                    \
+        T x, v, cube = 1;                                                                                              \
         for (int round = 0; round < ROUNDS_MAX; round++) {                                                             \
-            if (!(u >= 1 - (T)0.0331 * (square * square) &&                                                            \
-                  vm_slow_log_##D(u) >= square * (T)0.5 + d * ((1 - cube) + vm_slow_log_##D(cube))))                   \
-                break;                                                                                                 \
             vm_key normals = pair_at(key, 1);                                                                          \
             const vm_key units = pair_at(key, 2);                                                                      \
             key = pair_at(key, 0);                                                                                     \
@@ -53,9 +68,33 @@ VM_INLINE double unit_at_f64(vm_key key, uint64_t k) {
                 normals = pair_at(normals, 0);                                                                         \
                 v = 1 + x * c;                                                                                         \
             } while (v <= 0 && tries++ < ROUNDS_MAX);                                                                  \
-            square = x * x, cube = v * v * v;                                                                          \
-            u = unit_at_##D(units, 0);                                                                                 \
+            cube = v * v * v;                                                                                          \
+            if (gamma_passes_##D(x * x, cube, unit_at_##D(units, 0), d))                                               \
+                break;                                                                                                 \
         }                                                                                                              \
+        return cube;                                                                                                   \
+    }                                                                                                                  \
+    /* The cubes of some elements. */                                                                                  \
+    static void gamma_cubes_##D(T *cubes, const vm_key *keys, const T *d, const T *c, int64_t count) {                 \
+        vm_key normals[PART], units[PART];                                                                             \
+        T squares[PART], u[PART];                                                                                      \
+        pairs_of_keys(normals, keys, 1, count);                                                                        \
+        pairs_of_keys(normals, normals, 1, count);                                                                     \
+        pairs_of_keys(normals, normals, 0, count);                                                                     \
+        pairs_of_keys(units, keys, 2, count);                                                                          \
+        pairs_of_keys(units, units, 0, count);                                                                         \
+        EACH {                                                                                                         \
+            const T x = normal_##D(unit_of_##D(normals[i])), v = 1 + x * c[i];                                         \
+            squares[i] = x * x, u[i] = unit_of_##D(units[i]);                                                          \
+            cubes[i] = v > 0 ? v * v * v : 0;                                                                          \
+        }                                                                                                              \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            if (!(cubes[i] > 0) || !gamma_passes_##D(squares[i], cubes[i], u[i], d[i]))                                \
+                cubes[i] = gamma_cube_##D(keys[i], d[i], c[i]);                                                        \
+    }                                                                                                                  \
+    /* For shapes below 1, and logarithms. */                                                                          \
+    static T gamma_boosted_##D(T cube, T d, T alpha, vm_key boosts, bool logarithm) {                                  \
+        const bool large = alpha >= 1;                                                                                 \
         if (logarithm) {                                                                                               \
             const T sample = -exponential_##D(unit_at_##D(boosts, 0));                                                 \
             const T boost = large || sample == 0 ? 0 : sample * (1 / alpha);                                           \
@@ -64,13 +103,31 @@ VM_INLINE double unit_at_f64(vm_key key, uint64_t k) {
         const T sample = 1 - unit_at_##D(boosts, 0);                                                                   \
         return d * cube * (large ? 1 : (T)vm_pow_f64((double)sample, (double)(1 / alpha)));                            \
     }                                                                                                                  \
-    static void draw_gamma_##D(void *out, const void *alpha, vm_key key, uint64_t first, int64_t n, bool logarithm) {  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const T a = ((const T *)alpha)[i];                                                                         \
+    static void gammas_part_##D(T *out, const T *alpha, vm_key key, uint64_t first, int64_t count, bool logarithm) {   \
+        vm_key keys[PART], boosts[PART];                                                                               \
+        T d[PART], c[PART], cubes[PART];                                                                               \
+        draw_pairs(keys, key, first, count);                                                                           \
+        pairs_of_keys(boosts, keys, 1, count);                                                                         \
+        pairs_of_keys(keys, keys, 0, count);                                                                           \
+        EACH {                                                                                                         \
+            const T raised = alpha[i] >= 1 ? alpha[i] : alpha[i] + 1;                                                  \
+            d[i] = (raised > 0) & (raised < vm_highest_##D) ? raised - (T)(1.0 / 3) : 1;                               \
+            c[i] = (T)(1.0 / 3) / vm_sqrt_##D(d[i]);                                                                   \
+        }                                                                                                              \
+        gamma_cubes_##D(cubes, keys, d, c, count);                                                                     \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const T a = alpha[i];                                                                                      \
             const bool valid = a > 0 && a < vm_highest_##D;                                                            \
             const T edge = a == 0 ? (logarithm ? vm_lowest_##D : 0) : a > 0 ? a : (a - a) / (a - a);                   \
-            ((T *)out)[i] = valid ? gamma_of_##D(pair_at(key, first + (uint64_t)i), a, logarithm) : edge;              \
+            out[i] = !valid                 ? edge                                                                     \
+                     : a >= 1 && !logarithm ? d[i] * cubes[i]                                                          \
+                                            : gamma_boosted_##D(cubes[i], d[i], a, boosts[i], logarithm);              \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void draw_gamma_##D(void *out, const void *alpha, vm_key key, uint64_t first, int64_t n, bool logarithm) {  \
+        for (int64_t from = 0; from < n; from += PART)                                                                 \
+            gammas_part_##D((T *)out + from, (const T *)alpha + from, key, first + (uint64_t)from,                     \
+                            n - from < PART ? n - from : PART, logarithm);                                             \
     }
 GAMMAS(f32, float)
 GAMMAS(f64, double)
@@ -93,18 +150,8 @@ static inline bool poisson_accepts(const poisson_form *f, float uniform, float v
     return (shifted >= 0.07f && v <= f->v_r) || (!(*k < 0 || (shifted < 0.013f && v > shifted)) && s <= t);
 }
 
-/* -1 for a mean that is negative, infinite or NaN. */
+/* Of a mean from 10 up, by rejection. */
 static float poisson_of(vm_key key, uint64_t at, float mean) {
-    if (!(mean > 0 && mean < vm_highest_f32))
-        return mean == 0 ? 0.0f : -1.0f;
-    if (mean < 10) {
-        int drawn = 0;
-        for (float sum = 0; sum > -mean && drawn < ROUNDS_MAX; drawn++) {
-            sum += vm_slow_log_f32(unit_at_f32(pair_at(key, 1), at));
-            key = pair_at(key, 0);
-        }
-        return (float)(drawn - 1);
-    }
     const poisson_form form = poisson_form_of(mean);
     float value = -1;
     for (int round = 0; round < ROUNDS_MAX; round++) {
@@ -114,9 +161,43 @@ static float poisson_of(vm_key key, uint64_t at, float mean) {
     }
     return value;
 }
-static void draw_poisson(float *out, const float *means, vm_key key, uint64_t first, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = poisson_of(key, first + (uint64_t)i, means[i]);
+
+/* Of means below 10: how many uniform numbers can be multiplied before the product is below exp(-mean). Elements go
+ * round by round together, as long as one of them goes on. */
+static void poisson_counts(int32_t *counts, const float *means, vm_key key, uint64_t first, int64_t count) {
+    float sums[PART];
+    uint32_t words[PART];
+    int any = 1;
+    EACH counts[i] = -1, sums[i] = 0;
+    for (int round = 0; any && round < ROUNDS_MAX; round++, key = pair_at(key, 0)) {
+        any = 0;
+        draw_words(words, pair_at(key, 1), first, count);
+        EACH {
+            const float sum = sums[i] + vm_slow_log_f32(unit_f32(words[i]));
+            const int goes_on = sums[i] > -means[i];
+            counts[i] += goes_on;
+            sums[i] = goes_on ? sum : sums[i];
+            any |= goes_on;
+        }
+    }
+}
+
+/* -1 for a mean that is negative, infinite or NaN. */
+static void draw_poisson(float *out, const float *given, vm_key key, uint64_t first, int64_t n) {
+    for (int64_t from = 0; from < n; from += PART, first += PART) {
+        const int64_t count = n - from < PART ? n - from : PART;
+        const float *mean = given + from;
+        int32_t counts[PART];
+        float means[PART];
+        EACH means[i] = (mean[i] > 0) & (mean[i] < 10) ? mean[i] : 0;
+        poisson_counts(counts, means, key, first, count);
+        for (int64_t i = 0; i < count; i++)
+            out[from + i] = means[i] > 0 ? (float)counts[i]
+                            : (mean[i] >= 10) & (mean[i] < vm_highest_f32)
+                                ? poisson_of(key, first + (uint64_t)i, mean[i])
+                            : mean[i] == 0 ? 0.0f
+                                           : -1.0f;
+    }
 }
 
 /* ---- Binomial ---------------------------------------------------------------------------------------------------- */

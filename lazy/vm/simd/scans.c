@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lazy/vm/simd/scan_step.h"
 #include "lazy/vm/simd/scans.h"
 #include "lazy/vm/simd/vmath_complex.h"
 
@@ -42,29 +43,14 @@ enum { GROUP = LAZY_SCAN_GROUP, WIDTH = LAZY_SCAN_WIDTH };
 #define NAME_OF(kind, dtype, x) NAME_OF_THESE(kind, dtype, x)
 #define NAME_OF_THESE(kind, dtype, x) kind##_##dtype##_##x
 
-/* ---- Operations on elements, and on vectors of type V ------------------------------------------------------------ */
-#define ADD(a, b) ((a) + (b))
+/* ---- Operations on vectors of type V (those on elements: scan_step.h) -------------------------------------------- */
 #define ADD_V(V, a, b) ((a) + (b))
-#define TIMES(a, b) ((a) * (b))
 #define TIMES_V(V, a, b) ((a) * (b))
-#define GREATER(a, b) ((a) > (b) ? (a) : (b))
-#define LESSER(a, b) ((a) < (b) ? (a) : (b))
 #define CHOSEN_V(V, which, a, b) (((a) & (V)(which)) | ((b) & ~(V)(which)))
 #define GREATER_V(V, a, b) CHOSEN_V(V, (a) > (b), a, b)
 #define LESSER_V(V, a, b) CHOSEN_V(V, (a) < (b), a, b)
 
-/* ---- Bits of real numbers as integers of the same order, and back; NaN becomes the end that wins ----------------- */
-#define SAME(x) (x)
 #define SAME_V(x) (x)
-#define ORDERED(x, bits, low) ((x) ^ (((x) >> (bits - 1)) & (low)))
-#define ORDERED32(x) ORDERED(x, 32, INT32_MAX)
-#define ORDERED64(x) ORDERED(x, 64, INT64_MAX)
-#define IS_NAN32(x) (((x)&INT32_MAX) > INT32_C(0x7f800000))
-#define IS_NAN64(x) (((x)&INT64_MAX) > INT64_C(0x7ff0000000000000))
-#define HIGH32(x) (IS_NAN32(x) ? INT32_MAX : ORDERED32(x))
-#define LOW32(x) (IS_NAN32(x) ? INT32_MIN : ORDERED32(x))
-#define HIGH64(x) (IS_NAN64(x) ? INT64_MAX : ORDERED64(x))
-#define LOW64(x) (IS_NAN64(x) ? INT64_MIN : ORDERED64(x))
 #define MARKED_V(x, nan, end, order) (((nan) & (end)) | (~(nan) & (order)))
 #define HIGH32_V(x) MARKED_V(x, IS_NAN32(x), INT32_MAX, ORDERED32(x))
 #define LOW32_V(x) MARKED_V(x, IS_NAN32(x), INT32_MIN, ORDERED32(x))

@@ -1,6 +1,6 @@
-/* scatter.c: rows written or added at places that are data (simd.h has the contract). Places are found for a block of
- * indices at a time, those outside of a range left out; then rows go there in the order of the indices. This file is
- * compiled once per instruction set (-DNEAP_ISA).
+/* scatter.c: rows written, or combined with what is there, at places that are data (simd.h has the contract). Places
+ * are found for a block of indices at a time, those outside of a range left out; then rows go there in the order of the
+ * indices. This file is compiled once per instruction set (-DNEAP_ISA).
  */
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lazy/vm/simd/simd.h"
+#include "lazy/vm/simd/vmath.h"
 
 enum { LINE = 64, AHEAD_ROWS = 8 };
 
@@ -109,27 +110,54 @@ PUT(set_16, uint16_t, b)
 PUT(set_32, uint32_t, b)
 PUT(set_64, uint64_t, b)
 PUT(set_128, neap_c128, b)
-/* Signed integers are added as unsigned ones, so that they wrap around; bools as `or`. */
+/* As the rows of maps have it. Signed integers are added and multiplied as unsigned ones, so that they wrap around. */
 PUT(add_bool, uint8_t, a | b)
+PUT(multiply_bool, uint8_t, a &b)
+PUT(maximum_bool, uint8_t, a | b)
+PUT(minimum_bool, uint8_t, a &b)
 PUT(add_8, uint8_t, (uint8_t)(a + b))
 PUT(add_16, uint16_t, (uint16_t)(a + b))
 PUT(add_32, uint32_t, a + b)
 PUT(add_64, uint64_t, a + b)
-#define PUT_REAL(NAME, name, kind, T, ...) PUT(add_##name, T, a + b)
+PUT(multiply_8, uint8_t, (uint8_t)(a *b))
+PUT(multiply_16, uint16_t, (uint16_t)((uint32_t)a *b))
+PUT(multiply_32, uint32_t, a *b)
+PUT(multiply_64, uint64_t, a *b)
+#define PUT_INTEGER(NAME, name, kind, T, ...)                                                                          \
+    PUT(maximum_##name, T, a > b ? a : b)                                                                              \
+    PUT(minimum_##name, T, a < b ? a : b)
+#define PUT_REAL(NAME, name, kind, T, ...)                                                                             \
+    PUT(add_##name, T, a + b)                                                                                          \
+    PUT(multiply_##name, T, a *b)                                                                                      \
+    PUT(maximum_##name, T, vm_max_##name(a, b))                                                                        \
+    PUT(minimum_##name, T, vm_min_##name(a, b))
+#define PUT_COMPLEX(NAME, name, kind, T, ...)                                                                          \
+    PUT(add_##name, T, a + b)                                                                                          \
+    PUT(multiply_##name, T, vm_multiply_##name(a, b))
+NEAP_DTYPE_INTEGER_ROWS(PUT_INTEGER)
 NEAP_DTYPE_REAL_ROWS(PUT_REAL)
-NEAP_DTYPE_COMPLEX_ROWS(PUT_REAL)
+NEAP_DTYPE_COMPLEX_ROWS(PUT_COMPLEX)
 
 #define TABLE_NAME(isa) TABLE_NAME_OF(isa)
 #define TABLE_NAME_OF(isa) lazy_scatter_##isa
 #define OF_WIDTH(id, bits) OF_WIDTH_(id, bits)
 #define OF_WIDTH_(id, bits) id##_##bits
 #define FIND_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = find_##name,
+#define SET_OF(NAME, name, kind, T, bits, ...) [NEAP_DTYPE_##NAME] = OF_WIDTH(set, bits),
 #define ADD_INTEGER(NAME, name, kind, T, bits, ...) [NEAP_DTYPE_##NAME] = OF_WIDTH(add, bits),
-#define ADD_REAL(NAME, name, ...) [NEAP_DTYPE_##NAME] = add_##name,
+#define ADD(NAME, name, ...) [NEAP_DTYPE_##NAME] = add_##name,
+#define MULTIPLY_INTEGER(NAME, name, kind, T, bits, ...) [NEAP_DTYPE_##NAME] = OF_WIDTH(multiply, bits),
+#define MULTIPLY(NAME, name, ...) [NEAP_DTYPE_##NAME] = multiply_##name,
+#define MAXIMUM(NAME, name, ...) [NEAP_DTYPE_##NAME] = maximum_##name,
+#define MINIMUM(NAME, name, ...) [NEAP_DTYPE_##NAME] = minimum_##name,
 
 const lazy_scatter TABLE_NAME(NEAP_ISA) = {
     .find = {NEAP_DTYPE_INTEGER_ROWS(FIND_OF)},
-    .set = {set_8, set_16, set_32, set_64, set_128},
-    .add = {[NEAP_DTYPE_BOOL] = add_bool,
-            NEAP_DTYPE_INTEGER_ROWS(ADD_INTEGER) NEAP_DTYPE_REAL_ROWS(ADD_REAL) NEAP_DTYPE_COMPLEX_ROWS(ADD_REAL)},
+    .put = {[LAZY_PUT_SET] = {NEAP_DTYPE_ROWS(SET_OF)},
+            [LAZY_PUT_ADD] = {NEAP_DTYPE_BOOL_ROWS(ADD) NEAP_DTYPE_INTEGER_ROWS(ADD_INTEGER) NEAP_DTYPE_REAL_ROWS(ADD)
+                                  NEAP_DTYPE_COMPLEX_ROWS(ADD)},
+            [LAZY_PUT_MULTIPLY] = {NEAP_DTYPE_BOOL_ROWS(MULTIPLY) NEAP_DTYPE_INTEGER_ROWS(MULTIPLY_INTEGER)
+                                       NEAP_DTYPE_REAL_ROWS(MULTIPLY) NEAP_DTYPE_COMPLEX_ROWS(MULTIPLY)},
+            [LAZY_PUT_MAXIMUM] = {NEAP_DTYPE_PLAIN_ROWS(MAXIMUM)},
+            [LAZY_PUT_MINIMUM] = {NEAP_DTYPE_PLAIN_ROWS(MINIMUM)}},
 };

@@ -108,13 +108,22 @@ typedef struct lazy_places { /* rows of a range, counted from its first one, and
  * high-1, less than 2^31 rows. Returns how many. */
 typedef int64_t (*lazy_find)(lazy_places *places, const void *indices, int64_t n, int64_t extent, int64_t low,
                              int64_t high);
-/* Rows of `length` elements of `in` are written to, or added to, rows of `out`: one after another. */
+/* How what comes meets what is there: it takes its place, or is combined with it. */
+typedef enum lazy_meeting {
+    LAZY_PUT_SET,
+    LAZY_PUT_ADD,
+    LAZY_PUT_MULTIPLY,
+    LAZY_PUT_MAXIMUM,
+    LAZY_PUT_MINIMUM,
+    LAZY_PUTS
+} lazy_meeting;
+/* Rows of `length` elements of `in` meet rows of `out`: one after another. */
 typedef void (*lazy_put)(void *out, const void *in, const lazy_places *places, int64_t count, int64_t length);
 
 typedef struct lazy_scatter {
     lazy_find find[NEAP_DTYPE_COUNT]; /* by dtype of the indices */
-    lazy_put set[LAZY_WIDTHS];        /* by width of an element */
-    lazy_put add[NEAP_DTYPE_COUNT];
+    /* Halves are only set, and complex numbers are not compared. */
+    lazy_put put[LAZY_PUTS][NEAP_DTYPE_COUNT];
 } lazy_scatter;
 
 /* ---- Elements marked by bits (marks.c) --------------------------------------------------------------------------- */

@@ -111,18 +111,6 @@ define("around", around)
 
 -- ---- Choosing -------------------------------------------------------------------------------------------------------
 
-for name, f in pairs { fmax = np.maximum, fmin = np.minimum } do
-    --- np.fmax(a, b), np.fmin(a, b): the greater or the smaller of a and b; where one is NaN, the other one.
-    --- > np.fmax(np.array{1, np.nan}, 2), np.fmin(np.array{1, np.nan}, 2)
-    -- [2. 2.]
-    -- [1. 2.]
-    define(name, function(a, b)
-        a, b = core.coerce2(name, a, b)
-        if core.dtype_of(a).kind ~= "f" and core.dtype_of(b).kind ~= "f" then return f(a, b) end
-        return np.where(np.isnan(a), b, np.where(np.isnan(b), a, f(a, b)))
-    end)
-end
-
 for name, compare in pairs { isposinf = np.greater, isneginf = np.less } do
     --- np.isposinf(x), np.isneginf(x): whether elements are infinity, or minus infinity.
     --- > np.isposinf(np.array{np.inf, -np.inf, 1}), np.isneginf(np.array{np.inf, -np.inf, 1})

@@ -147,11 +147,15 @@ local function bins_of(x, edges, n, even)
     return np.where(inside, place, n)
 end
 
---- How many places, or what weights, fall on each of 0 … n - 1; those at n and behind fall on nothing.
+--- How many places, or what weights, fall on each of 0 … n - 1; those at n and behind fall on nothing. Nor do negative
+-- ones, which weights must not have.
 local function counts(places, n, weights)
-    local code = weights and core.dtype_of(weights).code or core.dtype_codes.i32
-    local each = weights or shape.broadcast_to(core.number(1, code), { places.size })
-    local inputs = { shape.broadcast_to(core.number(0, code), { n }), places, each }
+    if not weights then
+        core.attrs[0], core.attrs[1] = 0, n
+        return core.record1(core.ids.counts, places, 2)
+    end
+    local zeros = shape.broadcast_to(core.number(0, core.dtype_of(weights).code), { n })
+    local inputs = { zeros, places, weights }
     core.attrs[0] = 0
     return core.recordn(core.ids.put_add, inputs, 3, 1)
 end

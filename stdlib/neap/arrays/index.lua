@@ -480,7 +480,7 @@ end
 
 local function put(x, positions, how, value, axis)
     core.attrs[0] = axis
-    return core.recordn(how == "add" and core.ids.put_add or core.ids.put_set, { x, positions, value }, 3, 1)
+    return core.recordn(core.ids["put_" .. how], { x, positions, value }, 3, 1)
 end
 
 --- Where no element is named twice: the values that are there afterwards.
@@ -515,44 +515,20 @@ local function update_slices(x, p, how, value, part)
     return little and unit and write_box(x, p, value) or spread(x, p, how, value)
 end
 
---- Of values at positions in order: at the last one of equal positions the product of all their values.
-local function run_products(positions, values)
-    local n, apart = positions.size, 1
-    while apart < n do
-        local same = np.equal(shape.cut(positions, 0, apart, n), shape.cut(positions, 0, 0, n - apart))
-        local one = core.number(1, core.dtype_of(values).code)
-        local factor = np.where(same, shape.cut(values, 0, 0, n - apart), one)
-        values = values * shape.pad(factor, one, { apart }, { 0 }, { 0 })
-        apart = apart * 2
-    end
-    return values
-end
-
---- Several index arrays, or one and slices: in x laid out flat. Where several new values fall on one element, add and
--- mul take all of them, min and max the extreme one, set the last one in row-major order.
+--- Several index arrays, or one and slices: in x laid out flat.
 local function update_flat(x, p, how, value, part)
-    local dims = shape_of(x)
-    local flat, positions = np.ravel(x), np.ravel(positions_of(p, dims, part, true))
-    value = np.ravel(value)
-    if how == "min" or how == "max" then -- in order of value: the extreme one is written last
-        local order = np.argsort(value, { descending = how == "min" })
-        positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
-    elseif how == "mul" then -- the last one of equal places has the product, and is written last
-        local order = np.argsort(positions)
-        positions = selects.take(positions, order, 0)
-        value = run_products(positions, selects.take(value, order, 0))
-    end
-    if how ~= "add" and how ~= "set" then value = combine[how](selects.take(flat, positions, 0), value) end
-    return shape.reshape(put(flat, positions, how, value, 0), dims)
+    local flat, positions = np.ravel(x), np.ravel(positions_of(p, shape_of(x), part, true))
+    return shape.reshape(put(flat, positions, how, np.ravel(value), 0), shape_of(x))
 end
 
+--- Where several new values fall on one element, all of them are taken, in row-major order; set takes the last one.
 local function update_arrays(x, p, how, value, part)
     if value.size == 0 or x.size == 0 then return x end
-    local single = true -- one place, so none is named twice
+    local single = true -- one place, which is read, combined and written: loops make machine code of that
     for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
     if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
     local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start and not p.apart
-    if not whole or how ~= "set" and how ~= "add" then return update_flat(x, p, how, value, part) end
+    if not whole then return update_flat(x, p, how, value, part) end
     local axis = p.places[1]
     return put(x, selects.dropped(p.arrays[1], shape_of(x)[axis + 1]), how, value, axis)
 end

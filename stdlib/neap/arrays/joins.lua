@@ -2,6 +2,7 @@
 -- slices and np.take.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local pieces = require "neap.arrays.pieces"
 local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
 
@@ -13,7 +14,7 @@ local shape_of, is_array, type, floor = core.shape_of, core.is_array, type, math
 
 --- The arrays of np.name{a, b, …}, each as `prepare` makes it.
 local function prepared(name, list, prepare)
-    list = shape.array_list(name, list)
+    list = pieces.array_list(name, list)
     for k = 1, #list do list[k] = prepare(list[k]) end
     return list
 end
@@ -146,7 +147,7 @@ define("array_split", function(x, where, given)
     local axis = type(given) == "number" and given or options("array_split", given, { axis = true }).axis or 0
     if type(where) ~= "number" then return np.split(x, where, { axis = axis }) end
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
-    local most = shape.MOST_SECTIONS
+    local most = pieces.MOST_SECTIONS
     if where < 1 or where > most or where ~= floor(where) then
         local wanted = ("an integer from 1 to %d or a table of indices"):format(most)
         bad_argument("array_split", 2, "sections", wanted, where)

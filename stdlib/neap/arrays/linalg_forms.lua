@@ -9,7 +9,7 @@ local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core
 local shape_of, shape_text = core.shape_of, core.shape_text
 
 return function(linalg, helpers)
-    local square, floats, real, is_complex = helpers.square, helpers.floats, helpers.real, helpers.is_complex
+    local square, floats, is_complex = helpers.square, helpers.floats, helpers.is_complex
     local function define(name, f) linalg[name] = f end
 
     local function transposed(x)
@@ -18,11 +18,16 @@ return function(linalg, helpers)
 
     -- ---- Factors and equations --------------------------------------------------------------------------------------
 
-    --- Which row of x comes to each place: the exchanges that LAPACK lists, (…, n) counted from 1, done one after the
-    -- other.
-    local function order_of(exchanges, n)
-        local i = np.arange(n)
-        exchanges = np.astype(real(exchanges), "i32") - 1
+    --- Which row of x comes to each place: the exchanges that LAPACK lists, counted from 1, done one after the other.
+    -- Their bits are what the row (…, n) begins with.
+    local function order_of(row, n)
+        local i, exchanges, dims = np.arange(n), np.bitcast(row, "i32"), shape_of(row)
+        local parts = shape_of(exchanges)[#dims + 1] -- of each element
+        if parts then
+            dims[#dims] = n * parts
+            exchanges = shape.cut(shape.reshape(exchanges, dims), #dims - 1, 0, n)
+        end
+        exchanges = exchanges - 1
         local function at(mask, list) return np.sum(np.where(mask, list, 0), { axis = -1, keepdims = true }) end
         return np.fori_loop(0, n, function(k, order)
             local here = np.equal(i, k)
@@ -37,7 +42,7 @@ return function(linalg, helpers)
         local eye = np.eye(n, { dtype = name })
         if n == 0 then return x, x, x end
         local packed = core.record1(ids.lu, transposed(x), 0) -- the row factors the transposed matrix
-        local both = transposed(shape.cut(packed, rank - 2, 0, n))
+        local both = np.astype(transposed(shape.cut(packed, rank - 2, 0, n)), name)
         dims[rank] = nil
         local order = order_of(shape.reshape(shape.cut(packed, rank - 2, n, n + 1), dims), n)
         local p = np.astype(np.equal(np.expand_dims(order, -2), shape.reshape(np.arange(n), { n, 1 })), name)

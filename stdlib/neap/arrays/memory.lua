@@ -37,6 +37,11 @@ function Stats.__tostring(stats)
         lines[#lines + 1] = ROW:format(one.device, readable(one.live), readable(one.peak), readable(one.pooled),
                                        readable(one.reserved), limit_text(one.limit))
     end
+    for _, one in ipairs { stats, unpack(stats.others or {}) } do
+        if one.free then
+            lines[#lines + 1] = ("%s: %s free of %s"):format(one.device, readable(one.free), readable(one.total))
+        end
+    end
     lines[#lines + 1] = ("arrays allocated: %d; blocks taken from the system: %d, given back: %d"):format(
         stats.allocations, stats.made, stats.returned)
     return table.concat(lines, "\n")
@@ -44,12 +49,14 @@ end
 
 --- The numbers of the memory of an engine device.
 local function stats_of(number, name)
-    local box = ffi.new("neap_memory_stats")
+    local box, facts = ffi.new("neap_memory_stats"), ffi.new("neap_device_facts")
     core.call("memory", function() return C.neap_device_memory(number, box) end)
+    local free = C.neap_device_get(number, facts) == 0 and tonumber(facts.memory_free) or 0 -- of a lost one nothing
     return setmetatable({
         device = name, live = tonumber(box.live_bytes), peak = tonumber(box.peak_bytes),
         pooled = tonumber(box.pooled_bytes), reserved = tonumber(box.reserved_bytes), limit = tonumber(box.limit_bytes),
         allocations = tonumber(box.allocations), made = tonumber(box.made), returned = tonumber(box.returned),
+        free = free > 0 and free or nil, total = free > 0 and tonumber(facts.memory_bytes) or nil,
     }, Stats)
 end
 
@@ -74,14 +81,17 @@ end
 --   live: in use by arrays and by work in flight; peak: the highest live so far; pooled: free, kept for reuse;
 --   reserved: live and pooled, what was taken from the system; limit: of live, 0 for none;
 --   allocations: arrays allocated so far; made, returned: blocks taken from the system for them, and given back;
+--   free, total: of a GPU, what nobody has taken of its memory, neap or another program, and all of it;
 --   device: whose memory it is; others, where there are any: such tables of the memories of other devices.
 -- tostring() gives a summary.
 --- > np.memory().live >= 0
 -- true
 local function memory_of(_, device)
     if device == nil then
-        local stats, others = stats_of(first_device()), other_devices()
-        for k = 1, #others do others[k] = stats_of(others[k].number, others[k].name) end
+        local stats, others = stats_of(first_device()), {}
+        for _, one in ipairs(other_devices()) do
+            if one.name ~= stats.device then others[#others + 1] = stats_of(one.number, one.name) end
+        end
         if #others > 0 then stats.others = others end
         return stats
     end

@@ -103,15 +103,20 @@ end
 define("nanvar", function(x, given, extra) return variance("nanvar", x, given, extra) end)
 define("nanstd", function(x, given, extra) return np.sqrt(variance("nanstd", x, given, extra)) end)
 
-local function define_extremum(name, plain, neutral)
+local function define_extremum(name, plain, combine)
     define(name, function(x, given, extra)
         x = coerce(name, 1, x)
         local o = reduces.options(name, given, named "axis keepdims where initial", extra)
-        if not has_nan(x) then return np[plain](x, o) end
-        local result = np[plain](without(x, neutral), o)
-        local there = np.any(counted(name, x, o.where), { axis = o.axis, keepdims = o.keepdims })
-        local otherwise = o.initial == nil and core.number(core.NAN, core.dtype_of(x).code) or o.initial
-        return np.where(there, result, otherwise)
+        local mask, count = reduces.mask_of(name, x, o.axis)
+        if count == 0 or core.dtype_of(x).kind ~= "f" then return np[plain](x, o) end
+        if o.where ~= nil then
+            if o.initial == nil then
+                raise(name, "needs the option 'initial' beside 'where': it may be all there is")
+            end
+            x = np.where(reduces.mask_array(name, x, o.where), x, core.number(core.NAN, core.dtype_of(x).code))
+        end
+        local result = reduces.over(name, x, mask, o.keepdims)
+        return o.initial == nil and result or combine(result, reduces.scalar_option(name, "initial", o.initial))
     end)
 end
 --- np.nanmax(x, {axis=…, keepdims=false, where=…, initial=…}), np.nanmin(x, {axis=…, keepdims=false, where=…,
@@ -119,8 +124,8 @@ end
 --- > np.nanmax(np.array{1, np.nan, 3}), np.nanmin(np.array{1, np.nan, 3})
 -- 3.0
 -- 1.0
-define_extremum("nanmax", "max", -math.huge)
-define_extremum("nanmin", "min", math.huge)
+define_extremum("nanmax", "max", np.fmax)
+define_extremum("nanmin", "min", np.fmin)
 
 local function define_index(name, plain, extremum)
     define(name, function(x, given, extra)

@@ -233,16 +233,17 @@ end
 
 local UINT32_MAX = 2 ^ 32 - 1
 
---- A 1-d array in random order: sorted by random bits, often enough that equal bits cannot matter.
-local function shuffle(key, x)
-    local n = x.size
+--- A 1-d array of n elements, or 0 … n-1 without it, in random order: sorted by random bits, often enough that equal
+-- bits cannot matter.
+local function shuffle(key, n, x)
     local rounds = math.ceil(3 * math.log(math.max(1, n)) / math.log(UINT32_MAX))
     for _ = 1, rounds do
         local keys = random.split(key)
         key = core.index(keys, 0)
-        x = selects.take(x, np.argsort(draw_bits(core.index(keys, 1), 32, { n })), 0)
+        local order = np.argsort(draw_bits(core.index(keys, 1), 32, { n }))
+        x = x and selects.take(x, order, 0) or order
     end
-    return x
+    return x or np.arange(n)
 end
 
 --- The lines along an axis, each in an order of its own.
@@ -273,14 +274,14 @@ function random.permutation(key, x, given)
         if core.integer("random.permutation", 2, "n", x) < 0 then
             bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
         end
-        return shuffle(key, np.arange(x))
+        return shuffle(key, x)
     end
     x = coerce("random.permutation", 2, x)
     local dims = shape_of(x)
     axis = core.axis("random.permutation", axis, #dims)
-    if #dims == 1 then return shuffle(key, x) end
+    if #dims == 1 then return shuffle(key, x.size, x) end
     if o.independent then return shuffle_lines(key, x, dims, axis) end
-    return selects.take(x, shuffle(key, np.arange(dims[axis + 1])), axis)
+    return selects.take(x, shuffle(key, dims[axis + 1]), axis)
 end
 
 --- np.random.choice(key, x, shape, {replace=true, p=…, axis=0}): draws from the parts of x along an axis, or from
@@ -319,7 +320,7 @@ function random.choice(key, x, dims, given)
             picks = np.sum(np.less(shape.reshape(sums, { 1, n }), shape.reshape(at, { count, 1 })), { axis = 1 })
         end
     elseif o.replace == false then
-        picks = shape.cut(shuffle(key, np.arange(n)), 0, 0, count)
+        picks = shape.cut(shuffle(key, n), 0, 0, count)
     else
         picks = random.randint(key, { count }, 0, n)
     end

@@ -79,6 +79,7 @@ local function scalar_option(name, option, value)
     end
     return coerce(name, 2, value)
 end
+reduces.scalar_option = scalar_option
 
 --- The elements of x where the mask is true, a number of x's dtype elsewhere.
 local function only(x, mask, neutral)

@@ -84,7 +84,7 @@ define("bincount", function(x, given, extra)
         end
         if core.dtype_of(weights).kind == "b" then weights = np.astype(weights, "i32") end
     end
-    return histogram.counts(places or places_of(x, n), n, weights)
+    return histogram.counts(weights and (places or places_of(x, n)) or x, n, weights)
 end)
 
 --- np.digitize(x, bins, {right=false}): for each element of x the index (i32) of the bin that it lies in: how many

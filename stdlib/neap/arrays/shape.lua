@@ -1,14 +1,14 @@
 --- shape.lua: functions that rearrange elements. Most are views: they launch nothing and copy nothing.
 --
--- All stand on six op rows: reshape, transpose, broadcast_to, slice (views), concatenate and pad (copies of pieces), so
--- gradients come with them. Axes count from 0 and may be negative.
+-- All stand on six op rows: reshape, transpose, broadcast_to, slice (views), concatenate and pad (copies of pieces,
+-- pieces.lua), so gradients come with them. Axes count from 0 and may be negative.
 local core = require "neap.core"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
-local is_array, type, select, floor = core.is_array, type, select, math.floor
+local type, select, floor = type, select, math.floor
 
 local shape = {} -- what other files of the library use
 
@@ -29,7 +29,6 @@ function shape.same(a, b)
     end
     return true
 end
-local same = shape.same
 
 --- The shape that several shapes broadcast to.
 function shape.broadcast(name, ...)
@@ -67,9 +66,11 @@ end
 
 local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
 
-local function is_extent(n)
+--- Whether n is a number that an extent can be.
+function shape.is_extent(n)
     return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
 end
+local is_extent = shape.is_extent
 
 --- A shape from arguments: f(2, 3), f{2, 3} or f(6), with an optional table of options at the end. Returns the shape
 -- and the options.
@@ -169,7 +170,6 @@ function shape.cut(x, axis, from, to, to_end)
     start[axis + 1], count[axis + 1] = from, to - from
     return slice(x, start, step, count, to_end and 2 ^ (2 * axis + 1))
 end
-local cut = shape.cut
 
 --- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
 function shape.pad(x, value, lo, hi, interior)
@@ -193,7 +193,6 @@ function shape.join(list, axis)
     attrs[0] = axis
     return recordn(ids.concatenate, list, #list, 1)
 end
-local join = shape.join
 
 -- ---- Views ----------------------------------------------------------------------------------------------------------
 
@@ -488,264 +487,5 @@ end
 -- [[0 1]]
 at_least(1, "atleast_1d")
 at_least(2, "atleast_2d")
-
--- ---- Joining, splitting, repeating ----------------------------------------------------------------------------------
-
---- The arrays of np.name{a, b, …}, checked.
-function shape.array_list(name, list)
-    if type(list) ~= "table" then
-        raise(name, "argument 1 (arrays) must be a table of arrays, as in np.%s{x, y}, got %s", name,
-              core.describe(list))
-    end
-    if #list == 0 then raise(name, "argument 1 (arrays) is empty") end
-    local arrays = {}
-    for k = 1, #list do
-        if not is_array(list[k]) and type(list[k]) ~= "number" then
-            raise(name, "item %d of argument 1 must be an array, got %s", k, core.describe(list[k]))
-        end
-        arrays[k] = coerce(name, k, list[k])
-    end
-    return arrays
-end
-local array_list = shape.array_list
-
---- The axis of options given as {axis=n}, a number, or nothing.
-local function axis_option(name, given, default)
-    if type(given) == "number" then return given end
-    local axis = options(name, given, { axis = true }).axis
-    if axis == nil then return default end
-    return axis
-end
-
---- np.concatenate({a, b, …}, {axis=0}), np.concat: joins arrays along an existing axis; their other extents must be the
--- same.
---- axis: along which they are joined; "none" flattens them first, as axis=None does in NumPy
---- > np.concatenate({np.array{1, 2}, np.array{3}})
--- [1. 2. 3.]
---- > np.concat({np.ones{2, 1}, np.zeros{2, 1}}, {axis=1})
--- [[1. 0.]
---  [1. 0.]]
---- > np.concat({np.eye(2), np.array(7)}, {axis="none"})
--- [1. 0. 0. 1. 7.]
-local function concatenate(list, given)
-    local arrays = array_list("concatenate", list)
-    local axis = axis_option("concatenate", given, 0)
-    if axis == "none" then
-        for k = 1, #arrays do arrays[k] = ravel(arrays[k]) end
-        axis = 0
-    end
-    local first = shape_of(arrays[1])
-    if #first == 0 then
-        raise("concatenate", "0-d arrays cannot be concatenated; use np.stack, or {axis=\"none\"}, which flattens")
-    end
-    axis = axis_of("concatenate", axis, #first)
-    for k = 2, #arrays do
-        local dims = shape_of(arrays[k])
-        local fits = #dims == #first
-        for d = 1, #first do fits = fits and (d == axis + 1 or dims[d] == first[d]) end
-        if not fits then
-            raise("concatenate", "array %d has shape %s, array 1 has %s: all extents but that of axis %d must agree", k,
-                  core.shape_text(dims), core.shape_text(first), axis)
-        end
-    end
-    return join(arrays, axis)
-end
-np.concatenate, np.concat = concatenate, concatenate
-
---- np.stack({a, b, …}, {axis=0}): joins arrays of one shape along a new axis.
---- > np.stack({np.array{1, 2}, np.array{3, 4}})
--- [[1. 2.]
---  [3. 4.]]
-function np.stack(list, given)
-    local arrays = array_list("stack", list)
-    local first = shape_of(arrays[1])
-    local axis = axis_of("stack", axis_option("stack", given, 0), #first + 1)
-    local dims = shape_of(arrays[1])
-    table.insert(dims, axis + 1, 1)
-    for k = 1, #arrays do
-        local own = shape_of(arrays[k])
-        if not same(own, first) then
-            raise("stack", "array %d has shape %s, array 1 has %s", k, core.shape_text(own), core.shape_text(first))
-        end
-        arrays[k] = reshape(arrays[k], dims)
-    end
-    return join(arrays, axis)
-end
-
-shape.MOST_SECTIONS = 2 ^ 16
-
---- np.split(x, n, {axis=0}) -> table: n equal parts; np.split(x, {2, 5}): cut before these indices. Returns a Lua table
--- of views.
---- > np.split(np.arange(6), 3)[2], np.split(np.arange(6), {4})[1]
--- [2 3]
--- [0 1 2 3]
-define("split", function(x, where, given)
-    x = coerce("split", 1, x)
-    local dims = shape_of(x)
-    local axis = axis_of("split", axis_option("split", given, 0), #dims)
-    local n, cuts = dims[axis + 1], {}
-    if type(where) == "number" then
-        if where > shape.MOST_SECTIONS then
-            bad_argument("split", 2, "sections", ("an integer up to %d"):format(shape.MOST_SECTIONS), where)
-        elseif not is_extent(where) or where == 0 or n % where ~= 0 then
-            raise("split", "axis %d of extent %d cannot be split into %s equal parts", axis, n, tostring(where))
-        end
-        for k = 1, where - 1 do cuts[k] = k * n / where end
-    elseif type(where) == "table" then
-        for k = 1, #where do cuts[k] = core.integer("split", 2, "indices", where[k]) end
-    else
-        bad_argument("split", 2, "sections", "an integer or a table of indices", where)
-    end
-    local parts, from = {}, 0
-    cuts[#cuts + 1] = n
-    for k = 1, #cuts do
-        local to = cuts[k] < 0 and cuts[k] + n or cuts[k]
-        to = math.max(from, math.min(to, n))
-        parts[k] = cut(x, axis, from, to)
-        from = to
-    end
-    return parts
-end)
-
---- x:unpack(), np.unpack(x) -> first, second, …: the elements along the first axis as several results, `local k1, k2 =
--- np.random.split(key):unpack()`.
---- > np.array{{1, 2}, {3, 4}}:unpack()
--- [1. 2.]
--- [3. 4.]
-define("unpack", function(x)
-    x = coerce("unpack", 1, x)
-    local dims = shape_of(x)
-    if #dims == 0 then raise("unpack", "a 0-d array cannot be unpacked") end
-    local rest, parts = { unpack(dims, 2) }, {}
-    for k = 1, dims[1] do parts[k] = reshape(cut(x, 0, k - 1, k), rest) end
-    return unpack(parts)
-end)
-
---- x with element k of an axis of n elements repeated as often as counts, an array, say.
-local function repeat_by(x, counts, axis, n, length)
-    local kind = core.dtype_of(counts).kind
-    if kind ~= "i" and kind ~= "u" or core.ndim(counts) > 1 or counts.size ~= 1 and counts.size ~= n then
-        raise("repeat_", "counts must be %d integers, one for each element of axis %d, got shape %s of dtype %s", n,
-              axis, core.shape_text(counts), core.dtype_of(counts).name)
-    end
-    local ends = np.cumsum(broadcast_to(reshape(np.maximum(counts, 0), { counts.size }), { n }))
-    if length == nil then
-        if n > 0 and kind == "i" and np.min(counts):item() < 0 then
-            raise("repeat_", "counts must be from 0 up, got %s", tostring(np.min(counts)))
-        end
-        length = n > 0 and tonumber(ends[-1]:item()) or 0
-    end
-    if n == 0 and length > 0 then raise("repeat_", "axis %d has no elements to repeat", axis) end
-    return np.take(x, np.searchsorted(ends, np.arange(length, { dtype = "i32" }), { side = "right" }), { axis = axis })
-end
-
---- np.repeat_(x, n, {axis=…, total_repeat_length=…}): each element n times in place; without axis over the flattened
--- array. A table or an array of counts gives one count an element; an array is waited for, unless the length of the
--- result is given.
---- axis: along which elements are repeated; the flattened array without it
---- total_repeat_length: the length of the result where counts are an array: what is missing is the last element
---- > np.arange(3):repeat_(2), np.arange(2):repeat_({3, 1})
--- [0 0 1 1 2 2]
--- [0 0 0 1]
---- > np.array{{1, 2}}:repeat_(2, {axis=0}), np.repeat_(np.arange(3), np.array({1, 0, 2}, {dtype="i32"}))
--- [[1. 2.]
---  [1. 2.]]
--- [0 2 2]
-define("repeat_", function(x, count, given, extra)
-    if extra ~= nil then core.too_many("repeat_", 3, extra) end
-    x = coerce("repeat_", 1, x)
-    if type(given) == "number" then given = { axis = given } end
-    local o = options("repeat_", given, { axis = true, total_repeat_length = true })
-    local axis, length = o.axis, o.total_repeat_length
-    if axis == nil then x, axis = ravel(x), 0 end
-    local dims = shape_of(x)
-    axis = axis_of("repeat_", axis, #dims)
-    if length ~= nil and not is_extent(length) then
-        bad_argument("repeat_", nil, "total_repeat_length", "an integer from 0 up", length)
-    end
-    if is_array(count) then return repeat_by(x, count, axis, dims[axis + 1], length) end
-    if length ~= nil then raise("repeat_", "'total_repeat_length' goes with an array of counts") end
-    if type(count) == "table" then
-        if #count ~= dims[axis + 1] then
-            raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])
-        end
-        local picks, total = {}, 0
-        for k = 1, #count do
-            if not is_extent(count[k]) then bad_argument("repeat_", 2, "counts", "integers from 0 up", count[k]) end
-            total = total + count[k]
-            if total > 2 ^ 26 then raise("repeat_", "counts add up to more than 2^26") end
-            for _ = 1, count[k] do picks[#picks + 1] = k - 1 end
-        end
-        return np.take(x, picks, { axis = axis })
-    end
-    if not is_extent(count) then bad_argument("repeat_", 2, "count", "an integer from 0 up", count) end
-    local wide, result = { unpack(dims) }, { unpack(dims) }
-    table.insert(wide, axis + 2, 1)
-    x = reshape(x, wide)
-    wide[axis + 2] = count
-    result[axis + 1] = dims[axis + 1] * count
-    return reshape(broadcast_to(x, wide), result)
-end)
-
---- np.tile(x, {2, 3}): the whole array repeated along its axes; missing leading axes are added.
---- > np.arange(2):tile(3)
--- [0 1 0 1 0 1]
-define("tile", function(x, counts, ...)
-    x = coerce("tile", 1, x)
-    if type(counts) ~= "table" then counts = { counts, ... } end
-    local dims = shape_of(x)
-    while #dims < #counts do table.insert(dims, 1, 1) end
-    x = reshape(x, dims)
-    for k = 1, #dims do
-        local count = counts[#counts - #dims + k]
-        if count == nil then count = 1 end
-        if not is_extent(count) then bad_argument("tile", 2, "counts", "integers from 0 up", count) end
-        if count ~= 1 then
-            table.insert(dims, k, 1)
-            x = reshape(x, dims)
-            dims[k] = count
-            x = broadcast_to(x, dims)
-            table.remove(dims, k)
-            dims[k] = dims[k] * count
-            x = reshape(x, dims)
-        end
-    end
-    return x
-end)
-
---- np.roll(x, shift, {axis=…}): elements move by shift places, those that fall off come back at the other end. A table
--- of shifts goes with a table of axes; one shift goes for all axes, and all shifts for one axis.
---- axis: along which elements move: an axis or a table of them; the flattened array without it
---- > np.arange(4):roll(1)
--- [3 0 1 2]
---- > np.roll(np.eye(2), 1, {axis=1}), np.roll(np.eye(2), {1, 1}, {axis={0, 1}})
--- [[0. 1.]
---  [1. 0.]]
--- [[1. 0.]
---  [0. 1.]]
-define("roll", function(x, shift, given)
-    x = coerce("roll", 1, x)
-    local axis = type(given) == "number" and given or options("roll", given, { axis = true }).axis
-    local dims = shape_of(x)
-    if axis == nil then return reshape(np.roll(ravel(x), shift, { axis = 0 }), dims) end
-    local axes, shifts = type(axis) == "table" and axis or { axis }, type(shift) == "table" and shift or { shift }
-    if #axes ~= #shifts and #axes ~= 1 and #shifts ~= 1 then
-        raise("roll", "%d shifts for %d axes", #shifts, #axes)
-    end
-    local by = {} -- by axis: how far
-    for k = 1, math.max(#axes, #shifts) do
-        if #axes == 0 or #shifts == 0 then break end
-        local at = axis_of("roll", axes[#axes == 1 and 1 or k], #dims)
-        by[at] = (by[at] or 0) + core.integer("roll", 2, "shift", shifts[#shifts == 1 and 1 or k])
-    end
-    for at = 0, #dims - 1 do
-        local n, amount = dims[at + 1], by[at] or 0
-        if n > 0 and amount % n ~= 0 then
-            local from = n - amount % n
-            x = join({ cut(x, at, from, n), cut(x, at, 0, from) }, at)
-        end
-    end
-    return x
-end)
 
 return shape

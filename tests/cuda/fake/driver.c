@@ -1,5 +1,6 @@
 /* driver.c: the functions of the driver that the backend uses, without hardware. fake.h tells what it is for. */
-#include "tests/cuda/fake/fake.h"
+#include "lazy/native/object.h"
+#include "tests/cuda/fake/library.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -17,16 +18,11 @@ struct CUevent_st {
     fake_record *last;
 };
 
-struct CUfunc_st {
-    char name[64];
-    int nparameters;
-    unsigned shared;
-};
-
 struct CUmod_st {
     struct CUmod_st *next; /* in its context */
     CUcontext context;
-    char *text;
+    char *image; /* PTX, or a gpu_host_image */
+    native_object object;
     struct CUfunc_st function;
 };
 
@@ -153,7 +149,9 @@ static void enqueue(CUstream stream, fake_item item) {
 }
 
 static void *host_address(CUdeviceptr memory);
-void *(*neap_host_address)(CUdeviceptr memory) = host_address; /* not of CUDA */
+void *(*neap_host_address)(CUdeviceptr memory) = host_address; /* not of CUDA, as the next */
+const char *neap_code_target = "host";
+const char *neap_library_folder; /* not of CUDA, either */
 
 /* ---- The driver and its devices ---------------------------------------------------------------------------------- */
 
@@ -178,6 +176,9 @@ CUresult cuInit(unsigned int flags) {
         fake_delay = (int)number("NEAP_FAKE_DELAY", 0);
         if (number("NEAP_FAKE_HOST", 1) == 0)
             neap_host_address = NULL;
+        if (number("NEAP_FAKE_PTX", 0))
+            neap_code_target = NULL;
+        neap_library_folder = getenv("NEAP_FAKE_LIBRARIES");
         fake.fail_code = CUDA_ERROR_OUT_OF_MEMORY;
         fake.fail_in = number_and_code("NEAP_FAKE_FAIL", &fake.fail_code);
         for (int k = 0; k < FAKE_DEVICES; k++)
@@ -240,7 +241,10 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     BEGIN(false);
     (void)device;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ? 1 : 7;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED     ? 1
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+                                                                         : 7;
     return leave(CUDA_SUCCESS);
 }
 
@@ -260,15 +264,17 @@ static void free_module(CUmodule module) {
         link = &(*link)->next;
     *link = module->next;
     fake_now.modules--;
-    free(module->text);
+    native_object_unload(&module->object);
+    free(module->image);
     free(module);
 }
 
 /* What a lost context still holds goes with it; another one must hold nothing. */
 static void end_context(CUcontext context) {
-    if (context->streams || context->events || context->pins)
-        fake_complain("device %d is released with %d streams, %d events%s", context->ordinal, (int)context->streams,
-                      (int)context->events, context->pins ? ", pinned memory" : "");
+    if (context->streams || context->events || context->pins || context->held_by_libraries)
+        fake_complain("device %d is released with %d streams, %d events, %d handles of libraries%s", context->ordinal,
+                      (int)context->streams, (int)context->events, context->held_by_libraries,
+                      context->pins ? ", pinned memory" : "");
     if ((context->blocks || context->modules) && !context->lost)
         fake_complain("device %d is released with %d bytes of memory%s", context->ordinal, (int)context->bytes,
                       context->modules ? ", modules" : "");
@@ -441,6 +447,13 @@ static size_t free_memory(CUcontext context, CUstream stream) {
     return taken < fake.memory ? fake.memory - taken : 0;
 }
 
+CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
+    BEGIN(true);
+    *total = fake.memory;
+    *available = free_memory(context_now(), NULL);
+    return leave(CUDA_SUCCESS);
+}
+
 CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
     BEGIN(true);
     CUcontext context = context_now();
@@ -521,7 +534,9 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     fake_block *block = check_block(__func__, context_now(), to, bytes);
     fake_block *pinned = check_pinned(__func__, from, bytes);
     fake_item item = {.what = FAKE_COPY, .blocks = {block, pinned}, .to = (void *)(uintptr_t)to, .bytes = bytes};
-    item.from = from;
+    if (!pinned)
+        item.taken = memcpy(malloc(bytes), from, bytes);
+    item.from = pinned ? from : item.taken;
     enqueue(stream, item);
     return leave(CUDA_SUCCESS);
 }
@@ -582,17 +597,21 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *arg) {
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int noptions, CUjit_option *options,
                             void **values) {
     BEGIN(true);
-    if (!strstr(image, ".version")) {
+    const gpu_host_image *head = image; /* of text the first bytes are looked at alone */
+    const bool is_object = strncmp(image, GPU_HOST_MAGIC, sizeof head->magic) == 0;
+    if (!is_object && !strstr(image, ".version")) {
         if (noptions == 2 && options[0] == CU_JIT_ERROR_LOG_BUFFER)
             snprintf(values[0], (size_t)(uintptr_t)values[1], "ptxas: line 1: no version\nmore");
         return leave(CUDA_ERROR_INVALID_PTX);
     }
     *module = calloc(1, sizeof **module);
     (*module)->context = context_now();
-    (*module)->text = strdup(image);
+    (*module)->image =
+        is_object ? memcpy(malloc(sizeof *head + head->bytes), image, sizeof *head + head->bytes) : strdup(image);
     (*module)->next = context_now()->modules;
     context_now()->modules = *module;
     fake_now.modules++;
+    fake_now.loaded++;
     return leave(CUDA_SUCCESS);
 }
 
@@ -600,26 +619,43 @@ CUresult cuModuleUnload(CUmodule module) {
     enter(__func__, true);
     if (module->context != context_now())
         fake_complain("a module of another context is unloaded");
+    if (module->function.users > 0 && !module->context->lost)
+        fake_complain("a module is unloaded while %d launches of it are not done", module->function.users);
     free_module(module);
     return leave(CUDA_SUCCESS);
 }
 
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
-    BEGIN(true);
+static bool find_entry_of_text(const char *text, CUfunction function) {
     char entry[96];
-    snprintf(entry, sizeof entry, ".entry %s(", name);
-    const char *at = strstr(module->text, entry);
-    if (!at)
-        return leave(CUDA_ERROR_NOT_FOUND);
-    struct CUfunc_st *made = &module->function;
-    *made = (struct CUfunc_st){.shared = SHARED};
-    snprintf(made->name, sizeof made->name, "%s", name);
-    const char *end = strchr(at, ')');
-    while ((at = strstr(at, ".param")) != NULL && at < end && made->nparameters < FAKE_MAX_PARAMETERS) {
-        made->nparameters++;
+    snprintf(entry, sizeof entry, ".entry %s(", function->name);
+    const char *at = strstr(text, entry), *end = at ? strchr(at, ')') : NULL;
+    while (end && (at = strstr(at, ".param")) != NULL && at < end && function->nparameters < FAKE_MAX_PARAMETERS) {
+        function->nparameters++;
         at++;
     }
-    *function = made;
+    return end != NULL;
+}
+
+static bool find_entry_of_object(CUmodule module, CUfunction function) {
+    const gpu_host_image *head = (const gpu_host_image *)module->image;
+    if (!native_object_load(&module->object, head + 1, head->bytes, function->name))
+        return false;
+    memcpy(&function->entry, &module->object.function, sizeof function->entry);
+    function->nbuffers = head->nbuffers;
+    function->nparameters = head->nbuffers + head->nwords;
+    return function->nbuffers <= FAKE_MAX_BLOCKS && function->nparameters <= FAKE_MAX_PARAMETERS;
+}
+
+/* The driver gives one function of a module here, as nobody asks for more. */
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+    BEGIN(true);
+    const bool is_object = strncmp(module->image, GPU_HOST_MAGIC, sizeof GPU_HOST_MAGIC) == 0;
+    module->function = (struct CUfunc_st){.shared = SHARED};
+    snprintf(module->function.name, sizeof module->function.name, "%s", name);
+    if (!(is_object ? find_entry_of_object(module, &module->function)
+                    : find_entry_of_text(module->image, &module->function)))
+        return leave(CUDA_ERROR_NOT_FOUND);
+    *function = &module->function;
     return leave(CUDA_SUCCESS);
 }
 
@@ -631,28 +667,75 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     return leave(CUDA_SUCCESS);
 }
 
+/* What parameters point to must be there: of an object file the buffers, of PTX whatever is an address of a device. */
+static void take_parameters(fake_launch *launch, void **parameters) {
+    const CUfunction function = launch->function;
+    for (int k = 0; k < function->nparameters; k++) {
+        memcpy(&launch->parameters[k], parameters[k], sizeof launch->parameters[k]);
+        if (k < (int)(sizeof fake_now.last / sizeof *fake_now.last))
+            fake_now.last[k] = launch->parameters[k];
+        const void *address = (const void *)(uintptr_t)launch->parameters[k];
+        if (!address || (function->entry ? k >= function->nbuffers : address == fake_host_memory(address)))
+            continue;
+        if (launch->nblocks == FAKE_MAX_BLOCKS)
+            fake_complain("a launch of more than %d buffers", FAKE_MAX_BLOCKS);
+        launch->blocks[launch->nblocks++] = check_block("cuLaunchKernel", context_now(), launch->parameters[k], 1);
+    }
+}
+
+/* Objects are written for groups of one size, on one axis. */
+static bool fits_object(CUfunction function, uint64_t threads, uint64_t groups_yz) {
+    return !function->entry || (threads == GPU_THREADS && groups_yz == 1);
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned int groups_x, unsigned int groups_y, unsigned int groups_z,
                         unsigned int threads_x, unsigned int threads_y, unsigned int threads_z,
                         unsigned int shared_bytes, CUstream stream, void **parameters, void **extra) {
     BEGIN(true);
     check_stream(__func__, stream);
     uint64_t threads = (uint64_t)threads_x * threads_y * threads_z;
-    if (!groups_x || !groups_y || !groups_z || !threads || threads > 1024 || shared_bytes > function->shared || extra)
+    if (!groups_x || !groups_y || !groups_z || !threads || threads > 1024 || shared_bytes > function->shared || extra ||
+        groups_x > INT32_MAX || !fits_object(function, threads, (uint64_t)groups_y * groups_z))
         return leave(CUDA_ERROR_INVALID_VALUE);
-    fake_item item = {.what = FAKE_KERNEL, .function = function};
-    for (int k = 0, blocks = 0; k < function->nparameters; k++) {
-        memcpy(&item.parameters[k], parameters[k], sizeof item.parameters[k]);
-        fake_now.last[k] = item.parameters[k];
-        const void *address = (const void *)(uintptr_t)item.parameters[k];
-        if (address != fake_host_memory(address) && blocks < 2)
-            item.blocks[blocks++] = check_block(__func__, context_now(), item.parameters[k], 1);
-    }
-    enqueue(stream, item);
+    fake_launch *launch = calloc(1, sizeof *launch);
+    launch->function = function;
+    launch->groups = groups_x;
+    take_parameters(launch, parameters);
+    enqueue(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch});
     return leave(CUDA_SUCCESS);
 }
 
-const char *fake_function_name(CUfunction function) {
-    return function->name;
+/* ---- For libraries ----------------------------------------------------------------------------------------------- */
+
+CUresult fake_library_call(const char *name) {
+    enter(name, true);
+    return leave(meet(true));
+}
+
+CUcontext fake_library_context(void) {
+    return context_now();
+}
+
+void *fake_library_address(const void *memory) {
+    return host_address((CUdeviceptr)(uintptr_t)memory);
+}
+
+void fake_work_launch(const char *name, CUstream stream, CUfunction function, const fake_use *uses, int nwords,
+                      const uint64_t *words) {
+    enter(name, true);
+    check_stream(name, stream);
+    fake_launch *launch = calloc(1, sizeof *launch);
+    launch->function = function;
+    launch->groups = 1;
+    for (int k = 0; k < function->nbuffers; k++) {
+        launch->parameters[k] = (uintptr_t)uses[k].memory;
+        if (uses[k].memory)
+            launch->blocks[launch->nblocks++] =
+                check_block(name, context_now(), (CUdeviceptr)(uintptr_t)uses[k].memory, uses[k].bytes);
+    }
+    memcpy(launch->parameters + function->nbuffers, words, (size_t)nwords * sizeof *words);
+    enqueue(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch});
+    fake_unlock();
 }
 
 /* ---- Not of CUDA ------------------------------------------------------------------------------------------------- */
@@ -662,6 +745,7 @@ static void *host_address(CUdeviceptr memory) {
     const void *address = (const void *)(uintptr_t)memory;
     bool found = false;
     fake_lock();
+    fake_now.addresses++;
     for (int k = 0; k < FAKE_DEVICES && !found; k++) {
         const fake_block *block = fake_block_at(fake.contexts[k].blocks, address, 1);
         found = block && block->ready;

@@ -6,9 +6,13 @@
  *
  *      stream:  head ──▶ copy ──▶ host function ──▶ record ──▶ wait ◀── tail
  *
+ * Code is for the target "host" (lazy/native/gpu.h): an object file, whose entries the threads of streams run, group
+ * after group, by turns from the first and from the last one on. PTX is taken, too, but does nothing.
+ *
  * The environment steers it where there is no C: NEAP_FAKE_DEVICES and NEAP_FAKE_MEMORY (bytes of each) say what there
- * is, NEAP_FAKE_HOST=0 that launches do not compute on the host, as with a GPU. NEAP_FAKE_FAIL=N[:CODE] makes call N
- * fail, NEAP_FAKE_BREAK=N[:CODE] item N of device 0, and NEAP_FAKE_DELAY=US holds each item up for a random time.
+ * is, NEAP_FAKE_HOST=0 that launches without code are not done, and NEAP_FAKE_PTX=1 that code is PTX for sm_90, both as
+ * with a GPU. NEAP_FAKE_FAIL=N[:CODE] makes call N fail, NEAP_FAKE_BREAK=N[:CODE] item N of device 0, and
+ * NEAP_FAKE_DELAY=US holds each item up for a random time.
  */
 #ifndef NEAP_TESTS_CUDA_FAKE_H
 #define NEAP_TESTS_CUDA_FAKE_H
@@ -16,6 +20,7 @@
 #include <stdint.h>
 
 #include "engine/cuda/driver.h"
+#include "lazy/native/gpu.h"
 
 enum { FAKE_DEVICES = 8 };
 
@@ -26,7 +31,10 @@ typedef struct fake_counts {
     uint64_t synchronized;                                     /* calls that waited for the device, ever */
     uint64_t contexts, streams, events, modules, blocks, pins; /* that exist now */
     uint64_t bytes;                                            /* of blocks, now */
-    uint64_t last[8];                                          /* parameters of the last kernel */
+    uint64_t addresses;                                        /* of launches without code, asked for, ever */
+    uint64_t loaded;                                           /* modules, ever */
+    uint64_t libraries;                                        /* launches of libraries, ever */
+    uint64_t last[8];                                          /* the first parameters of the last kernel */
 } fake_counts;
 
 /* Found by dlsym as "fake_driver". */
@@ -56,6 +64,16 @@ typedef struct fake_block { /* of a device, or pinned memory of the host */
     CUstream freed_in; /* work of this stream may have its memory at once */
 } fake_block;
 
+enum { FAKE_MAX_PARAMETERS = 512, FAKE_MAX_BLOCKS = 64 };
+
+typedef struct fake_launch {
+    CUfunction function;
+    unsigned groups;
+    int nblocks;
+    fake_block *blocks[FAKE_MAX_BLOCKS]; /* that it uses */
+    uint64_t parameters[FAKE_MAX_PARAMETERS];
+} fake_launch;
+
 typedef struct fake_item {
     struct fake_item *next;
     fake_what what;
@@ -66,9 +84,17 @@ typedef struct fake_item {
     size_t bytes;
     CUhostFn fn;
     void *arg;
-    CUfunction function;
-    uint64_t parameters[8];
+    fake_launch *launch; /* OWNED */
+    void *taken;         /* OWNED: a copy of what is copied from pageable memory */
 } fake_item;
+
+struct CUfunc_st {
+    char name[64];
+    int nparameters, nbuffers;
+    unsigned shared;
+    int users;       /* launches that have not been done */
+    gpu_entry entry; /* of an object file; NULL: PTX */
+};
 
 struct CUctx_st {
     int ordinal, retained;
@@ -79,13 +105,14 @@ struct CUctx_st {
     fake_block *blocks, *pins;
     CUmodule modules;
     uint64_t streams, events, bytes;
+    int held_by_libraries; /* handles, plans */
 };
 
-enum { FAKE_MAX_PARAMETERS = 8 };
-
+#pragma GCC visibility push(default) /* libraries use these, too (library.h) */
 void fake_complain(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void fake_lock(void);
 void fake_unlock(void);
+#pragma GCC visibility pop
 void fake_wait(void *changed); /* until a condition of a stream changes; NULL: until something has happened */
 void fake_happened(void);      /* to those who wait for the device */
 extern fake_counts fake_now;
@@ -104,6 +131,5 @@ void fake_record_drop(fake_record *record);
 fake_block *fake_block_at(fake_block *first, const void *address, size_t bytes); /* NULL: none */
 void *fake_host_memory(const void *address);                                     /* without FOREIGN */
 void *fake_foreign(void *memory);
-const char *fake_function_name(CUfunction function);
 
 #endif

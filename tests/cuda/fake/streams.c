@@ -56,6 +56,17 @@ void fake_lose(CUcontext context, CUresult code) {
 
 /* ---- Doing items ------------------------------------------------------------------------------------------------- */
 
+/* The groups of a launch, of which every second one has its groups and threads turned around. */
+static void run_groups(const fake_launch *launch, bool turned) {
+    const CUfunction function = launch->function;
+    void *buffers[FAKE_MAX_BLOCKS];
+    for (int k = 0; k < function->nbuffers; k++)
+        buffers[k] = fake_host_memory((const void *)(uintptr_t)launch->parameters[k]);
+    for (uint64_t g = 0; g < launch->groups; g++)
+        function->entry(buffers, launch->parameters + function->nbuffers,
+                        turned ? (launch->groups - 1 - g) | GPU_BACKWARDS : g);
+}
+
 static void add_words(const uint64_t *parameters) {
     int64_t *words = fake_host_memory((const void *)(uintptr_t)parameters[0]);
     for (uint64_t k = 0; k < parameters[2]; k++)
@@ -63,10 +74,26 @@ static void add_words(const uint64_t *parameters) {
 }
 
 static void check_ready(const fake_item *item) {
-    for (int k = 0; k < 2; k++) {
-        if (item->blocks[k] && !item->blocks[k]->ready)
-            fake_complain("work uses a block before the stream of its allocation has made it");
+    bool ready = true;
+    for (int k = 0; k < 2; k++)
+        ready = ready && (!item->blocks[k] || item->blocks[k]->ready);
+    for (int k = 0; item->launch && k < item->launch->nblocks; k++)
+        ready = ready && item->launch->blocks[k]->ready;
+    if (!ready)
+        fake_complain("work uses a block before the stream of its allocation has made it");
+}
+
+/* The item begins or ends to use blocks and its function. */
+static void count_users(const fake_item *item, int change) {
+    for (int k = 0; k < 2 && item->what <= FAKE_KERNEL; k++) {
+        if (item->blocks[k])
+            item->blocks[k]->users += change;
     }
+    if (!item->launch)
+        return;
+    item->launch->function->users += change;
+    for (int k = 0; k < item->launch->nblocks; k++)
+        item->launch->blocks[k]->users += change;
 }
 
 static void delay(CUstream stream) {
@@ -85,8 +112,10 @@ static void work_on(CUstream stream, fake_item *item) {
         fake_in_host = true;
         item->fn(item->arg);
         fake_in_host = false;
-    } else if (strcmp(fake_function_name(item->function), "add_words") == 0) {
-        add_words(item->parameters);
+    } else if (item->launch->function->entry) {
+        run_groups(item->launch, stream->seed >> 16 & 1);
+    } else if (strcmp(item->launch->function->name, "add_words") == 0) {
+        add_words(item->launch->parameters);
     }
     fake_lock();
 }
@@ -130,13 +159,12 @@ static void do_item(CUstream stream, fake_item *item) {
     }
     if (item->what == FAKE_ALLOC)
         item->blocks[0]->ready = true;
-    for (int k = 0; k < 2 && item->what <= FAKE_KERNEL; k++) {
-        if (item->blocks[k])
-            item->blocks[k]->users--;
-    }
+    count_users(item, -1);
     if (item->what == FAKE_FREE)
         free_block(context, item->blocks[0]);
     fake_record_drop(item->record);
+    free(item->launch);
+    free(item->taken);
     free(item);
 }
 
@@ -179,10 +207,7 @@ static void *run_stream(void *arg) {
 
 void fake_enqueue(CUstream stream, fake_item *item) {
     item->next = NULL;
-    for (int k = 0; k < 2 && item->what <= FAKE_KERNEL; k++) {
-        if (item->blocks[k])
-            item->blocks[k]->users++;
-    }
+    count_users(item, 1);
     fake_now.enqueued += item->what == FAKE_HOST || item->what == FAKE_KERNEL;
     *stream->tail = item;
     stream->tail = &item->next;

@@ -1,0 +1,290 @@
+/* libraries.c: finding cuBLAS, cuSOLVER and cuFFT when a routine first needs them, and running routines.
+ *
+ *      lacks?  ── the library ── dlopen ── its functions ── its handle ──▶ NULL, or a reason that stays
+ *      run     ── the device's lock for routines ──▶ products.c and its kin: calls of the library on the stream
+ */
+#include "engine/cuda/cuda.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+cublas_functions cublas;
+cusolver_functions cusolver;
+cufft_functions cufft;
+
+typedef struct wanted {
+    const char *name;
+    void *to; /* the pointer that gets the address */
+} wanted;
+
+#define WANTED_BLAS(name, parameters) {#name, &cublas.name},
+#define WANTED_BLAS_TYPED(name, member, parameters) {#name, &cublas.of[type].member},
+#define WANTED_SOLVER(name, parameters) {#name, &cusolver.name},
+#define WANTED_SOLVER_TYPED(name, member, parameters) {#name, &cusolver.of[type].member},
+#define WANTED_FFT(name, parameters) {#name, &cufft.name},
+#define WANTED_FFT_TYPED(name, member, parameters) {#name, &cufft.of[type].member},
+
+/* Fills the table of cuBLAS. NULL, or the name of the first function that is missing. */
+static const char *find(void *library, const wanted *functions, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        void *address = dlsym(library, functions[k].name);
+        if (!address)
+            return functions[k].name;
+        memcpy(functions[k].to, &address, sizeof address);
+    }
+    return NULL;
+}
+
+#define FIND(library, ...)                                                                                             \
+    do {                                                                                                               \
+        const wanted functions[] = {__VA_ARGS__};                                                                      \
+        const char *missing = find(library, functions, sizeof functions / sizeof *functions);                          \
+        if (missing)                                                                                                   \
+            return missing;                                                                                            \
+    } while (0)
+#define FIND_BLAS(library, letter, index)                                                                              \
+    do {                                                                                                               \
+        enum { type = index };                                                                                         \
+        FIND(library, CUBLAS_TYPED_FUNCTIONS(WANTED_BLAS_TYPED, letter, void));                                        \
+    } while (0)
+#define FIND_SOLVER(library, letter, index)                                                                            \
+    do {                                                                                                               \
+        enum { type = index };                                                                                         \
+        FIND(library, CUSOLVER_TYPED_FUNCTIONS(WANTED_SOLVER_TYPED, letter, void));                                    \
+    } while (0)
+#define FIND_FFT(library, F, Z, index)                                                                                 \
+    do {                                                                                                               \
+        enum { type = index };                                                                                         \
+        FIND(library, CUFFT_TYPED_FUNCTIONS(WANTED_FFT_TYPED, F, Z, void, void));                                      \
+    } while (0)
+
+static const char *find_blas(void *library) {
+    FIND(library, CUBLAS_FUNCTIONS(WANTED_BLAS));
+    FIND_BLAS(library, S, CUBLAS_S);
+    FIND_BLAS(library, D, CUBLAS_D);
+    FIND_BLAS(library, C, CUBLAS_C);
+    FIND_BLAS(library, Z, CUBLAS_Z);
+    return NULL;
+}
+
+static const char *find_solver(void *library) {
+    FIND(library, CUSOLVER_FUNCTIONS(WANTED_SOLVER));
+    FIND_SOLVER(library, S, CUBLAS_S);
+    FIND_SOLVER(library, D, CUBLAS_D);
+    FIND_SOLVER(library, C, CUBLAS_C);
+    FIND_SOLVER(library, Z, CUBLAS_Z);
+    return NULL;
+}
+
+static const char *find_fft(void *library) {
+    FIND(library, CUFFT_FUNCTIONS(WANTED_FFT));
+    FIND_FFT(library, R, C, 0);
+    FIND_FFT(library, D, Z, 1);
+    return NULL;
+}
+
+static int blas_version(int property, int *out) {
+    return cublas.cublasGetProperty(property, out);
+}
+
+static int solver_version(int property, int *out) {
+    return cusolver.cusolverGetProperty(property, out);
+}
+
+static int fft_version(int property, int *out) {
+    return cufft.cufftGetProperty(property, out);
+}
+
+/* ---- Libraries --------------------------------------------------------------------------------------------------- */
+
+enum { BLAS, SOLVER, FFT, LIBRARIES, FILES = 2 };
+
+static struct library {
+    const char *name;
+    const char *files[FILES]; /* the newest first */
+    const char *(*find)(void *library);
+    int (*version)(int property, int *out);
+    _Atomic bool tried;
+    const char *file;            /* that was loaded */
+    char lacks[CUDA_TEXT_BYTES]; /* empty: it is there */
+} libraries[LIBRARIES] = {
+    [BLAS] = {.name = "cuBLAS",
+              .files = {"libcublas.so.13", "libcublas.so.12"},
+              .find = find_blas,
+              .version = blas_version},
+    [SOLVER] = {.name = "cuSOLVER",
+                .files = {"libcusolver.so.12", "libcusolver.so.11"},
+                .find = find_solver,
+                .version = solver_version},
+    [FFT] = {.name = "cuFFT", .files = {"libcufft.so.12", "libcufft.so.11"}, .find = find_fft, .version = fft_version},
+};
+static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *open_file(struct library *library, const char *file) {
+    char path[1024];
+    const char *folder = cuda.neap_library_folder, *name = file;
+    if (folder) {
+        snprintf(path, sizeof path, "%s/%s", folder, file);
+        name = path;
+    }
+    void *handle = cuda.neap_stands_in && !folder ? NULL : dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *text = handle || (cuda.neap_stands_in && !folder) ? NULL : dlerror();
+    if (handle)
+        library->file = file;
+    else if (!text || (strstr(text, name) == text && strstr(text, "No such file")))
+        snprintf(library->lacks, sizeof library->lacks, "%s is not installed", file);
+    else
+        snprintf(library->lacks, sizeof library->lacks, "%s cannot be loaded: %s", file, text);
+    return handle;
+}
+
+static void load(struct library *library) {
+    void *handle = NULL;
+    char first[CUDA_TEXT_BYTES];
+    for (int k = 0; k < FILES && !handle; k++) {
+        handle = open_file(library, library->files[k]);
+        if (k == 0)
+            memcpy(first, library->lacks, sizeof first);
+    }
+    memcpy(library->lacks, first, sizeof first); /* that of the newest one is told */
+    if (!handle)
+        return;
+    library->lacks[0] = '\0';
+    const char *missing = library->find(handle);
+    if (missing)
+        snprintf(library->lacks, sizeof library->lacks, "%s has no %s", library->file, missing);
+}
+
+/* NULL, or why the library cannot be used, for ever. */
+static const char *library_lacks(struct library *library) {
+    if (!library->tried) {
+        pthread_mutex_lock(&load_mutex);
+        if (!library->tried)
+            load(library);
+        library->tried = true;
+        pthread_mutex_unlock(&load_mutex);
+    }
+    return library->lacks[0] ? library->lacks : NULL;
+}
+
+/* A text that is kept for ever: of the failures to start there are few. */
+static const char *keep_text(const char *text) {
+    static struct kept {
+        struct kept *next;
+        char text[CUDA_TEXT_BYTES];
+    } * kept;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    struct kept *each = kept;
+    while (each && strcmp(each->text, text) != 0)
+        each = each->next;
+    if (!each && (each = calloc(1, sizeof *each)) != NULL) {
+        snprintf(each->text, sizeof each->text, "%s", text);
+        each->next = kept;
+        kept = each;
+    }
+    pthread_mutex_unlock(&mutex);
+    return each ? each->text : "a library does not start";
+}
+
+void cuda_device_libraries(neap_device *device, char *text, size_t bytes) {
+    (void)device;
+    size_t at = 0;
+    for (int k = 0; k < LIBRARIES && at < bytes; k++) {
+        const char *lacks = library_lacks(&libraries[k]), *between = k ? "; " : "";
+        int version[3] = {0};
+        for (int part = 0; part < 3 && !lacks; part++)
+            libraries[k].version(part, &version[part]);
+        int wrote = lacks ? snprintf(text + at, bytes - at, "%sno %s: %s", between, libraries[k].name, lacks)
+                          : snprintf(text + at, bytes - at, "%s%s %d.%d.%d, %s", between, libraries[k].name, version[0],
+                                     version[1], version[2], libraries[k].file);
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+/* ---- Failures and scratch memory --------------------------------------------------------------------------------- */
+
+/* What a library says of a lost device is vague: the driver knows. */
+int cuda_library_error(cuda_stream *stream, const char *function, const char *status, bool memory) {
+    CUresult result = cuda.cuStreamQuery(stream->stream);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+        return cuda_check(stream->device, result, function);
+    if (memory)
+        return neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %s: %s", stream->device->ordinal, function,
+                           status);
+    return neap->error(NEAP_E_LIBRARY, "%s: %s", function, status);
+}
+
+int cuda_scratch_alloc(cuda_stream *stream, size_t bytes, CUdeviceptr *out) {
+    CUresult result = cuda.cuMemAllocAsync(out, bytes, stream->stream);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        return neap->error(NEAP_E_MEMORY, "out of memory on cuda:%d: %zu bytes wanted", stream->device->ordinal, bytes);
+    return cuda_check(stream->device, result, "cuMemAllocAsync");
+}
+
+void cuda_scratch_free(cuda_stream *stream, CUdeviceptr memory) {
+    if (memory)
+        cuda_check(stream->device, cuda.cuMemFreeAsync(memory, stream->stream), "cuMemFreeAsync");
+}
+
+/* ---- Routines ---------------------------------------------------------------------------------------------------- */
+
+/* NULL, or why a library that has handles does not start on the device. */
+static const char *does_not_start(cuda_device *device, const struct library *library,
+                                  const char *(*start)(cuda_device *device)) {
+    char text[CUDA_TEXT_BYTES];
+    if (cuda_enter(device) != NEAP_OK)
+        return "the device is lost";
+    pthread_mutex_lock(&device->libraries.mutex);
+    const char *status = start(device);
+    pthread_mutex_unlock(&device->libraries.mutex);
+    cuda_leave();
+    if (!status)
+        return NULL;
+    snprintf(text, sizeof text, "%s does not start: %s", library->file, status);
+    return keep_text(text);
+}
+
+const char *cuda_routine_lacks(neap_device *handle, const neap_routine *routine) {
+    cuda_device *device = (cuda_device *)handle;
+    if (routine->what == NEAP_ROUTINE_FOURIER && routine->fourier.n == 1)
+        return "transforms of one element are not for libraries";
+    if (routine->what == NEAP_ROUTINE_FOURIER)
+        return library_lacks(&libraries[FFT]);
+    const char *lacks = library_lacks(&libraries[BLAS]);
+    if (!lacks && !device->libraries.blas)
+        lacks = does_not_start(device, &libraries[BLAS], cuda_blas_start);
+    if (lacks || routine->what != NEAP_ROUTINE_SYSTEM)
+        return lacks;
+    if (routine->system.n > CUDA_ROWS_MOST || routine->system.k > INT32_MAX)
+        return "the matrix is too large for libraries";
+    lacks = library_lacks(&libraries[SOLVER]);
+    return lacks || device->libraries.solver ? lacks : does_not_start(device, &libraries[SOLVER], cuda_solver_start);
+}
+
+int cuda_routine_run(neap_device *handle, neap_stream *handle_of_stream, const neap_routine *routine) {
+    cuda_device *device = (cuda_device *)handle;
+    cuda_stream *stream = (cuda_stream *)handle_of_stream;
+    int status = cuda_enter(device);
+    if (status)
+        return status;
+    pthread_mutex_lock(&device->libraries.mutex);
+    status = routine->what == NEAP_ROUTINE_PRODUCT      ? cuda_product_run(stream, routine)
+             : routine->what == NEAP_ROUTINE_TRIANGULAR ? cuda_triangular_run(stream, routine)
+             : routine->what == NEAP_ROUTINE_SYSTEM     ? cuda_system_run(stream, routine)
+                                                        : cuda_fourier_run(stream, routine);
+    pthread_mutex_unlock(&device->libraries.mutex);
+    cuda_leave();
+    return status;
+}
+
+void cuda_libraries_free(cuda_device *device) {
+    if (device->libraries.blas)
+        cublas.cublasDestroy_v2(device->libraries.blas);
+    if (device->libraries.solver)
+        cusolver.cusolverDnDestroy(device->libraries.solver);
+    cuda_plans_free(device);
+}

@@ -1,0 +1,86 @@
+/* routine.h: work on whole arrays that a device gives to a library: products of matrices, systems of equations,
+ * Fourier transforms. For those who write a kind of device, and for the ops that ask for one.
+ *
+ * A routine says what is computed, of which memory; the device chooses the library. Bits are the library's.
+ */
+#ifndef NEAP_ROUTINE_H
+#define NEAP_ROUTINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum neap_routine_what {
+    NEAP_ROUTINE_PRODUCT,
+    NEAP_ROUTINE_TRIANGULAR,
+    NEAP_ROUTINE_SYSTEM,
+    NEAP_ROUTINE_FOURIER
+} neap_routine_what;
+
+/* c[i] = op(a[i]) · op(b[i]) for each i of a batch. Matrices lie by rows; op(a) is m × k, op(b) k × n, c m × n, all
+ * extents at least 1 but k, which may be 0: then c is zeros. Leading dimensions and distances count elements. */
+typedef struct neap_product {
+    bool transpose_a, transpose_b; /* a is stored k × m; b is stored n × k */
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t lda, ldb, ldc;
+    int batch_axes;
+    const int64_t *batch, *strides_a, *strides_b; /* extents and distances of the batch's axes; BORROWED */
+    int64_t stride_c;                             /* the batch lies row-major there */
+} neap_product;
+
+/* out[i] with op(a[i]) · out[i] = b[i], for `batch` triangular matrices a of n × n and right sides of n × k, by rows
+ * and behind each other. The other triangle is not read. */
+typedef struct neap_triangular {
+    bool lower, transposed, unit; /* unit: the diagonal counts as ones */
+    int64_t n, k, batch;
+    const void *a, *b;
+    void *out;
+} neap_triangular;
+
+typedef enum neap_system_kind {
+    NEAP_SYSTEM_FACTOR, /* out: the factors of a */
+    NEAP_SYSTEM_SOLVE,  /* out[i] with a[i] · out[i] = b[i], or aᵀ, for the factors of a */
+    NEAP_SYSTEM_INVERT  /* out: the inverse of a */
+} neap_system_kind;
+
+/* Of `batch` matrices of n × n, and right sides of n × k, by rows and behind each other. Factors are n + 1 rows each:
+ * those that LAPACK's getrf makes of aᵀ, by columns, and one row that begins with its n pivots, 32-bit integers counted
+ * from 1, and is zero behind them. */
+typedef struct neap_system {
+    neap_system_kind kind;
+    bool transposed;
+    int64_t n, k, batch;
+    const void *a, *b; /* to solve: factors, and right sides */
+    void *out;
+} neap_system;
+
+typedef enum neap_fourier_kind {
+    NEAP_FOURIER_COMPLEX, /* n complex numbers to n */
+    NEAP_FOURIER_OF_REAL, /* n real numbers to the first n / 2 + 1 of their transform */
+    NEAP_FOURIER_TO_REAL  /* n / 2 + 1 complex numbers to n real ones; what is its own conjugate counts as real */
+} neap_fourier_kind;
+
+/* Transforms of lines, without a factor; the inverse has exp(2πi j k / n). In and out are (outer, count, inner) by
+ * rows, whose middle axis is transformed. */
+typedef struct neap_fourier {
+    neap_fourier_kind kind;
+    bool inverse; /* of complex ones; to real ones it always is */
+    int64_t n, outer, inner;
+    const void *in;
+    void *out;
+} neap_fourier;
+
+typedef struct neap_routine {
+    neap_routine_what what;
+    bool f64, complex; /* the numbers; complex: not of transforms, whose kind says it */
+    union {
+        neap_product product;
+        neap_triangular triangular;
+        neap_system system;
+        neap_fourier fourier;
+    };
+} neap_routine;
+
+#endif
