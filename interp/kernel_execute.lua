@@ -159,8 +159,9 @@ local function run_cell(request, content, loop)
     input.close()
     cell = nil
     if not ok and content.stop_on_error ~= false then
+        local cells = loop.take_cells() -- before the answer, so that a cell that is sent because of it runs
         messages.answer(request, "execute_reply", reply)
-        loop.abort_waiting(reply.execution_count)
+        loop.abort(cells, reply.execution_count)
         return nil
     end
     return reply

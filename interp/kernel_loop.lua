@@ -72,21 +72,26 @@ local function handle(taken)
     system.forget_interrupt()
 end
 
---- After an error: cells that are waiting by now do not run.
-function loop.abort_waiting(count)
-    local others = {}
+--- The cells that are waiting by now, which will not be run.
+function loop.take_cells()
+    local cells, others = {}, {}
     local taken = take()
     while taken do
-        if taken.type == "execute_request" then
-            messages.publish(taken.request, "status", { execution_state = "busy" })
-            messages.answer(taken.request, "execute_reply", { status = "aborted", execution_count = count })
-            messages.publish(taken.request, "status", { execution_state = "idle" })
-        else
-            others[#others + 1] = taken
-        end
+        local kind = taken.type == "execute_request" and cells or others
+        kind[#kind + 1] = taken
         taken = take()
     end
     put_back = others
+    return cells
+end
+
+--- Answers cells that another one's error has kept from running.
+function loop.abort(cells, count)
+    for _, taken in ipairs(cells) do
+        messages.publish(taken.request, "status", { execution_state = "busy" })
+        messages.answer(taken.request, "execute_reply", { status = "aborted", execution_count = count })
+        messages.publish(taken.request, "status", { execution_state = "idle" })
+    end
 end
 
 -- ---- Control --------------------------------------------------------------------------------------------------------
@@ -158,6 +163,6 @@ function loop.run(endpoints, key)
     channels.close()
 end
 
-for _, f in ipairs { take, handle, wait, loop.run, loop.abort_waiting } do jit.off(f, true) end
+for _, f in ipairs { take, handle, wait, loop.run, loop.take_cells, loop.abort } do jit.off(f, true) end
 
 return loop

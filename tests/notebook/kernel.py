@@ -304,6 +304,9 @@ class Values(WithKernel):
         self.assertEqual(replies, ["error", "aborted", "aborted"])
         requests = [self.send(c, stop_on_error=False) for c in ("os.execute 'sleep 0.2' error 'first'", "print 'x'")]
         self.assertEqual([self.reply_to(r)["content"]["status"] for r in requests], ["error", "ok"])
+        for _ in range(20):  # sent as soon as the error is known
+            self.assertEqual(self.reply_to(self.send("error 'again'"))["content"]["status"], "error")
+            self.assertEqual(self.reply_to(self.send("1"))["content"]["status"], "ok")
 
 
 class Questions(WithKernel):
