@@ -37,10 +37,12 @@ check.test("what has its value comes out, what has none is told in its place", f
 end)
 
 check.test("a session that has nothing left to do but to print ends too", function()
-    local code = "print(np.debug.sleep(np.ones(1), 600000))"
-    local line = [["$0" -e "$1" & child=$!; sleep 0.5; kill -TERM $child; wait $child; echo $?]]
-    local _, out, err = process.run { "sh", "-c", line, process.neap, code }
-    check.ok(out:find "^<error: [^\n]*interrupted>\n143\n$", out)
+    local code = "print 'ready' io.stdout:flush() print(np.debug.sleep(np.ones(1), 600000))"
+    local line = [["$0" -e "$1" >"$2" & child=$!
+        for k in $(seq 200); do grep -q ready "$2" && break; sleep 0.1; done
+        sleep 0.2; kill -TERM $child; wait $child; echo $?; cat "$2"; rm "$2"]]
+    local _, out, err = process.run { "sh", "-c", line, process.neap, code, os.tmpname() }
+    check.ok(out:find "^143\nready\n<error: [^\n]*interrupted>\n$", out)
     check.equal(err, "neap: terminated (SIGTERM)\n")
 end)
 

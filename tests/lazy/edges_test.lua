@@ -4,7 +4,7 @@ local check = require "tests.lib.check"
 local np = require "neap"
 local process = require "tests.lib.process"
 
-local LITTLE = 256 * 1024 -- bytes; arrays have 16 MB and more
+local LITTLE = 1024 * 1024 -- bytes; arrays have 16 MB and more
 local N, SIDE = 4000000, 2000
 
 --- The bytes that memory grew by, at most, while f ran; and what f returned.
