@@ -178,8 +178,8 @@ NEAP_API int neap_quick_poll(neap_ctx *ctx, const neap_handle *a);
 /* The value of an array of one number if it is there, or can be computed at once; NaN: ask neap_array_item. */
 NEAP_API double neap_quick_item(neap_ctx *ctx, const neap_handle *a);
 
-/* Starts computing n arrays and what they need, together; does not wait. */
-NEAP_API int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids);
+/* Starts computing n arrays and what they need, together; does not wait. `awaited`: the caller will, next. */
+NEAP_API int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids, int awaited);
 /* Starts it; NEAP_OK when it is there, NEAP_PENDING when not yet; its permanent failure with the original op and
  * line. */
 NEAP_API int neap_array_poll(neap_ctx *ctx, int32_t id);

@@ -165,7 +165,8 @@ int neap_array_delete(neap_ctx *ctx, int32_t id) {
     neap_node *gone = graph_tombstone(ctx, node);
     if (!gone)
         return NEAP_E_MEMORY;
-    if (node->buffer && neap_buffer_sole(node->buffer)) { /* Lua's collector has no more to find */
+    /* If nobody reads it, Lua's collector has no more to find. Else it may be a dead handle's recipe that does. */
+    if (node->buffer && neap_buffer_sole(node->buffer) && graph_node_holders(node) == 1) {
         int64_t bytes = (int64_t)graph_node_bytes(node), since = ctx->collector.since;
         ctx->collector.since -= bytes < since ? bytes : since;
     }

@@ -23,6 +23,7 @@ static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 static const int64_t BYTES_PER_NS = 10; /* first touch of new memory, in huge pages */
 static const int64_t WORTH = 8;         /* how much longer that must take than a cycle */
+static const int64_t RELEASE_NS = 300;  /* to find and release a dead array */
 static const int64_t LONG_NS = 1000000; /* a cycle that is rather made in steps */
 static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
@@ -117,12 +118,16 @@ int neap_collector_due(neap_ctx *ctx) {
 
 void neap_cycle_begin(neap_ctx *ctx) {
     ctx->collector.since = 0;
+    ctx->collector.handles = (int64_t)ctx->handles.live;
     ctx->collector.began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* A single long one, of cold caches, is taken at half its word. */
+/* To release what was dead takes as long whenever it is done, so it speaks against no cycle. A single long one, of cold
+ * caches, is taken at half its word. */
 void neap_cycle_end(neap_ctx *ctx) {
     int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, before = ctx->collector.took;
+    int64_t released = (ctx->collector.handles - (int64_t)ctx->handles.live) * RELEASE_NS;
+    took = took - released > took / 4 ? took - released : took / 4;
     if (before && took > before)
         took = before + (took - before) / 2;
     ctx->collector.took = ctx->collector.said ? ctx->collector.said : took;

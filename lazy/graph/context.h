@@ -137,15 +137,16 @@ typedef struct lazy_sites {
 
 /* context.c */
 typedef struct lazy_collector {
-    int attention;  /* NEAP_ATTEND bits for Lua */
-    uint64_t above; /* live bytes that ask for a collection */
-    int64_t unseen; /* bytes allocated since live bytes were last looked at */
-    int64_t since;  /* bytes allocated since the last whole cycle */
-    int64_t took;   /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
-    int64_t began;  /* of the thread's time, when the cycle began that is going on */
-    int64_t large;  /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
-    int64_t until;  /* how long the wait for one may take; 0: nobody waits */
-    int64_t again;  /* no wait before: the last one was in vain */
+    int attention;   /* NEAP_ATTEND bits for Lua */
+    uint64_t above;  /* live bytes that ask for a collection */
+    int64_t unseen;  /* bytes allocated since live bytes were last looked at */
+    int64_t since;   /* bytes allocated since the last whole cycle */
+    int64_t took;    /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
+    int64_t began;   /* of the thread's time, when the cycle began that is going on */
+    int64_t handles; /* live ones when it began */
+    int64_t large;   /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
+    int64_t until;   /* how long the wait for one may take; 0: nobody waits */
+    int64_t again;   /* no wait before: the last one was in vain */
     int64_t said, patience; /* neap_debug_collector */
     /* Of an update of a large array that only a dead handle may name (graph_collects_first): how often its flush was
      * put off for a cycle (-1: Lua runs one), a measure of how often cycles found it alive, and how many flushes ask
@@ -178,6 +179,7 @@ typedef struct lazy_plans {
     LAZY_VECTOR(int64_t) origins;  /* by node of the region, if `sliced`: see plan_origin */
     LAZY_VECTOR(int32_t) same;     /* by node of the region, while it is planned: see plan_same */
     bool counted, sliced;
+    bool awaited;                        /* who asked for the flush goes on when it has been computed, not before */
     lazy_nodes wanted, views;            /* the roots of a flush */
     LAZY_VECTOR(neap_buffer *) doubtful; /* may fail yet, with a call that has not finished (plan/doubt.c) */
 } lazy_plans;

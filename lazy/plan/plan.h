@@ -99,7 +99,9 @@ static inline bool plan_needs_room(const lazy_step *step) {
     return step->payload && step->payload->scratch;
 }
 
-enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
+/* ns: up to here an op may run where it is pushed; and one that is the whole plan of somebody who waits for it, whom
+ * callbacks and interrupts may find busy for so long: a handing over and a wake-up are 5% of it. */
+enum { LAZY_SMALL_COST = 20000, LAZY_AWAITED_COST = 1000000 };
 /* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
 enum { LAZY_SHARED_SCRATCH = 1 << 16 };
 

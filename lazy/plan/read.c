@@ -11,14 +11,27 @@ int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out) {
     return graph_is_meshed(node) ? graph_mesh()->whole(ctx, node, out) : 0;
 }
 
-int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
+/* A flush for somebody who goes on when it has been computed, not before. */
+static int flush_awaited(neap_ctx *ctx, int n, neap_node *const *nodes) {
+    bool before = ctx->plans.awaited;
+    ctx->plans.awaited = true;
+    int status = plan_flush_roots(ctx, n, nodes);
+    ctx->plans.awaited = before;
+    return status;
+}
+
+static int force_awaited(neap_ctx *ctx, neap_node *node) {
+    return node->buffer ? 0 : flush_awaited(ctx, 1, &node);
+}
+
+int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids, int awaited) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for %d arrays", n);
     for (int k = 0; k < n && status == 0; k++)
         if (!(nodes[k] = graph_lookup(ctx, ids[k])))
             status = neap_error_code();
     if (status == 0)
-        status = plan_flush_roots(ctx, n, nodes);
+        status = awaited ? flush_awaited(ctx, n, nodes) : plan_flush_roots(ctx, n, nodes);
     free(nodes);
     return status;
 }
@@ -31,7 +44,7 @@ int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out) {
     if (status == 0 && graph_collects_first(ctx, node))
         return NEAP_PENDING;
     if (status == 0)
-        status = plan_force(ctx, node);
+        status = force_awaited(ctx, node);
     return status ? status : graph_host_poll(ctx, node, out);
 }
 
@@ -42,7 +55,7 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
         return neap_error_code();
     if (graph_collects_first(ctx, node))
         return NEAP_PENDING;
-    int status = plan_flush_roots(ctx, 1, &node);
+    int status = flush_awaited(ctx, 1, &node);
     if (status || !graph_is_meshed(node))
         return status ? status : plan_node_poll(ctx, node, ctx->waker);
     for (int32_t b = 0; b < node->shards->sharding->nblocks && status == 0; b++)
@@ -96,7 +109,7 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
         at = node->map->offset;
         node = node->base;
     } else {
-        int status = graph_collects_first(ctx, node) ? NEAP_PENDING : plan_force(ctx, node);
+        int status = graph_collects_first(ctx, node) ? NEAP_PENDING : force_awaited(ctx, node);
         if (status)
             return status;
     }

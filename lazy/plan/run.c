@@ -244,6 +244,13 @@ static int64_t cost_of_steps(const lazy_plan *plan, int32_t first, int32_t nstep
     return cost;
 }
 
+/* Does an op of this cost run where it is pushed? To hand it to a worker, and to wait for that, takes as long as many
+ * an op, and the worker has what it reads in another cache. */
+static bool runs_at_push(const plan_state *s, int64_t cost) {
+    bool alone = s->ctx->plans.awaited && s->plan->nsteps == 1;
+    return cost < (alone ? LAZY_AWAITED_COST : LAZY_SMALL_COST);
+}
+
 /* Pushes nsteps steps of the group from `first` on (all of them, or one). */
 static int steps_push(const plan_state *s, const lazy_group *group, int32_t first, int32_t nsteps) {
     push_arrays r;
@@ -258,7 +265,7 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
     else
         choose_buffers(s, group, step, r.bufs, r.own);
     int nreads = 0, nwrites = 0;
-    int64_t bytes = 0;
+    int64_t bytes = 0, cost = cost_of_steps(plan, first, nsteps);
     for (int32_t k = 0; k < group->nbufs; k++) {
         if (r.bufs[k] && written[k]) {
             r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
@@ -279,13 +286,13 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
-                      .flags = group->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
+                      .flags = runs_at_push(s, cost) ? NEAP_PUSH_SMALL : 0,
                       .nreads = unique_vars(r.reads, nreads),
                       .nwrites = nwrites,
                       .reads = r.reads,
                       .writes = r.writes,
                       .bytes = bytes,
-                      .cost = cost_of_steps(plan, first, nsteps)};
+                      .cost = cost};
     if (plan->reuse)
         plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, r.reads, r.writes, &push);
     for (int32_t t = first; t < first + nsteps; t++)

@@ -11,7 +11,7 @@ local OK, PENDING = C.NEAP_OK, C.NEAP_PENDING
 --- An array of one number that is there after so many milliseconds.
 local function slow(ms)
     local x = np.debug.sleep(np.ones(1), ms)
-    core.call(nil, function() return C.neap_array_start(core.ctx, 1, ffi.new("int32_t[1]", x._id)) end)
+    core.call(nil, function() return C.neap_array_start(core.ctx, 1, ffi.new("int32_t[1]", x._id), 0) end)
     return x
 end
 

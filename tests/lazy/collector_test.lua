@@ -78,6 +78,21 @@ for name, loop in pairs(loops) do
     end
 end
 
+check.test("arrays that were given back, but that recipes of dead handles read, are found early", function()
+    local a = (np.ones { 1000, 300 } * 1):wait()
+    np.debug.collector { cycle_ns = 100000 } -- worth it for 8 MB, which are seven arrays
+    local blocks = mapped(function()
+        local read = a + 1
+        local r = read * 3 - 1 -- the product is fused away, and goes on to read what it is made of
+        np.wait(read, r)
+        read:delete()
+        r:delete()
+    end, 80)
+    np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+    check.ok(blocks <= 10 + HELD_BY_TRACES, "blocks: " .. blocks)
+    a:delete()
+end)
+
 check.test("results that are given back by hand ask for no cycle", function()
     local a, found = (np.ones { 1000, 1000 } * 1):wait(), false
     local function cycles(call)

@@ -108,6 +108,18 @@ check.test("a small region whose inputs are there is one op that runs where it i
     check.equal((pushed(function() x[1]:item() end)), 0, "an element of a value is read where it lies")
 end)
 
+check.test("a region of one kernel that somebody waits for runs where it is pushed, unless it is large", function()
+    local x, large = np.ones(1e5):wait(), np.ones(4e6):wait()
+    local function counted(f) return { pushed(f) } end
+    check.equal(counted(function() (x * 2 - 1):wait() end), { 1, 1 })
+    check.equal(counted(function() core.data(x * 2 - 3) end), { 1, 1 })
+    check.equal(counted(function()
+        local more = x + 4
+        np.wait(more, more * 2)
+    end), { 1, 1 })
+    check.equal(counted(function() (large * 2 - 1):wait() end), { 1, 0 })
+end)
+
 check.test("what waits for a callback waits in a queue, and has its value after", function()
     local twice = np.callback(function(v) return v * 2 end, { result = { shape = { 3 }, dtype = "f32" } })
     local held = twice(ready { 1, 2, 3 })

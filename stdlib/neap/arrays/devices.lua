@@ -227,11 +227,11 @@ define("is_deferred", function(x, ...)
     return false
 end)
 
-local function start(arrays)
+local function start(arrays, awaited)
     local n = #arrays
     local ids = ffi.new("int32_t[?]", n + 1)
     for k = 1, n do ids[k - 1] = arrays[k]._id end
-    core.call("force", function() return C.neap_array_start(ctx, n, ids) end)
+    core.call("force", function() return C.neap_array_start(ctx, n, ids, awaited and 1 or 0) end)
 end
 
 --- np.force(a, tree, …): starts computing arrays, and those of trees, together; does not wait. Returns its arguments.
@@ -249,7 +249,7 @@ end)
 define("wait", function(x, ...)
     if select("#", ...) == 0 and core.is_array(x) then return core.wait(x) end
     local arrays = arrays_of("wait", x, ...)
-    start(arrays)
+    start(arrays, true)
     for _, array in ipairs(arrays) do core.wait(array) end
     return x, ...
 end)
