@@ -27,6 +27,7 @@ typedef struct engine_memory { /* the buffers of one memory: a device's, or that
     _Atomic uint64_t recent, before; /* the highest live bytes of this window and of the one before it */
     _Atomic uint64_t reserved;       /* of all blocks, live and free */
     _Atomic uint64_t made, returned; /* blocks got from the device and given back */
+    _Atomic uint64_t made_bytes;     /* of blocks got */
     _Atomic uint64_t total;          /* bytes of the device, once somebody asked; 0: not known */
     _Atomic int64_t window;          /* when it began */
     _Atomic bool awaited;            /* somebody waits for a large block to come back; looked at without the lock */
@@ -96,8 +97,9 @@ void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives so man
 /* Ends the window if it has lasted long enough at `now`, and gives back what nobody needed in it. */
 void engine_memory_tidy(engine_device *device, int64_t now);
 /* In how many ns to come again: something may be unused for too long by then. Negative: no need to. */
-int64_t engine_memory_due(const engine_device *device);
-void engine_memory_window(int64_t ns); /* how long windows last; for tests */
+int64_t engine_memory_due(engine_device *device);
+void engine_memory_window(int64_t ns);    /* how long windows last; for tests */
+void engine_memory_slack(uint64_t bytes); /* free bytes that are never too many; 0: what suits the device; for tests */
 
 /* buffer.c */
 engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with the buffer */

@@ -308,6 +308,7 @@ typedef struct neap_memory_stats { /* of one memory; a buffer counts with the wh
 NEAP_API void neap_memory_get(neap_memory_stats *out);               /* of the CPU devices, which share their memory */
 NEAP_API int neap_device_memory(int device, neap_memory_stats *out); /* of any device's memory */
 NEAP_API uint64_t neap_memory_live(void);                            /* live bytes of all devices */
+NEAP_API uint64_t neap_memory_made(void);                            /* bytes of all blocks that were got so far */
 NEAP_API void neap_memory_reset_peak(void);      /* on all devices: from now on, the peak is what comes */
 NEAP_API void neap_memory_limit(uint64_t bytes); /* of the CPU devices' memory; 0: none */
 /* Gives pooled blocks back to the system, on all devices. Blocks that were unused for some seconds are given back

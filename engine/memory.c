@@ -12,7 +12,8 @@
  *
  *   1. when nobody needed them for a whole *window* of some seconds: a class remembers the fewest free blocks that it
  *      had since the window began, and so many go. Windows end when large blocks come and go, and while workers sleep
- *      (pool.c). Up to SLACK bytes stay for good;
+ *      (pool.c). Some bytes stay for good (slack_of): to touch a block again that went back may take far longer than
+ *      to touch one that stayed, most of all in a virtual machine, whose host gives memory page by page;
  *   2. before a new block would take the reserved bytes past what the recent windows justify: twice their highest live
  *      bytes where the machine has plenty, else a quarter more than these;
  *   3. when the limit asks for it, when the device refuses a new block, and on neap_memory_trim.
@@ -37,7 +38,9 @@
 enum { ALIGN = 64, LINEAR = 4 /* classes below this are multiples of ALIGN */, CLASSES = ENGINE_MEMORY_CLASSES };
 
 static const uint64_t LARGE = UINT64_C(1) << 16;  /* smaller blocks come and go without a look at the whole pool */
-static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never too many */
+static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never too many; of a large device, a part */
+enum { SLACK_PART = 64 };
+static _Atomic uint64_t slack_bytes; /* instead; 0: none */
 static _Atomic int64_t window_ns = INT64_C(30000000000);
 
 enum { HEADER = (sizeof(neap_buffer) + ALIGN - 1) / ALIGN * ALIGN };
@@ -76,6 +79,20 @@ static void raise_to(_Atomic uint64_t *highest, uint64_t value) {
 static uint64_t pooled_bytes(const engine_memory *memory) {
     uint64_t reserved = read_counter(&memory->reserved), live = read_counter(&memory->live);
     return reserved > live ? reserved - live : 0;
+}
+
+/* Bytes of the device in all; 0: not known. */
+static uint64_t total_bytes(engine_device *home) {
+    neap_device_facts facts = {.memory_bytes = 0};
+    uint64_t known = read_counter(&home->memory.total);
+    if (known == 0 && home->kind->facts(home->handle, &facts) == NEAP_OK)
+        atomic_store_explicit(&home->memory.total, known = facts.memory_bytes, memory_order_relaxed);
+    return known;
+}
+
+static uint64_t slack_of(engine_device *home) {
+    uint64_t said = read_counter(&slack_bytes), part = total_bytes(home) / SLACK_PART;
+    return said ? said : part > SLACK ? part : SLACK;
 }
 
 /* Where a header comes from: with its block, if that is small. */
@@ -132,14 +149,14 @@ void engine_memory_evict(engine_device *device, uint64_t bytes) {
 }
 
 /* Gives back what the class has not needed in the window that ends, and begins the next one. */
-static void end_window(engine_memory *memory, int class) {
+static void end_window(engine_memory *memory, int class, uint64_t slack) {
     struct engine_memory_class *from = &memory->classes[class];
     engine_lock_take(&from->lock);
     uint64_t unused = from->least;
     from->least = from->kept;
     engine_lock_drop(&from->lock);
     neap_buffer *buffer;
-    for (; unused > 0 && pooled_bytes(memory) > SLACK && (buffer = pop_locked(from)) != NULL; unused--)
+    for (; unused > 0 && pooled_bytes(memory) > slack && (buffer = pop_locked(from)) != NULL; unused--)
         give_block_back(buffer);
 }
 
@@ -151,27 +168,23 @@ void engine_memory_tidy(engine_device *device, int64_t now) {
     uint64_t highest = atomic_exchange_explicit(&memory->recent, read_counter(&memory->live), memory_order_relaxed);
     atomic_store_explicit(&memory->before, highest, memory_order_relaxed);
     for (int class = CLASSES - 1; class >= 0; class --)
-        end_window(memory, class);
+        end_window(memory, class, slack_of(device));
 }
 
-int64_t engine_memory_due(const engine_device *device) {
-    return pooled_bytes(&device->memory) > SLACK ? window_ns : -1;
+int64_t engine_memory_due(engine_device *device) {
+    const uint64_t pooled = pooled_bytes(&device->memory);
+    return pooled > SLACK && pooled > slack_of(device) ? window_ns : -1;
 }
 
 void engine_memory_window(int64_t ns) {
     window_ns = ns;
 }
 
-/* ---- Taking and keeping ------------------------------------------------------------------------------------------ */
-
-/* Bytes of the device in all; 0: not known. */
-static uint64_t total_bytes(engine_device *home) {
-    neap_device_facts facts = {.memory_bytes = 0};
-    uint64_t known = read_counter(&home->memory.total);
-    if (known == 0 && home->kind->facts(home->handle, &facts) == NEAP_OK)
-        atomic_store_explicit(&home->memory.total, known = facts.memory_bytes, memory_order_relaxed);
-    return known;
+void engine_memory_slack(uint64_t bytes) {
+    slack_bytes = bytes;
 }
+
+/* ---- Taking and keeping ------------------------------------------------------------------------------------------ */
 
 /* Makes room for one more block in what may be reserved. `live` counts the block already. */
 static void evict_for_block(engine_device *home, uint64_t live, uint64_t bytes) {
@@ -183,7 +196,7 @@ static void evict_for_block(engine_device *home, uint64_t live, uint64_t bytes) 
     uint64_t most = 2 * highest;
     if (most > total_bytes(home) / 2)
         most = highest / 4 * 5;
-    most += SLACK;
+    most += slack_of(home);
     if (limit && limit < most)
         most = limit;
     uint64_t wanted = read_counter(&memory->reserved) + bytes;
@@ -220,6 +233,7 @@ static int make_block(engine_device *home, int class, uint64_t live, neap_buffer
     buffer->dying = false;
     atomic_fetch_add_explicit(&memory->reserved, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&memory->made, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&memory->made_bytes, bytes, memory_order_relaxed);
     engine_lock_take(&memory->classes[class].lock);
     memory->classes[class].taken++;
     engine_lock_drop(&memory->classes[class].lock);
@@ -374,6 +388,16 @@ static void add_live(engine_device *device, void *sum) {
 uint64_t neap_memory_live(void) {
     uint64_t sum = 0;
     engine_devices_each(add_live, &sum);
+    return sum;
+}
+
+static void add_made(engine_device *device, void *sum) {
+    *(uint64_t *)sum += read_counter(&device->memory.made_bytes);
+}
+
+uint64_t neap_memory_made(void) {
+    uint64_t sum = 0;
+    engine_devices_each(add_made, &sum);
     return sum;
 }
 

@@ -5,6 +5,9 @@
  *   - A whole cycle is due once the bytes allocated since the last one are worth it: when to touch so much new memory
  *     takes eight times as long as a cycle does. Lua runs it while it waits for the workers, or else when it records.
  *     So of a loop that drops a large array in each turn, two blocks go round.
+ *   - Where cycles take longer, one is due as well once blocks were taken from the system that take as long to be
+ *     touched, and an eighth of what is live: dead arrays may have been there for them. Each time the pool has more
+ *     blocks after it, so of n turns only about the root of n do so, and of a program that keeps what it makes, few.
  *   - Where a cycle takes more than a millisecond (much Lua data), for each 4 MiB of new buffers, which take some ten
  *     times as long to be written, the collector is asked for a step.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
@@ -21,10 +24,12 @@
 
 static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
-static const int64_t BYTES_PER_NS = 10; /* first touch of new memory, in huge pages */
-static const int64_t WORTH = 8;         /* how much longer that must take than a cycle */
-static const int64_t RELEASE_NS = 300;  /* to find and release a dead array */
-static const int64_t LONG_NS = 1000000; /* a cycle that is rather made in steps */
+static const int64_t BYTES_PER_NS = 10;     /* first touch of new memory, in huge pages */
+static const int64_t WORTH = 8;             /* how much longer that must take than a cycle */
+static const int64_t RELEASE_NS = 300;      /* to find and release a dead array */
+static const uint64_t GROWN_PART = 8;       /* of what is live: new blocks that are no growth of it yet */
+static const int64_t MADE_BYTES_PER_NS = 2; /* of blocks that were taken: huge pages may be rare, and the host's too */
+static const int64_t LONG_NS = 1000000;     /* a cycle that is rather made in steps */
 static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
 int neap_attention(neap_ctx *ctx) {
@@ -56,7 +61,12 @@ static int64_t clock_ns(clockid_t clock) {
 }
 
 static bool is_cycle_due(const lazy_collector *collector) {
-    return collector->since >= LARGE_BYTES && collector->since / BYTES_PER_NS >= WORTH * collector->took;
+    if (collector->since < LARGE_BYTES)
+        return false;
+    if (collector->since / BYTES_PER_NS >= WORTH * collector->took)
+        return true;
+    const int64_t made = (int64_t)(neap_memory_made() - collector->made);
+    return made >= LARGE_BYTES && made >= collector->grown && made / MADE_BYTES_PER_NS >= collector->took;
 }
 
 /* ---- Before updates ---------------------------------------------------------------------------------------------- */
@@ -131,6 +141,8 @@ void neap_cycle_end(neap_ctx *ctx) {
     if (before && took > before)
         took = before + (took - before) / 2;
     ctx->collector.took = ctx->collector.said ? ctx->collector.said : took;
+    ctx->collector.made = neap_memory_made();
+    ctx->collector.grown = (int64_t)(neap_memory_live() / GROWN_PART);
     ctx->collector.attention &= ~(NEAP_ATTEND_SWEEP | NEAP_ATTEND_STEP);
 }
 

@@ -44,6 +44,7 @@ typedef struct lazy_pending {
     int64_t unread;    /* of these bytes, those that the newest node keeps from being written (plan/run.c) */
     int64_t exchanges; /* how many of the pending nodes are exchanges with other processes */
     int64_t most_nodes, most_bytes;
+    int64_t left;         /* bytes of what stands in `nodes` and is pending no more */
     bool short_of_memory; /* the last flush of everything found no memory for some of it */
 } lazy_pending;
 
@@ -142,6 +143,8 @@ typedef struct lazy_collector {
     int64_t unseen;  /* bytes allocated since live bytes were last looked at */
     int64_t since;   /* bytes allocated since the last whole cycle */
     int64_t took;    /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
+    uint64_t made;   /* bytes of blocks taken from the system until the last whole cycle */
+    int64_t grown;   /* so many more may be taken before another one */
     int64_t began;   /* of the thread's time, when the cycle began that is going on */
     int64_t handles; /* live ones when it began */
     int64_t large;   /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */

@@ -8,6 +8,8 @@
 #include "lazy/graph/graph.h"
 #include "lazy/plan/plan.h"
 
+enum { MUCH_LEFT = 1 << 20 }; /* bytes of nodes that are pending no more */
+
 static neap_node *node_itself(void *arg, neap_node *node) {
     (void)arg;
     return node;
@@ -26,13 +28,15 @@ void plan_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
     ctx->pending.n -= node->state == LAZY_PENDING;
     ctx->pending.exchanges -= node->state == LAZY_PENDING && graph_is_exchange(node);
     node->state = state;
+    ctx->pending.left += (int64_t)graph_node_bytes(node);
     graph_count_pending(ctx, node);
 }
 
-/* Lets go of nodes that are pending no more, once in a while or `now`. */
+/* Lets go of nodes that are pending no more: once in a while, when they may keep much memory, or `now`. */
 static void tidy_pending(neap_ctx *ctx, bool now) {
-    if (!now && ctx->pending.n > 0 && ctx->pending.nodes.n < 2 * ctx->pending.n)
+    if (!now && ctx->pending.n > 0 && ctx->pending.nodes.n < 2 * ctx->pending.n && ctx->pending.left < MUCH_LEFT)
         return;
+    ctx->pending.left = 0;
     int64_t kept = 0, n = ctx->pending.nodes.n;
     int inner = 0; /* levels whose first node has been met */
     for (int64_t k = 0; k < n; k++) {

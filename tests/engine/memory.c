@@ -26,6 +26,7 @@ static void counters(void) {
     neap_memory_trim();
     neap_memory_reset_peak();
     neap_memory_stats before = stats();
+    const uint64_t made = neap_memory_made();
     CHECK_EQ(before.reserved_bytes, 0);
     CHECK_EQ(before.peak_bytes, 0);
     neap_buffer *a, *b;
@@ -38,6 +39,7 @@ static void counters(void) {
     CHECK_EQ(now.peak_bytes, 8 * MIB);
     CHECK_EQ(now.reserved_bytes, 8 * MIB);
     CHECK_EQ(now.made - before.made, 2);
+    CHECK_EQ(neap_memory_made() - made, 8 * MIB);
     neap_memory_reset_peak();
     CHECK_EQ(stats().peak_bytes, 4 * MIB);
     CHECK(neap_buffer_sole(b));
@@ -125,13 +127,38 @@ static void bounds(void) {
     neap_memory_trim();
 }
 
+/* Without a word about it the slack is a part of the machine's memory, or SLACK where that is more. */
+static void slack(void) {
+    neap_device_facts facts;
+    int64_t now = engine_now() + 3000 * SECOND;
+    engine_memory_slack(0);
+    CHECK_EQ(neap_device_get(0, &facts), NEAP_OK);
+    const uint64_t part = facts.memory_bytes / 64, most = part > SLACK ? part : SLACK;
+    use(8, 4 * MIB);
+    use(1, most);
+    engine_memory_tidy(&engine_cpu, now);
+    engine_memory_tidy(&engine_cpu, now += 10 * SECOND);
+    engine_memory_tidy(&engine_cpu, now + 10 * SECOND);
+    CHECK(stats().pooled_bytes <= most);
+    use(8, 4 * MIB);
+    engine_memory_tidy(&engine_cpu, now += 20 * SECOND);
+    const uint64_t kept = stats().pooled_bytes;
+    CHECK(kept >= 8 * 4 * MIB);
+    engine_memory_tidy(&engine_cpu, now + 10 * SECOND);
+    CHECK_EQ(stats().pooled_bytes, kept); /* less than the slack goes never */
+    neap_memory_trim();
+    engine_memory_slack(SLACK);
+}
+
 int main(void) {
     CHECK_EQ(neap_engine_start(&POOL), NEAP_OK);
+    engine_memory_slack(SLACK);
     counters();
     loops();
     idle_workers();
     windows(); /* on a clock of its own, which is ahead */
     bounds();
+    slack();
     neap_engine_stop();
     return check_end();
 }

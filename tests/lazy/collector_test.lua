@@ -93,6 +93,62 @@ check.test("arrays that were given back, but that recipes of dead handles read, 
     a:delete()
 end)
 
+check.test("where cycles are long, blocks that are taken from the system ask for one", function()
+    np.debug.collector { cycle_ns = 1000000, patience_ns = 60e9 } -- worth it for 80 MB, or for a block that is taken
+    local a = (np.ones { 1000, 1000 } * 1):wait()
+    local few, more
+    jit.off()
+    few = mapped(function() (a + 1):wait() end, 9)
+    more = mapped(function() (a + 1):wait() end, 18)
+    local kept = {}
+    collectgarbage()
+    collectgarbage "stop"
+    local cycles, counted = 0, nil
+    counted = function()
+        cycles = cycles + 1
+        getmetatable(newproxy(true)).__gc = counted
+    end
+    getmetatable(newproxy(true)).__gc = counted
+    local made = mapped(function() kept[#kept + 1] = (a + 1):wait() end, 60)
+    collectgarbage "restart"
+    jit.on()
+    check.ok(few <= 6, few .. " of 9 results")
+    check.ok(more <= 8, more .. " of 18 results")
+    check.equal(made, 60)
+    check.ok(cycles < 30, cycles .. " cycles for 60 results that are kept")
+    np.debug.collector { cycle_ns = 15000, patience_ns = 60e9 }
+end)
+
+check.test("what waits to be asked for does not keep results of later calls", function()
+    local a, waiting = (np.ones { 1000, 1000 } * 1):wait(), {}
+    for k = 1, 30 do waiting[k] = a[k] + k end -- recorded, not asked for
+    local pending, before = np.debug.counters().pending, np.memory().live
+    check.ok(pending >= 30, pending)
+    for _ = 1, 20 do (a + 1):wait() end
+    collectgarbage()
+    collectgarbage()
+    np.zeros(1):wait()
+    check.equal(np.debug.counters().pending, pending)
+    check.ok(np.memory().live < before + 8e6, np.memory().live - before)
+    check.equal(#waiting, 30)
+end)
+
+check.test("np.unique keeps nothing for values that nobody asks for", function()
+    local x = np.random.randint(np.random.key(1), { 1e6 }, 0, 100):wait()
+    local _, counts = np.unique(x, { return_inverse = true })
+    counts:wait()
+    local before = np.memory().live
+    for _ = 1, 5 do
+        _, counts = np.unique(x, { return_inverse = true })
+        counts:wait()
+    end
+    _ = nil
+    collectgarbage()
+    collectgarbage()
+    np.zeros(1):wait()
+    check.ok(np.memory().live < before + 4e6, np.memory().live - before)
+end)
+
 check.test("results that are given back by hand ask for no cycle", function()
     local a, found = (np.ones { 1000, 1000 } * 1):wait(), false
     local function cycles(call)

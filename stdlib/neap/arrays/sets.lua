@@ -65,6 +65,8 @@ local function unique(name, x, o, want)
         places, valid = selects.places(starts, o.size)
     end
     local values = selects.take(sorted, places, 0)
+    -- Values that nobody asks for would keep what they are taken from, as long as they are not computed.
+    if next(want) and not o.size and not core.recording() then np.force(values) end
     if valid then
         local fill = o.fill_value
         if fill == nil then fill = shape.cut(values, 0, 0, 1) end
