@@ -37,9 +37,13 @@ local function bad_argument(message)
     return (message:gsub("got cdata", "got an array")) .. "; " .. remedy
 end
 
---- x:shape(), x.size(): a field is no function.
+--- x:shape(), x.size(): a field is no function; np.float32(3): nor is a dtype.
 local function called_field(message)
     local name = message:match "attempt to call %a+ '([%w_]+)' %(a "
+    if name and type(rawget(core.np, name)) == "string" and message:find("(a string value)", 1, true) then
+        return ("%s; np.%s is the name of a dtype: x:astype(np.%s), np.array(3, {dtype=np.%s})")
+            :format(message, name, name, name)
+    end
     if not name or not core.fields[name] then return nil end
     local line, level = source.current()
     if not line then return nil end

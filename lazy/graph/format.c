@@ -612,7 +612,7 @@ int graph_format_number(int dtype, const void *element, const char *conversion_t
         return graph_text_addf(out, c.pattern, text);
     }
     if (neap_dtype_kind(dtype) == 'c')
-        return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects a real number, got dtype %s; x:real() and x:imag() are real",
+        return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects a real number, got dtype %s; x.real and x.imag are real",
                           conversion_text, neap_dtype_name(dtype));
     if (strchr("diuxXo", c.letter) == NULL)
         return graph_text_addf(out, c.pattern, dtype_number(dtype, element));

@@ -199,7 +199,7 @@ static int check_types(const lazy_op *row, int dtype) {
     return neap_error(NEAP_E_DTYPE, "%s: expected %s, got dtype %s%s", row->name, wanted[row->types & LAZY_ALL],
                       neap_dtype_name(dtype),
                       bit == LAZY_BOOL      ? "; cast it first, as in x:astype(\"i32\")"
-                      : bit == LAZY_COMPLEX ? "; x:real(), x:imag() and x:abs() are real"
+                      : bit == LAZY_COMPLEX ? "; x.real, x.imag and x:abs() are real"
                                             : "");
 }
 

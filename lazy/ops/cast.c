@@ -28,7 +28,7 @@ static int dtype_astype(const lazy_call_desc *call, lazy_result *out) {
     int to = neap_dtype_kind(out->dtype);
     if (neap_dtype_kind(out->compute) == 'c' && to != 'c' && to != 'b')
         return neap_error(NEAP_E_DTYPE,
-                          "astype: %s does not become %s, which would drop the imaginary part; x:real() is the real "
+                          "astype: %s does not become %s, which would drop the imaginary part; x.real is the real "
                           "part, x:abs() the size",
                           neap_dtype_name(out->compute), neap_dtype_name(out->dtype));
     return NEAP_OK;

@@ -24,6 +24,26 @@ local MISTAKES = {
     { "x:sum", "function arguments expected near '<eof>'; a method is called: x:sum()", at_end = true },
     { "print(m:sum{axes=0})",
       "np.sum: unknown option 'axes' (options: axis, dtype, initial, keepdims, where); did you mean axis?" },
+    { "print(m:sum{dim=0})",
+      "np.sum: unknown option 'dim' (options: axis, dtype, initial, keepdims, where); here it is axis" },
+    { "print(np.linspace(0, 1, {num=3}))",
+      "np.linspace: unknown option 'num' (options: axis, device, dtype, endpoint); "
+      .. "the number of points is an argument, as in np.linspace(0, 1, 5)" },
+    { "print(np.float32(3))", "attempt to call field 'float32' (a string value); np.float32 is the name of a dtype: "
+      .. "x:astype(np.float32), np.array(3, {dtype=np.float32})" },
+    { "print(np.trace(m))", "np.trace: traces a function; np.linalg.trace(x) sums the diagonal of an array" },
+    { 'print(np.array({1, 2}, "bf16"))', "np.array: options must be a table such as {dtype=\"bf16\"}, got the string "
+      .. "\"bf16\"; the elements go into one table: np.array{1, 2, 3}" },
+    { "print(np.plot.hist(x, 5))", "np.plot.hist: options must be a table such as {bins=5}, got the number 5" },
+    { "print(np.plot.legend('center'))",
+      "np.plot.legend: options must be a table such as {loc=\"center\"}, got the string \"center\"" },
+    { "print(np.take(m, x))", "np.take: indices must be integers, got dtype f32; x:astype(\"i32\") casts" },
+    { "print((x * 1i):gt(1))",
+      "np.greater: expected bools, integers or floats, got dtype c64; x.real, x.imag and x:abs() are real" },
+    { "print(np.random.integers(0, 5))",
+      "np.random has no 'integers'; here it is np.random.randint(key, {3}, low, high)" },
+    { "print(np.table{a=x}:groupby('a'))",
+      "np.table: there is no column 'groupby'; there are a; here it is t:group(by, {column = \"mean\"})" },
     { "print(m:sum(axis=0))", "')' expected near '='; options go in braces: m:sum{axis=0}" },
     { "print(m:sum{axis=2})", "np.sum: axis 2 is out of range for an array of 2 axes" },
     { "print(x[3])", "array index: index 3 is out of range for axis 0 of extent 3" },
@@ -255,7 +275,7 @@ local MISTAKES = {
     { "np.vmap(f)(3)",
       "np.vmap: argument 1 is a number, which has no axis of examples: make it an array, or give it "
       .. "false in in_axes" },
-    { "np.clip(x, {min=1})", "np.clip: argument 2 must be an array or a number, got a table" },
+    { "np.clip(x, {low=1})", "np.clip: unknown option 'low' (options: max, min)" },
     { [[print("a" .. x .. {x})]],
       "'..' joins the text of an array with a string, a number or an array, got a table; "
       .. "np.concatenate{x, y} joins arrays" },

@@ -94,6 +94,41 @@ test("labels of ticks do not touch, and differ", function()
     check.ok(svg:find ">%s*123457<" and svg:find ">%s*123456<", svg)
 end)
 
+test("labels of low axes do not touch either, nor do names", function()
+    local figure, axes = plot.subplots(4, 4)
+    for row = 1, 4 do
+        for column = 1, 4 do axes[row][column]:line(np.arange(5) * 1e5) end
+    end
+    local svg = figure:svg()
+    check.ok(svg:find ">%s*200000<" and not svg:find ">%s*50000<")
+    local names = {}
+    for k = 1, 60 do names[k] = "item" .. k end
+    svg = plot.figure():bar({ names[1], names[2], names[3] }, { 1, 2, 3 }):svg()
+    check.ok(svg:find ">%s*item2<" and not svg:find "rotate%(%-45")
+    svg = plot.figure():bar({ unpack(names, 1, 15) }, np.arange(15)):svg()
+    check.ok(svg:find ">%s*item2<" and svg:find "rotate%(%-45", "names that would touch are aslant")
+    svg = plot.figure():bar(names, np.arange(60)):svg()
+    check.ok(svg:find ">%s*item1<" and not svg:find ">%s*item2<", "and so many that there is no room for all")
+    svg = plot.figure():barh(names, np.arange(60)):svg()
+    check.ok(svg:find ">%s*item1<" and not svg:find ">%s*item2<" and not svg:find "rotate%(%-45")
+    svg = plot.figure { figsize = { 4, 3 } }:barh({ "a name that takes half the width", "b" }, { 1e6, 2e6 }):svg()
+    check.ok(not svg:find ">%s*500000<", "long names leave less room to the numbers")
+end)
+
+test("a character that no font has spoils no picture", function()
+    local private, unknown = "\244\143\191\189", "\239\191\189"
+    local function figure(title) return plot.figure():line({ 1, 2, 3 }, { label = "µ " .. title }):title(title) end
+    check.ok(figure(private):png() == figure(unknown):png())
+    check.ok(figure("é" .. private):png() ~= figure("e" .. private):png(), "others stay")
+    check.ok(figure(private):svg():find(private, 1, true), "whoever looks at an SVG may have a font")
+end)
+
+test("logarithmic axes have the range of doubles", function()
+    local y = np.array({ 1e-200, 1, 1e200 }, { dtype = "f64" })
+    local at, _, height = pixels(plot.figure():line(y, { color = "red", linewidth = 6 }):yscale("log"):axis "off")
+    for _, column in ipairs { 100, 320, 540 } do check.ok(#rows_of(at, height, column, RED) > 0) end
+end)
+
 test("bars have their heights, images their colours", function()
     local at, width, height = pixels(plot.figure():bar({ 0, 1 }, { 1, 4 }, { width = 1 }):axis "off")
     local low = rows_of(at, height, math.floor(width * 0.3), BLUE)

@@ -115,7 +115,10 @@ for _, note in ipairs(annotations.read(lua_files)) do
     table.sort(entry.options, function(x, y) return x.place < y.place end)
     for _, option in ipairs(entry.options) do option.place = nil end
     local op = ops[entry.names[1]:match "^np%.([%w_]+)$" or ""]
-    for k = 2, #entry.names do op = not ops[entry.names[k]:match "^np%.([%w_]+)$" or ""] and op or nil end
+    for k = 2, #entry.names do -- of two ops neither tells its facts
+        local other = ops[entry.names[k]:match "^np%.([%w_]+)$" or ""]
+        if other and other ~= op then op = nil end
+    end
     local more = note.text:match "^… (.*)$"
     entry.text = sentence(more or note.text)
     if op then

@@ -122,6 +122,14 @@ function fields.ndim(x) return array_info(x).ndim end
 --- > np.zeros{2, 3}.size
 -- 6
 function fields.size(x) return tonumber(array_info(x).size) end
+--- x.itemsize -> integer: the bytes of an element.
+--- > np.ones{2, 3}.itemsize
+-- 4
+function fields.itemsize(x) return dtype_of(x).bytes end
+--- x.nbytes -> integer: the bytes of all elements.
+--- > np.ones{2, 3}.nbytes
+-- 24
+function fields.nbytes(x) return tonumber(array_info(x).size) * dtype_of(x).bytes end
 --- x.dtype -> string: the name of the dtype of the elements.
 --- > np.ones(2).dtype, np.arange(2).dtype, np.array{true}.dtype
 -- f32

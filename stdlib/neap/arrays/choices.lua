@@ -156,7 +156,7 @@ define("choose", function(index, choices, given, extra)
     local kind = core.dtype_of(index).kind
     if kind == "b" then index, kind = np.astype(index, "i32"), "i" end
     if kind ~= "i" and kind ~= "u" then
-        raise("choose", "argument 1 must have integers, got dtype %s", core.dtype_of(index).name)
+        core.not_integers("choose", "argument 1", core.dtype_of(index))
     end
     if is_array(choices) then choices = { choices:unpack() } end
     if type(choices) ~= "table" or #choices == 0 then

@@ -368,7 +368,7 @@ end
 local function whole(name, position, x)
     local code = core.dtype_of(x)
     if not code.lowest then
-        raise(name, "argument %d must be integers, got dtype %s", position, code.name)
+        core.not_integers(name, "argument " .. position, code)
     end
     return x
 end

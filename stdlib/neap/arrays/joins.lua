@@ -177,14 +177,20 @@ end
 
 -- ---- Elements added and taken out -----------------------------------------------------------------------------------
 
---- np.append(x, values, {axis=…}): x with the values behind it: both flattened, or joined along an axis.
+--- np.append(x, values, {axis=…}): x with the values behind it: both flattened, or joined along an axis. A number takes
+-- x's dtype, as it does in x + 7.
 --- axis: along which they are joined; both are flattened without it
---- > np.append(np.arange(2), np.array{7, 8})
+--- > np.append(np.arange(2), np.array{7, 8}), np.append(np.arange(2), 7)
 -- [0. 1. 7. 8.]
+-- [0 1 7]
 define("append", function(x, values, given)
     local axis = type(given) == "number" and given or options("append", given, { axis = true }).axis
     x = coerce("append", 1, x)
-    values = type(values) == "table" and np.array(values) or coerce("append", 2, values)
+    if type(values) == "number" then
+        values = np.array(values, { dtype = np.result_type(x, values) })
+    else
+        values = type(values) == "table" and np.array(values) or coerce("append", 2, values)
+    end
     if axis == nil then return np.concatenate({ np.ravel(x), np.ravel(values) }) end
     return np.concatenate({ x, values }, { axis = axis })
 end)
@@ -202,7 +208,7 @@ local function places_of(name, where, n, most)
     if is_array(where) then
         local dtype = core.dtype_of(where)
         if dtype.kind == "b" then where = np.nonzero(where) end
-        if dtype.inexact then raise(name, "argument 2 (places) must be integers, got dtype %s", dtype.name) end
+        if dtype.inexact then core.not_integers(name, "argument 2 (places)", dtype) end
         where = np.totable(where)
     end
     local single = type(where) == "number"

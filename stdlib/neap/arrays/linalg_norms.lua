@@ -86,17 +86,20 @@ return function(linalg, helpers)
         return matrix_norm("matrix_norm", matrices("matrix_norm", 1, x), ord, o.keepdims)
     end
 
-    --- np.linalg.norm(x, {ord=…, axis=…, keepdims=false}): with one axis vector_norm along it, with two the matrix_norm
-    -- of them. Without axis: of 1-d and 2-d x the vector or matrix norm; without ord too, the root of the sum of all
-    -- squares.
+    --- np.linalg.norm(x, ord, {axis=…, keepdims=false}), np.linalg.norm(x, {ord=…}): with one axis vector_norm along
+    -- it, with two the matrix_norm of them. Without axis: of 1-d and 2-d x the vector or matrix norm; without ord too,
+    -- the root of the sum of all squares.
     --- ord: the order of the norm
     --- axis: one axis, or a table of two
-    --- > np.linalg.norm(np.array{3, 4}), np.linalg.norm(np.eye(2), {axis=0})
+    --- > np.linalg.norm(np.array{3, 4}), np.linalg.norm(np.array{3, 4}, 1), np.linalg.norm(np.eye(2), {axis=0})
     -- 5.0
+    -- 7.0
     -- [1. 1.]
-    function linalg.norm(x, given)
+    function linalg.norm(x, ord, given)
+        if type(ord) == "table" and given == nil then ord, given = nil, ord end
         local o = options("linalg.norm", given, { ord = true, axis = true, keepdims = true })
-        local axis, ord = o.axis, kind_of_norm("norm", "ord", o.ord)
+        local axis = o.axis
+        ord = kind_of_norm("norm", "ord", ord == nil and o.ord or ord)
         local dims
         x, dims = floats("norm", 1, x)
         if axis == nil then

@@ -61,15 +61,19 @@ local function matmul(a, b, extra)
 end
 define("matmul", matmul)
 
---- np.tensordot(a, b, n), np.tensordot(a, b, {axes_of_a, axes_of_b}): sums over pairs of axes; n means the last n of a
--- with the first n of b (2 by default).
+--- np.tensordot(a, b, n), np.tensordot(a, b, {axes_of_a, axes_of_b}), np.tensordot(a, b, {axes=…}): sums over pairs of
+-- axes; n means the last n of a with the first n of b (2 by default).
+--- axes: n, or the axes of a and b
 --- > np.tensordot(np.ones{2, 3}, np.ones{3, 2}, 1)
 -- [[3. 3.]
 --  [3. 3.]]
+--- > np.tensordot(np.ones{2, 3}, np.ones{2, 3}, {axes={{0, 1}, {0, 1}}})
+-- 6.0
 local function tensordot(a, b, axes)
     a, b = coerce("tensordot", 1, a), coerce("tensordot", 2, b)
     local da, db = shape_of(a), shape_of(b)
     local of_a, of_b = {}, {}
+    if type(axes) == "table" and #axes == 0 then axes = core.options("tensordot", axes, { axes = true }).axes end
     if axes == nil then axes = 2 end
     if type(axes) == "number" then
         if core.integer("tensordot", 3, "axes", axes) < 0 or axes > #da or axes > #db then

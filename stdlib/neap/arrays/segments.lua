@@ -16,7 +16,7 @@ local function integers(name, position, value)
     local kind = core.dtype_of(value).kind
     if kind == "b" then return np.astype(value, "i32") end
     if kind ~= "i" and kind ~= "u" then
-        raise(name, "argument %d must have integers, got dtype %s", position, core.dtype_of(value).name)
+        core.not_integers(name, "argument " .. position, core.dtype_of(value))
     end
     return value
 end

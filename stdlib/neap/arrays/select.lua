@@ -148,7 +148,7 @@ function selects.index_array(name, index, extent)
     if is_array(index) then
         local dtype = core.dtype_of(index)
         if dtype.kind ~= "i" and dtype.kind ~= "u" then
-            raise(name, "indices must be integers, got dtype %s", dtype.name)
+            core.not_integers(name, "indices", dtype)
         end
         return index
     end
@@ -304,12 +304,21 @@ define("where", function(c, a, b, extra)
     return core.recordn(where, core.coerce_all("where", { c, a, b }, 3), 3, 0)
 end)
 
---- np.clip(x, lo, hi): x limited to [lo, hi]; nil is no limit. Limits are numbers or arrays that broadcast.
---- > np.array{-2, 0.5, 2}:clip(-1, 1), np.array{-2, 2}:clip(nil, 0)
+--- np.clip(x, lo, hi), np.clip(x, {min=…, max=…}): x limited to [lo, hi]; nil is no limit. Limits are numbers or arrays
+-- that broadcast.
+--- min: the lower limit
+--- max: the upper limit
+--- > np.array{-2, 0.5, 2}:clip(-1, 1), np.array{-2, 2}:clip(nil, 0), np.array{-2, 2}:clip{min=0}
 -- [-1.   0.5  1. ]
 -- [-2.  0.]
+-- [0. 2.]
 define("clip", function(x, lo, hi, extra)
     if extra ~= nil then raise("clip", "takes an array and two limits") end
+    if type(lo) == "table" then
+        local limits = options("clip", lo, { min = true, max = true })
+        if hi ~= nil then raise("clip", "takes two limits, or a table of them") end
+        lo, hi = limits.min, limits.max
+    end
     if lo == nil and hi == nil then return coerce("clip", 1, x) end
     if lo == nil then return np.minimum(x, type(hi) == "number" and hi or coerce("clip", 3, hi)) end
     if hi == nil then return np.maximum(x, type(lo) == "number" and lo or coerce("clip", 2, lo)) end
@@ -326,7 +335,7 @@ define("one_hot", function(labels, n, given, extra)
     labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
     local dtype = core.dtype_of(labels)
     if dtype.inexact or dtype.kind == "b" then
-        raise("one_hot", "labels must be integers, got dtype %s", dtype.name)
+        core.not_integers("one_hot", "labels", dtype)
     end
     if core.integer("one_hot", 2, "n", n) < 0 then bad_argument("one_hot", 2, "n", "an integer from 0 up", n) end
     local code = core.dtype("one_hot", options("one_hot", given, { dtype = true }).dtype, core.dtype_codes.f32)

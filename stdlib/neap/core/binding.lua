@@ -233,6 +233,11 @@ function core.bad_argument(name, position, what, expected, actual)
 end
 local bad_argument = core.bad_argument
 
+--- Raises that `what` must be integers, which is of another dtype.
+function core.not_integers(name, what, dtype)
+    raise(name, "%s must be integers, got dtype %s; x:astype(\"i32\") casts", what, dtype.name)
+end
+
 local no_options = {}
 --- The options table of a public function: nil gives an empty one; anything unknown is refused by name. `known` maps
 -- option names to true.

@@ -27,11 +27,18 @@ elsewhere.functions = {
     tolist = "x:totable()", len = "#x", print = "print(x)", None = "np.newaxis",
     ["random.rand"] = "np.random.uniform(key, {3})", ["random.randn"] = "np.random.normal(key, {3})",
     ["random.random"] = "np.random.uniform(key, {3})", ["random.seed"] = "key = np.random.key(seed)",
-    ["random.PRNGKey"] = "np.random.key(seed)",
+    ["random.PRNGKey"] = "np.random.key(seed)", ["random.integers"] = "np.random.randint(key, {3}, low, high)",
+    ["random.standard_exponential"] = "np.random.exponential(key, {3})",
+    ["random.random_sample"] = "np.random.uniform(key, {3})",
+    read_csv = "np.io.read_csv(path)", DataFrame = "np.table{name = …}", to_csv = "np.io.write_csv(path, t)",
+    imread = "np.io.load_image(path)", imsave = "np.io.save_image(path, x)", imwrite = "np.io.save_image(path, x)",
+    savefig = "np.plot.save(path)", show = "np.plot.show()",
     ["random.shuffle"] = "np.random.permutation(key, x)",
     ["random.standard_normal"] = "np.random.normal(key, {3})", ["random.gauss"] = "np.random.normal(key, {3})",
     ["linalg.transpose"] = "np.transpose", ["optim.Adam"] = "np.optim.adam{lr=…}", ["optim.SGD"] = "np.optim.sgd{lr=…}",
-    ["nn.Linear"] = "np.nn.Dense", ["nn.Module"] = "np.nn.Block",
+    ["nn.Linear"] = "np.nn.Dense", ["nn.Module"] = "np.nn.Block", ["nn.functional"] = "np.nn itself",
+    ["nn.CrossEntropyLoss"] = "np.nn.cross_entropy(logits, labels)", ["nn.MSELoss"] = "np.nn.mse(x, y)",
+    ["nn.BCEWithLogitsLoss"] = "np.nn.binary_cross_entropy(logits, y)",
 }
 
 --- By name what to write here for a method or field of an array.
@@ -42,10 +49,10 @@ elsewhere.methods = {
     grad = "np.grad(f)(x)",
     requires_grad = "np.grad(f)(x)", mm = "x:matmul(y)", cat = "np.concatenate{x, y}",
     float = 'x:astype("f32")', double = 'x:astype("f64")', int = 'x:astype("i32")',
-    long = 'x:astype("i64")', half = 'x:astype("f16")', bool = 'x:astype("bool")', len = "#x", nbytes = "x.size",
+    long = 'x:astype("i64")', half = 'x:astype("f16")', bool = 'x:astype("bool")', len = "#x",
     set = "x:at{…}:set(v)", fill = "np.full(shape, v)", get = "x[…]", norm = "np.linalg.norm(x)",
     inv = "np.linalg.inv(x)", det = "np.linalg.det(x)", block_until_ready = "x:wait()",
-    cuda = "np.device_put(x, device)",
+    cuda = "np.device_put(x, device)", expand = "np.broadcast_to(x, {…})", t = "x.T", permute = "x:transpose(1, 0)",
     itemset = "x:at{…}:set(v)", print = "print(x)", type = "x.dtype", dims = "x.shape", length = "#x",
 }
 
@@ -78,6 +85,31 @@ elsewhere.variables = {
     ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
     this = "a method has self", self = "a method, function t:f(), has it",
 }
+local SHAPE = "the shape is an argument, as in np.random.normal(key, {3})"
+local SCALED = "loc + scale * np.random.normal(key, {3}) has another mean and deviation"
+
+--- By name of an option the one that it is here, if the function has that; or the remedy, where none fits.
+elsewhere.options = {
+    dim = "axis", dims = "axis", keepdim = "keepdims", sep = "delimiter", low = "minval", high = "maxval",
+    lw = "linewidth", ls = "linestyle", ms = "markersize", mec = "edgecolor", c = "color", size = "figsize",
+    learning_rate = "lr", unbiased = "correction", nbins = "bins",
+    num = "the number of points is an argument, as in np.linspace(0, 1, 5)",
+    shape = SHAPE, loc = SCALED, scale = SCALED,
+    index_col = "tables have no index: all columns are alike",
+    out = "arrays never change: x = np.add(x, y)", inplace = "arrays never change: x = np.add(x, y)",
+    order = "arrays are row-major", copy = "arrays never change, so nobody copies them",
+}
+
+--- By name what to write here for a method of pandas' tables.
+elsewhere.tables = {
+    groupby = "t:group(by, {column = \"mean\"})", sort_values = "t:sort(by)", to_csv = "np.io.write_csv(path, t)",
+    merge = "t:join(other, {on = key})", assign = "t:with{column = …}", iloc = "t:take(indices), t:row(k)",
+    loc = "t:filter(mask)", query = "t:filter(mask)", to_numpy = "t:to_array()", values = "t:to_array()",
+    mean = "t.column:mean()", sum = "t.column:sum()", std = "t.column:std()", min = "t.column:min()",
+    max = "t.column:max()", append = "t:concat(other)", info = "t:describe()", len = "#t", dtypes = "t.column.dtype",
+    iterrows = "for k = 0, #t - 1 do local row = t:row(k) … end", value_counts = "t:group(by, {})",
+}
+
 --- By name as elsewhere the dtype here.
 elsewhere.dtypes = {
     float = "f32", int = "i32", long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", number = "f32",

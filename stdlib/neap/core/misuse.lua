@@ -84,7 +84,13 @@ function misuse.name(path, name, holders)
     return ("%s has no '%s'%s"):format(path, name, near.hint(name, holders, path .. "."))
 end
 
---- The same of a method or field of an array.
+--- "; here it is t:sort(by)" for a method of another library's tables, or nothing.
+function misuse.table_member(name)
+    local there = elsewhere.tables[name]
+    return there and ("; here it is %s"):format(there) or ""
+end
+
+--- The same as misuse.name of a method or field of an array.
 function misuse.member(name, methods, fields)
     local text = ("arrays have no field or method '%s'"):format(name)
     local there = elsewhere.methods[name] or elsewhere.of(name)
@@ -107,16 +113,18 @@ local MAKERS = { grad = true, value_and_grad = true, jacobian = true, jacfwd = t
                  vmap = true, jit = true, checkpoint = true }
 
 local function is_dtype(value)
-    return type(value) == "string" and (elsewhere.dtypes[value] or value == "bool" or value:find "^[iuf]%d+$")
+    return type(value) == "string" and (elsewhere.dtypes[value] or value == "bool" or value:find "^[a-z]+%d+$")
 end
+
+-- Options that take a number, and a text, where functions of other libraries have them as arguments.
+local NUMBERS, TEXTS = { "lr", "ord", "axis", "bins" }, { "ord", "loc", "mode" }
 
 --- An options table that the function has, with the value in it if that fits: {dtype="f64"}.
 local function example(value, known)
     if known.dtype and is_dtype(value) then return ("{dtype=%q}"):format(elsewhere.dtypes[value] or value) end
-    if type(value) == "number" then
-        for _, option in ipairs { "lr", "axis" } do
-            if known[option] then return ("{%s=%.14g}"):format(option, value) end
-        end
+    local kind = type(value)
+    for _, option in ipairs(kind == "number" and NUMBERS or kind == "string" and TEXTS or {}) do
+        if known[option] then return (kind == "number" and "{%s=%.14g}" or "{%s=%q}"):format(option, value) end
     end
     local names = {}
     for option in pairs(known) do names[#names + 1] = option end
@@ -137,6 +145,9 @@ end
 --- What an unknown option of np.name may have meant, behind the list of those that there are.
 function misuse.option(name, key, known)
     if type(key) == "number" then return ("; options have names, as in %s"):format(example(nil, known)) end
+    local there = elsewhere.options[key]
+    if there and known[there] then return "; here it is " .. there end
+    if there and there:find " " then return "; " .. there end
     local hint = near.hint(key, { known })
     if hint == "" and MAKERS[name] then hint = ("; np.%s(f) gives a function: np.%s(f)(…)"):format(name, name) end
     return hint

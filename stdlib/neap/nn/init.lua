@@ -99,7 +99,7 @@ local function labelled(name, x, labels, what)
     end
     local kind = core.dtype_of(labels).kind
     if kind ~= "i" and kind ~= "u" then
-        raise(name, "labels must be integers, got dtype %s", core.dtype_of(labels).name)
+        core.not_integers(name, "labels", core.dtype_of(labels))
     end
     wanted[#wanted + 1] = 1
     local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))

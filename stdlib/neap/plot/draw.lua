@@ -6,6 +6,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local figures = require "neap.plot.figure"
+local fonts = require "neap.plot.fonts"
 local script = require "neap.plot.script"
 local text = require "neap.plot.text"
 
@@ -46,6 +47,9 @@ local TERMINALS = {
         return ("dumb enhanced size %d,%d mono"):format(width, height)
     end,
 }
+
+-- The formats whose texts gnuplot hands to Pango; those of SVG wait for the fonts of who looks at it.
+local BY_PANGO = { png = true, pdf = true, eps = true }
 
 local child_box, bytes_box = ffi.new("neap_child *[1]"), ffi.new("size_t[1]")
 
@@ -101,7 +105,8 @@ end
 
 --- The same of a figure.
 function draw.picture(name, figure, format, width, height, scale)
-    return draw.script(name, script.of(figure, width, height, scale), format, width, height, scale)
+    local change = BY_PANGO[format] and fonts.drawable or nil
+    return draw.script(name, script.of(figure, width, height, scale, change), format, width, height, scale)
 end
 
 local function title_of(figure)

@@ -25,7 +25,7 @@ local function finish_range(axis, given, name)
     if low == nil then
         low, high = axis.log and 1 or 0, axis.log and 10 or 1
     elseif axis.log then
-        local free = (high / low) ^ FREE
+        local free = math.exp((math.log(high) - math.log(low)) * FREE) -- their quotient may be infinite
         if high == low then free = 2 end
         low, high = low / (axis.tight_low and 1 or free), high * (axis.tight_high and 1 or free)
     else
@@ -41,7 +41,7 @@ local function finish_range(axis, given, name)
         low, high = given.low or low, given.high or high
         if given.low and given.high then axis.turned = nil end
     end
-    low, high = math.max(low, -1e300), math.min(high, 1e300)
+    low, high = math.max(low, axis.log and 1e-300 or -1e300), math.min(high, 1e300)
     if low > high then
         low, high, axis.turned = high, low, not axis.turned
     elseif low == high then
@@ -84,7 +84,7 @@ local function observer(axes, view)
     local function part(value, axis)
         local at
         if axis.log then
-            at = math.log(value / axis.low) / math.log(axis.high / axis.low)
+            at = (math.log(value) - math.log(axis.low)) / (math.log(axis.high) - math.log(axis.low))
         else
             at = (value - axis.low) / (axis.high - axis.low)
         end
@@ -187,13 +187,20 @@ local function palette(out, axes, box, enhanced)
     if axes.colorbar_text then out(("set cblabel %s\n"):format(quote(axes.colorbar_text, enhanced))) end
 end
 
---- Pixels that the labels along x have, about: beside them are those of y and a bar of colours.
-local function room_of(axes, view)
-    return math.max(view.width - (axes.has_colorbar and 170 or 100) * view.scale, 1)
+local LABELS = 50 -- pixels that labels of y usually take
+
+--- Pixels of a scale of 1 that x and y have, about: beside them are labels, a title and a bar of colours.
+local function rooms_of(axes, view)
+    local left = 0
+    if axes.set.yticks then left = math.max(ticks.longest(axes.set.yticks) * LETTER - LABELS, 0) end
+    local titles = (axes.title_text and 30 or 0) + (axes.xlabel_text and 20 or 0)
+    return { x = math.max(view.width / view.scale - (axes.has_colorbar and 170 or 100) - left, 1),
+             y = math.max(view.height / view.scale - 40 - titles, 1) }
 end
 
 local function frame(out, axes, box, view)
     local enhanced = view.enhanced
+    local rooms = not axes.solid and not view.mode and rooms_of(axes, view) or {}
     for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
         local label = axes[what .. "label_text"]
         if label then out(("set %slabel %s%s\n"):format(what, quote(label, enhanced),
@@ -201,11 +208,11 @@ local function frame(out, axes, box, view)
         out(("set %srange %s noextend\n"):format(what, range_of(box[what])))
         if axes.set[what .. "ticks"] then
             if box[what].log then out(("set logscale %s\n"):format(what)) end
-            ticks.given(out, what, axes.set[what .. "ticks"], enhanced)
+            ticks.given(out, what, axes.set[what .. "ticks"], enhanced, box[what], rooms[what])
         elseif box[what].log then
             ticks.logarithmic(out, what, box[what])
-        elseif not axes.solid and not view.mode then
-            ticks.linear(out, what, box[what], what == "x" and room_of(axes, view) / view.scale or math.huge)
+        elseif rooms[what] then
+            ticks.linear(out, what, box[what], rooms[what])
         end
     end
     if axes.title_text then
@@ -227,8 +234,8 @@ local DOT = 0.12
 local BARE = "unset key\nunset border\nunset tics\nunset colorbox\nunset title\nunset xlabel\nunset ylabel\n"
     .. "unset label\nset size noratio\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
 
---- Writes the commands of axes that get so many pixels. mode: see script.of.
-local function write_axes(out, axes, width, height, scale, mode)
+--- Writes the commands of axes that get so many pixels by out, and data by out_data. mode: see script.of.
+local function write_axes(out, out_data, axes, width, height, scale, mode)
     local enhanced = axes.figure.enhanced
     local box, read = measure(axes)
     local view = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
@@ -243,7 +250,7 @@ local function write_axes(out, axes, width, height, scale, mode)
         for _, clause in ipairs(layers[layer.kind].draw(read[k], layer, view)) do clauses[#clauses + 1] = clause end
     end
     for _, clause in ipairs(clauses) do
-        for _, part in ipairs(clause.table or {}) do out(part) end
+        for _, part in ipairs(clause.table or {}) do out_data(part) end
     end
     palette(out, axes, box, enhanced)
     frame(out, axes, box, view)
@@ -260,13 +267,19 @@ local function write_axes(out, axes, width, height, scale, mode)
     local parts = {}
     for k, clause in ipairs(clauses) do parts[k] = clause.text end
     out((axes.solid and "splot " or "plot ") .. (parts[1] and table.concat(parts, ", ") or "NaN notitle") .. "\n")
-    for _, clause in ipairs(clauses) do out(clause.data) end
+    for _, clause in ipairs(clauses) do out_data(clause.data) end
 end
 
---- The commands that draw a figure on the terminal that was set before: a list of texts. scale: of lines and letters.
-function script.of(figure, width, height, scale)
+--- A function that puts texts behind those of a list, as `change` makes them, if it is there.
+local function into(list, change)
+    return function(part) list[#list + 1] = change and change(part) or part end
+end
+
+--- The commands that draw a figure on the terminal that was set before: a list of texts. scale: of lines and letters;
+-- change: makes other texts of the commands, which are UTF-8, or nil.
+function script.of(figure, width, height, scale, change)
     local list = {}
-    local function out(part) list[#list + 1] = part end
+    local out, out_data = into(list, change), into(list)
     out "set encoding utf8\n"
     local several = #figure.axes > 1 or figure.title_text
     if several then
@@ -275,7 +288,7 @@ function script.of(figure, width, height, scale)
         out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
     end
     for _, axes in ipairs(figure.axes) do
-        write_axes(out, axes, math.ceil(width / figure.columns), math.ceil(height / figure.rows), scale)
+        write_axes(out, out_data, axes, math.ceil(width / figure.columns), math.ceil(height / figure.rows), scale)
     end
     if several then out "unset multiplot\n" end
     return list
@@ -285,7 +298,7 @@ end
 -- alone, from edge to edge; nil: as script.of.
 function script.of_axes(axes, width, height, scale, mode)
     local list = { "set encoding utf8\n" }
-    write_axes(function(part) list[#list + 1] = part end, axes, width, height, scale, mode)
+    write_axes(into(list), into(list), axes, width, height, scale, mode)
     return list
 end
 

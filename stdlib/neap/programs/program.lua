@@ -383,6 +383,7 @@ end
 -- [0. 2. 4.]
 -- x
 function np.trace(f, ...)
+    if core.is_array(f) then raise("trace", "traces a function; np.linalg.trace(x) sums the diagonal of an array") end
     local user_function = check_function("trace", f)
     if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end
     local function tracer(...)
