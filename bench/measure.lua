@@ -134,4 +134,9 @@ function measure.row(row)
     io.flush()
 end
 
+--- Tells run.lua why the group has no rows here.
+function measure.skip(reason)
+    measure.row { skipped = reason }
+end
+
 return measure

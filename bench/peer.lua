@@ -17,7 +17,9 @@ local peers = {}
 local Peer = {}
 Peer.__index = Peer
 
-local python = (os.getenv "XDG_CACHE_HOME" or os.getenv "HOME" .. "/.cache") .. "/neap-bench/bin/python"
+-- NEAP_BENCH_PYTHON names another one, which has the systems.
+local python = os.getenv "NEAP_BENCH_PYTHON"
+    or (os.getenv "XDG_CACHE_HOME" or os.getenv "HOME" .. "/.cache") .. "/neap-bench/bin/python"
 
 --- Asks for an answer of one line.
 function Peer:ask(...)
@@ -97,9 +99,10 @@ function Peer:case(case, paths)
            tonumber(sum)
 end
 
---- A step of bench/steps.py, or nil if the system has none; and ns of its first call.
-function Peer:step(name)
-    local first = self:ask("step", name):match "^ok\t(.*)$"
+--- A step of bench/steps.py with these sizes (steps.sizes_text), or nil if the system has none; and ns of its first
+-- call.
+function Peer:step(name, sizes)
+    local first = self:ask("step", name, sizes):match "^ok\t(.*)$"
     if not first then return nil end
     return { name = self.name, timer = function(count) return assert(tonumber((self:ask("time", count)))) end },
            tonumber(first)

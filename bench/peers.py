@@ -9,7 +9,7 @@ y, z, w and the functions below, which each system spells in its own way; the la
     time COUNT                        makes so many calls, each until the result is on the host: ns a call
     cold SIZE COLUMNS INPUTS TEXT     ns of the first call of a new function of the text
     case PATHS TEXT                   makes a call of bench/cases.lua, and calls it once: "ok" and its magnitude
-    step NAME                         makes a step of bench/steps.py, calls it once: "ok" and ns; `time` goes on with it
+    step NAME SIZES                   makes a step of bench/steps.py, calls it once: "ok" and ns; `time` goes on with it
     mesh WHAT DEVICES ELEMENTS USED   makes a function of bench/mesh.py, and calls it once: "ok" and its magnitude,
                                       or -1 where it is large
 
@@ -34,6 +34,7 @@ SLICE = 4e-3
 BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
 TRAINING_ROW = "training step, 784-256-10, batch 128"
 INPUTS = ["x", "y", "z", "w"]
+TF32 = os.environ.get("NEAP_TF32") == "1"
 
 
 def compiled(text, names):
@@ -150,7 +151,10 @@ class TorchCompile(Torch):
 
 
 class Jax(Numpy):
+    platform = "cpu"
+
     def __init__(self, threads):
+        os.environ["JAX_PLATFORMS"] = self.platform
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, set(cores[:threads]))
         import jax
@@ -168,6 +172,29 @@ class JaxJit(Jax):
         return self.jax.jit(compiled(text, self.names))
 
 
+class JaxGpu(JaxJit):
+    """JAX on the first GPU: f32 in f32, unless NEAP_TF32 asks for less of neap, too."""
+
+    platform = "cuda"
+
+    def __init__(self, threads):
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # neap wants some of the memory
+        super().__init__(len(os.sched_getaffinity(0)))
+        self.jax.devices()  # without a GPU it does not start
+        if not TF32:
+            self.jax.config.update("jax_default_matmul_precision", "highest")
+
+
+class TorchGpu(Torch):
+    """PyTorch likewise."""
+
+    def __init__(self, threads):
+        super().__init__(threads)
+        self.torch.zeros(1, device="cuda")
+        self.torch.backends.cuda.matmul.allow_tf32 = TF32
+        self.torch.backends.cudnn.allow_tf32 = TF32
+
+
 class JaxDevices(Jax):
     """For bench/mesh.py: all cores, as many devices as it says."""
 
@@ -177,7 +204,8 @@ class JaxDevices(Jax):
 
 
 SYSTEMS = {"numpy": Numpy, "scipy": Scipy, "pandas": Pandas, "numexpr": Numexpr, "torch": Torch,
-           "torch compile": TorchCompile, "jax": Jax, "jax jit": JaxJit, "jax devices": JaxDevices}
+           "torch compile": TorchCompile, "jax": Jax, "jax jit": JaxJit, "jax devices": JaxDevices,
+           "jax gpu": JaxGpu, "torch gpu": TorchGpu, "torch compile gpu": TorchGpu}
 
 
 def inputs(size, columns, count):
@@ -218,7 +246,7 @@ def serve(name, threads, clock):
         try:
             if words[0] == "step":
                 start = time.perf_counter_ns()
-                function, arguments, ready = steps.make(name, words[1]), [], system.same
+                function, arguments, ready = steps.make(name, words[1], words[2]), [], system.same
                 function()
                 answer = "ok\t%.6g" % (time.perf_counter_ns() - start)
             elif words[0] == "case":

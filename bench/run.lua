@@ -8,7 +8,8 @@ package.path = "./?.lua;" .. package.path
 local report = require "bench.report"
 
 -- In the order of the report. workers: nil is neap's own choice, one for each core. options: of neap. program: instead
--- of a script; it is given the number of rounds and of workers. optional: there may be no rows.
+-- of a script; it is given the number of rounds and of workers. optional: there may be no rows. A group may also say
+-- why it has none here (measure.skip).
 local GROUPS = {
     { name = "recording", workers = 1 },
     { name = "bare", program = "bench/results/bare" },
@@ -31,6 +32,7 @@ local GROUPS = {
     { name = "mesh", options = "--devices 8" },
     { name = "mesh_mpi", optional = true },
     { name = "prompt" },
+    { name = "gpu" },
 }
 
 local function fail(...)
@@ -39,7 +41,7 @@ local function fail(...)
 end
 
 local function parse(words)
-    local options = { repeats = 15, only = "", case = "" }
+    local options = { repeats = 15, only = "", case = "", results = "bench/results" }
     local k = 1
     local function value()
         k = k + 1
@@ -55,6 +57,8 @@ local function parse(words)
             options.case = value()
         elseif word == "--repeats" then
             options.repeats = tonumber(value()) or fail("--repeats wants a number")
+        elseif word == "--results" then
+            options.results = value()
         elseif word == "--quick" then
             options.repeats, options.quick = 3, true
         elseif word == "--cpu" then
@@ -73,8 +77,9 @@ local function quoted(word)
     return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
---- Runs a group; appends its rows to `rows`. A group that fails is reported and makes the whole run fail.
-local function run_group(group, options, rows)
+--- Runs a group; appends its rows to `rows`, and why it was not run to `skipped`. A group that fails is reported and
+-- makes the whole run fail.
+local function run_group(group, options, rows, skipped)
     local count = group.workers or options.cpu and 1 or nil
     local workers = count and "--workers " .. count or ""
     -- On one core no thread spins while it waits: that is no work.
@@ -89,8 +94,12 @@ local function run_group(group, options, rows)
     local found = 0
     for line in pipe:lines() do
         local row = assert(loadstring("return " .. line), "unreadable row: " .. line)()
-        row.group, row.workers = group.name, group.workers
-        rows[#rows + 1] = row
+        if row.skipped then
+            skipped[#skipped + 1] = ("not run: %s: %s\n"):format(group.name, row.skipped)
+        else
+            row.group, row.workers = group.name, group.workers
+            rows[#rows + 1] = row
+        end
         found = found + 1
     end
     pipe:close()
@@ -110,12 +119,12 @@ if options.list then
     os.exit(0)
 end
 
-local rows = {}
-for _, group in ipairs(chosen) do run_group(group, options, rows) end
+local rows, skipped = {}, {}
+for _, group in ipairs(chosen) do run_group(group, options, rows, skipped) end
 local peers = report.read_peers("bench/results/peers.tsv", rows)
 local facts = report.machine()
 facts.repeats = options.repeats
-io.write(report.text(rows, peers))
-report.write("bench/results/latest.json", report.json(facts, rows, peers))
-report.write("bench/results/latest.md", report.markdown(facts, rows, peers))
-io.stderr:write("bench: wrote bench/results/latest.json and latest.md\n")
+io.write(report.text(rows, peers), table.concat(skipped))
+report.write(options.results .. "/latest.json", report.json(facts, rows, peers))
+report.write(options.results .. "/latest.md", report.markdown(facts, rows, peers) .. table.concat(skipped))
+io.stderr:write("bench: wrote ", options.results, "/latest.json and latest.md\n")

@@ -17,7 +17,7 @@ if(NEAP_CUDA AND NEAP_TESTS)
     target_link_libraries(test_fake_driver PRIVATE neap_options pthread)
 
     # Libraries that go with it, found by the names of the real ones.
-    foreach(library blas:cublas:13 solver:cusolver:12 fft:cufft:12)
+    foreach(library blas:cublas:13 solver:cusolver:12 fft:cufft:12 dnn:cudnn:9)
         string(REPLACE ":" ";" library "${library}")
         list(GET library 0 stem)
         list(GET library 1 name)

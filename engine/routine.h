@@ -1,5 +1,6 @@
 /* routine.h: work on whole arrays that a device gives to a library: products of matrices, systems of equations,
- * Fourier transforms. For those who write a kind of device, and for the ops that ask for one.
+ * factorizations, Fourier transforms, convolutions. For those who write a kind of device, and for the ops that ask for
+ * one.
  *
  * A routine says what is computed, of which memory; the device chooses the library. Bits are the library's.
  */
@@ -14,7 +15,9 @@ typedef enum neap_routine_what {
     NEAP_ROUTINE_PRODUCT,
     NEAP_ROUTINE_TRIANGULAR,
     NEAP_ROUTINE_SYSTEM,
-    NEAP_ROUTINE_FOURIER
+    NEAP_ROUTINE_FACTOR,
+    NEAP_ROUTINE_FOURIER,
+    NEAP_ROUTINE_CONVOLUTION
 } neap_routine_what;
 
 /* c[i] = op(a[i]) · op(b[i]) for each i of a batch. Matrices lie by rows; op(a) is m × k, op(b) k × n, c m × n, all
@@ -56,6 +59,26 @@ typedef struct neap_system {
     void *out;
 } neap_system;
 
+typedef enum neap_factor_kind {
+    NEAP_FACTOR_CHOLESKY, /* n × n: lower triangular, zeros above the diagonal; the lower triangle of a is read */
+    NEAP_FACTOR_QR,       /* q, m × k, with orthonormal columns, and r, k × n: upper triangular, zeros below */
+    NEAP_FACTOR_EIGH, /* a row of n eigenvalues, ascending; n × n: vectors as columns. The lower triangle is read */
+    NEAP_FACTOR_SVD   /* u, m × k, a row of k singular values, descending, and vh, k × n */
+} neap_factor_kind;
+
+/* Factors of each of `batch` matrices of m × n, at least 1 × 1, by rows and behind each other, as a is; those of one
+ * matrix lie behind each other, too. k is the lesser of m and n. Of complex ones what is real has imaginary parts that
+ * are 0. They are NaN (of Cholesky: the lower triangle) where there are none; of EIGH and SVD also where a number of
+ * the matrix is not finite. */
+typedef struct neap_factor {
+    neap_factor_kind kind;
+    bool full;    /* QR: k is m. SVD: u is m × m, vh n × n */
+    bool vectors; /* EIGH, SVD: not the values alone */
+    int64_t m, n, batch;
+    const void *a;
+    void *out;
+} neap_factor;
+
 typedef enum neap_fourier_kind {
     NEAP_FOURIER_COMPLEX, /* n complex numbers to n */
     NEAP_FOURIER_OF_REAL, /* n real numbers to the first n / 2 + 1 of their transform */
@@ -72,6 +95,27 @@ typedef struct neap_fourier {
     void *out;
 } neap_fourier;
 
+enum { NEAP_CONVOLUTION_AXES = 3 }; /* spatial ones, at most */
+
+/* y[n, o…, c'] = Σ x[n, o·stride - low + k·dilation, c] · w[k…, c, c'], x counting as 0 outside. All three lie
+ * row-major with the channels last: x (batch, in…, channels), w (kernel…, channels / groups, features), y (batch, out…,
+ * features). Channels and features come in `groups` parts, of which equal ones meet. */
+typedef struct neap_convolution {
+    bool f64; /* else f32 */
+    int ndim; /* spatial axes, 1 to 3 */
+    int64_t batch, channels, features, groups;
+    int64_t in[NEAP_CONVOLUTION_AXES], kernel[NEAP_CONVOLUTION_AXES], out[NEAP_CONVOLUTION_AXES];
+    int64_t stride[NEAP_CONVOLUTION_AXES], dilation[NEAP_CONVOLUTION_AXES];
+    int64_t low[NEAP_CONVOLUTION_AXES], high[NEAP_CONVOLUTION_AXES];
+    void *x, *w, *y;
+} neap_convolution;
+
+typedef enum neap_convolution_kind {
+    NEAP_CONVOLUTION_FORWARD, /* y of x and w */
+    NEAP_CONVOLUTION_INPUT,   /* x of y and w: the sum of what each element of x has to do with y */
+    NEAP_CONVOLUTION_KERNEL   /* w of x and y */
+} neap_convolution_kind;
+
 typedef struct neap_routine {
     neap_routine_what what;
     bool f64, complex; /* the numbers; complex: not of transforms, whose kind says it */
@@ -79,7 +123,12 @@ typedef struct neap_routine {
         neap_product product;
         neap_triangular triangular;
         neap_system system;
+        neap_factor factor;
         neap_fourier fourier;
+        struct {
+            neap_convolution_kind kind;
+            neap_convolution of;
+        } convolution;
     };
 } neap_routine;
 

@@ -3,7 +3,8 @@
  *      plugin.c    the kind "cuda": devices, facts            driver.c    libcuda.so.1, found at run time
  *      stream.c    streams, their threads, events             works.c     what runs on the host in a stream's order
  *      memory.c    blocks, copies over pinned memory          launch.c    code and launches
- *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, fourier.c   routines
+ *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, factors.c, fourier.c,
+ *                                                             convolutions.c   routines
  *
  * Each stream has a thread that waits for the events behind its callbacks and calls them, since a host function of
  * CUDA may call neither the driver nor, therefore, the engine. Contexts are the devices' primary ones, made current for
@@ -43,15 +44,19 @@ typedef struct cuda_event {
     CUevent event;
 } cuda_event;
 
-struct cuda_plan; /* of a transform, fourier.c */
+struct cuda_plan;        /* of a transform, fourier.c */
+struct cuda_convolution; /* convolutions.c */
 
 /* What a device holds of the libraries. */
 typedef struct cuda_libraries {
     pthread_mutex_t mutex;
     _Atomic(cublasHandle_t) blas; /* NULL before it is first needed, as the next; made under the lock */
     _Atomic(cusolverDnHandle_t) solver;
-    CUstream blas_stream, solver_stream;
+    syevjInfo_t jacobi; /* with the former */
+    _Atomic(cudnnHandle_t) dnn;
+    CUstream blas_stream, solver_stream, dnn_stream;
     struct cuda_plan *plans;
+    struct cuda_convolution *convolutions;
 } cuda_libraries;
 
 typedef struct cuda_device {
@@ -146,6 +151,9 @@ void cuda_free(neap_device *device, neap_stream *stream, void *memory, size_t by
 int cuda_copy(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes);
 int cuda_copy_peer(neap_device *device, neap_stream *stream, void *to, neap_device *source, const void *from,
                    size_t bytes);
+enum { CUDA_STAGING_BYTES = 1 << 22 };
+/* Makes the stream's pinned memory, if it has none. Who uses it holds the stream's mutex until all is enqueued. */
+int cuda_staging_make(cuda_stream *stream);
 
 /* ---- launch.c ---------------------------------------------------------------------------------------------------- */
 int cuda_code_new(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
@@ -167,11 +175,12 @@ static inline CUdeviceptr cuda_address(const void *memory, int64_t bytes) {
     return (CUdeviceptr)(uintptr_t)memory + (CUdeviceptr)bytes;
 }
 
-/* ---- products.c, systems.c, fourier.c: the caller has entered, and holds the lock for routines ------------------- */
-enum { CUDA_ROWS_MOST = 30000 /* of systems: their bytes count in 64 bits, their elements in 32 */ };
+/* ---- products.c, systems.c and their kin: the caller has entered, and holds the lock for routines ---------------- */
+enum { CUDA_ROWS_MOST = 30000 /* of matrices that are factored: their bytes count in 64 bits, their elements in 32 */ };
 /* Makes the device's handle, if there is none. NULL, or the name of the library's status. */
 const char *cuda_blas_start(cuda_device *device);
 const char *cuda_solver_start(cuda_device *device);
+const char *cuda_dnn_start(cuda_device *device);
 /* The handle of cuBLAS, which enqueues on the stream. */
 int cuda_blas_take(cuda_stream *stream, cublasHandle_t *out);
 int cuda_blas_check(cuda_stream *stream, cublasStatus_t status, const char *function);
@@ -181,7 +190,12 @@ const void *cuda_blas_number(const neap_routine *routine, int value); /* a facto
 int cuda_product_run(cuda_stream *stream, const neap_routine *routine);
 int cuda_triangular_run(cuda_stream *stream, const neap_routine *routine);
 int cuda_system_run(cuda_stream *stream, const neap_routine *routine);
+int cuda_factor_run(cuda_stream *stream, const neap_routine *routine);
 int cuda_fourier_run(cuda_stream *stream, const neap_routine *routine);
 void cuda_plans_free(cuda_device *device);
+int cuda_convolution_run(cuda_stream *stream, const neap_routine *routine);
+bool cuda_convolution_is_too_large(const neap_routine *routine);
+/* What the device holds of cuDNN. */
+void cuda_convolutions_free(cuda_device *device);
 
 #endif

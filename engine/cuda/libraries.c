@@ -1,4 +1,4 @@
-/* libraries.c: finding cuBLAS, cuSOLVER and cuFFT when a routine first needs them, and running routines.
+/* libraries.c: finding cuBLAS, cuSOLVER, cuFFT and cuDNN when a routine first needs them, and running routines.
  *
  *      lacks?  ── the library ── dlopen ── its functions ── its handle ──▶ NULL, or a reason that stays
  *      run     ── the device's lock for routines ──▶ products.c and its kin: calls of the library on the stream
@@ -14,6 +14,7 @@
 cublas_functions cublas;
 cusolver_functions cusolver;
 cufft_functions cufft;
+cudnn_functions cudnn;
 
 typedef struct wanted {
     const char *name;
@@ -27,7 +28,9 @@ typedef struct wanted {
 #define WANTED_FFT(name, parameters) {#name, &cufft.name},
 #define WANTED_FFT_TYPED(name, member, parameters) {#name, &cufft.of[type].member},
 
-/* Fills the table of cuBLAS. NULL, or the name of the first function that is missing. */
+#define WANTED_DNN(name, parameters) {#name, &cudnn.name},
+
+/* Fills the table of a library. NULL, or the name of the first function that is missing. */
 static const char *find(void *library, const wanted *functions, size_t n) {
     for (size_t k = 0; k < n; k++) {
         void *address = dlsym(library, functions[k].name);
@@ -50,10 +53,10 @@ static const char *find(void *library, const wanted *functions, size_t n) {
         enum { type = index };                                                                                         \
         FIND(library, CUBLAS_TYPED_FUNCTIONS(WANTED_BLAS_TYPED, letter, void));                                        \
     } while (0)
-#define FIND_SOLVER(library, letter, index)                                                                            \
+#define FIND_SOLVER(library, letter, index, O, H)                                                                      \
     do {                                                                                                               \
         enum { type = index };                                                                                         \
-        FIND(library, CUSOLVER_TYPED_FUNCTIONS(WANTED_SOLVER_TYPED, letter, void));                                    \
+        FIND(library, CUSOLVER_TYPED_FUNCTIONS(WANTED_SOLVER_TYPED, letter, void, void, O, H));                        \
     } while (0)
 #define FIND_FFT(library, F, Z, index)                                                                                 \
     do {                                                                                                               \
@@ -72,10 +75,10 @@ static const char *find_blas(void *library) {
 
 static const char *find_solver(void *library) {
     FIND(library, CUSOLVER_FUNCTIONS(WANTED_SOLVER));
-    FIND_SOLVER(library, S, CUBLAS_S);
-    FIND_SOLVER(library, D, CUBLAS_D);
-    FIND_SOLVER(library, C, CUBLAS_C);
-    FIND_SOLVER(library, Z, CUBLAS_Z);
+    FIND_SOLVER(library, S, CUBLAS_S, or, sy);
+    FIND_SOLVER(library, D, CUBLAS_D, or, sy);
+    FIND_SOLVER(library, C, CUBLAS_C, un, he);
+    FIND_SOLVER(library, Z, CUBLAS_Z, un, he);
     return NULL;
 }
 
@@ -83,6 +86,11 @@ static const char *find_fft(void *library) {
     FIND(library, CUFFT_FUNCTIONS(WANTED_FFT));
     FIND_FFT(library, R, C, 0);
     FIND_FFT(library, D, Z, 1);
+    return NULL;
+}
+
+static const char *find_dnn(void *library) {
+    FIND(library, CUDNN_FUNCTIONS(WANTED_DNN) WANTED_DNN(cudnnGetErrorString, ));
     return NULL;
 }
 
@@ -98,9 +106,13 @@ static int fft_version(int property, int *out) {
     return cufft.cufftGetProperty(property, out);
 }
 
+static int dnn_version(int property, int *out) {
+    return cudnn.cudnnGetProperty(property, out);
+}
+
 /* ---- Libraries --------------------------------------------------------------------------------------------------- */
 
-enum { BLAS, SOLVER, FFT, LIBRARIES, FILES = 2 };
+enum { BLAS, SOLVER, FFT, DNN, LIBRARIES, FILES = 2 };
 
 static struct library {
     const char *name;
@@ -120,6 +132,7 @@ static struct library {
                 .find = find_solver,
                 .version = solver_version},
     [FFT] = {.name = "cuFFT", .files = {"libcufft.so.12", "libcufft.so.11"}, .find = find_fft, .version = fft_version},
+    [DNN] = {.name = "cuDNN", .files = {"libcudnn.so.9", "libcudnn.so.8"}, .find = find_dnn, .version = dnn_version},
 };
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -248,18 +261,34 @@ static const char *does_not_start(cuda_device *device, const struct library *lib
     return keep_text(text);
 }
 
+/* Of systems and factors. */
+static bool is_too_large(const neap_routine *routine) {
+    if (routine->what == NEAP_ROUTINE_SYSTEM)
+        return routine->system.n > CUDA_ROWS_MOST || routine->system.k > INT32_MAX;
+    return routine->factor.m > CUDA_ROWS_MOST || routine->factor.n > CUDA_ROWS_MOST;
+}
+
+static const char *convolution_lacks(cuda_device *device, const neap_routine *routine) {
+    if (cuda_convolution_is_too_large(routine))
+        return "cuDNN counts elements in 32 bits";
+    const char *lacks = library_lacks(&libraries[DNN]);
+    return lacks || device->libraries.dnn ? lacks : does_not_start(device, &libraries[DNN], cuda_dnn_start);
+}
+
 const char *cuda_routine_lacks(neap_device *handle, const neap_routine *routine) {
     cuda_device *device = (cuda_device *)handle;
     if (routine->what == NEAP_ROUTINE_FOURIER && routine->fourier.n == 1)
         return "transforms of one element are not for libraries";
     if (routine->what == NEAP_ROUTINE_FOURIER)
         return library_lacks(&libraries[FFT]);
+    if (routine->what == NEAP_ROUTINE_CONVOLUTION)
+        return convolution_lacks(device, routine);
     const char *lacks = library_lacks(&libraries[BLAS]);
     if (!lacks && !device->libraries.blas)
         lacks = does_not_start(device, &libraries[BLAS], cuda_blas_start);
-    if (lacks || routine->what != NEAP_ROUTINE_SYSTEM)
+    if (lacks || (routine->what != NEAP_ROUTINE_SYSTEM && routine->what != NEAP_ROUTINE_FACTOR))
         return lacks;
-    if (routine->system.n > CUDA_ROWS_MOST || routine->system.k > INT32_MAX)
+    if (is_too_large(routine))
         return "the matrix is too large for libraries";
     lacks = library_lacks(&libraries[SOLVER]);
     return lacks || device->libraries.solver ? lacks : does_not_start(device, &libraries[SOLVER], cuda_solver_start);
@@ -275,7 +304,9 @@ int cuda_routine_run(neap_device *handle, neap_stream *handle_of_stream, const n
     status = routine->what == NEAP_ROUTINE_PRODUCT      ? cuda_product_run(stream, routine)
              : routine->what == NEAP_ROUTINE_TRIANGULAR ? cuda_triangular_run(stream, routine)
              : routine->what == NEAP_ROUTINE_SYSTEM     ? cuda_system_run(stream, routine)
-                                                        : cuda_fourier_run(stream, routine);
+             : routine->what == NEAP_ROUTINE_FACTOR     ? cuda_factor_run(stream, routine)
+             : routine->what == NEAP_ROUTINE_FOURIER    ? cuda_fourier_run(stream, routine)
+                                                        : cuda_convolution_run(stream, routine);
     pthread_mutex_unlock(&device->libraries.mutex);
     cuda_leave();
     return status;
@@ -284,7 +315,10 @@ int cuda_routine_run(neap_device *handle, neap_stream *handle_of_stream, const n
 void cuda_libraries_free(cuda_device *device) {
     if (device->libraries.blas)
         cublas.cublasDestroy_v2(device->libraries.blas);
+    if (device->libraries.jacobi)
+        cusolver.cusolverDnDestroySyevjInfo(device->libraries.jacobi);
     if (device->libraries.solver)
         cusolver.cusolverDnDestroy(device->libraries.solver);
     cuda_plans_free(device);
+    cuda_convolutions_free(device);
 }

@@ -1,4 +1,5 @@
-/* libraries.h: what the backend uses of cuBLAS, cuSOLVER and cuFFT, as tables of functions that are filled at run time.
+/* libraries.h: what the backend uses of cuBLAS, cuSOLVER, cuFFT and cuDNN, as tables of functions that are filled at
+ * run time.
  *
  * As with the driver (driver.h), nothing of CUDA is needed to build; with NEAP_CUDA_HEADER types and numbers come from
  * the toolkit's headers, by which a test holds these declarations against the real ones. Functions for each of four
@@ -13,17 +14,34 @@
 
 #if NEAP_CUDA_HEADER
 #include <cublas_v2.h>
+#include <cudnn.h>
 #include <cufft.h>
 #include <cusolverDn.h>
 #else
 
 typedef int cublasStatus_t, cublasOperation_t, cublasFillMode_t, cublasDiagType_t, cublasSideMode_t;
-typedef int cublasComputeType_t, cublasGemmAlgo_t, cudaDataType, libraryPropertyType;
+typedef int cusolverEigMode_t, cublasComputeType_t, cublasGemmAlgo_t, cudaDataType, libraryPropertyType;
 typedef int cufftResult, cufftHandle, cufftType;
 typedef int cusolverStatus_t;
 typedef struct cublasContext *cublasHandle_t;
 typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct syevjInfo *syevjInfo_t;
 typedef CUstream cudaStream_t;
+typedef int cudnnStatus_t, cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionMode_t, cudnnMathType_t;
+typedef int cudnnConvolutionFwdAlgo_t, cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdFilterAlgo_t;
+typedef struct cudnnContext *cudnnHandle_t;
+typedef struct cudnnTensorStruct *cudnnTensorDescriptor_t;
+typedef struct cudnnFilterStruct *cudnnFilterDescriptor_t;
+typedef struct cudnnConvolutionStruct *cudnnConvolutionDescriptor_t;
+typedef struct cudnnConvolutionFwdAlgoPerfStruct {
+    int algo;
+    cudnnStatus_t status;
+    float time;
+    size_t memory;
+    int determinism;
+    cudnnMathType_t mathType;
+    int reserved[3];
+} cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionBwdDataAlgoPerf_t, cudnnConvolutionBwdFilterAlgoPerf_t;
 
 enum {
     MAJOR_VERSION = 0,
@@ -41,6 +59,7 @@ enum {
     CUBLAS_STATUS_INTERNAL_ERROR = 14,
     CUBLAS_OP_N = 0,
     CUBLAS_OP_T = 1,
+    CUBLAS_OP_C = 2,
     CUBLAS_FILL_MODE_LOWER = 0,
     CUBLAS_FILL_MODE_UPPER = 1,
     CUBLAS_DIAG_NON_UNIT = 0,
@@ -51,6 +70,8 @@ enum {
     CUBLAS_COMPUTE_64F = 70,
     CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
     CUBLAS_GEMM_DEFAULT = -1,
+    CUSOLVER_EIG_MODE_NOVECTOR = 0,
+    CUSOLVER_EIG_MODE_VECTOR = 1,
     CUSOLVER_STATUS_SUCCESS = 0,
     CUSOLVER_STATUS_NOT_INITIALIZED = 1,
     CUSOLVER_STATUS_ALLOC_FAILED = 2,
@@ -70,7 +91,15 @@ enum {
     CUFFT_C2R = 0x2c,
     CUFFT_Z2Z = 0x69,
     CUFFT_D2Z = 0x6a,
-    CUFFT_Z2D = 0x6c
+    CUFFT_Z2D = 0x6c,
+    CUDNN_STATUS_SUCCESS = 0,
+    CUDNN_DATA_FLOAT = 0,
+    CUDNN_DATA_DOUBLE = 1,
+    CUDNN_TENSOR_NCHW = 0,
+    CUDNN_CROSS_CORRELATION = 1,
+    CUDNN_DETERMINISTIC = 1,
+    CUDNN_DEFAULT_MATH = 0,
+    CUDNN_FMA_MATH = 3
 };
 #endif
 
@@ -102,23 +131,63 @@ enum {
       (cublasHandle_t handle, int n, T *const a[], int lda, int *pivots, int *info, int batch))                        \
     X(cublas##S##getrsBatched, getrs_batched,                                                                          \
       (cublasHandle_t handle, cublasOperation_t transpose, int n, int k, const T *const a[], int lda,                  \
-       const int *pivots, T *const b[], int ldb, int *info, int batch))
+       const int *pivots, T *const b[], int ldb, int *info, int batch))                                                \
+    X(cublas##S##dgmm_64, dgmm,                                                                                        \
+      (cublasHandle_t handle, cublasSideMode_t side, int64_t m, int64_t n, const T *a, int64_t lda, const T *x,        \
+       int64_t step, T *c, int64_t ldc))                                                                               \
+    X(cublas##S##trttp, trttp,                                                                                         \
+      (cublasHandle_t handle, cublasFillMode_t triangle, int n, const T *a, int lda, T *packed))                       \
+    X(cublas##S##tpttr, tpttr,                                                                                         \
+      (cublasHandle_t handle, cublasFillMode_t triangle, int n, const T *packed, T *a, int lda))
 
 /* ---- cuSOLVER ---------------------------------------------------------------------------------------------------- */
 #define CUSOLVER_FUNCTIONS(X)                                                                                          \
     X(cusolverGetProperty, (libraryPropertyType type, int *value))                                                     \
     X(cusolverDnCreate, (cusolverDnHandle_t * handle))                                                                 \
     X(cusolverDnDestroy, (cusolverDnHandle_t handle))                                                                  \
-    X(cusolverDnSetStream, (cusolverDnHandle_t handle, cudaStream_t stream))
+    X(cusolverDnSetStream, (cusolverDnHandle_t handle, cudaStream_t stream))                                           \
+    X(cusolverDnCreateSyevjInfo, (syevjInfo_t * info))                                                                 \
+    X(cusolverDnDestroySyevjInfo, (syevjInfo_t info))
 
-#define CUSOLVER_TYPED_FUNCTIONS(X, S, T)                                                                              \
+/* R: the real numbers of T. O, H: how orthogonal and symmetric matrices are named, "or" and "sy", or "un" and "he". */
+#define CUSOLVER_TYPED_FUNCTIONS(X, S, T, R, O, H)                                                                     \
     X(cusolverDn##S##getrf_bufferSize, getrf_elements,                                                                 \
       (cusolverDnHandle_t handle, int m, int n, T *a, int lda, int *elements))                                         \
     X(cusolverDn##S##getrf, getrf,                                                                                     \
       (cusolverDnHandle_t handle, int m, int n, T *a, int lda, T *work, int *pivots, int *info))                       \
     X(cusolverDn##S##getrs, getrs,                                                                                     \
       (cusolverDnHandle_t handle, cublasOperation_t transpose, int n, int k, const T *a, int lda, const int *pivots,   \
-       T *b, int ldb, int *info))
+       T *b, int ldb, int *info))                                                                                      \
+    X(cusolverDn##S##potrf_bufferSize, potrf_elements,                                                                 \
+      (cusolverDnHandle_t handle, cublasFillMode_t triangle, int n, T *a, int lda, int *elements))                     \
+    X(cusolverDn##S##potrf, potrf,                                                                                     \
+      (cusolverDnHandle_t handle, cublasFillMode_t triangle, int n, T *a, int lda, T *work, int elements, int *info))  \
+    X(cusolverDn##S##potrfBatched, potrf_batched,                                                                      \
+      (cusolverDnHandle_t handle, cublasFillMode_t triangle, int n, T *a[], int lda, int *info, int batch))            \
+    X(cusolverDn##S##geqrf_bufferSize, geqrf_elements,                                                                 \
+      (cusolverDnHandle_t handle, int m, int n, T *a, int lda, int *elements))                                         \
+    X(cusolverDn##S##geqrf, geqrf,                                                                                     \
+      (cusolverDnHandle_t handle, int m, int n, T *a, int lda, T *tau, T *work, int elements, int *info))              \
+    X(cusolverDn##S##O##gqr_bufferSize, orgqr_elements,                                                                \
+      (cusolverDnHandle_t handle, int m, int n, int k, const T *a, int lda, const T *tau, int *elements))              \
+    X(cusolverDn##S##O##gqr, orgqr,                                                                                    \
+      (cusolverDnHandle_t handle, int m, int n, int k, T *a, int lda, const T *tau, T *work, int elements, int *info)) \
+    X(cusolverDn##S##H##evd_bufferSize, syevd_elements,                                                                \
+      (cusolverDnHandle_t handle, cusolverEigMode_t mode, cublasFillMode_t triangle, int n, const T *a, int lda,       \
+       const R *w, int *elements))                                                                                     \
+    X(cusolverDn##S##H##evd, syevd,                                                                                    \
+      (cusolverDnHandle_t handle, cusolverEigMode_t mode, cublasFillMode_t triangle, int n, T *a, int lda, R *w,       \
+       T *work, int elements, int *info))                                                                              \
+    X(cusolverDn##S##H##evjBatched_bufferSize, syevj_batched_elements,                                                 \
+      (cusolverDnHandle_t handle, cusolverEigMode_t mode, cublasFillMode_t triangle, int n, const T *a, int lda,       \
+       const R *w, int *elements, syevjInfo_t parameters, int batch))                                                  \
+    X(cusolverDn##S##H##evjBatched, syevj_batched,                                                                     \
+      (cusolverDnHandle_t handle, cusolverEigMode_t mode, cublasFillMode_t triangle, int n, T *a, int lda, R *w,       \
+       T *work, int elements, int *info, syevjInfo_t parameters, int batch))                                           \
+    X(cusolverDn##S##gesvd_bufferSize, gesvd_elements, (cusolverDnHandle_t handle, int m, int n, int *elements))       \
+    X(cusolverDn##S##gesvd, gesvd,                                                                                     \
+      (cusolverDnHandle_t handle, signed char job_u, signed char job_vt, int m, int n, T *a, int lda, R *s, T *u,      \
+       int ldu, T *vt, int ldvt, T *work, int elements, R *rwork, int *info))
 
 /* ---- cuFFT ------------------------------------------------------------------------------------------------------- */
 #define CUFFT_FUNCTIONS(X)                                                                                             \
@@ -137,6 +206,57 @@ enum {
     X(cufftExec##Z##2##Z, complex, (cufftHandle plan, C * in, C * out, int direction))                                 \
     X(cufftExec##F##2##Z, of_real, (cufftHandle plan, R * in, C * out))                                                \
     X(cufftExec##Z##2##F, to_real, (cufftHandle plan, C * in, R * out))
+
+/* ---- cuDNN, version 8 or 9; and cudnnGetErrorString, which gives a text ------------------------------------------ */
+#define CUDNN_FUNCTIONS(X)                                                                                             \
+    X(cudnnGetProperty, (libraryPropertyType type, int *value))                                                        \
+    X(cudnnCreate, (cudnnHandle_t * handle))                                                                           \
+    X(cudnnDestroy, (cudnnHandle_t handle))                                                                            \
+    X(cudnnSetStream, (cudnnHandle_t handle, cudaStream_t stream))                                                     \
+    X(cudnnCreateTensorDescriptor, (cudnnTensorDescriptor_t * tensor))                                                 \
+    X(cudnnDestroyTensorDescriptor, (cudnnTensorDescriptor_t tensor))                                                  \
+    X(cudnnSetTensorNdDescriptor,                                                                                      \
+      (cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int ndim, const int extents[], const int strides[]))      \
+    X(cudnnTransformTensor, (cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t from,              \
+                             const void *x, const void *beta, const cudnnTensorDescriptor_t to, void *y))              \
+    X(cudnnCreateFilterDescriptor, (cudnnFilterDescriptor_t * filter))                                                 \
+    X(cudnnDestroyFilterDescriptor, (cudnnFilterDescriptor_t filter))                                                  \
+    X(cudnnSetFilterNdDescriptor, (cudnnFilterDescriptor_t filter, cudnnDataType_t type, cudnnTensorFormat_t format,   \
+                                   int ndim, const int extents[]))                                                     \
+    X(cudnnCreateConvolutionDescriptor, (cudnnConvolutionDescriptor_t * convolution))                                  \
+    X(cudnnDestroyConvolutionDescriptor, (cudnnConvolutionDescriptor_t convolution))                                   \
+    X(cudnnSetConvolutionNdDescriptor,                                                                                 \
+      (cudnnConvolutionDescriptor_t convolution, int ndim, const int pads[], const int strides[],                      \
+       const int dilations[], cudnnConvolutionMode_t mode, cudnnDataType_t type))                                      \
+    X(cudnnSetConvolutionGroupCount, (cudnnConvolutionDescriptor_t convolution, int groups))                           \
+    X(cudnnSetConvolutionMathType, (cudnnConvolutionDescriptor_t convolution, cudnnMathType_t type))                   \
+    X(cudnnGetConvolutionForwardAlgorithm_v7,                                                                          \
+      (cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,                         \
+       const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t y, const int most, int *count,    \
+       cudnnConvolutionFwdAlgoPerf_t *found))                                                                          \
+    X(cudnnGetConvolutionBackwardDataAlgorithm_v7,                                                                     \
+      (cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t y,                         \
+       const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t x, const int most, int *count,    \
+       cudnnConvolutionBwdDataAlgoPerf_t *found))                                                                      \
+    X(cudnnGetConvolutionBackwardFilterAlgorithm_v7,                                                                   \
+      (cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t y,                         \
+       const cudnnConvolutionDescriptor_t convolution, const cudnnFilterDescriptor_t w, const int most, int *count,    \
+       cudnnConvolutionBwdFilterAlgoPerf_t *found))                                                                    \
+    X(cudnnConvolutionForward,                                                                                         \
+      (cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_tensor, const void *x,                 \
+       const cudnnFilterDescriptor_t w_filter, const void *w, const cudnnConvolutionDescriptor_t convolution,          \
+       cudnnConvolutionFwdAlgo_t algorithm, void *work, size_t work_bytes, const void *beta,                           \
+       const cudnnTensorDescriptor_t y_tensor, void *y))                                                               \
+    X(cudnnConvolutionBackwardData,                                                                                    \
+      (cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_filter, const void *w,                 \
+       const cudnnTensorDescriptor_t y_tensor, const void *y, const cudnnConvolutionDescriptor_t convolution,          \
+       cudnnConvolutionBwdDataAlgo_t algorithm, void *work, size_t work_bytes, const void *beta,                       \
+       const cudnnTensorDescriptor_t x_tensor, void *x))                                                               \
+    X(cudnnConvolutionBackwardFilter,                                                                                  \
+      (cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_tensor, const void *x,                 \
+       const cudnnTensorDescriptor_t y_tensor, const void *y, const cudnnConvolutionDescriptor_t convolution,          \
+       cudnnConvolutionBwdFilterAlgo_t algorithm, void *work, size_t work_bytes, const void *beta,                     \
+       const cudnnFilterDescriptor_t w_filter, void *w))
 
 #if !NEAP_CUDA_HEADER
 enum { CUBLAS_S, CUBLAS_D, CUBLAS_C, CUBLAS_Z, CUBLAS_TYPES };
@@ -157,7 +277,7 @@ typedef struct cusolver_functions {
 #define CUSOLVER_TYPED_MEMBER(name, member, parameters) cusolverStatus_t(*member) parameters;
     CUSOLVER_FUNCTIONS(CUSOLVER_MEMBER)
     struct {
-        CUSOLVER_TYPED_FUNCTIONS(CUSOLVER_TYPED_MEMBER, S, void)
+        CUSOLVER_TYPED_FUNCTIONS(CUSOLVER_TYPED_MEMBER, S, void, void, or, sy)
     } of[CUBLAS_TYPES];
 #undef CUSOLVER_MEMBER
 #undef CUSOLVER_TYPED_MEMBER
@@ -174,9 +294,17 @@ typedef struct cufft_functions {
 #undef CUFFT_TYPED_MEMBER
 } cufft_functions;
 
+typedef struct cudnn_functions {
+    const char *(*cudnnGetErrorString)(cudnnStatus_t status);
+#define CUDNN_MEMBER(name, parameters) cudnnStatus_t(*name) parameters;
+    CUDNN_FUNCTIONS(CUDNN_MEMBER)
+#undef CUDNN_MEMBER
+} cudnn_functions;
+
 extern cublas_functions cublas; /* once cuda_routine_lacks has returned NULL for what needs them */
 extern cusolver_functions cusolver;
 extern cufft_functions cufft;
+extern cudnn_functions cudnn;
 #endif
 
 #endif

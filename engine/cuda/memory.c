@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGING_BYTES = 1 << 22 };
-
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 int cuda_alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **out) {
@@ -70,17 +68,18 @@ static int enqueue_chunk(cuda_stream *stream, void *to, const void *from, size_t
     return cuda_work_enqueue(stream, &c->work, copy_chunk);
 }
 
-static int make_staging(cuda_stream *stream) {
+int cuda_staging_make(cuda_stream *stream) {
     if (stream->staging)
         return NEAP_OK;
-    return cuda_check(stream->device, cuda.cuMemHostAlloc(&stream->staging, STAGING_BYTES, CU_MEMHOSTALLOC_PORTABLE),
+    return cuda_check(stream->device,
+                      cuda.cuMemHostAlloc(&stream->staging, CUDA_STAGING_BYTES, CU_MEMHOSTALLOC_PORTABLE),
                       "cuMemHostAlloc");
 }
 
 static int copy_to_device(cuda_stream *stream, char *to, const char *from, size_t bytes) {
-    int status = make_staging(stream);
-    for (size_t at = 0; at < bytes && !status; at += STAGING_BYTES) {
-        size_t n = bytes - at < STAGING_BYTES ? bytes - at : STAGING_BYTES;
+    int status = cuda_staging_make(stream);
+    for (size_t at = 0; at < bytes && !status; at += CUDA_STAGING_BYTES) {
+        size_t n = bytes - at < CUDA_STAGING_BYTES ? bytes - at : CUDA_STAGING_BYTES;
         status = enqueue_chunk(stream, stream->staging, from + at, n);
         if (!status)
             status = cuda_check(
@@ -92,9 +91,9 @@ static int copy_to_device(cuda_stream *stream, char *to, const char *from, size_
 }
 
 static int copy_from_device(cuda_stream *stream, char *to, const char *from, size_t bytes) {
-    int status = make_staging(stream);
-    for (size_t at = 0; at < bytes && !status; at += STAGING_BYTES) {
-        size_t n = bytes - at < STAGING_BYTES ? bytes - at : STAGING_BYTES;
+    int status = cuda_staging_make(stream);
+    for (size_t at = 0; at < bytes && !status; at += CUDA_STAGING_BYTES) {
+        size_t n = bytes - at < CUDA_STAGING_BYTES ? bytes - at : CUDA_STAGING_BYTES;
         status = cuda_check(
             stream->device,
             cuda.cuMemcpyDtoHAsync_v2(stream->staging, (CUdeviceptr)(uintptr_t)(from + at), n, stream->stream),

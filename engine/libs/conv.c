@@ -34,7 +34,7 @@ static int64_t product_of_extents(int ndim, const int64_t *extents) {
     return size;
 }
 
-static sizes sizes_of(const engine_conv_args *a) {
+static sizes sizes_of(const neap_convolution *a) {
     int64_t taps = product_of_extents(a->ndim, a->kernel), each = a->channels / a->groups;
     int64_t bytes = taps * each * (a->f64 ? 8 : 4), block = bytes > 0 ? BLOCK_BYTES / bytes : 1;
     return (sizes){.x = product_of_extents(a->ndim, a->in) * a->channels,
@@ -45,13 +45,13 @@ static sizes sizes_of(const engine_conv_args *a) {
                    .block = block > 0 ? block : 1};
 }
 
-static size_t item_of(const engine_conv_args *a) {
+static size_t item_of(const neap_convolution *a) {
     return a->f64 ? 8 : 4;
 }
 
 /* ---- Windows ----------------------------------------------------------------------------------------------------- */
 /* Where tap `tap` of the window of place `place` reads, as a number of a pixel; -1: outside. */
-static int64_t pixel_of(const engine_conv_args *a, int64_t place, int64_t tap) {
+static int64_t pixel_of(const neap_convolution *a, int64_t place, int64_t tap) {
     int64_t at = 0, row = 1;
     for (int k = a->ndim - 1; k >= 0; k--) {
         int64_t i = place % a->out[k] * a->stride[k] - a->low[k] + tap % a->kernel[k] * a->dilation[k];
@@ -80,7 +80,7 @@ typedef struct conv_block { /* of the places of one image, in one group */
 } conv_block;
 
 /* Copies the windows of a block into rows, or adds the rows to the image. */
-static void move_windows(const engine_conv_args *a, const conv_block *b, bool back) {
+static void move_windows(const neap_convolution *a, const conv_block *b, bool back) {
     int64_t each = a->channels / a->groups, taps = product_of_extents(a->ndim, a->kernel);
     size_t item = item_of(a), bytes = (size_t)each * item;
     char *rows = b->rows;
@@ -100,17 +100,17 @@ static void move_windows(const engine_conv_args *a, const conv_block *b, bool ba
 
 /* ---- By products ------------------------------------------------------------------------------------------------- */
 /* The product that a kind asks of a block. Columns of one group in y and in w lie `features` apart from row to row. */
-static int multiply(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
+static int multiply(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a, const sizes *s,
                     const conv_block *b, char *w) {
     int64_t each = a->features / a->groups;
     engine_gemm_args product = {.f64 = a->f64};
     switch (kind) {
-    case ENGINE_CONV_FORWARD: /* y = rows · w */
+    case NEAP_CONVOLUTION_FORWARD: /* y = rows · w */
         product.m = b->count, product.n = each, product.k = s->window;
         product.a = b->rows, product.b = w, product.c = b->y;
         product.lda = s->window, product.ldb = product.ldc = a->features;
         break;
-    case ENGINE_CONV_INPUT: /* rows = y · wᵀ */
+    case NEAP_CONVOLUTION_INPUT: /* rows = y · wᵀ */
         product.m = b->count, product.n = s->window, product.k = each;
         product.a = b->y, product.b = w, product.c = b->rows;
         product.transpose_b = true;
@@ -125,26 +125,26 @@ static int multiply(const neap_run *run, engine_conv_kind kind, const engine_con
     return engine_gemm(run, &product);
 }
 
-static int compute_block(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
+static int compute_block(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a, const sizes *s,
                          const conv_block *b) {
     size_t item = item_of(a);
     int64_t each = a->features / a->groups;
     char *w = (char *)a->w + (size_t)(b->group * each) * item;
-    if (kind != ENGINE_CONV_INPUT)
+    if (kind != NEAP_CONVOLUTION_INPUT)
         move_windows(a, b, false);
     int status = multiply(run, kind, a, s, b, w);
-    if (status == 0 && kind == ENGINE_CONV_INPUT)
+    if (status == 0 && kind == NEAP_CONVOLUTION_INPUT)
         move_windows(a, b, true);
-    for (int64_t k = 0; k < s->window && status == 0 && kind == ENGINE_CONV_KERNEL; k++)
+    for (int64_t k = 0; k < s->window && status == 0 && kind == NEAP_CONVOLUTION_KERNEL; k++)
         add_into(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
     return status;
 }
 
-static int by_products(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a) {
+static int by_products(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a) {
     sizes s = sizes_of(a);
     int64_t each = a->features / a->groups, most = s.block < s.places ? s.block : s.places;
     size_t item = item_of(a), rows = (size_t)(most * s.window) * item, bytes = rows;
-    if (kind == ENGINE_CONV_KERNEL)
+    if (kind == NEAP_CONVOLUTION_KERNEL)
         bytes += (size_t)(s.window * each) * item;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -168,8 +168,8 @@ static int by_products(const neap_run *run, engine_conv_kind kind, const engine_
 
 /* ---- Parts of a batch -------------------------------------------------------------------------------------------- */
 typedef struct parts {
-    const engine_conv_args *args;
-    engine_conv_kind kind;
+    const neap_convolution *args;
+    neap_convolution_kind kind;
     int64_t count, images; /* of each part but the last */
     sizes size;
     engine_conv_call *call, *last; /* of each part but the last, and of that if it has fewer images */
@@ -180,11 +180,12 @@ typedef struct parts {
 
 static void compute_part(void *arg, int64_t index, const neap_run *run) {
     parts *p = arg;
-    const engine_conv_args *a = p->args;
+    const neap_convolution *a = p->args;
     size_t item = item_of(a);
     int64_t first = index * p->images;
     engine_conv_call *call = p->last && index == p->count - 1 ? p->last : p->call;
-    char *w = p->kernels ? p->kernels + (p->kind == ENGINE_CONV_KERNEL ? (size_t)index * p->kernel_bytes : 0) : a->w;
+    char *w =
+        p->kernels ? p->kernels + (p->kind == NEAP_CONVOLUTION_KERNEL ? (size_t)index * p->kernel_bytes : 0) : a->w;
     if (!engine_conv_dnnl_run(run, call, (char *)a->x + (size_t)(first * p->size.x) * item, w,
                               (char *)a->y + (size_t)(first * p->size.y) * item))
         atomic_store(&p->refused, true);
@@ -193,10 +194,10 @@ static void compute_part(void *arg, int64_t index, const neap_run *run) {
 /* How many parts follows from the extents alone. A part reads the whole kernel, which should not take longer than what
  * it does with it. */
 static void choose_images(parts *p) {
-    const engine_conv_args *a = p->args;
+    const neap_convolution *a = p->args;
     double work = (double)p->size.y * (double)p->size.window * (double)a->batch;
     int64_t most =
-        p->kind == ENGINE_CONV_KERNEL ? MOST_KERNELS : MOST_PARTS; /* of the former each has one of its own */
+        p->kind == NEAP_CONVOLUTION_KERNEL ? MOST_KERNELS : MOST_PARTS; /* of the former each has one of its own */
     int64_t least = (PART_PLACES + p->size.places - 1) / p->size.places;
     int64_t count = work / PART_WORK < (double)most ? (int64_t)(work / PART_WORK) + 1 : most;
     p->images = (a->batch + count - 1) / count;
@@ -206,7 +207,7 @@ static void choose_images(parts *p) {
 }
 
 static bool open_calls(parts *p) {
-    engine_conv_args a = *p->args;
+    neap_convolution a = *p->args;
     int64_t rest = a.batch - (p->count - 1) * p->images;
     a.batch = p->images;
     p->call = engine_conv_dnnl_open(p->kind, &a, NULL);
@@ -228,7 +229,7 @@ static void sum_kernels(void *arg, int64_t index, const neap_run *run) {
 
 /* Runs the parts, whose kernels have room. */
 static bool run_parts(parts *p, const neap_run *run, bool copied) {
-    bool result = p->kind == ENGINE_CONV_KERNEL;
+    bool result = p->kind == NEAP_CONVOLUTION_KERNEL;
     if (copied && !result && !engine_conv_dnnl_copy(p->call, p->args->w, p->kernels))
         return false;
     if (p->count == 1)
@@ -246,13 +247,13 @@ static bool run_parts(parts *p, const neap_run *run, bool copied) {
 }
 
 /* By oneDNN, split by images. False: it cannot. */
-static bool by_parts(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a) {
+static bool by_parts(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a) {
     parts p = {.args = a, .kind = kind, .size = sizes_of(a)};
     choose_images(&p);
     bool done = open_calls(&p);
     if (done) {
         size_t bytes = engine_conv_dnnl_kernel_bytes(p.call);
-        bool copied = bytes > 0, several = kind == ENGINE_CONV_KERNEL && p.count > 1;
+        bool copied = bytes > 0, several = kind == NEAP_CONVOLUTION_KERNEL && p.count > 1;
         p.kernel_bytes = copied ? bytes : (size_t)p.size.w * item_of(a);
         bytes = several ? p.kernel_bytes * (size_t)p.count : bytes;
         void *room = NULL;
@@ -273,16 +274,16 @@ void engine_conv_plainly(bool plainly) {
     atomic_store(&without_library, plainly);
 }
 
-int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
+int engine_conv(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args) {
     sizes s = sizes_of(args);
     bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
     if (!empty && !args->f64 && !atomic_load(&without_library) && engine_conv_dnnl_there() && by_parts(run, kind, args))
         return NEAP_OK;
     /* Sums over nothing are zeros; the derivatives are added up. */
-    int64_t size = kind == ENGINE_CONV_FORWARD ? s.y * args->batch
-                   : kind == ENGINE_CONV_INPUT ? s.x * args->batch
-                                               : s.w;
-    void *result = kind == ENGINE_CONV_FORWARD ? args->y : kind == ENGINE_CONV_INPUT ? args->x : args->w;
+    int64_t size = kind == NEAP_CONVOLUTION_FORWARD ? s.y * args->batch
+                   : kind == NEAP_CONVOLUTION_INPUT ? s.x * args->batch
+                                                    : s.w;
+    void *result = kind == NEAP_CONVOLUTION_FORWARD ? args->y : kind == NEAP_CONVOLUTION_INPUT ? args->x : args->w;
     if (size > 0)
         memset(result, 0, (size_t)size * item_of(args));
     return empty ? NEAP_OK : by_products(run, kind, args);

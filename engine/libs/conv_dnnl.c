@@ -13,7 +13,7 @@ bool engine_conv_dnnl_there(void) {
     return false;
 }
 
-engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv_args *args,
+engine_conv_call *engine_conv_dnnl_open(neap_convolution_kind kind, const neap_convolution *args,
                                         const engine_conv_call *like) {
     (void)kind, (void)args, (void)like;
     return NULL;
@@ -122,7 +122,7 @@ static void use_one_thread(void) {
 
 /* ---- Descriptions of memory -------------------------------------------------------------------------------------- */
 /* Images with the channels last, as (batch, channels, spatial…), which is the library's order of axes. */
-static bool describe_images(dnnl_memory_desc_t *out, const engine_conv_args *a, const int64_t *extents,
+static bool describe_images(dnnl_memory_desc_t *out, const neap_convolution *a, const int64_t *extents,
                             int64_t channels) {
     dnnl_dims_t dims = {a->batch, channels}, strides = {0, 1};
     int64_t row = channels;
@@ -136,7 +136,7 @@ static bool describe_images(dnnl_memory_desc_t *out, const engine_conv_args *a, 
 }
 
 /* A kernel as (groups, features of one, channels of one, spatial…). */
-static bool describe_kernel(dnnl_memory_desc_t *out, const engine_conv_args *a) {
+static bool describe_kernel(dnnl_memory_desc_t *out, const neap_convolution *a) {
     int64_t channels = a->channels / a->groups, features = a->features / a->groups;
     dnnl_dims_t dims = {a->groups, features, channels}, strides = {features, 1, a->features};
     int64_t row = channels * a->features;
@@ -150,14 +150,14 @@ static bool describe_kernel(dnnl_memory_desc_t *out, const engine_conv_args *a) 
 
 /* ---- A call ------------------------------------------------------------------------------------------------------ */
 struct engine_conv_call {
-    engine_conv_kind kind;
+    neap_convolution_kind kind;
     dnnl_memory_desc_t x, y, w, wanted; /* w: as it lies; wanted: as the library has it */
     dnnl_memory_desc_t scratch;
     dnnl_primitive_desc_t forward, desc; /* forward: a hint for those of derivatives */
     dnnl_primitive_t primitive;
 };
 
-static dnnl_status_t describe_call(const engine_conv_call *c, const engine_conv_args *a, engine_conv_kind kind,
+static dnnl_status_t describe_call(const engine_conv_call *c, const neap_convolution *a, neap_convolution_kind kind,
                                    const dnnl_memory_desc_t *w, dnnl_convolution_desc_t *out) {
     dnnl_dims_t strides = {0}, dilates = {0}, low = {0}, high = {0};
     for (int k = 0; k < a->ndim; k++) {
@@ -167,10 +167,10 @@ static dnnl_status_t describe_call(const engine_conv_call *c, const engine_conv_
         high[k] = a->high[k];
     }
     switch (kind) {
-    case ENGINE_CONV_FORWARD:
+    case NEAP_CONVOLUTION_FORWARD:
         return lib.dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, &c->x, w,
                                                          NULL, &c->y, strides, dilates, low, high);
-    case ENGINE_CONV_INPUT:
+    case NEAP_CONVOLUTION_INPUT:
         return lib.dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &c->x, w, &c->y, strides,
                                                                dilates, low, high);
     default:
@@ -180,14 +180,14 @@ static dnnl_status_t describe_call(const engine_conv_call *c, const engine_conv_
 }
 
 /* Several threads run one call at once, so its scratch memory must be theirs and not its own. */
-static bool make_primitive(engine_conv_call *c, const engine_conv_args *a, const dnnl_memory_desc_t *w) {
+static bool make_primitive(engine_conv_call *c, const neap_convolution *a, const dnnl_memory_desc_t *w) {
     dnnl_convolution_desc_t desc;
     dnnl_primitive_attr_t attributes = NULL;
     bool made = lib.primitive_attr_create(&attributes) == dnnl_success &&
                 lib.primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user) == dnnl_success &&
-                describe_call(c, a, ENGINE_CONV_FORWARD, w, &desc) == dnnl_success &&
+                describe_call(c, a, NEAP_CONVOLUTION_FORWARD, w, &desc) == dnnl_success &&
                 lib.primitive_desc_create(&c->forward, &desc, attributes, lib.engine, NULL) == dnnl_success;
-    if (made && c->kind != ENGINE_CONV_FORWARD) {
+    if (made && c->kind != NEAP_CONVOLUTION_FORWARD) {
         made = describe_call(c, a, c->kind, w, &desc) == dnnl_success &&
                lib.primitive_desc_create(&c->desc, &desc, attributes, lib.engine, c->forward) == dnnl_success;
     }
@@ -196,7 +196,7 @@ static bool make_primitive(engine_conv_call *c, const engine_conv_args *a, const
     return made && lib.primitive_create(&c->primitive, chosen) == dnnl_success;
 }
 
-engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv_args *args,
+engine_conv_call *engine_conv_dnnl_open(neap_convolution_kind kind, const neap_convolution *args,
                                         const engine_conv_call *like) {
     engine_conv_call *c = engine_conv_dnnl_there() ? calloc(1, sizeof *c) : NULL;
     if (!c)
@@ -212,7 +212,7 @@ engine_conv_call *engine_conv_dnnl_open(engine_conv_kind kind, const engine_conv
         return NULL;
     }
     dnnl_primitive_desc_t chosen = c->desc ? c->desc : c->forward;
-    dnnl_query_t query = kind == ENGINE_CONV_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+    dnnl_query_t query = kind == NEAP_CONVOLUTION_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
     c->wanted = *lib.primitive_desc_query_md(chosen, query, 0);
     c->scratch = *lib.primitive_desc_query_md(chosen, dnnl_query_scratchpad_md, 0);
     return c;
@@ -244,7 +244,7 @@ static bool execute(dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *ar
 }
 
 bool engine_conv_dnnl_copy(const engine_conv_call *c, void *plain, void *copy) {
-    bool back = c->kind == ENGINE_CONV_KERNEL;
+    bool back = c->kind == NEAP_CONVOLUTION_KERNEL;
     dnnl_memory_t own = NULL, other = NULL;
     dnnl_primitive_desc_t desc = NULL;
     dnnl_primitive_t primitive = NULL;
@@ -264,9 +264,9 @@ bool engine_conv_dnnl_copy(const engine_conv_call *c, void *plain, void *copy) {
 
 bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *c, void *x, void *w, void *y) {
     static const int arguments[][3] = {
-        [ENGINE_CONV_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-        [ENGINE_CONV_INPUT] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
-        [ENGINE_CONV_KERNEL] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
+        [NEAP_CONVOLUTION_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+        [NEAP_CONVOLUTION_INPUT] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
+        [NEAP_CONVOLUTION_KERNEL] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
     };
     size_t bytes = lib.memory_desc_get_size(&c->scratch);
     void *room = NULL;

@@ -21,12 +21,13 @@ enum { LIMIT = 1 << 30 }; /* of attributes and extents: sums and products of two
 /* The places of x, w and y among the inputs of each row; the third is the result. */
 typedef struct roles {
     const char *name;
-    engine_conv_kind kind;
+    neap_convolution_kind kind;
     int per_axis; /* attributes */
 } roles;
 
-static const roles forward = {"conv", ENGINE_CONV_FORWARD, 4}, of_input = {"conv_input", ENGINE_CONV_INPUT, 5},
-                   of_kernel = {"conv_kernel", ENGINE_CONV_KERNEL, 5};
+static const roles forward = {"conv", NEAP_CONVOLUTION_FORWARD, 4},
+                   of_input = {"conv_input", NEAP_CONVOLUTION_INPUT, 5},
+                   of_kernel = {"conv_kernel", NEAP_CONVOLUTION_KERNEL, 5};
 
 static int64_t out_extent(int64_t in, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation) {
     int64_t room = in + low + high - ((kernel - 1) * dilation + 1);
@@ -34,12 +35,12 @@ static int64_t out_extent(int64_t in, int64_t kernel, int64_t stride, int64_t lo
 }
 
 /* Reads the attributes; checks what they alone and the ranks tell. */
-static int read_attrs(const roles *r, const lazy_call_desc *call, engine_conv_args *a) {
+static int read_attrs(const roles *r, const lazy_call_desc *call, neap_convolution *a) {
     int rank = call->in[0].ndim, axes = rank - 2;
     char left[256], right[256];
-    if (axes < 1 || axes > ENGINE_CONV_DIMS || call->in[1].ndim != rank)
+    if (axes < 1 || axes > NEAP_CONVOLUTION_AXES || call->in[1].ndim != rank)
         return neap_error(NEAP_E_SHAPE, "%s: expected two arrays of 3 to %d axes, got shapes %s and %s", r->name,
-                          ENGINE_CONV_DIMS + 2, graph_shape_text(rank, call->in[0].shape, left, sizeof left),
+                          NEAP_CONVOLUTION_AXES + 2, graph_shape_text(rank, call->in[0].shape, left, sizeof left),
                           graph_shape_text(call->in[1].ndim, call->in[1].shape, right, sizeof right));
     if (call->nattrs != 1 + r->per_axis * axes)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected %d attributes for %d axes, got %d", r->name,
@@ -76,18 +77,18 @@ static void take_images(const lazy_aval *x, int64_t *batch, int64_t *extents, in
 }
 
 /* All extents, from the inputs and the attributes; an error where they do not fit. */
-static int read_call(const roles *r, const lazy_call_desc *call, engine_conv_args *a) {
+static int read_call(const roles *r, const lazy_call_desc *call, neap_convolution *a) {
     int status = read_attrs(r, call, a);
     if (status)
         return status;
     const lazy_aval *first = &call->in[0], *second = &call->in[1];
-    int64_t batch, other, depth = -1, given[ENGINE_CONV_DIMS];
-    if (r->kind == ENGINE_CONV_INPUT)
+    int64_t batch, other, depth = -1, given[NEAP_CONVOLUTION_AXES];
+    if (r->kind == NEAP_CONVOLUTION_INPUT)
         take_images(first, &batch, a->out, &a->features);
     else
         take_images(first, &batch, a->in, &a->channels);
     a->batch = batch;
-    if (r->kind == ENGINE_CONV_KERNEL) {
+    if (r->kind == NEAP_CONVOLUTION_KERNEL) {
         take_images(second, &other, a->out, &a->features);
         if (other != batch)
             return neap_error(NEAP_E_SHAPE, "%s: expected as many images in both, got %lld and %lld", r->name,
@@ -96,11 +97,11 @@ static int read_call(const roles *r, const lazy_call_desc *call, engine_conv_arg
         memcpy(a->kernel, second->shape, (size_t)a->ndim * sizeof *a->kernel);
         depth = second->shape[a->ndim];
         other = second->shape[a->ndim + 1];
-        if (r->kind == ENGINE_CONV_INPUT && other != a->features)
+        if (r->kind == NEAP_CONVOLUTION_INPUT && other != a->features)
             return neap_error(NEAP_E_SHAPE, "%s: expected a kernel of %lld features, got %lld", r->name,
                               (long long)a->features, (long long)other);
         a->features = other;
-        if (r->kind == ENGINE_CONV_INPUT && __builtin_mul_overflow(depth, a->groups, &a->channels))
+        if (r->kind == NEAP_CONVOLUTION_INPUT && __builtin_mul_overflow(depth, a->groups, &a->channels))
             return neap_error(NEAP_E_SHAPE, "%s: too many channels", r->name);
     }
     if (a->channels % a->groups || a->features % a->groups || (depth >= 0 && depth * a->groups != a->channels))
@@ -111,12 +112,12 @@ static int read_call(const roles *r, const lazy_call_desc *call, engine_conv_arg
             (long long)a->features);
     memcpy(given, a->out, sizeof given);
     for (int k = 0; k < a->ndim; k++) {
-        if (r->kind == ENGINE_CONV_INPUT)
+        if (r->kind == NEAP_CONVOLUTION_INPUT)
             a->in[k] = call->attrs[5 * k + 5];
-        if (r->kind == ENGINE_CONV_KERNEL)
+        if (r->kind == NEAP_CONVOLUTION_KERNEL)
             a->kernel[k] = call->attrs[5 * k + 5];
         a->out[k] = out_extent(a->in[k], a->kernel[k], a->stride[k], a->low[k], a->high[k], a->dilation[k]);
-        if (r->kind != ENGINE_CONV_FORWARD && a->out[k] != given[k])
+        if (r->kind != NEAP_CONVOLUTION_FORWARD && a->out[k] != given[k])
             return neap_error(NEAP_E_SHAPE, "%s: axis %d: expected %lld places, got %lld", r->name, k,
                               (long long)a->out[k], (long long)given[k]);
     }
@@ -124,24 +125,24 @@ static int read_call(const roles *r, const lazy_call_desc *call, engine_conv_arg
 }
 
 static int infer_conv(const roles *r, const lazy_call_desc *call, lazy_result *out) {
-    engine_conv_args a;
+    neap_convolution a;
     int status = read_call(r, call, &a), n = call->in[0].ndim;
     if (status)
         return status;
-    bool kernel = r->kind == ENGINE_CONV_KERNEL;
-    const int64_t *extents = kernel ? a.kernel : r->kind == ENGINE_CONV_INPUT ? a.in : a.out;
+    bool kernel = r->kind == NEAP_CONVOLUTION_KERNEL;
+    const int64_t *extents = kernel ? a.kernel : r->kind == NEAP_CONVOLUTION_INPUT ? a.in : a.out;
     out->ndim = (uint8_t)n;
     memcpy(out->shape + !kernel, extents, (size_t)a.ndim * sizeof *extents);
     if (kernel)
         out->shape[n - 2] = a.channels / a.groups;
     else
         out->shape[0] = a.batch;
-    out->shape[n - 1] = r->kind == ENGINE_CONV_INPUT ? a.channels : a.features;
+    out->shape[n - 1] = r->kind == NEAP_CONVOLUTION_INPUT ? a.channels : a.features;
     return NEAP_OK;
 }
 
 static double count_conv_flops(const roles *r, const lazy_call_desc *call) {
-    engine_conv_args a;
+    neap_convolution a;
     if (read_call(r, call, &a))
         return 0;
     double flops = 2.0 * (double)a.batch * (double)a.features * (double)(a.channels / a.groups);
@@ -150,21 +151,34 @@ static double count_conv_flops(const roles *r, const lazy_call_desc *call) {
     return flops;
 }
 
-static int run_conv_call(const roles *r, const lazy_call *call, const neap_run *run) {
+static int bind_conv_call(const roles *r, const lazy_call *call, neap_convolution *a) {
     lazy_aval in[2];
     for (int k = 0; k < 2; k++)
         in[k] = (lazy_aval){.ndim = call->in[k].ndim, .shape = call->in[k].shape, .size = call->in[k].size};
-    engine_conv_args a;
-    int status = read_call(r, &(lazy_call_desc){2, in, call->nattrs, call->attrs}, &a);
+    int status = read_call(r, &(lazy_call_desc){2, in, call->nattrs, call->attrs}, a);
     if (status)
         return status;
     _Static_assert(NEAP_DTYPE_REALS == 2, "convolutions have f32 and f64");
-    a.f64 = call->out->dtype == NEAP_DTYPE_F64;
+    a->f64 = call->out->dtype == NEAP_DTYPE_F64;
     void *first = call->in[0].data, *second = call->in[1].data, *out = call->out->data;
-    a.x = r->kind == ENGINE_CONV_INPUT ? out : first;
-    a.w = r->kind == ENGINE_CONV_KERNEL ? out : second;
-    a.y = r->kind == ENGINE_CONV_FORWARD ? out : r->kind == ENGINE_CONV_INPUT ? first : second;
-    return engine_conv(run, r->kind, &a);
+    a->x = r->kind == NEAP_CONVOLUTION_INPUT ? out : first;
+    a->w = r->kind == NEAP_CONVOLUTION_KERNEL ? out : second;
+    a->y = r->kind == NEAP_CONVOLUTION_FORWARD ? out : r->kind == NEAP_CONVOLUTION_INPUT ? first : second;
+    return NEAP_OK;
+}
+
+static int run_conv_call(const roles *r, const lazy_call *call, const neap_run *run) {
+    neap_convolution a;
+    int status = bind_conv_call(r, call, &a);
+    return status ? status : engine_conv(run, r->kind, &a);
+}
+
+static const char *fill_conv_routine(const roles *r, const lazy_call *call, neap_routine *out) {
+    *out = (neap_routine){.what = NEAP_ROUTINE_CONVOLUTION, .convolution = {.kind = r->kind}};
+    if (bind_conv_call(r, call, &out->convolution.of))
+        return "its extents do not fit";
+    out->f64 = out->convolution.of.f64;
+    return call->in[0].size && call->in[1].size ? NULL : "arrays without elements are not for libraries";
 }
 
 #define ROLE_FUNCTIONS(name, role)                                                                                     \
@@ -173,6 +187,9 @@ static int run_conv_call(const roles *r, const lazy_call *call, const neap_run *
     }                                                                                                                  \
     static int name##_call(const lazy_call *call, const neap_run *run) {                                               \
         return run_conv_call(&role, call, run);                                                                        \
+    }                                                                                                                  \
+    static const char *name##_routine(const lazy_call *call, neap_routine *out) {                                      \
+        return fill_conv_routine(&role, call, out);                                                                    \
     }                                                                                                                  \
     static int64_t name##_cost(const lazy_call_desc *call, const lazy_result *out) {                                   \
         (void)out;                                                                                                     \
@@ -192,7 +209,7 @@ static neap_node *build_role(neap_ctx *ctx, const neap_node *node, int op, neap_
                              const int64_t *extents) {
     int axes = graph_node_aval(node).ndim - 2, from = node->op == LAZY_OP_conv ? 4 : 5, to = extents ? 5 : 4;
     const int64_t *attrs = graph_node_attrs(node);
-    int64_t own[1 + 5 * ENGINE_CONV_DIMS] = {attrs[0]};
+    int64_t own[1 + 5 * NEAP_CONVOLUTION_AXES] = {attrs[0]};
     for (int k = 0; k < axes; k++) {
         memcpy(own + 1 + to * k, attrs + 1 + from * k, 4 * sizeof *own);
         if (extents)
@@ -286,7 +303,7 @@ static neap_node *separate(lazy_batching *g, neap_node *x, int at) {
 
 static int conv_batch(lazy_batching *g) {
     lazy_aval of = graph_node_aval(g->node);
-    int64_t attrs[1 + 5 * ENGINE_CONV_DIMS];
+    int64_t attrs[1 + 5 * NEAP_CONVOLUTION_AXES];
     int nattrs = graph_node_nattrs(g->node), last = of.ndim - 1;
     memcpy(attrs, graph_node_attrs(g->node), (size_t)nattrs * sizeof *attrs);
     bool same_kernel = !g->batched[1] && g->node->op != LAZY_OP_conv_kernel;
@@ -354,8 +371,9 @@ NEAP_OP(
         "w[k…, c, f], x counting as 0 outside. 1 to 3 spatial axes. f32 by oneDNN where it is there, else by the BLAS.",
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .library = conv_library, .cost = conv_cost,
-    .flops = conv_flops, .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
+    .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .library = conv_library, .routine = conv_routine,
+    .cost = conv_cost, .flops = conv_flops, .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch,
+    .shard = conv_shard)
 
 NEAP_OP(
     conv_input,
@@ -365,8 +383,8 @@ NEAP_OP(
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .library = conv_library,
-    .cost = conv_input_cost, .flops = conv_input_flops, .grad = conv_input_grad, .jvp = bilinear_jvp,
-    .batch = conv_batch, .shard = conv_input_shard, .follow = program_follow_sizes)
+    .routine = conv_input_routine, .cost = conv_input_cost, .flops = conv_input_flops, .grad = conv_input_grad,
+    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard, .follow = program_follow_sizes)
 
 NEAP_OP(conv_kernel,
         .doc =
@@ -375,8 +393,8 @@ NEAP_OP(conv_kernel,
         .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
         .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .library = conv_library,
-        .cost = conv_kernel_cost, .flops = conv_kernel_flops, .grad = conv_kernel_grad, .jvp = bilinear_jvp,
-        .batch = conv_batch, .shard = conv_kernel_shard, .follow = program_follow_sizes)
+        .routine = conv_kernel_routine, .cost = conv_kernel_cost, .flops = conv_kernel_flops, .grad = conv_kernel_grad,
+        .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_kernel_shard, .follow = program_follow_sizes)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 static int windows_shape(const lazy_call_desc *call, lazy_result *out) {

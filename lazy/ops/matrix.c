@@ -105,6 +105,20 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
 }
 
+const char *ops_matrix_factor(const lazy_call *call, neap_factor_kind kind, neap_routine *out) {
+    const lazy_tensor *a = call->in, *result = call->out;
+    neap_factor f = {.kind = kind, .batch = 1, .a = a->data, .out = result->data};
+    f.m = a->shape[a->ndim - 2];
+    f.n = a->shape[a->ndim - 1];
+    for (int k = 0; k < a->ndim - 2; k++)
+        f.batch *= a->shape[k];
+    *out = (neap_routine){.what = NEAP_ROUTINE_FACTOR,
+                          .f64 = dtype_of_part(result->dtype) == NEAP_DTYPE_F64,
+                          .complex = neap_dtype_kind(result->dtype) == 'c',
+                          .factor = f};
+    return f.m && f.n ? NULL : "matrices without elements are not for libraries";
+}
+
 const char *ops_matrix_library(const lazy_call *call) {
     (void)call;
     return "LAPACK";

@@ -41,6 +41,8 @@ typedef struct lazy_matrices { /* one call over a batch */
  * call. */
 int ops_matrix_each(const lazy_call *call, const neap_run *run,
                     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run));
+/* lazy_op.routine of factorizations: fills `out` for all matrices of the first input. */
+const char *ops_matrix_factor(const lazy_call *call, neap_factor_kind kind, neap_routine *out);
 /* lazy_op.library of such a call. */
 const char *ops_matrix_library(const lazy_call *call);
 /* Memory for the work of one matrix: on the stack where that is enough, since a batch may be of many small ones. NULL:

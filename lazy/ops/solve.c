@@ -55,6 +55,10 @@ static int cholesky_call(const lazy_call *call, const neap_run *run) {
     return ops_matrix_each(call, run, cholesky_one);
 }
 
+static const char *cholesky_routine(const lazy_call *call, neap_routine *out) {
+    return ops_matrix_factor(call, NEAP_FACTOR_CHOLESKY, out);
+}
+
 /* The lower triangle with half of the diagonal. */
 static neap_node *half_lower(neap_ctx *ctx, neap_node *a) {
     if (!a)
@@ -94,8 +98,8 @@ NEAP_OP(
         "a matrix is not positive definite.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
-    .library = ops_matrix_library, .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp,
-    .batch = derive_batch_leading, .shard = shard_matrices)
+    .library = ops_matrix_library, .routine = cholesky_routine, .cost = cholesky_cost, .grad = cholesky_grad,
+    .jvp = cholesky_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- triangular_solve -------------------------------------------------------------------------------------------- */
 /* The right sides of op: matrices of as many rows as the first input has. */

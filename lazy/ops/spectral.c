@@ -103,6 +103,12 @@ static int qr_call(const lazy_call *call, const neap_run *run) {
     return ops_matrix_each(call, run, qr_one);
 }
 
+static const char *qr_routine(const lazy_call *call, neap_routine *out) {
+    const char *lacks = ops_matrix_factor(call, NEAP_FACTOR_QR, out);
+    out->factor.full = call->attrs[0] != 0;
+    return lacks;
+}
+
 /* The parts of a node, or of its cotangent. */
 static qr_parts qr_split(neap_ctx *ctx, const neap_node *node, neap_node *packed, neap_node **q, neap_node **r) {
     lazy_aval a = graph_node_aval(graph_node_in(node, 0));
@@ -174,8 +180,8 @@ NEAP_OP(
         "where `complete` is 1. The signs are LAPACK's. Derivatives: where r is square.",
     .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
-    .shape = qr_shape, .call = qr_call, .library = ops_matrix_library, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp,
-    .batch = derive_batch_leading, .shard = shard_matrices)
+    .shape = qr_shape, .call = qr_call, .library = ops_matrix_library, .routine = qr_routine, .cost = qr_cost,
+    .grad = qr_grad, .jvp = qr_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- eigh -------------------------------------------------------------------------------------------------------- */
 static int eigh_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -269,6 +275,12 @@ static int eigh_call(const lazy_call *call, const neap_run *run) {
     return ops_matrix_each(call, run, eigh_one);
 }
 
+static const char *eigh_routine(const lazy_call *call, neap_routine *out) {
+    const char *lacks = ops_matrix_factor(call, NEAP_FACTOR_EIGH, out);
+    out->factor.vectors = call->attrs[0] != 0;
+    return lacks;
+}
+
 /* w (…, n) and the matrix v of a node that has both; of one that has not: of the same matrix again. */
 static void eigh_parts(neap_ctx *ctx, neap_node *node, neap_node **w, neap_node **v) {
     neap_node *a = graph_node_in(node, 0);
@@ -332,8 +344,9 @@ NEAP_OP(
         "matrices. Signs are LAPACK's.",
     .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = graph_dtype_real, .shape = eigh_shape, .call = eigh_call, .library = ops_matrix_library, .cost = eigh_cost,
-    .grad = eigh_grad, .jvp = eigh_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
+    .dtype = graph_dtype_real, .shape = eigh_shape, .call = eigh_call, .library = ops_matrix_library,
+    .routine = eigh_routine, .cost = eigh_cost, .grad = eigh_grad, .jvp = eigh_jvp, .batch = derive_batch_leading,
+    .shard = shard_matrices)
 
 /* ---- svd --------------------------------------------------------------------------------------------------------- */
 typedef struct svd_parts { /* u is m × mu, s has k values, vh is nv × n */
@@ -438,6 +451,13 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
 
 static int svd_call(const lazy_call *call, const neap_run *run) {
     return ops_matrix_each(call, run, svd_one);
+}
+
+static const char *svd_routine(const lazy_call *call, neap_routine *out) {
+    const char *lacks = ops_matrix_factor(call, NEAP_FACTOR_SVD, out);
+    out->factor.full = call->attrs[0] != 0;
+    out->factor.vectors = call->attrs[1] != 0;
+    return lacks;
 }
 
 /* The parts of a packed node with vectors; s is (…, 1, k). */
@@ -581,8 +601,9 @@ NEAP_OP(
         "full vectors of matrices that are not square.",
     .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INEXACT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = graph_dtype_real, .shape = svd_shape, .call = svd_call, .library = ops_matrix_library, .cost = svd_cost,
-    .grad = svd_grad, .jvp = svd_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
+    .dtype = graph_dtype_real, .shape = svd_shape, .call = svd_call, .library = ops_matrix_library,
+    .routine = svd_routine, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp, .batch = derive_batch_leading,
+    .shard = shard_matrices)
 
 /* ---- pinv -------------------------------------------------------------------------------------------------------- */
 static int pinv_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -40,8 +40,12 @@ C
     done
 } >"$work/structure.c"
 parts=(numbers functions structure)
-if [ -f "$header/cublas_v2.h" ] && [ -f "$header/cusolverDn.h" ] && [ -f "$header/cufft.h" ]; then
-    numbers engine/cuda/libraries.h cublas_v2.h cusolverDn.h cufft.h >"$work/library_numbers.c"
+dnn= # its headers may be in a folder of their own, CUDNN_HOME
+for folder in ${CUDNN_HOME:+"$CUDNN_HOME/include"} "$header"; do
+    if [ -z "$dnn" ] && [ -f "$folder/cudnn.h" ]; then dnn=$folder; fi
+done
+if [ -f "$header/cublas_v2.h" ] && [ -f "$header/cusolverDn.h" ] && [ -f "$header/cufft.h" ] && [ -n "$dnn" ]; then
+    numbers engine/cuda/libraries.h cublas_v2.h cusolverDn.h cufft.h cudnn.h >"$work/library_numbers.c"
     [ "$(grep -c _Static_assert "$work/library_numbers.c")" -gt 30 ]
     cat >"$work/library_functions.c" <<'C'
 #include "engine/cuda/libraries.h"
@@ -49,6 +53,7 @@ if [ -f "$header/cublas_v2.h" ] && [ -f "$header/cusolverDn.h" ] && [ -f "$heade
 #define SAME_BLAS_TYPED(name, member, parameters) SAME_BLAS(name, parameters)
 #define SAME_SOLVER(name, parameters) cusolverStatus_t(*of_##name) parameters = name;
 #define SAME_SOLVER_TYPED(name, member, parameters) SAME_SOLVER(name, parameters)
+#define SAME_DNN(name, parameters) cudnnStatus_t(*of_##name) parameters = name;
 #define SAME_FFT(name, parameters) cufftResult(*of_##name) parameters = name;
 #define SAME_FFT_TYPED(name, member, parameters) SAME_FFT(name, parameters)
 CUBLAS_FUNCTIONS(SAME_BLAS)
@@ -57,19 +62,22 @@ CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, D, double)
 CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, C, cuComplex)
 CUBLAS_TYPED_FUNCTIONS(SAME_BLAS_TYPED, Z, cuDoubleComplex)
 CUSOLVER_FUNCTIONS(SAME_SOLVER)
-CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, S, float)
-CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, D, double)
-CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, C, cuComplex)
-CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, Z, cuDoubleComplex)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, S, float, float, or, sy)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, D, double, double, or, sy)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, C, cuComplex, float, un, he)
+CUSOLVER_TYPED_FUNCTIONS(SAME_SOLVER_TYPED, Z, cuDoubleComplex, double, un, he)
 CUFFT_FUNCTIONS(SAME_FFT)
 CUFFT_TYPED_FUNCTIONS(SAME_FFT_TYPED, R, C, float, cuComplex)
 CUFFT_TYPED_FUNCTIONS(SAME_FFT_TYPED, D, Z, double, cuDoubleComplex)
+CUDNN_FUNCTIONS(SAME_DNN)
+const char *(*of_text)(cudnnStatus_t status) = cudnnGetErrorString;
 C
     parts+=(library_numbers library_functions)
 fi
 passed=0 failed=0
 for part in "${parts[@]}"; do
-    if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -DNEAP_CUDA_HEADER=1 -I. -isystem "$header" -fsyntax-only \
+    if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Wno-deprecated-declarations -DNEAP_CUDA_HEADER=1 -I. \
+        -isystem "$header" ${dnn:+-isystem "$dnn"} -fsyntax-only \
         "$work/$part.c"; then
         passed=$((passed + 1))
     else
@@ -97,10 +105,13 @@ exported() { # exported PREFIX FILE ARGUMENTS…: of the macros PREFIX_FUNCTIONS
 for folder in "${header%/include}"/lib64 "${header%/include}"/lib; do
     if [ -f "$folder/libcublas.so.13" ]; then exported CUBLAS "$folder/libcublas.so.13" "S, " "D, " "C, " "Z, "; fi
     if [ -f "$folder/libcusolver.so.12" ]; then
-        exported CUSOLVER "$folder/libcusolver.so.12" "S, " "D, " "C, " "Z, "
+        exported CUSOLVER "$folder/libcusolver.so.12" "S, , , or, sy" "D, , , or, sy" "C, , , un, he" "Z, , , un, he"
     fi
     if [ -f "$folder/libcufft.so.12" ]; then exported CUFFT "$folder/libcufft.so.12" "R, C, , " "D, Z, , "; fi
     if [ -f "$folder/libcublas.so.13" ]; then break; fi
+done
+for folder in ${dnn:+"${dnn%/include}/lib64" "${dnn%/include}/lib"}; do
+    if [ -f "$folder/libcudnn.so.9" ]; then exported CUDNN "$folder/libcudnn.so.9"; fi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -32,6 +32,23 @@ static int run_transform(void *arg, const neap_run *run) {
     return neap_run_routine(run, &routine);
 }
 
+static int run_factor(void *arg, const neap_run *run) {
+    work *w = arg;
+    neap_routine routine = w->routine;
+    routine.factor.a = neap_buffer_data(w->a);
+    routine.factor.out = neap_buffer_data(w->c);
+    return neap_run_routine(run, &routine);
+}
+
+static int run_convolution(void *arg, const neap_run *run) {
+    work *w = arg;
+    neap_routine routine = w->routine;
+    routine.convolution.of.x = neap_buffer_data(w->a);
+    routine.convolution.of.w = neap_buffer_data(w->b);
+    routine.convolution.of.y = neap_buffer_data(w->c);
+    return neap_run_routine(run, &routine);
+}
+
 static int scale_on_host(const neap_launch *launch) {
     double *data = launch->buffers[0];
     for (int k = 0; k < SIZE; k++)
@@ -140,6 +157,71 @@ static int compute(int device, bool held) {
     return failed;
 }
 
+static neap_routine factor_of_f64(neap_factor_kind kind) {
+    return (neap_routine){
+        .what = NEAP_ROUTINE_FACTOR, .f64 = true, .factor = {.kind = kind, .m = N, .n = N, .batch = 1}};
+}
+
+/* An image of N × N and a kernel of 3 × 3, as many results: more padding in front of the first axis than behind it. */
+static neap_routine convolution_of_f64(void) {
+    return (neap_routine){.what = NEAP_ROUTINE_CONVOLUTION,
+                          .f64 = true,
+                          .convolution = {.kind = NEAP_CONVOLUTION_FORWARD,
+                                          .of = {.f64 = true,
+                                                 .ndim = 2,
+                                                 .batch = 1,
+                                                 .channels = 1,
+                                                 .features = 1,
+                                                 .groups = 1,
+                                                 .in = {N, N},
+                                                 .kernel = {3, 3},
+                                                 .out = {N, N},
+                                                 .stride = {1, 1},
+                                                 .dilation = {1, 1},
+                                                 .low = {2, 1},
+                                                 .high = {0, 1}}}};
+}
+
+/* The eigenvalues of b, and what the image l with l lᵀ = a gives under the kernel that a begins with. b is a, doubled.
+ * Returns how much failed. */
+static int factor(int device, bool held) {
+    neap_buffer *host = NULL, *a = NULL, *l = NULL, *y = NULL, *values = NULL, *back[2] = {NULL};
+    neap_buffer **all[] = {&host, &a, &l, &y, &values, &back[0], &back[1]};
+    const int places[] = {0, device, device, device, device, 0, 0};
+    int failed = 0;
+    (void)held;
+    for (int k = 0; k < 7; k++)
+        failed += seen(neap_buffer_new(places[k], SIZE * sizeof(double), all[k]));
+    work cholesky = {a, NULL, l, factor_of_f64(NEAP_FACTOR_CHOLESKY)}, convolution = {l, a, y, convolution_of_f64()};
+    work eigenvalues = {a, NULL, values, factor_of_f64(NEAP_FACTOR_EIGH)};
+    scale twice = {a, 2};
+    if (!failed) {
+        double *numbers = neap_buffer_data(host); /* of l lᵀ, l with ones on and below the diagonal */
+        for (int k = 0; k < SIZE; k++)
+            numbers[k] = (double)(k / N < k % N ? k / N : k % N) + 1;
+        failed += seen(neap_buffer_copy(a, host, NULL));
+        failed += seen(push(run_factor, &cholesky, 1, &a, l));
+        failed += seen(push(run_convolution, &convolution, 2, (neap_buffer *[]){l, a}, y));
+        failed += seen(push(run_scale, &twice, 0, NULL, a));
+        failed += seen(push(run_factor, &eigenvalues, 1, &a, values));
+        failed += seen(neap_buffer_copy(back[0], y, NULL)) + seen(neap_buffer_copy(back[1], values, NULL));
+        failed += seen(neap_var_wait_to_read(neap_buffer_var(back[0])));
+        failed += seen(neap_var_wait_to_read(neap_buffer_var(back[1])));
+        const double *got = neap_buffer_data(back[0]), *w = neap_buffer_data(back[1]);
+        double sum = 0;
+        for (int k = 0; k < N && !failed; k++)
+            sum += w[k];
+        CHECK(failed || fabs(sum - N * (N + 1)) < 1e-9);
+        /* The kernel is {1 … 1}, {1 … of another row}: 9 numbers of a's first row, all 1. */
+        CHECK(failed || (fabs(got[0] - 1) < 1e-9 && fabs(got[5 * N + 1] - 9) < 1e-9));
+    }
+    neap_wait_all();
+    for (int k = 0; k < 7; k++)
+        if (*all[k])
+            neap_buffer_release(*all[k]);
+    return failed;
+}
+
 static const char *lacks(neap_routine routine) {
     return neap_routine_lacks(gpus[0], &routine);
 }
@@ -182,25 +264,25 @@ static void no_waits(void) {
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 /* Each call in turn fails, for want of memory, which is tried once more, or otherwise. */
-static void each_call(CUresult code, int step) {
+static void each_call(int (*run)(int device, bool held), CUresult code, int step) {
     int failures = 0, n = 1;
     for (int64_t left = 0; left <= 0; n += step) {
         start(NEAP_SCHEDULER_POOL);
         fake->fail(n, code);
-        failures += compute(gpus[0], false) > 0;
+        failures += run(gpus[0], false) > 0;
         left = fake->fail(0, code);
         stop();
     }
     CHECK(failures > 0 && n > 40);
 }
 
-static void lost(void) {
-    for (int64_t item = 1; item < 12; item++) {
+static void lost(int (*run)(int device, bool held), int64_t items) {
+    for (int64_t item = 1; item < items; item++) {
         start(NEAP_SCHEDULER_POOL);
         fake->break_item(0, item, CUDA_ERROR_ILLEGAL_ADDRESS);
-        if (compute(gpus[0], false)) {
+        if (run(gpus[0], false)) {
             CHECK(lacks(product_of_f64()) == NULL || strstr(lacks(product_of_f64()), "lost"));
-            CHECK_EQ(compute(gpus[1], false), 0); /* others work on */
+            CHECK_EQ(run(gpus[1], false), 0); /* others work on */
         }
         stop();
     }
@@ -217,8 +299,15 @@ int main(void) {
     for (int scheduler = NEAP_SCHEDULER_POOL; scheduler <= NEAP_SCHEDULER_DEVICE; scheduler++)
         in_order(scheduler);
     no_waits();
-    each_call(CUDA_ERROR_OUT_OF_MEMORY, check_times(1, 5));
-    each_call(CUDA_ERROR_INVALID_VALUE, check_times(3, 11));
-    lost();
+    start(NEAP_SCHEDULER_POOL);
+    CHECK(lacks(factor_of_f64(NEAP_FACTOR_CHOLESKY)) == NULL && lacks(convolution_of_f64()) == NULL);
+    CHECK_EQ(factor(gpus[0], false), 0);
+    stop();
+    each_call(compute, CUDA_ERROR_OUT_OF_MEMORY, check_times(1, 5));
+    each_call(compute, CUDA_ERROR_INVALID_VALUE, check_times(3, 11));
+    each_call(factor, CUDA_ERROR_OUT_OF_MEMORY, check_times(2, 5));
+    each_call(factor, CUDA_ERROR_INVALID_VALUE, check_times(3, 11));
+    lost(compute, 12);
+    lost(factor, 30);
     return check_end();
 }

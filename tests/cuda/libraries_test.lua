@@ -3,54 +3,9 @@
 -- of the stream; what no library does, or where there is none, the host does, and np.explain says why.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
+local with = require "tests.cuda.with_libraries"
 
-local fake = process.neap:match "^(.*)/[^/]*$" .. "/tests/cuda/fake"
-
---- Runs a script with the fake driver and its libraries. Returns its exit status, stdout, stderr.
-local function run(environment, arguments)
-    local command = { "env", "LD_LIBRARY_PATH=" .. fake, "NEAP_FAKE_LIBRARIES=" .. fake .. "/libraries" }
-    for name, value in pairs(environment) do command[#command + 1] = name .. "=" .. value end
-    command[#command + 1] = process.neap
-    for _, word in ipairs(arguments) do command[#command + 1] = word end
-    return process.run(command)
-end
-
-local function output(environment, arguments)
-    local status, out, err = run(environment, arguments)
-    check.equal({ status, err }, { 0, "" }, out)
-    return out
-end
-
---- What the scripts below share: how often a library was asked, and a function that computes on both sides.
-local head = ([[
-    local ffi = require "ffi"
-    ffi.cdef "uint64_t fake_library_launches(void);"
-    local driver = ffi.load "%s/libcuda.so.1"
-    local function launches() return tonumber(driver.fake_library_launches()) end
-    local function random(shape, dtype, seed)
-        local part = dtype:gsub("c64", "f32"):gsub("c128", "f64")
-        local x = np.random.normal(np.random.key(seed), shape):astype(part)
-        if part == dtype then return x end
-        return np.complex(x, np.random.normal(np.random.key(seed + 100), shape):astype(part))
-    end
-    -- Compares f on the CPU with f on a GPU, which asks libraries so many times (nil: at least once).
-    local function compare(name, times, f, ...)
-        local on_gpu = {}
-        for k = 1, select("#", ...) do on_gpu[k] = np.device_put(select(k, ...), "cuda:0") end
-        local expected = f(...):wait()
-        local before = launches()
-        local got = f(unpack(on_gpu)):wait()
-        local asked = launches() - before
-        if asked ~= (times or math.max(asked, 1)) then print(name, "asked libraries", asked) end
-        if tostring(got.device) ~= "cuda:0" then print(name, "is on", got.device) end
-        got = np.device_put(got, "cpu:0")
-        if tostring(got.dtype) ~= tostring(expected.dtype) then print(name, got.dtype, expected.dtype) end
-        if expected.size == 0 then return end
-        local error = (got - expected):abs():max():item() / (expected:abs():max():item() + 1e-30)
-        local most = ({ f16 = 2e-3, f32 = 1e-5, c64 = 1e-5, f64 = 1e-13, c128 = 1e-13 })[got.dtype]
-        if not (error <= most) then print(name, "is wrong by", error) end
-    end
-]]):format(fake)
+local fake, run, output, head = with.fake, with.run, with.output, with.head
 
 -- ---- Products -------------------------------------------------------------------------------------------------------
 
@@ -220,7 +175,8 @@ check.test("without a library the host computes, and np.explain says why", funct
         ["np.linalg.inv(np.eye(3))"] = "libcublas.so.13 is not installed",
         ["np.fft.fft(np.ones(8))"] = "libcufft.so.12 is not installed",
         ["np.eye(3):astype 'i32':matmul(np.eye(3):astype 'i32')"] = "multiply no matrices of integers and bools",
-        ["np.linalg.cholesky(np.eye(3))"] = "it is not written for GPUs",
+        ["np.linalg.cholesky(np.eye(3))"] = "libcublas.so.13 is not installed",
+        ["np.linalg.det(np.eye(3))"] = "it is not written for GPUs",
     } do
         out = output(none, { "--gpu", "-e", "print(np.explain((" .. code .. ")))" })
         check.ok(out:find(reason, 1, true), out)
@@ -239,7 +195,8 @@ check.test("a file that is no library, and an old one, are told", function()
 end)
 
 check.test("neap doctor names the libraries", function()
-    local all = "cuBLAS 13.1.2, libcublas.so.13; cuSOLVER 12.0.4, libcusolver.so.12; cuFFT 12.0.0, libcufft.so.12\n"
+    local all = "cuBLAS 13.1.2, libcublas.so.13; cuSOLVER 12.0.4, libcusolver.so.12; cuFFT 12.0.0, libcufft.so.12; "
+        .. "cuDNN 9.26.0, libcudnn.so.9\n"
     check.ok(output({}, { "doctor" }):find(all, 1, true))
     check.ok(output({ NEAP_FAKE_DEVICES = 0 }, { "doctor" }):find("their libraries +none: there is no GPU\n"))
 end)

@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "tests/check.h"
 
-static const engine_conv_args CASES[] = {
+static const neap_convolution CASES[] = {
     {.ndim = 1, .batch = 3, .channels = 2, .features = 4, .groups = 1, .in = {20}, .kernel = {5}},
     {.ndim = 2,
      .batch = 1,
@@ -53,7 +53,7 @@ static float *new_values(int64_t n, unsigned seed) {
 }
 
 /* Adds what each pair of elements that meet gives, to the one that is wanted. */
-static void add_up(engine_conv_kind kind, const engine_conv_args *a, double *out) {
+static void add_up(neap_convolution_kind kind, const neap_convolution *a, double *out) {
     const float *x = a->x, *w = a->w, *y = a->y;
     int64_t places = extent_of(a->out, a->ndim), taps = extent_of(a->kernel, a->ndim);
     int64_t pixels = extent_of(a->in, a->ndim), depth = a->channels / a->groups, each = a->features / a->groups;
@@ -70,9 +70,9 @@ static void add_up(engine_conv_kind kind, const engine_conv_args *a, double *out
             for (int64_t c = 0; c < depth; c++) {
                 int64_t i = (image * pixels + pixel) * a->channels + f / each * depth + c;
                 int64_t j = (tap * depth + c) * a->features + f, o = (image * places + place) * a->features + f;
-                if (kind == ENGINE_CONV_FORWARD)
+                if (kind == NEAP_CONVOLUTION_FORWARD)
                     out[o] += (double)x[i] * w[j];
-                else if (kind == ENGINE_CONV_INPUT)
+                else if (kind == NEAP_CONVOLUTION_INPUT)
                     out[i] += (double)y[o] * w[j];
                 else
                     out[j] += (double)x[i] * y[o];
@@ -82,8 +82,8 @@ static void add_up(engine_conv_kind kind, const engine_conv_args *a, double *out
 }
 
 typedef struct job {
-    engine_conv_args args;
-    engine_conv_kind kind;
+    neap_convolution args;
+    neap_convolution_kind kind;
     int status;
 } job;
 
@@ -103,9 +103,9 @@ static void compute(job *j, float *result, int64_t size) {
     CHECK_EQ(j->status, NEAP_OK);
 }
 
-static void check_case(const engine_conv_args *given, engine_conv_kind kind, int workers, float **first) {
+static void check_case(const neap_convolution *given, neap_convolution_kind kind, int workers, float **first) {
     job j = {.args = *given, .kind = kind};
-    engine_conv_args *a = &j.args;
+    neap_convolution *a = &j.args;
     for (int k = 0; k < a->ndim; k++) {
         a->stride[k] = a->stride[k] ? a->stride[k] : 1;
         a->dilation[k] = a->dilation[k] ? a->dilation[k] : 1;
@@ -118,7 +118,7 @@ static void check_case(const engine_conv_args *given, engine_conv_kind kind, int
     float *y = new_values(sizes[0], 1), *x = new_values(sizes[1], 2), *w = new_values(sizes[2], 3);
     a->x = x, a->w = w, a->y = y;
     int64_t size = sizes[kind];
-    float *result = kind == ENGINE_CONV_FORWARD ? y : kind == ENGINE_CONV_INPUT ? x : w;
+    float *result = kind == NEAP_CONVOLUTION_FORWARD ? y : kind == NEAP_CONVOLUTION_INPUT ? x : w;
     double *expected = calloc((size_t)size, sizeof *expected);
     add_up(kind, a, expected);
     for (int plainly = 0; plainly < 2; plainly++) {
@@ -147,7 +147,7 @@ int main(void) {
         CHECK_EQ(neap_engine_start(&config), NEAP_OK);
         for (int k = 0; k < CASE_COUNT; k++) {
             for (int kind = 0; kind < 3; kind++)
-                check_case(&CASES[k], (engine_conv_kind)kind, workers, first[k][kind]);
+                check_case(&CASES[k], (neap_convolution_kind)kind, workers, first[k][kind]);
         }
         neap_engine_stop();
     }

@@ -249,24 +249,102 @@ static void transpose(void *const *buffers, const uint64_t *words, uint64_t grou
     const int64_t m = (int64_t)words[1], n = (int64_t)words[2], lda = (int64_t)words[3], ldc = (int64_t)words[4];
     (void)group;
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            put(buffers[1], type, i + j * ldc, get(buffers[0], type, j + i * lda));
+        for (int64_t j = 0; j < n; j++) {
+            const double _Complex x = get(buffers[0], type, j + i * lda);
+            put(buffers[1], type, i + j * ldc, words[5] ? conj(x) : x);
+        }
 }
 
-static cublasStatus_t ask_to_transpose(const char *name, cublasHandle_t handle, uint64_t type, bool transposed,
-                                       int64_t m, int64_t n, const void *a, int64_t lda, const void *c, int64_t ldc) {
+static cublasStatus_t ask_to_transpose(const char *name, cublasHandle_t handle, uint64_t type, bool fits,
+                                       bool conjugate, int64_t m, int64_t n, const void *a, int64_t lda, const void *c,
+                                       int64_t ldc) {
     static struct CUfunc_st function = {.name = "transpose", .nbuffers = 2, .entry = transpose};
     cublasStatus_t status = begin(name, handle);
     if (status)
         return status;
-    if (!transposed || m < 1 || n < 1 || lda < n || ldc < m)
+    if (!fits || m < 1 || n < 1 || lda < n || ldc < m)
         fake_complain("%s: what the backend never asks for", name);
     const int64_t item = item_bytes[type];
     const fake_use uses[2] = {{a, (size_t)(((m - 1) * lda + n) * item)}, {c, (size_t)(((n - 1) * ldc + m) * item)}};
-    const uint64_t words[] = {type, (uint64_t)m, (uint64_t)n, (uint64_t)lda, (uint64_t)ldc};
-    fake_library_launch(name, handle->stream, &function, uses, 5, words);
+    const uint64_t words[] = {type, (uint64_t)m, (uint64_t)n, (uint64_t)lda, (uint64_t)ldc, conjugate};
+    fake_library_launch(name, handle->stream, &function, uses, 6, words);
     return CUBLAS_STATUS_SUCCESS;
 }
+
+/* ---- Columns times numbers, and triangles ------------------------------------------------------------------------ */
+
+static void multiply_columns(void *const *buffers, const uint64_t *words, uint64_t group) {
+    const uint64_t type = words[0];
+    (void)group;
+    for (uint64_t j = 0; j < words[2]; j++)
+        for (uint64_t i = 0; i < words[1]; i++) {
+            const int64_t k = (int64_t)(i + j * words[1]);
+            put(buffers[0], type, k, get(buffers[0], type, k) * get(buffers[1], type, (int64_t)j));
+        }
+}
+
+static cublasStatus_t ask_to_multiply(const char *name, cublasHandle_t handle, uint64_t type, bool fits, int64_t m,
+                                      int64_t n, const void *a, const void *x) {
+    static struct CUfunc_st function = {.name = "multiply", .nbuffers = 2, .entry = multiply_columns};
+    cublasStatus_t status = begin(name, handle);
+    if (status)
+        return status;
+    if (!fits || m < 1 || n < 1)
+        fake_complain("%s: what the backend never asks for", name);
+    const fake_use uses[2] = {{a, (size_t)(m * n * item_bytes[type])}, {x, (size_t)(n * item_bytes[type])}};
+    const uint64_t words[] = {type, (uint64_t)m, (uint64_t)n};
+    fake_library_launch(name, handle->stream, &function, uses, 3, words);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Between the upper triangle of a and a row of its columns. */
+static void pack(void *const *buffers, const uint64_t *words, uint64_t group) {
+    int64_t at = 0;
+    (void)group;
+    for (uint64_t j = 0; j < words[1]; j++)
+        for (uint64_t i = 0; i <= j; i++, at++) {
+            const int64_t k = (int64_t)(i + j * words[2]);
+            if (words[3])
+                put(buffers[1], words[0], at, get(buffers[0], words[0], k));
+            else
+                put(buffers[0], words[0], k, get(buffers[1], words[0], at));
+        }
+}
+
+static cublasStatus_t ask_to_pack(const char *name, cublasHandle_t handle, uint64_t type, cublasFillMode_t triangle,
+                                  bool packs, int n, const void *a, int lda, const void *packed) {
+    static struct CUfunc_st function = {.name = "pack", .nbuffers = 2, .entry = pack};
+    cublasStatus_t status = begin(name, handle);
+    if (status)
+        return status;
+    if (triangle != CUBLAS_FILL_MODE_UPPER || n < 1 || lda < n)
+        fake_complain("%s: what the backend never asks for", name);
+    const int64_t item = item_bytes[type], rows = n;
+    const fake_use uses[2] = {{a, (size_t)(((rows - 1) * lda + rows) * item)},
+                              {packed, (size_t)(rows * (rows + 1) / 2 * item)}};
+    const uint64_t words[] = {type, (uint64_t)n, (uint64_t)lda, packs};
+    fake_library_launch(name, handle->stream, &function, uses, 4, words);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+#define DEFINE_COLUMNS(S, type)                                                                                        \
+    cublasStatus_t cublas##S##dgmm_64(cublasHandle_t handle, cublasSideMode_t side, int64_t m, int64_t n,              \
+                                      const void *a, int64_t lda, const void *x, int64_t step, void *c, int64_t ldc) { \
+        const bool fits = side == CUBLAS_SIDE_RIGHT && a == c && lda == m && ldc == m && step == 1;                    \
+        return ask_to_multiply(__func__, handle, type, fits, m, n, a, x);                                              \
+    }                                                                                                                  \
+    cublasStatus_t cublas##S##trttp(cublasHandle_t handle, cublasFillMode_t triangle, int n, const void *a, int lda,   \
+                                    void *packed) {                                                                    \
+        return ask_to_pack(__func__, handle, type, triangle, true, n, a, lda, packed);                                 \
+    }                                                                                                                  \
+    cublasStatus_t cublas##S##tpttr(cublasHandle_t handle, cublasFillMode_t triangle, int n, const void *packed,       \
+                                    void *a, int lda) {                                                                \
+        return ask_to_pack(__func__, handle, type, triangle, false, n, a, lda, packed);                                \
+    }
+DEFINE_COLUMNS(S, CUDA_R_32F)
+DEFINE_COLUMNS(D, CUDA_R_64F)
+DEFINE_COLUMNS(C, CUDA_C_32F)
+DEFINE_COLUMNS(Z, CUDA_C_64F)
 
 /* ---- Many small systems ------------------------------------------------------------------------------------------ */
 
@@ -324,9 +402,9 @@ static cublasStatus_t ask_to_substitute(const char *name, cublasHandle_t handle,
                                       cublasOperation_t transpose_b, int64_t m, int64_t n, const void *alpha,          \
                                       const void *a, int64_t lda, const void *beta, const void *b, int64_t ldb,        \
                                       void *c, int64_t ldc) {                                                          \
-        const bool fits = transpose_a == CUBLAS_OP_T && transpose_b == CUBLAS_OP_N && is_number(alpha, type, 1) &&     \
+        const bool fits = transpose_a != CUBLAS_OP_N && transpose_b == CUBLAS_OP_N && is_number(alpha, type, 1) &&     \
                           is_number(beta, type, 0) && b == c && ldb == ldc;                                            \
-        return ask_to_transpose(__func__, handle, type, fits, m, n, a, lda, c, ldc);                                   \
+        return ask_to_transpose(__func__, handle, type, fits, transpose_a == CUBLAS_OP_C, m, n, a, lda, c, ldc);       \
     }                                                                                                                  \
     cublasStatus_t cublas##S##getrfBatched(cublasHandle_t handle, int n, void *const a[], int lda, int *pivots,        \
                                            int *info, int batch) {                                                     \

@@ -1,0 +1,56 @@
+--- with_libraries.lua: scripts on GPUs of the fake driver with libraries that stand in for CUDA's, for tests.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+
+local with = {}
+
+--- The folder of the fake driver.
+with.fake = process.neap:match "^(.*)/[^/]*$" .. "/tests/cuda/fake"
+
+--- Runs neap with the fake driver and its libraries. Returns its exit status, stdout, stderr.
+function with.run(environment, arguments)
+    local command = { "env", "LD_LIBRARY_PATH=" .. with.fake, "NEAP_FAKE_LIBRARIES=" .. with.fake .. "/libraries" }
+    for name, value in pairs(environment) do command[#command + 1] = name .. "=" .. value end
+    command[#command + 1] = process.neap
+    for _, word in ipairs(arguments) do command[#command + 1] = word end
+    return process.run(command)
+end
+
+function with.output(environment, arguments)
+    local status, out, err = with.run(environment, arguments)
+    check.equal({ status, err }, { 0, "" }, out)
+    return out
+end
+
+--- What scripts share: how often a library was asked, and a function that computes on both sides.
+with.head = ([[
+    local ffi = require "ffi"
+    ffi.cdef "uint64_t fake_library_launches(void);"
+    local driver = ffi.load "%s/libcuda.so.1"
+    local function launches() return tonumber(driver.fake_library_launches()) end
+    local function random(shape, dtype, seed)
+        local part = dtype:gsub("c64", "f32"):gsub("c128", "f64")
+        local x = np.random.normal(np.random.key(seed), shape):astype(part)
+        if part == dtype then return x end
+        return np.complex(x, np.random.normal(np.random.key(seed + 100), shape):astype(part))
+    end
+    -- Compares f on the CPU with f on a GPU, which asks libraries so many times (nil: at least once).
+    local function compare(name, times, f, ...)
+        local on_gpu = {}
+        for k = 1, select("#", ...) do on_gpu[k] = np.device_put(select(k, ...), "cuda:0") end
+        local expected = f(...):wait()
+        local before = launches()
+        local got = f(unpack(on_gpu)):wait()
+        local asked = launches() - before
+        if asked ~= (times or math.max(asked, 1)) then print(name, "asked libraries", asked) end
+        if tostring(got.device) ~= "cuda:0" then print(name, "is on", got.device) end
+        got = np.device_put(got, "cpu:0")
+        if tostring(got.dtype) ~= tostring(expected.dtype) then print(name, got.dtype, expected.dtype) end
+        if expected.size == 0 then return end
+        local error = (got - expected):abs():max():item() / (expected:abs():max():item() + 1e-30)
+        local most = ({ f16 = 2e-3, f32 = 1e-5, c64 = 1e-5, f64 = 1e-13, c128 = 1e-13 })[got.dtype]
+        if not (error <= most) then print(name, "is wrong by", error) end
+    end
+]]):format(with.fake)
+
+return with
