@@ -14,8 +14,8 @@
  * every callback gets the failure. A stream that has waited for an event of a lost device is broken with it.
  *
  * Locks: a stream's mutex is held while its work is enqueued, so that what belongs together stays together; a device's
- * for its spare events and its failure, and inside the former. A device's lock for routines is held while one is
- * enqueued, and taken before its mutex. No lock is held in a callback.
+ * for its spare events, its last module and its failure, and inside the former. A device's lock for routines is held
+ * while one is enqueued, and taken before both. No lock is held in a callback.
  */
 #ifndef NEAP_CUDA_H
 #define NEAP_CUDA_H
@@ -44,6 +44,7 @@ typedef struct cuda_event {
     CUevent event;
 } cuda_event;
 
+struct cuda_module;      /* launch.c */
 struct cuda_plan;        /* of a transform, fourier.c */
 struct cuda_convolution; /* convolutions.c */
 
@@ -67,6 +68,7 @@ typedef struct cuda_device {
     CUstream allocations; /* has no work; orders blocks that are for any stream */
     pthread_mutex_t mutex;
     cuda_event *spare;
+    struct cuda_module *recent; /* that was loaded last, if it is there; BORROWED */
     _Atomic bool lost;
     cuda_failure failure; /* once lost */
     cuda_libraries libraries;

@@ -1,4 +1,8 @@
-/* launch.c: code from PTX, and launches: of code, or, on a driver that computes on the host, of host functions. */
+/* launch.c: code from PTX, and launches: of code, or, on a driver that computes on the host, of host functions.
+ *
+ * The driver compiles a text as a whole, so code of several entries of one text has one module, if it is made in a row:
+ * a device knows the module that was loaded last, while it is there.
+ */
 #include "engine/cuda/cuda.h"
 
 #include <stdatomic.h>
@@ -8,8 +12,15 @@
 
 enum { FEW = 32, LOG_BYTES = 4096, SHARED_BYTES = 48 << 10 /* that any kernel may ask for */ };
 
-struct neap_code {
+typedef struct cuda_module {
     CUmodule module;
+    int users; /* codes; under the device's lock */
+    size_t bytes;
+    char text[]; /* PTX with a terminating zero */
+} cuda_module;
+
+struct neap_code {
+    cuda_module *module;
     CUfunction function;
     _Atomic uint32_t shared_bytes; /* that it may ask for */
 };
@@ -23,36 +34,78 @@ static int fail_to_load(cuda_device *device, const char *name, CUresult result, 
                        (int)strcspn(log, "\n"), log);
 }
 
-/* `text`: PTX with a terminating zero. The caller has entered. */
-static int load_code(cuda_device *device, const char *name, const char *text, struct neap_code *code) {
+/* The module of the text that was loaded last, if it is this one; NULL: it is not. */
+static cuda_module *take_recent(cuda_device *device, const void *image, size_t bytes) {
+    pthread_mutex_lock(&device->mutex);
+    cuda_module *recent = device->recent;
+    if (recent && recent->bytes == bytes && memcmp(recent->text, image, bytes) == 0)
+        recent->users++;
+    else
+        recent = NULL;
+    pthread_mutex_unlock(&device->mutex);
+    return recent;
+}
+
+/* Loads a text. The caller has entered. */
+static int load_module(cuda_device *device, const char *name, const void *image, size_t bytes, cuda_module **out) {
     char log[LOG_BYTES] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
-    CUresult result = cuda.cuModuleLoadDataEx(&code->module, text, 2, options, values);
-    if (result)
+    cuda_module *made = malloc(sizeof *made + bytes + 1);
+    if (!made)
+        return neap->error(NEAP_E_MEMORY, "no memory for code");
+    *made = (cuda_module){.users = 1, .bytes = bytes};
+    memcpy(made->text, image, bytes);
+    made->text[bytes] = '\0';
+    CUresult result = cuda.cuModuleLoadDataEx(&made->module, made->text, 2, options, values);
+    if (result) {
+        free(made);
         return fail_to_load(device, name, result, log);
-    result = cuda.cuModuleGetFunction(&code->function, code->module, name);
-    int status = result == CUDA_ERROR_NOT_FOUND
-                     ? neap->error(NEAP_E_LIBRARY, "the code of '%s' has no such entry", name)
-                     : cuda_check(device, result, "cuModuleGetFunction");
+    }
+    pthread_mutex_lock(&device->mutex);
+    device->recent = made;
+    pthread_mutex_unlock(&device->mutex);
+    *out = made;
+    return NEAP_OK;
+}
+
+/* `entered`: the device is not lost. */
+static void drop_module(cuda_device *device, cuda_module *module, bool entered) {
+    pthread_mutex_lock(&device->mutex);
+    const bool last = --module->users == 0;
+    if (last && device->recent == module)
+        device->recent = NULL;
+    pthread_mutex_unlock(&device->mutex);
+    if (!last)
+        return;
+    if (entered)
+        cuda_check(device, cuda.cuModuleUnload(module->module), "cuModuleUnload");
+    free(module);
+}
+
+/* The caller has entered. */
+static int load_code(cuda_device *device, const char *name, const void *image, size_t bytes, struct neap_code *code) {
+    code->module = take_recent(device, image, bytes);
+    int status = code->module ? NEAP_OK : load_module(device, name, image, bytes, &code->module);
     if (status)
-        cuda.cuModuleUnload(code->module);
+        return status;
+    CUresult result = cuda.cuModuleGetFunction(&code->function, code->module->module, name);
+    status = result == CUDA_ERROR_NOT_FOUND ? neap->error(NEAP_E_LIBRARY, "the code of '%s' has no such entry", name)
+                                            : cuda_check(device, result, "cuModuleGetFunction");
+    if (status)
+        drop_module(device, code->module, true);
     return status;
 }
 
 int cuda_code_new(neap_device *handle, const char *name, const void *image, size_t bytes, neap_code **out) {
     cuda_device *device = (cuda_device *)handle;
     struct neap_code *code = calloc(1, sizeof *code);
-    char *text = malloc(bytes + 1);
-    int status = code && text ? cuda_enter(device) : neap->error(NEAP_E_MEMORY, "no memory for code");
+    int status = code ? cuda_enter(device) : neap->error(NEAP_E_MEMORY, "no memory for code");
     if (!status) {
-        memcpy(text, image, bytes);
-        text[bytes] = '\0';
         code->shared_bytes = SHARED_BYTES;
-        status = load_code(device, name, text, code);
+        status = load_code(device, name, image, bytes, code);
         cuda_leave();
     }
-    free(text);
     if (status) {
         free(code);
         return status;
@@ -63,10 +116,10 @@ int cuda_code_new(neap_device *handle, const char *name, const void *image, size
 
 void cuda_code_free(neap_device *handle, neap_code *code) {
     cuda_device *device = (cuda_device *)handle;
-    if (cuda_enter(device) == NEAP_OK) {
-        cuda_check(device, cuda.cuModuleUnload(code->module), "cuModuleUnload");
+    const bool entered = cuda_enter(device) == NEAP_OK;
+    drop_module(device, code->module, entered);
+    if (entered)
         cuda_leave();
-    }
     free(code);
 }
 

@@ -244,6 +244,7 @@ void cuda_stream_free(neap_device *handle, neap_stream *handle_of_stream) {
         stream->ops = next;
     }
     cuda.cuCtxPushCurrent_v2(device->context); /* also that of a lost device: what can be given back is */
+    cuda.cuStreamSynchronize(stream->stream);  /* an event may be left that no stream was told to wait for */
     if (stream->staging)
         cuda.cuMemFreeHost(stream->staging);
     cuda.cuStreamDestroy_v2(stream->stream);

@@ -125,6 +125,21 @@ check.test("a program has the CPU's bits", function()
     check.equal(output({}, { "--gpu", "--scheduler", "naive", "-e", training }), expected)
 end)
 
+check.test("the driver compiles code of several entries once", function()
+    if not has_code then return end
+    local out = output({}, { "--gpu", "-e", counting .. [[
+        local function loads(f)
+            local _, _, before = seen()
+            f():wait()
+            return (select(3, seen())) - before
+        end
+        local x = np.random.uniform(np.random.key(1), { 300000 }):wait()
+        print(loads(function() return x:sum() end), loads(function() return x:cumsum() end),
+              loads(function() return np.sort(x) end), loads(function() return x:sum() end))
+        print((tostring(np.explain(x:sum())):match "gpu, %d launches"))]] })
+    check.equal(out, "1\t1\t1\t0\ngpu, 2 launches\n")
+end)
+
 check.test("what has no code for the GPU is computed on the host, and told", function()
     local expected = output({}, { "-e", training })
     check.equal(output({ NEAP_FAKE_HOST = 0 }, { "--gpu", "-e", training }), expected)

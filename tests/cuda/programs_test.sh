@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# programs_test.sh: Lua tests of other folders on devices of the fake driver; release build only.
+# programs_test.sh: Lua tests of other folders on devices of the fake driver, those of linear algebra with libraries
+# that stand in for CUDA's; release build only.
 set -eu
 LD_LIBRARY_PATH=$(dirname "$NEAP")/tests/cuda/fake
 export LD_LIBRARY_PATH
 bash tests/lib/null_device.sh lazy cuda control fusion program slices views
 bash tests/lib/null_device.sh effects cuda callback debug_print
+NEAP_FAKE_LIBRARIES=$LD_LIBRARY_PATH/libraries bash tests/lib/null_device.sh golden cuda linalg complex_linalg conv

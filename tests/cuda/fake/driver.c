@@ -18,12 +18,17 @@ struct CUevent_st {
     fake_record *last;
 };
 
+typedef struct entry_of_module {
+    struct entry_of_module *next;
+    native_object object; /* loaded for this entry alone */
+    struct CUfunc_st function;
+} entry_of_module;
+
 struct CUmod_st {
     struct CUmod_st *next; /* in its context */
     CUcontext context;
     char *image; /* PTX, or a gpu_host_image */
-    native_object object;
-    struct CUfunc_st function;
+    entry_of_module *entries;
 };
 
 fake_counts fake_now;
@@ -264,7 +269,12 @@ static void free_module(CUmodule module) {
         link = &(*link)->next;
     *link = module->next;
     fake_now.modules--;
-    native_object_unload(&module->object);
+    while (module->entries) {
+        entry_of_module *next = module->entries->next;
+        native_object_unload(&module->entries->object);
+        free(module->entries);
+        module->entries = next;
+    }
     free(module->image);
     free(module);
 }
@@ -619,8 +629,9 @@ CUresult cuModuleUnload(CUmodule module) {
     enter(__func__, true);
     if (module->context != context_now())
         fake_complain("a module of another context is unloaded");
-    if (module->function.users > 0 && !module->context->lost)
-        fake_complain("a module is unloaded while %d launches of it are not done", module->function.users);
+    for (const entry_of_module *each = module->entries; each; each = each->next)
+        if (each->function.users > 0 && !module->context->lost)
+            fake_complain("a module is unloaded while %d launches of it are not done", each->function.users);
     free_module(module);
     return leave(CUDA_SUCCESS);
 }
@@ -636,26 +647,30 @@ static bool find_entry_of_text(const char *text, CUfunction function) {
     return end != NULL;
 }
 
-static bool find_entry_of_object(CUmodule module, CUfunction function) {
-    const gpu_host_image *head = (const gpu_host_image *)module->image;
-    if (!native_object_load(&module->object, head + 1, head->bytes, function->name))
+static bool find_entry_of_object(const char *image, entry_of_module *made) {
+    const gpu_host_image *head = (const gpu_host_image *)image;
+    CUfunction function = &made->function;
+    if (!native_object_load(&made->object, head + 1, head->bytes, function->name))
         return false;
-    memcpy(&function->entry, &module->object.function, sizeof function->entry);
+    memcpy(&function->entry, &made->object.function, sizeof function->entry);
     function->nbuffers = head->nbuffers;
     function->nparameters = head->nbuffers + head->nwords;
     return function->nbuffers <= FAKE_MAX_BLOCKS && function->nparameters <= FAKE_MAX_PARAMETERS;
 }
 
-/* The driver gives one function of a module here, as nobody asks for more. */
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
     BEGIN(true);
     const bool is_object = strncmp(module->image, GPU_HOST_MAGIC, sizeof GPU_HOST_MAGIC) == 0;
-    module->function = (struct CUfunc_st){.shared = SHARED};
-    snprintf(module->function.name, sizeof module->function.name, "%s", name);
-    if (!(is_object ? find_entry_of_object(module, &module->function)
-                    : find_entry_of_text(module->image, &module->function)))
+    entry_of_module *made = calloc(1, sizeof *made);
+    made->function.shared = SHARED;
+    snprintf(made->function.name, sizeof made->function.name, "%s", name);
+    if (!(is_object ? find_entry_of_object(module->image, made) : find_entry_of_text(module->image, &made->function))) {
+        free(made);
         return leave(CUDA_ERROR_NOT_FOUND);
-    *function = &module->function;
+    }
+    made->next = module->entries;
+    module->entries = made;
+    *function = &made->function;
     return leave(CUDA_SUCCESS);
 }
 
