@@ -17,6 +17,26 @@ check.test("items", function()
     check.equal(x"..., newaxis".shape, { 3, 4, 1 })
 end)
 
+check.test("a text means the same for each shape that it is read for, and each time", function()
+    local long, deep = np.arange(5), np.arange(24):reshape(2, 3, 4)
+    for _ = 1, 2 do
+        check.equal(x"1:-1":totable(), { { 4, 5, 6, 7 } })
+        check.equal(long"1:-1":totable(), { 1, 2, 3 })
+        check.equal(deep"1:-1".shape, { 0, 3, 4 })
+        check.equal(deep"..., -1":totable(), { { 3, 7, 11 }, { 15, 19, 23 } })
+        check.equal(x"..., -1":totable(), { 3, 7, 11 })
+        check.equal(long"[1, 0], newaxis":totable(), { { 1 }, { 0 } })
+        check.equal(x"[2, 0], 1":totable(), { 9, 1 })
+        check.equal(x"[True, False, True], 0":totable(), { 0, 8 })
+        check.raises(function() return long"1:-1, 0" end, "2 indices")
+    end
+    for k = 1, 600 do -- more than are remembered
+        local low = k % 3
+        check.equal(x[("%d:%s%d"):format(low, (" "):rep(k), low + 1)][0][0]:item(), 4 * low)
+    end
+    check.equal(x"1:-1":totable(), { { 4, 5, 6, 7 } })
+end)
+
 check.test("index arrays", function()
     local rows, columns = np.array({ 0, 2 }, { dtype = "i32" }), np.array({ 3, -4 }, { dtype = "i32" })
     check.equal(x[rows]:totable(), { { 0, 1, 2, 3 }, { 8, 9, 10, 11 } })

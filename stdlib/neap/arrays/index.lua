@@ -129,6 +129,8 @@ local function rows_hint(list)
         :format(texts, texts, texts, texts)
 end
 
+local warned -- whether slice_of had something to say that each call says again
+
 --- A slice {from, to, step} of an axis of extent n as start, step, count, and what of it was counted from the end:
 -- 1 the start, 2 the stop, 3 both.
 local function slice_of(item, n, axis)
@@ -150,6 +152,7 @@ local function slice_of(item, n, axis)
         end
     end
     if from and to and step and step > 1 and from >= 0 and from < to and to < step and step < n then
+        warned = true
         core.warn("array index", "{%d, %d, %d} is a slice, from %d to %d in steps of %d: element %d alone%s", from, to,
                   step, from, to, step, from, rows_hint(item))
     end
@@ -370,9 +373,35 @@ local function get_elements(x, p)
     return take_several(x, p)
 end
 
+local function has_shape(info, dims)
+    if info.ndim ~= #dims then return false end
+    for k = 1, #dims do
+        if tonumber(info.shape[k - 1]) ~= dims[k] then return false end
+    end
+    return true
+end
+
+-- Plans of indices in text form, each for the last shape that it was read for: a loop reads the same ones again and
+-- again, and to record the slice takes a fifth of that. Index arrays are made anew each time.
+local MOST_KEPT = 256
+local kept, nkept = {}, 0
+
+local function plan_of_text(x, text)
+    local p = kept[text]
+    if p and has_shape(core.info(x), p.dims) then return p end
+    local dims = shape_of(x)
+    warned = false
+    p = plan(dims, text)
+    if warned or #p.arrays > 0 then return p end
+    if nkept == MOST_KEPT then kept, nkept = {}, 0 end
+    nkept = nkept + (kept[text] and 0 or 1)
+    p.dims, kept[text] = dims, p
+    return p
+end
+
 --- The element or part of x that an index names.
 function core.index(x, key)
-    return get_elements(x, plan(shape_of(x), key))
+    return get_elements(x, type(key) == "string" and plan_of_text(x, key) or plan(shape_of(x), key))
 end
 
 -- ---- Changed copies -------------------------------------------------------------------------------------------------
