@@ -115,6 +115,8 @@ static native_unit *want_stages(turns_stager *s) {
     for (size_t k = 0; k < outputs; k++) {
         s->outputs.at[k] = staged_number(s, s->outputs.at[k]);
         operands[inputs + k] = s->writes.at[k];
+        if (s->writes.at[k].extent > 0)
+            operands[inputs + k].index = staged_number(s, s->writes.at[k].index);
     }
     if (inputs)
         memcpy(operands, s->reads.at, inputs * sizeof *operands);

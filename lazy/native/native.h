@@ -58,8 +58,10 @@ typedef struct native_turns {
  *
  * Memory is known by *places*: pointers that the code is given. Turns take two sets of places in turn, since what a
  * turn carries lies where the turn before it did not write. The inputs, instructions, outputs and folds of the body are
- * those of the stages in order; a RESULT is an input that a fold of its stage gives. An instruction `take` reads a
- * table, arg[0], at an index that is one for a row, arg[1]. Numbers are 32 bits wide, so that equal stages are equal
+ * those of the stages in order; a RESULT is an input that a fold of its stage gives. A stage may also read what is one
+ * element of an earlier stage of one row, if that runs wherever this one does. An instruction `take` reads a table,
+ * arg[0], at an index that is one for a row, arg[1]; an output that is a table is not written where its index is out of
+ * range. Numbers are 32 bits wide, so that equal stages are equal
  * bytes. */
 enum { NATIVE_MAPS, NATIVE_CALL, NATIVE_CASE };
 typedef struct native_stage {
@@ -76,6 +78,7 @@ typedef struct native_operand {
     int32_t across;       /* elements from a row to the next */
     int32_t along;        /* the same from an element to the next: 0 or 1 */
     int32_t extent, step; /* of a table: of its index, and elements from one to the next */
+    int32_t index;        /* of an output that is a table: the value that says which row it is, of a stage of one row */
 } native_operand;
 
 typedef struct native_stages {

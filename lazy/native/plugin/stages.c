@@ -78,6 +78,12 @@ static bool is_table(const writer *w, int k) {
 }
 
 /* ---- Phases ------------------------------------------------------------------------------------------------------ */
+/* What an earlier stage has made is there from the beginning. */
+static int phase_of(const writer *w, int v) {
+    const int ninputs = w->g->body->ninputs;
+    return v < (v < ninputs ? w->at.input : ninputs + w->at.ins) ? 0 : w->phase[v];
+}
+
 /* What a value's phase is by what it depends on. */
 static int phase_after(const writer *w, int v) {
     const native_body *b = w->g->body;
@@ -86,7 +92,7 @@ static int phase_after(const writer *w, int v) {
         return is_result(w, v) ? w->folded[~operand(w, v)->place] + 1 : 0;
     const native_ins *ins = &b->ins[v - b->ninputs];
     for (int a = 0; a < ins->narg; a++)
-        phase = w->phase[ins->arg[a]] > phase ? w->phase[ins->arg[a]] : phase;
+        phase = phase_of(w, ins->arg[a]) > phase ? phase_of(w, ins->arg[a]) : phase;
     return phase;
 }
 
@@ -126,11 +132,11 @@ static void find_phases(writer *w) {
             w->phase[v] = phase_after(w, v);
         }
         for (int k = w->at.fold; k < w->to.fold; k++)
-            w->folded[k] = w->phase[b->folds[k].value];
+            w->folded[k] = phase_of(w, b->folds[k].value);
     }
     int first = NO_PHASE;
     for (int k = w->at.output; k < w->to.output; k++) {
-        w->stored[k] = b->outputs[k] < 0 ? w->folded[~b->outputs[k]] : w->phase[b->outputs[k]];
+        w->stored[k] = b->outputs[k] < 0 ? w->folded[~b->outputs[k]] : phase_of(w, b->outputs[k]);
         if (operand(w, b->ninputs + k)->along && w->stored[k] < first)
             first = w->stored[k];
     }
@@ -269,26 +275,60 @@ static bool is_signed(int dtype) {
     return kind[dtype] == 'i';
 }
 
-/* Where a take reads: a negative index counts from the end, and what is still out of range is clamped. */
+/* An index in range where it is below the extent, without a sign: a negative one counts from the end. */
+static LLVMValueRef counted(writer *w, LLVMValueRef index, int dtype, int64_t extent) {
+    LLVMBuilderRef B = w->g->builder;
+    if (!is_signed(dtype))
+        return LLVMBuildZExt(B, index, w->g->word, "");
+    index = LLVMBuildSExt(B, index, w->g->word, "");
+    LLVMValueRef behind = LLVMBuildAdd(B, index, ir_number(w->g, extent), "");
+    return LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntSLT, index, ir_number(w->g, 0), ""), behind, index, "");
+}
+
+static LLVMValueRef row_at(writer *w, int k, int dtype, LLVMValueRef index) {
+    LLVMValueRef distance = LLVMBuildMul(w->g->builder, index, ir_number(w->g, operand(w, k)->step), "");
+    return beyond(w, w->g->base[k], dtype, distance);
+}
+
+/* Where a take reads: what is out of range is clamped. */
 static LLVMValueRef taken_from(writer *w, int j) {
     generator *g = w->g;
     LLVMBuilderRef B = g->builder;
     const native_ins *ins = &g->body->ins[j];
-    const native_operand *table = operand(w, ins->arg[0]);
-    LLVMValueRef zero = ir_number(g, 0), extent = ir_number(g, table->extent), most = ir_number(g, table->extent - 1);
-    LLVMValueRef index = first_lane(w, ins->arg[1]);
-    if (is_signed(g->dtype[ins->arg[1]])) {
-        index = LLVMBuildSExt(B, index, g->word, "");
-        LLVMValueRef behind = LLVMBuildAdd(B, index, extent, "");
-        index = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntSLT, index, zero, ""), behind, index, "");
+    const int table = ins->arg[0], dtype = g->dtype[ins->arg[1]];
+    LLVMValueRef zero = ir_number(g, 0), most = ir_number(g, operand(w, table)->extent - 1);
+    LLVMValueRef index = counted(w, first_lane(w, ins->arg[1]), dtype, operand(w, table)->extent);
+    if (is_signed(dtype))
         index = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntSLT, index, zero, ""), zero, index, "");
-        index = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntSLT, index, most, ""), index, most, "");
-    } else {
-        index = LLVMBuildZExt(B, index, g->word, "");
-        index = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntULT, index, most, ""), index, most, "");
+    LLVMIntPredicate below = is_signed(dtype) ? LLVMIntSLT : LLVMIntULT;
+    index = LLVMBuildSelect(B, LLVMBuildICmp(B, below, index, most, ""), index, most, "");
+    return row_at(w, table, ins->dtype, index);
+}
+
+/* Lets outputs that are tables be their rows, and goes on where these are in range. Returns the block for where they
+ * are not; NULL: there are none. */
+static LLVMBasicBlockRef find_rows(writer *w) {
+    generator *g = w->g;
+    LLVMBuilderRef B = g->builder;
+    LLVMValueRef inside = NULL;
+    choose(w, 0);
+    for (int k = w->at.output; k < w->to.output; k++) {
+        const int out = g->body->ninputs + k, extent = operand(w, out)->extent, v = operand(w, out)->index;
+        if (extent <= 0)
+            continue;
+        bool own = v < g->body->ninputs && v >= w->at.input;
+        LLVMValueRef index = own ? load_single(w, g->base[v], g->dtype[v]) : first_lane(w, v);
+        index = counted(w, index, g->dtype[v], extent);
+        LLVMValueRef fits = LLVMBuildICmp(B, LLVMIntULT, index, ir_number(g, extent), "");
+        inside = inside ? LLVMBuildAnd(B, inside, fits, "") : fits;
+        g->base[out] = row_at(w, out, g->dtype[g->body->outputs[k]], index);
     }
-    LLVMValueRef distance = LLVMBuildMul(B, index, ir_number(g, table->step), "");
-    return beyond(w, g->base[ins->arg[0]], ins->dtype, distance);
+    if (!inside)
+        return NULL;
+    LLVMBasicBlockRef row = append(w, "row"), behind = append(w, "behind");
+    LLVMBuildCondBr(B, inside, row, behind);
+    LLVMPositionBuilderAtEnd(B, row);
+    return behind;
 }
 
 /* What phase p has before its elements. */
@@ -486,9 +526,14 @@ static void write_row(writer *w) {
     }
     for (int k = w->at.input; k < w->to.input; k++)
         phases = w->phase[k] >= phases ? w->phase[k] + 1 : phases;
+    LLVMBasicBlockRef behind = find_rows(w);
     for (int p = 0; p < phases; p++)
         write_phase(w, p);
     store_singles(w);
+    if (!behind)
+        return;
+    LLVMBuildBr(g->builder, behind);
+    LLVMPositionBuilderAtEnd(g->builder, behind);
 }
 
 static void write_maps(writer *w) {
