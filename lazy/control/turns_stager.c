@@ -41,7 +41,7 @@ static int dtype_of(const turns_stager *s, int32_t value) {
     return value < 0 ? s->inputs.at[~value].dtype : s->ins.at[value].result;
 }
 
-static stager_held *find_held(turns_stager *s, const turns_place *place) {
+static const stager_held *find_held(const turns_stager *s, const turns_place *place) {
     for (int64_t k = 0; k < s->held.n; k++)
         if (turns_place_same(&s->held.at[k].place, place))
             return &s->held.at[k];
@@ -73,6 +73,11 @@ static bool note_write(turns_stager *s, int64_t k, int64_t rows, int64_t length)
     release(s, &place, last < 0 ? first + last * width : first, last < 0 ? end : end + last * width);
     bool single = !fold && !table && !o->along && rows == 1 && place.from == TURNS_ADDRESS;
     return !single || stager_pushed(s, lazy_push(&s->held, ((stager_held){place, value})));
+}
+
+int32_t stager_held_at(const turns_stager *s, turns_place place, int dtype) {
+    const stager_held *held = find_held(s, &place);
+    return held && dtype_of(s, held->value) == dtype ? held->value : STAGER_NONE;
 }
 
 void stager_keep_held(turns_stager *s, const stager_held *before, int64_t n) {
@@ -110,9 +115,9 @@ bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_
 
 int32_t stager_read(turns_stager *s, int dtype, native_operand operand) {
     bool single = operand.place >= 0 && !operand.along && !operand.across && !operand.extent;
-    const stager_held *held = single ? find_held(s, &s->places.at[operand.place]) : NULL;
-    if (held && dtype_of(s, held->value) == dtype)
-        return held->value;
+    int32_t held = single ? stager_held_at(s, s->places.at[operand.place], dtype) : STAGER_NONE;
+    if (held != STAGER_NONE)
+        return held;
     if (dtype >= NEAP_DTYPE_C64)
         return stager_refuse(s, "its turns have complex numbers"), STAGER_NONE;
     bool done = stager_pushed(s, lazy_push(&s->inputs, ((native_input){(uint8_t)dtype, operand.along}))) &&

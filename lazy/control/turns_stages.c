@@ -339,6 +339,34 @@ static bool add_body(turns_stager *s, int which) {
     return add_items(s, &own);
 }
 
+/* Does no turn write there, and is it the same place in all? */
+static bool is_constant(const lazy_runner *runner, const turns_place *place) {
+    const int32_t k = place->address.index;
+    if (place->from != TURNS_ADDRESS || place->address.from == BODY_BUFFER)
+        return true;
+    return place->address.from == BODY_INPUT && place->move == 0 && (k >= runner->operands || runner->fixed[k]);
+}
+
+/* Single elements are not read turn by turn, if they are constant, or carries whose next value is held at the end. */
+static void carry_held(turns_stager *s) {
+    const lazy_runner *runner = s->runner;
+    for (int32_t k = 0; k < s->reads.n; k++) {
+        native_operand *read = &s->reads.at[k];
+        if (read->place < 0 || read->along || read->across || read->extent)
+            continue;
+        turns_place place = s->places.at[read->place];
+        const int32_t carry = place.address.index;
+        int32_t value = STAGER_NONE;
+        if (is_constant(runner, &place)) {
+            value = ~k;
+        } else if (place.address.from == BODY_INPUT && place.move == 0 && !runner->updated[carry]) {
+            place.which = control_giver(runner->kind), place.address.from = BODY_OUTPUT;
+            value = stager_held_at(s, place, s->inputs.at[k].dtype);
+        }
+        read->carried = value != STAGER_NONE, read->index = read->carried ? value : 0;
+    }
+}
+
 bool stager_run(turns_stager *s) {
     const lazy_runner *runner = s->runner;
     bool done = true;
@@ -356,6 +384,7 @@ bool stager_run(turns_stager *s) {
     done = done && add_body(s, control_giver(runner->kind));
     if (done && cost - s->inner > LONG_TURN)
         return stager_refuse(s, "its turns are long");
+    carry_held(s);
     return done && (s->maps > 0 || stager_refuse(s, "its turns do more than maps"));
 }
 

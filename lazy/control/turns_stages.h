@@ -65,6 +65,8 @@ bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_
 int32_t stager_read(turns_stager *s, int dtype, native_operand operand);
 int32_t stager_map(turns_stager *s, native_ins ins);
 bool stager_write(turns_stager *s, int32_t value, native_operand operand);
+/* The value of a dtype that is held; STAGER_NONE: none. */
+int32_t stager_held_at(const turns_stager *s, turns_place place, int dtype);
 /* Of what was held before, that is held on which still is. */
 void stager_keep_held(turns_stager *s, const stager_held *before, int64_t n);
 

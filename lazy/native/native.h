@@ -78,7 +78,9 @@ typedef struct native_operand {
     int32_t across;       /* elements from a row to the next */
     int32_t along;        /* the same from an element to the next: 0 or 1 */
     int32_t extent, step; /* of a table: of its index, and elements from one to the next */
-    int32_t index;        /* of an output that is a table: the value that says which row it is, of a stage of one row */
+    int32_t carried;      /* 1: it is one element, which is read before the first turn */
+    int32_t index; /* a value. Of what is carried: what it is in the next turn, maybe itself. Of an output that is
+                           * a table: which row of it the stage, of one row, writes */
 } native_operand;
 
 typedef struct native_stages {

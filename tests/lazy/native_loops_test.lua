@@ -390,6 +390,17 @@ add("elements that a branch writes", true, function(c, xs)
         return { a = a, n = n }, { a[n % 70], m, n }
     end, { a = c, n = np.array(0, { dtype = "i32" }) }, xs)
 end, some(70), some(130))
+add("numbers that stages carry", true, function(c, t)
+    return np.fori_loop(-1, 200, function(k, s)
+        local x = s.x:at { s.n % 90 }:set(s.a)
+        return { a = s.b, b = s.a * 0.5 + s.x[k % 70] + t, n = s.n + 1, x = x, same = s.same }
+    end, { a = np.array(1), b = np.array(2), n = np.array(-9, { dtype = "i64" }), x = c, same = np.array(3) })
+end, some(70), np.array(0.125))
+add("while: numbers that stages carry", true, function(c)
+    return np.while_loop(function(s) return s.n:lt(130) end, function(s)
+        return { n = s.n + 1, last = s.n, x = s.x:at { s.last }:add(s.x[s.n % 70] * 0.5) }
+    end, { n = np.array(-5, { dtype = "i32" }), last = np.array(7, { dtype = "i32" }), x = c })
+end, some(70))
 add("gradients of what is written at places", nil, function(c)
     return np.grad(function(a)
         return np.fori_loop(0, 70, function(k, x)

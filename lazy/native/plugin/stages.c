@@ -34,6 +34,7 @@ typedef struct writer {
     LLVMValueRef *values;         /* by block and value: allocas; of what is one for a row those of the first block */
     LLVMValueRef *kept;           /* by value: its elements on the stack, NULL */
     LLVMValueRef *table;          /* by instruction: where a take reads */
+    LLVMValueRef *carry;          /* by input: what it is in this turn, on the stack, NULL */
     LLVMValueRef room;            /* of the pointers that a call gets */
     int *phase;                   /* by value; of elements that are loaded the first one that needs them */
     bool *each;                   /* by value: it differs along a row */
@@ -267,6 +268,15 @@ static void set_single(writer *w, int v, LLVMValueRef single) {
     LLVMBuildStore(w->g->builder, ir_splat(w->g, single, ir_vector(w->g, w->g->dtype[v])), w->g->value[v]);
 }
 
+/* Makes an input that is one for the row the value of block 0. */
+static void set_input(writer *w, int k) {
+    LLVMTypeRef type = ir_vector(w->g, w->g->dtype[k]);
+    if (w->carry[k])
+        LLVMBuildStore(w->g->builder, LLVMBuildLoad2(w->g->builder, type, w->carry[k], ""), w->g->value[k]);
+    else
+        set_single(w, k, load_single(w, w->g->base[k], w->g->dtype[k]));
+}
+
 /* ---- One for a row ----------------------------------------------------------------------------------------------- */
 static bool is_signed(int dtype) {
     static const char kind[] = {
@@ -316,9 +326,9 @@ static LLVMBasicBlockRef find_rows(writer *w) {
         const int out = g->body->ninputs + k, extent = operand(w, out)->extent, v = operand(w, out)->index;
         if (extent <= 0)
             continue;
-        bool own = v < g->body->ninputs && v >= w->at.input;
-        LLVMValueRef index = own ? load_single(w, g->base[v], g->dtype[v]) : first_lane(w, v);
-        index = counted(w, index, g->dtype[v], extent);
+        if (v < g->body->ninputs && v >= w->at.input)
+            set_input(w, v);
+        LLVMValueRef index = counted(w, first_lane(w, v), g->dtype[v], extent);
         LLVMValueRef fits = LLVMBuildICmp(B, LLVMIntULT, index, ir_number(g, extent), "");
         inside = inside ? LLVMBuildAnd(B, inside, fits, "") : fits;
         g->base[out] = row_at(w, out, g->dtype[g->body->outputs[k]], index);
@@ -338,7 +348,7 @@ static void write_singles(writer *w, int p) {
     choose(w, 0);
     for (int k = w->at.input; k < w->to.input; k++)
         if (!w->each[k] && !is_table(w, k) && w->phase[k] == p)
-            set_single(w, k, load_single(w, g->base[k], g->dtype[k]));
+            set_input(w, k);
     for (int j = w->at.ins; j < w->to.ins; j++) {
         int v = value_of(w, j);
         if (w->phase[v] != p)
@@ -599,6 +609,27 @@ static void write_stages(writer *w, int from, int to) {
     }
 }
 
+/* ---- Carries ----------------------------------------------------------------------------------------------------- */
+/* What is carried is read in front of the first turn, from the first set of places. */
+static void begin_carries(writer *w) {
+    generator *g = w->g;
+    for (int k = 0; k < g->body->ninputs; k++) {
+        if (!operand(w, k)->carried)
+            continue;
+        LLVMTypeRef type = ir_vector(g, g->dtype[k]);
+        LLVMValueRef at = item(w, g->pointer, LLVMGetParam(g->function, 0), ir_number(g, operand(w, k)->place));
+        w->carry[k] = LLVMBuildAlloca(g->builder, type, "");
+        LLVMBuildStore(g->builder, ir_splat(g, load_single(w, at, g->dtype[k]), type), w->carry[k]);
+    }
+}
+
+static void carry_over(writer *w) {
+    choose(w, 0);
+    for (int k = 0; k < w->g->body->ninputs; k++)
+        if (w->carry[k] && operand(w, k)->index != k)
+            LLVMBuildStore(w->g->builder, value_now(w, operand(w, k)->index), w->carry[k]);
+}
+
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
 /* Places on the stack, for all stages. */
 static void prologue(writer *w) {
@@ -629,6 +660,7 @@ static void prologue(writer *w) {
         w->values[v] =
             v >= n && !w->each[v % n] ? w->values[v % n] : LLVMBuildAlloca(B, ir_vector(g, g->dtype[v % n]), "");
     ir_folds_places(g);
+    begin_carries(w);
     w->room = LLVMBuildAlloca(B, LLVMArrayType(g->pointer, (unsigned)pointers), "");
 }
 
@@ -657,6 +689,7 @@ static void build(writer *w) {
         LLVMPositionBuilderAtEnd(B, body);
     }
     write_stages(w, w->stages->head, w->stages->n);
+    carry_over(w);
     LLVMValueRef next = LLVMBuildAdd(B, w->turn, ir_number(g, 1), "");
     LLVMAddIncoming(w->turn, (LLVMValueRef[]){ir_number(g, 0), next},
                     (LLVMBasicBlockRef[]){entry, LLVMGetInsertBlock(B)}, 2);
@@ -671,12 +704,13 @@ bool ir_build_stages(generator *g, LLVMValueRef *values, int blocks) {
     writer w = {.g = g, .stages = b->turns->stages, .values = values, .blocks = blocks};
     w.kept = calloc(n, sizeof *w.kept);
     w.table = calloc((size_t)b->nins + 1, sizeof *w.table);
+    w.carry = calloc(n, sizeof *w.carry);
     w.phase = calloc(n, sizeof *w.phase);
     w.each = calloc(n, sizeof *w.each);
     w.stored = calloc((size_t)b->noutputs + 1, sizeof *w.stored);
-    bool there = w.kept && w.table && w.phase && w.each && w.stored;
+    bool there = w.kept && w.table && w.carry && w.phase && w.each && w.stored;
     if (there)
         build(&w);
-    free(w.kept), free(w.table), free(w.phase), free(w.each), free(w.stored);
+    free(w.kept), free(w.table), free(w.carry), free(w.phase), free(w.each), free(w.stored);
     return there;
 }
