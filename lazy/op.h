@@ -258,10 +258,11 @@ typedef struct lazy_turn {
         /* The result is input 0, in whose memory it is made, as rows of `inner` elements, `size` of them. Row in[1][k]
          * becomes row k of input 2, or what a map makes of both: n rows in order; those out of range are left out. */
         LAZY_TURN_PUT,
-        LAZY_TURN_DOT /* element r of the result, of `size`, is the sum of `inner` products: of in[matrix][r * step …]
-                       * and of the other input, each in one piece; but 0, if it is -0 */
+        /* Element r of the result, of `size`, is the sum of `inner` products, but 0, if it is -0: of the other input,
+         * which lies in one piece, and of in[matrix][r * step + apart * …]; one of these distances is 1. */
+        LAZY_TURN_DOT
     } what;
-    int64_t first, size, inner, n, step;
+    int64_t first, size, inner, n, step, apart;
     int joins, matrix; /* PUT: the map; -1: none */
 } lazy_turn;
 

@@ -3,6 +3,7 @@
  */
 #include "lazy/control/turns_stages.h"
 
+#include "lazy/vm/kernel.h"
 #include "ops_gen.h"
 
 enum { FEW_PUTS = 4 };
@@ -92,30 +93,37 @@ static bool add_puts(const calling *c, const lazy_turn *turn) {
 }
 
 /* ---- Products by a vector ---------------------------------------------------------------------------------------- */
+/* Where the terms lie side by side an element is the reduction of a row of products; else rows have a product for each
+ * element, which are reduced down the columns. */
 static bool add_dot(const calling *c, const lazy_turn *turn) {
     turns_stager *s = c->s;
     const uint8_t dtype = c->item->step->call.out->dtype;
+    const bool down = turn->apart != 1;
     stager_mark before = stager_begin(s);
     lazy_scalar *zero;
-    if (turn->inner < 2 || turn->inner > STAGER_LONG_ROW || turn->size > STAGER_LONG / turn->inner ||
-        turn->step > INT32_MAX || s->folds.n >= NATIVE_FOLDS_MAX || !native_has_fold(LAZY_OP_sum, dtype))
+    if (turn->inner < 2 || turn->inner > (down ? LAZY_LEAF : STAGER_LONG_ROW) ||
+        turn->size > STAGER_LONG / turn->inner || turn->step > INT32_MAX || turn->apart > INT32_MAX ||
+        s->folds.n >= NATIVE_FOLDS_MAX || !native_has_fold(LAZY_OP_sum, dtype))
         return false;
     native_operand none = {.place = stager_constants(s, (int64_t)sizeof *zero, &zero)},
-                   sum = {.place = ~(int32_t)s->folds.n};
+                   sum = {.place = ~(int32_t)s->folds.n, .along = down};
     native_ins product = {.op = LAZY_OP_multiply, .dtype = dtype, .result = dtype, .narg = 2};
     native_ins whole = {.op = LAZY_OP_add, .dtype = dtype, .result = dtype, .narg = 2};
-    product.arg[0] = read(c, dtype, input_at(c, turn->matrix, 0, true, turn->step));
-    product.arg[1] = read(c, dtype, input_at(c, 1 - turn->matrix, 0, true, 0));
+    product.arg[0] = read(c, dtype, input_at(c, turn->matrix, 0, true, down ? turn->apart : turn->step));
+    product.arg[1] = read(c, dtype, input_at(c, 1 - turn->matrix, 0, !down, down));
     whole.arg[0] = stager_read(s, dtype, sum), whole.arg[1] = read(c, dtype, none);
     bool done = true;
     for (int a = 0; a < 2; a++)
         done &= product.arg[a] != STAGER_NONE && whole.arg[a] != STAGER_NONE;
     native_fold fold = {.op = LAZY_OP_sum, .dtype = dtype, .value = done ? stager_map(s, product) : 0};
     int32_t value = done ? stager_map(s, whole) : STAGER_NONE;
-    native_operand to = operand_at(c, 2, 0, dtype, false, 1);
+    native_operand to = operand_at(c, 2, 0, dtype, down, !down);
     done = done && fold.value != STAGER_NONE && value != STAGER_NONE && to.place >= 0 &&
            stager_pushed(s, lazy_push(&s->folds, fold)) && stager_write(s, value, to);
-    return stager_end(s, &before, turn->size, turn->inner, done);
+    done = stager_end(s, &before, down ? turn->inner : turn->size, down ? turn->size : turn->inner, done);
+    if (done && down)
+        s->list.at[s->list.n - 1].what = NATIVE_COLUMNS;
+    return done;
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */

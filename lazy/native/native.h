@@ -53,6 +53,8 @@ typedef struct native_turns {
 /* A turn may also go through memory, in stages that run one after the other (plugin/stages.c):
  *
  *      MAPS   rows of elements: maps, reductions of each row, maps of what these give
+ *      COLUMNS  the same rows, at most a leaf of them, of which one reduction goes down the columns: what depends on it
+ *             has one row
  *      CALL   a function of C gets so many places
  *      CASE   so many of the next stages are run if an index, an i32 that is clamped, is this one
  *
@@ -63,11 +65,11 @@ typedef struct native_turns {
  * arg[0], at an index that is one for a row, arg[1]; an output that is a table is not written where its index is out of
  * range. Numbers are 32 bits wide, so that equal stages are equal
  * bytes. */
-enum { NATIVE_MAPS, NATIVE_CALL, NATIVE_CASE };
+enum { NATIVE_MAPS, NATIVE_COLUMNS, NATIVE_CALL, NATIVE_CASE };
 typedef struct native_stage {
     int32_t what;
-    int32_t rows, length;                /* MAPS: of how many elements */
-    int32_t inputs, ins, outputs, folds; /* MAPS: how many of them are its own */
+    int32_t rows, length;                /* MAPS, COLUMNS: of how many elements */
+    int32_t inputs, ins, outputs, folds; /* the same: how many of them are its own */
     int32_t which;                       /* CALL: its number; CASE: the index */
     int32_t first, n;                    /* CALL: of its pointers; CASE: place of the index; how many there are */
     int32_t stages;                      /* CASE: how many it guards */

@@ -258,7 +258,7 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
     return engine_gemm(run, &args);
 }
 
-/* A matrix by a vector whose terms lie one behind the other. */
+/* A matrix by a vector. */
 static bool matmul_turn(const lazy_call *call, lazy_turn *out) {
     const lazy_tensor *a = &call->in[0], *b = &call->in[1], *c = call->out;
     const int n = c->ndim;
@@ -266,8 +266,9 @@ static bool matmul_turn(const lazy_call *call, lazy_turn *out) {
     const int64_t left = a->stride[n - 1], right = b->stride[n - 2];
     *out = (lazy_turn){.what = LAZY_TURN_DOT, .inner = a->shape[n - 1], .size = c->size, .matrix = row};
     out->step = row ? b->stride[n - 1] : a->stride[n - 2];
+    out->apart = row ? right : left;
     return neap_dtype_kind(c->dtype) == 'f' && c->size == (row ? c->shape[n - 1] : c->shape[n - 2]) &&
-           (out->inner == 1 || (left == 1 && right == 1));
+           (row ? left : right) == 1 && (out->apart == 1 || out->step == 1);
 }
 
 static const char *matmul_routine(const lazy_call *call, neap_routine *out) {

@@ -424,6 +424,21 @@ add("products that are 0", true, function(c, w)
         return np.where(np.signbit(w:matmul(x * 0)), 1, -1) * k:astype "f32" + x * 0.5
     end, c)
 end, some(30) - 9, -np.abs(programs.leaf("f32", 3, { 30, 30 })))
+for _, dtype in ipairs { "f32", "f64" } do
+    for _, k in ipairs { 2, 15, 16, 31, 70, 256, 257 } do
+        local w, v = programs.leaf(dtype, k, { k, 13 }), programs.leaf(dtype, k + 1, { 13, k })
+        add(("vectors of %d by products, %s"):format(k, dtype), true, function(c, a, b)
+            return np.fori_loop(0, 70, function(_, x)
+                return np.tanh(x:matmul(a)):matmul(b) * 0.25 + a:matmul(a.T:matmul(x)) * 0.125 + x * 0.5
+            end, c)
+        end, some(k, dtype), w, v)
+    end
+end
+add("vectors by products that are 0", true, function(c, w)
+    return np.fori_loop(0, 70, function(k, x)
+        return np.where(np.signbit((x * 0):matmul(w)), 1, -1) * k:astype "f32" + x * 0.5
+    end, c)
+end, some(30) - 9, -np.abs(programs.leaf("f32", 3, { 30, 30 })))
 add("a row of a product of vectors", nil, function(c, w)
     return np.fori_loop(0, 70, function(_, x) return np.tanh(x:matmul(w)) end, c)
 end, some(30), programs.leaf("f32", 3, { 30, 30 }))

@@ -40,8 +40,9 @@ typedef struct writer {
     bool *each;                   /* by value: it differs along a row */
     int *stored;                  /* by output: the phase */
     int folded[NATIVE_FOLDS_MAX]; /* by fold: the phase */
-    LLVMValueRef turn, places;    /* the turn's */
-    const native_stage *stage;    /* that is written, what is before it, and what it has */
+    LLVMValueRef lanes[NATIVE_FOLDS_MAX][LANES_MOST]; /* by fold down columns */
+    LLVMValueRef turn, places;                        /* the turn's */
+    const native_stage *stage;                        /* that is written, what is before it, and what it has */
     ends at, to;
     LLVMValueRef row;
     int blocks;
@@ -558,6 +559,85 @@ static void write_maps(writer *w) {
     loop_end(w, &loop);
 }
 
+/* ---- Columns ----------------------------------------------------------------------------------------------------- */
+/* Does an input differ from row to row? */
+static bool is_of_row(const writer *w, int k) {
+    return !is_result(w, k) && (w->each[k] || operand(w, k)->across);
+}
+
+/* Calls the rows of what comes before the fold, or behind it. */
+static void call_columns(writer *w, bool behind) {
+    for (int j = w->at.ins; j < w->to.ins; j++)
+        if ((w->phase[value_of(w, j)] > 0) == behind)
+            ir_call_row(w->g, j, false);
+}
+
+/* Folds a row's elements, of a block of columns, into a lane. */
+static void fold_row(writer *w, LLVMValueRef row, LLVMValueRef column, LLVMValueRef mask, int lane) {
+    generator *g = w->g;
+    LLVMValueRef *to = &w->lanes[w->at.fold][lane];
+    w->row = row;
+    for (int k = w->at.input; k < w->to.input; k++) {
+        if (!is_of_row(w, k))
+            continue;
+        LLVMValueRef base = row_of(w, k, g->dtype[k]);
+        if (w->each[k])
+            LLVMBuildStore(g->builder, load_vector(w, beyond(w, base, g->dtype[k], column), g->dtype[k], mask),
+                           g->value[k]);
+        else
+            set_single(w, k, load_single(w, base, g->dtype[k]));
+    }
+    call_columns(w, false);
+    ir_fold_combine(g, w->at.fold, *to, *to, g->value[g->body->folds[w->at.fold].value]);
+}
+
+/* A block of columns, all its rows: lane l takes rows l, l + 16, … */
+static void write_block(writer *w, LLVMValueRef column, LLVMValueRef mask) {
+    generator *g = w->g;
+    const int fold = w->at.fold, rows = w->stage->rows, whole = rows / LANES_MOST * LANES_MOST;
+    LLVMValueRef *lane = w->lanes[fold];
+    for (int l = 0; l < LANES_MOST; l++)
+        ir_fold_none(g, fold, lane[l]);
+    if (whole > 0) {
+        ir_loop loop;
+        LLVMValueRef i = loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), LANES_MOST);
+        for (int l = 0; l < LANES_MOST; l++)
+            fold_row(w, LLVMBuildAdd(g->builder, i, ir_number(g, l), ""), column, mask, l);
+        loop_end(w, &loop);
+    }
+    for (int l = 0; l < rows - whole; l++)
+        fold_row(w, ir_number(g, whole + l), column, mask, l);
+    for (int half = LANES_MOST / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            ir_fold_combine(g, fold, lane[l], lane[l], lane[l + half]);
+    for (int k = w->at.input; k < w->to.input; k++)
+        if (is_result(w, k))
+            LLVMBuildStore(g->builder, LLVMBuildLoad2(g->builder, ir_vector(g, g->dtype[k]), lane[0], ""), g->value[k]);
+    call_columns(w, true);
+    store_block(w, 1, column, mask);
+}
+
+static void write_columns(writer *w) {
+    generator *g = w->g;
+    const int64_t length = w->stage->length, whole = length / g->lanes * g->lanes;
+    w->row = NULL;
+    choose(w, 0);
+    for (int k = w->at.input; k < w->to.input; k++)
+        if (!is_result(w, k) && !is_of_row(w, k)) {
+            g->base[k] = row_of(w, k, g->dtype[k]);
+            set_input(w, k);
+        }
+    for (int k = w->at.output; k < w->to.output; k++)
+        g->base[g->body->ninputs + k] = row_of(w, g->body->ninputs + k, g->dtype[g->body->outputs[k]]);
+    if (whole > 0) {
+        ir_loop loop;
+        write_block(w, loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), g->lanes), NULL);
+        loop_end(w, &loop);
+    }
+    if (length > whole)
+        write_block(w, ir_number(g, whole), lanes_below(w, length - whole));
+}
+
 static void write_call(writer *w) {
     generator *g = w->g;
     LLVMBuilderRef B = g->builder;
@@ -603,7 +683,10 @@ static void write_stages(writer *w, int from, int to) {
         } else {
             w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
                            w->at.fold + stage->folds};
-            write_maps(w);
+            if (stage->what == NATIVE_COLUMNS)
+                write_columns(w);
+            else
+                write_maps(w);
             w->at = w->to;
         }
     }
@@ -641,7 +724,7 @@ static void prologue(writer *w) {
         const native_stage *stage = w->stage = &w->stages->stages[s];
         if (stage->what == NATIVE_CALL && stage->n > pointers)
             pointers = stage->n;
-        if (stage->what != NATIVE_MAPS)
+        if (stage->what != NATIVE_MAPS && stage->what != NATIVE_COLUMNS)
             continue;
         w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
                        w->at.fold + stage->folds};
@@ -653,6 +736,8 @@ static void prologue(writer *w) {
         for (int k = w->at.fold; k < w->to.fold; k++)
             g->base[b->ninputs + b->noutputs + k] =
                 LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, b->folds[k].dtype), leaves), "");
+        for (int l = 0; l < LANES_MOST && stage->what == NATIVE_COLUMNS; l++)
+            w->lanes[w->at.fold][l] = LLVMBuildAlloca(B, ir_vector(g, b->folds[w->at.fold].dtype), "");
         w->at = w->to;
     }
     w->at = (ends){0, 0, 0, 0};
