@@ -115,9 +115,14 @@ static native_unit *want_stages(turns_stager *s) {
     for (size_t k = 0; k < outputs; k++) {
         s->outputs.at[k] = staged_number(s, s->outputs.at[k]);
         operands[inputs + k] = s->writes.at[k];
+        if (s->writes.at[k].extent > 0)
+            operands[inputs + k].index = staged_number(s, s->writes.at[k].index);
     }
-    if (inputs)
-        memcpy(operands, s->reads.at, inputs * sizeof *operands);
+    for (size_t k = 0; k < inputs; k++) {
+        operands[k] = s->reads.at[k];
+        if (s->reads.at[k].carried)
+            operands[k].index = staged_number(s, s->reads.at[k].index);
+    }
     for (int64_t k = 0; k < s->places.n; k++)
         moves[k] = s->places.at[k].move != 0;
     native_stages *stages = &s->stages;

@@ -31,8 +31,8 @@ static int32_t read_element(const taker *t, const lazy_load *load, int64_t e) {
     if (load->kind == LAZY_LOAD_IOTA)
         return maker_iota(t->m, load->dtype, place, 1, (int64_t[]){1}, (int64_t[]){0}, 1);
     if (load->kind == LAZY_LOAD_BUFFER)
-        return maker_read(t->m, &t->m->body->pointers.at[t->item->first + load->slot],
-                          place * neap_dtype_bytes(load->dtype), load->dtype, 1);
+        return maker_read(t->m, maker_place(t->m, t->item, load->slot, place * neap_dtype_bytes(load->dtype)),
+                          load->dtype, 1);
     maker_refuse(t->m, "its turns take elements at places that are data");
     return NO_VALUE;
 }
@@ -126,8 +126,8 @@ static bool add_sink(taker *t, const lazy_sink *sink) {
         int32_t value = sink->kind == LAZY_SINK_REDUCE ? reduce_row(t, sink, from + e) : from[e];
         int64_t place = each ? place_of(kernel->ndim, kernel->shape, &sink->write, e)
                              : place_of(kernel->nkept, kernel->shape, &sink->write, e / t->length);
-        done = value != NO_VALUE && maker_write(t->m, &t->m->body->pointers.at[t->item->first + sink->slot],
-                                                place * neap_dtype_bytes(sink->dtype), value, 1);
+        turns_place to = maker_place(t->m, t->item, sink->slot, place * neap_dtype_bytes(sink->dtype));
+        done = value != NO_VALUE && maker_write(t->m, to, 0, value, 1);
     }
     return done;
 }

@@ -1,6 +1,8 @@
 /* turns_maker.c: from the bodies of a loop to one body of lazy/native (turns_maker.h has the picture). */
 #include "lazy/control/turns_maker.h"
 
+#include "ops_gen.h"
+
 /* What making the code may take, in cheap maps; functions take longer than those. */
 enum { WEIGHT = 256, FUNCTION_WEIGHT = 4, CONSTANT_BYTES = 1 << 14 };
 
@@ -38,51 +40,40 @@ static int dtype_of(const turns_maker *m, int32_t value) {
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
-static held *find_held(turns_maker *m, const body_address *address, int64_t offset) {
+static held *find_held(turns_maker *m, const turns_place *place) {
     for (int64_t k = m->held.n - 1; k >= 0; k--) {
-        held *h = &m->held.at[k];
-        if (h->address.from == address->from && h->address.index == address->index &&
-            h->address.offset == address->offset + offset)
-            return h;
+        const body_address *a = &m->held.at[k].place.address, *b = &place->address;
+        if (place->from == TURNS_ADDRESS && a->from == b->from && a->index == b->index && a->offset == b->offset)
+            return &m->held.at[k];
     }
     return NULL;
 }
 
-static bool hold(turns_maker *m, const body_address *address, int64_t offset, int32_t value, int64_t size) {
-    held *h = find_held(m, address, offset), now = {*address, value, size};
-    now.address.offset += offset;
+static bool hold(turns_maker *m, turns_place place, int32_t value, int64_t size) {
+    held *h = find_held(m, &place), now = {place, value, size};
     if (h)
         *h = now;
     return h || pushed(m, lazy_push(&m->held, now));
 }
 
-static bool is_slice(const turns_maker *m, const body_address *address) {
-    const lazy_runner *runner = m->runner;
-    return runner->kind->stacks && address->from == BODY_INPUT && address->index >= runner->operands &&
-           address->index < runner->operands + runner->xs;
-}
-
 /* Is it where a turn leaves something that it stacks? */
-static bool is_stacked(const turns_maker *m, const body_address *address) {
-    return m->runner->kind->stacks && address->from == BODY_OUTPUT && address->index >= m->runner->operands;
+static bool is_stacked(const turns_place *place) {
+    return place->from == TURNS_ADDRESS && place->address.from == BODY_OUTPUT && place->move != 0;
 }
 
 /* Do turns write there? */
-static bool is_written(const turns_maker *m, const body_address *address) {
+static bool is_written(const turns_maker *m, const turns_place *place) {
     const lazy_runner *runner = m->runner;
-    return address->from == BODY_OUTPUT || address->from == BODY_SCRATCH ||
-           (address->from == BODY_INPUT && address->index < runner->operands && !runner->fixed[address->index]);
-}
-
-static bool is_same_place(const turns_place *a, const turns_place *b) {
-    return a->from == b->from && a->which == b->which && a->address.from == b->address.from &&
-           a->address.index == b->address.index && a->address.offset == b->address.offset;
+    const body_address *a = &place->address;
+    return place->from == TURNS_ADDRESS &&
+           (a->from == BODY_OUTPUT || a->from == BODY_SCRATCH ||
+            (a->from == BODY_INPUT && a->index < runner->operands && !runner->fixed[a->index]));
 }
 
 static int32_t add_input(turns_maker *m, int dtype, bool vector, turns_place place, int32_t next) {
     for (int64_t k = m->carries.n; k < m->places.n; k++)
         if (m->next.at[k] == next && m->inputs.at[k].dtype == dtype && m->inputs.at[k].vector == vector &&
-            is_same_place(&m->places.at[k], &place))
+            turns_place_same(&m->places.at[k], &place))
             return ~(int32_t)k;
     bool done = dtype < NEAP_DTYPE_C64 || maker_refuse(m, "its turns have complex numbers");
     if (m->places.n >= TURNS_PLACES)
@@ -92,40 +83,30 @@ static int32_t add_input(turns_maker *m, int dtype, bool vector, turns_place pla
     return done ? ~(int32_t)(m->places.n - 1) : NO_VALUE;
 }
 
-int32_t maker_read(turns_maker *m, const body_address *address, int64_t offset, int dtype, int64_t size) {
-    const held *h = find_held(m, address, offset);
+int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size) {
+    const held *h = find_held(m, &place);
     if (h && h->size == size && dtype_of(m, h->value) == dtype)
         return h->value;
-    if (h || is_written(m, address)) {
+    if (h || is_written(m, &place)) {
         maker_refuse(m, "its turns read parts of what they carry or make");
         return NO_VALUE;
     }
-    turns_place place = {.from = TURNS_ADDRESS, .which = m->which, .address = *address};
-    place.address.offset += offset;
-    if (is_slice(m, address)) {
-        int64_t bytes = m->runner->in_bytes[m->body->input_at[address->index]];
-        place.move = m->runner->reverse ? -bytes : bytes;
-        return add_input(m, dtype, size > 1, place, NATIVE_MOVES);
-    }
-    return add_input(m, dtype, size > 1, place, NATIVE_STAYS);
+    return add_input(m, dtype, size > 1, place, place.move ? NATIVE_MOVES : NATIVE_STAYS);
 }
 
-bool maker_write(turns_maker *m, const body_address *address, int64_t offset, int32_t value, int64_t size) {
+bool maker_write(turns_maker *m, turns_place place, int64_t offset, int32_t value, int64_t size) {
     bool part = offset && !m->apart; /* of what is held as a whole */
-    if (is_stacked(m, address)) {
-        int64_t bytes = m->runner->out_bytes[address->index];
-        left output = {.value = value, .wide = size > 1};
-        output.place = (turns_place){.from = TURNS_ADDRESS, .which = m->which, .address = *address};
-        output.place.address.offset += offset;
-        output.place.move = m->runner->reverse ? -bytes : bytes;
-        if (!pushed(m, lazy_push(&m->left, output)))
+    if (is_stacked(&place)) {
+        if (m->in->outer)
+            return maker_refuse(m, "its branches stack what they make");
+        if (!pushed(m, lazy_push(&m->left, ((left){place, value, size > 1}))))
             return false;
         if (part)
             return true;
-    } else if (part || !is_written(m, address)) {
+    } else if (part || !is_written(m, &place)) {
         return maker_refuse(m, "its turns put arrays together from pieces");
     }
-    return hold(m, address, offset, value, size);
+    return hold(m, place, value, size);
 }
 
 int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const int64_t *shape, const int64_t *stride,
@@ -143,10 +124,24 @@ int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const in
     return add_input(m, dtype, n > 1, place, NATIVE_STAYS);
 }
 
+/* A number of a body inside is constant, or an f64 operand. */
 int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *load) {
-    turns_place place = {.from = TURNS_NUMBER, .which = m->which};
-    place.address.index = item->step->first_number + load->slot;
-    return add_input(m, load->dtype, false, place, NATIVE_STAYS);
+    const int32_t index = item->step->first_number + load->slot;
+    const body_number *number = &m->in->body->numbers[index];
+    if (!m->in->outer) {
+        turns_place place = {.from = TURNS_NUMBER, .which = m->in->which, .address.index = index};
+        return add_input(m, load->dtype, false, place, NATIVE_STAYS);
+    }
+    if (number->input < 0) {
+        turns_place place = {.from = TURNS_CONSTANT, .address.offset = m->constants.n * (int64_t)sizeof(lazy_scalar)};
+        bool done = pushed(m, lazy_push(&m->constants, number->value));
+        return done ? add_input(m, load->dtype, false, place, NATIVE_STAYS) : NO_VALUE;
+    }
+    turns_place place = turns_scope_place(m->runner, m->in, (body_address){BODY_INPUT, number->input, 0});
+    int32_t value = maker_read(m, place, NEAP_DTYPE_F64, 1);
+    return load->dtype == NEAP_DTYPE_F64 || value == NO_VALUE
+               ? value
+               : maker_map(m, LAZY_OP_astype, NEAP_DTYPE_F64, load->dtype, 1, &value);
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
@@ -184,8 +179,8 @@ static int32_t read_load(turns_maker *m, const body_item *item, const lazy_load 
                                                        : "its turns do more than maps");
         return NO_VALUE;
     }
-    return maker_read(m, &m->body->pointers.at[item->first + load->slot],
-                      load->read.offset * neap_dtype_bytes(load->dtype), load->dtype, size);
+    return maker_read(m, maker_place(m, item, load->slot, load->read.offset * neap_dtype_bytes(load->dtype)),
+                      load->dtype, size);
 }
 
 /* Equal maps of equal operands are one. */
@@ -230,8 +225,8 @@ static bool add_sink(turns_maker *m, const body_item *item, const lazy_sink *sin
         return maker_refuse(m, "its turns do more than maps");
     if (size > 1 && !is_contiguous(item->kernel, &sink->write))
         return maker_refuse(m, "its turns write arrays otherwise than they are read");
-    return maker_write(m, &m->body->pointers.at[item->first + sink->slot],
-                       sink->write.offset * neap_dtype_bytes(sink->dtype), values[sink->value], size);
+    int64_t offset = sink->write.offset * neap_dtype_bytes(sink->dtype);
+    return maker_write(m, maker_place(m, item, sink->slot, offset), offset, values[sink->value], size);
 }
 
 static bool add_kernel(turns_maker *m, const body_item *item) {
@@ -261,42 +256,71 @@ static bool add_kernel(turns_maker *m, const body_item *item) {
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
-static bool is_condition(const turns_maker *m) {
-    return m->runner->kind->condition && m->which == 0;
-}
-
-static bool add_copy(turns_maker *m, const body_item *item) {
-    const body_address *from = &m->body->pointers.at[item->first], *to = from + 1;
-    int dtype = is_condition(m) ? NEAP_DTYPE_BOOL : m->runner->out_dtypes[to->index];
-    int64_t width = neap_dtype_bytes(dtype), size = (int64_t)item->bytes / width, once = m->apart ? 1 : size;
+/* Copies `size` elements from pointer 0 of the item, some bytes on, to pointer 1. */
+static bool add_copy(turns_maker *m, const body_item *item, int64_t offset, int dtype, int64_t size) {
+    int64_t width = neap_dtype_bytes(dtype), once = m->apart ? 1 : size;
     bool done = m->apart || fits(m, size);
     for (int64_t k = 0; k < size && done; k += once) {
-        int32_t value = maker_read(m, from, k * width, dtype, once);
-        done = value != NO_VALUE && maker_write(m, to, k * width, value, once);
+        int32_t value = maker_read(m, maker_place(m, item, 0, offset + k * width), dtype, once);
+        done = value != NO_VALUE && maker_write(m, maker_place(m, item, 1, k * width), 0, value, once);
     }
+    return done;
+}
+
+static bool add_output(turns_maker *m, const body_item *item) {
+    const lazy_runner *runner = m->in->outer ? m->in->node->inner : m->runner;
+    bool truth = !m->in->outer && runner->kind->condition && m->in->which == 0;
+    int dtype = truth ? NEAP_DTYPE_BOOL : runner->out_dtypes[m->in->body->pointers.at[item->first + 1].index];
+    return add_copy(m, item, 0, dtype, (int64_t)item->bytes / neap_dtype_bytes(dtype));
+}
+
+static bool add_call(turns_maker *m, const body_item *item) {
+    const lazy_call *call = &item->step->call;
+    lazy_turn turn;
+    if (!call->op->turn || !call->op->turn(call, &turn) || turn.what != LAZY_TURN_COPY)
+        return maker_refuse(m, "its turns do more than maps");
+    return add_copy(m, item, item->step->offsets[0] + turn.first, call->out->dtype, call->out->size);
+}
+
+static bool add_inner(turns_maker *m, const body_item *item) {
+    const lazy_runner *inner = item->inner;
+    if (inner->kind->loop)
+        return maker_refuse(m, "its turns do more than maps");
+    if (inner->kind->branches)
+        return maker_add_branches(m, item);
+    turns_scope own = turns_scope_inside(m->in, item, 0);
+    return maker_add_body(m, &own);
+}
+
+bool maker_add_body(turns_maker *m, const turns_scope *in) {
+    const turns_scope *outer = m->in;
+    m->in = in;
+    bool done = true;
+    for (int64_t k = 0; k < in->body->items.n && done; k++) {
+        const body_item *item = &in->body->items.at[k];
+        if (item->what == BODY_KERNEL)
+            done = m->apart ? maker_add_apart(m, item) : add_kernel(m, item);
+        else if (item->what == BODY_COPY)
+            done = add_output(m, item);
+        else if (item->what == BODY_CALL)
+            done = add_call(m, item);
+        else if (item->what == BODY_INNER)
+            done = add_inner(m, item);
+        else
+            done = maker_refuse(m, "its turns do more than maps");
+    }
+    m->in = outer;
     return done;
 }
 
 static bool add_body(turns_maker *m, int which) {
-    m->which = which;
-    m->body = m->runner->bodies[which];
-    bool done = true;
-    for (int64_t k = 0; k < m->body->items.n && done; k++) {
-        const body_item *item = &m->body->items.at[k];
-        if (item->what == BODY_KERNEL)
-            done = m->apart ? maker_add_apart(m, item) : add_kernel(m, item);
-        else if (item->what == BODY_COPY)
-            done = add_copy(m, item);
-        else
-            done = maker_refuse(m, "its turns do more than maps");
-    }
-    return done;
+    const turns_scope own = {.body = m->runner->bodies[which], .which = which};
+    return maker_add_body(m, &own);
 }
 
 /* What each turn hands on as it is is no carry. */
 static bool add_carries(turns_maker *m) {
     const lazy_runner *runner = m->runner;
-    m->body = runner->bodies[control_giver(runner->kind)];
     for (int32_t k = 0; k < runner->operands; k++) {
         int dtype = runner->out_dtypes[k];
         int64_t width = neap_dtype_bytes(dtype), size = runner->in_bytes[k] / width, once = m->apart ? 1 : size;
@@ -311,7 +335,7 @@ static bool add_carries(turns_maker *m) {
             place.address = (body_address){.from = BODY_INPUT, .index = k, .offset = e * width};
             int32_t value = add_input(m, dtype, once > 1, place, NATIVE_STAYS);
             if (value == NO_VALUE || !pushed(m, lazy_push(&m->carries, ((carried){k, e * width, once}))) ||
-                !hold(m, &place.address, 0, value, once))
+                !hold(m, place, value, once))
                 return false;
         }
     }
@@ -320,7 +344,8 @@ static bool add_carries(turns_maker *m) {
 
 /* What the place of an output holds once its body has run. */
 static int32_t output_value(turns_maker *m, int32_t k, int64_t offset, int64_t size) {
-    const held *h = find_held(m, &(body_address){.from = BODY_OUTPUT, .index = k}, offset);
+    const turns_place place = {.from = TURNS_ADDRESS, .address = {.from = BODY_OUTPUT, .index = k, .offset = offset}};
+    const held *h = find_held(m, &place);
     if (h && h->size == size)
         return h->value;
     maker_refuse(m, "its turns put arrays together from pieces");
@@ -340,7 +365,7 @@ static bool close_carries(turns_maker *m) {
 static void forget(turns_maker *m) {
     int64_t n = 0;
     for (int64_t k = 0; k < m->held.n; k++)
-        if (m->held.at[k].address.from == BODY_INPUT)
+        if (m->held.at[k].place.address.from == BODY_INPUT)
             m->held.at[n++] = m->held.at[k];
     m->held.n = n;
 }

@@ -5,6 +5,8 @@
  * there, and of how many elements. Other places do not change while the loop runs, or move with the turns; loads from
  * there are inputs. While a body is made, a value is the number of an instruction, or ~k for input k.
  *
+ * The branches of a node are all gone through, if they are few maps, and what they give is selected by the index.
+ *
  * First all kernels are taken to have one size, or single elements. If that does not do, elements are taken *apart*:
  * each element of an array is a value of its own, and each map is done for each of them. Then turns may read arrays as
  * they like, reduce them, and put them together from pieces, if all of it are few maps.
@@ -12,10 +14,10 @@
 #ifndef LAZY_TURNS_MAKER_H
 #define LAZY_TURNS_MAKER_H
 
-#include "lazy/control/turns.h"
+#include "lazy/control/turns_scope.h"
 
-typedef struct held { /* what lies at an address */
-    body_address address;
+typedef struct held { /* what lies at a place */
+    turns_place place;
     int32_t value;
     int64_t size; /* elements */
 } held;
@@ -34,8 +36,7 @@ typedef struct carried { /* an input that is another value in the next turn: a c
 typedef struct turns_maker {
     const lazy_runner *runner;
     bool apart;
-    const lazy_body *body; /* that is gone through, and its number */
-    int which;
+    const turns_scope *in;        /* the body that is gone through */
     int64_t n;                    /* elements of what has more than one */
     int weight;                   /* what making its code takes */
     int64_t time;                 /* what a turn takes of which elements are taken apart */
@@ -60,9 +61,14 @@ void maker_free(turns_maker *m);
 
 /* ---- For turns_apart.c ------------------------------------------------------------------------------------------- */
 bool maker_refuse(turns_maker *m, const char *why); /* false */
-/* What is read `offset` bytes behind an address: one element, or `size`. */
-int32_t maker_read(turns_maker *m, const body_address *address, int64_t offset, int dtype, int64_t size);
-bool maker_write(turns_maker *m, const body_address *address, int64_t offset, int32_t value, int64_t size);
+/* Where pointer `slot` of an item leads to, some bytes on. */
+static inline turns_place maker_place(const turns_maker *m, const body_item *item, int slot, int64_t offset) {
+    return turns_scope_pointer(m->runner, m->in, item, slot, offset);
+}
+/* What is read there: one element, or `size`. */
+int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size);
+/* `offset`: of what is written in all. */
+bool maker_write(turns_maker *m, turns_place place, int64_t offset, int32_t value, int64_t size);
 /* A SCALAR load. */
 int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *load);
 /* The numbers of an IOTA, as vm_iota writes them. */
@@ -77,6 +83,11 @@ static inline int64_t maker_size(const lazy_kernel *kernel) {
     return size;
 }
 
+/* Goes through a body. */
+bool maker_add_body(turns_maker *m, const turns_scope *in);
+
+/* turns_select.c: a node with branches. */
+bool maker_add_branches(turns_maker *m, const body_item *item);
 /* turns_apart.c: a kernel, element by element. */
 bool maker_add_apart(turns_maker *m, const body_item *item);
 

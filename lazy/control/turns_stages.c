@@ -4,101 +4,20 @@
 #include "ops_gen.h"
 
 /* What making the code may take, in cheap maps; functions take longer than those. */
-enum { WEIGHT = 256, FUNCTION_WEIGHT = 4, CONSTANT_BYTES = 1 << 14 };
+enum { WEIGHT = 256, FUNCTION_WEIGHT = 4 };
 
-/* The most elements of a stage, and of rows that are reduced, of which values are kept on the stack; ns of a turn that
- * takes so long that going through its steps is nothing. */
-enum { LONG = 8192, LONG_ROW = 2048, LONG_TURN = 50000 };
-
-typedef struct scope { /* a body that is gone through */
-    const lazy_body *body;
-    int which;                 /* of the loop's, if it is one */
-    int64_t scratch;           /* where its scratch begins in that of the loop */
-    const struct scope *outer; /* of a node inside; NULL */
-    const body_item *node;     /* of the outer body */
-} scope;
-
-static bool refuse(turns_stager *s, const char *why) {
-    s->why = s->why ? s->why : why;
-    return false;
-}
-
-static bool pushed(turns_stager *s, int status) {
-    return status == 0 || refuse(s, "out of memory");
-}
+/* ns of a turn that takes so long that going through its steps is nothing. */
+enum { LONG_TURN = 50000 };
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
-enum { NO_PLACE = -1 };
-
-static int32_t add_place(turns_stager *s, turns_place place) {
-    for (int64_t k = 0; k < s->places.n; k++) {
-        const turns_place *p = &s->places.at[k];
-        if (p->from == place.from && p->which == place.which && p->address.from == place.address.from &&
-            p->address.index == place.address.index && p->address.offset == place.address.offset &&
-            p->buffer == place.buffer)
-            return (int32_t)k;
-    }
-    if (s->places.n >= TURNS_PLACES)
-        return refuse(s, "its turns read and write too much"), NO_PLACE;
-    return pushed(s, lazy_push(&s->places, place)) ? (int32_t)s->places.n - 1 : NO_PLACE;
-}
-
-/* The bytes that what is at an address of a loop's body moves by in a turn. */
-static int64_t move_of(const lazy_runner *runner, const lazy_body *body, const body_address *address) {
-    int32_t k = address->index - runner->operands;
-    int64_t bytes = 0;
-    if (runner->kind->stacks && address->from == BODY_INPUT && k >= 0 && k < runner->xs)
-        bytes = runner->in_bytes[body->input_at[address->index]];
-    else if (runner->kind->stacks && address->from == BODY_OUTPUT && k >= 0)
-        bytes = runner->out_bytes[address->index];
-    return runner->reverse ? -bytes : bytes;
-}
-
-/* What an address of a body means in the loop's. */
-static turns_place find_place(const turns_stager *s, const scope *in, body_address a) {
-    for (; in->outer; in = in->outer) {
-        const lazy_runner *inner = in->node->inner;
-        int64_t offset = a.offset;
-        if (a.from == BODY_BUFFER)
-            return (turns_place){
-                .from = TURNS_BUFFER, .address.offset = offset, .buffer = in->body->buffers.at[a.index]};
-        if (a.from == BODY_SCRATCH) {
-            a.offset += in->scratch;
-            while (in->outer)
-                in = in->outer;
-            break;
-        }
-        int32_t k = a.from == BODY_INPUT ? in->body->input_at[a.index] : inner->nin;
-        offset += a.from == BODY_INPUT ? 0 : inner->places[a.index];
-        a = in->outer->body->pointers.at[in->node->first + k];
-        a.offset += offset;
-    }
-    return (turns_place){
-        .from = TURNS_ADDRESS, .which = in->which, .address = a, .move = move_of(s->runner, in->body, &a)};
-}
-
-static int32_t place_of(turns_stager *s, const scope *in, const body_item *item, int slot, int64_t offset) {
-    body_address a = in->body->pointers.at[item->first + slot];
-    a.offset += offset;
-    return add_place(s, find_place(s, in, a));
-}
-
-/* The place of n scalars of memory that stays; *to is that. */
-static int32_t add_constants(turns_stager *s, int64_t bytes, lazy_scalar **to) {
-    int64_t from = s->constants.n;
-    if (bytes > CONSTANT_BYTES)
-        return refuse(s, "its turns count too far"), NO_PLACE;
-    for (int64_t k = 0; k * (int64_t)sizeof(lazy_scalar) < bytes; k++)
-        if (!pushed(s, lazy_push(&s->constants, (lazy_scalar){0})))
-            return NO_PLACE;
-    *to = s->constants.at + from;
-    return add_place(s, (turns_place){.from = TURNS_CONSTANT, .address.offset = from * (int64_t)sizeof(lazy_scalar)});
+static int32_t place_of(turns_stager *s, const turns_scope *in, const body_item *item, int slot, int64_t offset) {
+    return stager_place(s, turns_scope_pointer(s->runner, in, item, slot, offset));
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 typedef struct staging { /* a kernel that becomes a stage */
     turns_stager *s;
-    const scope *in;
+    const turns_scope *in;
     const body_item *item;
     const lazy_kernel *kernel;
     int split;            /* axes before it number the rows */
@@ -141,17 +60,12 @@ static bool is_of_rows(const staging *g, const lazy_wide_map *map, int ndim, nat
     return fits && across >= INT32_MIN && across <= INT32_MAX;
 }
 
-/* Adds an input that an operand is; its number is ~ of what is returned. */
+/* What an operand is: an input, or what an earlier stage has made of it. */
 static bool add_read(staging *g, int v, int dtype, native_operand operand, bool placed) {
-    turns_stager *s = g->s;
     if (placed && operand.place < 0)
         return false;
-    if (dtype >= NEAP_DTYPE_C64)
-        return refuse(s, "its turns have complex numbers");
-    g->value[v] = ~(int32_t)s->inputs.n;
     g->each[v] = operand.along;
-    return pushed(s, lazy_push(&s->inputs, ((native_input){(uint8_t)dtype, operand.along}))) &&
-           pushed(s, lazy_push(&s->reads, operand));
+    return (g->value[v] = stager_read(g->s, dtype, operand)) != STAGER_NONE;
 }
 
 /* The numbers that differ stand in memory: all, one for each row, or one. */
@@ -167,8 +81,8 @@ static bool read_iota(staging *g, int v, const lazy_load *load) {
         }
     int64_t n = along ? g->rows * g->length : across ? g->rows : 1;
     if (load->dtype >= NEAP_DTYPE_C64)
-        return refuse(g->s, "its turns have complex numbers");
-    if ((operand.place = add_constants(g->s, n * neap_dtype_bytes(load->dtype), &to)) < 0)
+        return stager_refuse(g->s, "its turns have complex numbers");
+    if ((operand.place = stager_constants(g->s, n * neap_dtype_bytes(load->dtype), &to)) < 0)
         return false;
     if (n == 1)
         vm_iota(load->dtype, to, load->read.offset, 1, (int64_t[]){1}, (int64_t[]){0}, 0, 1);
@@ -187,26 +101,23 @@ static bool read_number(staging *g, int v, const lazy_load *load) {
     native_operand operand = {0};
     if (!g->in->outer) {
         turns_place place = {.from = TURNS_NUMBER, .which = g->in->which, .address.index = index};
-        operand.place = add_place(s, place);
+        operand.place = stager_place(s, place);
         return add_read(g, v, load->dtype, operand, true);
     }
     const body_number *number = &g->in->body->numbers[index];
     if (number->input < 0) {
         lazy_scalar *to = NULL;
-        operand.place = add_constants(s, (int64_t)sizeof *to, &to);
+        operand.place = stager_constants(s, (int64_t)sizeof *to, &to);
         if (operand.place >= 0)
             *to = number->value;
         return add_read(g, v, load->dtype, operand, true);
     }
-    operand.place = add_place(s, find_place(s, g->in, (body_address){BODY_INPUT, number->input, 0}));
+    operand.place = stager_place(s, turns_scope_place(s->runner, g->in, (body_address){BODY_INPUT, number->input, 0}));
     if (!add_read(g, v, NEAP_DTYPE_F64, operand, true) || load->dtype == NEAP_DTYPE_F64)
         return !s->why;
-    if (!native_has(LAZY_OP_astype, NEAP_DTYPE_F64, load->dtype))
-        return refuse(s, "its turns do more than maps that there is code for");
     native_ins cast = {
         .op = LAZY_OP_astype, .dtype = NEAP_DTYPE_F64, .result = load->dtype, .narg = 1, .arg = {g->value[v]}};
-    g->value[v] = (int32_t)s->ins.n;
-    return pushed(s, lazy_push(&s->ins, cast));
+    return (g->value[v] = stager_map(s, cast)) != STAGER_NONE;
 }
 
 static bool read_load(staging *g, int v) {
@@ -221,10 +132,10 @@ static bool read_load(staging *g, int v) {
         return add_read(g, v, load->dtype, operand, false);
     }
     if (!is_of_rows(g, &load->read, g->kernel->ndim, &operand))
-        return refuse(g->s, "its turns read arrays otherwise than they lie");
+        return stager_refuse(g->s, "its turns read arrays otherwise than they lie");
     if (load->kind == LAZY_LOAD_TABLE) {
         if (load->extent < 1 || load->extent > INT32_MAX || load->step < INT32_MIN || load->step > INT32_MAX)
-            return refuse(g->s, "its turns are long");
+            return stager_refuse(g->s, "its turns are long");
         operand.extent = (int32_t)load->extent, operand.step = (int32_t)load->step;
     }
     operand.place = place_of(g->s, g->in, g->item, load->slot, load->read.offset * neap_dtype_bytes(load->dtype));
@@ -237,7 +148,6 @@ static bool add_ins(staging *g, int k) {
     const lazy_op *row = lazy_ops[ins->op];
     const char *text = row->kernel.any;
     int v = g->kernel->nloads + k;
-    bool take = row->kind == LAZY_GATHER;
     if (row->kind == LAZY_MAP && text && strcmp(text, "a") == 0) {
         g->value[v] = g->value[ins->arg[0]], g->each[v] = g->each[ins->arg[0]];
         return true;
@@ -247,21 +157,18 @@ static bool add_ins(staging *g, int k) {
         made.arg[a] = g->value[ins->arg[a]];
         g->each[v] |= g->each[ins->arg[a]];
     }
-    if (take && g->each[ins->arg[1]])
-        return refuse(s, "its turns take elements at places that are data");
-    if (!take && !native_has(ins->op, ins->dtype, ins->result))
-        return refuse(s, "its turns do more than maps that there is code for");
-    g->value[v] = (int32_t)s->ins.n;
-    return pushed(s, lazy_push(&s->ins, made));
+    if (row->kind == LAZY_GATHER && g->each[ins->arg[1]])
+        return stager_refuse(s, "its turns take elements at places that are data");
+    return (g->value[v] = stager_map(s, made)) != STAGER_NONE;
 }
 
 static bool add_fold(staging *g, int k) {
     const lazy_sink *sink = &g->kernel->sinks[k];
     turns_stager *s = g->s;
     if (lazy_ops[sink->op]->flags & LAZY_OP_ARG || !native_has_fold(sink->op, sink->dtype))
-        return refuse(s, "its turns do more than maps and sums");
+        return stager_refuse(s, "its turns do more than maps and sums");
     native_fold fold = {.op = sink->op, .dtype = sink->dtype, .value = g->value[sink->value]};
-    return pushed(s, lazy_push(&s->folds, fold));
+    return stager_pushed(s, lazy_push(&s->folds, fold));
 }
 
 static bool add_write(staging *g, int k) {
@@ -273,12 +180,12 @@ static bool add_write(staging *g, int k) {
         return true;
     if (!is_of_rows(g, &sink->write, each ? g->kernel->ndim : g->kernel->nkept, &operand) ||
         (each && g->length > 1 && operand.along != 1))
-        return refuse(s, "its turns write arrays otherwise than they are read");
+        return stager_refuse(s, "its turns write arrays otherwise than they are read");
     if (sink->kind == LAZY_SINK_STORE_ROW && g->each[sink->value])
-        return refuse(s, "its turns do more than maps and sums");
+        return stager_refuse(s, "its turns do more than maps and sums");
     operand.place = place_of(s, g->in, g->item, sink->slot, sink->write.offset * neap_dtype_bytes(sink->dtype));
     int32_t value = sink->kind == LAZY_SINK_REDUCE ? STAGER_RESULT + g->fold[k] : g->value[sink->value];
-    return operand.place >= 0 && pushed(s, lazy_push(&s->outputs, value)) && pushed(s, lazy_push(&s->writes, operand));
+    return operand.place >= 0 && stager_write(s, value, operand);
 }
 
 /* Numbers of the sinks' folds: results are read before they are made. */
@@ -306,26 +213,11 @@ static bool fill_stage(staging *g) {
 /* Tries the kernel with its rows split off before an axis. What has been added is taken away if that does not do. */
 static bool try_split(staging *g, int split) {
     turns_stager *s = g->s;
-    int64_t inputs = s->inputs.n, ins = s->ins.n, outputs = s->outputs.n, folds = s->folds.n;
+    stager_mark before = stager_begin(s);
     g->split = split;
     g->rows = size_of(g->kernel, 0, split);
     g->length = size_of(g->kernel, split, g->kernel->ndim);
-    bool done = fill_stage(g);
-    if (done) {
-        native_stage stage = {.what = NATIVE_MAPS,
-                              .rows = (int32_t)g->rows,
-                              .length = (int32_t)g->length,
-                              .inputs = (int32_t)(s->inputs.n - inputs),
-                              .ins = (int32_t)(s->ins.n - ins),
-                              .outputs = (int32_t)(s->outputs.n - outputs),
-                              .folds = (int32_t)(s->folds.n - folds)};
-        done = pushed(s, lazy_push(&s->list, stage));
-    }
-    if (!done) {
-        s->inputs.n = s->reads.n = inputs, s->ins.n = ins, s->folds.n = folds;
-        s->outputs.n = s->writes.n = outputs;
-    }
-    return done;
+    return stager_end(s, &before, g->rows, g->length, fill_stage(g));
 }
 
 static int weight_of(const lazy_kernel *kernel) {
@@ -336,21 +228,21 @@ static int weight_of(const lazy_kernel *kernel) {
 }
 
 /* Is there a stage of maps of the kernel, which has been added? Where not, s->why may say why. */
-static bool add_maps(turns_stager *s, const scope *in, const body_item *item) {
+static bool add_maps(turns_stager *s, const turns_scope *in, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
     bool reduces = kernel->nkept < kernel->ndim;
     int64_t size = size_of(kernel, 0, kernel->ndim), length = size_of(kernel, kernel->nkept, kernel->ndim);
     int values = kernel->nloads + kernel->nins, first = reduces ? kernel->nkept : 0, last = first, folds = 0;
     for (int k = 0; k < kernel->nsinks; k++)
         folds += kernel->sinks[k].kind == LAZY_SINK_REDUCE;
-    if (size < 1 || size > LONG || (reduces && length > LONG_ROW) || vm_kernel_splits(kernel))
-        return refuse(s, "its turns are long");
+    if (size < 1 || size > STAGER_LONG || (reduces && length > STAGER_LONG_ROW) || vm_kernel_splits(kernel))
+        return stager_refuse(s, "its turns are long");
     if (s->weight + weight_of(kernel) > WEIGHT || s->folds.n + folds > NATIVE_FOLDS_MAX)
-        return refuse(s, "its turns do too much");
+        return stager_refuse(s, "its turns do too much");
     staging g = {.s = s, .in = in, .item = item, .kernel = kernel};
     if (!LAZY_ARENA(LAZY_PART(g.value, values + 1), LAZY_PART(g.each, values + 1),
                     LAZY_PART(g.fold, kernel->nsinks + 1)))
-        return refuse(s, "out of memory");
+        return stager_refuse(s, "out of memory");
     if (!reduces)
         last = kernel->ndim > 0 ? kernel->ndim - 1 : 0;
     number_folds(&g);
@@ -366,55 +258,64 @@ static bool add_maps(turns_stager *s, const scope *in, const body_item *item) {
 }
 
 /* ---- Other items ------------------------------------------------------------------------------------------------- */
-/* An item that is called, with so many pointers. */
-static bool add_call(turns_stager *s, const scope *in, const body_item *item, int n) {
+/* An item that is called, with so many pointers. Nobody knows what it writes. */
+static bool add_call(turns_stager *s, const turns_scope *in, const body_item *item, int n) {
     native_stage stage = {.what = NATIVE_CALL, .which = (int32_t)s->calls.n, .first = (int32_t)s->pointers.n, .n = n};
     bool done = true;
     for (int k = 0; k < n && done; k++) {
         int32_t place = place_of(s, in, item, k, 0);
-        done = place >= 0 && pushed(s, lazy_push(&s->pointers, place));
+        done = place >= 0 && stager_pushed(s, lazy_push(&s->pointers, place));
     }
     turns_call call = {item, in->which, in->scratch + (int64_t)body_round(in->body->scratch)};
-    return done && pushed(s, lazy_push(&s->calls, call)) && pushed(s, lazy_push(&s->list, stage));
+    s->held.n = 0;
+    return done && stager_pushed(s, lazy_push(&s->calls, call)) && stager_pushed(s, lazy_push(&s->list, stage));
 }
 
-static bool add_kernel(turns_stager *s, const scope *in, const body_item *item) {
+static bool add_kernel(turns_stager *s, const turns_scope *in, const body_item *item) {
     if (add_maps(s, in, item))
         return true;
     if (in->outer && item->step->nnumbers > 0) /* which only a frame of its own has */
-        return refuse(s, "its turns do more than maps");
+        return stager_refuse(s, "its turns do more than maps");
     s->why = NULL;
     return add_call(s, in, item, item->step->nbufs);
 }
 
-static bool add_items(turns_stager *s, const scope *in);
+static bool add_items(turns_stager *s, const turns_scope *in);
 
-static bool add_inner(turns_stager *s, const scope *in, const body_item *item) {
+/* Body b of a node, which are stages of their own if there are others. What these write over is held no more. */
+static bool add_branch(turns_stager *s, const turns_scope *in, const body_item *item, int b) {
+    turns_scope own = turns_scope_inside(in, item, b);
+    int64_t at = s->list.n, held = s->held.n;
+    native_stage stage = {.what = NATIVE_CASE, .which = b, .n = item->inner->nbodies};
+    if (!item->inner->kind->branches)
+        return add_items(s, &own);
+    stage.first = place_of(s, in, item, 0, 0);
+    stager_held *before = malloc((size_t)(held + 1) * sizeof *before);
+    if (!before)
+        return stager_refuse(s, "out of memory");
+    if (held)
+        memcpy(before, s->held.at, (size_t)held * sizeof *before);
+    bool done = stage.first >= 0 && stager_pushed(s, lazy_push(&s->list, stage)) && add_items(s, &own);
+    if (done)
+        s->list.at[at].stages = (int32_t)(s->list.n - at - 1);
+    stager_keep_held(s, before, held);
+    free(before);
+    return done;
+}
+
+static bool add_inner(turns_stager *s, const turns_scope *in, const body_item *item) {
     const lazy_runner *inner = item->inner;
     bool done = true;
     if (inner->kind->loop) {
         s->inner += inner->cost;
         return add_call(s, in, item, inner->nin + 1);
     }
-    for (int b = 0; b < inner->nbodies && done; b++) {
-        scope own = {.body = inner->bodies[b],
-                     .scratch = in->scratch + (int64_t)(body_round(in->body->scratch) + inner->frame),
-                     .outer = in,
-                     .node = item};
-        int64_t at = s->list.n;
-        native_stage stage = {.what = NATIVE_CASE, .which = b, .n = inner->nbodies};
-        if (inner->kind->branches) {
-            stage.first = place_of(s, in, item, 0, 0);
-            done = stage.first >= 0 && pushed(s, lazy_push(&s->list, stage));
-        }
-        done = done && add_items(s, &own);
-        if (done && inner->kind->branches)
-            s->list.at[at].stages = (int32_t)(s->list.n - at - 1);
-    }
+    for (int b = 0; b < inner->nbodies && done; b++)
+        done = add_branch(s, in, item, b);
     return done;
 }
 
-static bool add_items(turns_stager *s, const scope *in) {
+static bool add_items(turns_stager *s, const turns_scope *in) {
     bool done = true;
     for (int64_t k = 0; k < in->body->items.n && done; k++) {
         const body_item *item = &in->body->items.at[k];
@@ -423,19 +324,47 @@ static bool add_items(turns_stager *s, const scope *in) {
         else if (item->what == BODY_INNER)
             done = add_inner(s, in, item);
         else if (item->what == BODY_COPY)
-            done = add_call(s, in, item, 2);
+            done = stager_copy(s, in, item) || add_call(s, in, item, 2);
         else if (item->what == BODY_CALL)
-            done = add_call(s, in, item, item->step->nbufs);
+            done = stager_turn(s, in, item) || add_call(s, in, item, item->step->nbufs);
         else
-            done = refuse(s, "its turns have effects");
+            done = stager_refuse(s, "its turns have effects");
     }
     return done;
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 static bool add_body(turns_stager *s, int which) {
-    scope own = {.body = s->runner->bodies[which], .which = which};
+    turns_scope own = {.body = s->runner->bodies[which], .which = which};
     return add_items(s, &own);
+}
+
+/* Does no turn write there, and is it the same place in all? */
+static bool is_constant(const lazy_runner *runner, const turns_place *place) {
+    const int32_t k = place->address.index;
+    if (place->from != TURNS_ADDRESS || place->address.from == BODY_BUFFER)
+        return true;
+    return place->address.from == BODY_INPUT && place->move == 0 && (k >= runner->operands || runner->fixed[k]);
+}
+
+/* Single elements are not read turn by turn, if they are constant, or carries whose next value is held at the end. */
+static void carry_held(turns_stager *s) {
+    const lazy_runner *runner = s->runner;
+    for (int32_t k = 0; k < s->reads.n; k++) {
+        native_operand *read = &s->reads.at[k];
+        if (read->place < 0 || read->along || read->across || read->extent)
+            continue;
+        turns_place place = s->places.at[read->place];
+        const int32_t carry = place.address.index;
+        int32_t value = STAGER_NONE;
+        if (is_constant(runner, &place)) {
+            value = ~k;
+        } else if (place.address.from == BODY_INPUT && place.move == 0 && !runner->updated[carry]) {
+            place.which = control_giver(runner->kind), place.address.from = BODY_OUTPUT;
+            value = stager_held_at(s, place, s->inputs.at[k].dtype);
+        }
+        read->carried = value != STAGER_NONE, read->index = read->carried ? value : 0;
+    }
 }
 
 bool stager_run(turns_stager *s) {
@@ -448,14 +377,15 @@ bool stager_run(turns_stager *s) {
     if (runner->kind->condition) {
         done = add_body(s, 0);
         turns_place truth = {.from = TURNS_ADDRESS, .address = {BODY_OUTPUT, 0, 0}};
-        s->stages.truth = done ? add_place(s, truth) : -1;
+        s->stages.truth = done ? stager_place(s, truth) : -1;
         done = s->stages.truth >= 0;
     }
     s->stages.head = (int32_t)s->list.n;
     done = done && add_body(s, control_giver(runner->kind));
     if (done && cost - s->inner > LONG_TURN)
-        return refuse(s, "its turns are long");
-    return done && (s->maps > 0 || refuse(s, "its turns do more than maps"));
+        return stager_refuse(s, "its turns are long");
+    carry_held(s);
+    return done && (s->maps > 0 || stager_refuse(s, "its turns do more than maps"));
 }
 
 void stager_free(turns_stager *s) {
@@ -470,4 +400,5 @@ void stager_free(turns_stager *s) {
     lazy_vector_free(&s->places);
     lazy_vector_free(&s->calls);
     lazy_vector_free(&s->constants);
+    lazy_vector_free(&s->held);
 }

@@ -53,19 +53,23 @@ typedef struct native_turns {
 /* A turn may also go through memory, in stages that run one after the other (plugin/stages.c):
  *
  *      MAPS   rows of elements: maps, reductions of each row, maps of what these give
+ *      COLUMNS  the same rows, at most a leaf of them, of which one reduction goes down the columns: what depends on it
+ *             has one row
  *      CALL   a function of C gets so many places
  *      CASE   so many of the next stages are run if an index, an i32 that is clamped, is this one
  *
  * Memory is known by *places*: pointers that the code is given. Turns take two sets of places in turn, since what a
  * turn carries lies where the turn before it did not write. The inputs, instructions, outputs and folds of the body are
- * those of the stages in order; a RESULT is an input that a fold of its stage gives. An instruction `take` reads a
- * table, arg[0], at an index that is one for a row, arg[1]. Numbers are 32 bits wide, so that equal stages are equal
+ * those of the stages in order; a RESULT is an input that a fold of its stage gives. A stage may also read what is one
+ * element of an earlier stage of one row, if that runs wherever this one does. An instruction `take` reads a table,
+ * arg[0], at an index that is one for a row, arg[1]; an output that is a table is not written where its index is out of
+ * range. Numbers are 32 bits wide, so that equal stages are equal
  * bytes. */
-enum { NATIVE_MAPS, NATIVE_CALL, NATIVE_CASE };
+enum { NATIVE_MAPS, NATIVE_COLUMNS, NATIVE_CALL, NATIVE_CASE };
 typedef struct native_stage {
     int32_t what;
-    int32_t rows, length;                /* MAPS: of how many elements */
-    int32_t inputs, ins, outputs, folds; /* MAPS: how many of them are its own */
+    int32_t rows, length;                /* MAPS, COLUMNS: of how many elements */
+    int32_t inputs, ins, outputs, folds; /* the same: how many of them are its own */
     int32_t which;                       /* CALL: its number; CASE: the index */
     int32_t first, n;                    /* CALL: of its pointers; CASE: place of the index; how many there are */
     int32_t stages;                      /* CASE: how many it guards */
@@ -76,6 +80,9 @@ typedef struct native_operand {
     int32_t across;       /* elements from a row to the next */
     int32_t along;        /* the same from an element to the next: 0 or 1 */
     int32_t extent, step; /* of a table: of its index, and elements from one to the next */
+    int32_t carried;      /* 1: it is one element, which is read before the first turn */
+    int32_t index; /* a value. Of what is carried: what it is in the next turn, maybe itself. Of an output that is
+                           * a table: which row of it the stage, of one row, writes */
 } native_operand;
 
 typedef struct native_stages {

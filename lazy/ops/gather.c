@@ -212,15 +212,26 @@ static int put_call(const lazy_call *call, lazy_meeting how, const neap_run *run
     return 0;
 }
 
-#define PUT_CALL(name, how)                                                                                            \
+static bool put_turn(const lazy_call *call, int joins, lazy_turn *out) {
+    const lazy_tensor *x = &call->in[0];
+    int64_t outer;
+    *out = (lazy_turn){.what = LAZY_TURN_PUT, .n = call->in[1].size, .joins = joins};
+    extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &outer, &out->size, &out->inner);
+    return outer == 1;
+}
+
+#define PUT_CALL(name, how, joins)                                                                                     \
     static int name##_call(const lazy_call *call, const neap_run *run) {                                               \
         return put_call(call, how, run);                                                                               \
+    }                                                                                                                  \
+    static bool name##_turn(const lazy_call *call, lazy_turn *out) {                                                   \
+        return put_turn(call, joins, out);                                                                             \
     }
-PUT_CALL(put_set, LAZY_PUT_SET)
-PUT_CALL(put_add, LAZY_PUT_ADD)
-PUT_CALL(put_mul, LAZY_PUT_MULTIPLY)
-PUT_CALL(put_max, LAZY_PUT_MAXIMUM)
-PUT_CALL(put_min, LAZY_PUT_MINIMUM)
+PUT_CALL(put_set, LAZY_PUT_SET, -1)
+PUT_CALL(put_add, LAZY_PUT_ADD, LAZY_OP_add)
+PUT_CALL(put_mul, LAZY_PUT_MULTIPLY, LAZY_OP_multiply)
+PUT_CALL(put_max, LAZY_PUT_MAXIMUM, LAZY_OP_maximum)
+PUT_CALL(put_min, LAZY_PUT_MINIMUM, LAZY_OP_minimum)
 
 /* All put ops: along one axis further where all examples have the same indices. */
 static int put_batch(lazy_batching *g) {
@@ -439,8 +450,8 @@ NEAP_OP(put_add,
                "places add up in order. Negative indices count from the end; others out of range are ignored.",
         .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
         .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
-        .shape = put_add_shape, .call = put_add_call, .gpu = launches_put_add, .grad = put_add_grad,
-        .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
+        .shape = put_add_shape, .call = put_add_call, .turn = put_add_turn, .gpu = launches_put_add,
+        .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -469,7 +480,7 @@ NEAP_OP(
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
-    .shape = put_set_shape, .call = put_set_call, .gpu = launches_put_set, .grad = put_set_grad,
+    .shape = put_set_shape, .call = put_set_call, .turn = put_set_turn, .gpu = launches_put_set, .grad = put_set_grad,
     .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 NEAP_OP(
@@ -479,8 +490,8 @@ NEAP_OP(
         "the order of the indices. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2,
-    .dtype = graph_dtype_same, .shape = put_mul_shape, .call = put_mul_call, .grad = put_mul_grad, .jvp = put_mul_jvp,
-    .batch = put_batch, .shard = put_shard)
+    .dtype = graph_dtype_same, .shape = put_mul_shape, .call = put_mul_call, .turn = put_mul_turn, .grad = put_mul_grad,
+    .jvp = put_mul_jvp, .batch = put_batch, .shard = put_shard)
 
 NEAP_OP(
     put_max,
@@ -489,8 +500,8 @@ NEAP_OP(
     .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
-    .dtype = graph_dtype_same, .shape = put_max_shape, .call = put_max_call, .grad = put_extremum_grad,
-    .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)
+    .dtype = graph_dtype_same, .shape = put_max_shape, .call = put_max_call, .turn = put_max_turn,
+    .grad = put_extremum_grad, .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)
 
 NEAP_OP(
     put_min,
@@ -499,5 +510,5 @@ NEAP_OP(
     .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
-    .dtype = graph_dtype_same, .shape = put_min_shape, .call = put_min_call, .grad = put_extremum_grad,
-    .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)
+    .dtype = graph_dtype_same, .shape = put_min_shape, .call = put_min_call, .turn = put_min_turn,
+    .grad = put_extremum_grad, .jvp = put_extremum_jvp, .batch = put_batch, .shard = put_shard)

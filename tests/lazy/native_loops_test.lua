@@ -227,6 +227,53 @@ add("a branch in a branch", true, function(c, xs)
         end, np.jit(function(v) return v * 0.5 + x end), s), s[1]
     end, c, xs)
 end, some(100), some(130))
+-- Few cheap maps: all branches are done, and one is selected.
+for _, dtype in ipairs { "bool", "u8", "i32", "f16", "f32", "f64" } do
+    add("branches that are selected, " .. dtype, true, function(c, xs, w)
+        return np.scan(function(s, x)
+            local a, b = np.cond(x:gt(0), function(v, u) return u, np.maximum(v, w) end,
+                                 function(v, u) return v, np.minimum(u, w) end, s[1], s[2])
+            return { a, b }, { a, np.cond(x:lt(3), function(v) return v end, function() return w end, b) }
+        end, { c, np.flip(c) }, xs)
+    end, some(20, dtype), some(130) - 40, programs.leaf(dtype, 8, { 20 }))
+end
+for branches = 1, 9 do
+    add("selected of " .. branches, branches < 9 or nil, function(c, turns)
+        local list = {}
+        for b = 1, branches do list[b] = function(v) return v * 0.5 + b end end
+        return np.fori_loop(-2, turns, function(k, x) return np.switch(k, list, x) + x * 0.25 end, c)
+    end, some(3), np.array(90, { dtype = "i32" }))
+end
+add("selected in each other, and calls", true, function(c, xs, n)
+    return np.scan(function(s, x)
+        local more = np.jit(function(v) return v * n + x end)
+        return np.cond(x:gt(0), function(v)
+            return np.cond(v:gt(1), more, function(u) return u + x end, v)
+        end, function(v) return more(v) - 1 end, s), s
+    end, c, xs)
+end, np.array(0.5), some(130) - 60, 0.25)
+add("selected among small arrays", true, function(c, xs)
+    return np.scan(function(s, x)
+        local v = np.cond(x:gt(0), function(u) return np.stack { u[1], u[0] * 0.5, u[2] + x } end, np.flip, s)
+        return v, v:sum()
+    end, c, xs)
+end, some(3), some(130) - 60)
+add("while: selected", true, function(c)
+    return np.while_loop(function(s)
+        return np.cond(s.k:lt(40), function(k) return k:ge(0) end, function(k) return k:lt(90) end, s.k)
+    end, function(s)
+        return { k = s.k + 1, x = np.cond((s.k % 3):eq(0), double, function(v) return v * 0.375 end, s.x) }
+    end, { k = np.array(0, { dtype = "i32" }), x = c })
+end, some(10))
+add("gradients of what is selected", nil, function(c, xs)
+    return np.grad(function(a, b)
+        local last, ys = np.scan(function(s, x)
+            local y = np.cond(x:gt(0), function(v) return v * 0.5 + x end, function(v) return v * v - x end, s)
+            return y, y
+        end, a, b)
+        return last + (ys * ys):sum()
+    end, { argnums = { 1, 2 } })(c, xs)
+end, np.array(0.5), np.sin(some(80)))
 add("while: a branch, Collatz", true, function(n)
     return np.while_loop(function(s) return s[1]:gt(1) end, function(s)
         return { np.cond((s[1] % 2):eq(0), function(v) return v:floor_divide(2) end, function(v) return v * 3 + 1 end,
@@ -298,6 +345,108 @@ add("rows written over, and added to", true, function(c, w)
         return x:at { k }:set(np.tanh(x[k - 1] + w)):at { 0 }:add(x[-k])
     end, c)
 end, programs.leaf("f32", 3, { 60, 20 }), some(20))
+for _, dtype in ipairs { "bool", "u8", "i32", "i64", "f16", "f32", "f64" } do
+    for _, index in ipairs { "i32", "i64", "u8", "u64" } do
+        add(("written at places, %s by %s"):format(dtype, index), true, function(c, rows)
+            return np.scan(function(s, k)
+                local at = (k - 5):astype(index) -- some are out of range, from both ends
+                local one = s.one:at { at }:set(s.one[at - 1])
+                return { one = one, rows = s.rows:at { at }:set(s.rows[k - 9]) }, one[3]
+            end, { one = c, rows = rows }, np.arange(80))
+        end, some(40, dtype), programs.leaf(dtype, 3, { 60, 19 }))
+    end
+end
+for _, how in ipairs { "add", "mul", "max", "min" } do
+    for _, dtype in ipairs { "u8", "i16", "i32", "f32", "f64" } do
+        add(("joined at places by %s, %s"):format(how, dtype), true, function(c, rows)
+            return np.scan(function(s, k)
+                local one = s.one:at { k - 5 }
+                one = one[how](one, s.one[k - 7] + s.one[-k])
+                local twice = s.rows:at { np.stack { k % 7, k % 3 } }
+                return { one = one, rows = twice[how](twice, s.rows[{ { 0, 2 } }]) }, one[3]
+            end, { one = c, rows = rows }, np.arange(70))
+        end, some(40, dtype), programs.leaf(dtype, 3, { 8, 19 }))
+    end
+end
+add("many places at once", nil, function(c)
+    return np.fori_loop(0, 70, function(k, x)
+        return np.sin(x:at { (np.arange(6) + k) % 9 }:set(x[{ { 0, 6 } }]))
+    end, c)
+end, some(100))
+-- What a stage has made is not read from memory again, unless something has been written over it.
+add("elements that are written and read", true, function(c)
+    return np.fori_loop(0, 200, function(k, x)
+        local a = x:at { 3 }:set(x[k % 90] * 0.5)
+        local b = a:at { k % 7 }:set(a[3] + 1)
+        local d = b:at { 3 }:add(b[k % 5])
+        return d:at { 5 }:set(np.cond((k % 3):eq(0), function(v) return v[3] end, function(v) return v[k % 4] end, d))
+    end, c)
+end, some(100))
+add("elements that a branch writes", true, function(c, xs)
+    return np.scan(function(s, x)
+        local n = s.n + 1
+        local a, m = np.cond(x:gt(0), function(v, k) return v:at { k % 70 }:set(x), k * 2 end,
+                             function(v, k) return v + v:max() * 0.25, k end, s.a, n)
+        return { a = a, n = n }, { a[n % 70], m, n }
+    end, { a = c, n = np.array(0, { dtype = "i32" }) }, xs)
+end, some(70), some(130))
+add("numbers that stages carry", true, function(c, t)
+    return np.fori_loop(-1, 200, function(k, s)
+        local x = s.x:at { s.n % 90 }:set(s.a)
+        return { a = s.b, b = s.a * 0.5 + s.x[k % 70] + t, n = s.n + 1, x = x, same = s.same }
+    end, { a = np.array(1), b = np.array(2), n = np.array(-9, { dtype = "i64" }), x = c, same = np.array(3) })
+end, some(70), np.array(0.125))
+add("while: numbers that stages carry", true, function(c)
+    return np.while_loop(function(s) return s.n:lt(130) end, function(s)
+        return { n = s.n + 1, last = s.n, x = s.x:at { s.last }:add(s.x[s.n % 70] * 0.5) }
+    end, { n = np.array(-5, { dtype = "i32" }), last = np.array(7, { dtype = "i32" }), x = c })
+end, some(70))
+add("gradients of what is written at places", nil, function(c)
+    return np.grad(function(a)
+        return np.fori_loop(0, 70, function(k, x)
+            return x:at { k + 1 }:set(x[k] * 0.999 + np.sin(x[k])):at { 2 }:add(x[k])
+        end, a):sum()
+    end)(c)
+end, some(80))
+for _, dtype in ipairs { "f32", "f64" } do
+    for _, k in ipairs { 2, 3, 16, 30, 65, 300 } do
+        local w, v = programs.leaf(dtype, k, { 13, k }), programs.leaf(dtype, k + 1, { k, 13 })
+        add(("products by vectors of %d, %s"):format(k, dtype), true, function(c, a, b)
+            return np.fori_loop(0, 70, function(_, x)
+                local y = b:matmul(np.tanh(a:matmul(x)))
+                return y * 0.25 + x:matmul(a.T):matmul(b.T) * 0.125 + x * 0.5
+            end, c)
+        end, some(k, dtype), w, v)
+    end
+end
+add("products that are 0", true, function(c, w)
+    return np.fori_loop(0, 70, function(k, x)
+        return np.where(np.signbit(w:matmul(x * 0)), 1, -1) * k:astype "f32" + x * 0.5
+    end, c)
+end, some(30) - 9, -np.abs(programs.leaf("f32", 3, { 30, 30 })))
+for _, dtype in ipairs { "f32", "f64" } do
+    for _, k in ipairs { 2, 15, 16, 31, 70, 256, 257 } do
+        local w, v = programs.leaf(dtype, k, { k, 13 }), programs.leaf(dtype, k + 1, { 13, k })
+        add(("vectors of %d by products, %s"):format(k, dtype), true, function(c, a, b)
+            return np.fori_loop(0, 70, function(_, x)
+                return np.tanh(x:matmul(a)):matmul(b) * 0.25 + a:matmul(a.T:matmul(x)) * 0.125 + x * 0.5
+            end, c)
+        end, some(k, dtype), w, v)
+    end
+end
+add("vectors by products that are 0", true, function(c, w)
+    return np.fori_loop(0, 70, function(k, x)
+        return np.where(np.signbit((x * 0):matmul(w)), 1, -1) * k:astype "f32" + x * 0.5
+    end, c)
+end, some(30) - 9, -np.abs(programs.leaf("f32", 3, { 30, 30 })))
+add("a row of a product of vectors", nil, function(c, w)
+    return np.fori_loop(0, 70, function(_, x) return np.tanh(x:matmul(w)) end, c)
+end, some(30), programs.leaf("f32", 3, { 30, 30 }))
+add("gradients of products by vectors", nil, function(c, w)
+    return np.grad(function(a, u)
+        return np.fori_loop(0, 70, function(_, x) return np.tanh(u:matmul(x)) end, a):sum()
+    end, { argnums = { 1, 2 } })(c, w)
+end, some(30), programs.leaf("f32", 3, { 30, 30 }))
 add("taken from a table", true, function(c, t)
     return np.fori_loop(-9, 90, function(k, x) return x * 0.5 + np.take(t, k * 3, { axis = 0 }) end, c)
 end, some(20, "f64"), programs.leaf("f64", 3, { 60, 20 }))

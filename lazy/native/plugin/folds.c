@@ -25,8 +25,11 @@ static void call(generator *g, const char *kind, int k, LLVMValueRef *args, unsi
     LLVMBuildCall2(g->builder, type, LLVMGetNamedFunction(g->module, name), args, n, "");
 }
 
-/* to = a combined with b; places of vectors. */
-static void combine(generator *g, int k, LLVMValueRef to, LLVMValueRef a, LLVMValueRef b) {
+void ir_fold_none(generator *g, int k, LLVMValueRef to) {
+    call(g, "none", k, &to, 1);
+}
+
+void ir_fold_combine(generator *g, int k, LLVMValueRef to, LLVMValueRef a, LLVMValueRef b) {
     call(g, "fold", k, (LLVMValueRef[]){to, a, b}, 3);
 }
 
@@ -42,7 +45,7 @@ void ir_folds_places(generator *g) {
 LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n) {
     for (int k = 0; k < g->body->nfolds; k++)
         for (int v = 0; v < ir_fold_blocks(g) && !g->idle[k]; v++)
-            call(g, "none", k, &g->lane[k][v], 1);
+            ir_fold_none(g, k, g->lane[k][v]);
     if (g->body->nfolds == 0)
         return n;
     LLVMValueRef end = LLVMBuildAdd(g->builder, first, ir_number(g, LEAF), "");
@@ -55,7 +58,7 @@ void ir_fold_block(generator *g, int k, LLVMValueRef mask) {
         if (g->idle[f])
             continue;
         LLVMValueRef lane = g->lane[f][k % ir_fold_blocks(g)];
-        combine(g, f, mask ? g->spare[f] : lane, lane, g->value[fold->value]);
+        ir_fold_combine(g, f, mask ? g->spare[f] : lane, lane, g->value[fold->value]);
         if (!mask)
             continue;
         LLVMTypeRef type = ir_vector(g, fold->dtype);
@@ -104,10 +107,10 @@ void ir_folds_end(generator *g, LLVMValueRef first) {
             continue;
         for (int half = LANES_MOST / 2; half > 0; half /= 2) {
             for (int v = 0; v < half / g->lanes; v++)
-                combine(g, k, g->lane[k][v], g->lane[k][v], g->lane[k][v + half / g->lanes]);
+                ir_fold_combine(g, k, g->lane[k][v], g->lane[k][v], g->lane[k][v + half / g->lanes]);
             if (half < g->lanes) {
                 upper_lanes(g, k, half);
-                combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
+                ir_fold_combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
             }
         }
         store_leaf(g, k, leaf);
@@ -141,7 +144,7 @@ void ir_folds_join(generator *g, LLVMValueRef n) {
             continue;
         load_leaf(g, k, leaf, g->lane[k][0]);
         load_leaf(g, k, other, g->spare[k]);
-        combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
+        ir_fold_combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
         store_leaf(g, k, leaf);
     }
     LLVMValueRef next = LLVMBuildAdd(B, leaf, twice, ""), last = LLVMBuildAdd(B, next, apart, "");

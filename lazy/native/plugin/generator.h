@@ -52,6 +52,9 @@ LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n);
 void ir_fold_block(generator *g, int k, LLVMValueRef mask);
 /* Stores what the leaf at `first` gives. */
 void ir_folds_end(generator *g, LLVMValueRef first);
+/* to = what a lane of fold k begins with; = a combined with b. Places of vectors. */
+void ir_fold_none(generator *g, int k, LLVMValueRef to);
+void ir_fold_combine(generator *g, int k, LLVMValueRef to, LLVMValueRef a, LLVMValueRef b);
 /* Combines the leaves of n elements, in blocks of their own behind the current one; goes on behind them. */
 void ir_folds_join(generator *g, LLVMValueRef n);
 
