@@ -193,6 +193,10 @@ NEAP_API int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dt
 NEAP_API int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes);
 /* Gives the memory back now; later uses raise. */
 NEAP_API int neap_array_delete(neap_ctx *ctx, int32_t id);
+/* For results of a function that few callers look at: what is recorded while `on` is set is computed when it is read,
+ * or when something is that needs it; by no limit, nor by neap_flush. Returns what was set before, for the way back.
+ * Exchanges with other processes are excepted, which wait for them. */
+NEAP_API int neap_aside(neap_ctx *ctx, int on);
 /* Starts all pending work. */
 NEAP_API int neap_flush(neap_ctx *ctx);
 /* Flushes; NEAP_OK once all work has finished. */

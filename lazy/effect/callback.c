@@ -466,8 +466,10 @@ static lazy_open_callback *innermost(neap_ctx *ctx) {
 
 /* Opens a frame for the next request. *out is NULL when none waits. */
 static int open_callback(neap_ctx *ctx, lazy_open_callback **out) {
-    lazy_open_callback frame = {
-        .nlevels = ctx->levels.n, .floor = ctx->levels.floor, .deferring = ctx->start.deferring};
+    lazy_open_callback frame = {.nlevels = ctx->levels.n,
+                                .floor = ctx->levels.floor,
+                                .deferring = ctx->start.deferring,
+                                .aside = ctx->start.aside};
     if (lazy_push(&ctx->callbacks.open, frame)) /* before the request, which could not be given back */
         return NEAP_E_MEMORY;
     *out = innermost(ctx);
@@ -478,6 +480,7 @@ static int open_callback(neap_ctx *ctx, lazy_open_callback **out) {
     }
     ctx->levels.floor = ctx->levels.n;
     ctx->start.deferring = 0;
+    ctx->start.aside = false;
     return 0;
 }
 
@@ -540,6 +543,7 @@ static int end_request(neap_ctx *ctx, int status) {
     if (ended == 0) {
         ctx->levels.floor = frame->floor;
         ctx->start.deferring = frame->deferring;
+        ctx->start.aside = frame->aside;
         ctx->callbacks.open.n--;
     }
     return ended;

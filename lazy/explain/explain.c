@@ -463,7 +463,9 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
         lazy_say(print, root->base->buffer ? ": it costs nothing where it is read; as memory of its own:"
                                            : ", which is pending");
     } else {
-        lazy_say(print, root->state == LAZY_RECIPE     ? " was computed inside a kernel and not kept"
+        bool fused = root->consumers > 0 && graph_node_op(root)->kind != LAZY_CALL;
+        lazy_say(print, root->state == LAZY_RECIPE
+                            ? fused ? " was computed inside a kernel and not kept" : " waits until it is asked for"
                         : root->state == LAZY_DEFERRED ? " is deferred until it is asked for"
                         : root->state == LAZY_STAGED ? " was recorded in a trace, and is computed when it is asked for"
                                                      : " is pending");

@@ -53,6 +53,7 @@ typedef struct lazy_start {
     int hold;           /* > 0: recording does not flush */
     int expanding;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
     int deferring;      /* > 0: deferred mode (program/deferred.c) */
+    bool aside;         /* what is recorded is born a recipe (neap_aside) */
     bool any_deferred;  /* arrays of it may be without their values */
     bool has_calls;     /* a call was recorded during the hold */
     int64_t first_call; /* the first pending node that may be such a call */
@@ -98,6 +99,7 @@ typedef struct lazy_levels {
 typedef struct lazy_open_callback { /* an open callback */
     neap_request *request;
     int nlevels, floor, deferring; /* as they were before it */
+    bool aside;                    /* so was this */
     bool reported;                 /* its arguments have ids */
     bool again;                    /* there was no memory for those ids once */
 } lazy_open_callback;

@@ -5,6 +5,9 @@
  *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
  *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
  *
+ * Between neap_aside and its end nodes are born as recipes: only a demand computes them, and what nobody refers to is
+ * gone.
+ *
  * What is recorded while a trace is open and depends on none of its arguments is STAGED instead of PENDING: only a
  * demand flushes it, and what the trace's program reads of it becomes part of the program (program/stage.c).
  *

@@ -338,7 +338,10 @@ static int enroll_work(neap_ctx *ctx, neap_node *node) {
         node->state = LAZY_DEFERRED;
         ctx->start.any_deferred = true;
     }
-    if (trace || node->lasting || graph_is_meshed(node) || graph_node_op(node)->flags & LAZY_OP_PROMPT ||
+    bool aside = ctx->start.aside && !exchange;
+    if (aside && !trace && !node->lasting)
+        node->state = LAZY_RECIPE;
+    if (trace || node->lasting || aside || graph_is_meshed(node) || graph_node_op(node)->flags & LAZY_OP_PROMPT ||
         (graph_is_effect(node) && !exchange))
         return 0;
     if (lazy_push(&ctx->pending.nodes, node))

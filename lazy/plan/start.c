@@ -8,10 +8,10 @@
  *   an effect           at once, with its ancestors, by those who record it (plan_flush_roots)
  *   what is read        when it is asked for (plan_force)
  *
- * What a trace records from constants alone starts only when it is read. Nothing starts by itself in deferred mode, or
- * while both limits are 0. While recording is held (a rule builds nodes, ops are recorded on blocks of a mesh), calls
- * wait for its end; a call whose script line is about to be asked for waits for that. Such calls are found again behind
- * ctx->start.first_call.
+ * What a trace records from constants alone starts only when it is read. Nothing starts by itself in deferred mode,
+ * aside (neap_aside), or while both limits are 0. While recording is held (a rule builds nodes, ops are recorded on
+ * blocks of a mesh), calls wait for its end; a call whose script line is about to be asked for waits for that. Such
+ * calls are found again behind ctx->start.first_call.
  *
  * Out of memory is not an error here: the work stays pending, and Lua is asked to collect.
  */
@@ -21,7 +21,7 @@
 #include "lazy/plan/plan.h"
 
 static bool never_starts(const neap_ctx *ctx) {
-    return ctx->start.deferring || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0);
+    return ctx->start.deferring || ctx->start.aside || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0);
 }
 
 static int ask_for_memory(neap_ctx *ctx, int status) {
@@ -132,6 +132,12 @@ int plan_unhold_blocks(neap_ctx *ctx, neap_node *node) {
     int status = unhold(ctx, node);
     ctx->start.has_calls |= waits;
     return status;
+}
+
+int neap_aside(neap_ctx *ctx, int on) {
+    int before = ctx->start.aside;
+    ctx->start.aside = on != 0;
+    return before;
 }
 
 int neap_default_device(neap_ctx *ctx, int device, int *before) {

@@ -11,6 +11,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
+local C, ctx = core.C, core.ctx
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, shape_text = core.shape_of, core.shape_text
 
@@ -466,10 +467,18 @@ local function squares(x)
     return is_complex(x) and np.square(np.real(x)) + np.square(np.imag(x)) or x * x
 end
 
+--- The results of lstsq beside x.
+local function beside_solution(a, b, x, rcond)
+    local s = svdvals(a)
+    local counts = s
+    if core.info(s).size > 0 then counts = np.greater(s, np.max(s) * rcond) end
+    return np.sum(squares(b - np.matmul(a, x)), { axis = 0 }), np.sum(np.astype(counts, "i32")), s
+end
+
 --- np.linalg.lstsq(a, b, {rcond=…}) -> x, residuals, rank, values: x that minimises |a x - b|, the smallest such x, for
 -- a of shape (m, n) and b of shape (m,) or (m, k). Four results: x, the squared residuals (one for each column of b),
 -- the rank of a, its singular values. Those of at most rcond times the largest count as zeros; by default max(m, n)
--- eps.
+-- eps. The last three are computed when they are read: singular values take several times as long as x.
 --- rcond: which singular values count as zeros, relative to the largest
 --- > x, residuals, rank = np.linalg.lstsq(np.array{{1, 0}, {0, 2}, {0, 0}}, np.array{1, 4, 3})
 --- > x:round(), residuals:round(), rank
@@ -490,7 +499,6 @@ function linalg.lstsq(a, b, given)
     if type(rcond) ~= "number" and not (core.is_array(rcond) and rcond.size == 1) then
         bad_argument("linalg.lstsq", nil, "rcond", "a number or an array of one element", rcond)
     end
-    local s = svdvals(a)
     local wide, right = is_complex(a), #of_b == 1 and shape.reshape(b, { of_b[1], 1 }) or b
     local left = wide and as_real(a) or a
     right = wide and as_real(right) or right
@@ -499,9 +507,11 @@ function linalg.lstsq(a, b, given)
     local x = core.recordn(ids.lstsq, { left, right, shape.reshape(limit, { 1, 1 }) }, 3, 0)
     x = wide and as_complex(x) or x
     x = #of_b == 1 and shape.reshape(x, { of_a[2] }) or x
-    local counts = s
-    if core.info(s).size > 0 then counts = np.greater(s, np.max(s) * rcond) end
-    return x, np.sum(squares(b - np.matmul(a, x)), { axis = 0 }), np.sum(np.astype(counts, "i32")), s
+    local before = C.neap_aside(ctx, 1)
+    local ok, residuals, rank, values = pcall(beside_solution, a, b, x, rcond)
+    C.neap_aside(ctx, before)
+    if not ok then error(residuals, 0) end
+    return x, residuals, rank, values
 end
 
 -- ---- Products -------------------------------------------------------------------------------------------------------
