@@ -43,6 +43,7 @@ function(neap_add_native)
     set(lanes_avx512 16)
     file(READ "${PROJECT_SOURCE_DIR}/lazy/dtype/dtype.h" rows)
     string(REGEX MATCHALL "\n    X\\([A-Z0-9]+" rows "${rows}")
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/native") # Ninja would make it, make does not
     set(bitcode "")
     set(table "")
     set(assembly "")

@@ -1,5 +1,5 @@
---- markdown.lua: the Markdown of comments as HTML: headings, paragraphs, lists, quotes, code, emphasis, links. HTML in
--- it is text.
+--- markdown.lua: the Markdown of comments as HTML: headings, paragraphs, lists, quotes, code, tables, rules, emphasis,
+-- links. HTML in it is text.
 local markdown = {}
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -32,8 +32,13 @@ local function inline(text)
     return table.concat(parts)
 end
 
+local function is_rule(line)
+    local marks = line:gsub("%s", "")
+    return #marks >= 3 and (marks:find "^%-+$" or marks:find "^%*+$" or marks:find "^_+$") ~= nil
+end
+
 local function is_special(line)
-    return line:find "^#+ " or line:find "^%s*[-*] " or line:find "^%s*%d+%. " or line:find "^```" or line:find "^> "
+    return is_rule(line) or line:find "^#+ " or line:find "^%s*[-*] " or line:find "^%s*%d+%. " or line:find "^```" or line:find "^> "
         or not line:find "%S"
 end
 
@@ -74,6 +79,48 @@ local function indented(lines, k, out)
     return k
 end
 
+--- The cells of a line of a table, in which \| is no end of one.
+local function cells_of(line)
+    local cells = {}
+    line = line:gsub("\\|", "\1"):match "^%s*|?(.-)%s*$":gsub("|$", "")
+    for cell in (line .. "|"):gmatch "(.-)|" do cells[#cells + 1] = cell:match "^%s*(.-)%s*$":gsub("\1", "|") end
+    return cells
+end
+
+--- How the columns of the table that begins at a line are aligned, a list of styles; nil: none begins there.
+local function table_at(lines, k)
+    local rule = lines[k + 1]
+    if not (rule and rule:find("|", 1, true) and lines[k]:find("|", 1, true)) then return nil end
+    local styles = cells_of(rule)
+    if #styles ~= #cells_of(lines[k]) then return nil end
+    for column, mark in ipairs(styles) do
+        local left, right = mark:match "^(:?)%-+(:?)$"
+        if not left then return nil end
+        local side = right == "" and "left" or left == "" and "right" or "center"
+        styles[column] = (' style="text-align:%s"'):format(side)
+    end
+    return styles
+end
+
+local function pipes(lines, k, styles, out)
+    local function row(tag, line)
+        local cells = cells_of(line)
+        for column, style in ipairs(styles) do
+            cells[column] = ("<%s%s>%s</%s>"):format(tag, style, inline(cells[column] or ""), tag)
+        end
+        out[#out + 1] = "<tr>" .. table.concat(cells, "", 1, #styles) .. "</tr>"
+    end
+    out[#out + 1] = "<table>"
+    row("th", lines[k])
+    k = k + 2
+    while k <= #lines and not is_special(lines[k]) do
+        row("td", lines[k])
+        k = k + 1
+    end
+    out[#out + 1] = "</table>"
+    return k
+end
+
 --- Markdown as HTML.
 function markdown.html(text)
     local lines, out, k = {}, {}, 1
@@ -81,13 +128,23 @@ function markdown.html(text)
     while k <= #lines do
         local line = lines[k]
         local marks, heading = line:match "^(#+) +(.-)%s*#*$"
+        local below = lines[k + 1] or ""
+        local level = below:find "^==+%s*$" and 1 or below:find "^%-%-+%s*$" and 2 -- of a title with a line below it
         if not line:find "%S" then
             k = k + 1
         elseif marks and #marks <= 6 then
             out[#out + 1] = ("<h%d>%s</h%d>"):format(#marks, inline(heading), #marks)
             k = k + 1
+        elseif level and not is_special(line) then
+            out[#out + 1] = ("<h%d>%s</h%d>"):format(level, inline(line), level)
+            k = k + 2
         elseif line:find "^```" then
             k = fence(lines, k, out)
+        elseif is_rule(line) then
+            out[#out + 1] = "<hr>"
+            k = k + 1
+        elseif table_at(lines, k) then
+            k = pipes(lines, k, table_at(lines, k), out)
         elseif line:find "^    " then
             k = indented(lines, k, out)
         elseif line:find "^%s*[-*] " then
@@ -100,7 +157,8 @@ function markdown.html(text)
             repeat
                 paragraph[#paragraph + 1] = lines[k]:gsub("^> ?", ""):match "^%s*(.*)$"
                 k = k + 1
-            until k > #lines or is_special(lines[k]) and not (tag == "blockquote" and lines[k]:find "^> ")
+                local quoted = tag == "blockquote" and k <= #lines and lines[k]:find "^> "
+            until k > #lines or not quoted and (is_special(lines[k]) or table_at(lines, k))
             out[#out + 1] = ("<%s>%s</%s>"):format(tag, inline(table.concat(paragraph, "\n")), tag)
         end
     end

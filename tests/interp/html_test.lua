@@ -155,6 +155,13 @@ check.test("Markdown", function()
     check.equal(markdown.html "a `b*c*` **d** <e>", "<p>a <code>b*c*</code> <strong>d</strong> &lt;e&gt;</p>")
     check.equal(markdown.html "1. x\n2. y\n\n> q\n> r\n\n```lua\n<\n```", "<ol>\n<li>x</li>\n<li>y</li>\n</ol>\n"
         .. "<blockquote>q\nr</blockquote>\n<pre><code>&lt;</code></pre>")
+    check.equal(markdown.html "Title\n=====\n\nNext\n---\n\n* * *", "<h1>Title</h1>\n<h2>Next</h2>\n<hr>")
+    check.equal(markdown.html "text\n| a | `b` |\n|:--|--:|\n| 1 \\| 2 | **c**\n| 3 |\n\nend", "<p>text</p>\n<table>\n"
+        .. '<tr><th style="text-align:left">a</th><th style="text-align:right"><code>b</code></th></tr>\n'
+        .. '<tr><td style="text-align:left">1 | 2</td><td style="text-align:right"><strong>c</strong></td></tr>\n'
+        .. '<tr><td style="text-align:left">3</td><td style="text-align:right"></td></tr>\n</table>\n<p>end</p>')
+    check.equal(markdown.html "a | b\n--|--\n\n| c |\n| d |\n\n---", '<table>\n<tr><th style="text-align:left">a</th>'
+        .. '<th style="text-align:left">b</th></tr>\n</table>\n<p>| c |\n| d |</p>\n<hr>')
     check.equal(markdown.html "[x](javascript:y) [z](a.md)", '<p>x <a href="a.md">z</a></p>')
 end)
 
