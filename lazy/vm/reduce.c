@@ -93,7 +93,7 @@ size_t vm_reduce_scratch(const vm_program *p, vm_sink *sink) {
     if (whole_rows(p) && sink->native)
         sink->result = sink->leaves;
     if (whole_rows(p))
-        return (size_t)((p->packed_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
+        return (size_t)((p->packed_rows + (is_short(p) ? p->chunk + p->packed_rows : 2 * leaves_of(p))) * WORD);
     sink->result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
     if (sink->choice)
         return (size_t)(HEAD + columns * 2 * WORD);
@@ -222,12 +222,25 @@ static void fold_short_rows(const lazy_moves *moves, const vm_sink *sink, char *
     memcpy(results, lanes, (size_t)row_bytes);
 }
 
+/* The same for places: each row is a column. */
+static void choose_short_rows(const lazy_moves *moves, const vm_sink *sink, char *results, char *lanes,
+                              const char *values, int64_t rows, int64_t length) {
+    int64_t width = sink->value_width, row_bytes = rows * width;
+    int32_t *index = (int32_t *)results;
+    vm_gather(moves, (int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
+    for (int64_t row = 0; row < rows; row++)
+        index[row] = -1;
+    sink->choice->columns(lanes + length * row_bytes, index, lanes, row_bytes, rows, length, 0);
+}
+
 /* The results of whole rows. */
 static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
     const vm_program *p = f->program;
     char *results = f->scratch + sink->room, *leaf = results + p->packed_rows * WORD;
     int64_t length = p->reduced, row_bytes = length * sink->value_width, count = leaves_of(p);
-    if (sink->choice)
+    if (sink->choice && is_short(p) && rows >= SHORT_ROWS)
+        choose_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);
+    else if (sink->choice)
         for (int64_t row = 0; row < rows; row++) {
             double best;
             int32_t *index = (int32_t *)results + row;

@@ -414,6 +414,10 @@ enum { CHOICE_VECTORS = 16, CHOICE_LANES = 4 /* vectors that are looked at toget
             id##_strip(best + c, index + c, from + c, step, rows, row, GROUP(T));                                      \
         for (; c + LAZY_LANES <= n; c += LAZY_LANES)                                                                   \
             id##_strip(best + c, index + c, from + c, step, rows, row, 1);                                             \
+        if (c < n && n >= LAZY_LANES) { /* what is looked at again does not win again */                               \
+            id##_strip(best + n - LAZY_LANES, index + n - LAZY_LANES, from + n - LAZY_LANES, step, rows, row, 1);      \
+            c = n;                                                                                                     \
+        }                                                                                                              \
         for (int64_t r = 0; r < rows && c < n; r++) {                                                                  \
             const T *v = (const T *)((const char *)in + r * step);                                                     \
             for (int64_t i = c; i < n; i++)                                                                            \

@@ -65,11 +65,9 @@ static void keep_inside(lazy_places *places, int64_t n, int64_t count) {
     static int64_t find_##name(lazy_places *places, const void *indices, int64_t n, int64_t extent, int64_t low,       \
                                int64_t high) {                                                                         \
         const int64_t inside = rows_##name(places, indices, n, extent, low, high - low);                               \
+        places->none_out = inside == n;                                                                                \
         if (inside < n)                                                                                                \
             keep_inside(places, n, high - low);                                                                        \
-        else                                                                                                           \
-            for (uint32_t k = 0; k < (uint32_t)n; k++)                                                                 \
-                places->from[k] = k;                                                                                   \
         return inside;                                                                                                 \
     }
 NEAP_DTYPE_INTEGER_ROWS(FIND)
@@ -85,6 +83,14 @@ static void ask_row(const void *row, int64_t bytes) {
     static void id(void *out, const void *in, const lazy_places *places, int64_t count, int64_t length) {              \
         T *o = out;                                                                                                    \
         const T *v = in;                                                                                               \
+        if (length == 1 && places->none_out) {                                                                         \
+            for (int64_t k = 0; k < count; k++) {                                                                      \
+                const T a = o[places->row[k]], b = v[k];                                                               \
+                (void)a;                                                                                               \
+                o[places->row[k]] = text;                                                                              \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
         if (length == 1) {                                                                                             \
             for (int64_t k = 0; k < count; k++) {                                                                      \
                 const T a = o[places->row[k]], b = v[places->from[k]];                                                 \
@@ -95,7 +101,7 @@ static void ask_row(const void *row, int64_t bytes) {
         }                                                                                                              \
         for (int64_t k = 0; k < count; k++) {                                                                          \
             T *to = o + places->row[k] * length;                                                                       \
-            const T *from = v + places->from[k] * length;                                                              \
+            const T *from = v + (places->none_out ? k : places->from[k]) * length;                                     \
             if (k + AHEAD_ROWS < count)                                                                                \
                 ask_row(o + places->row[k + AHEAD_ROWS] * length, length * (int64_t)sizeof(T));                        \
             _Pragma("GCC ivdep") for (int64_t i = 0; i < length; i++) {                                                \

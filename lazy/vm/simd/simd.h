@@ -101,7 +101,9 @@ typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stand
 enum { LAZY_PLACES = 512, LAZY_PLACES_SLACK = 16 }; /* indices of a block; what a vector may write behind them */
 
 typedef struct lazy_places { /* rows of a range, counted from its first one, and the updates that go there, in order */
-    uint32_t row[LAZY_PLACES + LAZY_PLACES_SLACK], from[LAZY_PLACES + LAZY_PLACES_SLACK];
+    uint32_t row[LAZY_PLACES + LAZY_PLACES_SLACK];
+    uint32_t from[LAZY_PLACES + LAZY_PLACES_SLACK]; /* or, if none was left out, one after another, undefined */
+    bool none_out;
 } lazy_places;
 
 /* Of n <= LAZY_PLACES indices into an axis of `extent`, negative ones counted from its end, those that lie in low …
