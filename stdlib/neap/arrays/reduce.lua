@@ -16,6 +16,8 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, ids, attrs = core.shape_of, core.ids, core.attrs
 
+local floor = math.floor
+
 local reduces = {}
 
 local known_options = { axis = true, keepdims = true }
@@ -37,6 +39,11 @@ local function mask_of(name, x, axis)
     if axis == nil then
         local known = core.info(x)
         return bit.lshift(1, known.ndim) - 1, tonumber(known.size)
+    end
+    if type(axis) == "number" then -- most often: no tables
+        local known = core.info(x)
+        local k = axis < 0 and axis + known.ndim or axis
+        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), tonumber(known.shape[k]) end
     end
     local dims, mask, count = shape_of(x), 0, 1
     for _, k in ipairs(shape.axes(name, axis, #dims)) do
@@ -309,9 +316,12 @@ define("logsumexp", function(x, given, extra)
     return result + shift
 end)
 
+local axis_option = { axis = true }
+
 --- The axis of softmax and its kin: a number or {axis=…}, the last by default.
 local function last_axis(name, given, extra)
-    local axis = reduction_options(name, given, { axis = true }, extra).axis
+    if given == nil and extra == nil then return -1 end
+    local axis = reduction_options(name, given, axis_option, extra).axis
     if axis == nil then return -1 end
     return axis
 end
