@@ -1,6 +1,7 @@
 --- jit_test.lua: the LuaJIT inside compiles loops over tables rightly. It is built with hook checks, which few others
 -- use, so what touches them is checked here: the same work compiled and interpreted, on random tables.
 local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 local function random_table(seed)
     math.randomseed(seed)
@@ -72,6 +73,34 @@ check.test("compiled loops equal interpreted ones wherever they lie", function()
     end
     check.ok(#kept > 0)
 end)
+
+local function metatables_of_files()
+    local function of_stdout() return getmetatable(io.stdout) end
+    local function of(x)
+        local found = getmetatable(x)
+        return found
+    end
+    local function index()
+        local files = getmetatable(io.stdout).__index
+        return files
+    end
+    local expected, methods, wrong = of_stdout(), index(), 0
+    local function look()
+        if of_stdout() ~= expected or of(io.stdout) ~= expected or index() ~= methods then wrong = wrong + 1 end
+    end
+    jit.off(look)
+    for _ = 1, 200 do look() end
+    for _ = 1, 200 do
+        if getmetatable(io.stdout).__index ~= methods then wrong = wrong + 1 end
+    end
+    check.equal(wrong, 0)
+end
+
+if process.has_hook_checks() then
+    check.test("compiled code takes the metatable of a file", metatables_of_files)
+else
+    check.skip("compiled code takes the metatable of a file", "the packaged LuaJIT takes what lies on C's stack")
+end
 
 check.test("loads from memory are not moved past calls", function()
     for _, flag in ipairs { jit.status() } do check.ok(flag ~= "fuse", "the optimization 'fuse' is on") end
