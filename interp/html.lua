@@ -45,7 +45,8 @@ p code, li code { background: #f0f1f4; border-radius: 3px; padding: .1em .3em; }
 figure { margin: .6rem 0; } figure svg, figure img { max-width: 100%%; height: auto; }
 .shown { margin: .4rem 0 1rem; overflow-x: auto; font-size: 14px; }
 table { border-collapse: collapse; } th, td { padding: .2rem .7rem; }
-body > table th, .shown thead th { border-bottom: 1px solid #9ab; } .shown tbody tr:nth-child(even) { background: #f5f6f8; }
+body > table th, .shown thead th { border-bottom: 1px solid #9ab; }
+.shown tbody tr:nth-child(even) { background: #f5f6f8; }
 .keyword { color: #8224a8; } .string { color: #1a7f37; } .number { color: #0550ae; }
 .comment { color: #6e7781; font-style: italic; } .library { color: #953800; }
 </style></head><body>

@@ -38,8 +38,8 @@ local function is_rule(line)
 end
 
 local function is_special(line)
-    return is_rule(line) or line:find "^#+ " or line:find "^%s*[-*] " or line:find "^%s*%d+%. " or line:find "^```" or line:find "^> "
-        or not line:find "%S"
+    return is_rule(line) or line:find "^#+ " or line:find "^%s*[-*] " or line:find "^%s*%d+%. " or line:find "^```"
+        or line:find "^> " or not line:find "%S"
 end
 
 local function list(lines, k, pattern, tag, out)

@@ -6,7 +6,8 @@ cmake=$(command -v cmake) && command -v make >/dev/null || { echo "0 passed, 0 f
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-if ! "$cmake" -G "Unix Makefiles" -S . -B "$folder" -DNEAP_TESTS=OFF -DCMAKE_BUILD_TYPE=Release >"$folder/log" 2>&1; then
+options=(-DNEAP_TESTS=OFF -DCMAKE_BUILD_TYPE=Release)
+if ! "$cmake" -G "Unix Makefiles" -S . -B "$folder" "${options[@]}" >"$folder/log" 2>&1; then
     tail -n 20 "$folder/log"
     echo "0 passed, 1 failed, 0 skipped"
     exit 1

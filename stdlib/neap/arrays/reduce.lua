@@ -320,7 +320,6 @@ local axis_option = { axis = true }
 
 --- The axis of softmax and its kin: a number or {axis=…}, the last by default.
 local function last_axis(name, given, extra)
-    if given == nil and extra == nil then return -1 end
     local axis = reduction_options(name, given, axis_option, extra).axis
     if axis == nil then return -1 end
     return axis
