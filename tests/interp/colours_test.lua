@@ -1,5 +1,5 @@
---- colours_test.lua: what is typed at the prompt is coloured by what it is; a string or a bracket without its other end
--- is red, the bracket at the cursor and its other end are marked; not with NO_COLOR.
+--- colours_test.lua (not under tsan): what is typed at the prompt is coloured by what it is; a string or a bracket
+-- without its other end is red, the bracket at the cursor and its other end are marked; not with NO_COLOR.
 local check = require "tests.lib.check"
 local typing = require "tests.lib.typing"
 

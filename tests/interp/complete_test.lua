@@ -1,4 +1,5 @@
---- complete_test.lua: what Tab makes of the text before the cursor, how it is shown, and where it looks.
+--- complete_test.lua (not under tsan): what Tab makes of the text before the cursor, how it is shown, and where it
+-- looks.
 local check = require "tests.lib.check"
 local complete = require "neap.interp.complete"
 local process = require "tests.lib.process"

@@ -1,4 +1,5 @@
---- html_test.lua: neap --html: comments of Markdown, coloured code, what cells print and show in order, errors.
+--- html_test.lua (not under tsan): neap --html: comments of Markdown, coloured code, what cells print and show in
+-- order, errors.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local markdown = require "neap.interp.markdown"

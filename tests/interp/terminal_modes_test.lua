@@ -1,5 +1,6 @@
---- terminal_modes_test.lua: the prompt leaves the terminal as it was on every way out; a line that is being edited is
--- kept, and drawn again, when the process was stopped; Ctrl-C leaves the line to be seen with "^C" behind it.
+--- terminal_modes_test.lua (not under tsan): the prompt leaves the terminal as it was on every way out; a line that is
+-- being edited is kept, and drawn again, when the process was stopped; Ctrl-C leaves the line to be seen with "^C"
+-- behind it.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
