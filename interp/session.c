@@ -126,16 +126,39 @@ lua_State *session_new(int argc, char **argv, int script) {
     return L;
 }
 
-/* The library lives as long as the state, so no later cycle of the collector need look at it (tools/luajit.patch). May
- * raise "not enough memory". */
-static int keep_library(lua_State *L) {
+/* ---- The collector ----------------------------------------------------------------------------------------------- */
+/* Cycles that leave out what was alive at some moment are our LuaJIT's (tools/luajit.patch). */
 #ifdef LUA_GCKEEP
-    lua_gc(L, LUA_GCKEEP, 0);
-#else
-    (void)L;
-#endif
+static int collect_rest(lua_State *L) {
+    lua_gc(L, LUA_GCCYCLE, 0);
     return 0;
 }
+
+/* May raise "not enough memory". */
+static int try_keep(lua_State *L) {
+    lua_gc(L, LUA_GCKEEP, 0);
+    return 0;
+}
+
+static int keep_all(lua_State *L) {
+    if (lua_cpcall(L, try_keep, NULL) != 0)
+        lua_pop(L, 1); /* cycles cost more */
+    return 0;
+}
+
+/* The library, which is all that there is, lives as long as the state. Expects neap.core on the top. */
+static void keep_library(lua_State *L) {
+    lua_pushcfunction(L, collect_rest);
+    lua_setfield(L, -2, "collect");
+    lua_pushcfunction(L, keep_all);
+    lua_setfield(L, -2, "keep");
+    keep_all(L);
+}
+#else
+static void keep_library(lua_State *L) {
+    (void)L;
+}
+#endif
 
 static int load_library(lua_State *L) {
     lua_getglobal(L, "require");
@@ -156,10 +179,15 @@ static int load_library(lua_State *L) {
     }
     if (status == SESSION_OK)
         status = session_call(L, "neap.interp.chunks", "install", 0);
-    if (status == SESSION_OK && lua_cpcall(L, keep_library, NULL) != 0)
-        lua_pop(L, 1); /* there was no memory for it: cycles cost more */
-    if (status == SESSION_OK)
-        status = session_call(L, "neap.core", "arm_sentinel", 0);
+    if (status == SESSION_OK) {
+        lua_getglobal(L, "require");
+        lua_pushliteral(L, "neap.core");
+        status = session_run(L, 1);
+    }
+    if (status == SESSION_OK) {
+        keep_library(L);
+        lua_settop(L, 0);
+    }
     return status;
 }
 

@@ -52,9 +52,10 @@ NEAP_API void neap_collector_cycled(neap_ctx *ctx);
 /* Called after a full collection and sweep: sets the next high-water mark from what is still live. */
 NEAP_API void neap_collected(neap_ctx *ctx);
 /* What Lua's collector should do while Lua waits, or has been asked for NEAP_ATTEND_STEP: NEAP_COLLECT_CYCLE if a whole
- * cycle and a sweep cost little beside the memory that they may bring back; else NEAP_COLLECT_STEP if a step is due.
- * The caller does it. A whole cycle, with its sweep, stands between neap_cycle_begin and neap_cycle_end. */
-enum { NEAP_COLLECT_NOTHING = 0, NEAP_COLLECT_STEP = 1, NEAP_COLLECT_CYCLE = 2 };
+ * cycle and a sweep cost little beside the memory that they may bring back, or NEAP_COLLECT_KEEP if later cycles had
+ * better not look at what is alive after this one; else NEAP_COLLECT_STEP if a step is due. The caller does it. A whole
+ * cycle, with its sweep, stands between neap_cycle_begin and neap_cycle_end. */
+enum { NEAP_COLLECT_NOTHING = 0, NEAP_COLLECT_STEP = 1, NEAP_COLLECT_CYCLE = 2, NEAP_COLLECT_KEEP = 3 };
 NEAP_API int neap_collector_due(neap_ctx *ctx);
 NEAP_API void neap_cycle_begin(neap_ctx *ctx);
 NEAP_API void neap_cycle_end(neap_ctx *ctx);

@@ -10,6 +10,9 @@
  *     blocks after it, so of n turns only about the root of n do so, and of a program that keeps what it makes, few.
  *   - Where a cycle takes more than a millisecond (much Lua data), for each 4 MiB of new buffers, which take some ten
  *     times as long to be written, the collector is asked for a step.
+ *   - What cycles take beyond what they took when they last left out all that was alive then is a waste, of a script
+ *     that has much Lua data: once that is four times what it takes to leave out all that is alive now, a cycle does
+ *     so (tools/luajit.patch). What it left out and is dead, is found by the next such one, or by a full collection.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
  *
  *   - Before an update of a large array that nothing but a handle names: if that is dead, as in x = x:at{i}:set(v), the
@@ -30,6 +33,7 @@ static const int64_t RELEASE_NS = 300;      /* to find and release a dead array 
 static const uint64_t GROWN_PART = 8;       /* of what is live: new blocks that are no growth of it yet */
 static const int64_t MADE_BYTES_PER_NS = 2; /* of blocks that were taken: huge pages may be rare, and the host's too */
 static const int64_t LONG_NS = 1000000;     /* a cycle that is rather made in steps */
+static const int64_t KEEP_WORTH = 4, KEEP_LEAST_NS = 250000;
 static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
 int neap_attention(neap_ctx *ctx) {
@@ -67,6 +71,10 @@ static bool is_cycle_due(const lazy_collector *collector) {
         return true;
     const int64_t made = (int64_t)(neap_memory_made() - collector->made);
     return made >= LARGE_BYTES && made >= collector->grown && made / MADE_BYTES_PER_NS >= collector->took;
+}
+
+static bool is_keep_due(const lazy_collector *collector) {
+    return collector->excess >= KEEP_WORTH * (collector->keep > KEEP_LEAST_NS ? collector->keep : KEEP_LEAST_NS);
 }
 
 /* ---- Before updates ---------------------------------------------------------------------------------------------- */
@@ -121,8 +129,10 @@ int neap_collector_due(neap_ctx *ctx) {
     ctx->collector.attention &= ~NEAP_ATTEND_STEP;
     bool put_off = ctx->collector.put_off > 0;
     ctx->collector.put_off = put_off ? -1 : ctx->collector.put_off;
-    if (put_off || is_cycle_due(&ctx->collector))
-        return NEAP_COLLECT_CYCLE;
+    if (put_off || is_cycle_due(&ctx->collector)) {
+        ctx->collector.keeping = is_keep_due(&ctx->collector);
+        return ctx->collector.keeping ? NEAP_COLLECT_KEEP : NEAP_COLLECT_CYCLE;
+    }
     return step ? NEAP_COLLECT_STEP : NEAP_COLLECT_NOTHING;
 }
 
@@ -136,11 +146,18 @@ void neap_cycle_begin(neap_ctx *ctx) {
  * caches, is taken at half its word. */
 void neap_cycle_end(neap_ctx *ctx) {
     int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, before = ctx->collector.took;
+    const int64_t least = ctx->collector.least;
     int64_t released = (ctx->collector.handles - (int64_t)ctx->handles.live) * RELEASE_NS;
-    took = took - released > took / 4 ? took - released : took / 4;
-    if (before && took > before)
-        took = before + (took - before) / 2;
-    ctx->collector.took = ctx->collector.said ? ctx->collector.said : took;
+    took = ctx->collector.said ? ctx->collector.said : took - released > took / 4 ? took - released : took / 4;
+    if (ctx->collector.keeping) {
+        ctx->collector.keep = took;
+        ctx->collector.least = ctx->collector.excess = 0;
+    } else {
+        ctx->collector.least = least && least < took ? least : took;
+        ctx->collector.excess += took - ctx->collector.least;
+        ctx->collector.took = before && took > before ? before + (took - before) / 2 : took;
+    }
+    ctx->collector.keeping = false;
     ctx->collector.made = neap_memory_made();
     ctx->collector.grown = (int64_t)(neap_memory_live() / GROWN_PART);
     ctx->collector.attention &= ~(NEAP_ATTEND_SWEEP | NEAP_ATTEND_STEP);

@@ -149,6 +149,10 @@ typedef struct lazy_collector {
     int64_t grown;   /* so many more may be taken before another one */
     int64_t began;   /* of the thread's time, when the cycle began that is going on */
     int64_t handles; /* live ones when it began */
+    bool keeping;    /* after it, later ones do not look at what is alive */
+    int64_t keep;    /* time that such a one took; 0: not known */
+    int64_t least;   /* that a whole cycle has taken since; 0: there was none */
+    int64_t excess;  /* what all of them have taken beyond that */
     int64_t large;   /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
     int64_t until;   /* how long the wait for one may take; 0: nobody waits */
     int64_t again;   /* no wait before: the last one was in vain */

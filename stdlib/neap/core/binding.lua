@@ -362,15 +362,14 @@ local function reclaim()
 end
 core.reclaim = reclaim
 
---- A sentinel dies in each cycle of the collector, tells C, and leaves a new one behind. The interpreter calls this
--- again when it has made immortal what is loaded (session.c), with the sentinel of that moment.
-function core.arm_sentinel()
+--- A sentinel dies in each cycle of the collector, tells C, and leaves a new one behind.
+local function arm_sentinel()
     getmetatable(newproxy(true)).__gc = function()
         C.neap_collector_cycled(ctx)
-        core.arm_sentinel()
+        arm_sentinel()
     end
 end
-core.arm_sentinel()
+arm_sentinel()
 
 --- Raises "interrupted" if Ctrl-C was pressed. The press stays pending until the prompt clears it, so that a pcall of
 -- the user cannot swallow it.

@@ -21,7 +21,8 @@ local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
 local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
 local CALLBACK = C.NEAP_ATTEND_CALLBACK
 local INSIDE = C.NEAP_REQUESTED_INSIDE
-local COLLECT_STEP, COLLECT_CYCLE = C.NEAP_COLLECT_STEP, C.NEAP_COLLECT_CYCLE
+local COLLECT_NOTHING, COLLECT_STEP = C.NEAP_COLLECT_NOTHING, C.NEAP_COLLECT_STEP
+local COLLECT_CYCLE, COLLECT_KEEP = C.NEAP_COLLECT_CYCLE, C.NEAP_COLLECT_KEEP
 local STEP_SIZE = 200 -- about the garbage, in KiB, that a step deals with
 local BATCH = 256
 
@@ -183,10 +184,14 @@ function core.callbacks_due(idle)
 end
 local callbacks_due = core.callbacks_due
 
+-- A whole cycle of Lua's collector; and one after which later ones do not look at what is alive. The interpreter puts
+-- its own here, where its LuaJIT has them (session.c).
+core.collect, core.keep = collectgarbage, collectgarbage
+
 --- A whole cycle of Lua's collector, and the release of what it has found.
-local function cycle()
+local function cycle(collect)
     C.neap_cycle_begin(ctx)
-    collectgarbage()
+    collect()
     sweep()
     C.neap_cycle_end(ctx)
 end
@@ -194,12 +199,12 @@ end
 --- Lets Lua's collector look for dead arrays, if C finds that they are worth its time; returns whether it did.
 local function collect_some()
     local due = C.neap_collector_due(ctx)
-    if due == COLLECT_CYCLE then
-        cycle()
+    if due == COLLECT_CYCLE or due == COLLECT_KEEP then
+        cycle(due == COLLECT_KEEP and core.keep or core.collect)
     elseif due == COLLECT_STEP then
         collectgarbage("step", STEP_SIZE)
     end
-    return due == COLLECT_CYCLE or due == COLLECT_STEP
+    return due ~= COLLECT_NOTHING
 end
 
 --- The one place where Lua waits, but for input and children (neap.interp.input): calls callbacks, runs small ready
