@@ -323,6 +323,16 @@ static void find_hops(vm_program *p) {
             add_hop(p, p->sinks[k].value, &p->sinks[k].map, p->sinks[k].width);
 }
 
+/* Tells whether chunks of a cell, or cells that are hopped to, can be run without going through the sequence. */
+static void find_flow(const vm_builder *b) {
+    vm_program *p = b->p;
+    bool one = p->late == p->cell + 1 && !registers(b) && !p->reduces && !p->far;
+    bool code = p->hops && p->once == p->cell && one && p->ins[p->cell].what == VM_NATIVE;
+    p->flows = one && p->form == VM_NEST_ROWS && (p->ngrid == 0 || code);
+    for (int k = 0; k < p->nsinks; k++)
+        p->flows &= p->sinks[k].direct;
+}
+
 int vm_place(vm_builder *b) {
     vm_program *p = b->p;
     find_last(b);
@@ -335,7 +345,7 @@ int vm_place(vm_builder *b) {
     if (!status)
         place_values(b);
     if (!status)
-        find_points(p), find_hops(p);
+        find_points(p), find_hops(p), find_flow(b);
     if (!status && p->scratch > INT32_MAX)
         return neap_error(NEAP_E_INTERNAL, "the rows of a kernel are too long for its scratch");
     return status;

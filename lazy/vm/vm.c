@@ -92,16 +92,21 @@ static void run_chain(vm_run_state *f, const vm_ins *ins) {
     chains->run(links, ins->arg[1], f->n[0] * ins->width);
 }
 
-static void run_native(vm_run_state *f, const vm_ins *ins) {
+/* Where the operands and results of a segment are now. */
+static inline void native_places(const vm_run_state *f, const vm_segment *s, char **at) {
     const vm_program *p = f->program;
-    const vm_segment *s = &p->segments[ins->arg[0]];
-    char *at[VM_SEGMENT_MAX];
     const int32_t *operands = p->operands + s->first;
     int values = s->nin + s->nout;
     for (int k = 0; k < values; k++)
         at[k] = f->at[operands[k]];
     for (int k = values; k < values + s->nfold; k++)
         at[k] = f->scratch + p->sinks[operands[k]].leaves;
+}
+
+static void run_native(vm_run_state *f, const vm_ins *ins) {
+    const vm_segment *s = &f->program->segments[ins->arg[0]];
+    char *at[VM_SEGMENT_MAX];
+    native_places(f, s, at);
     native_code_of(s->unit)(at, f->n[0]);
 }
 
@@ -331,9 +336,52 @@ void vm_run_rows(vm_run_state *f) {
     store_rows(f);
 }
 
+/* Runs the segment of a program that flows in `cells` cells that lie side by side behind the current one. */
+static void flow_on(vm_run_state *f, int64_t cells) {
+    const vm_program *p = f->program;
+    const vm_segment *s = &p->segments[p->ins[p->cell].arg[0]];
+    const int32_t *operands = p->operands + s->first;
+    int values = s->nin + s->nout;
+    char *at[VM_SEGMENT_MAX];
+    int64_t bytes[VM_SEGMENT_MAX];
+    native_code code = native_code_of(s->unit);
+    native_places(f, s, at);
+    for (int k = 0; k < values; k++) {
+        bytes[k] = 0;
+        for (int h = 0; h < p->nhops; h++)
+            bytes[k] += p->hop[h].value == operands[k] ? p->hop[h].bytes : 0;
+    }
+    for (int64_t c = 0; c < cells; c++) {
+        for (int k = 0; k < values; k++)
+            at[k] += bytes[k];
+        code(at, p->walk_size);
+    }
+}
+
+/* Chunks [from, to) of a program that flows: those of its one cell at once, or cells that are a chunk each. */
+static void run_flow(vm_run_state *f, int64_t from, int64_t to) {
+    const vm_program *p = f->program;
+    if (p->ngrid == 0) {
+        int64_t end = to * p->chunk < p->walk_size ? to * p->chunk : p->walk_size;
+        vm_run_move_cell(f, 0);
+        vm_run_chunk(f, from * p->chunk, end - from * p->chunk);
+        return;
+    }
+    for (int64_t cell = from, more; cell < to; cell += 1 + more) {
+        vm_run_move_cell(f, cell);
+        vm_run_chunk(f, 0, p->walk_size);
+        more = f->left < to - cell - 1 ? f->left : to - cell - 1;
+        flow_on(f, more);
+    }
+}
+
 /* Chunks [from, to) of all cells: chunk c is piece c % pieces of cell c / pieces. */
 static void run_chunks(vm_run_state *f, int64_t from, int64_t to) {
     const vm_program *p = f->program;
+    if (p->flows) {
+        run_flow(f, from, to);
+        return;
+    }
     int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk, cell = from / pieces, start = from % pieces * p->chunk;
     for (int64_t c = from, end = 1; c < to; c++, end = 1) {
         bool hopped = hop(f, cell);

@@ -188,6 +188,7 @@ typedef struct vm_program {
     /* One cell without a grid, which is one chunk: what a run has to set up is known but for addresses, the points. */
     bool whole;
     bool fetches; /* there are single elements that are computed or copied before the first instruction */
+    bool flows;   /* one instruction, from operands in place to its destinations: nothing is done between chunks */
     int ngrid, nwalk, nedges;
     int64_t grid[LAZY_MAX_DOMAIN], walk[LAZY_MAX_DOMAIN];
     vm_edge edge[2];

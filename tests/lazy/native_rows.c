@@ -109,6 +109,60 @@ static void try_in_place(int dtype, bool far) {
     native_drop(unit);
 }
 
+enum { LEAD_INPUTS = 4, LEAD_INS = 3, LEAD_LENGTH = 600 };
+
+/* maximum(a, b), minimum of that and c, maximum of that and d, where most of a, b, c, d and the result lie `shift`
+ * elements behind the begin of a vector, and operand `odd` does not. */
+static void try_lead(native_code code, int dtype, int64_t n, int shift, int odd) {
+    enum { ROOM = LINE + LEAD_LENGTH + LINE, RESULT = LEAD_INPUTS };
+    int width = neap_dtype_bytes(dtype);
+    char *at[RESULT + 1], *buffers[RESULT + 1], want[ROOM * sizeof(lazy_scalar)];
+    for (int k = 0; k <= RESULT; k++) {
+        size_t bytes = (size_t)(ROOM * width);
+        buffers[k] = aligned_alloc(LINE, bytes);
+        char *random = random_buffer(dtype, ROOM);
+        memcpy(buffers[k], random, bytes);
+        free(random);
+        at[k] = buffers[k] + (LINE + (k == odd ? (shift + 5) % 16 : shift)) * width;
+    }
+    memcpy(want, buffers[RESULT], (size_t)(ROOM * width));
+    char *out = want + (at[RESULT] - buffers[RESULT]);
+    vm_simd()->map[LAZY_OP_maximum][dtype].by_scalars[0](out, at[0], at[1], at[1], n);
+    vm_simd()->map[LAZY_OP_minimum][dtype].by_scalars[0](out, out, at[2], at[2], n);
+    vm_simd()->map[LAZY_OP_maximum][dtype].by_scalars[0](out, out, at[3], at[3], n);
+    code(at, n);
+    if (!CHECK(same(dtype, buffers[RESULT], want, ROOM * width)))
+        fprintf(stderr, "%s, %s: %d elements, %d behind a vector's begin, but for operand %d\n", neap_dtype_name(dtype),
+                vm_isa_name(), (int)n, shift, odd);
+    for (int k = 0; k <= RESULT; k++)
+        free(buffers[k]);
+}
+
+/* Operands that lie anywhere. */
+static void try_leads(int dtype) {
+    static const int64_t sizes[] = {0, 1, 17, 255, 256, 257, 271, 272, LEAD_LENGTH - 1, LEAD_LENGTH};
+    native_input given[LEAD_INPUTS];
+    native_ins ins[LEAD_INS];
+    for (int k = 0; k < LEAD_INPUTS; k++)
+        given[k] = (native_input){(uint8_t)dtype, true};
+    for (int k = 0; k < LEAD_INS; k++)
+        ins[k] = (native_ins){k == 1 ? LAZY_OP_minimum : LAZY_OP_maximum,
+                              (uint8_t)dtype,
+                              (uint8_t)dtype,
+                              2,
+                              {k == 0 ? 0 : LEAD_INPUTS + k - 1, k + 1, 0}};
+    native_body body = {LEAD_INPUTS, LEAD_INS, 1,    given, ins, (int32_t[]){LEAD_INPUTS + LEAD_INS - 1},
+                        0,           false,    NULL, NULL,  NULL};
+    native_unit *unit = native_want(&body, vm_isa_name());
+    native_await(unit);
+    bool ready = CHECK_EQ(native_state_of(unit), NATIVE_READY);
+    for (size_t k = 0; ready && k < sizeof sizes / sizeof *sizes; k++)
+        for (int shift = 0; shift < 16; shift++)
+            for (int odd = -1; odd <= LEAD_INPUTS; odd++)
+                try_lead(native_code_of(unit), dtype, sizes[k], shift, odd);
+    native_drop(unit);
+}
+
 /* Rows from … of all, in a body of their own: making one of hundreds takes much longer than making several. */
 static rows part_of(const rows *all, int from) {
     rows part = *all;
@@ -145,8 +199,10 @@ int main(void) {
     for (int k = 0; k < 3 && native_is_there; k++)
         for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && vm_isa_set(sets[k]) == NEAP_OK; dtype++) {
             try_dtype(dtype);
-            if (native_has(LAZY_OP_maximum, dtype, dtype))
-                try_in_place(dtype, k % 2 == 0);
+            if (!native_has(LAZY_OP_maximum, dtype, dtype))
+                continue;
+            try_in_place(dtype, k % 2 == 0);
+            try_leads(dtype);
         }
     return native_is_there ? check_end() : 0;
 }

@@ -82,6 +82,34 @@ for _, isa in ipairs { "baseline", "avx2", "avx512" } do
 end
 np.debug.kernels {}
 
+-- ---- Rows of slices -------------------------------------------------------------------------------------------------
+
+local ROWS = [[
+local np = require "neap"
+local programs = require "tests.lib.programs"
+np.debug.kernels { parallel_min = 1, task_min = 1, tier = "TIER" }
+for _, width in ipairs { 129, 255, 258, 302, 515 } do
+    for _, dtype in ipairs { "f32", "i32", "f64" } do
+        local x = ((np.arange(5 * 11 * width) * 7919) % 1009):reshape(5, 11, width):astype(dtype)
+        local row, column = x[1][1], x[1].T[1]
+        local cross = x"1:, 1:-1, :-2" + x"1:, 1:-1, 2:" + x"1:, :-2, 1:-1" + x"1:, 2:, 1:-1" - x"1:, 1:-1, 1:-1" * 4
+        local rows = x"::2, 1::3, 3:" * 2 + column"1::3":reshape(4, 1) * row"3:"
+        print(width, dtype, programs.hash(cross), programs.hash(rows), programs.hash((x * 3 - 1) * x))
+        if TELL then print(np.explain(cross)) end
+    end
+end
+]]
+
+check.test("rows that begin anywhere, and many of them in one task", function()
+    local function hashes(workers, tier, tell)
+        return output("rows", "--workers " .. workers, (ROWS:gsub("TIER", tier):gsub("TELL", tostring(tell or false))))
+    end
+    local rows = hashes(1, "vm")
+    check.ok(rows:find "^129\tf32\t" and not rows:find "error", rows)
+    for workers = 1, 3 do check.equal(hashes(workers, "native"), rows) end
+    check.ok(hashes(1, "native", true):find "rows, native", "it was native code")
+end)
+
 -- ---- Changing -------------------------------------------------------------------------------------------------------
 
 local HOT = [[

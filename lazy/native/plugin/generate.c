@@ -143,17 +143,23 @@ static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
     }
 }
 
+static LLVMValueRef fast_row(const generator *g, const native_ins *ins) {
+    char name[96];
+    row_function("fast", ins, name, sizeof name);
+    return LLVMGetNamedFunction(g->module, name);
+}
+
+bool ir_has_fast(const generator *g, int j) {
+    return fast_row(g, &g->body->ins[j]) != NULL;
+}
+
 LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
     const native_ins *ins = &g->body->ins[j];
     char name[96];
-    LLVMValueRef args[4] = {g->value[g->body->ninputs + j]}, function = NULL;
+    LLVMValueRef args[4] = {g->value[g->body->ninputs + j]}, function = fast ? fast_row(g, ins) : NULL;
     LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
     for (int a = 0; a < ins->narg; a++)
         args[1 + a] = g->value[ins->arg[a]];
-    if (fast) {
-        row_function("fast", ins, name, sizeof name);
-        function = LLVMGetNamedFunction(g->module, name);
-    }
     bool says = function != NULL;
     row_function("row", ins, name, sizeof name);
     LLVMTypeRef result = says ? LLVMInt32TypeInContext(g->context) : LLVMVoidTypeInContext(g->context);
@@ -356,7 +362,8 @@ static void keep_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int 
 }
 
 /*      entry ─▶ leaf ─▶ whole: is there a step at i? ──▶ step ──▶ keep ─▶ whole, folded
- *                                └──▶ masked ◀── rare ───┘
+ *                 │              └──▶ masked ◀── rare ───┘
+ *                 └─ lead (lead.c) ─────▶┘
  *                                        └─▶ masked, whole, folded ─▶ leaf, join ─▶ out
  *
  * Without folds all elements are one leaf. */
@@ -377,7 +384,11 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
 
     LLVMPositionBuilderAtEnd(B, part[LEAF]);
     LLVMValueRef first = LLVMBuildPhi(B, g->word, "first"), last = ir_folds_begin(g, first, n);
-    LLVMBuildBr(B, part[WHOLE]);
+    LLVMValueRef lead = ir_lead(g, last);
+    if (lead)
+        LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntNE, lead, ir_number(g, 0), ""), part[MASKED], part[WHOLE]);
+    else
+        LLVMBuildBr(B, part[WHOLE]);
 
     LLVMPositionBuilderAtEnd(B, part[WHOLE]);
     LLVMValueRef i = LLVMBuildPhi(B, g->word, "i"), behind = LLVMBuildAdd(B, i, step, "");
@@ -411,9 +422,10 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     LLVMAddIncoming(first, (LLVMValueRef[]){ir_number(g, 0), last}, (LLVMBasicBlockRef[]){part[ENTRY], part[FOLDED]},
                     2);
     LLVMAddIncoming(i, (LLVMValueRef[]){first, behind, end}, (LLVMBasicBlockRef[]){part[LEAF], kept, part[BEHIND]}, 3);
-    LLVMBasicBlockRef into[] = {part[WHOLE], part[STEP], part[MASKED]};
-    LLVMAddIncoming(r, (LLVMValueRef[]){i, i, next}, into, 3);
-    LLVMAddIncoming(end, (LLVMValueRef[]){last, behind, end}, into, 3);
+    LLVMBasicBlockRef into[] = {part[WHOLE], part[STEP], part[MASKED], part[LEAF]};
+    unsigned ways = lead ? 4 : 3;
+    LLVMAddIncoming(r, (LLVMValueRef[]){i, i, next, first}, into, ways);
+    LLVMAddIncoming(end, (LLVMValueRef[]){last, behind, end, lead}, into, ways);
 }
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */

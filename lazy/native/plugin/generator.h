@@ -38,6 +38,13 @@ LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, si
  * anything was rare, and the result means nothing; NULL: it says nothing. */
 LLVMValueRef ir_call_row(generator *g, int j, bool fast);
 
+/* Has instruction j a fast function? */
+bool ir_has_fast(const generator *g, int j);
+
+/* lead.c: how many of n elements come before the first step, so that most operands lie well from there on; less than n
+ * and than there are lanes. NULL: none ever. */
+LLVMValueRef ir_lead(generator *g, LLVMValueRef n);
+
 /* The end of the name of a fold's functions. */
 const char *ir_fold_name(const native_fold *fold);
 
