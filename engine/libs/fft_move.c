@@ -10,16 +10,17 @@ typedef uint32_t word_4 __attribute__((may_alias));
 typedef uint64_t word_8 __attribute__((aligned(4), may_alias));
 typedef uint64_t word_16 __attribute__((vector_size(16), aligned(4), may_alias));
 
-static void ask_for(const char *at, size_t bytes) {
+void engine_fft_ask_for(const char *from, size_t behind, size_t bytes) {
+    const uintptr_t at = (uintptr_t)from + behind;
     for (size_t k = 0; k < bytes; k += CACHE_LINE)
-        __builtin_prefetch((const char *)((uintptr_t)at + k));
+        __builtin_prefetch((const char *)(at + k));
 }
 
 #define DEFINE_MOVES(word)                                                                                             \
     static void take_##word(const char *at, size_t apart, char *rows, size_t step, int64_t n, int64_t count) {         \
         for (int64_t k = 0; k < n; k++, at += apart) {                                                                 \
             char *row = rows + (size_t)k * sizeof(word);                                                               \
-            ask_for((const char *)((uintptr_t)at + AHEAD * apart), (size_t)count * sizeof(word));                      \
+            engine_fft_ask_for(at, AHEAD *apart, (size_t)count * sizeof(word));                                        \
             for (int64_t c = 0; c < count; c++, row += step)                                                           \
                 *(word *)row = ((const word *)at)[c];                                                                  \
         }                                                                                                              \
@@ -27,6 +28,7 @@ static void ask_for(const char *at, size_t bytes) {
     static void give_##word(char *at, size_t apart, const char *rows, size_t step, int64_t n, int64_t count) {         \
         for (int64_t k = 0; k < n; k++, at += apart) {                                                                 \
             const char *row = rows + (size_t)k * sizeof(word);                                                         \
+            engine_fft_ask_for(at, AHEAD *apart, (size_t)count * sizeof(word));                                        \
             for (int64_t c = 0; c < count; c++, row += step)                                                           \
                 ((word *)at)[c] = *(const word *)row;                                                                  \
         }                                                                                                              \
@@ -37,8 +39,8 @@ DEFINE_MOVES(word_16)
 
 /* Two elements of an even number of columns. */
 static void take_pairs(const char *at, size_t apart, char *rows, size_t step, int64_t count) {
-    ask_for((const char *)((uintptr_t)at + AHEAD * apart), (size_t)count * 8);
-    ask_for((const char *)((uintptr_t)at + (AHEAD + 1) * apart), (size_t)count * 8);
+    engine_fft_ask_for(at, AHEAD * apart, (size_t)count * 8);
+    engine_fft_ask_for(at, (AHEAD + 1) * apart, (size_t)count * 8);
     for (int64_t c = 0; c < count; c += 2, rows += 2 * step, at += 16) {
         const word_16 x = *(const word_16 *)at, y = *(const word_16 *)(at + apart);
         *(word_16 *)rows = __builtin_shufflevector(x, y, 0, 2);
@@ -47,6 +49,8 @@ static void take_pairs(const char *at, size_t apart, char *rows, size_t step, in
 }
 
 static void give_pairs(char *at, size_t apart, const char *rows, size_t step, int64_t count) {
+    engine_fft_ask_for(at, AHEAD * apart, (size_t)count * 8);
+    engine_fft_ask_for(at, (AHEAD + 1) * apart, (size_t)count * 8);
     for (int64_t c = 0; c < count; c += 2, rows += 2 * step, at += 16) {
         const word_16 x = *(const word_16 *)rows, y = *(const word_16 *)(rows + step);
         *(word_16 *)at = __builtin_shufflevector(x, y, 0, 2);

@@ -25,7 +25,9 @@ typedef ops_fft_number number;
 
 enum {
     TASK_ELEMENTS = 8192,
-    ROW_BYTES = 64,        /* rows in scratch memory begin at multiples of it */
+    ROW_BYTES = 64,    /* rows in scratch memory begin at multiples of it */
+    ASKED_LEAST = 512, /* bytes of rows that are asked for ahead, */
+    ASKED_MOST = 65536,
     BLOCK_LINES = 64,      /* that are copied into rows together, */
     BLOCK_ELEMENTS = 65536 /* as long as they are not more */
 };
@@ -109,6 +111,13 @@ static void run_fftw(const fft_job *job, const fft_room *room, char *in, char *o
         scale_inner(job, out + (size_t)k * out_step, 2);
 }
 
+/* FFTW reads and writes rows in leaps, which no hardware foresees: so those behind `count` rows are asked for before
+ * these are computed. Very short ones are there in time, and very long ones would drive out what they wait for. */
+static void ask_for_next(const char *rows, size_t row, int64_t count) {
+    if (row >= ASKED_LEAST && row <= ASKED_MOST)
+        engine_fft_ask_for(rows, (size_t)count * row, (size_t)count * row);
+}
+
 /* A block of lines. Rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as
  * it takes, are copied, too. */
 static void transform_fftw(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
@@ -127,6 +136,10 @@ static void transform_fftw(const fft_job *job, const fft_room *room, int64_t lin
         prepare_half(job, from + (size_t)k * in_step);
     for (int64_t k = count; !whole && k < (count + each - 1) / each * each; k++)
         memset(from + (size_t)k * in_step, 0, job->row[0]);
+    if (!copy_in)
+        ask_for_next(in, in_step, count);
+    if (!copy_out)
+        ask_for_next(out, out_step, count);
     for (int64_t k = 0; k < count; k += each)
         run_fftw(job, room, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
                  count - k < each ? count - k : each);
