@@ -153,7 +153,7 @@ static engine_fft *find_plan(const engine_fft *wanted) {
 
 /* A long row is transformed in two passes. */
 static bool is_split(const engine_fft *plan) {
-    return plan->kind == ENGINE_FFT_COMPLEX && engine_fft_split_rows(plan->f64, plan->n) > 0;
+    return plan->kind == ENGINE_FFT_COMPLEX && engine_fft_split_rows(plan->n) > 0;
 }
 
 /* A new one; *out stays NULL where FFTW cannot do it. NEAP_E_MEMORY: none for its tables. */
@@ -168,7 +168,7 @@ static int make_plan(const precision *fftw, const engine_fft *wanted, char *room
         plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, false, length, 1, room);
         plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, true, length, 1, room);
     } else if (split) {
-        const int64_t rows = engine_fft_split_rows(plan->f64, plan->n);
+        const int64_t rows = engine_fft_split_rows(plan->n);
         plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, rows, 1, room);
         plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, plan->n / rows, 1, room);
     } else

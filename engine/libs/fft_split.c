@@ -17,7 +17,8 @@
 #include "engine/libs/fft_move.h"
 
 enum {
-    LEAST_BYTES = 1 << 21, /* of rows for which this is faster */
+    LEAST = 1 << 14,       /* elements from which this is faster, if their number is a power of two, or 3 times one; */
+    LEAST_OTHER = 1000000, /* of others, which FFTW estimates better */
     UNEVEN = 8,            /* one of the two lengths is at most so many times the other */
     PRIME_MOST = 7,        /* lengths with larger factors stay FFTW's */
     STEP = 32,
@@ -38,11 +39,13 @@ struct engine_fft_split {
     char *factors;  /* of each row j: w^(l j), l < STEP, then w^(STEP h j), h < coarse */
 };
 
-int64_t engine_fft_split_rows(bool f64, int64_t n) {
-    if (n < LEAST_BYTES / (f64 ? 16 : 8))
-        return 0;
+int64_t engine_fft_split_rows(int64_t n) {
     int64_t rest = n;
-    for (int64_t f = 2; f <= PRIME_MOST; f++)
+    while (rest > 0 && rest % 2 == 0)
+        rest /= 2;
+    if (n < (rest == 1 || rest == 3 ? LEAST : LEAST_OTHER))
+        return 0;
+    for (int64_t f = 3; f <= PRIME_MOST; f += 2)
         while (rest % f == 0)
             rest /= f;
     if (rest > 1)
@@ -94,7 +97,7 @@ engine_fft_split *engine_fft_split_new(bool f64, bool inverse, int64_t n, void *
     engine_fft_split *split = malloc(sizeof *split);
     if (!split)
         return NULL;
-    const int64_t a = engine_fft_split_rows(f64, n), coarse = (a + STEP - 1) / STEP;
+    const int64_t a = engine_fft_split_rows(n), coarse = (a + STEP - 1) / STEP;
     *split = (engine_fft_split){f64, a, n / a, columns, lines, execute, coarse, NULL};
     split->factors = malloc((size_t)split->b * (size_t)(STEP + coarse) * (f64 ? 16 : 8));
     if (split->factors && fill_factors(split, inverse))

@@ -10,7 +10,7 @@ typedef struct engine_fft_split engine_fft_split;
 
 /* The number of rows a that n elements are split into, of n / a each, both of small factors alone; 0: rows of n are not
  * split. */
-int64_t engine_fft_split_rows(bool f64, int64_t n);
+int64_t engine_fft_split_rows(int64_t n);
 /* For rows of n complex elements, by plans of `rows` and of n / rows, which execute runs from one place to another:
  * BORROWED until engine_fft_split_free. NULL: no memory. OWNED. */
 engine_fft_split *engine_fft_split_new(bool f64, bool inverse, int64_t n, void *columns, void *lines,

@@ -124,7 +124,10 @@ local function by_parts(f, x, n, inverse)
 end
 
 collector.add("long", function()
-    local lengths = { f32 = { 2 ^ 17, 2 ^ 18, 3 ^ 12 }, f64 = { 2 ^ 16, 2 ^ 17, 3 ^ 11, 200000 } }
+    local lengths = {
+        f32 = { 2 ^ 13, 2 ^ 14, 3 * 2 ^ 14, 3 ^ 12, 10 ^ 6 },
+        f64 = { 2 ^ 13, 2 ^ 14, 2 ^ 17, 3 ^ 12, 3 ^ 13 }
+    }
     for dtype, eps in pairs { f32 = 2 ^ -23, f64 = 2 ^ -52 } do
         for _, n in ipairs(lengths[dtype]) do
             local x, f = noise(n, n, dtype), n % 2 == 0 and 8 or 9
@@ -138,7 +141,7 @@ collector.add("long", function()
 end, "rows, split into short ones, on both sides of the limits")
 
 collector.add("long bits", function()
-    for dtype, n in pairs { f32 = 2 ^ 18, f64 = 3 ^ 11 } do
+    for dtype, n in pairs { f32 = 2 ^ 14, f64 = 3 * 2 ^ 15 } do
         local x = noise(3, 3 * n, dtype):reshape(3, n)
         local all = np.fft.fft(x)
         local function same(got, want, how) ok(np.array_equal(got, want), how .. " " .. dtype) end
