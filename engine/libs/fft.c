@@ -132,6 +132,7 @@ static void free_plan(engine_fft *plan) {
     if (plan->back)
         fftw->destroy_plan(plan->back);
     engine_fft_chirp_free(plan->chirp);
+    engine_fft_split_free(plan->split);
     free(plan);
 }
 
@@ -150,27 +151,40 @@ static engine_fft *find_plan(const engine_fft *wanted) {
     return plan;
 }
 
-/* A new one; NULL where FFTW cannot do it. */
-static engine_fft *make_plan(const precision *fftw, const engine_fft *wanted, char *room) {
+/* A long row is transformed in two passes. */
+static bool is_split(const engine_fft *plan) {
+    return plan->kind == ENGINE_FFT_COMPLEX && engine_fft_split_rows(plan->n) > 0;
+}
+
+/* A new one; *out stays NULL where FFTW cannot do it. NEAP_E_MEMORY: none for its tables. */
+static int make_plan(const precision *fftw, const engine_fft *wanted, char *room, engine_fft **out) {
     engine_fft *plan = malloc(sizeof *plan);
     if (!plan)
-        return NULL;
+        return NEAP_E_MEMORY;
     *plan = *wanted;
-    if (engine_fft_chirp_wanted(plan->n)) {
+    const bool chirped = engine_fft_chirp_wanted(plan->n), split = is_split(plan);
+    if (chirped) {
         const int64_t length = engine_fft_chirp_length(plan->n);
         plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, false, length, 1, room);
         plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, true, length, 1, room);
-        if (plan->plan && plan->back)
-            plan->chirp = engine_fft_chirp_new(plan, plan->plan, plan->back, fftw->execute_dft);
-        if (plan->chirp)
-            return plan;
-    } else {
+    } else if (split) {
+        const int64_t rows = engine_fft_split_rows(plan->n);
+        plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, rows, 1, room);
+        plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, plan->n / rows, 1, room);
+    } else
         plan->plan = plan_rows(fftw, plan->kind, plan->inverse, plan->n, plan->rows, room);
-        if (plan->plan)
-            return plan;
+    const bool planned = plan->plan && (plan->back || !(chirped || split));
+    if (planned && chirped)
+        plan->chirp = engine_fft_chirp_new(plan, plan->plan, plan->back, fftw->execute_dft);
+    if (planned && split)
+        plan->split =
+            engine_fft_split_new(plan->f64, plan->inverse, plan->n, plan->plan, plan->back, fftw->execute_dft);
+    if (planned && (!chirped || plan->chirp) && (!split || plan->split)) {
+        *out = plan;
+        return NEAP_OK;
     }
     free_plan(plan);
-    return NULL;
+    return planned ? NEAP_E_MEMORY : NEAP_OK;
 }
 
 int engine_fft_open(engine_fft_kind kind, bool f64, bool inverse, int64_t n, engine_fft **out) {
@@ -185,8 +199,7 @@ int engine_fft_open(engine_fft_kind kind, bool f64, bool inverse, int64_t n, eng
         return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)n);
     pthread_mutex_lock(&plans.lock);
     engine_fft *plan = find_plan(&wanted);
-    if (!plan)
-        plan = make_plan(fftw, &wanted, room);
+    const int status = plan ? NEAP_OK : make_plan(fftw, &wanted, room, &plan);
     if (plan) {
         plan->refs++;
         plan->next = plans.first;
@@ -194,6 +207,8 @@ int engine_fft_open(engine_fft_kind kind, bool f64, bool inverse, int64_t n, eng
     }
     pthread_mutex_unlock(&plans.lock);
     free(room);
+    if (status)
+        return neap_error(status, "fft: no memory for tables of %lld elements", (long long)n);
     *out = plan;
     return NEAP_OK;
 }
@@ -218,7 +233,7 @@ void engine_fft_close(engine_fft *done) {
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 bool engine_fft_fits(const engine_fft *plan, const void *row) {
-    return plan->chirp || lib.of[plan->f64].alignment_of((void *)(uintptr_t)row) == 0;
+    return plan->chirp || plan->split || lib.of[plan->f64].alignment_of((void *)(uintptr_t)row) == 0;
 }
 
 int engine_fft_rows(const engine_fft *plan) {
@@ -226,13 +241,19 @@ int engine_fft_rows(const engine_fft *plan) {
 }
 
 size_t engine_fft_scratch(const engine_fft *plan) {
-    return plan->chirp ? engine_fft_chirp_scratch(plan->chirp) : 0;
+    return plan->chirp   ? engine_fft_chirp_scratch(plan->chirp)
+           : plan->split ? engine_fft_split_scratch(plan->split)
+                         : 0;
 }
 
 void engine_fft_run(const engine_fft *plan, void *in, void *out, void *scratch) {
     const precision *fftw = &lib.of[plan->f64];
     if (plan->chirp) {
         engine_fft_chirp_run(plan->chirp, in, out, scratch);
+        return;
+    }
+    if (plan->split) {
+        engine_fft_split_run(plan->split, in, out, scratch);
         return;
     }
     (plan->kind == ENGINE_FFT_OF_REAL   ? fftw->execute_dft_r2c

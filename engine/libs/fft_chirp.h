@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "engine/libs/fft.h"
+#include "engine/libs/fft_split.h"
 
 typedef struct engine_fft_chirp engine_fft_chirp;
 
@@ -16,9 +17,10 @@ struct engine_fft {
     bool f64, inverse;
     int64_t n;
     int rows;                /* at once */
-    void *plan, *back;       /* of rows; those of a chirp, forward and back */
-    engine_fft_chirp *chirp; /* NULL: the plan alone does it */
-    int refs;                /* calls that use it */
+    void *plan, *back;       /* of rows; those of a chirp, forward and back; of the two passes of what is split */
+    engine_fft_chirp *chirp; /* one of the two, or NULL: the plan alone does it */
+    engine_fft_split *split;
+    int refs; /* calls that use it */
     struct engine_fft *next;
 };
 

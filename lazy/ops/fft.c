@@ -16,6 +16,7 @@
 
 #include "engine/device.h"
 #include "engine/libs/fft.h"
+#include "engine/libs/fft_move.h"
 #include "lazy/derive/build.h"
 #include "lazy/dtype/scalar.h"
 #include "lazy/ops/fft_plain.h"
@@ -24,7 +25,9 @@ typedef ops_fft_number number;
 
 enum {
     TASK_ELEMENTS = 8192,
-    ROW_BYTES = 64,        /* rows in scratch memory begin at multiples of it */
+    ROW_BYTES = 64,    /* rows in scratch memory begin at multiples of it */
+    ASKED_LEAST = 512, /* bytes of rows that are asked for ahead, */
+    ASKED_MOST = 65536,
     BLOCK_LINES = 64,      /* that are copied into rows together, */
     BLOCK_ELEMENTS = 65536 /* as long as they are not more */
 };
@@ -64,36 +67,18 @@ static char *line_at(const fft_job *job, int result, int64_t line) {
     return (result ? job->out : job->in) + (size_t)first * job->item[result];
 }
 
-/* Copies neighbouring lines into rows, or back: an element of each at a time. Rows begin at other places of the cache
- * (make_room), so what is written there stays until its block of memory is full. */
-#define DEFINE_MOVE(name, type)                                                                                        \
-    static void name(type *lines, int64_t inner, char *rows, size_t step, int64_t n, int64_t count, bool back) {       \
-        for (int64_t k = 0; k < n; k++) {                                                                              \
-            type *line = lines + k * inner;                                                                            \
-            char *row = rows + (size_t)k * sizeof *line;                                                               \
-            for (int64_t c = 0; !back && c < count; c++, row += step)                                                  \
-                *(type *)row = line[c];                                                                                \
-            for (int64_t c = 0; back && c < count; c++, row += step)                                                   \
-                line[c] = *(type *)row;                                                                                \
-        }                                                                                                              \
-    }
-typedef struct two_words {
-    uint64_t word[2];
-} two_words;
-DEFINE_MOVE(move_4, uint32_t)
-DEFINE_MOVE(move_8, uint64_t)
-DEFINE_MOVE(move_16, two_words)
+/* Neighbouring lines into rows. */
+static void take_lines(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+    const size_t item = job->item[0];
+    engine_fft_take(item, line_at(job, 0, line), (size_t)job->inner * item, room->in, room->step[0], job->count[0],
+                    count);
+}
 
-static void move_lines(const fft_job *job, int result, int64_t line, char *rows, size_t step, int64_t count) {
-    const size_t item = job->item[result];
-    const int64_t n = job->count[result], inner = job->inner;
-    void *at = line_at(job, result, line);
-    if (item == 4)
-        move_4(at, inner, rows, step, n, count, result);
-    else if (item == 8)
-        move_8(at, inner, rows, step, n, count, result);
-    else
-        move_16(at, inner, rows, step, n, count, result);
+/* Rows into neighbouring lines. */
+static void give_lines(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+    const size_t item = job->item[1];
+    engine_fft_give(item, line_at(job, 1, line), (size_t)job->inner * item, room->out, room->step[1], job->count[1],
+                    count);
 }
 
 /* ---- By FFTW ----------------------------------------------------------------------------------------------------- */
@@ -126,6 +111,13 @@ static void run_fftw(const fft_job *job, const fft_room *room, char *in, char *o
         scale_inner(job, out + (size_t)k * out_step, 2);
 }
 
+/* FFTW reads and writes rows in leaps, which no hardware foresees: so those behind `count` rows are asked for before
+ * these are computed. Very short ones are there in time, and very long ones would drive out what they wait for. */
+static void ask_for_next(const char *rows, size_t row, int64_t count) {
+    if (row >= ASKED_LEAST && row <= ASKED_MOST)
+        engine_fft_ask_for(rows, (size_t)count * row, (size_t)count * row);
+}
+
 /* A block of lines. Rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as
  * it takes, are copied, too. */
 static void transform_fftw(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
@@ -137,18 +129,22 @@ static void transform_fftw(const fft_job *job, const fft_room *room, int64_t lin
     const size_t in_step = copy_in ? room->step[0] : job->row[0], out_step = copy_out ? room->step[1] : job->row[1];
     char *from = copy_in ? room->in : in, *to = copy_out ? room->out : out;
     if (apart)
-        move_lines(job, 0, line, from, in_step, count);
+        take_lines(job, room, line, count);
     for (int64_t k = 0; copy_in && !apart && k < count; k++)
         memcpy(from + (size_t)k * in_step, in + (size_t)k * job->row[0], job->row[0]);
     for (int64_t k = 0; job->kind == ENGINE_FFT_TO_REAL && k < count; k++)
         prepare_half(job, from + (size_t)k * in_step);
     for (int64_t k = count; !whole && k < (count + each - 1) / each * each; k++)
         memset(from + (size_t)k * in_step, 0, job->row[0]);
+    if (!copy_in)
+        ask_for_next(in, in_step, count);
+    if (!copy_out)
+        ask_for_next(out, out_step, count);
     for (int64_t k = 0; k < count; k += each)
         run_fftw(job, room, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
                  count - k < each ? count - k : each);
     if (apart)
-        move_lines(job, 1, line, to, out_step, count);
+        give_lines(job, room, line, count);
     for (int64_t k = 0; copy_out && !apart && k < count; k++)
         memcpy(out + (size_t)k * job->row[1], to + (size_t)k * out_step, job->row[1]);
 }
@@ -212,7 +208,7 @@ static void write_row(const fft_job *job, const number *from, char *row) {
 static void transform_own(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
     const bool apart = job->inner > 1;
     if (apart)
-        move_lines(job, 0, line, room->in, room->step[0], count);
+        take_lines(job, room, line, count);
     for (int64_t k = 0; k < count; k++) {
         number *a = (number *)room->more;
         read_row(job, a, apart ? room->in + (size_t)k * room->step[0] : line_at(job, 0, line + k));
@@ -220,7 +216,7 @@ static void transform_own(const fft_job *job, const fft_room *room, int64_t line
         write_row(job, row, apart ? room->out + (size_t)k * room->step[1] : line_at(job, 1, line + k));
     }
     if (apart)
-        move_lines(job, 1, line, room->out, room->step[1], count);
+        give_lines(job, room, line, count);
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
@@ -233,26 +229,26 @@ static bool lie_ready(const fft_job *job, int64_t first, int64_t end) {
            engine_fft_fits(job->fftw, line_at(job, 0, first)) && engine_fft_fits(job->fftw, line_at(job, 1, first));
 }
 
-/* Rows of several at once lie behind each other; others have some bytes between them, so that their elements do not
- * meet in the same places of the cache. */
+/* Rows of several at once lie behind each other. Others have some bytes between them, so that their elements do not
+ * meet in the same places of the cache, and a place more, the first: each result takes that of the row before. */
 static int make_room(const fft_job *job, int64_t first, int64_t end, const neap_run *run, fft_room *room) {
     const bool rows = job->fftw ? !lie_ready(job, first, end) : job->inner > 1;
     const bool close = job->fftw && engine_fft_rows(job->fftw) > 1;
-    size_t block[2];
-    for (int k = 0; k < 2; k++) {
-        room->step[k] = close ? job->row[k] : whole_blocks(job->row[k]) + ROW_BYTES;
-        block[k] = rows ? whole_blocks((size_t)job->block * room->step[k]) : 0;
-    }
+    const size_t step = whole_blocks(job->row[0] > job->row[1] ? job->row[0] : job->row[1]) + ROW_BYTES;
+    const size_t before = close ? whole_blocks((size_t)job->block * job->row[1]) : step; /* of the input */
+    const size_t after = close ? whole_blocks((size_t)job->block * job->row[0]) : (size_t)job->block * step;
+    for (int k = 0; k < 2; k++)
+        room->step[k] = close ? job->row[k] : step;
     const size_t more = job->fftw ? engine_fft_scratch(job->fftw) : 2 * (size_t)ops_fft_room(job->own) * sizeof(number);
-    room->bytes = block[0] + block[1] + more;
+    room->bytes = (rows ? before + after : 0) + more;
     if (room->bytes == 0)
         return NEAP_OK;
     room->bytes += ROW_BYTES;
     if (neap_run_alloc(run, room->bytes, &room->memory) != NEAP_OK)
         return NEAP_E_MEMORY;
-    room->in = (char *)room->memory + (ROW_BYTES - (uintptr_t)room->memory % ROW_BYTES) % ROW_BYTES;
-    room->out = room->in + block[0];
-    room->more = room->out + block[1];
+    room->out = (char *)room->memory + (ROW_BYTES - (uintptr_t)room->memory % ROW_BYTES) % ROW_BYTES;
+    room->in = room->out + before;
+    room->more = room->out + (rows ? before + after : 0);
     return NEAP_OK;
 }
 

@@ -10,10 +10,11 @@
 
 #include "tests/check.h"
 
-enum { THREADS = 4, LENGTHS = 34, KINDS = 3 };
+enum { THREADS = 4, LENGTHS = 35, KINDS = 3 };
 
-static const int lengths[LENGTHS] = {1,  2,  3,  4,  5,  7,  8,  12, 16,  17,  19,  23,  31,  32,  36,  37,   41,
-                                     49, 60, 63, 64, 65, 74, 97, 99, 101, 121, 127, 128, 202, 211, 360, 1009, 1021};
+static const int lengths[LENGTHS] = {1,  2,   3,   4,   5,   7,   8,   12,  16,   17,   19,   23,
+                                     31, 32,  36,  37,  41,  49,  60,  63,  64,   65,   74,   97,
+                                     99, 101, 121, 127, 128, 202, 211, 360, 1009, 1021, 16384};
 
 typedef struct trial {
     engine_fft_kind kind;
@@ -119,7 +120,7 @@ static void try(engine_fft_kind kind, bool f64, int length) {
 }
 
 static void *run_thread(void *number) {
-    static const int steps[THREADS] = {1, 33, 5, 27}; /* none has a factor of LENGTHS */
+    static const int steps[THREADS] = {1, 33, 6, 27}; /* none has a factor of LENGTHS */
     for (int k = 0; k < LENGTHS; k++) {
         const int length = k * steps[(intptr_t)number] % LENGTHS;
         for (int kind = 0; kind < KINDS; kind++)

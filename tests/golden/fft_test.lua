@@ -111,6 +111,47 @@ collector.add("bits", function()
     end
 end, "of a row alone, among others, along another axis, in views")
 
+--- The transform of x by those of every f-th element, which are shorter.
+local function by_parts(f, x, n, inverse)
+    local part = x:reshape(n / f, f)
+    part = inverse and np.conj(np.fft.fft(np.conj(part), { axis = 0 })) or np.fft.fft(part, { axis = 0 })
+    local k, sum = np.arange(n, { dtype = "f64" }), np.zeros({ n }, { dtype = "c128" })
+    for j = 0, f - 1 do
+        local angle = np.remainder(k * j, n) * ((inverse and 2 or -2) * math.pi / n)
+        sum = sum + np.tile(part.T[j], { f }) * np.complex(np.cos(angle), np.sin(angle))
+    end
+    return sum
+end
+
+collector.add("long", function()
+    local lengths = {
+        f32 = { 2 ^ 13, 2 ^ 14, 3 * 2 ^ 14, 3 ^ 12, 10 ^ 6 },
+        f64 = { 2 ^ 13, 2 ^ 14, 2 ^ 17, 3 ^ 12, 3 ^ 13 }
+    }
+    for dtype, eps in pairs { f32 = 2 ^ -23, f64 = 2 ^ -52 } do
+        for _, n in ipairs(lengths[dtype]) do
+            local x, f = noise(n, n, dtype), n % 2 == 0 and 8 or 9
+            for _, inverse in ipairs { false, true } do
+                local got = inverse and np.fft.ifft(x, { norm = "forward" }) or np.fft.fft(x)
+                local size = off(got:astype "c128", by_parts(f, x:astype "c128", n, inverse), eps)
+                ok(size < 4, ("%s of %d, %s: %.3g"):format(dtype, n, inverse and "inverse" or "forward", size))
+            end
+        end
+    end
+end, "rows, split into short ones, on both sides of the limits")
+
+collector.add("long bits", function()
+    for dtype, n in pairs { f32 = 2 ^ 14, f64 = 3 * 2 ^ 15 } do
+        local x = noise(3, 3 * n, dtype):reshape(3, n)
+        local all = np.fft.fft(x)
+        local function same(got, want, how) ok(np.array_equal(got, want), how .. " " .. dtype) end
+        for k = 0, 2 do same(np.fft.fft(x[k]), all[k], "row") end
+        same(np.fft.fft(np.copy(x.T), { axis = 0 }), all.T, "columns")
+        same(np.fft.fft(np.concatenate({ x[0][{ { 0, 1 } }], x[1] })"1:"), all[1], "behind one element")
+        same(np.vmap(np.fft.fft)(x), all, "vmap")
+    end
+end, "of a long row")
+
 collector.add("real", function()
     for _, n in ipairs { 1, 2, 3, 8, 15, 16, 101, 202, 1009 } do
         for dtype, eps in pairs { f32 = 2 ^ -23, f64 = 2 ^ -52 } do
