@@ -5,7 +5,8 @@
 #include "tests/lazy/vm_random.h"
 
 static const char *const sets[] = {"baseline", "avx2", "avx512"};
-static const int64_t extents[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 640, 1000, 4096, 4097};
+static const int64_t extents[] = {0,   1,   2,   15,  16,  17,  63,  64,   65,   127,
+                                  128, 129, 191, 255, 256, 257, 640, 1000, 4096, 4097};
 
 static bool is_marked(const uint64_t *words, int64_t k) {
     return words[k / 64] >> k % 64 & 1;

@@ -107,6 +107,33 @@ check.test("errors", function()
     check.raises(function() return np.take(x, { 7 }, { axis = 0 }) end, "index 7 is out of range")
 end)
 
+check.test("many places of every dtype count from the end, and are left out beyond it", function()
+    local places = { 3, 0, 3, 7, 4 } -- of 4: the last two are out of range
+    for _, dtype in ipairs { "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64" } do
+        local i = np.array(places, { dtype = dtype })
+        local add = function(to, at, v) return to:at{ at }:add(v) end
+        for _, f in ipairs { add, np.jit(add) } do
+            check.equal(f(np.zeros(4), i, np.array{ 1, 2, 4, 8, 16 }):totable(), { 2, 0, 0, 5 }, dtype)
+        end
+        local set = np.ones{ 2, 4 }:at{ {}, i }:set(np.array{ 1, 2, 3, 4, 5 })
+        check.equal(set:totable(), { { 2, 1, 1, 3 }, { 2, 1, 1, 3 } }, dtype)
+    end
+    local ends = { i8 = -128, i16 = -32768, i32 = -2147483648, i64 = -9223372036854775807LL,
+                   u32 = 4294967295, u64 = 18446744073709551615ULL }
+    for dtype, far in pairs(ends) do
+        local i = np.array({ far, 1 }, { dtype = dtype })
+        check.equal(np.zeros(4):at{ i }:add(1):totable(), { 0, 1, 0, 0 }, dtype)
+    end
+    for _, dtype in ipairs { "i8", "i16", "i32", "i64" } do
+        local i = np.array({ -1, -4, -5, 1 }, { dtype = dtype })
+        check.equal(np.zeros(4):at{ i }:add(np.array{ 1, 2, 4, 8 }):totable(), { 2, 8, 0, 1 }, dtype)
+        local gradient = np.grad(function(v) return (np.zeros(4):at{ i }:add(v) * np.array{ 1, 2, 3, 4 }):sum() end)
+        check.equal(gradient(np.zeros(4)):totable(), { 4, 1, 0, 2 }, dtype)
+        local each = np.vmap(function(at, v) return np.zeros(4):at{ at }:add(v) end)
+        check.equal(each(np.stack{ i, i }, np.ones{ 2, 4 }):totable(), { { 1, 1, 0, 1 }, { 1, 1, 0, 1 } }, dtype)
+    end
+end)
+
 check.test("a step past the end takes one element, however long it is", function()
     local pairs_of = np.arange(6):reshape(3, 2)
     for _, step in ipairs { 3, 2 ^ 40, 2 ^ 62, -2 ^ 62 } do

@@ -10,7 +10,12 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-enum { VECTORS = 8 /* that a network sorts */, SAMPLES = 4 /* vectors of them */, MANY = 4096 };
+#if defined(__AVX512F__)
+enum { VECTORS = 16 /* that a network sorts, half of the registers */ };
+#else
+enum { VECTORS = 8 };
+#endif
+enum { SAMPLES = 4 /* vectors of them */, MANY = 4096 };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -29,8 +34,16 @@ INLINE __m128i parted_row(unsigned mask) {
     return _mm_loadl_epi64((const __m128i *)(parted + mask));
 }
 
-/* A vector of a range: `some`, those below `middle` before the others, and how many are below. Keys of 4 bytes are
- * parted by 256 bits in every set: there are eight of them, as the table has. */
+/* A vector of a range: `some`, those below `middle` before the others, and how many are below. */
+#if defined(__AVX512F__)
+INLINE __m512i part_32(__m512i some, __m512i middle, int64_t *low) {
+    const __mmask16 below = _mm512_cmplt_epu32_mask(some, middle);
+    const unsigned count = (unsigned)__builtin_popcount(below);
+    *low = count;
+    return _mm512_mask_expand_epi32(_mm512_maskz_compress_epi32(below, some), (__mmask16)(0xffffu << count),
+                                    _mm512_maskz_compress_epi32((__mmask16)~below, some));
+}
+#else
 INLINE __m256i part_32(__m256i some, __m256i middle, int64_t *low) {
     const __m256i sign = _mm256_set1_epi32(INT32_MIN);
     const __m256i below = _mm256_cmpgt_epi32(_mm256_xor_si256(middle, sign), _mm256_xor_si256(some, sign));
@@ -38,11 +51,10 @@ INLINE __m256i part_32(__m256i some, __m256i middle, int64_t *low) {
     *low = __builtin_popcount(mask);
     return _mm256_permutevar8x32_epi32(some, _mm256_cvtepu8_epi32(parted_row(mask)));
 }
+#endif
 
 #define NAME(x) x##_32
 #define K uint32_t
-#define PARTED __m256i
-#define PART_SET _mm256_set1_epi32
 #define SIGNED int
 #if defined(__AVX512F__)
 #define VECTOR __m512i
@@ -59,9 +71,18 @@ INLINE __m256i part_32(__m256i some, __m256i middle, int64_t *low) {
 #define BELOW(n) (__mmask16)((n) >= 16 ? -1 : (n) > 0 ? (1 << (n)) - 1 : 0)
 #define LOAD_SOME(from, there) _mm512_mask_loadu_epi32(SET(-1), there, from)
 #define STORE_SOME _mm512_mask_storeu_epi32
+#define ZIP_LOW(a, b)                                                                                                  \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b)
+#define ZIP_HIGH(a, b)                                                                                                 \
+    _mm512_permutex2var_epi32(a, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), b)
 #define GATHER(from, places) _mm512_i32gather_epi32(places, from, 4)
 #define TIMES _mm512_mullo_epi32
 #define FIRST(vector) _mm_cvtsi128_si32(_mm512_castsi512_si128(vector))
+#define PARTED __m512i
+#define PART_LANES 16
+#define PART_SET _mm512_set1_epi32
+#define PART_LOAD _mm512_loadu_si512
+#define PART_STORE _mm512_storeu_si512
 #else
 #define VECTOR __m256i
 #define LANES 8
@@ -77,13 +98,17 @@ INLINE __m256i part_32(__m256i some, __m256i middle, int64_t *low) {
 #define BELOW(n) _mm256_cmpgt_epi32(SET((int)(n)), NUMBERS)
 #define LOAD_SOME(from, there) _mm256_or_si256(_mm256_maskload_epi32((const int *)(from), there), XOR(there, SET(-1)))
 #define STORE_SOME(to, there, vector) _mm256_maskstore_epi32((int *)(to), there, vector)
+#define ZIP_LOW(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b), 0x20)
+#define ZIP_HIGH(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b), 0x31)
 #define GATHER(from, places) _mm256_i32gather_epi32((const int *)(from), places, 4)
 #define TIMES _mm256_mullo_epi32
 #define FIRST(vector) _mm_cvtsi128_si32(_mm256_castsi256_si128(vector))
-#endif
+#define PARTED __m256i
 #define PART_LANES 8
+#define PART_SET _mm256_set1_epi32
 #define PART_LOAD(from) _mm256_loadu_si256((const __m256i *)(from))
 #define PART_STORE(to, vector) _mm256_storeu_si256((__m256i *)(to), vector)
+#endif
 #include "lazy/vm/simd/sorts_of.h"
 
 #if defined(__AVX512F__)
@@ -121,6 +146,8 @@ INLINE __m256i part_64(__m256i some, __m256i middle, int64_t *low) {
 #define BELOW(n) (__mmask8)((n) >= 8 ? -1 : (n) > 0 ? (1 << (n)) - 1 : 0)
 #define LOAD_SOME(from, there) _mm512_mask_loadu_epi64(SET(-1), there, from)
 #define STORE_SOME _mm512_mask_storeu_epi64
+#define ZIP_LOW(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b)
+#define ZIP_HIGH(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b)
 #define GATHER(from, places) _mm512_i64gather_epi64(places, from, 8)
 #define TIMES _mm512_mullo_epi64
 #define FIRST(vector) _mm_cvtsi128_si64(_mm512_castsi512_si128(vector))
@@ -149,6 +176,8 @@ INLINE __m256i part_64(__m256i some, __m256i middle, int64_t *low) {
 #define LOAD_SOME(from, there)                                                                                         \
     XOR(_mm256_or_si256(_mm256_maskload_epi64((const SIGNED *)(from), there), XOR(there, SET(-1))), SET(INT64_MIN))
 #define STORE_SOME(to, there, vector) _mm256_maskstore_epi64((SIGNED *)(to), there, XOR(vector, SET(INT64_MIN)))
+#define ZIP_LOW(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b), 0x20)
+#define ZIP_HIGH(a, b) _mm256_permute2x128_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b), 0x31)
 #define GATHER(from, places) XOR(_mm256_i64gather_epi64((const SIGNED *)(from), places, 8), SET(INT64_MIN))
 #define TIMES _mm256_mul_epu32
 #define FIRST(vector) (_mm256_extract_epi64(vector, 0) ^ INT64_MIN)

@@ -5,17 +5,17 @@
  *      TURN(v, places)         lane i is lane places[i] of v
  *      CHOICE                  of lanes: WITH_BIT(bit), whose number has it; BELOW(n), the first n
  *      STEP(a, b, greater)     the lesser ones of two, and the greater ones in the lanes that are chosen so
+ *      ZIP_LOW, ZIP_HIGH       the lower halves of two vectors, lane by lane, and the higher ones
  *      LOAD_SOME, STORE_SOME   only the lanes that are there; others count as the greatest key
  *      GATHER(from, places)    some keys of a range; FIRST(v): the key in lane 0
  *      PARTED, PART_…          vectors that are parted, which may be shorter, by NAME(part), a function
  */
 
-/* One step of a network within each vector: lane i is compared with i ^ distance; the lanes that have the bit `high`
- * get the greater one. */
-INLINE void NAME(step)(VECTOR *a, int count, int distance, int high) {
+/* One step of a network within each vector: lane i is compared with i ^ distance; the higher one gets the greater. */
+INLINE void NAME(step)(VECTOR *a, int count, int distance) {
     const VECTOR other = XOR(NUMBERS, SET(distance));
-    const CHOICE greater = WITH_BIT(high);
-#pragma GCC unroll 8
+    const CHOICE greater = WITH_BIT(distance);
+#pragma GCC unroll 16
     for (int k = 0; k < count; k++) {
         const VECTOR turned = TURN(a[k], other);
         a[k] = STEP(a[k], turned, greater);
@@ -28,46 +28,71 @@ INLINE void NAME(exchange)(VECTOR *a, VECTOR *b) {
     *a = less;
 }
 
-/* Sorts the elements of `count` vectors, a power of two: runs are merged with the run behind them, turned around. */
-INLINE void NAME(network)(VECTOR *a, int count) {
-    const VECTOR turn = XOR(NUMBERS, SET(LANES - 1));
+/* Vectors that rise and then fall, in runs of twice the distance: each run in order, lane by lane. */
+INLINE void NAME(merge)(VECTOR *a, int count, int distance) {
 #pragma GCC unroll 4
-    for (int run = 1; run < LANES; run *= 2) {
-        NAME(step)(a, count, 2 * run - 1, run);
+    for (int d = distance; d > 0; d /= 2)
+#pragma GCC unroll 16
+        for (int k = 0; k < count; k++)
+            if (!(k & d))
+                NAME(exchange)(a + k, a + (k ^ d));
+}
+
+/* Vectors one after another, where they are in order lane by lane: half of them, element by element, with the others,
+ * until each element has gone its way. */
+INLINE void NAME(unfold)(VECTOR *a, int count) {
+    VECTOR other[VECTORS];
 #pragma GCC unroll 4
-        for (int d = run / 2; d > 0; d /= 2)
-            NAME(step)(a, count, d, d);
+    for (int turns = 1; turns < count; turns *= 2) {
+#pragma GCC unroll 16
+        for (int k = 0; k < count / 2; k++) {
+            other[2 * k] = ZIP_LOW(a[k], a[k + count / 2]);
+            other[2 * k + 1] = ZIP_HIGH(a[k], a[k + count / 2]);
+        }
+#pragma GCC unroll 16
+        for (int k = 0; k < count; k++)
+            a[k] = other[k];
     }
+}
+
+/* Sorts the elements of `count` vectors, a power of two: first each lane down the vectors, which takes no permutations,
+ * then lanes are merged with the lanes behind them, turned around. */
+INLINE void NAME(network)(VECTOR *a, int count) {
 #pragma GCC unroll 4
     for (int run = 1; run < count; run *= 2) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int k = 0; k < count; k++)
-            if (!(k & run)) {
-                const int other = k ^ (2 * run - 1);
-                a[other] = TURN(a[other], turn);
-                NAME(exchange)(a + k, a + other);
-                a[other] = TURN(a[other], turn);
-            }
+            if (!(k & run))
+                NAME(exchange)(a + k, a + (k ^ (2 * run - 1)));
+        NAME(merge)(a, count, run / 2);
+    }
+#pragma GCC unroll 4
+    for (int run = 1; run < LANES; run *= 2) {
+        const VECTOR turn = XOR(NUMBERS, SET(2 * run - 1));
+        const CHOICE greater = WITH_BIT(run);
+#pragma GCC unroll 16
+        for (int k = 0; k < (count + 1) / 2; k++) {
+            const VECTOR first = TURN(a[k], turn), last = TURN(a[count - 1 - k], turn);
+            a[k] = STEP(a[k], last, greater);
+            if (count > 1)
+                a[count - 1 - k] = STEP(a[count - 1 - k], first, greater);
+        }
 #pragma GCC unroll 4
         for (int d = run / 2; d > 0; d /= 2)
-#pragma GCC unroll 8
-            for (int k = 0; k < count; k++)
-                if (!(k & d))
-                    NAME(exchange)(a + k, a + (k ^ d));
-#pragma GCC unroll 4
-        for (int d = LANES / 2; d > 0; d /= 2)
-            NAME(step)(a, count, d, d);
+            NAME(step)(a, count, d);
+        NAME(merge)(a, count, count / 2);
     }
+    NAME(unfold)(a, count);
 }
 
 /* At most `count` vectors of keys, from one place to another. */
 INLINE void NAME(few)(K *to, const K *from, int64_t n, int count) {
     VECTOR a[VECTORS];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < count; k++)
         a[k] = LOAD_SOME(from + k * LANES, BELOW(n - k * LANES));
     NAME(network)(a, count);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < count; k++)
         STORE_SOME(to + k * LANES, BELOW(n - k * LANES), a[k]);
 }
@@ -84,6 +109,31 @@ INLINE K NAME(middle)(const K *keys, int64_t n, int count) {
     return (K)FIRST(middle);
 }
 
+/* Parts keys that are fewer than a vector, of which there may be nothing else to write over: those below `middle` go to
+ * `low`, from its first place on, others in front of `high`. Returns how many are low. */
+INLINE int64_t NAME(part_rest)(const K *keys, K *low, K *high, int64_t n, K middle) {
+#if defined(__AVX512F__)
+    int64_t count;
+    const CHOICE there = BELOW(n);
+    const PARTED some = NAME(part)(LOAD_SOME(keys, there), PART_SET((SIGNED)middle), &count);
+    const CHOICE first = BELOW(count);
+    STORE_SOME(low, first, some);
+    STORE_SOME(high - n, (CHOICE)(there & ~first), some);
+    return count;
+#else
+    const K *const first = low;
+    K some[PART_LANES];
+    for (int64_t i = 0; i < n; i++)
+        some[i] = keys[i];
+    for (int64_t i = 0; i < n; i++) {
+        *low = high[-1] = some[i];
+        low += some[i] < middle;
+        high -= some[i] >= middle;
+    }
+    return low - first;
+#endif
+}
+
 /* Keys below `middle` go to `low`, from its first place on, others to `high`, from its last place down; one of these
  * may be `keys`, from whose end they are then read, if it is `high`. Returns how many are low. A vector is stored whole
  * on both sides: what is too much of it stays within what has been read, and is written over. */
@@ -92,19 +142,12 @@ INLINE int64_t NAME(parting)(const K *keys, K *low, K *high, int64_t n, K middle
     const K *const first = low;
     int64_t i = 0, count;
     high += n;
-#pragma GCC unroll 4
     for (; i + PART_LANES <= n; i += PART_LANES, low += count, high += count - PART_LANES) {
         const PARTED some = NAME(part)(PART_LOAD(back ? keys + n - i - PART_LANES : keys + i), border, &count);
         PART_STORE(low, some);
         PART_STORE(high - PART_LANES, some);
     }
-    for (; i < n; i++) {
-        const K key = back ? keys[n - i - 1] : keys[i];
-        *low = high[-1] = key;
-        low += key < middle;
-        high -= key >= middle;
-    }
-    return low - first;
+    return low - first + NAME(part_rest)(back ? keys : keys + i, low, high, n - i, middle);
 }
 
 /* Sorts n keys, which lie in `spare` if they are `away`. */
@@ -137,6 +180,8 @@ static bool NAME(quicksort)(K *keys, K *spare, int64_t n, int depth, bool away) 
         NAME(few)(keys, from, n, 2);
     else if (n <= 4 * LANES)
         NAME(few)(keys, from, n, 4);
+    else if (n <= 8 * LANES)
+        NAME(few)(keys, from, n, 8);
     else
         NAME(few)(keys, from, n, VECTORS);
     return true;
@@ -169,6 +214,8 @@ static int64_t NAME(cut)(void *keys, void *spare, int64_t n, uint64_t middle, bo
 #undef LOAD_SOME
 #undef STORE_SOME
 #undef GATHER
+#undef ZIP_LOW
+#undef ZIP_HIGH
 #undef TIMES
 #undef FIRST
 #undef PARTED
