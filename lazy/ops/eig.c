@@ -115,13 +115,13 @@ static int eig_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     if (status)
         return status;
     char *columns = room, *v = vectors ? columns + matrix : NULL;
-    ops_matrix_copy_transposed(x, columns, a, n, n);
+    ops_matrix_copy_transposed(x, columns, a, n, n, n);
     if (!info)
         status = (x->call->attrs[1] ? eig_real : eig_complex)(x, columns, out, v, &info, run);
     if (info)
         ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
     else if (vectors && !status)
-        ops_matrix_copy_transposed(x, out + (size_t)n * x->item, v, n, n);
+        ops_matrix_copy_transposed(x, out + (size_t)n * x->item, v, n, n, n);
     neap_run_free(run, room, bytes);
     return status;
 }

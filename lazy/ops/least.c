@@ -61,7 +61,7 @@ typedef struct problem { /* one matrix, in columns */
 /* The matrix and its right sides in columns, as LAPACK overwrites them. */
 static void fill_columns(const problem *p) {
     const size_t item = p->x->item;
-    ops_matrix_copy_transposed(p->x, p->a, p->from, p->m, p->n);
+    ops_matrix_copy_transposed(p->x, p->a, p->from, p->m, p->n, p->n);
     for (int64_t j = 0; j < p->k; j++)
         for (int64_t i = 0; i < p->m; i++)
             memcpy((char *)p->b + (size_t)(j * p->most + i) * item,

@@ -56,8 +56,9 @@ void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t by
 void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run);
 /* Where part `index` of a tensor begins, each part having `elements`. */
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements);
-/* to[j][i] = from[i][j] for i < rows, j < columns; both are contiguous. */
-void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns);
+/* to[j][i] = from[i][j] for i < rows, j < columns; `to` is contiguous, rows of `from` are `stride` elements apart. */
+void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns,
+                                int64_t stride);
 bool ops_matrix_is_finite(const lazy_matrices *x, const void *from, int64_t n);
 /* The number that a query for work space answered; f32 may have rounded it. */
 int ops_matrix_work_size(const lazy_matrices *x, const void *answer);

@@ -41,13 +41,16 @@ static int cholesky_one(const lazy_matrices *x, int64_t index, const neap_run *r
     (void)run;
     int64_t n = x->n;
     int info = 0;
-    void *out = ops_matrix_at(x, x->call->out, index, n * n);
-    memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
+    char *out = ops_matrix_at(x, x->call->out, index, n * n);
+    const char *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+    for (int64_t i = 0; i < n; i++) {
+        size_t row = (size_t)(i * n) * x->item, below = (size_t)(i + 1) * x->item;
+        memcpy(out + row, a + row, below);
+        memset(out + row + below, 0, (size_t)n * x->item - below);
+    }
     x->lapack->potrf("U", &x->n, out, &x->n, &info, 1);
-    if (info)
-        ops_matrix_fill(x, out, n * n, NAN);
-    for (int64_t i = 0; i < n; i++)
-        memset((char *)out + (size_t)(i * n + i + 1) * x->item, 0, (size_t)(n - i - 1) * x->item);
+    for (int64_t i = 0; i < n && info; i++)
+        ops_matrix_fill(x, out + (size_t)(i * n) * x->item, i + 1, NAN);
     return NEAP_OK;
 }
 
@@ -356,9 +359,9 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
         return NEAP_E_MEMORY;
     void *columns = (char *)pivots + (size_t)n * sizeof(double);
     read_pivots(x, factors + (size_t)(n * n) * x->item, pivots);
-    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, b, index, size), n, k);
+    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, b, index, size), n, k, k);
     x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, columns, &x->n, &info, 1);
-    ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n);
+    ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n, n);
     ops_matrix_give_room(&room, run);
     return NEAP_OK;
 }

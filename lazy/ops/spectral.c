@@ -63,17 +63,14 @@ static int64_t qr_cost(const lazy_call_desc *call, const lazy_result *out) {
 static void qr_finish(const lazy_matrices *x, char *columns, const void *tau, void *work, int lwork, char *out, int k) {
     int64_t m = x->m, n = x->n;
     char *r = out + (size_t)(m * k) * x->item;
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j < n; j++)
-            if (j >= i)
-                memcpy(r + (size_t)(i * n + j) * x->item, columns + (size_t)(j * m + i) * x->item, x->item);
-            else
-                memset(r + (size_t)(i * n + j) * x->item, 0, x->item);
+    ops_matrix_copy_transposed(x, r, columns, n, k, m);
+    for (int64_t i = 1; i < k; i++)
+        memset(r + (size_t)(i * n) * x->item, 0, (size_t)least(i, n) * x->item);
     int info = 0, reflectors = (int)least(m, n), ld = x->m > 1 ? x->m : 1;
     if (k > 0)
         (x->complex ? x->lapack->ungqr : x->lapack->orgqr)(&x->m, &k, &reflectors, columns, &ld, tau, work, &lwork,
                                                            &info);
-    ops_matrix_copy_transposed(x, out, columns, k, m);
+    ops_matrix_copy_transposed(x, out, columns, k, m, m);
 }
 
 static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
@@ -91,7 +88,7 @@ static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     if (status)
         return status;
     char *columns = room, *tau = columns + (size_t)(m * wide) * x->item, *work = tau + (size_t)wide * x->item;
-    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, &x->call->in[0], index, m * n), m, n);
+    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, &x->call->in[0], index, m * n), m, n, n);
     if (n > 0)
         x->lapack->geqrf(&x->m, &x->n, columns, &ld, tau, work, &lwork, &info);
     qr_finish(x, columns, tau, work, lwork, ops_matrix_at(x, x->call->out, index, (m + n) * k), k);
@@ -228,7 +225,7 @@ static int complex_eigh_one(const lazy_matrices *x, int64_t index, const neap_ru
     if (vectors && info)
         ops_matrix_fill(x, v, n * n, NAN);
     else if (vectors)
-        ops_matrix_copy_transposed(x, v, columns, n, n);
+        ops_matrix_copy_transposed(x, v, columns, n, n, n);
     for (int64_t k = 0; k < n * n && vectors; k++)
         if (x->f64)
             ((double *)v)[2 * k + 1] = -((double *)v)[2 * k + 1];
@@ -266,7 +263,7 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
     if (info)
         ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
     else if (vectors)
-        ops_matrix_copy_transposed(x, out + (size_t)n * x->item, columns, n, n);
+        ops_matrix_copy_transposed(x, out + (size_t)n * x->item, columns, n, n, n);
     neap_run_free(run, room, bytes);
     return NEAP_OK;
 }

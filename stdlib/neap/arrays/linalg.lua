@@ -223,7 +223,7 @@ function linalg.slogdet(x)
     x = square("slogdet", 1, x)
     if is_complex(x) then return complex_slogdet(x) end
     local both = core.record2(ids.slogdet, x, factors(x), 0)
-    return both[{ np.ellipsis, 0 }], both[{ np.ellipsis, 1 }]
+    return both["..., 0"], both["..., 1"]
 end
 
 --- np.linalg.det(x): the determinant. Its derivative is made of the inverse: not finite where x is singular.
@@ -312,7 +312,7 @@ end
 --  [1. 0.]]
 function linalg.eigh(x, given)
     local packed = eigh("eigh", x, given, true)
-    return real(packed[{ np.ellipsis, 0, {} }]), packed[{ np.ellipsis, { 1 }, {} }]
+    return real(packed["..., 0, :"]), packed["..., 1:, :"]
 end
 
 --- np.linalg.eigvalsh(x, {UPLO=…, symmetrize_input=true}): the eigenvalues of symmetric matrices alone, ascending.
@@ -321,7 +321,7 @@ end
 --- > np.linalg.eigvalsh(np.array{{2, 1}, {1, 2}})
 -- [1. 3.]
 function linalg.eigvalsh(x, given)
-    return real(eigh("eigvalsh", x, given, false)[{ np.ellipsis, 0, {} }])
+    return real(eigh("eigvalsh", x, given, false)["..., 0, :"])
 end
 
 --- The eigenvalues, and below them the vectors if they are asked for, of real matrices as pairs of conjugates.
@@ -341,14 +341,14 @@ end
 -- [ 1. -1.]
 function linalg.eig(x)
     local packed = eig("eig", x, 1)
-    return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
+    return packed["..., 0, :"], packed["..., 1:, :"]
 end
 
 --- np.linalg.eigvals(x): the eigenvalues of square matrices alone: complex, of real matrices too.
 --- > np.linalg.eigvals(np.array{{2, 1}, {0, 3}})
 -- [2.+0.j 3.+0.j]
 function linalg.eigvals(x)
-    return eig("eigvals", x, 0)[{ np.ellipsis, 0, {} }]
+    return eig("eigvals", x, 0)["..., 0, :"]
 end
 
 local function svd(x, dims, full)
