@@ -129,6 +129,13 @@ local function rows_hint(list)
         :format(texts, texts, texts, texts)
 end
 
+--- Where a bound of a slice stands, at least at `lowest` and at most at `highest`.
+local function bound(value, n, lowest, highest, default)
+    if not value then return default end
+    if value < 0 then value = value + n end
+    return math.max(lowest, math.min(value, highest))
+end
+
 local warned -- whether slice_of had something to say that each call says again
 
 --- A slice {from, to, step} of an axis of extent n as start, step, count, and what of it was counted from the end:
@@ -143,7 +150,8 @@ local function slice_of(item, n, axis)
         end
     end
     local from, to, step = item[1], item[2], item[3]
-    for _, part in pairs(item) do
+    for k = 1, 3 do
+        local part = item[k]
         if is_array(part) then
             fail("array index: the bounds of a slice are part of a program and cannot be arrays or number arguments "
                  .. "(axis %d); for a start that is data use np.dynamic_slice(x, starts, sizes)", axis)
@@ -160,13 +168,8 @@ local function slice_of(item, n, axis)
     if step == 0 then fail("array index: the step of a slice must not be 0 (axis %d)", axis) end
     local lowest, highest = 0, n -- where from and to may stand
     if step < 0 then lowest, highest = -1, n - 1 end
-    local function place(value, default)
-        if not value then return default end
-        if value < 0 then value = value + n end
-        return math.max(lowest, math.min(value, highest))
-    end
-    local start = place(from, step > 0 and 0 or n - 1)
-    local stop = place(to, step > 0 and n or -1)
+    local start = bound(from, n, lowest, highest, step > 0 and 0 or n - 1)
+    local stop = bound(to, n, lowest, highest, step > 0 and n or -1)
     local count = math.max(0, math.ceil((stop - start) / step))
     if count == 0 then return 0, 1, 0, 0 end
     local ends = (from and from < 0) and 1 or 0
@@ -177,6 +180,9 @@ end
 --- Replaces a mask among the items by the coordinates of its true elements; one of no axes by { fresh = indices } into
 -- a new axis of extent 1.
 local function expand_masks(items, dims)
+    local masked = false
+    for k = 1, #items do masked = masked or is_array(items[k]) and core.dtype_of(items[k]).kind == "b" end
+    if not masked then return items end
     local list, axis = {}, 1
     for k = 1, #items do
         local item = items[k]
@@ -219,6 +225,7 @@ local function complete(items, ndim)
         fail("array index: %d indices for an array of %s%s", used, core.axes_text(ndim),
              plain and rows_hint(items) or "")
     end
+    if not dots and used == ndim then return items end
     local list = {}
     for k = 1, #items do
         if k == dots then
@@ -236,8 +243,14 @@ end
 
 --- The items with number arguments of traced functions as index arrays.
 local function numbers_as_indices(items)
-    local list = {}
-    for k = 1, #items do list[k] = selects.index_of("array index", items[k]) end
+    local list = items
+    for k = 1, #items do
+        local item = selects.index_of("array index", items[k])
+        if not rawequal(item, items[k]) then
+            if list == items then list = { unpack(items) } end
+            list[k] = item
+        end
+    end
     return list
 end
 
