@@ -2,7 +2,8 @@
  *
  * Indices count from 0; negative ones count from the end. Out of range they are clamped to the nearest element in
  * `take`, and ignored in the `put` ops, as JAX does inside compiled code: an index is data, so it cannot be an error
- * when the op is recorded.
+ * when the op is recorded. Labels are no such indices: a put op whose attribute `forward` is set leaves negative ones
+ * out, too.
  */
 #include <string.h>
 
@@ -21,8 +22,8 @@ static int gather_check(const char *op, const lazy_call_desc *call, const lazy_a
     if (!is_index_dtype(indices->dtype))
         return neap_error(NEAP_E_DTYPE, "%s: expected integer indices, got dtype %s", op,
                           neap_dtype_name(indices->dtype));
-    if (call->nattrs != 1)
-        return neap_error(NEAP_E_ARGUMENT, "%s: expected one axis", op);
+    if (call->nattrs < 1 || call->nattrs > 2)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected an axis", op);
     return graph_axis(op, call->attrs[0], call->in[0].ndim, axis);
 }
 
@@ -38,6 +39,23 @@ static void extents(int ndim, const int64_t *shape, int axis, int64_t *outer, in
 
 static int gather_axis(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+/* Are negative indices out of range? The attribute is there only where they are. */
+static bool is_forward(int nattrs, const int64_t *attrs) {
+    return nattrs > 1 && attrs[1] != 0;
+}
+static bool node_is_forward(const neap_node *node) {
+    return is_forward(graph_node_nattrs(node), graph_node_attrs(node));
+}
+
+/* Indices, i64, of a node into `size`: those that count from the end as the others. */
+static neap_node *counted(neap_ctx *ctx, const neap_node *node, neap_node *wide, int64_t size) {
+    if (node_is_forward(node))
+        return wide;
+    neap_node *up = graph_build2(ctx, LAZY_OP_add, wide, graph_build_number(ctx, (double)size));
+    return graph_build3(ctx, LAZY_OP_where, graph_build2(ctx, LAZY_OP_less, wide, graph_build_number(ctx, 0)), up,
+                        wide);
 }
 
 /* ---- Batches: one long axis for the places of all examples ------------------------------------------------------- */
@@ -88,7 +106,7 @@ static neap_node *flat_indices(lazy_batching *g, const flat *f, bool clamp) {
     own = own ? graph_build_reshape(g->ctx, own, f->indices + f->lead, shape) : NULL;
     neap_node *row = graph_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){g->size * f->before, NEAP_DTYPE_I64});
     row = row ? graph_build_reshape(g->ctx, row, f->indices + f->lead, rows) : NULL;
-    neap_node *up = BUILD3(where, BUILD2(less, own, zero), BUILD2(add, own, size), own);
+    neap_node *up = counted(g->ctx, g->node, own, f->size);
     neap_node *start = BUILD2(multiply, row, size);
     if (clamp) {
         neap_node *last = NUMBER((double)(f->size > 0 ? f->size - 1 : 0));
@@ -120,8 +138,7 @@ static int take_shape(const lazy_call_desc *call, lazy_result *out) {
 
 /* The indices as `take` reads them: counted from the start, inside the range. */
 static neap_node *clamped(lazy_grad *g, neap_node *indices, int64_t size) {
-    neap_node *wide = wide_indices(g->ctx, indices), *zero = NUMBER(0);
-    neap_node *up = BUILD3(where, BUILD2(less, wide, zero), BUILD2(add, wide, NUMBER((double)size)), wide);
+    neap_node *zero = NUMBER(0), *up = counted(g->ctx, g->node, wide_indices(g->ctx, indices), size);
     return BUILD2(minimum, BUILD2(maximum, up, zero), NUMBER((double)(size > 0 ? size - 1 : 0)));
 }
 
@@ -179,6 +196,9 @@ static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *ou
     int axis, status = gather_check(op, call, indices, &axis);
     if (status)
         return status;
+    if (is_forward(call->nattrs, call->attrs) && neap_dtype_bytes(indices->dtype) < 4)
+        return neap_error(NEAP_E_DTYPE, "%s: forward takes indices of 32 or 64 bits, got dtype %s", op,
+                          neap_dtype_name(indices->dtype));
     if (updates->dtype != x->dtype)
         return neap_error(NEAP_E_DTYPE, "%s: expected updates of dtype %s, got %s", op, neap_dtype_name(x->dtype),
                           neap_dtype_name(updates->dtype));
@@ -203,10 +223,18 @@ PUT_SHAPE(put_mul)
 PUT_SHAPE(put_max)
 PUT_SHAPE(put_min)
 
+/* The dtype that the indices are read as. Without its sign, what is negative is beyond any extent. */
+int put_index_dtype(const lazy_call *call) {
+    const int dtype = call->in[1].dtype;
+    if (!is_forward(call->nattrs, call->attrs) || neap_dtype_kind(dtype) == 'u')
+        return dtype;
+    return neap_dtype_bytes(dtype) == 8 ? NEAP_DTYPE_U64 : NEAP_DTYPE_U32;
+}
+
 static int put_call(const lazy_call *call, lazy_meeting how, const neap_run *run) {
     const lazy_tensor *x = &call->in[0], *indices = &call->in[1];
     vm_put put = {.out = call->out->data, .indices = indices->data, .updates = call->in[2].data};
-    put.dtype = x->dtype, put.index_dtype = indices->dtype, put.how = how, put.n = indices->size;
+    put.dtype = x->dtype, put.index_dtype = (uint8_t)put_index_dtype(call), put.how = how, put.n = indices->size;
     extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &put.outer, &put.size, &put.inner);
     vm_put_rows(&put, run);
     return 0;
@@ -217,7 +245,7 @@ static bool put_turn(const lazy_call *call, int joins, lazy_turn *out) {
     int64_t outer;
     *out = (lazy_turn){.what = LAZY_TURN_PUT, .n = call->in[1].size, .joins = joins};
     extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &outer, &out->size, &out->inner);
-    return outer == 1;
+    return outer == 1 && !is_forward(call->nattrs, call->attrs);
 }
 
 #define PUT_CALL(name, how, joins)                                                                                     \
@@ -239,7 +267,8 @@ static int put_batch(lazy_batching *g) {
     flat f = flat_of(g);
     if (!g->batched[1]) {
         neap_node *in[3] = {derive_batch_all(g, 0), g->in[1], derive_batch_all(g, 2)};
-        g->out = graph_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){f.axis + 1});
+        g->out = graph_build(g->ctx, g->node->op, 3, in, graph_node_nattrs(g->node),
+                             (int64_t[]){f.axis + 1, node_is_forward(g->node)});
         return derive_batch_done(g);
     }
     int after = x.ndim - f.axis - 1;
@@ -287,8 +316,8 @@ static neap_node *put_places(const put_rule *g, neap_node **inside) {
     lazy_aval x = graph_node_aval(INPUT(0)), indices = graph_node_aval(INPUT(1));
     int axis = put_axis(g), after = x.ndim - axis - 1;
     int64_t shape[NEAP_MAX_DIMS];
-    neap_node *wide = wide_indices(g->ctx, INPUT(1)), *zero = NUMBER(0), *size = NUMBER((double)x.shape[axis]);
-    neap_node *up = BUILD3(where, BUILD2(less, wide, zero), BUILD2(add, wide, size), wide);
+    neap_node *zero = NUMBER(0), *size = NUMBER((double)x.shape[axis]);
+    neap_node *up = counted(g->ctx, g->node, wide_indices(g->ctx, INPUT(1)), x.shape[axis]);
     memcpy(shape, indices.shape, indices.ndim * sizeof *shape);
     for (int k = 0; k < after; k++)
         shape[indices.ndim + k] = 1;
@@ -312,7 +341,8 @@ static neap_node *put_full(const put_rule *g, double value) {
 
 /* The same op, or another one of its kind, of x and updates. */
 static neap_node *put_alike(const put_rule *g, int op, neap_node *x, neap_node *updates) {
-    return graph_build(g->ctx, op, 3, (neap_node *[]){x, INPUT(1), updates}, 1, graph_node_attrs(g->node));
+    return graph_build(g->ctx, op, 3, (neap_node *[]){x, INPUT(1), updates}, graph_node_nattrs(g->node),
+                       graph_node_attrs(g->node));
 }
 
 static int put_add_grad(lazy_grad *g) {
@@ -447,8 +477,9 @@ static int put_extremum_jvp(lazy_tangent *g) {
 NEAP_OP(put_add,
         .doc = "The first input with the third added along an axis at the places that the second, of integers, names. "
                "Repeated "
-               "places add up in order. Negative indices count from the end; others out of range are ignored.",
-        .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
+               "places add up in order. Negative indices count from the end, but with `forward`; others out of range "
+               "are ignored.",
+        .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
         .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
         .shape = put_add_shape, .call = put_add_call, .turn = put_add_turn, .gpu = launches_put_add,
         .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
@@ -456,11 +487,10 @@ NEAP_OP(put_add,
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
     lazy_aval x = graph_node_aval(INPUT(0)), updates = graph_node_aval(INPUT(2));
-    int64_t axis = graph_node_attrs(g->node)[0];
     neap_node *zero = graph_build_cast(g->ctx, NUMBER(0), x.dtype);
     if (g->wants[0]) {
         neap_node *zeros = zero ? graph_build_broadcast(g->ctx, zero, updates.ndim, updates.shape) : NULL;
-        g->out[0] = graph_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){g->ct, INPUT(1), zeros}, 1, &axis);
+        g->out[0] = put_alike(PUT_RULE, LAZY_OP_put_set, g->ct, zeros);
     }
     if (g->wants[2]) {
         /* Number the updates, write the numbers the same way, and see which of them are still there. */
@@ -468,7 +498,7 @@ static int put_set_grad(lazy_grad *g) {
         neap_node *none = graph_build_cast(g->ctx, NUMBER(-1), NEAP_DTYPE_I64);
         number = number ? graph_build_reshape(g->ctx, number, updates.ndim, updates.shape) : NULL;
         none = none ? graph_build_broadcast(g->ctx, none, x.ndim, x.shape) : NULL;
-        neap_node *written = graph_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){none, INPUT(1), number}, 1, &axis);
+        neap_node *written = put_alike(PUT_RULE, LAZY_OP_put_set, none, number);
         g->out[2] = BUILD3(where, BUILD2(equal, put_take(PUT_RULE, written), number), put_take(PUT_RULE, g->ct), zero);
     }
     return (g->wants[0] && !g->out[0]) || (g->wants[2] && !g->out[2]) ? NEAP_E_MEMORY : 0;
@@ -478,7 +508,7 @@ NEAP_OP(
     put_set,
     .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
            "repeated places the last one wins. Indices as in put_add.",
-    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ANY,
+    .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ANY,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same,
     .shape = put_set_shape, .call = put_set_call, .turn = put_set_turn, .gpu = launches_put_set, .grad = put_set_grad,
     .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
@@ -488,7 +518,7 @@ NEAP_OP(
     .doc =
         "The first input multiplied by the third along an axis at the places that the second, of integers, names, in "
         "the order of the indices. Indices as in put_add.",
-    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
+    .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2,
     .dtype = graph_dtype_same, .shape = put_mul_shape, .call = put_mul_call, .turn = put_mul_turn, .grad = put_mul_grad,
     .jvp = put_mul_jvp, .batch = put_batch, .shard = put_shard)
@@ -497,7 +527,7 @@ NEAP_OP(
     put_max,
     .doc = "The greater one of the first input and the third along an axis at the places that the second, of integers, "
            "names; NaN if one is NaN. Indices as in put_add.",
-    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
+    .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
     .dtype = graph_dtype_same, .shape = put_max_shape, .call = put_max_call, .turn = put_max_turn,
@@ -507,7 +537,7 @@ NEAP_OP(
     put_min,
     .doc = "The smaller one of the first input and the third along an axis at the places that the second, of integers, "
            "names; NaN if one is NaN. Indices as in put_add.",
-    .attrs = "axis", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
+    .attrs = "axis forward…", .kind = LAZY_CALL, .updates = 2, .arity = 3, .types = LAZY_ORDERED,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2 | LAZY_RESIDUAL_OUT,
     .dtype = graph_dtype_same, .shape = put_min_shape, .call = put_min_call, .turn = put_min_turn,

@@ -142,7 +142,7 @@ static lines put_words(const lazy_call *call, vm_gpu_call *plan) {
     plan->words[GPU_PUT_SIZE] = (uint64_t)l.n;
     plan->words[GPU_PUT_INNER] = (uint64_t)l.inner;
     plan->words[GPU_PUT_COUNT] = (uint64_t)indices->size;
-    plan->words[GPU_PUT_INDEX] = indices->dtype;
+    plan->words[GPU_PUT_INDEX] = (uint64_t)put_index_dtype(call);
     return l;
 }
 

@@ -15,6 +15,8 @@ const char *launches_sort(const lazy_call *call, struct vm_gpu_call *plan);
 const char *launches_argsort(const lazy_call *call, struct vm_gpu_call *plan);
 const char *launches_argtop(const lazy_call *call, struct vm_gpu_call *plan);
 
+/* The dtype that a put op reads its indices as (gather.c). */
+int put_index_dtype(const lazy_call *call);
 const char *launches_put_set(const lazy_call *call, struct vm_gpu_call *plan);
 const char *launches_put_add(const lazy_call *call, struct vm_gpu_call *plan);
 

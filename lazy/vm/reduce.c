@@ -308,11 +308,15 @@ static void ask_rows(const char *values, int64_t step, int64_t row_bytes, int64_
             __builtin_prefetch(values + r * step + at);
 }
 
-/* A whole leaf: each lane is taken down its rows in registers. */
+/* A whole leaf: each lane is taken down its rows in registers. What is chosen does not depend on an order: there all
+ * rows are one lane, and memory is read in its order. */
 static void feed_leaf(accumulator *a, const char *values, int64_t step, int64_t rows, bool far) {
     int64_t row_bytes = a->columns * a->width, groups = rows / LAZY_LANES, rest = rows % LAZY_LANES;
     lazy_down down = a->sink->fold->down;
-    if (step == row_bytes && groups > 0) { /* lanes lie side by side, too */
+    if (a->sink->any_length && !far) {
+        down(a->lanes, values, step, rows, a->columns);
+        rows = 1;
+    } else if (step == row_bytes && groups > 0) { /* lanes lie side by side, too */
         down(a->lanes, values, LAZY_LANES * step, groups, LAZY_LANES * a->columns);
         if (rest > 0)
             a->sink->fold->pairs(a->lanes, a->lanes, values + groups * LAZY_LANES * step, NULL, rest * a->columns);

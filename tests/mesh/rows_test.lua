@@ -144,6 +144,7 @@ for _, name in ipairs { "put_add", "put_set", "put_mul", "put_max", "put_min" } 
     CASES[name] = {
         { { 0 }, input { 4, 8 }, input({ 4 }, "i32", -6, 6), input { 4, 8 } },
         { { -1 }, input { 4, 2, 4 }, input({ 2, 4 }, "i64", -6, 6), input { 4, 2, 2, 4 } },
+        { { 0, 1 }, input { 4, 8 }, input({ 4 }, "i32", -6, 6), input { 4, 8 } },
     }
 end
 
@@ -180,8 +181,9 @@ CASES.places = { { { 3, 192 }, input({ 4 }, "u64", 1, 1) } } -- three words of o
 CASES.slide = {
     { { 2, 10 }, input { 4, 8 }, input { 4, 3 } }, { { 1, 8 }, input { 8 }, input { 4 } },
 }
+local function sorted(dims) return input(dims, "f32", -3, 3, function(x) return np.sort(np.floor(x)) end) end
 CASES.searchsorted = {
-    { { 0 }, input { 8 }, input { 4, 8 } }, { { 1 }, input { 4, 8 }, input { 4, 8 } },
+    { { 0 }, sorted { 8 }, input { 4, 8 } }, { { 1 }, sorted { 4, 8 }, input { 4, 8 } },
 }
 
 local function reduce_cases(row)

@@ -199,6 +199,8 @@ for _, name in ipairs { "put_add", "put_set", "put_mul", "put_max", "put_min" } 
     CASES[name] = {
         { { 0 }, input { 4, 3 }, input({ 2 }, "i32", -6, 6), input { 2, 3 } },
         { { 1 }, input { 2, 4 }, input({ 5 }, "i64", -6, 6), input { 2, 5 } },
+        { { 0, 1 }, input { 4, 3 }, input({ 5 }, "i32", -6, 6), input { 5, 3 } },
+        { { 1, 1 }, input { 2, 4 }, input({ 5 }, "i64", -6, 6), input { 2, 5 } },
         { { -1 }, input({ 2, 2, 3 }, "i32"), input({ 2, 2 }, "i32", -4, 4), input({ 2, 2, 2, 2 }, "i32") },
         { { 0 }, input { 3 }, input({}, "i32", -4, 4), input {} },
         { { 0 }, input { 0 }, input({ 2 }, "i32"), input { 2 } },

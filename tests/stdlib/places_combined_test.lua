@@ -98,6 +98,63 @@ check.test("segment_prod", function()
     check.equal(batch:totable(), { { 5, 3, 7 }, { 12, 0, 8 } })
 end)
 
+local SEGMENTS = { sum = { "add", 0 }, prod = { "mul", 1 }, max = { "max", -100 }, min = { "min", 100 } }
+
+--- Rows of x by label, from the neutral rows on, without the library's indices.
+local function segments_by_loop(x, labels, n, how)
+    local method, neutral = unpack(SEGMENTS[how])
+    local kept, places, rows = {}, {}, {}
+    for k = 1, n do rows[k] = { neutral, neutral } end
+    for k, label in ipairs(labels) do
+        if label >= 0 and label < n then kept[#kept + 1], places[#places + 1] = x[k], label end
+    end
+    return by_loop(rows, places, kept, method)
+end
+
+check.test("labels outside are left out: all dtypes, many and few, long and short rows", function()
+    for _, dtype in ipairs { "i8", "i16", "i32", "i64", "u8", "u32", "u64" } do
+        for _, n in ipairs { 3, 300 } do
+            for _, count in ipairs { 3, 4, 5, 90, 5000 } do
+                local low = dtype:find "^u" and 0 or -100
+                local labels = np.random.randint(key, { count }, low, 100):astype(dtype)
+                local x = np.random.randint(np.random.fold_in(key, count), { count, 2 }, -1, 2):astype "f64"
+                for how, of in pairs(SEGMENTS) do
+                    local wanted = segments_by_loop(x:totable(), labels:totable(), n, how)
+                    local got = np["segment_" .. how](x, labels, n)
+                    got = np.clip(got, -100, 100) -- where there was none
+                    check.equal(got:totable(), wanted, ("%s %s into %d, %d"):format(of[1], dtype, n, count))
+                end
+            end
+        end
+    end
+    local ends = np.array({ 0, -2147483647 - 1, 2147483647, -1, 1, -2 }, { dtype = "i32" })
+    check.equal(np.segment_sum(np.ones(6), ends, 2):totable(), { 1, 1 })
+    check.equal(np.segment_sum(np.ones(6), np.bitwise_left_shift(ends:astype "i64", 32), 2):totable(), { 1, 0 })
+end)
+
+check.test("labels outside are left out: derivatives, batches, jit", function()
+    local labels = np.array({ 1, -1, 0, 2, -3, 1 }, { dtype = "i32" })
+    local x, weights = np.array { 1, 2, 3, 4, 5, 6 }, np.array { 10, 100 }
+    for how, wanted in pairs {
+        sum = { 100, 0, 10, 0, 0, 100 }, prod = { 600, 0, 10, 0, 0, 100 }, max = { 0, 0, 10, 0, 0, 100 },
+        min = { 100, 0, 10, 0, 0, 0 },
+    } do
+        local segment = np["segment_" .. how]
+        local function f(a) return (segment(a, labels, 2) * weights):sum() end
+        check.equal(np.grad(f)(x):totable(), wanted, how)
+        local _, tangent = np.jvp(f, { x }, { np.ones(6) })
+        check.equal(tangent:item(), np.array(wanted):sum():item(), how)
+        check.equal(np.jit(np.grad(f))(x):totable(), wanted, how)
+        local many, shifted = np.stack { x, x * 2 }, np.stack { labels, labels - 1 }
+        local both = np.vmap(function(a, l) return segment(a, l, 2) end)(many, shifted)
+        local one = np.vmap(function(a) return segment(a, labels, 2) end)(many)
+        for k = 0, 1 do
+            check.equal(both[k]:totable(), segment(many[k], shifted[k], 2):totable(), how)
+            check.equal(one[k]:totable(), segment(many[k], labels, 2):totable(), how)
+        end
+    end
+end)
+
 check.test("counts: all dtypes, long lines in parts, many bins, none", function()
     for _, dtype in ipairs { "u8", "i8", "i16", "u16", "i32", "u32", "i64", "u64" } do
         local x = np.random.randint(key, { 3000 }, 0, 100):astype(dtype)

@@ -208,12 +208,12 @@ enum { STRIP = 8 };
         }                                                                                                              \
         EACH_VECTOR(V) EACH_LANE(VECTOR_ELEMENTS(T)) o[(at) + g * VECTOR_ELEMENTS(T) + l] = acc[g][l];                 \
     }
-#define DOWN(id, T, text)                                                                                              \
+#define DOWN_BY(id, T, text, strip)                                                                                    \
     static void id##_down(void *out, const void *in, int64_t step, int64_t rows, int64_t columns) {                    \
         T *o = out;                                                                                                    \
         int64_t c = 0;                                                                                                 \
         for (; c + STRIP * VECTOR_ELEMENTS(T) <= columns; c += STRIP * VECTOR_ELEMENTS(T))                             \
-            DOWN_STRIP(T, STRIP, c, text)                                                                              \
+            strip;                                                                                                     \
         for (; c + VECTOR_ELEMENTS(T) <= columns; c += VECTOR_ELEMENTS(T))                                             \
             DOWN_STRIP(T, 1, c, text)                                                                                  \
         for (int64_t k = c; k < columns; k++)                                                                          \
@@ -224,6 +224,7 @@ enum { STRIP = 8 };
                 o[k] = text;                                                                                           \
             }                                                                                                          \
     }
+#define DOWN(id, T, text) DOWN_BY(id, T, text, DOWN_STRIP(T, STRIP, c, text))
 
 #define FOLD(id, T, text, identity)                                                                                    \
     MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
@@ -239,7 +240,6 @@ enum { ORDERED_VECTORS = 4 /* that are looked at together */ };
 #define FOLD_WINNER(id, T, text, BEATS, identity)                                                                      \
     MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
     LEAVES(id##_all, T, x, text, identity)                                                                             \
-    DOWN(id, T, text)                                                                                                  \
     VM_INLINE T id##_winner(T a, T b) {                                                                                \
         return BEATS;                                                                                                  \
     }
@@ -278,10 +278,36 @@ enum { ORDERED_VECTORS = 4 /* that are looked at together */ };
         *out = lane[0];                                                                                                \
         return nan[0] == 0 && lane[0] != 0;                                                                            \
     }
+/* A strip of columns without NaN of which none has a zero as its result. */
+#define QUICK_STRIP(id, T)                                                                                             \
+    VM_INLINE bool id##_strip(T *o, const char *row, int64_t step, int64_t rows) {                                     \
+        enum { HALF = STRIP / 2, N = VECTOR_ELEMENTS(T) };                                                             \
+        T acc[STRIP][N];                                                                                               \
+        FLAG(T) rare[HALF][N];                                                                                         \
+        const T *v = (const T *)row;                                                                                   \
+        EACH_VECTOR(STRIP) EACH_LANE(N) acc[g][l] = v[g * N + l];                                                      \
+        EACH_VECTOR(HALF)                                                                                              \
+        EACH_LANE(N) rare[g][l] = __builtin_isunordered(v[g * N + l], v[(g + HALF) * N + l]) ? -1 : 0;                 \
+        for (int64_t r = 1; r < rows; r++) {                                                                           \
+            v = (const T *)(row += step);                                                                              \
+            EACH_VECTOR(STRIP) EACH_LANE(N) acc[g][l] = id##_winner(v[g * N + l], acc[g][l]);                          \
+            EACH_VECTOR(HALF)                                                                                          \
+            EACH_LANE(N) rare[g][l] |= __builtin_isunordered(v[g * N + l], v[(g + HALF) * N + l]) ? -1 : 0;            \
+        }                                                                                                              \
+        EACH_VECTOR(STRIP) EACH_LANE(N) rare[g % HALF][l] |= acc[g][l] == 0 ? -1 : 0;                                  \
+        EACH_VECTOR(STRIP) EACH_LANE(N) o[g * N + l] = acc[g][l];                                                      \
+        for (int g = 1; g < HALF; g++)                                                                                 \
+            EACH_LANE(N) rare[0][l] |= rare[g][l];                                                                     \
+        EACH_HALF_OF(N) rare[0][l] |= rare[0][l + half];                                                               \
+        return rare[0][0] == 0;                                                                                        \
+    }
 #define FOLD_ORDERED(id, T, text, BEATS, identity)                                                                     \
     FOLD_WINNER(id, T, text, BEATS, identity)                                                                          \
     QUICK_ORDERED(id, T, identity)                                                                                     \
-    QUICK_LEAVES(id, T)
+    QUICK_LEAVES(id, T)                                                                                                \
+    QUICK_STRIP(id, T)                                                                                                 \
+    DOWN_BY(id, T, text,                                                                                               \
+            if (!id##_strip(o + c, (const char *)((const T *)in + c), step, rows)) DOWN_STRIP(T, STRIP, c, text))
 
 /* NaN is left out, since it never wins as a. What begins as START, the worst number, stays so if nothing else is there
  * but NaN. */
@@ -302,6 +328,7 @@ enum { ORDERED_VECTORS = 4 /* that are looked at together */ };
     }
 #define FOLD_NUMBERS(id, T, text, BEATS, identity, START)                                                              \
     FOLD_WINNER(id, T, text, BEATS, identity)                                                                          \
+    DOWN(id, T, text)                                                                                                  \
     QUICK_NUMBERS(id, T, START)                                                                                        \
     QUICK_LEAVES(id, T)
 

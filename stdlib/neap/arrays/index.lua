@@ -563,7 +563,7 @@ local function update_flat(x, p, how, value, part)
     return shape.reshape(put(flat, positions, how, np.ravel(value), 0), shape_of(x))
 end
 
-local MANY_PLACES = 8 -- one for so many elements
+local MANY_PLACES = 8 -- a new element for so many
 
 --- Where several new values fall on one element, all of them are taken, in row-major order; set takes the last one.
 local function update_arrays(x, p, how, value, part)
@@ -574,9 +574,9 @@ local function update_arrays(x, p, how, value, part)
     local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start and not p.apart
     if not whole then return update_flat(x, p, how, value, part) end
     local axis, places = p.places[1], p.arrays[1]
-    -- The op itself counts from the end and leaves out. Where places are few beside x, a map of them takes no time, and
-    -- runs with what reads x before, so that x is written where it lies.
-    if places.size < x.size / MANY_PLACES then places = selects.dropped(places, shape_of(x)[axis + 1]) end
+    -- The op itself counts from the end and leaves out. Where little is written beside x, a map of the places takes no
+    -- time, and runs with what reads x before, so that x is written where it lies.
+    if value.size < x.size / MANY_PLACES then places = selects.dropped(places, shape_of(x)[axis + 1]) end
     return put(x, places, how, value, axis)
 end
 

@@ -42,11 +42,30 @@ local function labels_of(name, labels, greatest)
     return math.max(n, 0)
 end
 
+--- Labels of a dtype that the ops can leave negative ones out of.
+local function wide_labels(labels)
+    local dtype = core.dtype_of(labels)
+    return dtype.kind == "i" and dtype.bytes < 4 and np.astype(labels, "i32") or labels
+end
+
 --- Labels as places in 0 … n - 1: negative ones become n, where nothing is written.
 local function places_of(labels, n)
     if core.dtype_of(labels).kind ~= "i" then return labels end
-    if core.dtype_of(labels).bytes < 4 then labels = np.astype(labels, "i32") end
+    labels = wide_labels(labels)
     return np.where(np.less(labels, 0), n, labels)
+end
+
+local METHOD = { sum = "add", prod = "mul", max = "max", min = "min" }
+
+local FEW_LABELS = 4 -- for which loops make machine code of writes, which count negative ones from the end
+
+--- Rows of x combined with those of `result` that labels name; negative ones name none.
+local function combine_rows(result, labels, x, how)
+    if labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
+    local forward = core.dtype_of(labels).kind == "i"
+    labels = wide_labels(labels)
+    core.attrs[0], core.attrs[1] = 0, 1
+    return core.recordn(core.ids["put_" .. METHOD[how]], { result, labels, x }, 3, forward and 2 or 1)
 end
 
 --- np.bincount(x, {weights=…, minlength=0, length=…}): how often each of 0, 1, 2, … is in x, an array of integers
@@ -120,7 +139,6 @@ local NEUTRAL = {
     max = function(dtype) return dtype.lowest or dtype.kind == "b" and 0 or -math.huge end,
     min = function(dtype) return dtype.highest or dtype.kind == "b" and 1 or math.huge end,
 }
-local METHOD = { sum = "add", prod = "mul", max = "max", min = "min" }
 
 --- The number `value` of a dtype in an array of no axes: also the ends of 64-bit integers, which no Lua number is.
 local function neutral_of(dtype, how)
@@ -152,8 +170,7 @@ local function define_segment(how)
         dims[1] = n
         local result = shape.broadcast_to(neutral_of(core.dtype_of(x), how), dims)
         if n == 0 or x.size == 0 then return result end
-        local at = result:at { places_of(labels, n) }
-        return at[METHOD[how]](at, x)
+        return combine_rows(result, labels, x, how)
     end)
 end
 --- np.segment_sum(x, labels, num_segments, {num_segments=…}), np.segment_prod(x, labels, num_segments,
