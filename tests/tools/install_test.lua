@@ -188,6 +188,12 @@ if os.execute("[ -f '" .. build .. "/neap_native.so' ]") == 0 then
         local told = sh [["$P/bin/neap" doctor]]
         check.ok(told:find "native code +LLVM", told)
     end)
+
+    check.test("native code where LuaRocks puts plugins", function()
+        local told = sh [[mkdir -p tree/bin tree/lib/lua/5.1/neap && cp "$P/bin/neap" tree/bin &&
+cp "$P/lib/neap/neap_native.so" tree/lib/lua/5.1/neap && tree/bin/neap doctor]]
+        check.ok(told:find "native code +LLVM", told)
+    end)
 else
     check.skip("native code", "no LLVM")
 end
