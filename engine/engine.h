@@ -250,8 +250,8 @@ NEAP_API int neap_device_memory_space(int device);
 NEAP_API int neap_device_get(int device, neap_device_facts *out);
 /* Loads a plugin, for ever: a path, if it holds a slash; else a name, "cuda" for neap_cuda.so, which is looked for in
  * the folders of the environment's NEAP_PLUGIN_PATH, or without it in the folder of neap or libneap, neap/ in it, and
- * ../lib/neap beside it. A plugin that was loaded before is left as it is. NEAP_E_LIBRARY: not found, not a plugin, of
- * another version, or it says that it cannot work here. */
+ * beside it ../lib/neap and ../lib/lua/5.1/neap, LuaRocks' place. A plugin that was loaded before is left as it is.
+ * NEAP_E_LIBRARY: not found, not a plugin, of another version, or it says that it cannot work here. */
 NEAP_API int neap_plugin_load(const char *path_or_name);
 
 /* ---- Buffers ---------------------------------------------------------------------------------------------------

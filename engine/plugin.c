@@ -97,12 +97,12 @@ static bool find_in(const char *folders, const char *name, char *out, size_t byt
 }
 
 static int find_plugin(const char *name, char *out, size_t bytes) {
-    char own[PATH_MAX], standard[3 * PATH_MAX + 32];
+    char own[PATH_MAX], standard[4 * PATH_MAX + 64];
     const char *folders = getenv("NEAP_PLUGIN_PATH");
     if (!folders) {
         folders = "";
         if (own_folder(own, sizeof own)) {
-            snprintf(standard, sizeof standard, "%s:%s/neap:%s/../lib/neap", own, own, own);
+            snprintf(standard, sizeof standard, "%s:%s/neap:%s/../lib/neap:%s/../lib/lua/5.1/neap", own, own, own, own);
             folders = standard;
         }
     }

@@ -76,9 +76,15 @@ end
 --- What several processes need.
 local function mpi_text(plugin)
     local mpirun = program "mpirun"
-    if not plugin and not mpirun then return "none: install openmpi-bin, and libopenmpi-dev before building neap" end
-    if not plugin then return "neap was built without it (package libopenmpi-dev); " .. mpirun end
+    local missing = "install neap-mpi, or libopenmpi-dev before building neap"
+    if not plugin then return "none: " .. missing .. "; " .. (mpirun or "no mpirun: install openmpi-bin") end
     return plugin .. "; " .. (mpirun or "no mpirun: install openmpi-bin")
+end
+
+--- What makes machine code of kernels, as the core tells it, with the remedy where it is not there.
+local function native_text(told)
+    if not told:find "^no plugin" then return told end
+    return "none: install neap-native, or llvm-19-dev before building neap; " .. told
 end
 
 --- Prints the report. `facts` holds what only the executable knows.
@@ -92,7 +98,7 @@ function doctor.report(facts)
         { "system", jit.os .. " " .. jit.arch },
         { "processor", grep("/proc/cpuinfo", "model name%s*:%s*([^\n]+)", "unknown") },
         { "instruction set", facts.isa },
-        { "native code", facts.native },
+        { "native code", native_text(facts.native) },
         { "cores", cores_text() },
         { "memory", memory_text() },
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
@@ -107,7 +113,7 @@ function doctor.report(facts)
         { "gnuplot", gnuplot_text() },
         { "ZeroMQ", has_library("libzmq.so.5") and "libzmq.so.5, for neap kernel" or "none: install libzmq5" },
         { "GPUs", facts.gpus },
-        { "code for GPUs", facts.gpu_code },
+        { "code for GPUs", native_text(facts.gpu_code) },
         { "their libraries", facts.gpu_libraries or "none: there is no GPU" },
         { "Fashion-MNIST", dataset_text() },
     }

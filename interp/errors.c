@@ -213,7 +213,8 @@ static void append_frames(lua_State *L, error_text *text) {
 
 /* Lua's messages about what arrays are not say more in slips.lua's words. */
 static void explain_message(lua_State *L, error_text *text) {
-    static const char *const known[] = {"cdata)", "attempt to call ", "attempt to perform arithmetic", "'for' "};
+    static const char *const known[] = {"cdata)", "attempt to call ", "attempt to index ",
+                                        "attempt to perform arithmetic", "'for' "};
     bool found = false;
     for (size_t k = 0; text->at && !found && k < sizeof known / sizeof *known; k++)
         found = strstr(text->at, known[k]) != NULL;

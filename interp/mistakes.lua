@@ -79,6 +79,13 @@ local RULES = {
     { "near '&'", "&", "np.logical_and(x, y) is the and of elements, np.bitwise_and that of bits" },
     { "", "||", "Lua writes or for ||" },
     { "near '|'", "|", "np.logical_or(x, y) is the or of elements, np.bitwise_or that of bits" },
+    { "near '~'", "~", "np.logical_not(x) is the not of elements, np.bitwise_invert(x) that of bits" },
+    { "near '<'", "<<", "bit.lshift(a, b) shifts numbers, np.bitwise_left_shift(x, y) elements" },
+    { "near '>'", ">>", "bit.rshift(a, b) shifts numbers, np.bitwise_right_shift(x, y) elements" },
+    { "near '='", "^%s*if%f[%W].*[^=~<>]=[^=].*%f[%w]then%f[%W]", "Lua compares with ==" },
+    { "near '='", "^%s*while%f[%W].*[^=~<>]=[^=].*%f[%w]do%f[%W]", "Lua compares with ==" },
+    { "expected near", "[%w_%)%]]%s+is%s+not%s+[%a_]", "Lua writes ~= for is not" },
+    { "expected near", "[%w_%)%]]%s+is%s+[%a_]", "Lua writes == for is" },
     { "near '@'", "@", "Lua has no '@': x:matmul(y)" },
     { "near '?'", "%?", "Lua writes c and a or b for c ? a : b, and np.where(c, a, b) for elements" },
     { "near '#'", "^%s*#", "comments begin with -- in Lua" },
@@ -93,6 +100,11 @@ local RULES = {
         return ("several indices go in braces: %s[{%s}]"):format(name, inside)
     end },
     { "near ':'", "([\"'][^\"']*[\"'])%s*:%s*%a", "a text stands in parentheses there: (%1)", raw = true },
+    { "near '.'", "([\"'][^\"']*[\"'])%s*%.%s*(%a[%w_]*)", "a text stands in parentheses, its methods behind a colon: "
+        .. "(%1):%2(…)", raw = true },
+    { "near '['", ":at%s*(%b[])", function(index)
+        return ("a changed copy is x:at{%s}:set(v)"):format(index:sub(2, -2))
+    end },
     { "near '['", "([\"'][^\"']*[\"'])%s*%[", "a text stands in parentheses there: (%1)", raw = true },
     { "near '['", "", "lists go in braces: {1, 2, 3}, and np.array{1, 2, 3} is an array" },
     { "')' expected near '='", "([%a_][%w_%.:]*)%(%s*([%a_][%w_]*%s*=[^=].-)%)", "options go in braces: %1{%2}",

@@ -47,11 +47,31 @@ local function called_field(message)
     if not name or not core.fields[name] then return nil end
     local line, level = source.current()
     if not line then return nil end
-    for receiver in line:gmatch("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({]") do
+    for receiver, given in line:gmatch("([%a_][%w_]*)%s*[%.:]%s*" .. name .. "%s*[%({]%s*(.?)") do
         if is_array(source.variable(receiver, level)) then
-            return ("%s; '%s' is a field, no method: %s.%s"):format(message, name, receiver, name)
+            local extents = name == "size" and given ~= ")"
+                and ("; %s.shape has the extents, %s:dim(0) is one of them"):format(receiver, receiver) or ""
+            return ("%s; '%s' is a field, no method: %s.%s%s"):format(message, name, receiver, name, extents)
         end
     end
+end
+
+--- x.at[0].set(5), np.add.reduce(x): a function has no fields.
+local function indexed_function(message)
+    local name = message:match "attempt to index %a+ '([%w_]+)' %(a function value%)"
+    if name == "at" then return message .. "; a changed copy is x:at{0}:set(5)" end
+    if not name or not core.methods[name] or not rawget(core.np, name) then return nil end
+    return ("%s; np.%s(x, …) and x:%s(…) are calls"):format(message, name, name)
+end
+
+--- for v in t do: a table is no iterator.
+local function walked_table(message)
+    if not message:find("attempt to call a table value", 1, true) then return nil end
+    local line, level = source.current()
+    local name = line and line:match "for%s.-%sin%s+([%a_][%w_]*)%s+do%f[%W]"
+    if not name or type(source.variable(name, level)) ~= "table" then return nil end
+    return ("%s; for k, v in ipairs(%s) do … end walks through a list, pairs(%s) through any table")
+        :format(message, name, name)
 end
 
 -- What methods of lists in other languages are here.
@@ -64,7 +84,10 @@ local LISTS = { append = "t[#t + 1] = v", push = "t[#t + 1] = v", add = "t[#t + 
 local TRAINING = { step = "params, state = opt:update(grads, state, params)", parameters = "params = model:init(key)",
                    zero_grad = "nothing: np.grad(f)(params) gives gradients, and none are kept",
                    backward = "np.grad(f)(params)", forward = "model(params, x)",
-                   state_dict = "params, the tree that model:init(key) gave", train = "nothing: models keep no mode" }
+                   state_dict = "params, the tree that model:init(key) gave", train = "nothing: models keep no mode",
+                   eval = "nothing: models keep no mode, and np.nn.Dropout drops where it gets a key",
+                   load_state_dict = "params = np.io.load_tree(path)", named_parameters = "np.tree.paths(params)",
+                   to = "params = np.tree.map(function(p) return np.device_put(p, device) end, params)" }
 
 --- t:append(4), t.insert(4): tables have no methods of their own; opt:step().
 local function called_nothing(message)
@@ -82,6 +105,10 @@ local function bad_operand(message)
     if message:find("(a table value)", 1, true) then
         return message .. "; np.array(t) is an array of its numbers, and np.tree.map(f, t) takes each array in it"
     elseif message:find("string value", 1, true) then
+        local line = source.current()
+        if line and line:find "[\"']%s*%%%s*[%a_%(%d]" then
+            return message .. '; ("%d"):format(n) puts values into a text, and np.printf those of arrays'
+        end
         return message .. "; .. puts texts together, and tonumber(text) is a number"
     end
 end
@@ -97,7 +124,8 @@ local function bad_limit(message)
             return ("%s; '%s' is an array, "):format(message, bound) .. what:format(bound)
         end
         local receiver, method = bound:match "^([%a_][%w_]*)[:%.]([%a_][%w_]*)"
-        if method and core.methods[method] and is_array(source.variable(receiver, level)) then
+        local made = receiver == "np" and bound:find "[%)}]$" -- by a function of np
+        if made or method and core.methods[method] and is_array(source.variable(receiver, level)) then
             return ("%s; the number in an array is %s:item()"):format(message, bound)
         end
     end
@@ -109,7 +137,10 @@ function slips.explain(message)
     if message:find("invalid value (cdata)", 1, true) then
         return (message:gsub("%(cdata%)", "(an array)")) .. "; tostring(x) is the text of an array"
     end
-    if message:find("attempt to call ", 1, true) then return called_field(message) or called_nothing(message) end
+    if message:find("attempt to call ", 1, true) then
+        return called_field(message) or called_nothing(message) or walked_table(message)
+    end
+    if message:find("attempt to index ", 1, true) then return indexed_function(message) end
     if message:find("attempt to perform arithmetic", 1, true) then return bad_operand(message) end
     if message:find("'for' ", 1, true) then return bad_limit(message) end
 end

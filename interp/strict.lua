@@ -7,6 +7,7 @@
 local core = require "neap.core"
 local elsewhere = require "neap.core.elsewhere"
 local near = require "neap.core.near"
+local source = require "neap.core.source"
 
 local getinfo = debug.getinfo
 local strict = {}
@@ -46,6 +47,11 @@ local function fail(name)
     local holders, text = { _G }, tostring(name)
     if scope_of_prompt then holders[2] = scope_of_prompt.holders end
     local there = elsewhere.variables[name] or qualified(name)
+    local line = name == "f" and source.current()
+    if line and line:find "%f[%w_]f[\"']" then
+        core.fail("the variable 'f' has no value; (\"%g\"):format(n) puts values into a text, and np.printf those of "
+                  .. "arrays")
+    end
     local hint = #text >= SHORTEST and near.hint(name, holders) or ""
     if elsewhere.variables[name] then
         hint = "; " .. there
@@ -64,8 +70,8 @@ function strict.missing(name)
 end
 
 --- Whether a chunk of this name was typed at the prompt.
-local function is_typed(source)
-    return source:find "^=%[%d+%]" ~= nil
+local function is_typed(name)
+    return name:find "^=%[%d+%]" ~= nil
 end
 
 --- Starts it. `scope`: the prompt's local variables; without it only --strict is meant.

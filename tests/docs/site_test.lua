@@ -128,6 +128,29 @@ check.test("what the index of the search names is there", function()
     end
 end)
 
+if os.execute "command -v chromium >/dev/null" == 0 then
+    --- The elements of a page as a browser has them after its scripts ran, on a narrow screen.
+    local function shown(page)
+        local status, out, err = process.run { "timeout", "60", "chromium", "--headless", "--no-sandbox",
+                                               "--disable-gpu", "--user-data-dir=" .. site .. "/profile",
+                                               "--virtual-time-budget=10000", "--dump-dom",
+                                               "file://" .. site .. "/" .. page }
+        check.ok(status == 0, err)
+        return out
+    end
+
+    check.test("the search finds, from pages of all folders", function()
+        for page, root in pairs { ["index.html"] = "", ["guides/numpy.html"] = "../" } do
+            local results = shown(page .. "?q=np.linspace"):match '<ol id="results"[^>]*>(.-)</ol>' or ""
+            local first = results:match '<a href="([^"]*)"'
+            check.equal(first, root .. "reference/arrays.html#nplinspace", page .. ": " .. results)
+        end
+        check.ok(shown "index.html?q=zyxwvut":find("Nothing found", 1, true))
+    end)
+else
+    check.skip("the search finds", "no chromium (tools/setup --lab installs it)")
+end
+
 check.test("what is for the tests is not shown, and code has its colours", function()
     for at, page in pairs(pages) do
         check.ok(not page.html:find("not run:", 1, true) or at:find "contributing" or at:find "^source/", at)

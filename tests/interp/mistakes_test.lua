@@ -35,8 +35,8 @@ local MISTAKES = {
     { 'print(np.array({1, 2}, "bf16"))', "np.array: options must be a table such as {dtype=\"bf16\"}, got the string "
       .. "\"bf16\"; the elements go into one table: np.array{1, 2, 3}" },
     { "print(np.plot.hist(x, 5))", "np.plot.hist: options must be a table such as {bins=5}, got the number 5" },
-    { "print(np.plot.legend('center'))",
-      "np.plot.legend: options must be a table such as {loc=\"center\"}, got the string \"center\"" },
+    { "print(np.plot.colorbar('height'))",
+      "np.plot.colorbar: options must be a table such as {label=\"height\"}, got the string \"height\"" },
     { "print(np.take(m, x))", "np.take: indices must be integers, got dtype f32; x:astype(\"i32\") casts" },
     { "print((x * 1i):gt(1))",
       "np.greater: expected bools, integers or floats, got dtype c64; x.real, x.imag and x:abs() are real" },
@@ -55,7 +55,41 @@ local MISTAKES = {
     { "print(x:at{0}.set(5))", "np.at: methods take a colon: x:at{…}:set(v)" },
     { "print(x:at{0}:sett(5))",
       "np.at: a place x:at{…} has the methods set, add, mul, min, max and get, and no 'sett'" },
-    { "print(x[nil])", "array index: the index is nil" },
+    { "print(x[nil])", "array index: the index is nil; a new axis is np.newaxis" },
+    { "print(x:size(0))", "attempt to call method 'size' (a number value); 'size' is a field, no method: x.size; "
+      .. "x.shape has the extents, x:dim(0) is one of them" },
+    { "y = x.at[0].set(5)", "attempt to index field 'at' (a function value); a changed copy is x:at{0}:set(5)" },
+    { "y = x:at[0]:set(5)", "function arguments expected near '['; a changed copy is x:at{0}:set(v)" },
+    { "y = np.add.reduce(x)",
+      "attempt to index field 'add' (a function value); np.add(x, …) and x:add(…) are calls" },
+    { "x:add_(1)", "arrays have no field or method 'add_'; here it is x = x:add(…): arrays never change" },
+    { "y = np.ones(3).copy()",
+      "np.copy: argument 1 must be an array or a number, got nothing (nil); methods take a colon: …:copy(…)" },
+    { "y = ~mask", "unexpected symbol near '~'; np.logical_not(x) is the not of elements, np.bitwise_invert(x) that of "
+      .. "bits" },
+    { "y = 1 << 3", "unexpected symbol near '<'; bit.lshift(a, b) shifts numbers, "
+      .. "np.bitwise_left_shift(x, y) elements" },
+    { "if count = 5 then print(1) end", "'then' expected near '='; Lua compares with ==" },
+    { "y = count is None", "'=' expected near 'None'; Lua writes == for is" },
+    { "if count is not None then end", "'then' expected near 'is'; Lua writes ~= for is not" },
+    { 'y = "abc".upper()', "unexpected symbol near '.'; a text stands in parentheses, its methods behind a colon: "
+      .. '("abc"):upper(…)' },
+    { 'print("%d" % count)', "attempt to perform arithmetic on a string value; (\"%d\"):format(n) puts values into a "
+      .. "text, and np.printf those of arrays" },
+    { "t = {1, 2} for v in t do end", "attempt to call a table value; for k, v in ipairs(t) do … end walks through a "
+      .. "list, pairs(t) through any table" },
+    { "for k = 0, np.arange(3):max() do end",
+      "'for' limit must be a number; the number in an array is np.arange(3):max():item()" },
+    { "model = np.nn.Sequential(np.nn.Dense(2, 3), np.nn.relu)",
+      "np.nn.Sequential: the layers go into one table: np.nn.Sequential{layer, …}" },
+    { "model = np.nn.Sequential(np.nn.Dense(2, 3))",
+      "np.nn.Sequential: the layers go into one table: np.nn.Sequential{layer, …}" },
+    { "model = np.nn.Dense(2, 3) model:eval()", "attempt to call method 'eval' (a nil value); here it is nothing: "
+      .. "models keep no mode, and np.nn.Dropout drops where it gets a key" },
+    { "y = np.tree_map(f, {x})", "np has no 'tree_map'; here it is np.tree.map(f, tree)" },
+    { "y = np.jit(f, {static_argnums=0})",
+      "np.jit: unknown option 'static_argnums' (options: device, donate, static); "
+      .. "static, whose positions count from 1" },
     { "print(x[undefinedname])", "array index: the index is nil ('undefinedname' has no value: is it misspelt?)",
       prompt = "the variable 'undefinedname' has no value" },
     { "print(x[np.array{0,2}])",
@@ -495,6 +529,13 @@ check.test("near names", function()
                               res = "resize", invert = "inv", xyz = false, [1] = false } do
         check.equal(near.name(word, names) or false, name, tostring(word))
     end
+end)
+
+check.test("a formatted string of Python", function()
+    local _, _, err = process.run_neap { "--strict", "-e", 'print(f"{count}")' }
+    check.ok(err:find("the variable 'f' has no value; (\"%g\"):format(n) puts values into a text", 1, true), err)
+    _, _, err = process.run_neap { "--strict", "-e", "print(f(1))" }
+    check.ok(err:find "the variable 'f' has no value\n", err)
 end)
 
 process.cleanup()

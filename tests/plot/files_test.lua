@@ -241,6 +241,70 @@ test("formats and sizes", function()
     check.raises(function() figure:save("a.png", { dpi = -1 }) end, "dpi")
 end)
 
+--- Whether any pixel of a part of the picture, from 0 to 1 each way, has a colour.
+local function has_color(figure, want, left, right, top, bottom)
+    local at, width, height = pixels(figure, { dpi = 50 })
+    for column = math.floor(left * width), math.ceil(right * width) - 1 do
+        for row = math.floor(top * height), math.ceil(bottom * height) - 1 do
+            if near(at(column, row), want) then return true end
+        end
+    end
+    return false
+end
+
+test("bands cross the axes, also where these are logarithmic", function()
+    local function across() return plot.figure():line({ 0, 1 }, { 10, 1000 }, { color = "w" }):axis "off" end
+    local function along(figure) return figure:xlim(0, 1):ylim(1, 1e4):yscale "log" end
+    for _, low in ipairs { -5, 1 } do
+        local figure = along(across():axhspan(low, 100, { color = "red" }))
+        check.ok(has_color(figure, RED, 0.45, 0.55, 0.7, 0.8) and not has_color(figure, RED, 0, 1, 0, 0.4), low)
+    end
+    local standing = along(across():axvspan(0.9, 0.5, { color = "red", alpha = 1 }))
+    check.ok(has_color(standing, RED, 0.6, 0.7, 0.1, 0.9) and not has_color(standing, RED, 0, 0.4, 0, 1))
+    -- They count where the data ends.
+    check.ok(plot.figure():line({ 1, 2 }):axhspan(40, 50):svg():find(">50<", 1, true), "the axis ends before the band")
+end)
+
+test("annotations have arrows, and texts stand above or below", function()
+    local function empty() return plot.figure():line({ 0, 1 }, { 0, 1 }, { color = "w" }):axis "off" end
+    local arrow = empty():annotate("", { 0.5, 0.5 }, { xytext = np.array { 1, 1 }, color = "red" })
+    check.ok(has_color(arrow, RED, 0.45, 0.6, 0.4, 0.55), "no head of an arrow")
+    local plain = empty():annotate("here", { 0.5, 0.5 }, { color = "red" })
+    check.ok(not has_color(plain, RED, 0, 0.4, 0, 1) and plain:svg():find("here", 1, true), "an arrow")
+    for va, rows in pairs { bottom = { 0, 0.5, 0.52, 1 }, top = { 0.5, 1, 0, 0.48 } } do
+        local text = empty():text(0.5, 0.5, "HHHH", { va = va, color = "red", fontsize = 20 })
+        check.ok(has_color(text, RED, 0, 1, rows[1], rows[2]) and not has_color(text, RED, 0, 1, rows[3], rows[4]), va)
+    end
+end)
+
+test("each bar may have a colour", function()
+    local figure = plot.figure():bar({ "a", "b" }, { 1, 1 }, { color = { "C0", "red" } }):axis "off"
+    local across = plot.figure():barh({ "a", "b" }, { 1, 1 }, { color = { "red", "C0" } }):axis "off"
+    check.ok(has_color(figure, BLUE, 0.2, 0.4, 0.5, 0.6) and not has_color(figure, RED, 0, 0.5, 0, 1), "the left one")
+    check.ok(has_color(figure, RED, 0.6, 0.8, 0.5, 0.6) and not has_color(figure, BLUE, 0.5, 1, 0, 1), "the right one")
+    check.ok(has_color(across, RED, 0.4, 0.6, 0.6, 0.8) and not has_color(across, RED, 0, 1, 0, 0.5), "the lower one")
+end)
+
+test("labels of ticks and of the colour bar are short, and alike", function()
+    local hill = np.exp(-np.linspace(-4, 4, 30) ^ 2)
+    local svg = plot.figure():imshow(np.outer(hill, hill), { colorbar = true }):svg()
+    check.ok(svg:find(">0.5<", 1, true) and not svg:find("0.50000", 1, true), "the colour bar")
+    svg = plot.figure():line({ 0, 1 }):xlim(1e-8, 1):svg()
+    check.ok(svg:find(">0.2<", 1, true) and not svg:find("0.20000", 1, true), "an axis")
+    svg = plot.figure():line({ 0, 1e6 }, { 0, 1 }):svg()
+    check.ok(svg:find(">1000000<", 1, true), "a million beside 800000")
+end)
+
+test("a legend takes a place, or labels", function()
+    local svg = plot.figure():line({ 1, 2 }):line({ 2, 1 }):legend({ "up", "down", loc = "upper left" }):svg()
+    check.ok(svg:find(">up<", 1, true) and svg:find(">down<", 1, true), "labels")
+    local function x_of(place)
+        local text = plot.figure():line({ 1, 2 }, { label = "one" }):legend(place):svg()
+        return tonumber(text:match "rgb%(204, 204, 204%)'%s+d='M([%d.]+)," or nil) -- of the frame around it
+    end
+    check.ok(x_of "upper left" < x_of "upper right", "the place")
+end)
+
 check.test("without gnuplot one message names the package", function()
     local status, _, err = process.run({ "/usr/bin/env", "PATH=/nowhere", process.neap, "-e",
                                          'np.plot.line{1, 2}; np.plot.save("' .. temporary .. '.png")' })
@@ -257,6 +321,9 @@ check.test("calls as in Python are told how they are written", function()
     check.raises(function() return figure:savefig "x.png" end, "figure:savefig is figure:save here")
     check.raises(function() return axes[1]:set_title "x" end, "axes:set_title is axes:title here")
     check.raises(function() return plot.plot { 1 } end, "here it is np.plot.line")
+    check.raises(function() return axes[1]:twinx() end, "axes have no 'twinx'; here it is np.plot.subplots")
+    check.raises(function() return figure:tight_layout() end, "figures have no 'tight_layout'; here it is nothing")
+    check.raises(function() return plot.hlines(1, 0, 2) end, "here it is np.plot.line")
     check.raises(function() return axes[0] end, "axes are counted from 1 to 2, there are none of number 0")
     check.raises(function() return axes[3] end, "none of number 3")
     check.raises(function() return axes:line { 1 } end, "line is a method of its axes, as in ax%[1%]:line")
@@ -286,6 +353,13 @@ check.test("what cannot be drawn is refused", function()
         { function() plot.xscale "no" end, '"linear" or "log"' },
         { function() plot.title {} end, "np.plot.title: argument 1" },
         { function() plot.legend { loc = "no" } end, "'loc' must be" },
+        { function() plot.legend "no" end, "'loc' must be" },
+        { function() plot.figure():line { 1 }:legend { "a", "b" } end, "label 2 has no chart: the axes have 1" },
+        { function() plot.bar({ 1, 2 }, { 1, 2 }, { color = { "r" } }) end, "1 colours for 2 bars" },
+        { function() plot.annotate("x", 3) end, "argument 2 %(xy%) must be {x, y}" },
+        { function() plot.annotate("x", { 1, 2 }, { arrowprops = {} }) end, "an arrow is there where xytext is" },
+        { function() plot.text(1, 2, "x", { va = "up" }) end, "'va' must be" },
+        { function() plot.axhspan(1) end, "argument 2 %(ymax%)" },
         { function() plot.figure { figsize = { 1e6, 1 } } end, "16 to 16384 pixels" },
         { function() plot.subplots(0, 1) end, "np.plot.subplots: argument 1 %(rows%)" },
         { function() plot.show(3) end, "np.plot.show: argument 1 %(figure%) must be a figure" },

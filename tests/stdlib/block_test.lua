@@ -416,6 +416,27 @@ check.test("BatchNorm", function()
     check.raises(function() layer(params, a) end, "argument 3 %(state%)")
 end)
 
+check.test("models, optimizers and functions with rules are shown as the code that makes them", function()
+    local model = nn.Sequential { nn.Dense(3, 4), nn.relu, nn.Sequential { nn.Dropout(0.5), nn.LayerNorm() } }
+    check.equal(tostring(model), [[
+np.nn.Sequential{
+    np.nn.Dense(3, 4),
+    np.nn.relu,
+    np.nn.Sequential{
+        np.nn.Dropout(0.5),
+        np.nn.LayerNorm,
+    },
+}]])
+    local own = nn.Block { name = "Net", hidden = nn.Dense(4), [1] = function(a) return a end,
+                           forward = function(self, params, a) return self.hidden(params.hidden, a) end }
+    check.equal(tostring(own), "Net{\n    function,\n    hidden = np.nn.Dense(4),\n}")
+    check.equal(tostring(own:initialize(key)), tostring(own))
+    check.equal(tostring(np.optim.adam { lr = 0.1 }), "np.optim.adam{lr=0.1}")
+    check.equal(tostring(np.optim.sgd { lr = np.optim.cosine_decay(0.1, 9) }), "np.optim.sgd{lr=a schedule}")
+    local rule = np.custom_vjp(function(a) return a end)
+    check.equal(tostring(rule), "np.custom_vjp(f), whose rule :defvjp(fwd, bwd) sets")
+end)
+
 check.test("MultiHeadAttention", function()
     local layer = nn.MultiHeadAttention(2)
     local a = np.random.normal(np.random.key(2), { 3, 5, 4 })

@@ -188,6 +188,19 @@ if os.execute("[ -f '" .. build .. "/neap_native.so' ]") == 0 then
         local told = sh [["$P/bin/neap" doctor]]
         check.ok(told:find "native code +LLVM", told)
     end)
+
+    check.test("what is not installed is named", function()
+        local told = sh [[mkdir -p alone/bin && cp "$P/bin/neap" alone/bin && alone/bin/neap doctor]]
+        check.ok(told:find "native code +none: install neap%-native, or llvm%-19%-dev", told)
+        check.ok(told:find "code for GPUs +none: install neap%-native", told)
+        check.ok(told:find "MPI +none: install neap%-mpi, or libopenmpi%-dev", told)
+    end)
+
+    check.test("native code where LuaRocks puts plugins", function()
+        local told = sh [[mkdir -p tree/bin tree/lib/lua/5.1/neap && cp "$P/bin/neap" tree/bin &&
+cp "$P/lib/neap/neap_native.so" tree/lib/lua/5.1/neap && tree/bin/neap doctor]]
+        check.ok(told:find "native code +LLVM", told)
+    end)
 else
     check.skip("native code", "no LLVM")
 end

@@ -281,7 +281,8 @@ function meta.__index(x, key)
     end
     if key == nil then
         local name = require("neap.core.misuse").nil_index()
-        fail("array index: the index is nil%s", name and (" ('%s' has no value: is it misspelt?)"):format(name) or "")
+        fail("array index: the index is nil%s", name and (" ('%s' has no value: is it misspelt?)"):format(name)
+             or "; a new axis is np.newaxis")
     end
     return type(key) == "number" and core.part(x, key) or core.index(x, key)
 end

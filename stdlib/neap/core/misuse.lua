@@ -94,6 +94,8 @@ end
 function misuse.member(name, methods, fields)
     local text = ("arrays have no field or method '%s'"):format(name)
     local there = elsewhere.methods[name] or elsewhere.of(name)
+    local changed = not there and name:match "^(.-)_$" -- x:add_(1) of PyTorch
+    if changed and methods[changed] then there = ("x = x:%s(…): arrays never change"):format(changed) end
     if there then return ("%s; here it is %s"):format(text, there) end
     local found = #name > 1 and near.name(name, { methods, fields })
     if not found then return text end
@@ -117,7 +119,7 @@ local function is_dtype(value)
 end
 
 -- Options that take a number, and a text, where functions of other libraries have them as arguments.
-local NUMBERS, TEXTS = { "lr", "ord", "axis", "bins" }, { "ord", "loc", "mode" }
+local NUMBERS, TEXTS = { "lr", "ord", "axis", "bins" }, { "ord", "label", "mode" }
 
 --- An options table that the function has, with the value in it if that fits: {dtype="f64"}.
 local function example(value, known)
@@ -166,6 +168,9 @@ function misuse.dot(name)
             local call = rest:sub(1, 1) == "{" and "{…}" or rest == "()" and "()" or "(…)"
             return ("; methods take a colon: %s:%s%s"):format(receiver, method, call)
         end
+    end
+    if core.methods[short] and line:find("[%)}%]]%." .. short .. "%s*%(") then -- f(x).copy()
+        return ("; methods take a colon: …:%s(…)"):format(short)
     end
     return ""
 end

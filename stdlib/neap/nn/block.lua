@@ -285,6 +285,39 @@ function Block:export(...)
     return deferred.export({ inputs = inputs, outputs = outputs }, names)
 end
 
+-- ---- As text -------------------------------------------------------------------------------------------------------
+
+--- What np has a function under, "np.nn.relu"; else "function".
+local function function_text(f)
+    for _, place in ipairs { { "np.nn.", np.nn }, { "np.", np } } do
+        local found
+        for name, value in pairs(place[2]) do
+            if value == f and (not found or name < found) then found = name end
+        end
+        if found then return place[1] .. found end
+    end
+    return "function"
+end
+
+--- A block as the code that made it, as far as that is known: its sizes, its children line by line.
+local function block_text(block, indent)
+    local sizes, lines, place = {}, {}, 0
+    for _, field in ipairs { "inputs", "outputs", "rate" } do
+        if type(block[field]) == "number" then sizes[#sizes + 1] = ("%.14g"):format(block[field]) end
+    end
+    local text = (block.name:gsub("^nn%.", "np.nn.")) .. (#sizes > 0 and "(" .. table.concat(sizes, ", ") .. ")" or "")
+    for _, key in ipairs(child_keys(block)) do
+        local child = block[key]
+        place = place + 1
+        lines[place] = ("%s    %s%s,\n"):format(indent, type(key) == "string" and key .. " = " or "",
+                                               is_block(child) and block_text(child, indent .. "    ")
+                                               or function_text(child))
+    end
+    return place == 0 and text or ("%s{\n%s%s}"):format(text, table.concat(lines), indent)
+end
+
+function Block:__tostring() return block_text(self, "") end
+
 local function check_parameters(parameters)
     if type(parameters) ~= "table" then bad_argument("nn.Block", nil, "parameters", "a list", parameters) end
     for k, declared in ipairs(parameters) do

@@ -64,7 +64,10 @@ return function(nn)
     --- > params = model:init(np.random.key(0))
     --- > model(params, np.ones{4, 2}):dim(1)
     -- 1
-    function nn.Sequential(layers)
+    function nn.Sequential(layers, second)
+        if second ~= nil or type(layers) == "function" or block.is_block(layers) then
+            raise("nn.Sequential", "the layers go into one table: np.nn.Sequential{layer, …}")
+        end
         if type(layers) ~= "table" then bad_argument("nn.Sequential", 1, "layers", "a table", layers) end
         local definition = { unpack(layers) }
         definition.name, definition.takes_key = "nn.Sequential", true

@@ -48,6 +48,11 @@ local function optimizer(name, lr, init, update)
     return setmetatable({ name = name, lr = lr, init_state = init, change = update }, Optimizer)
 end
 
+function Optimizer:__tostring()
+    local lr = type(self.lr) == "function" and "a schedule" or tostring(self.lr)
+    return ("np.%s{lr=%s}"):format(self.name, lr)
+end
+
 local function zeros_like(params)
     return tree.map(np.zeros_like, params)
 end

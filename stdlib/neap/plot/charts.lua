@@ -49,11 +49,16 @@ local function use_names(axes, which, names)
     axes.set[which] = axes.set[which] or ticks
 end
 
+local function copied(options)
+    local mine = {}
+    for key, value in pairs(options) do mine[key] = value end
+    return mine
+end
+
 --- The options of one of several charts that one call adds: its label and its colour where these are lists.
 local function of_one(name, o, k, count)
     if count == 1 and type(o.label) ~= "table" then return o end
-    local mine = {}
-    for key, value in pairs(o) do mine[key] = value end
+    local mine = copied(o)
     if type(o.label) == "table" then mine.label = o.label[k]
     elseif o.label ~= nil then mine.label = o.label .. " " .. (k - 1) end
     if type(o.color) == "table" and type(o.color[1]) ~= "number" then
@@ -145,8 +150,8 @@ for key in pairs(line_options) do step_options[key] = true end
 
 function charts.step(axes, a, b, c, d)
     local x, y, format, options = line_arguments("plot.step", a, b, c, d)
-    local o, mine = core.options("plot.step", options, step_options), {}
-    for key, value in pairs(o) do mine[key] = value end
+    local o = core.options("plot.step", options, step_options)
+    local mine = copied(o)
     mine.drawstyle = WHERE[o.where or "pre"]
     if not mine.drawstyle then bad_argument("plot.step", nil, "where", '"pre", "mid" or "post"', o.where) end
     add_lines(axes, "plot.step", x, y, format, mine)
@@ -276,6 +281,15 @@ end
 local bar_options = { width = true, bottom = true, color = true, edgecolor = true, label = true, alpha = true,
                       linewidth = true, align = true }
 
+--- A colour for each of n bars, where a list of such is given; else nil.
+local function colors_of(name, given, n)
+    if type(given) ~= "table" or is_array(given) or type(given[1]) == "number" then return nil end
+    if #given ~= n then raise(name, "%d colours for %d bars", #given, n) end
+    local list = {}
+    for k, color in ipairs(given) do list[k] = styles.color(name, "color", color) end
+    return list
+end
+
 local function add_bars(axes, name, across, x, height, options)
     local o = core.options(name, options, bar_options)
     local names
@@ -292,12 +306,18 @@ local function add_bars(axes, name, across, x, height, options)
     local align = o.align or "center"
     if align ~= "center" and align ~= "edge" then bad_argument(name, nil, "align", '"center" or "edge"', align) end
     local wide = number(name, "width", o.width, 0.8, -1e300, 1e300)
+    local each = count == 1 and colors_of(name, o.color, x.size)
+    if each then
+        o = copied(o)
+        o.color = o.color[1] or "C0" -- that of the legend
+    end
     local bottom = o.bottom ~= nil and columns.vector(name, nil, "bottom", o.bottom) or nil
     if bottom and bottom.size ~= 1 then columns.same_length(name, "x", x, "bottom", bottom) end
     for k = 1, count do
         local mine = of_one(name, o, k, count)
         local layer = look(axes, name, "bars", mine)
         layer.across, layer.edge = across, o.edgecolor and styles.color(name, "edgecolor", o.edgecolor)
+        layer.colors = each
         layer.from = (align == "center" and -wide / 2 or 0) + wide * (k - 1) / count
         layer.wide = wide / count
         layer.data = { x = x, height = height.ndim == 2 and height[{ {}, k - 1 }] or height }
@@ -495,24 +515,63 @@ local function add_rule(axes, name, which, value, options)
     local mark = look(axes, name, which, { color = o.color or "C0", alpha = o.alpha, linewidth = o.linewidth })
     mark.linestyle = styles.line(name, "linestyle", o.linestyle or "-")
     mark.at = finite(name, 1, which, value)
+    mark.along, mark.covers = which, { mark.at }
     axes.marks[#axes.marks + 1] = mark
 end
 
 function charts.axhline(axes, y, options) add_rule(axes, "plot.axhline", "y", y, options) end
 function charts.axvline(axes, x, options) add_rule(axes, "plot.axvline", "x", x, options) end
 
-local ALIGNED = { left = "left", center = "center", right = "right" }
+local band_options = { color = true, alpha = true }
 
-function charts.text(axes, x, y, text, options)
-    local name = "plot.text"
-    local o = core.options(name, options, { color = true, ha = true, fontsize = true, rotation = true })
+local function add_band(axes, name, which, from, to, options)
+    local o = core.options(name, options, band_options)
+    local mark = look(axes, name, which .. "_band", { color = o.color or "C0", alpha = o.alpha })
+    mark.from, mark.to = finite(name, 1, which .. "min", from), finite(name, 2, which .. "max", to)
+    mark.along, mark.covers = which, { mark.from, mark.to }
+    axes.marks[#axes.marks + 1] = mark
+end
+
+function charts.axhspan(axes, from, to, options) add_band(axes, "plot.axhspan", "y", from, to, options) end
+function charts.axvspan(axes, from, to, options) add_band(axes, "plot.axvspan", "x", from, to, options) end
+
+local ALIGNED = { left = "left", center = "center", right = "right" }
+local LIFTED = { bottom = 0.6, center = 0, top = -0.6 } -- by parts of a line
+
+--- A text at a place; o: its options.
+local function add_text(axes, name, x, y, text, o)
     local mark = look(axes, name, "text", { color = o.color or "k" })
-    mark.x, mark.y = finite(name, 1, "x", x), finite(name, 2, "y", y)
-    mark.text = figures.text(name, 3, "text", text)
+    mark.x, mark.y, mark.text = x, y, text
     mark.align = ALIGNED[o.ha or "left"] or bad_argument(name, nil, "ha", '"left", "center" or "right"', o.ha)
+    mark.lifted = LIFTED[o.va or "center"] or bad_argument(name, nil, "va", '"bottom", "center" or "top"', o.va)
     mark.fontsize = number(name, "fontsize", o.fontsize, nil, 1, 500)
     mark.rotation = number(name, "rotation", o.rotation, 0, -360, 360)
     axes.marks[#axes.marks + 1] = mark
+    return mark
+end
+
+function charts.text(axes, x, y, text, options)
+    local name = "plot.text"
+    local o = core.options(name, options, { color = true, ha = true, va = true, fontsize = true, rotation = true })
+    x, y = finite(name, 1, "x", x), finite(name, 2, "y", y)
+    add_text(axes, name, x, y, figures.text(name, 3, "text", text), o)
+end
+
+--- Two numbers of a list or an array.
+local function place_of(name, position, what, value)
+    if is_array(value) and value.size == 2 then value = value:totable() end
+    if type(value) ~= "table" or #value ~= 2 then bad_argument(name, position, what, "{x, y}", value) end
+    return { finite(name, position, what, value[1]), finite(name, position, what, value[2]) }
+end
+
+function charts.annotate(axes, text, xy, options)
+    local name = "plot.annotate"
+    local o = core.options(name, options, { xytext = true, color = true, ha = true, va = true, fontsize = true,
+                                            rotation = true })
+    text, xy = figures.text(name, 1, "text", text), place_of(name, 2, "xy", xy)
+    local at = o.xytext ~= nil and place_of(name, nil, "xytext", o.xytext) or xy
+    local mark = add_text(axes, name, at[1], at[2], text, o)
+    if o.xytext ~= nil then mark.tip = xy end
 end
 
 for _, f in pairs(charts) do jit.off(f, true) end

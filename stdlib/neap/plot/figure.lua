@@ -7,6 +7,7 @@
 -- returns what it was called on, so calls can be chained. A chart that is added by np.plot.line and its kin when the
 -- current figure has been shown begins a new one; titles and the like go to the one that was shown.
 local core = require "neap.core"
+local elsewhere = require "neap.core.elsewhere"
 
 local raise, bad_argument = core.raise, core.bad_argument
 local figures = {}
@@ -27,8 +28,11 @@ local FOREIGN = { savefig = "save", plot = "line", set_title = "title", set_xlab
 local function members(methods, what)
     return function(_, key)
         local found = methods[key]
-        if found == nil and FOREIGN[key] then raise("plot", "%s:%s is %s:%s here", what, key, what, FOREIGN[key]) end
-        return found
+        if found ~= nil or type(key) ~= "string" then return found end
+        if FOREIGN[key] then raise("plot", "%s:%s is %s:%s here", what, key, what, FOREIGN[key]) end
+        local there = elsewhere.functions["plot." .. key]
+        local those = what == "axes" and what or "figures"
+        if there then raise("plot", "%s have no '%s'; here it is %s", those, key, there) end
     end
 end
 Figure.__index, Axes.__index = members(Figure, "figure"), members(Axes, "axes")
@@ -248,7 +252,20 @@ local PLACES = { ["upper right"] = "top right", ["upper left"] = "top left", ["l
                  best = "best" }
 
 function settings.legend(axes, given)
-    local loc = core.options("plot.legend", given, { loc = true }).loc or "best"
+    if type(given) == "string" then given = { loc = given } end
+    local options = {}
+    for key, value in pairs(type(given) == "table" and given or {}) do
+        local layer = axes.layers[key]
+        if layer then -- {"a", "b"}: of the charts in the order in which they were added
+            layer.label = figures.text("plot.legend", nil, "label", value)
+        elseif type(key) == "number" then
+            raise("plot.legend", "label %d has no chart: the axes have %d", key, #axes.layers)
+        else
+            options[key] = value
+        end
+    end
+    if type(given) ~= "table" then options = given end
+    local loc = core.options("plot.legend", options, { loc = true }).loc or "best"
     if not PLACES[loc] then
         bad_argument("plot.legend", nil, "loc", '"best", "upper right", "lower left", "center", "outside", "none", …',
                      loc)

@@ -88,7 +88,8 @@
 
 --- np.plot.bar(x, height, {width=0.8, bottom=0, align="center", color=…, edgecolor=…, label=…, alpha=1,
 -- linewidth=1.5}), np.plot.barh(y, width, {width=0.8}) -> figure: bars that stand, or lie. x may be a list of
--- names. Of heights of two axes the bars of a row stand side by side, and label and color are lists.
+-- names. Of heights of two axes the bars of a row stand side by side, and label and color are lists; of others color
+-- may be a list of one for each bar.
 --- width: of the bars, in units of the axis
 --- bottom: where they begin; an array to put them on others
 --- align: "center": x is their middle; "edge": their left side
@@ -158,11 +159,30 @@
 --- > np.plot.axvline(1, {color="k"})
 -- figure 640x480, save with np.plot.save("name.png")
 
---- np.plot.text(x, y, text, {color="k", ha="left", fontsize=10, rotation=0}) -> figure: a text in the axes.
+--- np.plot.axhspan(ymin, ymax, {color="C0", alpha=1}), np.plot.axvspan(xmin, xmax, {color="C0"}) -> figure: a band
+-- across the axes, behind the charts.
+--- > np.plot.axhspan(-1, 1, {color="gray", alpha=0.2})
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.axvspan(2, 3, {color="gold"})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.text(x, y, text, {color="k", ha="left", va="center", fontsize=10, rotation=0}) -> figure: a text in the
+-- axes.
 --- ha: which end of it is at x: "left", "center" or "right"
+--- va: what of it is at y: "bottom", "center" or "top"
 --- fontsize: in points
 --- rotation: in degrees, against the clock
 --- > np.plot.text(0.5, 0.5, "here", {ha="center"})
+-- figure 640x480, save with np.plot.save("name.png")
+
+--- np.plot.annotate(text, xy, {xytext=…, color="k", ha="left", va="center", fontsize=10, rotation=0}) -> figure: a text
+-- about the place xy, {x, y}.
+--- xytext: {x, y} of the text; an arrow leads from there to xy. Without it the text is at xy
+--- ha: which end of the text is there: "left", "center" or "right"
+--- va: what of it is there: "bottom", "center" or "top"
+--- fontsize: in points
+--- rotation: in degrees, against the clock
+--- > np.plot.annotate("the peak", {1, 2}, {xytext={1.5, 1.5}, va="top"})
 -- figure 640x480, save with np.plot.save("name.png")
 
 --- np.plot.title(text), np.plot.xlabel(text), np.plot.ylabel(text), np.plot.zlabel(text), np.plot.suptitle(text) ->
@@ -200,7 +220,8 @@
 --- > np.plot.yticks({0, 1})
 -- figure 640x480, save with np.plot.save("name.png")
 
---- np.plot.legend({loc="best"}) -> figure: where the legend is. It is there when a chart has a label, without this too.
+--- np.plot.legend({loc="best"}), np.plot.legend("upper left") -> figure: where the legend is. It is there when a
+-- chart has a label, without this too. Texts in the table, {"a", "b"}, are labels of the charts in their order.
 --- loc: "best", "upper right", "lower left", "center", …, "outside" or "none"
 --- > np.plot.legend{loc="upper left"}
 -- figure 640x480, save with np.plot.save("name.png")

@@ -28,7 +28,7 @@ local include, include_column, cover_colors = ranges.include, ranges.include_col
 local function binary(wide, n)
     return ("'-' binary record=(%d) format='%s' using %s"):format(n, ("%float64"):rep(wide),
                                                                  ({ "1", "1:2", "1:2:3", "1:2:3:4", "1:2:3:4:5",
-                                                                    "1:2:3:4:5:6" })[wide])
+                                                                    "1:2:3:4:5:6", "1:2:3:4:5:6:7" })[wide])
 end
 
 local color_of, title_of = script_text.color, script_text.title
@@ -251,10 +251,15 @@ local function boxes(p, layer, view)
         end
     end
     local edge = layer.edge and ("border lc rgb \"#%s\""):format(layer.edge) or "noborder"
-    local data = rows({ p.x, p.y, p.x_low, p.x_high, p.y_low, p.y_high }, p.n)
-    return { { text = ("%s with boxxyerror fs solid 1.0 %s fc %s lw %.3g %s")
-                 :format(binary(6, p.n), edge, color_of(layer), 0.7 * view.scale, title_of(layer, view)),
-               data = data } }
+    local list, fill = { p.x, p.y, p.x_low, p.x_high, p.y_low, p.y_high }, "fc " .. color_of(layer)
+    if layer.colors then
+        list[7], fill = columns.new(p.n), "lc rgb variable"
+        local through = math.floor((1 - layer.alpha) * 255 + 0.5) * 2 ^ 24
+        for k = 0, p.n - 1 do list[7][k] = through + tonumber(layer.colors[k + 1], 16) end
+    end
+    return { { text = ("%s with boxxyerror fs solid 1.0 %s %s lw %.3g %s")
+                 :format(binary(#list, p.n), edge, fill, 0.7 * view.scale, title_of(layer, view)),
+               data = rows(list, p.n) } }
 end
 
 --- Where boxes begin on an axis: 0, on a logarithmic one below all.

@@ -138,11 +138,30 @@ end
 MARKS.y = rule("graph 0, first %.17g", "graph 1, first %.17g")
 MARKS.x = rule("first %.17g, graph 0", "first %.17g, graph 1")
 
+local function band(which, from, to)
+    return function(out, mark, view)
+        local axis = view[which]
+        local low, high = math.min(mark.from, mark.to), math.max(mark.from, mark.to)
+        if axis.log then
+            if high <= 0 then return end
+            low = math.max(low, axis.low) -- what begins at 0 or below begins at the edge
+        end
+        out(("set object rectangle from %s to %s behind fc %s fs solid noborder\n")
+            :format(from:format(low), to:format(high), script_text.color(mark)))
+    end
+end
+MARKS.y_band = band("y", "graph 0, first %.17g", "graph 1, first %.17g")
+MARKS.x_band = band("x", "first %.17g, graph 0", "first %.17g, graph 1")
+
 function MARKS.text(out, mark, view)
     local size = mark.fontsize and (' font ",%.4g"'):format(mark.fontsize) or ""
-    out(("set label %s at first %.17g, first %.17g %s front rotate by %.4g tc %s%s\n")
-        :format(quote(mark.text, view.enhanced), mark.x, mark.y, mark.align, mark.rotation, script_text.color(mark),
-                size))
+    if mark.tip then
+        out(("set arrow from first %.17g, first %.17g to first %.17g, first %.17g head filled front lw %.3g lc %s\n")
+            :format(mark.x, mark.y, mark.tip[1], mark.tip[2], view.scale, script_text.color(mark)))
+    end
+    out(("set label %s at first %.17g, first %.17g %s front rotate by %.4g offset 0, %.2g tc %s%s\n")
+        :format(quote(mark.text, view.enhanced), mark.x, mark.y, mark.align, mark.rotation, mark.lifted,
+                script_text.color(mark), size))
 end
 
 -- ---- Axes -----------------------------------------------------------------------------------------------------------
@@ -163,8 +182,8 @@ local function measure(axes)
         end
     end
     for _, mark in ipairs(axes.marks) do
-        if mark.kind ~= "text" and (not box[mark.kind].log or mark.at > 0) then
-            ranges.include(box[mark.kind], mark.at, mark.at)
+        for _, value in ipairs(mark.covers or {}) do
+            if not box[mark.along].log or value > 0 then ranges.include(box[mark.along], value, value) end
         end
     end
     finish_range(box.x, axes.set.xlim, "xlim")
@@ -183,7 +202,7 @@ local function palette(out, axes, box, enhanced)
         if high <= low then low, high = low - 0.5, high + 0.5 end
         out(("set cbrange [%.17g:%.17g]\n"):format(low, high))
     end
-    out(axes.has_colorbar and "set colorbox\n" or "unset colorbox\n")
+    out(axes.has_colorbar and "set colorbox\nset format cb \"%h\"\n" or "unset colorbox\n")
     if axes.colorbar_text then out(("set cblabel %s\n"):format(quote(axes.colorbar_text, enhanced))) end
 end
 

@@ -60,7 +60,8 @@ function styles.color(name, option, value)
     return found
 end
 
-local DASHES = { ["-"] = "solid", ["--"] = "(8,5)", [":"] = "(2,4)", ["-."] = "(8,4,2,4)" }
+-- About as long as matplotlib's: gnuplot counts halves of the line's width.
+local DASHES = { ["-"] = "solid", ["--"] = "(12,6)", [":"] = "(4,5)", ["-."] = "(14,5,4,5)" }
 local LINE_NAMES = { solid = "-", dashed = "--", dotted = ":", dashdot = "-.", none = "", ["None"] = "", [" "] = "" }
 
 --- A line style as matplotlib's mark, "" for none.

@@ -87,9 +87,12 @@ local function next_step(step)
     return (first < 1.5 and 2 or first < 3 and 5 or 10) * power
 end
 
---- Digits that labels take which differ by a step, of numbers up to this size.
+--- Digits that labels take which differ by a step, of numbers up to this size. A million beside smaller numbers is
+-- written as these are.
 local function digits_of(step, size)
-    return math.max(floor(log10(size)) - floor(log10(step) + 1e-9) + 1, DIGITS)
+    local million = 10 ^ DIGITS
+    return math.max(floor(log10(size)) - floor(log10(step) + 1e-9) + 1,
+                    size >= million and size < 10 * million and step < million and DIGITS + 1 or DIGITS)
 end
 
 --- Pixels that the labels of an axis take: side by side along x, one above the other along y.
@@ -112,7 +115,9 @@ function ticks.linear(out, which, axis, room)
     while labels_extent(which, axis, step, size) > room and next_step(step) < extent do step = next_step(step) end
     if step ~= usual then out(("set %stics %.17g\n"):format(which, step)) end
     local digits = digits_of(step, size)
-    if digits > DIGITS then out(("set format %s \"%%.%dg\"\n"):format(which, digits)) end
+    -- gnuplot's own format writes 0.50000000 where an end of the axis is hardly more than 0.
+    out(digits > DIGITS and ("set format %s \"%%.%dg\"\n"):format(which, digits)
+        or ("set format %s \"%%h\"\n"):format(which))
 end
 
 return ticks

@@ -119,6 +119,7 @@ end
 local function new_class(methods)
     methods.__index = methods
     methods.__call = call_custom
+    methods.__tostring = function(self) return ("np.%s(f), whose rule :%s sets"):format(self.name, self.setter) end
     methods.as_function = function(self)
         local user_function = self.user_function
         return function(...)

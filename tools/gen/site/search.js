@@ -76,8 +76,8 @@
             input.blur();
         }
     });
-    const list = document.querySelector("nav.pages"), here = list.querySelector(".here");
-    if (here) list.scrollTop = here.offsetTop - list.clientHeight / 2; // of the list alone, and the page stays
+    const pages = document.querySelector("nav.pages"), here = pages.querySelector(".here");
+    if (here) pages.scrollTop = here.offsetTop - pages.clientHeight / 2; // of the list alone, and the page stays
     const asked = new URLSearchParams(location.search).get("q");
     if (asked) {
         input.value = asked;
