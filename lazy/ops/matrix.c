@@ -141,23 +141,36 @@ void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index,
     return (char *)t->data + (size_t)(index * elements) * x->item;
 }
 
-void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns) {
-    enum { BLOCK = 16 };
-    for (int64_t i0 = 0; i0 < rows; i0 += BLOCK) {
-        int64_t i1 = i0 + BLOCK < rows ? i0 + BLOCK : rows;
-        for (int64_t j = 0; j < columns; j++) {
-            for (int64_t i = i0; i < i1; i++) {
-                if (x->complex) {
-                    memcpy((char *)to + (size_t)(j * rows + i) * x->item,
-                           (const char *)from + (size_t)(i * columns + j) * x->item, x->item);
-                } else if (x->f64) {
-                    ((double *)to)[j * rows + i] = ((const double *)from)[i * columns + j];
-                } else {
-                    ((float *)to)[j * rows + i] = ((const float *)from)[i * columns + j];
-                }
-            }
-        }
+/* By blocks whose lines stay in the cache, with a loop for each size of an element. */
+#define COPY_PART(E)                                                                                                   \
+    static void copy_part_##E(E *to, const E *from, int64_t rows, int64_t columns, int64_t pitch) {                    \
+        enum { BLOCK = 16 };                                                                                           \
+        for (int64_t i0 = 0; i0 < rows; i0 += BLOCK) {                                                                 \
+            int64_t i1 = i0 + BLOCK < rows ? i0 + BLOCK : rows;                                                        \
+            for (int64_t j = 0; j < columns; j++)                                                                      \
+                for (int64_t i = i0; i < i1; i++)                                                                      \
+                    to[j * rows + i] = from[i * pitch + j];                                                            \
+        }                                                                                                              \
     }
+COPY_PART(float)
+COPY_PART(double)
+COPY_PART(neap_c64)
+COPY_PART(neap_c128)
+
+void ops_matrix_copy_part_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns,
+                                     int64_t pitch) {
+    if (x->complex && x->f64)
+        copy_part_neap_c128(to, from, rows, columns, pitch);
+    else if (x->complex)
+        copy_part_neap_c64(to, from, rows, columns, pitch);
+    else if (x->f64)
+        copy_part_double(to, from, rows, columns, pitch);
+    else
+        copy_part_float(to, from, rows, columns, pitch);
+}
+
+void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns) {
+    ops_matrix_copy_part_transposed(x, to, from, rows, columns, columns);
 }
 
 bool ops_matrix_is_finite(const lazy_matrices *x, const void *from, int64_t n) {

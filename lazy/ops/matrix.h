@@ -58,6 +58,9 @@ void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run);
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements);
 /* to[j][i] = from[i][j] for i < rows, j < columns; both are contiguous. */
 void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns);
+/* The same where a row of `from` begins `pitch` elements after the one before. */
+void ops_matrix_copy_part_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns,
+                                     int64_t pitch);
 bool ops_matrix_is_finite(const lazy_matrices *x, const void *from, int64_t n);
 /* The number that a query for work space answered; f32 may have rounded it. */
 int ops_matrix_work_size(const lazy_matrices *x, const void *answer);

@@ -63,12 +63,9 @@ static int64_t qr_cost(const lazy_call_desc *call, const lazy_result *out) {
 static void qr_finish(const lazy_matrices *x, char *columns, const void *tau, void *work, int lwork, char *out, int k) {
     int64_t m = x->m, n = x->n;
     char *r = out + (size_t)(m * k) * x->item;
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j < n; j++)
-            if (j >= i)
-                memcpy(r + (size_t)(i * n + j) * x->item, columns + (size_t)(j * m + i) * x->item, x->item);
-            else
-                memset(r + (size_t)(i * n + j) * x->item, 0, x->item);
+    ops_matrix_copy_part_transposed(x, r, columns, n, k, m);
+    for (int64_t i = 1; i < k; i++)
+        memset(r + (size_t)(i * n) * x->item, 0, (size_t)least(i, n) * x->item);
     int info = 0, reflectors = (int)least(m, n), ld = x->m > 1 ? x->m : 1;
     if (k > 0)
         (x->complex ? x->lapack->ungqr : x->lapack->orgqr)(&x->m, &k, &reflectors, columns, &ld, tau, work, &lwork,
