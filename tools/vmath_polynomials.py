@@ -167,6 +167,7 @@ print("""\
 """)
 split("LN2_", "f64", "log(2); n times the first part is exact for |n| < 2^12", LN2, 2, 40)
 split("LN2_", "f32", "log(2); n times the first part is exact for |n| < 2^9", LN2, 2, 15)
+split("LN2_HALF_", "f32", "log(2) / 2", LN2 / 2, 1)
 split("PIO2_", "f64", "pi / 2", mp.pi / 2, 3)
 split("PIO2_", "f32", "pi / 2", mp.pi / 2, 3)
 split("LOG2E_", "f64", "1 / log(2)", 1 / LN2, 2)
@@ -217,7 +218,9 @@ table("asin", "f64", "(asin(x) - x) / x³ in x²", lambda w: (mp.asin(mp.sqrt(w)
 table("atan", "f64", "(atan(x) - x) / x³ in x²", lambda w: (mp.atan(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3, *ATAN_W,
       13, lambda w: w)
 table("tanh", "f32", "(tanh(x) - x) / x³ in x²", lambda w: (mp.tanh(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
-      mpf("1e-9"), mpf("0.37"), 6, lambda w: w)
+      mpf("1e-9"), mpf("0.3137"), 4, lambda w: w * mp.sqrt(w) / mp.tanh(mp.sqrt(w)), best)
+table("exp_twice", "f32", "exp(2x), |x| <= log(2) / 4, for tanh", lambda x: mp.exp(2 * x), -HALF_LN2 / 2, HALF_LN2 / 2,
+      6)
 for dtype, terms, limit in (("f64", 13, mpf("0.91")), ("f32", 7, mpf("0.91"))):
     table("erf", dtype, "erf(x) / x - 1 in x²", lambda w: mp.erf(mp.sqrt(w)) / mp.sqrt(w) - 1, mpf("1e-9"), limit**2,
           terms)

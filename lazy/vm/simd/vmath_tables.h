@@ -9,10 +9,12 @@
 #define VM_LN2_1_F64 0x1.62e42fefa4000p-1
 #define VM_LN2_2_F64 -0x1.8432a1b0e2634p-43
 
-/* log(2); n times the first part is exact for |n| < 2^9; its half */
+/* log(2); n times the first part is exact for |n| < 2^9 */
 #define VM_LN2_1_F32 0x1.62e4000000000p-1f
-#define VM_LN2_HALF_F32 0x1.62e4300000000p-2f
 #define VM_LN2_2_F32 0x1.7f7d1c0000000p-20f
+
+/* log(2) / 2 */
+#define VM_LN2_HALF_1_F32 0x1.62e4300000000p-2f
 
 /* pi / 2 */
 #define VM_PIO2_1_F64 0x1.921fb54442d18p+0
@@ -212,16 +214,15 @@ static const double vm_atan_f64_terms[13] = {
     -0x1.5030c27a70611p-5, 0x1.f5ba270255c31p-6, -0x1.c7a6bc41881fdp-7,
 };
 
-/* (tanh(x) - x) / x³ in x²; error 2^-27.8 */
-static const float vm_tanh_f32_terms[6] = {
-    -0x1.5555560000000p-2f, 0x1.1110f20000000p-3f, -0x1.ba0c1e0000000p-5f, 0x1.64e15e0000000p-6f,
-    -0x1.12e2220000000p-7f, 0x1.335ad60000000p-9f,
+/* (tanh(x) - x) / x³ in x²; error 2^-24.4 */
+static const float vm_tanh_f32_terms[4] = {
+    -0x1.55542c0000000p-2f, 0x1.10c8020000000p-3f, -0x1.aec7a40000000p-5f, 0x1.0a96360000000p-6f,
 };
 
-/* exp(2x), |x| <= log(2) / 4, for tanh; error 2^-23.6 */
+/* exp(2x), |x| <= log(2) / 4, for tanh; error 2^-23.0 */
 static const float vm_exp_twice_f32_terms[6] = {
-    0x1.0000020000000p+0f, 0x1.fffffe0000000p+0f, 0x1.fffd480000000p+0f, 0x1.55580a0000000p+0f,
-    0x1.5743ae0000000p-1f, 0x1.0ff3660000000p-2f,
+    0x1.0000020000000p+0f, 0x1.0000000000000p+1f, 0x1.fffcea0000000p+0f, 0x1.5554740000000p+0f, 0x1.576dfc0000000p-1f,
+    0x1.12438e0000000p-2f,
 };
 
 /* erf(x) / x - 1 in x²; error 2^-56.2 */
