@@ -172,6 +172,8 @@ split("PIO2_", "f64", "pi / 2", mp.pi / 2, 3)
 split("PIO2_", "f32", "pi / 2", mp.pi / 2, 3)
 split("LOG2E_", "f64", "1 / log(2)", 1 / LN2, 2)
 split("LOG2E_", "f32", "1 / log(2)", 1 / LN2, 2)
+split("TWO_LOG2E_", "f32", "2 / log(2)", 2 / LN2, 2)
+split("LOG2_4_3_", "f32", "log2(4 / 3); the sum of an exponent and the first part is exact", 2 - mp.log(3, 2), 2, 14)
 split("LOG10E_", "f64", "1 / log(10)", 1 / mp.log(10), 2)
 split("LOG10E_", "f32", "1 / log(10)", 1 / mp.log(10), 2)
 split("LOG10_2_", "f64", "log10(2); n times the first part is exact for |n| < 2^12", mp.log(2, 10), 2, 40)
@@ -198,6 +200,11 @@ for name, base in (("log", 1), ("log2", LN2), ("log10", mp.log(10))):
           lambda f: (mp.log(1 + f) - f) / f**2 / base, *LOG_F, 10, lambda f: f * base)
 table("log1p", "f32", "(log(1 + f) - f) / f², for log1p", lambda f: (mp.log(1 + f) - f) / f**2, mpf("-0.2501"),
       mpf("0.5001"), 11, lambda f: f)
+table("pow_log2", "f32", "(2 atanh(s) - 2s) / s³ / log(2) in s², for pow",
+      lambda w: 2 * (mp.atanh(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3 / LN2, mpf("1e-7"), mpf("0.012"), 4,
+      lambda w: w * LN2 / 2, best)
+table("pow_exp2", "f32", "(2^r - 1) / r, for pow", lambda r: (mpf(2)**r - 1) / r, mpf("-0.5001"), mpf("0.5001"), 6,
+      lambda r: abs(r) / mpf(2)**r, best)
 table("pow_log2", "f64", "log2(1 + f) / f, for pow of f32", lambda f: mp.log(1 + f, 2) / f, *LOG_F, 13,
       lambda f: f / mp.log(1 + f, 2))
 table("pow_exp2", "f64", "(2^r - 1) / r, for pow of f32", lambda r: (mpf(2)**r - 1) / r, mpf("-0.505"), mpf("0.505"), 6,

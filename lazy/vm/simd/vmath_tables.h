@@ -34,6 +34,14 @@
 #define VM_LOG2E_1_F32 0x1.7154760000000p+0f
 #define VM_LOG2E_2_F32 0x1.4ae0c00000000p-26f
 
+/* 2 / log(2) */
+#define VM_TWO_LOG2E_1_F32 0x1.7154760000000p+1f
+#define VM_TWO_LOG2E_2_F32 0x1.4ae0c00000000p-25f
+
+/* log2(4 / 3); the sum of an exponent and the first part is exact */
+#define VM_LOG2_4_3_1_F32 0x1.a900000000000p-2f
+#define VM_LOG2_4_3_2_F32 -0x1.a39fbe0000000p-20f
+
 /* 1 / log(10) */
 #define VM_LOG10E_1_F64 0x1.bcb7b1526e50ep-2
 #define VM_LOG10E_2_F64 0x1.95355baaafad3p-57
@@ -145,6 +153,17 @@ static const float vm_log1p_f32_terms[11] = {
     -0x1.0000000000000p-1f, 0x1.5555540000000p-2f, -0x1.00000a0000000p-2f, 0x1.999b140000000p-3f,
     -0x1.5551f80000000p-3f, 0x1.24496c0000000p-3f, -0x1.ffb0d60000000p-4f, 0x1.d11fc60000000p-4f,
     -0x1.b0f3840000000p-4f, 0x1.4f1e620000000p-4f, -0x1.0f37660000000p-5f,
+};
+
+/* (2 atanh(s) - 2s) / s³ / log(2) in s², for pow; error 2^-39.2 */
+static const float vm_pow_log2_f32_terms[4] = {
+    0x1.ec709e0000000p-1f, 0x1.2776520000000p-1f, 0x1.a68f700000000p-2f, 0x1.3878380000000p-2f,
+};
+
+/* (2^r - 1) / r, for pow; error 2^-26.3 */
+static const float vm_pow_exp2_f32_terms[6] = {
+    0x1.62e4300000000p-1f, 0x1.ebfb940000000p-3f, 0x1.c6af9e0000000p-5f, 0x1.3b68100000000p-7f,
+    0x1.5ef4dc0000000p-10f, 0x1.17a3120000000p-13f,
 };
 
 /* log2(1 + f) / f, for pow of f32; error 2^-35.7 */
