@@ -167,10 +167,13 @@ print("""\
 """)
 split("LN2_", "f64", "log(2); n times the first part is exact for |n| < 2^12", LN2, 2, 40)
 split("LN2_", "f32", "log(2); n times the first part is exact for |n| < 2^9", LN2, 2, 15)
+split("LN2_HALF_", "f32", "log(2) / 2", LN2 / 2, 1)
 split("PIO2_", "f64", "pi / 2", mp.pi / 2, 3)
 split("PIO2_", "f32", "pi / 2", mp.pi / 2, 3)
 split("LOG2E_", "f64", "1 / log(2)", 1 / LN2, 2)
 split("LOG2E_", "f32", "1 / log(2)", 1 / LN2, 2)
+split("TWO_LOG2E_", "f32", "2 / log(2)", 2 / LN2, 2)
+split("LOG2_4_3_", "f32", "log2(4 / 3); the sum of an exponent and the first part is exact", 2 - mp.log(3, 2), 2, 14)
 split("LOG10E_", "f64", "1 / log(10)", 1 / mp.log(10), 2)
 split("LOG10E_", "f32", "1 / log(10)", 1 / mp.log(10), 2)
 split("LOG10_2_", "f64", "log10(2); n times the first part is exact for |n| < 2^12", mp.log(2, 10), 2, 40)
@@ -197,6 +200,11 @@ for name, base in (("log", 1), ("log2", LN2), ("log10", mp.log(10))):
           lambda f: (mp.log(1 + f) - f) / f**2 / base, *LOG_F, 10, lambda f: f * base)
 table("log1p", "f32", "(log(1 + f) - f) / f², for log1p", lambda f: (mp.log(1 + f) - f) / f**2, mpf("-0.2501"),
       mpf("0.5001"), 11, lambda f: f)
+table("pow_log2", "f32", "(2 atanh(s) - 2s) / s³ / log(2) in s², for pow",
+      lambda w: 2 * (mp.atanh(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3 / LN2, mpf("1e-7"), mpf("0.012"), 4,
+      lambda w: w * LN2 / 2, best)
+table("pow_exp2", "f32", "(2^r - 1) / r, for pow", lambda r: (mpf(2)**r - 1) / r, mpf("-0.5001"), mpf("0.5001"), 6,
+      lambda r: abs(r) / mpf(2)**r, best)
 table("pow_log2", "f64", "log2(1 + f) / f, for pow of f32", lambda f: mp.log(1 + f, 2) / f, *LOG_F, 13,
       lambda f: f / mp.log(1 + f, 2))
 table("pow_exp2", "f64", "(2^r - 1) / r, for pow of f32", lambda r: (mpf(2)**r - 1) / r, mpf("-0.505"), mpf("0.505"), 6,
@@ -217,7 +225,9 @@ table("asin", "f64", "(asin(x) - x) / x³ in x²", lambda w: (mp.asin(mp.sqrt(w)
 table("atan", "f64", "(atan(x) - x) / x³ in x²", lambda w: (mp.atan(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3, *ATAN_W,
       13, lambda w: w)
 table("tanh", "f32", "(tanh(x) - x) / x³ in x²", lambda w: (mp.tanh(mp.sqrt(w)) - mp.sqrt(w)) / mp.sqrt(w)**3,
-      mpf("1e-9"), mpf("0.37"), 6, lambda w: w)
+      mpf("1e-9"), mpf("0.3137"), 4, lambda w: w * mp.sqrt(w) / mp.tanh(mp.sqrt(w)), best)
+table("exp_twice", "f32", "exp(2x), |x| <= log(2) / 4, for tanh", lambda x: mp.exp(2 * x), -HALF_LN2 / 2, HALF_LN2 / 2,
+      6)
 for dtype, terms, limit in (("f64", 13, mpf("0.91")), ("f32", 7, mpf("0.91"))):
     table("erf", dtype, "erf(x) / x - 1 in x²", lambda w: mp.erf(mp.sqrt(w)) / mp.sqrt(w) - 1, mpf("1e-9"), limit**2,
           terms)

@@ -153,7 +153,7 @@ NEAP_OP(pow,
            "quotient rounded towards zero: 0 unless a is 1 or -1 (and 0 for a = 0).",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC | LAZY_COMPLEX, .dtype = graph_dtype_promote, .grad = grad_pow,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .kernel = {.any = "F(pow)(a, b)"}, .ns = 1.59,
+    .kernel = {.any = "F(pow)(a, b)"}, .ns = 0.95,
     .domain = {0.5, 3}, .reference = "a ^ b", .ulp = 2)
 
 NEAP_OP(negative,

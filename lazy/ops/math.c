@@ -202,7 +202,7 @@ NEAP_OP(tanh,
     .example = "np.tanh(np.array{0, 1, 100})\n[0.        0.7615942 1.       ]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_INEXACT, .dtype = graph_dtype_real, .grad = grad_tanh,
     .residual = LAZY_RESIDUAL_OUT,
-    .kernel = {.real = "F(tanh)(a)", .complex = "F(tanh)(a)"}, .ns = 0.56,
+    .kernel = {.real = "F(tanh)(a)", .complex = "F(tanh)(a)"}, .ns = 0.48,
     .domain = {-3, 3}, .reference = "math.tanh(a)", .ulp = 3)
 
 NEAP_OP(asinh,

@@ -136,20 +136,19 @@ VM_INLINE double vm_tanh_f64(double x) {
     return vm_copysign_f64(a < 0.55 ? part : 1 - part, x);
 }
 
-/* An odd polynomial near 0, 1 far away, else 1 - 2 / (1 + exp(2a)). A loop that carries a tanh waits for all that
- * stands between it and the next one, so little does: exp(2a) is 2^n times a polynomial of r, whose terms are made side
- * by side, and 1 is added to the first of them. Nothing is rare, since what has no meaning is not taken. */
+/* An odd polynomial near 0, else 1 - 2 / (1 + exp(2a)), which is 1 where a is limited. A loop that carries a tanh waits
+ * for all that stands between it and the next one, so little does: exp(2a) is 2^n times a polynomial of r, whose terms
+ * are made side by side, and 1 is added to the first of them. Nothing is rare: a NaN is not limited. */
 VM_INLINE float vm_tanh_f32(float x) {
-    const float a = vm_abs_f32(x), w = a * a, *c = vm_exp_twice_f32_terms;
-    const float near = vm_fma_f32(a * w, vm_poly_f32(vm_tanh_f32_terms, 6, w), a);
-    const float shifted = vm_fma_f32(a, 2 * VM_LOG2E_1_F32, 0x1.8p23f), n = shifted - 0x1.8p23f;
-    const float power = vm_float_f32((vm_bits_f32(shifted) + 127) << 23);
-    const float r = vm_fma_f32(-n, VM_LN2_HALF_F32, a), v = r * r;
+    const float a = vm_abs_f32(x), limited = a > 9.5f ? 9.5f : a, w = a * a, *c = vm_exp_twice_f32_terms;
+    const float near = vm_fma_f32(a * w, vm_poly_f32(vm_tanh_f32_terms, 4, w), a), round = 0x1.8p23f + 127;
+    const float shifted = vm_fma_f32(limited, 2 * VM_LOG2E_1_F32, round), n = shifted - round;
+    const float power = vm_float_f32(vm_bits_f32(shifted) << 23);
+    const float r = vm_fma_f32(-n, VM_LN2_HALF_1_F32, limited), v = r * r;
     const float low = vm_fma_f32(vm_fma_f32(c[1], r, c[0]), power, 1);
     const float high = vm_fma_f32(vm_fma_f32(c[5], r, c[4]), v, vm_fma_f32(c[3], r, c[2]));
-    const float between = 1 - 2 / vm_fma_f32(high, v * power, low);
-    const float outside = a >= 0.6f ? 1 : near;
-    return vm_copysign_f32((a >= 0.6f) & (a < 9.2f) ? between : outside, x);
+    const float far = 1 - 2 / vm_fma_f32(high, v * power, low);
+    return vm_copysign_f32(a < 0.56f ? near : far, x);
 }
 
 #endif

@@ -227,25 +227,40 @@ VM_INLINE double vm_pow_f64(double x, double y) {
     return vm_pow_edges_f64(x, y, vm_pow_magnitude_f64(vm_abs_f64(x), y));
 }
 
-/* (2^e (1 + f))^y of f32 as 2^t, t = y (e + log2(1 + f)), with an error near 2^-30: in f64, rounded at the end. */
-VM_INLINE double vm_pow_exponent_f32(float f, float e, float y) {
-    return y * vm_fma_f64(f, vm_poly_f64(vm_pow_log2_f64_terms, 13, f), e);
+/* x^y of f32 as 2^t, t = y log2(x). With x = 2^e m, m from 0.83 to 1.66, and z = m - 1 or 3/4 m - 1, which is exact,
+ * s = z / (2 + z) is up to 0.11, and log2(x) = e - log2(3/4) + 2 (s + s³/3 + …) / log(2) has an error near 2^-31 as a
+ * sum of two numbers; so t is one with an error near 2^-25 where |t| is up to 64. All is in f32, since vectors of f64
+ * have half as many numbers, and conversions take as long as several operations. */
+VM_INLINE float vm_pow_f32(float x, float y) {
+    const uint32_t bits = vm_bits_f32(x);
+    const int32_t k = (int32_t)(bits - 0x3f547ae1u) >> 23;
+    const float m = vm_float_f32(bits - ((uint32_t)k << 23)), z = vm_fma_f32(m, m < 1.2f ? 1 : 0.75f, -1);
+    const float e = (float)k + (m < 1.2f ? 0 : VM_LOG2_4_3_1_F32), e_low = m < 1.2f ? 0 : VM_LOG2_4_3_2_F32;
+    const float d = 2 + z, d_low = z - (d - 2), inverse = 1 / d, s = z * inverse, w = s * s;
+    const float rest = vm_fma_f32(-s, d_low, vm_fma_f32(-s, d, z)); /* of the quotient, times d */
+    const float main = s * VM_TWO_LOG2E_1_F32, high = e + main;
+    const float start = vm_fma_f32(s, VM_TWO_LOG2E_2_F32, e_low);
+    const float tail = vm_fma_f32(s * w, vm_poly_f32(vm_pow_log2_f32_terms, 4, w), start);
+    const float more = vm_fma_f32(rest * VM_TWO_LOG2E_1_F32, inverse, tail);
+    const float low = (more + vm_fma_f32(s, VM_TWO_LOG2E_1_F32, -main)) + (main - (high - e));
+    const float t = y * high, t_low = vm_fma_f32(y, low, vm_fma_f32(y, high, -t));
+    const float shifted = (t + t_low) + 0x1.8p23f, r = (t - (shifted - 0x1.8p23f)) + t_low;
+    return vm_raise_f32(vm_fma_f32(r, vm_poly_f32(vm_pow_exp2_f32_terms, 6, r), 1), shifted);
 }
-VM_INLINE float vm_pow_of_f32(double t) {
+/* Elsewhere t = y (e + log2(1 + f)) with an error near 2^-30, in f64, rounded at the end. */
+VM_INLINE float vm_pow_wide_f32(float x, float y) {
+    float e;
+    const float f = vm_log_all_parts_f32(x, &e);
+    const double log2 = vm_fma_f64(f, vm_poly_f64(vm_pow_log2_f64_terms, 13, f), e);
+    const double t = vm_clamp_f64(y * log2, -400, 400);
     const double shifted = t + 0x1.8p52, r = t - (shifted - 0x1.8p52);
     return (float)vm_raise_f64(vm_fma_f64(r, vm_poly_f64(vm_pow_exp2_f64_terms, 6, r), 1), shifted);
 }
-VM_INLINE float vm_pow_f32(float x, float y) {
-    float e;
-    const float f = vm_log_parts_f32(x, &e);
-    return vm_pow_of_f32(vm_pow_exponent_f32(f, e, y));
-}
+/* The bits of x count |log2(x)| in units of 2^-23, with an error up to 0.09. */
+VM_RARE2(pow, f32, float,
+         VM_LOG_RARE_F32 | !(vm_abs_f32(y * (float)(int32_t)(vm_bits_f32(x) - (uint32_t)VM_ONE_F32)) < 0x1p29f))
 VM_INLINE float vm_slow_pow_f32(float x, float y) {
-    float e;
-    const float a = vm_abs_f32(x), f = vm_log_all_parts_f32(a, &e);
-    return vm_pow_edges_f32(x, y, vm_pow_of_f32(vm_clamp_f64(vm_pow_exponent_f32(f, e, y), -400, 400)));
+    return vm_rare_pow_f32(x, y) ? vm_pow_edges_f32(x, y, vm_pow_wide_f32(vm_abs_f32(x), y)) : vm_pow_f32(x, y);
 }
-/* Also where |t| might reach 1022. */
-VM_RARE2(pow, f32, float, VM_LOG_RARE_F32 | (vm_size_f32(y) > 0x40e00000)) /* |y| > 7 */
 
 #endif

@@ -9,10 +9,12 @@
 #define VM_LN2_1_F64 0x1.62e42fefa4000p-1
 #define VM_LN2_2_F64 -0x1.8432a1b0e2634p-43
 
-/* log(2); n times the first part is exact for |n| < 2^9; its half */
+/* log(2); n times the first part is exact for |n| < 2^9 */
 #define VM_LN2_1_F32 0x1.62e4000000000p-1f
-#define VM_LN2_HALF_F32 0x1.62e4300000000p-2f
 #define VM_LN2_2_F32 0x1.7f7d1c0000000p-20f
+
+/* log(2) / 2 */
+#define VM_LN2_HALF_1_F32 0x1.62e4300000000p-2f
 
 /* pi / 2 */
 #define VM_PIO2_1_F64 0x1.921fb54442d18p+0
@@ -31,6 +33,14 @@
 /* 1 / log(2) */
 #define VM_LOG2E_1_F32 0x1.7154760000000p+0f
 #define VM_LOG2E_2_F32 0x1.4ae0c00000000p-26f
+
+/* 2 / log(2) */
+#define VM_TWO_LOG2E_1_F32 0x1.7154760000000p+1f
+#define VM_TWO_LOG2E_2_F32 0x1.4ae0c00000000p-25f
+
+/* log2(4 / 3); the sum of an exponent and the first part is exact */
+#define VM_LOG2_4_3_1_F32 0x1.a900000000000p-2f
+#define VM_LOG2_4_3_2_F32 -0x1.a39fbe0000000p-20f
 
 /* 1 / log(10) */
 #define VM_LOG10E_1_F64 0x1.bcb7b1526e50ep-2
@@ -145,6 +155,17 @@ static const float vm_log1p_f32_terms[11] = {
     -0x1.b0f3840000000p-4f, 0x1.4f1e620000000p-4f, -0x1.0f37660000000p-5f,
 };
 
+/* (2 atanh(s) - 2s) / s³ / log(2) in s², for pow; error 2^-39.2 */
+static const float vm_pow_log2_f32_terms[4] = {
+    0x1.ec709e0000000p-1f, 0x1.2776520000000p-1f, 0x1.a68f700000000p-2f, 0x1.3878380000000p-2f,
+};
+
+/* (2^r - 1) / r, for pow; error 2^-26.3 */
+static const float vm_pow_exp2_f32_terms[6] = {
+    0x1.62e4300000000p-1f, 0x1.ebfb940000000p-3f, 0x1.c6af9e0000000p-5f, 0x1.3b68100000000p-7f,
+    0x1.5ef4dc0000000p-10f, 0x1.17a3120000000p-13f,
+};
+
 /* log2(1 + f) / f, for pow of f32; error 2^-35.7 */
 static const double vm_pow_log2_f64_terms[13] = {
     0x1.71547652a44dbp+0, -0x1.715476572cc31p-1, 0x1.ec709ea6a0c5ep-2, -0x1.71546f4871651p-2, 0x1.277658c21e745p-2,
@@ -212,16 +233,15 @@ static const double vm_atan_f64_terms[13] = {
     -0x1.5030c27a70611p-5, 0x1.f5ba270255c31p-6, -0x1.c7a6bc41881fdp-7,
 };
 
-/* (tanh(x) - x) / x³ in x²; error 2^-27.8 */
-static const float vm_tanh_f32_terms[6] = {
-    -0x1.5555560000000p-2f, 0x1.1110f20000000p-3f, -0x1.ba0c1e0000000p-5f, 0x1.64e15e0000000p-6f,
-    -0x1.12e2220000000p-7f, 0x1.335ad60000000p-9f,
+/* (tanh(x) - x) / x³ in x²; error 2^-24.4 */
+static const float vm_tanh_f32_terms[4] = {
+    -0x1.55542c0000000p-2f, 0x1.10c8020000000p-3f, -0x1.aec7a40000000p-5f, 0x1.0a96360000000p-6f,
 };
 
-/* exp(2x), |x| <= log(2) / 4, for tanh; error 2^-23.6 */
+/* exp(2x), |x| <= log(2) / 4, for tanh; error 2^-23.0 */
 static const float vm_exp_twice_f32_terms[6] = {
-    0x1.0000020000000p+0f, 0x1.fffffe0000000p+0f, 0x1.fffd480000000p+0f, 0x1.55580a0000000p+0f,
-    0x1.5743ae0000000p-1f, 0x1.0ff3660000000p-2f,
+    0x1.0000020000000p+0f, 0x1.0000000000000p+1f, 0x1.fffcea0000000p+0f, 0x1.5554740000000p+0f, 0x1.576dfc0000000p-1f,
+    0x1.12438e0000000p-2f,
 };
 
 /* erf(x) / x - 1 in x²; error 2^-56.2 */
