@@ -143,11 +143,10 @@ local function guarded(name, part)
     local meta = getmetatable(part) or {}
     local own, late = meta.__index, meta.__late and meta.__late[1]
     local refuse = refuse_name("np." .. name, { part, late })
-    core.refuse_surplus("np." .. name .. ".", part)
+    core.refuse_surplus("np." .. name .. ".", part, meta)
     function meta.__index(t, key)
         local value = own and own(t, key)
         if value == nil then return refuse(t, key) end
-        core.refuse_surplus("np." .. name .. ".", part)
         return rawget(part, key) or value
     end
     if core.on_part then core.on_part(part) end
@@ -155,7 +154,7 @@ local function guarded(name, part)
 end
 
 local unknown = refuse_name("np", { np, functions, parts })
-setmetatable(np, {
+local meta = {
     __index = function(_, name)
         if parts[name] then
             np[name] = guarded(name, require(parts[name]))
@@ -164,14 +163,13 @@ setmetatable(np, {
         else
             return unknown(nil, name)
         end
-        core.refuse_surplus("np.", np, core.methods) -- a part may have loaded functions, too
         return rawget(np, name)
     end,
     __late = { functions, parts }, -- names that are there, though not loaded: for completions
-})
-
+}
 guarded("debug", np.debug)
-core.refuse_surplus("np.", np, core.methods)
+core.refuse_surplus("np.", np, meta, core.methods)
+setmetatable(np, meta)
 guarded("special", np.special)
 output.install()
 if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end

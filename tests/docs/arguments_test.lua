@@ -5,6 +5,7 @@
 -- more, with one of these mistakes each, which has to be an error.
 local check = require "tests.lib.check"
 local examples = require "tests.lib.examples"
+local process = require "tests.lib.process"
 local help = require "neap.help_gen"
 
 -- What cannot be tried so. Functions of any number of arguments, as "…" says in their signatures, are not asked.
@@ -103,6 +104,17 @@ check.test("nearly all functions are tried", function()
     check.ok(count > 300, count)
     for name in pairs(EXCEPTIONS) do check.ok(signatures[name] and not tried[name], name .. ": no exception") end
     check.ok(#missing == 0, #missing .. " are not: " .. table.concat(missing, " "))
+end)
+
+check.test("in whatever order parts of the library are loaded", function()
+    local out = process.output [[
+        require "neap.mesh.sharding"
+        require "neap.tables"
+        local x = np.ones(4)
+        print(select(2, pcall(np.with_sharding_constraint, x, nil, nil, "surplus")))
+        print(select(2, pcall(np.table, {}, {}, "surplus")))
+    ]]
+    check.equal(select(2, out:gsub("got also the string \"surplus\"", "")), 2, out)
 end)
 
 check.done()

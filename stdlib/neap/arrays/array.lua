@@ -24,8 +24,8 @@ core.np, core.methods, core.fields = np, methods, fields
 
 --- Makes f the function np.name and the method x:name.
 function core.define(name, f)
-    np[name] = f
     methods[name] = f
+    np[name] = f
 end
 local define = core.define
 

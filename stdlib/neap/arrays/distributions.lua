@@ -388,7 +388,7 @@ end
 --- np.random.generalized_normal(key, p, shape, {dtype="f32"}): the distribution of density exp(-|x|^p): a random
 -- sign times gamma(1 / p)^(1 / p).
 --- > np.random.generalized_normal(np.random.key(0), 3, {3})
--- [ 0.89282674  0.09650234 -0.9955045 ]
+-- [ 0.89282674  0.09650235 -0.9955045 ]
 function random.generalized_normal(key, p, dims, given)
     if type(p) ~= "number" then bad_argument("random.generalized_normal", 2, "p", "a number", p) end
     local dtype

@@ -61,19 +61,28 @@ function core.behind(f)
     return behind[f] or f
 end
 
---- Puts these functions in front of those of a table: `path` is how their names begin, "np." or "np.linalg.". Where
--- `methods` has the same function by the same name, it gets the new one too. Functions that have one stay as they are.
-function core.refuse_surplus(path, holder, methods)
-    for name, f in next, holder do
-        local known = type(f) == "function" and type(name) == "string" and arguments[path .. name]
-        local maker = known and makers[known.arity]
-        if maker then
-            local info = getinfo(f, "u")
-            if not info.isvararg and info.nparams <= known.arity then
-                local front = maker(f, (path .. name):sub(4))
-                holder[name], behind[front] = front, f
-                if methods and rawequal(methods[name], f) then methods[name] = front end
-            end
-        end
+--- What a table shall have for a public function of it, or any other value: the function in front of it, if it gets
+-- one. `path` is how the names of the table begin, "np." or "np.linalg.".
+local function fronted(path, name, value)
+    local known = type(value) == "function" and type(name) == "string" and arguments[path .. name]
+    local maker = known and makers[known.arity]
+    local info = maker and getinfo(value, "u")
+    if not info or info.isvararg or info.nparams > known.arity then return value end
+    local front = maker(value, (path .. name):sub(4))
+    behind[front] = value
+    return front
+end
+
+--- Puts these functions in front of those that a table has, and of those that it gets: a part of the library may be
+-- loaded by another one at any time. `meta`: its metatable. Where `methods` has the same function by the same name, it
+-- gets the new one too. Functions that have one stay as they are.
+function core.refuse_surplus(path, holder, meta, methods)
+    local function put(_, name, value)
+        local front = fronted(path, name, value)
+        rawset(holder, name, front)
+        local is_method = methods and front ~= value and rawequal(methods[name], value)
+        if is_method then methods[name] = front end
     end
+    for name, value in next, holder do put(holder, name, value) end
+    meta.__newindex = put
 end

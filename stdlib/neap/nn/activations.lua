@@ -57,7 +57,7 @@ return function(nn, reduced, labelled)
 
     --- np.nn.mish(x): x * tanh(softplus(x)) (Misra, 2019).
     --- > np.nn.mish(np.array{-1, 2})
-    -- [-0.30340147  1.943959  ]
+    -- [-0.30340144  1.943959  ]
     define("mish", function(x)
         x = real("mish", 1, x)
         return x * np.tanh(np.logaddexp(x, 0))
