@@ -23,6 +23,7 @@ enum {
     RETRY_MS = 5,             /* while a client does not read */
     PATIENCE_MS = 5000,
     LINGER_MS = 1000,
+    BIND_MS = 3000,   /* what a taken port is waited for */
     AGAIN_MS = 100,   /* between interrupts for a shutdown */
     PARENT_MS = 1000, /* between looks for the process that has started this one */
     MOST_COMPLAINTS = 100
@@ -283,6 +284,18 @@ static void *kernel_thread_main(void *arg) {
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
+/* Who starts a kernel looks for free ports and lets go of them again, so for a moment another one may have one of them:
+ * mostly the near end of a connection, such as of a client that looks whether the kernel is there yet. */
+static bool bind_soon(void *socket, const char *endpoint) {
+    int64_t limit = now_ms() + BIND_MS;
+    while (kernel_lib.zmq_bind(socket, endpoint) != 0) {
+        if (kernel_lib.zmq_errno() != EADDRINUSE || now_ms() >= limit)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000000L}, NULL);
+    }
+    return true;
+}
+
 static const char *bind_channel(int channel, const char *endpoint) {
     static char problem[300];
     io.sockets[channel] = kernel_lib.zmq_socket(io.context, socket_types[channel]);
@@ -296,7 +309,7 @@ static const char *bind_channel(int channel, const char *endpoint) {
         set_option(channel, ZMQ_XPUB_VERBOSE, 1); /* each client says so, not only the first one */
         set_option(channel, ZMQ_XPUB_NODROP, 1);
     }
-    if (kernel_lib.zmq_bind(io.sockets[channel], endpoint) == 0)
+    if (bind_soon(io.sockets[channel], endpoint))
         return NULL;
     snprintf(problem, sizeof problem, "cannot bind the %s channel to %s: %s", channel_names[channel], endpoint,
              kernel_lib.zmq_strerror(kernel_lib.zmq_errno()));

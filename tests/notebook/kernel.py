@@ -14,7 +14,7 @@ import unittest
 
 import counted
 import zmq
-from jupyter_client.manager import start_new_kernel
+from jupyter_client.manager import KernelManager, start_new_kernel
 
 TIMEOUT = 60  # generous: the machine may be busy
 
@@ -475,20 +475,52 @@ class Lives(unittest.TestCase):
                 "while kc.get_iopub_msg()['msg_type'] != 'stream': pass\n"
                 "print(km.provisioner.pid, flush=True)\n"
                 "time.sleep(600)\n")
-        starters = []
+        starters, kernels = [], []
         for code in ("print 'on'", "print 'on' while true do end", "print 'on' os.execute 'sleep 1000'",
                      "print 'on' while true do pcall(function() while true do end end) end"):
             starters.append(subprocess.Popen([sys.executable, "-c", text, code], stdout=subprocess.PIPE, text=True))
             self.addCleanup(starters[-1].stdout.close)
             self.addCleanup(starters[-1].wait)
             self.addCleanup(starters[-1].kill)
-        kernels = [int(starter.stdout.readline()) for starter in starters]
+            kernels.append(int(starters[-1].stdout.readline()))  # in turn, as two might choose the same free port
         for starter in starters:
             starter.kill()
         end = time.monotonic() + TIMEOUT
         while any(map(is_running, kernels)):
             self.assertLess(time.monotonic(), end, f"these run still: {[pid for pid in kernels if is_running(pid)]}")
             time.sleep(0.1)
+
+    def held_port(self):
+        """A manager of a kernel, one of whose ports is held by a socket."""
+        km = KernelManager(kernel_name="neap", cache_ports=False)
+        km.write_connection_file()
+        self.addCleanup(km.cleanup_connection_file)
+        held = socket.socket()
+        self.addCleanup(held.close)
+        held.bind((km.ip, km.stdin_port))
+        return km, held
+
+    def test_port_that_becomes_free(self):
+        km, held = self.held_port()
+        km.start_kernel()
+        self.addCleanup(km.shutdown_kernel, now=True)
+        time.sleep(0.5)
+        self.assertTrue(km.is_alive())
+        held.close()
+        kc = km.client()
+        kc.start_channels()
+        self.addCleanup(kc.stop_channels)
+        kc.wait_for_ready(timeout=TIMEOUT)
+
+    def test_port_that_stays_taken(self):
+        km, _ = self.held_port()
+        km.start_kernel(stderr=subprocess.PIPE)
+        process = km.provisioner.process
+        self.assertEqual(process.wait(TIMEOUT), 1)
+        with process.stderr:
+            self.assertEqual(process.stderr.read().decode(),
+                             "kernel: cannot bind the stdin channel to "
+                             f"tcp://{km.ip}:{km.stdin_port}: Address already in use\n")
 
     def test_exit_behind_a_cell(self):
         """In a callback that comes late: what is printed before it comes out, and nobody gets a second answer."""
