@@ -19,6 +19,19 @@ from jupyter_client.manager import KernelManager, start_new_kernel
 TIMEOUT = 60  # generous: the machine may be busy
 
 
+def start_kernel(**options):
+    """A kernel and a client, with nothing left to be read: who starts one asks again where an answer is slow."""
+    km, kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, **options)
+    request = kc.kernel_info()
+    while kc.get_shell_msg(timeout=TIMEOUT)["parent_header"].get("msg_id") != request:
+        pass
+    message = None
+    while not message or message["parent_header"].get("msg_id") != request \
+            or message["content"].get("execution_state") != "idle":
+        message = kc.get_iopub_msg(timeout=TIMEOUT)
+    return km, kc
+
+
 def is_running(pid):
     """Whether there is a process of this number, one that has ended and is not waited for left out."""
     try:
@@ -65,7 +78,7 @@ class WithKernel(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.km, cls.kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT)
+        cls.km, cls.kc = start_kernel()
 
     @classmethod
     def tearDownClass(cls):
@@ -413,7 +426,7 @@ class Lives(unittest.TestCase):
     """Starting, ending, and kernels whose end is not asked for."""
 
     def start(self, **options):
-        km, kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, **options)
+        km, kc = start_kernel(**options)
         self.addCleanup(km.shutdown_kernel, now=True)
         self.addCleanup(kc.stop_channels)
         return km, kc
@@ -559,7 +572,7 @@ class History(unittest.TestCase):
 
     def kernel(self):
         """A kernel, and what it answers: history(how, …), execute(code)."""
-        km, kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, env=self.environment)
+        km, kc = start_kernel(env=self.environment)
         self.addCleanup(km.shutdown_kernel, now=True)
         self.addCleanup(kc.stop_channels)
         return kc
@@ -632,7 +645,7 @@ class BadInput(WithKernel):
     @classmethod
     def setUpClass(cls):
         cls.errors = open(os.environ["NEAP_TEST_ERRORS"], "w+")
-        cls.km, cls.kc = start_new_kernel(kernel_name="neap", startup_timeout=TIMEOUT, stderr=cls.errors)
+        cls.km, cls.kc = start_kernel(stderr=cls.errors)
 
     def told(self):
         self.errors.flush()
