@@ -25,11 +25,17 @@ static const shape SHAPES[] = {
     {1, 1, 300001, 1},  {5, 1, 140000, 2},  {1, 3, 262145, 2},   {1, 1, 256, 1},     {33, 1, 1025, 1},
 };
 
-/* Sanitizers make the test's own loops slow: they see the smaller shapes. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+/* Sanitizers make the test's own loops slow: they see the smaller shapes. tsan looks at workers, which do the same with
+ * every instruction set. */
+#if defined(__SANITIZE_THREAD__)
 static const int64_t WORK_MOST = 5000000;
+static const bool EVERY_SET = false;
+#elif defined(__SANITIZE_ADDRESS__)
+static const int64_t WORK_MOST = 5000000;
+static const bool EVERY_SET = true;
 #else
 static const int64_t WORK_MOST = INT64_MAX;
+static const bool EVERY_SET = true;
 #endif
 
 /* The test's own loops over elements need no watching, and are slow when watched. */
@@ -197,7 +203,7 @@ UNWATCHED static void check_shape(const shape *s, bool f64) {
             }
             free(c);
         }
-        if (i == 0)
+        if (i == 0 && EVERY_SET)
             check_isas(s, f64, a, b, first);
         neap_engine_stop();
     }

@@ -216,10 +216,10 @@ static void try_samples(int samples, int others) {
 /* vm_kernels [SAMPLES [NATIVE_SAMPLES]] */
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 130);
-    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10);
+    int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10), others = check_times(120, 40);
     neap_engine_start(&(neap_engine_config){.workers = 7});
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
-    try_samples(samples, 120);
+    try_samples(samples, others);
     native_begin();
     if (native_is_there)
         try_samples(native_samples, 8);
@@ -227,7 +227,7 @@ int main(int argc, char **argv) {
     neap_engine_stop();
     for (int form = 0; form <= VM_NEST_COLUMNS && samples >= 400; form++)
         CHECK(forms[form] > 6);
-    CHECK(forms[VM_NEST_STRIPS] >= 2 * 90);
+    CHECK(forms[VM_NEST_STRIPS] >= others * 3 / 2);
     CHECK(samples < 400 || (sums > 10 && loads >= 27 && hops > 6));
     CHECK(samples < 400 || (begin_casts > 20 && end_bools > 20 && wheres > 20));
     for (int links = 4; links < 14; links++)
