@@ -210,6 +210,12 @@ local function capture()
     return taken, finish
 end
 
+local function run_cell(text)
+    repl.run(text)
+    local show = package.loaded["neap.plot.show"]
+    if show then show.rest(true) end
+end
+
 --- Runs the parts of a script; returns HTML of each with what it wrote, as functions where that is not final yet, and
 -- whether all went well.
 local function run_parts(parts, taken)
@@ -219,7 +225,7 @@ local function run_parts(parts, taken)
             html[#html + 1] = markdown.html(part.text) .. "\n"
         else
             html[#html + 1] = code_html(part.text)
-            local ok, problem = pcall(repl.run, part.text)
+            local ok, problem = pcall(run_cell, part.text)
             local drained, written = pcall(taken)
             if drained then html[#html + 1] = function() return output_html(written) end end
             if not ok or not drained then
@@ -253,7 +259,8 @@ function page.run(path)
     return good
 end
 
-for _, f in ipairs { mark, show_display, present_with, show_figure, update_figure, capture, run_parts, page.run } do
+for _, f in ipairs { mark, show_display, present_with, show_figure, update_figure, capture, run_cell, run_parts,
+                     page.run } do
     jit.off(f, true)
 end
 

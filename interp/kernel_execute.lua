@@ -92,8 +92,15 @@ end
 
 -- ---- Running --------------------------------------------------------------------------------------------------------
 
+--- Shows the figures that the cell drew and did not show, if it is `wanted`.
+local function show_rest(wanted)
+    local show = package.loaded["neap.plot.show"]
+    if show then show.rest(wanted) end
+end
+
 local function run_code(code)
     repl.run(code)
+    show_rest(not cell.silent)
     core.np.effects_barrier()
 end
 
@@ -148,6 +155,7 @@ local function run_cell(request, content, loop)
         channels.flush()
     else
         reply = error_parts(text, interrupted)
+        show_rest(false)
         channels.flush()
         if not silent then
             messages.publish(request, "error",

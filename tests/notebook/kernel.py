@@ -276,6 +276,15 @@ class Values(WithKernel):
         line = "np.plot.line{1, 3, 2}"
         for code in (line, line + " np.plot.show()", "np.display(" + line + ")"):
             self.assertIn("<svg", self.data(code)["image/svg+xml"], code)
+        cell = self.run_cell(line + " print 'drawn' local other = np.plot.figure() other:bar({1, 2}, {3, 4}) print 'last'")
+        self.assertEqual([c["text"] for c in cell.of("stream")], ["drawn\nlast\n"])
+        self.assertEqual(cell.kinds, ["stream", "display_data", "display_data"])
+        self.assertEqual(self.run_cell(line + " np.plot.show() np.plot.title 't'").kinds, ["display_data"])
+        self.assertEqual(self.run_cell(line, silent=True).kinds, [])
+        self.assertEqual(self.run_cell(line + " error 'bad'").kinds, ["error"])
+        self.assertEqual(self.run_cell("print(np.plot.line{1}.axes[1])").text(), "axes 1 of a figure, 1 charts\n")
+        traced = "local f = np.jit(function(x) np.plot.line(x) return x end) f(np.ones(3)):wait()"
+        self.assertEqual(self.run_cell(traced).kinds, [])
         cell = self.run_cell("live = np.plot.live{every=0} live:update{loss=1} live:update{loss=2} live:close()")
         first, later = cell.of("display_data"), cell.of("update_display_data")
         self.assertEqual(len(first), 1, cell.kinds)

@@ -154,6 +154,21 @@ function figures.make_current(figure)
     return figure
 end
 
+-- In a notebook or a page (core.show_figure): the figures that got charts in the cell that runs.
+local drawn = {}
+
+--- Notes that a figure got a chart.
+function figures.note(figure)
+    if core.show_figure and drawn[#drawn] ~= figure then drawn[#drawn + 1] = figure end
+end
+
+--- The figures noted since the last call, some perhaps twice.
+function figures.take_noted()
+    local list = drawn
+    drawn = {}
+    return list
+end
+
 --- The figure's axes of a row and column of a grid, by number from 1; a figure without charts gets that grid.
 function figures.subplot(figure, rows, columns, number)
     check_grid("plot.subplot", rows, columns)

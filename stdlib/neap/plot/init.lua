@@ -311,25 +311,29 @@ local function define(name, f, is_chart)
         local most = known and known.arity
         if most and select("#", ...) > most then core.too_many("plot." .. name, most, (select(most + 1, ...))) end
     end
+    local function add(axes, ...)
+        f(axes, ...)
+        if is_chart then figures.note(axes.figure) end
+    end
     plot[name] = function(...)
         check(...)
         local figure = figures.current(is_chart)
-        f(figure.current, ...)
+        add(figure.current, ...)
         return figure
     end
     Figure[name] = function(self, ...)
         figures.check_self(self, Figure, "figure", name)
         check(...)
-        f(self.current, ...)
+        add(self.current, ...)
         return self
     end
     Axes[name] = function(self, ...)
         figures.check_self(self, Axes, "axes", name)
         check(...)
-        f(self, ...)
+        add(self, ...)
         return self
     end
-    for _, made in ipairs { plot[name], Figure[name], Axes[name] } do jit.off(made) end
+    for _, made in ipairs { add, plot[name], Figure[name], Axes[name] } do jit.off(made) end
 end
 for name, f in pairs(charts) do define(name, f, true) end
 for name, f in pairs(figures.settings) do define(name, f, false) end

@@ -123,7 +123,9 @@ local draws_again = { kitty = true, sixel = true, blocks = true }
 --- Shows the curves. last: it is for the last time.
 function Live:draw(last)
     if core.update_figure then
-        self.shown = core.update_figure(self:figure(), self.shown)
+        local figure = self:figure()
+        figure.shown = true
+        self.shown = core.update_figure(figure, self.shown)
     elseif draws_again[terminal.graphics()] then
         local figure = self:figure()
         local text, way = show.text("plot.live", figure, self.number)
@@ -144,7 +146,7 @@ function Live:close()
     if not self.closed then
         self.closed = true
         self:draw(true)
-        figure.shown_by = core.command
+        figure.shown, figure.shown_by = true, core.command
     end
     return figure
 end

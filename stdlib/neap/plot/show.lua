@@ -126,6 +126,16 @@ function show.when_ready(figure, f)
     np.callback(function(...) f(with_arrays(fixed, places, { ... })) end, { name = "np.plot" })(unpack(list))
 end
 
-for _, f in ipairs { write, show.text, show.now, show.when_ready, arrays_of } do jit.off(f) end
+--- At the end of a notebook's cell: shows what it drew and did not show, as IPython does. Where that is not wanted,
+-- after an error or in a silent cell, it shows nothing, but the next chart begins a new figure all the same.
+function show.rest(wanted)
+    for _, figure in ipairs(figures.take_noted()) do
+        local _, _, traced = arrays_of(figure)
+        if wanted and not figure.shown and not traced then show.now("plot.show", figure) end
+        figure.shown = true
+    end
+end
+
+for _, f in ipairs { show.rest, write, show.text, show.now, show.when_ready, arrays_of } do jit.off(f) end
 
 return show
