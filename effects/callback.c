@@ -197,21 +197,12 @@ static void release_results(void *arg) {
 /* Pushes both ops. Where the second is refused, the first stays behind as a request that is skipped: it lets the token
  * pass in its turn, and nothing else. */
 static int push_request_ops(neap_request *request, int ntokens, effects_token *const *tokens, const neap_push *push) {
-    neap_var *vars[NEAP_EFFECT_MOST];
-    for (int k = 0; k < ntokens; k++)
-        vars[k] = tokens[k]->var;
-    neap_push timed = {.name = push->name,
-                       .site = push->site,
-                       .device = push->device,
-                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
-                       .nwrites = ntokens,
-                       .writes = vars};
-    int status = ntokens ? neap_push_async(start_request_token, request, &timed) : NEAP_OK;
+    int status = effects_tokens_push(start_request_token, request, ntokens, tokens, push);
     if (status) {
         free(request);
         return status;
     }
-    timed = *push;
+    neap_push timed = *push;
     timed.release = release_results;
     timed.flags |= NEAP_PUSH_SMALL;
     status = neap_push_async(start_request_results, request, &timed);

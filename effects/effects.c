@@ -170,6 +170,19 @@ int effects_tokens_get(neap_effects *effects, int kinds, effects_token **tokens)
     return n;
 }
 
+int effects_tokens_push(neap_async_fn fn, void *arg, int n, effects_token *const *tokens, const neap_push *push) {
+    neap_var *vars[NEAP_EFFECT_MOST];
+    for (int k = 0; k < n; k++)
+        vars[k] = tokens[k]->var;
+    neap_push timed = {.name = push->name,
+                       .site = push->site,
+                       .device = push->device,
+                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
+                       .nwrites = n,
+                       .writes = vars};
+    return n ? neap_push_async(fn, arg, &timed) : NEAP_OK;
+}
+
 static int join_groups(void *arg, const neap_run *run) {
     (void)arg, (void)run;
     return NEAP_OK;

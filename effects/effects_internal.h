@@ -61,6 +61,9 @@ int effects_check(neap_effects *effects, const neap_push *push);
 /* The tokens that order effects of these kinds (a bit each) in the innermost frame, each once: there must be room for
  * NEAP_EFFECT_MOST, or for one if there is one kind. Returns their number, or a status. */
 int effects_tokens_get(neap_effects *effects, int kinds, effects_token **tokens);
+/* Pushes an op that holds these tokens from when their turn comes until it completes, with the name, the site and the
+ * device of `push`; none if there are no tokens. */
+int effects_tokens_push(neap_async_fn fn, void *arg, int n, effects_token *const *tokens, const neap_push *push);
 /* Counts an effect that is about to be pushed into the innermost frame, or takes that back. `device`: of its output
  * token, or EFFECTS_ORDERED. */
 void effects_announce(neap_effects *effects, int device);

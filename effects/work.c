@@ -86,21 +86,12 @@ static void release_joined_work(void *arg) {
 
 /* Inside a callback effects are not joined with other ops (effects.c). */
 static int push_work_ops(work *w, int ntokens, effects_token *const *tokens, const neap_push *push) {
-    neap_var *vars[NEAP_EFFECT_MOST];
-    for (int k = 0; k < ntokens; k++)
-        vars[k] = tokens[k]->var;
-    neap_push timed = {.name = push->name,
-                       .site = push->site,
-                       .device = push->device,
-                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
-                       .nwrites = ntokens,
-                       .writes = vars};
-    int status = ntokens ? neap_push_async(start_work_token, w, &timed) : NEAP_OK;
+    int status = effects_tokens_push(start_work_token, w, ntokens, tokens, push);
     if (status) {
         free(w);
         return status;
     }
-    timed = *push;
+    neap_push timed = *push;
     timed.release = release_joined_work;
     timed.flags |= NEAP_PUSH_ALWAYS;
     status = w->comm ? engine_comm_push_async(w->comm, start_work_results, w, &timed)
