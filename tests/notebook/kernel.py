@@ -276,7 +276,8 @@ class Values(WithKernel):
         line = "np.plot.line{1, 3, 2}"
         for code in (line, line + " np.plot.show()", "np.display(" + line + ")"):
             self.assertIn("<svg", self.data(code)["image/svg+xml"], code)
-        cell = self.run_cell(line + " print 'drawn' local other = np.plot.figure() other:bar({1, 2}, {3, 4}) print 'last'")
+        cell = self.run_cell(line + " print 'drawn' local other = np.plot.figure()"
+                             " other:bar({1, 2}, {3, 4}) print 'last'")
         self.assertEqual([c["text"] for c in cell.of("stream")], ["drawn\nlast\n"])
         self.assertEqual(cell.kinds, ["stream", "display_data", "display_data"])
         self.assertEqual(self.run_cell(line + " np.plot.show() np.plot.title 't'").kinds, ["display_data"])

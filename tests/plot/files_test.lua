@@ -334,6 +334,32 @@ check.test("calls as in Python are told how they are written", function()
     check.raises(function() live.close() end, "call it as live:close")
 end)
 
+-- Of 1, …, 9, 30: NumPy's quartiles 3.25, 5.5 and 7.75; 1.5 times 4.5 beyond them nothing is left below, and 30 above.
+check.test("boxes show quartiles, the last values in reach, and those beyond", function()
+    local values = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 30 }
+    for _, lies in ipairs { false, true } do
+        local along, across = lies and "x" or "y", lies and "y" or "x"
+        local options = { orientation = lies and "horizontal" or nil, tick_labels = { "a", "b", "c" } }
+        local figure = plot.figure():boxplot({ values, { 0 / 0, 4, 1 / 0 }, {} }, options)
+        local whiskers, boxes, medians, fliers = unpack(figure.axes[1].layers)
+        local function numbers(x)
+            local list = {}
+            for _, value in ipairs(x:totable()) do if value == value then list[#list + 1] = value end end
+            return list
+        end
+        check.equal(numbers(whiskers.data[along]), { 3.25, 1, 1, 1, 7.75, 9, 9, 9, 4, 4, 4, 4, 4, 4, 4, 4 })
+        check.equal(numbers(whiskers.data[across][{ { 0, 12 } }]), { 1, 1, 0.875, 1.125, 1, 1, 0.875, 1.125 })
+        check.equal(numbers(boxes.data.bottom), { 3.25, 4 })
+        check.equal(numbers(boxes.data.height), { 4.5, 0 })
+        check.equal(numbers(boxes.data.x), { 1, 2, 3 })
+        check.equal(numbers(medians.data[along]), { 5.5, 5.5, 4, 4 })
+        check.equal(numbers(fliers.data[along]), { 30 })
+        check.equal(#figure.axes[1].layers, 4)
+        check.equal(figure.axes[1].set[along == "x" and "yticks" or "xticks"][3], { place = 3, label = "c" })
+    end
+    check.equal(#plot.figure():boxplot(np.ones { 5, 3 }, { showfliers = false }).axes[1].layers, 3)
+end)
+
 check.test("what cannot be drawn is refused", function()
     local cases = {
         { function() plot.line "x" end, "np.plot.line: " },
@@ -346,6 +372,11 @@ check.test("what cannot be drawn is refused", function()
         { function() plot.scatter({ 1 }, { 1, 2 }) end, "np.plot.scatter: x and y" },
         { function() plot.scatter({ 1 }, { 1 }, { cmap = "no", c = { 1 } }) end, "'cmap' must be one of Blues" },
         { function() plot.bar({ "a" }, { 1, 2 }) end, "height must have 1 elements" },
+        { function() plot.boxplot(np.ones { 2, 2, 2 }) end, "x has one axis, or two for a box a column" },
+        { function() plot.boxplot({ 1, 2 }, { tick_labels = { "a", "b" } }) end, "a list of 1 texts" },
+        { function() plot.boxplot({ 1, 2 }, { whis = -1 }) end, "'whis' must be a number from 0 on" },
+        { function() plot.boxplot({ 1, 2 }, { positions = { 1, 2 } }) end, "2 positions for 1 boxes" },
+        { function() plot.boxplot({ 1, 2 }, { orientation = "up" }) end, '"vertical" or "horizontal"' },
         { function() plot.imshow(np.ones { 2, 2, 2 }) end, "an image has the shape" },
         { function() plot.contour(np.ones { 1, 3 }) end, "two rows and two columns" },
         { function() plot.surface({ 1, 2 }, { 1, 2 }, np.ones { 2, 3 }) end, "x must have 3 elements and y 2" },

@@ -110,6 +110,19 @@
 --- > np.plot.hist(np.random.normal(np.random.key(0), {1000}), {bins=30, density=true})
 -- figure 640x480, save with np.plot.save("name.png")
 
+--- np.plot.boxplot(x, {positions=…, widths=0.5, tick_labels=…, whis=1.5, showfliers=true, orientation="vertical",
+-- color="w", label=…, alpha=1, linewidth=1}) -> figure: a box from the first quartile to the third for each array of a
+-- list, or each column of a matrix, with a line at the median. Whiskers reach to the last values that are at most
+-- `whis` times the box's height away from it; those beyond are points. NaN and infinity are left out.
+--- positions: where the boxes stand; 1, 2, … without it
+--- widths: of a box, in units of the axis
+--- tick_labels: a text for each box
+--- whis: how far the whiskers reach at most, in heights of the box
+--- showfliers: false: without the points beyond the whiskers
+--- orientation: "vertical" or "horizontal"
+--- > np.plot.boxplot({{1, 2, 3, 9}, {2, 4, 5}}, {tick_labels={"a", "b"}})
+-- figure 640x480, save with np.plot.save("name.png")
+
 --- np.plot.imshow(x, {cmap="viridis", vmin=…, vmax=…, extent=…, origin="upper", aspect="equal", colorbar=false,
 -- alpha=1}) -> figure: an array as a picture: (height, width) by a map of colours, (height, width, 3 or 4) as RGB or
 -- RGBA: u8, or numbers from 0 to 1. NaN is not drawn.
@@ -336,6 +349,7 @@ local function define(name, f, is_chart)
     for _, made in ipairs { add, plot[name], Figure[name], Axes[name] } do jit.off(made) end
 end
 for name, f in pairs(charts) do define(name, f, true) end
+define("boxplot", require "neap.plot.boxes", true)
 for name, f in pairs(figures.settings) do define(name, f, false) end
 
 function plot.figure(options)
