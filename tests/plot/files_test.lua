@@ -321,7 +321,7 @@ check.test("calls as in Python are told how they are written", function()
     check.raises(function() return figure:savefig "x.png" end, "figure:savefig is figure:save here")
     check.raises(function() return axes[1]:set_title "x" end, "axes:set_title is axes:title here")
     check.raises(function() return plot.plot { 1 } end, "here it is np.plot.line")
-    check.raises(function() return axes[1]:twinx() end, "axes have no 'twinx'; here it is np.plot.subplots")
+    check.raises(function() return axes[1]:twinx():twinx() end, "np.plot.twinx: these are twin axes already")
     check.raises(function() return figure:tight_layout() end, "figures have no 'tight_layout'; here it is nothing")
     check.raises(function() return plot.hlines(1, 0, 2) end, "here it is np.plot.line")
     check.raises(function() return axes[0] end, "axes are counted from 1 to 2, there are none of number 0")
@@ -332,6 +332,41 @@ check.test("calls as in Python are told how they are written", function()
     local live = plot.live {}
     check.raises(function() live.update(1, { loss = 2 }) end, "call it as live:update")
     check.raises(function() live.close() end, "call it as live:close")
+end)
+
+test("twin axes have an y of their own, and the x of both", function()
+    local figure = plot.figure():line({ 0, 1 }, { 0, 1 }, { color = "red", linewidth = 3, label = "up" })
+    local twin = figure:twinx():line({ 0, 1 }, { 300, 100 }, { color = "C0", linewidth = 3, label = "down" })
+    twin:ylabel("on the right"):xlabel("of both"):xlim(0, 2):axhline(100, { color = "k" })
+    check.equal(figure.axes[1].set.xlim, { low = 0, high = 2 })
+    check.ok(figure.axes[1]:twinx() == twin, "there is one twin")
+    local svg = figure:svg()
+    for _, text in ipairs { "up", "down", "on the right", "of both" } do
+        check.ok(svg:find(">" .. text .. "<", 1, true), text)
+    end
+    local at, width, height = pixels(figure:legend { loc = "none" })
+    local red, blue = {}, {}
+    for k, part in ipairs { 0.15, 0.42 } do -- behind the left end of the lines, and before their right end
+        red[k] = rows_of(at, height, math.floor(part * width), RED)[1]
+        blue[k] = rows_of(at, height, math.floor(part * width), BLUE)[1]
+    end
+    check.ok(red[1] > 0.65 * height and red[2] < 0.3 * height, ("red at %d and %d"):format(red[1], red[2]))
+    check.ok(blue[1] < 0.35 * height and blue[2] > 0.65 * height, ("blue at %d and %d"):format(blue[1], blue[2]))
+    check.equal(rows_of(at, height, math.floor(0.8 * width), BLUE), {}) -- x ends at 2
+    plot.figure()
+    check.ok(plot.twinx() == plot.line({ 1, 2 }).current, "np.plot.twinx makes them current")
+    check.raises(function() twin:imshow(np.eye(2)) figure:svg() end, "chart 2 of the twin axes has colours")
+    local traced = plot.figure()
+    np.jit(function(x)
+        traced:twinx():line(x * 2)
+        traced:save(temporary .. ".svg")
+        return x
+    end)(np.ones(3)):wait()
+    np.effects_barrier()
+    local file = assert(io.open(temporary .. ".svg"))
+    check.ok(file:read("*a"):find("<path", 1, true), "a picture")
+    file:close()
+    os.remove(temporary .. ".svg")
 end)
 
 -- Of 1, …, 9, 30: NumPy's quartiles 3.25, 5.5 and 7.75; 1.5 times 4.5 beyond them nothing is left below, and 30 above.

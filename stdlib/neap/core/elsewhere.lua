@@ -26,7 +26,6 @@ elsewhere.functions = {
     ["plot.tick_params"] = "np.plot.xticks(places, labels)", ["plot.xticklabels"] = "np.plot.xticks(places, labels)",
     ["plot.set_xticklabels"] = "np.plot.xticks(places, labels)",
     ["plot.set_yticklabels"] = "np.plot.yticks(places, labels)", ["plot.set_aspect"] = 'np.plot.axis("equal")',
-    ["plot.twinx"] = "np.plot.subplots(2, 1): axes have one scale of y",
     ["plot.style"] = "nothing: charts take color, linewidth, …",
     ["plot.rcParams"] = "np.plot.figure{figsize={8, 5}, dpi=100}",
     ["plot.plot_date"] = "np.plot.line(seconds, y) with np.plot.xticks(places, labels)",

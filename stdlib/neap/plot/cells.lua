@@ -8,6 +8,7 @@ local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
 local draw = require "neap.plot.draw"
+local figures = require "neap.plot.figure"
 local script = require "neap.plot.script"
 local text = require "neap.plot.text"
 
@@ -153,18 +154,27 @@ end
 
 -- ---- Figures --------------------------------------------------------------------------------------------------------
 
+--- The charts of axes, and of their twin, that have labels.
+local function labelled(axes)
+    local list, twin = {}, figures.twin_of(axes)
+    for _, own in ipairs { axes, twin } do
+        for _, layer in ipairs(axes.legend_place == "none" and {} or own.layers) do
+            if layer.label and layer.label ~= "" then list[#list + 1] = layer end
+        end
+    end
+    return list
+end
+
 --- A line that tells the colours of the charts that have labels; nil: none has.
 local function legend_line(axes, width, colors)
     local parts, count = {}, 0
-    for _, layer in ipairs(axes.legend_place == "none" and {} or axes.layers) do
-        if layer.label and layer.label ~= "" then
-            local color = {}
-            for k = 1, 3 do color[k] = tonumber(layer.color:sub(2 * k - 1, 2 * k), 16) end
-            local label = text.valid(layer.label):gsub("\n", " ")
-            parts[#parts + 1] = (colors == "none" and "━━ " or "\27[" .. sequence(color, 38, colors == "all")
-                                 .. "m━━\27[39m ") .. label
-            count = count + 6 + #label
-        end
+    for _, layer in ipairs(labelled(axes)) do
+        local color = {}
+        for k = 1, 3 do color[k] = tonumber(layer.color:sub(2 * k - 1, 2 * k), 16) end
+        local label = text.valid(layer.label):gsub("\n", " ")
+        parts[#parts + 1] = (colors == "none" and "━━ " or "\27[" .. sequence(color, 38, colors == "all")
+                             .. "m━━\27[39m ") .. label
+        count = count + 6 + #label
     end
     if #parts == 0 then return nil end
     return (" "):rep(math.max(math.floor((width - count) / 2), 0)) .. table.concat(parts, "   ")

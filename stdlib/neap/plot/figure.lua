@@ -190,6 +190,31 @@ function figures.subplot(figure, rows, columns, number)
     return figure
 end
 
+--- The axes that share the frame and x of others; nil: there are none.
+function figures.twin_of(axes)
+    for _, other in ipairs(axes.figure.axes) do
+        if other.over == axes.place then return other end
+    end
+end
+
+--- Axes in the frame of others, with an y of their own on the right side. What is set of x is set of both.
+function figures.twinx(axes)
+    if axes.over then raise("plot.twinx", "these are twin axes already") end
+    local twin = figures.twin_of(axes)
+    if twin then return twin end
+    local figure = axes.figure
+    twin = new_axes(figure, #figure.axes + 1)
+    twin.over, twin.cycle = axes.place, axes.cycle
+    twin.set = setmetatable({}, {
+        __index = function(_, key) return key:sub(1, 1) == "x" and axes.set[key] or nil end,
+        __newindex = function(set, key, value)
+            if key:sub(1, 1) == "x" then axes.set[key] = value else rawset(set, key, value) end
+        end,
+    })
+    figure.axes[#figure.axes + 1] = twin
+    return twin
+end
+
 -- ---- What is set ----------------------------------------------------------------------------------------------------
 
 -- By name: what np.plot.NAME, figure:NAME and axes:NAME do with axes.

@@ -271,6 +271,14 @@
 --- > np.plot.subplot(2, 1, 2)
 -- figure 640x480, save with np.plot.save("name.png")
 
+--- np.plot.twinx() -> axes: makes axes current that share the frame and x of the current ones, and have a y of their
+-- own on the right: for a curve of another unit. axes:twinx() returns them. Their charts go on with the colours. The
+-- legend has the labels of both.
+--- > np.plot.figure():line({1, 2}):ylabel("loss")
+-- figure 640x480, save with np.plot.save("name.png")
+--- > np.plot.twinx():line({50, 90}):ylabel("accuracy")
+-- axes 2 of a figure, 1 charts
+
 --- np.plot.save(path, {dpi=100}), figure:save(path) -> nothing: writes the current figure, or that one, into a file, by
 -- the ending of its name: .svg, .png, .pdf or .eps. Waits.
 --- dpi: dots an inch of a PNG; the figure's without it
@@ -369,6 +377,22 @@ function plot.subplot(rows, columns, number)
 end
 function Figure:subplot(rows, columns, number)
     return figures.subplot(self, rows, columns, number)
+end
+
+local function twin_of_current(figure)
+    figure.current = figures.twinx(figure.current)
+    return figure.current
+end
+function plot.twinx()
+    return twin_of_current(figures.current(false))
+end
+function Figure:twinx()
+    figures.check_self(self, Figure, "figure", "twinx")
+    return twin_of_current(self)
+end
+function Axes:twinx()
+    figures.check_self(self, Axes, "axes", "twinx")
+    return figures.twinx(self)
 end
 
 local function save(figure, path, options)

@@ -4,6 +4,7 @@
 -- gnuplot, which rounds them up to the next tick: 5 % of the data's extent stay free at each end, as in matplotlib,
 -- but none around pictures and below bars.
 local core = require "neap.core"
+local figures = require "neap.plot.figure"
 local layers = require "neap.plot.layers"
 local ranges = require "neap.plot.ranges"
 local script_text = require "neap.plot.text"
@@ -64,12 +65,14 @@ local CORNERS = { { "top right", 1, 1 }, { "top left", 0, 1 }, { "bottom left", 
                   { "bottom center", 0.5, 0 } }
 local LETTER, LINE, SAMPLE = 7.5, 17, 65 -- pixels of a letter, of a line of the legend, and beside its letters
 
---- How much of the axes a legend takes, about: parts of its width and height.
-local function legend_size(axes, view)
+--- How much of the axes a legend takes, about: parts of its width and height. both: the axes and their twin.
+local function legend_size(both, view)
     local titles, longest = 0, 0
-    for _, layer in ipairs(axes.layers) do
-        if layer.label then
-            titles, longest = titles + 1, math.max(longest, #layer.label)
+    for _, axes in ipairs(both) do
+        for _, layer in ipairs(axes.layers) do
+            if layer.label then
+                titles, longest = titles + 1, math.max(longest, #layer.label)
+            end
         end
     end
     local width, height = view.width - 100, view.height - 90 -- without the margins
@@ -77,9 +80,10 @@ local function legend_size(axes, view)
         math.min((titles + 1) * LINE * view.scale / math.max(height, 1), 1)
 end
 
---- Counts points where a legend may stand (view.seen); returns the function that tells which place has the fewest.
-local function observer(axes, view)
-    local counts, wide, high = {}, legend_size(axes, view)
+--- Counts points where a legend may stand (view.seen of all views); returns the function that tells which place has
+-- the fewest.
+local function observer(both, views)
+    local counts, wide, high = {}, legend_size(both, views[1])
     for k = 1, #CORNERS do counts[k] = 0 end
     local function part(value, axis)
         local at
@@ -90,11 +94,15 @@ local function observer(axes, view)
         end
         return axis.turned and 1 - at or at
     end
-    function view.seen(x, y)
-        local a, b = part(x, view.x), part(y, view.y)
-        for k, corner in ipairs(CORNERS) do
-            local left, below = corner[2] * (1 - wide), corner[3] * (1 - high)
-            if a >= left and a <= left + wide and b >= below and b <= below + high then counts[k] = counts[k] + 1 end
+    for _, view in ipairs(views) do
+        function view.seen(x, y)
+            local a, b = part(x, view.x), part(y, view.y)
+            for k, corner in ipairs(CORNERS) do
+                local left, below = corner[2] * (1 - wide), corner[3] * (1 - high)
+                if a >= left and a <= left + wide and b >= below and b <= below + high then
+                    counts[k] = counts[k] + 1
+                end
+            end
         end
     end
     return function()
@@ -106,8 +114,8 @@ local function observer(axes, view)
     end
 end
 
-local function legend(out, axes, view, best)
-    local place = axes.legend_place or "best"
+local function legend(out, axes, twin, view, best)
+    local place = axes.legend_place or twin and twin.legend_place or "best"
     if not view.titles or place == "none" then
         out(view.mode == "frame" and "unset key\nunset colorbox\n" or "unset key\n")
         return
@@ -125,20 +133,26 @@ end
 
 -- ---- Marks ----------------------------------------------------------------------------------------------------------
 
+-- Places are of the axis `first`, or, of y in twin axes, of `second` (view.place).
 local MARKS = {}
 
-local function rule(from, to)
+--- The ends of what crosses the axes at a value of x or y.
+local function ends_at(which, value, view)
+    if which == "x" then return ("first %.17g, graph 0"):format(value), ("first %.17g, graph 1"):format(value) end
+    return ("graph 0, %s %.17g"):format(view.place, value), ("graph 1, %s %.17g"):format(view.place, value)
+end
+
+local function rule(which)
     return function(out, mark, view)
         if mark.linestyle == "" then return end
+        local from, to = ends_at(which, mark.at, view)
         out(("set arrow from %s to %s nohead back lw %.3g lc %s dt %s\n")
-            :format(from:format(mark.at), to:format(mark.at), mark.linewidth * view.scale, script_text.color(mark),
-                    styles.dashes(mark.linestyle)))
+            :format(from, to, mark.linewidth * view.scale, script_text.color(mark), styles.dashes(mark.linestyle)))
     end
 end
-MARKS.y = rule("graph 0, first %.17g", "graph 1, first %.17g")
-MARKS.x = rule("first %.17g, graph 0", "first %.17g, graph 1")
+MARKS.x, MARKS.y = rule "x", rule "y"
 
-local function band(which, from, to)
+local function band(which)
     return function(out, mark, view)
         local axis = view[which]
         local low, high = math.min(mark.from, mark.to), math.max(mark.from, mark.to)
@@ -146,21 +160,23 @@ local function band(which, from, to)
             if high <= 0 then return end
             low = math.max(low, axis.low) -- what begins at 0 or below begins at the edge
         end
+        local from, _ = ends_at(which, low, view)
+        local _, to = ends_at(which, high, view)
         out(("set object rectangle from %s to %s behind fc %s fs solid noborder\n")
-            :format(from:format(low), to:format(high), script_text.color(mark)))
+            :format(from, to, script_text.color(mark)))
     end
 end
-MARKS.y_band = band("y", "graph 0, first %.17g", "graph 1, first %.17g")
-MARKS.x_band = band("x", "first %.17g, graph 0", "first %.17g, graph 1")
+MARKS.x_band, MARKS.y_band = band "x", band "y"
 
 function MARKS.text(out, mark, view)
     local size = mark.fontsize and (' font ",%.4g"'):format(mark.fontsize) or ""
     if mark.tip then
-        out(("set arrow from first %.17g, first %.17g to first %.17g, first %.17g head filled front lw %.3g lc %s\n")
-            :format(mark.x, mark.y, mark.tip[1], mark.tip[2], view.scale, script_text.color(mark)))
+        out(("set arrow from first %.17g, %s %.17g to first %.17g, %s %.17g head filled front lw %.3g lc %s\n")
+            :format(mark.x, view.place, mark.y, mark.tip[1], view.place, mark.tip[2], view.scale,
+                    script_text.color(mark)))
     end
-    out(("set label %s at first %.17g, first %.17g %s front rotate by %.4g offset 0, %.2g tc %s%s\n")
-        :format(quote(mark.text, view.enhanced), mark.x, mark.y, mark.align, mark.rotation, mark.lifted,
+    out(("set label %s at first %.17g, %s %.17g %s front rotate by %.4g offset 0, %.2g tc %s%s\n")
+        :format(quote(mark.text, view.enhanced), mark.x, view.place, mark.y, mark.align, mark.rotation, mark.lifted,
                 script_text.color(mark), size))
 end
 
@@ -186,10 +202,29 @@ local function measure(axes)
             if not box[mark.along].log or value > 0 then ranges.include(box[mark.along], value, value) end
         end
     end
-    finish_range(box.x, axes.set.xlim, "xlim")
-    finish_range(box.y, axes.set.ylim, "ylim")
-    finish_range(box.z, axes.set.zlim, "zlim")
     return box, read
+end
+
+--- What axes and their twin, if there is one, read and cover; their x is one.
+local function measure_both(both)
+    local boxes, reads = {}, {}
+    for k, axes in ipairs(both) do boxes[k], reads[k] = measure(axes) end
+    local first, second = boxes[1], boxes[2]
+    if second then
+        for k, layer in ipairs(both[2].layers) do
+            if both[1].solid or both[2].solid or layer.map then
+                raise("plot.show", "chart %d of the twin axes has colours by value or three dimensions: "
+                      .. "such belong into axes of their own", k)
+            end
+        end
+        if second.x.low then ranges.include(first.x, second.x.low, second.x.high) end
+        second.x = first.x
+        finish_range(second.y, both[2].set.ylim, "ylim")
+    end
+    finish_range(first.x, both[1].set.xlim, "xlim")
+    finish_range(first.y, both[1].set.ylim, "ylim")
+    finish_range(first.z, both[1].set.zlim, "zlim")
+    return boxes, reads
 end
 
 local function palette(out, axes, box, enhanced)
@@ -209,34 +244,49 @@ end
 local LABELS = 50 -- pixels that labels of y usually take
 
 --- Pixels of a scale of 1 that x and y have, about: beside them are labels, a title and a bar of colours.
-local function rooms_of(axes, view)
-    local left = 0
-    if axes.set.yticks then left = math.max(ticks.longest(axes.set.yticks) * LETTER - LABELS, 0) end
+local function rooms_of(axes, twin, view)
+    local left = twin and LABELS or 0
+    if axes.set.yticks then left = left + math.max(ticks.longest(axes.set.yticks) * LETTER - LABELS, 0) end
     local titles = (axes.title_text and 30 or 0) + (axes.xlabel_text and 20 or 0)
     return { x = math.max(view.width / view.scale - (axes.has_colorbar and 170 or 100) - left, 1),
              y = math.max(view.height / view.scale - 40 - titles, 1) }
 end
 
-local function frame(out, axes, box, view)
-    local enhanced = view.enhanced
-    local rooms = not axes.solid and not view.mode and rooms_of(axes, view) or {}
+--- The range, the text and the ticks of an axis: x, y, z, or y2. given: ticks that the user has set.
+local function write_axis(out, what, axis, label, given, enhanced, room)
+    if label then
+        out(("set %slabel %s%s\n"):format(what, quote(label, enhanced), what == "z" and " rotate parallel" or ""))
+    end
+    out(("set %srange %s noextend\n"):format(what, range_of(axis)))
+    if given then
+        if axis.log then out(("set logscale %s\n"):format(what)) end
+        ticks.given(out, what, given, enhanced, axis, room)
+    elseif axis.log then
+        ticks.logarithmic(out, what, axis)
+    elseif room then
+        ticks.linear(out, what, axis, room)
+    end
+end
+
+local function frame(out, axes, twin, boxes, view)
+    local enhanced, box = view.enhanced, boxes[1]
+    local rooms = not axes.solid and not view.mode and rooms_of(axes, twin, view) or {}
     for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
-        local label = axes[what .. "label_text"]
-        if label then out(("set %slabel %s%s\n"):format(what, quote(label, enhanced),
-                                                        what == "z" and " rotate parallel" or "")) end
-        out(("set %srange %s noextend\n"):format(what, range_of(box[what])))
-        if axes.set[what .. "ticks"] then
-            if box[what].log then out(("set logscale %s\n"):format(what)) end
-            ticks.given(out, what, axes.set[what .. "ticks"], enhanced, box[what], rooms[what])
-        elseif box[what].log then
-            ticks.logarithmic(out, what, box[what])
-        elseif rooms[what] then
-            ticks.linear(out, what, box[what], rooms[what])
+        local label = axes[what .. "label_text"] or what == "x" and twin and twin.xlabel_text
+        write_axis(out, what, box[what], label, axes.set[what .. "ticks"], enhanced, rooms[what])
+    end
+    if twin then
+        local label = twin.ylabel_text
+        out "set y2tics\n"
+        if view.mode == "frame" then -- of characters: ticks inside leave the frame plain, and the text lies
+            out(("set y2tics in\nset rmargin %d\n"):format(8 + #(label or "")))
+            if label then out(("set y2label %s offset 7\n"):format(quote(label, enhanced))) end
+            label = nil
         end
+        write_axis(out, "y2", boxes[2].y, label, twin.set.yticks, enhanced, rooms.y)
     end
-    if axes.title_text then
-        out(("set title %s font \",12\" offset 0,-0.5\n"):format(quote(axes.title_text, enhanced)))
-    end
+    local title = axes.title_text or twin and twin.title_text
+    if title then out(("set title %s font \",12\" offset 0,-0.5\n"):format(quote(title, enhanced))) end
     if axes.has_grid then out(("set grid xtics ytics lc rgb \"#d0d0d0\" lt 1 lw %.3g\n"):format(0.8 * view.scale)) end
     if axes.aspect == "equal" and not axes.solid then out "set size ratio -1\n" end
     if axes.hidden then out "unset border\nunset tics\n" end
@@ -251,33 +301,53 @@ local DOT = 0.12
 
 -- What "cells" leave: the data alone, from edge to edge.
 local BARE = "unset key\nunset border\nunset tics\nunset colorbox\nunset title\nunset xlabel\nunset ylabel\n"
-    .. "unset label\nset size noratio\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
+    .. "unset y2label\nunset label\nset size noratio\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n"
+
+--- The clauses of all layers, those of twin axes on the right axis, and the longest cap of their error bars.
+local function clauses_of(both, reads, views)
+    local clauses, cap = {}, 0
+    for j, axes in ipairs(both) do
+        for k, layer in ipairs(axes.layers) do
+            cap = math.max(cap, layer.capsize or 0)
+            for _, clause in ipairs(layers[layer.kind].draw(reads[j][k], layer, views[j])) do
+                if j == 2 then clause.text = clause.text .. " axes x1y2" end
+                clauses[#clauses + 1] = clause
+            end
+        end
+    end
+    return clauses, cap
+end
 
 --- Writes the commands of axes that get so many pixels by out, and data by out_data. mode: see script.of.
 local function write_axes(out, out_data, axes, width, height, scale, mode)
-    local enhanced = axes.figure.enhanced
-    local box, read = measure(axes)
-    local view = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
-                   enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale }
+    local enhanced, twin = axes.figure.enhanced, figures.twin_of(axes)
+    local both = { axes, twin }
+    local boxes, reads = measure_both(both)
+    local views = {}
+    for k, box in ipairs(boxes) do
+        views[k] = { x = box.x, y = box.y, colors = box.colors, width = width, height = height, scale = scale,
+                     enhanced = enhanced, mode = mode, point_scale = mode == "cells" and DOT * scale or scale,
+                     place = k == 1 and "first" or "second" }
+    end
     -- gnuplot would put a white disc below the point of an error bar.
     out(("reset\nset pointintervalbox 0.0001\nset tics out nomirror\nset border 15 lw %.3g\n"):format(0.8 * scale))
-    local best = observer(axes, view)
-    local clauses = {}
-    local cap = 0
-    for k, layer in ipairs(axes.layers) do
-        cap = math.max(cap, layer.capsize or 0)
-        for _, clause in ipairs(layers[layer.kind].draw(read[k], layer, view)) do clauses[#clauses + 1] = clause end
-    end
+    local best = observer(both, views)
+    local clauses, cap = clauses_of(both, reads, views)
     for _, clause in ipairs(clauses) do
         for _, part in ipairs(clause.table or {}) do out_data(part) end
     end
-    palette(out, axes, box, enhanced)
-    frame(out, axes, box, view)
+    palette(out, axes, boxes[1], enhanced)
+    frame(out, axes, twin, boxes, views[1])
     out(("set errorbars %.3g\n"):format(cap / 5))
-    legend(out, axes, view, best)
-    for _, mark in ipairs(axes.marks) do MARKS[mark.kind](out, mark, view) end
+    views[1].titles = views[1].titles or twin and views[2].titles
+    legend(out, axes, twin, views[1], best)
+    local count = 0
+    for k, own in ipairs(both) do
+        count = count + #own.layers
+        for _, mark in ipairs(own.marks) do MARKS[mark.kind](out, mark, views[k]) end
+    end
     if mode == "cells" then out(BARE) end
-    if #clauses == 0 and #axes.layers > 0 then
+    if #clauses == 0 and count > 0 then
         out "set label \"no data\" at graph 0.5, graph 0.5 center tc rgb \"#808080\"\n"
     end
     for _, clause in ipairs(clauses) do
@@ -300,13 +370,14 @@ function script.of(figure, width, height, scale, change)
     local list = {}
     local out, out_data = into(list, change), into(list)
     out "set encoding utf8\n"
-    local several = #figure.axes > 1 or figure.title_text
+    local several = figure.rows * figure.columns > 1 or figure.title_text
     if several then
         local title = figure.title_text and (" title %s font \",14\""):format(quote(figure.title_text, figure.enhanced))
             or ""
         out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
     end
-    for _, axes in ipairs(figure.axes) do
+    for k = 1, figure.rows * figure.columns do
+        local axes = figure.axes[k]
         write_axes(out, out_data, axes, math.ceil(width / figure.columns), math.ceil(height / figure.rows), scale)
     end
     if several then out "unset multiplot\n" end
@@ -322,7 +393,7 @@ function script.of_axes(axes, width, height, scale, mode)
 end
 
 jit.off(write_axes)
-jit.off(measure)
+jit.off(measure_both, true)
 jit.off(script.of)
 
 return script

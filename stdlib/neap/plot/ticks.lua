@@ -98,7 +98,7 @@ end
 --- Pixels that the labels of an axis take: side by side along x, one above the other along y.
 local function labels_extent(which, axis, step, size)
     local first, last = math.ceil(axis.low / step), floor(axis.high / step)
-    if which == "y" then return LINE * (last - first + 1) end
+    if which ~= "x" then return LINE * (last - first + 1) end
     local format, longest = ("%%.%dg"):format(digits_of(step, size)), 0
     for k = first, last do longest = math.max(longest, #format:format(k * step)) end
     return (longest + 1.5) * LETTER * (last - first + 1)
