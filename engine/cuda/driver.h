@@ -111,6 +111,7 @@ enum {
     X(cuEventCreate, (CUevent * event, unsigned int flags))                                                            \
     X(cuEventDestroy_v2, (CUevent event))                                                                              \
     X(cuEventRecord, (CUevent event, CUstream stream))                                                                 \
+    X(cuEventQuery, (CUevent event))                                                                                   \
     X(cuEventSynchronize, (CUevent event))                                                                             \
     X(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool, CUdevice device))                                               \
     X(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value))                          \

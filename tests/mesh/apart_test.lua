@@ -127,11 +127,11 @@ check.test("over one of two axes of a mesh", function()
 end)
 
 check.test("parameters that all devices read, and their gradient, for some steps", function()
-    local mesh, w = mesh_of(4), values(1, 600, "f32")[0] / 1000
-    local x = values(4, 600, "f32") / 1000
-    local function loss(w, x) return ((w * x - 1) * (w * x - 1)):sum() end
-    local step = np.jit(np.shard_map(function(w, x) return w - np.psum(np.grad(loss)(w, x[0]), "i") / 100 end,
+    local mesh, x = mesh_of(4), values(4, 600, "f32") / 1000
+    local function loss(w, v) return ((w * v - 1) * (w * v - 1)):sum() end
+    local step = np.jit(np.shard_map(function(w, v) return w - np.psum(np.grad(loss)(w, v[0]), "i") / 100 end,
         { mesh = mesh, in_specs = { P(), P("i", nil) }, out_specs = P(), check_rep = false }))
+    local w = values(1, 600, "f32")[0] / 1000
     local divided, want = np.device_put(x, mesh, P("i", nil)), w
     for _ = 1, 3 do
         w = step(w, divided)

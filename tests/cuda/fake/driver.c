@@ -411,6 +411,13 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
     return leave(CUDA_SUCCESS);
 }
 
+CUresult cuEventQuery(CUevent event) {
+    BEGIN_TO_ASK();
+    if (!event->last)
+        fake_complain("an event that was never recorded is asked for");
+    return leave(event->last->passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
 CUresult cuEventSynchronize(CUevent event) {
     BEGIN_TO_ASK();
     fake_record *record = event->last;
