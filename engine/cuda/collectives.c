@@ -77,21 +77,44 @@ static int make_stream(cuda_device *device) {
     return status;
 }
 
+/* Kernels of NCCL use memory of each other's devices, where these can; memory of a pool has to be opened for that. */
+static int open_pool(cuda_device *device, const cuda_device *peer) {
+    int can = 0;
+    CUmemoryPool pool;
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = peer->device},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult result = cuda.cuDeviceCanAccessPeer(&can, peer->device, device->device);
+    if (result || !can)
+        return cuda_check(device, result, "cuDeviceCanAccessPeer");
+    result = cuda.cuDeviceGetDefaultMemPool(&pool, device->device);
+    if (!result)
+        result = cuda.cuMemPoolSetAccess(pool, &access, 1);
+    return cuda_check(device, result, "cuMemPoolSetAccess");
+}
+
+static int prepare_devices(const cuda_set *set) {
+    int status = NEAP_OK;
+    for (int a = 0; a < set->n && !status; a++) {
+        cuda_device *device = cuda_device_at(set->ordinals[a]);
+        status = make_stream(device);
+        for (int b = 0; b < set->n && !status; b++)
+            if (b != a)
+                status = open_pool(device, cuda_device_at(set->ordinals[b]));
+    }
+    return status;
+}
+
 /* A set for these members, which may have failed; NULL: there are too many. */
 static cuda_set *make_set(uint64_t members) {
     cuda_set *set = find_set(0);
-    int status = NEAP_OK;
     if (!set)
         return NULL;
     *set = (cuda_set){.members = members};
-    for (int ordinal = 0; ordinal < CUDA_DEVICES_MOST && !status; ordinal++) {
-        if (!(members >> ordinal & 1))
-            continue;
-        set->ordinals[set->n++] = ordinal;
-        status = make_stream(cuda_device_at(ordinal));
-    }
-    if (status) {
-        fail_set(set, "cuStreamCreate", neap->error_text());
+    for (int ordinal = 0; ordinal < CUDA_DEVICES_MOST; ordinal++)
+        if (members >> ordinal & 1)
+            set->ordinals[set->n++] = ordinal;
+    if (prepare_devices(set)) {
+        fail_set(set, "a device", neap->error_text());
         return set;
     }
     ncclResult_t result = nccl.ncclCommInitAll(set->communicators, set->n, set->ordinals);

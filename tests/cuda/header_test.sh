@@ -40,6 +40,12 @@ C
         echo "_Static_assert(offsetof(ours, $member) == offsetof(CUDA_MEMCPY2D, $member), \"$member\");"
     done
 } >"$work/structure.c"
+cat >>"$work/structure.c" <<'C'
+typedef struct { struct { int type, id; } location; int flags; } our_access;
+_Static_assert(sizeof(our_access) == sizeof(CUmemAccessDesc), "size");
+_Static_assert(offsetof(our_access, location.id) == offsetof(CUmemAccessDesc, location.id), "id");
+_Static_assert(offsetof(our_access, flags) == offsetof(CUmemAccessDesc, flags), "flags");
+C
 parts=(numbers functions structure)
 dnn= # its headers may be in a folder of their own, CUDNN_HOME
 for folder in ${CUDNN_HOME:+"$CUDNN_HOME/include"} "$header"; do

@@ -439,6 +439,22 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     return leave(CUDA_SUCCESS);
 }
 
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *accesses, size_t n) {
+    BEGIN(false);
+    CUcontext context = (CUcontext)pool;
+    if (n != 1 || accesses->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        accesses->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || accesses->location.id == context->ordinal)
+        return leave(CUDA_ERROR_INVALID_VALUE);
+    context->peers |= 1u << accesses->location.id;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    BEGIN(false);
+    *can = device != peer;
+    return leave(CUDA_SUCCESS);
+}
+
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     BEGIN(false);
     if (!pool || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || *(const uint64_t *)value == 0)
@@ -732,6 +748,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int groups_x, unsigned int
 CUresult fake_library_call(const char *name) {
     enter(name, true);
     return leave(meet(true));
+}
+
+bool fake_library_reaches(CUcontext from, CUcontext to) {
+    fake_lock();
+    const bool reaches = from == to || to->peers >> from->ordinal & 1;
+    fake_unlock();
+    return reaches;
 }
 
 CUcontext fake_library_context(void) {

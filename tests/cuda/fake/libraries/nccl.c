@@ -329,6 +329,9 @@ static void check_group(void) {
         for (size_t j = 0; j < k && !pair; j++)
             if (open_calls[j].comm == a->comm)
                 fake_complain("%s: a rank takes part twice", a->name);
+        for (size_t j = 0; j < nopen; j++)
+            if (!fake_library_reaches(open_calls[j].comm->context, a->comm->context))
+                fake_complain("%s: memory of a pool that is closed to other devices", a->name);
         if (count_partners(a) != (pair ? 1 : a->comm->of->n))
             fake_complain("%s: rank %d waits for ever", a->name, a->rank);
     }
