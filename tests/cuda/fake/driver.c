@@ -411,6 +411,13 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
     return leave(CUDA_SUCCESS);
 }
 
+CUresult cuEventQuery(CUevent event) {
+    BEGIN_TO_ASK();
+    if (!event->last)
+        fake_complain("an event that was never recorded is asked for");
+    return leave(event->last->passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
 CUresult cuEventSynchronize(CUevent event) {
     BEGIN_TO_ASK();
     fake_record *record = event->last;
@@ -429,6 +436,22 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     BEGIN(false);
     *pool = (CUmemoryPool)&fake.contexts[device];
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *accesses, size_t n) {
+    BEGIN(false);
+    CUcontext context = (CUcontext)pool;
+    if (n != 1 || accesses->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        accesses->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || accesses->location.id == context->ordinal)
+        return leave(CUDA_ERROR_INVALID_VALUE);
+    context->peers |= 1u << accesses->location.id;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    BEGIN(false);
+    *can = device != peer;
     return leave(CUDA_SUCCESS);
 }
 
@@ -725,6 +748,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int groups_x, unsigned int
 CUresult fake_library_call(const char *name) {
     enter(name, true);
     return leave(meet(true));
+}
+
+bool fake_library_reaches(CUcontext from, CUcontext to) {
+    fake_lock();
+    const bool reaches = from == to || to->peers >> from->ordinal & 1;
+    fake_unlock();
+    return reaches;
 }
 
 CUcontext fake_library_context(void) {
