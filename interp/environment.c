@@ -4,7 +4,8 @@
  * os.getenv and starts children with the same environment. glibc before 2.41 frees the array of the environment where
  * it has to grow: a child then fails to start, or a name is looked for in freed memory. These definitions stand before
  * glibc's for the whole process, its libraries included, and never free an array. A value that was replaced is kept,
- * too, as glibc does.
+ * too, as glibc does. They are the executable's: where another program has loaded the library, such as luajit, that
+ * program's libc decides.
  */
 #include <features.h>
 

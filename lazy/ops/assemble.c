@@ -99,7 +99,7 @@ static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
     out->ndim = in->ndim;
     for (int k = 0; k < in->ndim; k++) {
         int64_t low = call->attrs[3 * k], high = call->attrs[3 * k + 1], interior = call->attrs[3 * k + 2], inside = 0;
-        if (low < 0 || high < 0 || interior < 0 ||
+        if (low < 0 || high < 0 || interior < 0 || interior == INT64_MAX ||
             (in->shape[k] > 0 && __builtin_mul_overflow(in->shape[k] - 1, interior + 1, &inside)) ||
             __builtin_add_overflow(inside + (in->shape[k] > 0), low, &inside) ||
             __builtin_add_overflow(inside, high, &out->shape[k]))
@@ -130,9 +130,10 @@ static int pad_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_p
     int n = 0;
     graph_row_major(out->ndim, out->shape, row);
     for (int k = 0; k < out->ndim; k++) {
+        const bool apart = call->attrs[3 * k + 2] > 0 && call->in[0].shape[k] > 1; /* else it may be of any size */
         inside.write.offset += call->attrs[3 * k] * row[k];
-        inside.write.stride[k] = row[k] * (call->attrs[3 * k + 2] + 1);
-        whole |= call->attrs[3 * k + 2] > 0;
+        inside.write.stride[k] = apart ? row[k] * (call->attrs[3 * k + 2] + 1) : row[k];
+        whole |= apart;
         box[k] = out->shape[k];
     }
     if (whole)

@@ -239,13 +239,15 @@ static void try_puts(int dtype) {
                                        {1, 700, 1, 9000}, {3, 40, 2, 1},    {2, 5, 3, 0}};
     static const int index_dtypes[] = {NEAP_DTYPE_I32, NEAP_DTYPE_I64, NEAP_DTYPE_U8,  NEAP_DTYPE_I16,
                                        NEAP_DTYPE_U64, NEAP_DTYPE_I8,  NEAP_DTYPE_U32, NEAP_DTYPE_U16};
-    for (int way = 0; way < 2; way++)
+    for (int way = 0; way < 4; way++) /* sets and adds, each with negative places from the end, and left out */
         for (int k = 0; k < 6; k++) {
             const int64_t *c = cases[k], shape[AXES] = {c[0], c[1], c[2]}, rows[AXES] = {c[0], c[3], c[2]};
-            const int index = index_dtypes[(k + dtype) % 8];
-            if (way && (!vm_simd()->scatter->put[LAZY_PUT_ADD][dtype] || dtype_is_half(dtype)))
+            const int index = index_dtypes[(k + dtype) % 8], adds = way & 1, forward = way >> 1;
+            if (adds && (!vm_simd()->scatter->put[LAZY_PUT_ADD][dtype] || dtype_is_half(dtype)))
                 continue;
-            sample s = sample_of(way ? LAZY_OP_put_add : LAZY_OP_put_set, 1, 1, 0);
+            if (forward && neap_dtype_bytes(index) < 4)
+                continue;
+            sample s = sample_of(adds ? LAZY_OP_put_add : LAZY_OP_put_set, 1 + forward, 1, forward);
             s.updates = true;
             add(&s, dtype, 3, shape, NULL);
             add(&s, index, 1, &c[3], places_new(index, c[3], c[1]));

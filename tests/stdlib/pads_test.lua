@@ -109,4 +109,16 @@ local grad = np.grad(function(v) return (np.pad(v, { { 1, 2 }, { 2, 1 } }, "refl
 local v = made({ 3, 4 }, "f32")
 same("gradient of a reflected pad", grad(v), 2 * v * np.outer(np.array { 2, 3, 1 }, np.array { 1, 2, 3, 1 }))
 
+check.test("gaps between the elements of an axis that has one", function()
+    local shape, core = require "neap.arrays.shape", require "neap.core"
+    local function apart(x, gaps)
+        return shape.pad(x, core.number(0, core.dtype_of(x).code), { 1, 0 }, { 1, 0 }, gaps)
+    end
+    for _, wide in ipairs { 1, 10, 2 ^ 62 } do
+        check.equal(apart(np.array { { 7 } }, { wide, wide }):totable(), { { 0 }, { 7 }, { 0 } })
+        check.equal(apart(np.array { { 7, 8 } }, { wide, 1 }):totable(), { { 0, 0, 0 }, { 7, 0, 8 }, { 0, 0, 0 } })
+    end
+    check.raises(function() apart(np.array { { 7, 8 } }, { 0, 2 ^ 62 }) end, "2^59 elements")
+end)
+
 check.done()
