@@ -110,14 +110,15 @@ static int join_call(const lazy_call *call, const neap_run *run) {
     return 0;
 }
 
+/* Made of blocks alone, which are on no tape: the derivative is that of the op over the mesh. */
 NEAP_OP(join,
         .doc =
             "Arrays of one axis, of several devices, one behind the other: one array, committed to a device, or with "
             "device -1 to none. Where the devices have a collective for it, the same op makes the copies that other "
             "devices read.",
         .attrs = "device", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE, .dtype = graph_dtype_promote, .shape = join_shape,
-        .call = join_call, .follow = follow_device)
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+        .shape = join_shape, .call = join_call, .follow = follow_device)
 
 /* ---- reshape ----------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -142,4 +142,22 @@ check.test("parameters that all devices read, and their gradient, for some steps
     check.equal(w:totable(), want:totable())
 end)
 
+check.test("derivatives pass joins by, which are of blocks: of all_gather and psum, of second order, forward", function()
+    local mesh, x, weights = mesh_of(4), values(4, 300, "f32") / 1000, np.arange(300, { dtype = "f32" })
+    local divided = np.device_put(x, mesh, P("i", nil))
+    for _, name in ipairs { "psum", "all_gather" } do
+        local map = np.shard_map(function(v) return np[name](v[0] ^ 3, "i") end,
+            { mesh = mesh, in_specs = P("i", nil), out_specs = P(), check_rep = false })
+        for _, f in ipairs { map, np.jit(map) } do
+            local function weighted(v) return (f(v) * weights):sum() end
+            local function slope(v) return (np.grad(weighted)(v) * weights):sum() end
+            check.close(np.grad(weighted)(divided):totable(), (3 * x ^ 2 * weights):totable(), 1e-4)
+            check.close(np.grad(slope)(divided):totable(), (6 * x * weights ^ 2):totable(), 1e-4)
+            local cubes, tangent = 3 * x ^ 3, select(2, np.jvp(f, { divided }, { divided }))
+            local want = name == "psum" and cubes:sum { axis = 0 } or cubes
+            check.close(tangent:totable(), want:totable(), 1e-4)
+        end
+    end
+end)
+
 check.done()
