@@ -191,8 +191,10 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *failure) {
 
 /* ---- What the threads of streams do ------------------------------------------------------------------------------ */
 
+/* What is in its place already is not touched, which others may read meanwhile. */
 static void copy(void *to, size_t at, const void *from, size_t bytes) {
-    memmove((char *)fake_library_address((char *)to + at), fake_library_address(from), bytes);
+    if ((char *)to + at != (const char *)from)
+        memmove((char *)fake_library_address((char *)to + at), fake_library_address(from), bytes);
 }
 
 /* What a rank receives. */
