@@ -9,6 +9,9 @@
  * has one stream for the collectives of all sets, and groups are enqueued one at a time, so that they are in the same
  * order on every device: else two of them could wait for each other.
  *
+ * What follows on one of the devices waits for the op's stream, as the engine tells it to, and for its own device's part:
+ * behind a device that is lost nothing waits, so the op's stream may let it pass while that part is under way.
+ *
  * A device that is lost, or a failure that NCCL meets while it works, leaves the others waiting for ever. So the thread
  * that waits for an op with collectives looks after their sets meanwhile; it aborts one that has failed, by which the
  * work of its devices ends, and whoever was part of it gets the failure. From then on the set has no collectives.
@@ -19,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SETS_MOST = 32 };
 static const size_t LEAST = 1 << 16; /* bytes of a source: smaller ones are copied; a guess */
@@ -164,8 +168,10 @@ static bool is_broken(cuda_set *set) {
             fail_set(set, "a collective", "a device was lost");
             return true;
         }
-        if (nccl.ncclCommGetAsyncError(set->communicators[rank], &failure) == ncclSuccess &&
-            (failure == ncclSuccess || failure == ncclInProgress))
+        ncclResult_t asked = nccl.ncclCommGetAsyncError(set->communicators[rank], &failure);
+        if (asked)
+            failure = asked;
+        if (failure == ncclSuccess || failure == ncclInProgress)
             continue;
         fail_set(set, "a collective", nccl.ncclGetErrorString(failure));
         return true;
@@ -173,9 +179,8 @@ static bool is_broken(cuda_set *set) {
     return false;
 }
 
-/* Aborts all sets that have failed, and waits until nothing of them is under way, which might still use memory of those
- * devices that are not lost. Groups of several sets stand behind each other, so all are aborted first. */
-static void abort_failed(void) {
+/* Aborts the sets that have failed. Returns their devices, a bit for each ordinal. */
+static uint64_t abort_sets(void) {
     uint64_t devices = 0;
     for (int k = 0; k < SETS_MOST; k++) {
         cuda_set *set = &sets[k];
@@ -186,10 +191,34 @@ static void abort_failed(void) {
         set->there = false;
         devices |= set->members;
     }
-    for (int ordinal = 0; devices >> ordinal && ordinal < CUDA_DEVICES_MOST; ordinal++) {
+    return devices;
+}
+
+/* Have those of the devices that are not lost collectives under way? */
+static bool are_busy(uint64_t devices) {
+    bool busy = false;
+    for (int ordinal = 0; devices >> ordinal && ordinal < CUDA_DEVICES_MOST && !busy; ordinal++) {
         cuda_device *device = devices >> ordinal & 1 ? cuda_device_at(ordinal) : NULL;
-        if (device)
-            cuda_stream_sync((neap_device *)device, (neap_stream *)device->collectives);
+        if (!device || cuda_enter(device) != NEAP_OK)
+            continue;
+        CUresult result = cuda.cuStreamQuery(device->collectives->stream);
+        cuda_leave();
+        busy = result == CUDA_ERROR_NOT_READY;
+        if (result && !busy)
+            cuda_lose(device, result, "cuStreamQuery");
+    }
+    return busy;
+}
+
+/* Ends all sets that have failed, and waits until nothing of them is under way, which might still use memory of those
+ * devices that are not lost. Groups of several sets stand behind each other, so all are aborted first; another one may
+ * fail while this waits. */
+static void abort_failed(void) {
+    static const struct timespec pause = {0, 100000};
+    uint64_t devices = abort_sets();
+    while (are_busy(devices)) {
+        nanosleep(&pause, NULL);
+        devices |= abort_sets();
     }
 }
 
@@ -287,6 +316,7 @@ static int enqueue_collective(cuda_stream *stream, cuda_set *set, const neap_col
         return status;
     pthread_mutex_lock(&stream->mutex);
     stream->passage.collectives |= UINT32_C(1) << (set - sets);
+    stream->behind |= set->members;
     pthread_mutex_unlock(&stream->mutex);
     status = enqueue_group(set, what);
     for (int rank = 0; rank < set->n && !status; rank++)
@@ -299,6 +329,11 @@ static int enqueue_collective(cuda_stream *stream, cuda_set *set, const neap_col
         neap->error(status, "%s", text);
     }
     return status;
+}
+
+int cuda_collectives_await(cuda_stream *stream) {
+    cuda_stream *own = stream->device->collectives;
+    return stream == own ? NEAP_OK : follow(stream, own);
 }
 
 int cuda_collective_run(neap_device *device, neap_stream *stream, const neap_collective *what) {

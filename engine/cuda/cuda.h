@@ -43,6 +43,7 @@ typedef struct cuda_event {
     struct cuda_event *next; /* among the spare ones */
     struct cuda_device *device;
     CUevent event;
+    uint64_t behind; /* devices in whose collectives the marked stream took part, a bit for each ordinal */
 } cuda_event;
 
 struct cuda_module;      /* launch.c */
@@ -119,6 +120,7 @@ typedef struct cuda_stream {
     cuda_passage passage; /* since the last item; without an op */
     cuda_op *ops;         /* that are being enqueued */
     cuda_failure failure; /* broken by another device */
+    uint64_t behind;      /* as of an event */
 } cuda_stream;
 
 /* ---- plugin.c ---------------------------------------------------------------------------------------------------- */
@@ -186,6 +188,8 @@ static inline CUdeviceptr cuda_address(const void *memory, int64_t bytes) {
 /* ---- collectives.c ----------------------------------------------------------------------------------------------- */
 const char *cuda_collective_lacks(const neap_collective *collective);
 int cuda_collective_run(neap_device *device, neap_stream *stream, const neap_collective *collective);
+/* Lets a stream wait for all collectives that its device takes part in by now. The caller has not entered. */
+int cuda_collectives_await(cuda_stream *stream);
 /* Aborts those of the sets that have failed. The caller has not entered. */
 void cuda_collectives_watch(uint32_t sets);
 /* The same, once a stream is past its part in them; the failure, if there is one. */

@@ -56,7 +56,8 @@ void cuda_events_free(cuda_device *device) {
     }
 }
 
-/* An event that marks the point that the stream has come to; NULL on failure. The caller has entered. */
+/* An event that marks the point that the stream has come to; NULL on failure. The caller has entered, and holds the
+ * stream's mutex. */
 static int mark(cuda_stream *stream, cuda_event **out) {
     int status = take_event(stream->device, out);
     if (!status)
@@ -65,16 +66,21 @@ static int mark(cuda_stream *stream, cuda_event **out) {
         put_event(*out);
         *out = NULL;
     }
+    if (!status)
+        (*out)->behind = stream->behind;
     return status;
 }
 
-int cuda_event_new(neap_device *handle, neap_stream *stream, neap_event **out) {
+int cuda_event_new(neap_device *handle, neap_stream *handle_of_stream, neap_event **out) {
     cuda_device *device = (cuda_device *)handle;
+    cuda_stream *stream = (cuda_stream *)handle_of_stream;
     cuda_event *event = NULL;
     int status = cuda_enter(device);
     if (status)
         return status;
-    status = mark((cuda_stream *)stream, &event);
+    pthread_mutex_lock(&stream->mutex);
+    status = mark(stream, &event);
+    pthread_mutex_unlock(&stream->mutex);
     cuda_leave();
     *out = (neap_event *)event;
     return status;
@@ -99,7 +105,8 @@ int cuda_stream_wait(neap_device *handle, neap_stream *handle_of_stream, neap_ev
                         "cuStreamWaitEvent");
     pthread_mutex_unlock(&stream->mutex);
     cuda_leave();
-    return status;
+    bool shared = event->device != device && event->behind >> device->ordinal & 1;
+    return status || !shared ? status : cuda_collectives_await(stream);
 }
 
 /* ---- What a stream has passed ------------------------------------------------------------------------------------ */
