@@ -142,7 +142,7 @@ check.test("parameters that all devices read, and their gradient, for some steps
     check.equal(w:totable(), want:totable())
 end)
 
-check.test("derivatives pass joins by, which are of blocks: of all_gather and psum, of second order, forward", function()
+check.test("derivatives pass joins by, which are of blocks: gradients, of second order too, and forward", function()
     local mesh, x, weights = mesh_of(4), values(4, 300, "f32") / 1000, np.arange(300, { dtype = "f32" })
     local divided = np.device_put(x, mesh, P("i", nil))
     for _, name in ipairs { "psum", "all_gather" } do

@@ -291,6 +291,8 @@ static void end_context(CUcontext context) {
     while (context->modules)
         free_module(context->modules);
     while (context->blocks) {
+        while (context->blocks->users) /* a copy to another device that was lost may be in the hands of its stream */
+            fake_wait(NULL);
         fake_block *next = context->blocks->next;
         fake_now.blocks--;
         fake_now.bytes -= context->blocks->bytes;
@@ -652,9 +654,12 @@ CUresult cuModuleUnload(CUmodule module) {
     enter(__func__, true);
     if (module->context != context_now())
         fake_complain("a module of another context is unloaded");
-    for (const entry_of_module *each = module->entries; each; each = each->next)
+    for (const entry_of_module *each = module->entries; each; each = each->next) {
         if (each->function.users > 0 && !module->context->lost)
             fake_complain("a module is unloaded while %d launches of it are not done", each->function.users);
+        while (each->function.users > 0) /* as pinned memory of a lost device */
+            fake_wait(NULL);
+    }
     free_module(module);
     return leave(CUDA_SUCCESS);
 }
