@@ -231,6 +231,19 @@ static void lost(int device) {
     CHECK(failures > 10);
 }
 
+/* Two of them, at about the same time. */
+static void lost_both(int first, int second) {
+    int failures = 0;
+    for (int64_t item = 1; item < 24; item += check_times(1, 4)) {
+        start_all(NEAP_SCHEDULER_POOL);
+        fake->break_item(first, item, CUDA_ERROR_ILLEGAL_ADDRESS);
+        fake->break_item(second, item + 2, CUDA_ERROR_ILLEGAL_ADDRESS);
+        failures += rounds(2) > 0;
+        stop();
+    }
+    CHECK(failures > 2);
+}
+
 /* NCCL meets a failure: the op has it, and what comes later is made of copies. */
 static void failing_later(int scheduler) {
     all a;
@@ -242,7 +255,9 @@ static void failing_later(int scheduler) {
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(a.to[1])), NEAP_E_LIBRARY);
     CHECK_TEXT(neap_error_text(), "all: NCCL does not work: a collective: remote process");
     CHECK_TEXT(neap_collective_lacks(DEVICES, numbers, BYTES, DEVICES, numbers), "NCCL does not work");
-    neap_wait_all();
+    CHECK_EQ(neap_wait_all(), NEAP_OK); /* it was reported once */
+    for (int k = 0; k < DEVICES; k++)
+        CHECK_EQ(neap_var_poll(neap_buffer_var(a.to[k]), NULL), NEAP_E_LIBRARY);
     uint64_t before = counts().libraries;
     CHECK_EQ(neap_buffer_join(DEVICES, a.to, DEVICES, a.parts, NULL), NEAP_OK);
     for (int k = 0; k < DEVICES; k++)
@@ -275,5 +290,7 @@ int main(void) {
     each_call(CUDA_ERROR_INVALID_VALUE, check_times(1, 7));
     for (int device = 0; device < DEVICES; device++)
         lost(device);
+    for (int device = 0; device < DEVICES; device++)
+        lost_both(device, (device + 1) % DEVICES);
     return check_end();
 }
