@@ -9,8 +9,8 @@
  * has one stream for the collectives of all sets, and groups are enqueued one at a time, so that they are in the same
  * order on every device: else two of them could wait for each other.
  *
- * What follows on one of the devices waits for the op's stream, as the engine tells it to, and for its own device's part:
- * behind a device that is lost nothing waits, so the op's stream may let it pass while that part is under way.
+ * What follows on one of the devices waits for the op's stream, as the engine tells it to, and for its own device's
+ * part: behind a device that is lost nothing waits, so the op's stream may let it pass while that part is under way.
  *
  * A device that is lost, or a failure that NCCL meets while it works, leaves the others waiting for ever. So the thread
  * that waits for an op with collectives looks after their sets meanwhile; it aborts one that has failed, by which the
