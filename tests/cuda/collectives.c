@@ -244,6 +244,38 @@ static void lost_both(int first, int second) {
     CHECK(failures > 2);
 }
 
+/* While the set {0, 1} is ended, since device 0 was lost, its device 1 stands in a collective of {1, 2} that waits for
+ * device 2, and that is lost as well. */
+static void lost_meanwhile(void) {
+    all a;
+    start_all(NEAP_SCHEDULER_POOL);
+    neap_buffer *other = new_buffer(numbers[1], (size_t)DEVICES * COUNT), *idle = new_buffer(numbers[0], COUNT);
+    CHECK_EQ(prepare(&a), 0);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    uint64_t before = counts().libraries;
+    fake->hold(2, true);
+    CHECK_EQ(neap_buffer_join(2, a.to + 1, 2, a.parts + 1, NULL), NEAP_OK);
+    CHECK_EQ(neap_buffer_join(2, (neap_buffer *[]){a.to[0], other}, 2, a.parts, NULL), NEAP_OK);
+    while (counts().libraries - before < 4) /* both stand in the streams */
+        nap();
+    fake->break_item(0, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    add_op op = {idle, 1, NULL};
+    seen(push_add(&op));
+    for (int k = 0; k < 400; k++)
+        nap();
+    CHECK_EQ(neap_var_poll(neap_buffer_var(a.to[1]), NULL), NEAP_PENDING);
+    fake->break_item(2, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    fake->hold(2, false);
+    neap_wait_all();
+    neap_buffer *failed[] = {a.to[0], other, a.to[1], a.to[2]};
+    for (int k = 0; k < 4; k++)
+        CHECK_EQ(neap_var_poll(neap_buffer_var(failed[k]), NULL), NEAP_E_LIBRARY);
+    neap_buffer_release(other);
+    neap_buffer_release(idle);
+    release(&a);
+    stop();
+}
+
 /* NCCL meets a failure: the op has it, and what comes later is made of copies. */
 static void failing_later(int scheduler) {
     all a;
@@ -292,5 +324,6 @@ int main(void) {
         lost(device);
     for (int device = 0; device < DEVICES; device++)
         lost_both(device, (device + 1) % DEVICES);
+    lost_meanwhile();
     return check_end();
 }
