@@ -17,7 +17,7 @@ if(NEAP_CUDA AND NEAP_TESTS)
     target_link_libraries(test_fake_driver PRIVATE neap_options pthread)
 
     # Libraries that go with it, found by the names of the real ones.
-    foreach(library blas:cublas:13 solver:cusolver:12 fft:cufft:12 dnn:cudnn:9)
+    foreach(library blas:cublas:13 solver:cusolver:12 fft:cufft:12 dnn:cudnn:9 nccl:nccl:2)
         string(REPLACE ":" ";" library "${library}")
         list(GET library 0 stem)
         list(GET library 1 name)
@@ -25,6 +25,6 @@ if(NEAP_CUDA AND NEAP_TESTS)
         add_library(test_fake_${name} SHARED tests/cuda/fake/libraries/${stem}.c)
         set_target_properties(test_fake_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version}
             LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/cuda/fake/libraries")
-        target_link_libraries(test_fake_${name} PRIVATE neap_options test_fake_driver m)
+        target_link_libraries(test_fake_${name} PRIVATE neap_options test_fake_driver m pthread)
     endforeach()
 endif()

@@ -16,13 +16,14 @@ typedef struct copy_op {
     neap_buffer *to, *from;
     int direction;        /* NEAP_COPY_… or PEER */
     size_t offset, bytes; /* of `from` */
+    size_t at;            /* where they go in `to` */
     bool fresh;           /* what `to` held is forgotten, also a failure */
 } copy_op;
 
 static int run_copy(void *arg, const neap_run *run) {
     copy_op *op = arg;
     size_t bytes = op->bytes;
-    char *to = neap_buffer_data(op->to), *from = (char *)neap_buffer_data(op->from) + op->offset;
+    char *to = (char *)neap_buffer_data(op->to) + op->at, *from = (char *)neap_buffer_data(op->from) + op->offset;
     if (op->direction != PEER)
         return neap_run_copy(run, op->direction, to, from, bytes);
     engine_device *target = engine_buffer_home(op->to), *source = engine_buffer_home(op->from);
@@ -73,6 +74,7 @@ static int push_over_host(const copy_op *whole, const neap_push *model) {
         return status;
     copy_op down = *whole, up = *whole;
     down.to = up.from = middle;
+    down.at = 0;
     down.direction = NEAP_COPY_FROM_DEVICE;
     up.direction = NEAP_COPY_TO_DEVICE;
     up.offset = 0;
@@ -81,10 +83,6 @@ static int push_over_host(const copy_op *whole, const neap_push *model) {
         status = push_device_copy(&up, neap_buffer_device(whole->to), model);
     neap_buffer_release(middle);
     return status;
-}
-
-static bool is_open(const neap_buffer *buffer) {
-    return engine_device_at(neap_buffer_device(buffer)) == engine_buffer_home(buffer);
 }
 
 static int copy_between(copy_op *op, const neap_push *model) {
@@ -112,12 +110,13 @@ static int check_buffers(const neap_buffer *to, const neap_buffer *from) {
 
 static int check_copy(const copy_op *op) {
     size_t has = neap_buffer_bytes(op->from);
-    if (neap_buffer_bytes(op->to) < op->bytes)
-        return neap_error(NEAP_E_SHAPE, "copy of %zu bytes to a buffer of %zu", op->bytes, neap_buffer_bytes(op->to));
+    size_t room = neap_buffer_bytes(op->to);
+    if (op->at > room || op->bytes > room - op->at)
+        return neap_error(NEAP_E_SHAPE, "copy of %zu bytes to byte %zu of a buffer of %zu", op->bytes, op->at, room);
     if (op->offset > has || op->bytes > has - op->offset)
         return neap_error(NEAP_E_SHAPE, "copy of %zu bytes from byte %zu of a buffer of %zu", op->bytes, op->offset,
                           has);
-    if (!is_open(op->to) || !is_open(op->from))
+    if (!engine_buffer_is_open(op->to) || !engine_buffer_is_open(op->from))
         return neap_error(NEAP_E_STATE, "copy of a buffer whose device has been closed");
     return NEAP_OK;
 }
@@ -133,11 +132,15 @@ int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push) 
     return status ? status : copy_between(&op, push ? push : &plain);
 }
 
-int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes, const neap_push *push) {
-    int status = check_buffers(to, from);
+int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, const neap_push *push) {
+    int status = check_buffers(to, part->from);
     if (status)
         return status;
-    copy_op op = {.to = to, .from = from, .offset = offset, .bytes = bytes, .fresh = true};
+    copy_op op = {.to = to, .from = part->from, .offset = part->offset, .bytes = part->bytes, .at = at, .fresh = fresh};
     status = check_copy(&op);
     return status ? status : copy_between(&op, push ? push : &plain);
+}
+
+int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes, const neap_push *push) {
+    return engine_copy_part(to, 0, &(neap_part){from, offset, bytes}, true, push);
 }

@@ -68,7 +68,8 @@ static int check_device_kind(const neap_device_kind *kind) {
     bool complete = kind->count && kind->open && kind->close && kind->facts && kind->alloc && kind->free &&
                     kind->copy && kind->launch && some_streams == streams && some_events == events &&
                     (streams || !events) && !kind->code_new == !kind->code_free &&
-                    !kind->routine_lacks == !kind->routine_run && !kind->routine_lacks == !kind->libraries;
+                    !kind->routine_lacks == !kind->routine_run && !kind->routine_lacks == !kind->libraries &&
+                    !kind->collective_lacks == !kind->collective_run;
     if (!complete)
         return neap_error(NEAP_E_ARGUMENT, "the kind of device '%s' misses a function", kind->name);
     return NEAP_OK;

@@ -27,7 +27,7 @@
 #include "engine/routine.h"
 #include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 5 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 6 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */
@@ -50,6 +50,17 @@ typedef struct neap_launch {
      * when the stream comes to it, on any thread; the arrays are copies then. Returns 0 or a negative status. */
     int (*host)(const struct neap_launch *launch);
 } neap_launch;
+
+/* Copies between several devices of one kind, made together: each target gets the bytes of all sources, one behind the
+ * other. The sources are of different devices, and so are the targets; either may be one alone. So no target has a
+ * source in it. */
+typedef struct neap_collective {
+    int nsources, ntargets;
+    neap_device *const *source_devices, *const *target_devices;
+    const size_t *bytes; /* of each source; some may be 0 */
+    const void *const *sources;
+    void *const *targets;
+} neap_collective;
 
 /* Called once, when everything that was enqueued before has finished; from any thread on which functions of this kind
  * may be called (so not from a CUDA host function), and without a lock of the kind held: it frees memory, pushes and
@@ -116,6 +127,12 @@ typedef struct neap_device_kind {
     const char *(*routine_lacks)(neap_device *device, const neap_routine *routine);
     int (*routine_run)(neap_device *device, neap_stream *stream, const neap_routine *routine);
     void (*libraries)(neap_device *device, char *text, size_t bytes);
+
+    /* Collectives; optional, together. lacks: why one is better made of copies, a clause, as of routines; addresses are
+     * not looked at. run enqueues one that it can do on a stream of the first target's device: for the engine all of it
+     * is work of that stream, whatever others the kind uses. */
+    const char *(*collective_lacks)(const neap_collective *collective);
+    int (*collective_run)(neap_device *device, neap_stream *stream, const neap_collective *collective);
 } neap_device_kind;
 
 /* Makes a kind known, for ever: the table is BORROWED. The same table again is harmless; NEAP_E_STATE: the name is
@@ -148,6 +165,21 @@ NEAP_API void neap_device_libraries(int device, char *text, size_t bytes);
  * none. */
 NEAP_API int neap_code_new(int device, const char *name, const void *image, size_t bytes, neap_code **out);
 NEAP_API void neap_code_free(int device, neap_code *code);
+
+/* ---- Joins ------------------------------------------------------------------------------------------------------ */
+typedef struct neap_part {
+    neap_buffer *from;
+    size_t offset, bytes;
+} neap_part;
+/* Puts parts of buffers one behind the other into each of the targets, which differ from them and from each other. What
+ * these held before is forgotten. Between devices that have a collective for it this is one op, which writes all
+ * targets: they fail together. Else it is made of copies, some of which may have been pushed when it fails. */
+NEAP_API int neap_buffer_join(int ntargets, neap_buffer *const *targets, int nparts, const neap_part *parts,
+                              const neap_push *push);
+/* Why a join of parts of so many bytes each, between these devices, is made of copies, a clause, BORROWED for ever;
+ * NULL: it is a collective. */
+NEAP_API const char *neap_collective_lacks(int nsources, const int *sources, size_t bytes, int ntargets,
+                                           const int *targets);
 
 /* ---- Plugins ----------------------------------------------------------------------------------------------------- A
  * plugin is a shared object with one symbol that the engine looks for, neap_plugin_open. It is called once, by

@@ -103,5 +103,13 @@ void engine_memory_slack(uint64_t bytes); /* free bytes that are never too many;
 
 /* buffer.c */
 engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with the buffer */
+/* Is its device open still, under its number? */
+static inline bool engine_buffer_is_open(const neap_buffer *buffer) {
+    return engine_device_at(neap_buffer_device(buffer)) == engine_buffer_home(buffer);
+}
+
+/* copy.c */
+/* Copies the part to byte `at` of `to`. fresh: what that held before is forgotten. */
+int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, const neap_push *push);
 
 #endif

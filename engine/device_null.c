@@ -67,13 +67,16 @@ typedef struct item {
             const void *from;
             size_t bytes;
         } copy;
+        struct {
+            int nsources, ntargets; /* what they are stands in words: bytes, then addresses of sources, of targets */
+        } collective;
         null_event *event;
         struct {
             neap_stream_fn fn;
             void *arg;
         } then;
     } work;
-    uint64_t words[]; /* a launch's scalars, addresses of buffers and name */
+    uint64_t words[]; /* a launch's scalars, addresses of buffers and name; what a collective is of */
 } item;
 
 /* In front of the memory that is given out. Its own item, so that a free needs no memory. */
@@ -115,6 +118,7 @@ static struct {
     pthread_cond_t progress; /* an item was done */
     null_stream *streams;
     uint64_t turns;
+    bool no_collectives;
 } null = {.mutex = PTHREAD_MUTEX_INITIALIZER, .progress = PTHREAD_COND_INITIALIZER};
 
 void *engine_null_address(const void *address) {
@@ -218,6 +222,16 @@ static bool may_pass(const null_stream *stream) {
     return front->what != ENGINE_NULL_WAIT || front->work.event->passed;
 }
 
+static void join_sources(item *front) {
+    const size_t n = (size_t)front->work.collective.nsources;
+    const uint64_t *sources = front->words + n, *targets = sources + n;
+    for (int t = 0; t < front->work.collective.ntargets; t++) {
+        char *to = engine_null_address((void *)(uintptr_t)targets[t]);
+        for (size_t k = 0; k < n; to += front->words[k++])
+            memcpy(to, engine_null_address((void *)(uintptr_t)sources[k]), front->words[k]);
+    }
+}
+
 /* Does an item's work, without the mutex. 0, or the failure with its text set. */
 static int work_on_item(item *front, bool compute) {
     if (!compute)
@@ -225,6 +239,10 @@ static int work_on_item(item *front, bool compute) {
     if (front->what == ENGINE_NULL_COPY) {
         memmove(engine_null_address(front->work.copy.to), engine_null_address(front->work.copy.from),
                 front->work.copy.bytes);
+        return NEAP_OK;
+    }
+    if (front->what == ENGINE_NULL_COLLECTIVE) {
+        join_sources(front);
         return NEAP_OK;
     }
     void **buffers = (void **)front->work.launch.buffers; /* the item's own copy */
@@ -567,6 +585,42 @@ static int copy_peer(neap_device *handle, neap_stream *stream, void *to, neap_de
     return null_copy(handle, stream, FROM_PEER, to, from, bytes);
 }
 
+/* ---- Collectives ------------------------------------------------------------------------------------------------- */
+
+static const char *collective_lacks(const neap_collective *collective) {
+    (void)collective;
+    lock();
+    bool lacks = null.no_collectives;
+    unlock();
+    return lacks ? "null devices have no collectives now" : NULL;
+}
+
+static int collective_run(neap_device *handle, neap_stream *stream, const neap_collective *given) {
+    size_t nsources = (size_t)given->nsources, ntargets = (size_t)given->ntargets, bytes = 0;
+    item *added = new_item(2 * nsources + ntargets);
+    if (!added)
+        return NEAP_E_MEMORY;
+    added->work.collective.nsources = given->nsources;
+    added->work.collective.ntargets = given->ntargets;
+    for (size_t k = 0; k < nsources; k++) {
+        added->words[k] = given->bytes[k];
+        added->words[nsources + k] = (uintptr_t)given->sources[k];
+        bytes += given->bytes[k];
+    }
+    for (size_t k = 0; k < ntargets; k++)
+        added->words[2 * nsources + k] = (uintptr_t)given->targets[k];
+    lock();
+    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_COLLECTIVE, (null_stream *)stream);
+    made->bytes = bytes;
+    made->nscalars = given->nsources;
+    made->nbuffers = given->ntargets;
+    for (size_t k = 0; k < ntargets && k < ENGINE_NULL_ARGUMENTS; k++)
+        made->buffers[k] = given->targets[k];
+    enqueue_item((null_stream *)stream, added, ENGINE_NULL_COLLECTIVE, made->number);
+    unlock();
+    return NEAP_OK;
+}
+
 static int code_new(neap_device *handle, const char *name, const void *image, size_t bytes, neap_code **out) {
     (void)image, (void)bytes;
     neap_code *code = engine_alloc(sizeof *code);
@@ -645,6 +699,12 @@ void engine_null_memory(neap_device *device, uint64_t bytes) {
     unlock();
 }
 
+void engine_null_collectives(bool have) {
+    lock();
+    null.no_collectives = !have;
+    unlock();
+}
+
 void engine_null_hold(neap_device *device, neap_stream *stream, bool hold) {
     (void)device;
     lock();
@@ -704,4 +764,6 @@ const neap_device_kind engine_null_kind = {
     .code_new = code_new,
     .code_free = code_free,
     .launch = null_launch,
+    .collective_lacks = collective_lacks,
+    .collective_run = collective_run,
 };

@@ -1,6 +1,7 @@
 /* device_null.h: what tests see and steer of null devices.
  *
- * A null device keeps its streams as queues of *items*: launches, copies, frees, events, waits, callbacks. An item is
+ * A null device keeps its streams as queues of *items*: launches, copies, collectives, frees, events, waits,
+ * callbacks. An item is
  * done when its turn comes. Streams run freely at first, so an item is done where it is enqueued; a test may hold a
  * stream and let items pass one by one, in the order and at the moment that it likes, from any thread.
  *
@@ -17,6 +18,7 @@
 typedef enum engine_null_what {
     ENGINE_NULL_LAUNCH,
     ENGINE_NULL_COPY,
+    ENGINE_NULL_COLLECTIVE,
     ENGINE_NULL_ALLOC, /* done when it is called */
     ENGINE_NULL_FREE,
     ENGINE_NULL_EVENT, /* made */
@@ -36,11 +38,11 @@ typedef struct engine_null_record {
     char name[32];         /* of a launch */
     int direction;         /* of a copy: NEAP_COPY_…; -1 from a peer */
     const void *to, *from; /* of a copy; an allocated or freed block is `to` */
-    size_t bytes;
+    size_t bytes;          /* of a collective: that each target gets */
     const neap_event *event;
     const neap_code *code;
-    int nbuffers, nscalars;
-    void *buffers[ENGINE_NULL_ARGUMENTS]; /* the first of a launch */
+    int nbuffers, nscalars;               /* of a collective: targets, sources */
+    void *buffers[ENGINE_NULL_ARGUMENTS]; /* the first of a launch; the first targets */
     uint64_t scalars[ENGINE_NULL_ARGUMENTS];
     uint32_t groups[3], threads[3], shared_bytes;
 } engine_null_record;
@@ -66,7 +68,9 @@ int engine_null_step(neap_device *device, neap_stream *stream, int most);
 /* Where the CPU finds what has this address on a null device; other addresses stay as they are. For tests that look at
  * the memory while nobody works on it. */
 void *engine_null_address(const void *address);
-/* Makes the stream's next launch or copy fail so when its turn comes: the stream is broken. */
+/* Whether null devices have collectives (so at first), or joins between them are made of copies. */
+void engine_null_collectives(bool have);
+/* Makes the stream's next launch, copy or collective fail so when its turn comes: the stream is broken. */
 void engine_null_fail(neap_device *device, neap_stream *stream, int status, const char *text);
 /* A broken stream works again. */
 void engine_null_mend(neap_device *device, neap_stream *stream);

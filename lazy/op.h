@@ -152,7 +152,8 @@ enum {
     LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number; map: may be part of formulas */
     LAZY_OP_ALIAS = 64,    /* its input under another name: an argument of a gradient */
     LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
-    LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
+    LAZY_OP_PLACES = 256,  /* its result is committed to the device of its first attribute; -1: to none. A call: it
+                              only moves its inputs there, one behind the other, from wherever they are */
     LAZY_OP_SPLITS = 512,  /* call: much work is split over the workers */
     LAZY_OP_INTEGRAL = 2048, /* map: of numbers that are integral it gives one */
     LAZY_OP_PART = 1024,     /* one result of its input, a node with several: the one that its first attribute counts */

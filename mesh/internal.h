@@ -103,6 +103,8 @@ typedef struct mesh_remote { /* a collective, as far as other processes take par
 int mesh_exchange_groups(neap_ctx *ctx, const mesh_remote *what, const lazy_sharding *to, neap_node **blocks);
 /* Part `index` of a node along axis `at`, without that axis. In the arena. */
 neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index);
+/* The node with its axis `from` moved to place `to`. In the arena; NULL for NULL. */
+neap_node *mesh_move_axis(neap_ctx *ctx, neap_node *x, int from, int to);
 
 /* reshard.c -------------------------------------------------------------------------------------------------------- */
 /* The blocks (OWNED) of an ordinary or global array as `to` has them. */
@@ -118,6 +120,8 @@ int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_shard
 int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled);
 /* What it takes to move an array of ndim axes; from may be NULL, an ordinary array. */
 int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim);
+/* Notes of the op that is recorded that its devices, which have memories of their own, have no collective for it. */
+void mesh_note_collective(neap_ctx *ctx, const char *lacks);
 /* Gives a meshed node the notes of its inputs, and its own (0: as it was set). */
 void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note);
 /* What the recorder and others below call here (spmd.c). */

@@ -4,6 +4,16 @@
  * Devices of the CPU share memory, so what a collective gives to several devices is one block, made once: a psum is a
  * tree of additions over the participants' blocks, which fuses into one pass over their memory that all cores share.
  *
+ * Devices with memories of their own move no more than they must. Where they have collectives (engine/device.h) a psum
+ * is cut into parts, one for each of them:
+ *
+ *      device 0   a0 a1 a2        a0 b0 c0 ──tree──▶ s0        s0 s1 s2
+ *      device 1   b0 b1 b2  ──▶   a1 b1 c1 ──tree──▶ s1  join  s0 s1 s2       what an all-reduce moves, with our order
+ *      device 2   c0 c1 c2        a2 b2 c2 ──tree──▶ s2  ──▶   s0 s1 s2
+ *
+ * The join is one node, as the result is one for all devices; its copies on the others are crossings (plan/cross.c),
+ * which the same collective fills. An all_gather is such a join alone. Without collectives all blocks go to one device.
+ *
  * Combining follows a balanced tree over places along the axes: tree(lo, n) joins tree(lo, m) and tree(lo + m, n - m),
  * where m is the largest power of two below n. It is the same whatever processes the places belong to.
  */
@@ -11,6 +21,7 @@
 #include <string.h>
 
 #include "engine/comm/comm.h"
+#include "engine/device.h"
 #include "mesh/internal.h"
 #include "ops_gen.h"
 
@@ -111,9 +122,89 @@ static neap_node *tree(neap_ctx *ctx, int op, int n, neap_node **nodes) {
     return nodes[0];
 }
 
+/* ---- Devices with memories of their own -------------------------------------------------------------------------- */
+enum { APART_MOST = 64 };
+typedef struct apart { /* the members of a group, each of whose blocks lies on a device with a memory of its own */
+    int n, devices[APART_MOST];
+    neap_node *blocks[APART_MOST];
+} apart;
+
+/* False: the group has none, or some members share a memory, or their blocks lie nowhere for sure. */
+static bool find_apart(const mesh_value *in, const lazy_mesh *mesh, const mesh_axes *axes, int position, apart *out) {
+    bool fits = axes->size > 1 && axes->size <= APART_MOST;
+    out->n = axes->size;
+    for (int m = 0; m < axes->size && fits; m++) {
+        neap_node *block = mesh_block_at(in, mesh_member(mesh, position, axes, m));
+        fits = block && block->device >= 0;
+        for (int k = 0; k < m && fits; k++)
+            fits = neap_device_memory_space(out->devices[k]) != neap_device_memory_space(block->device);
+        if (fits) {
+            out->blocks[m] = block;
+            out->devices[m] = block->device;
+        }
+    }
+    return fits;
+}
+
+/* Have they a collective that joins parts of so many elements? If not, np.explain tells why. */
+static bool can_join(neap_ctx *ctx, const apart *who, int64_t elements) {
+    int64_t bytes = elements * neap_dtype_bytes(who->blocks[0]->dtype);
+    const char *lacks = neap_collective_lacks(who->n, who->devices, (size_t)bytes, who->n, who->devices);
+    if (lacks)
+        mesh_note_collective(ctx, lacks);
+    return !lacks;
+}
+
+static neap_node *flat(neap_ctx *ctx, neap_node *node) {
+    return graph_build_reshape(ctx, node, 1, &node->size);
+}
+
+/* Some elements of a flat node, on a device. */
+static neap_node *part_at(neap_ctx *ctx, neap_node *node, int64_t from, int64_t elements, int device) {
+    return mesh_at_home(ctx, graph_build_slice(ctx, node, (int64_t[]){from, 1, elements}), device);
+}
+
+/* The combination of all blocks: each device makes a part of it. In the arena. */
+static neap_node *reduce_apart(neap_ctx *ctx, int op, const apart *who, int home) {
+    neap_node *flats[APART_MOST], *sums[APART_MOST], *like = who->blocks[0];
+    int64_t size = like->size, length = (size + who->n - 1) / who->n;
+    int nparts = 0;
+    for (int m = 0; m < who->n; m++)
+        if (!(flats[m] = flat(ctx, who->blocks[m])))
+            return NULL;
+    for (int64_t from = 0; from < size; from += length) {
+        neap_node *parts[APART_MOST];
+        int64_t elements = length < size - from ? length : size - from;
+        for (int m = 0; m < who->n; m++)
+            if (!(parts[m] = part_at(ctx, flats[m], from, elements, who->devices[nparts])))
+                return NULL;
+        if (!(sums[nparts++] = tree(ctx, op, who->n, parts)))
+            return NULL;
+    }
+    neap_node *all = graph_build(ctx, LAZY_OP_join, nparts, sums, 1, (int64_t[]){graph_home(ctx, home)});
+    return all ? graph_build_reshape(ctx, all, like->ndim, like->shape) : NULL;
+}
+
+/* All blocks, along a new axis at `at`. In the arena. */
+static neap_node *gather_apart(neap_ctx *ctx, const apart *who, int at, int home) {
+    neap_node *flats[APART_MOST], *like = who->blocks[0];
+    int64_t shape[NEAP_MAX_DIMS] = {who->n};
+    for (int m = 0; m < who->n; m++)
+        if (!(flats[m] = flat(ctx, who->blocks[m])))
+            return NULL;
+    memcpy(shape + 1, like->shape, like->ndim * sizeof *shape);
+    neap_node *all = graph_build(ctx, LAZY_OP_join, who->n, flats, 1, (int64_t[]){graph_home(ctx, home)});
+    return all ? mesh_move_axis(ctx, graph_build_reshape(ctx, all, like->ndim + 1, shape), 0, at) : NULL;
+}
+
+/* ---- Combining for a group --------------------------------------------------------------------------------------- */
 /* The combination for the devices that agree with `position`; in the arena. */
 static neap_node *reduce_group(neap_ctx *ctx, int op, const mesh_value *in, const lazy_mesh *mesh,
                                const mesh_axes *axes, int position, int home) {
+    apart who;
+    if (find_apart(in, mesh, axes, position, &who) && who.blocks[0]->size >= who.n &&
+        can_join(ctx, &who, who.blocks[0]->size / who.n))
+        return reduce_apart(ctx, op, &who, home);
     neap_node **members = malloc((size_t)axes->size * sizeof *members), *sum = NULL;
     if (!members)
         neap_error(NEAP_E_MEMORY, "out of memory for a collective");
@@ -167,33 +258,54 @@ static int check_positions(const char *op, const mesh_axes *axes) {
                : neap_error(NEAP_E_ARGUMENT, "%s: over %d devices, more than %d", op, axes->size, NEAP_MAX_INPUTS);
 }
 
+/* All blocks of a group, along a new axis. In the arena. */
+static neap_node *gather_group(neap_ctx *ctx, const mesh_value *in, const lazy_mesh *mesh, const mesh_axes *axes,
+                               int position, int at, int home) {
+    neap_node *members[NEAP_MAX_INPUTS];
+    apart who;
+    if (find_apart(in, mesh, axes, position, &who) && who.blocks[0]->size && can_join(ctx, &who, who.blocks[0]->size))
+        return gather_apart(ctx, &who, at, home);
+    int status = gather_members(ctx, in, mesh, axes, position, home, members);
+    return status ? NULL : stack(ctx, axes->size, members, at);
+}
+
 int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                 neap_node **blocks) {
-    neap_node *members[NEAP_MAX_INPUTS];
     mesh_remote far = {
         .kind = ENGINE_COMM_GATHER, .op = -1, .in = in, .axes = axes, .split = -1, .concat = at, .name = "all_gather"};
     int status = check_positions("all_gather", axes);
     if (status == 0)
         status = mesh_exchange_groups(ctx, &far, to, blocks);
-    for (int b = 0; b < to->nblocks && status == 0; b++) {
-        if (blocks[b])
-            continue;
-        status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
-        if (status == 0)
-            status = keep_built(&blocks[b], stack(ctx, axes->size, members, at));
-    }
+    for (int b = 0; b < to->nblocks && status == 0; b++)
+        if (!blocks[b])
+            status = keep_built(&blocks[b], gather_group(ctx, in, to->mesh, axes, to->position[b], at, to->home[b]));
     return status;
 }
 
-/* The sum is made once, for all; each takes its part of it, which is a view. */
+/* A part of the sum, from the same parts of all blocks, where these are apart. In the arena. */
+static neap_node *sum_part(neap_ctx *ctx, const apart *who, int at, int place, int home) {
+    neap_node *parts[APART_MOST];
+    for (int m = 0; m < who->n; m++)
+        if (!(parts[m] = mesh_part(ctx, who->blocks[m], at, place)) || !(parts[m] = mesh_at_home(ctx, parts[m], home)))
+            return NULL;
+    return tree(ctx, LAZY_OP_add, who->n, parts);
+}
+
+/* The sum is made once, for all; each takes its part of it, which is a view. Devices apart make their parts. */
 static int scatter_here(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                         neap_node **sums, const lazy_sharding *shared, neap_node **blocks) {
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++) {
         int position = to->position[b];
         neap_node **sum = &sums[shard_sharding_block(shared, position)];
+        apart who;
         if (blocks[b])
             continue;
+        if (to->home[b] >= 0 && find_apart(in, to->mesh, axes, position, &who)) {
+            int place = mesh_axes_position(to->mesh, position, axes);
+            status = keep_built(&blocks[b], sum_part(ctx, &who, at, place, to->home[b]));
+            continue;
+        }
         if (!*sum && !(*sum = reduce_group(ctx, LAZY_OP_add, in, to->mesh, axes, position, -1)))
             return neap_error_code();
         neap_node *own = mesh_part(ctx, *sum, at, mesh_axes_position(to->mesh, position, axes));
@@ -235,9 +347,15 @@ int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, in
         int position = to->position[b];
         if (blocks[b])
             continue;
-        status = gather_members(ctx, in, to->mesh, axes, position, to->home[b], members);
-        for (int m = 0; m < axes->size && status == 0; m++)
-            members[m] = mesh_part(ctx, members[m], split, mesh_axes_position(to->mesh, position, axes));
+        int place = mesh_axes_position(to->mesh, position, axes);
+        for (int m = 0; m < axes->size && status == 0; m++) { /* parts are moved, not blocks */
+            neap_node *block = mesh_block_at(in, mesh_member(to->mesh, position, axes, m));
+            neap_node *part = block ? mesh_part(ctx, block, split, place) : NULL;
+            if (!block)
+                status = neap_error(NEAP_E_INTERNAL, "a collective lacks a block");
+            else if (!part || !(members[m] = mesh_at_home(ctx, part, to->home[b])))
+                status = neap_error_code();
+        }
         if (status == 0)
             status = keep_built(&blocks[b], stack(ctx, axes->size, members, concat));
     }

@@ -99,6 +99,20 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
     return intern_note(g->ctx, &t);
 }
 
+void mesh_note_collective(neap_ctx *ctx, const char *lacks) {
+    mesh_call *call = ctx->mesh.call;
+    note_text t = {.bytes = 0};
+    const char *before = call && call->note ? graph_site_text(ctx, call->note) : NULL;
+    if (!call || (before && strstr(before, lacks)))
+        return;
+    if (before)
+        add_to_note(&t, before);
+    add_next(&t);
+    add_to_note(&t, "all blocks are moved to one device: ");
+    add_to_note(&t, lacks);
+    call->note = intern_note(ctx, &t);
+}
+
 /* ---- Notes of all before ----------------------------------------------------------------------------------------- */
 typedef struct lines {
     int n;

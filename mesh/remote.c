@@ -103,8 +103,7 @@ static bool needs_others(const group *g, const lazy_mesh *mesh) {
 }
 
 /* ---- Exchanging -------------------------------------------------------------------------------------------------- */
-/* The node with its axis `from` moved to place `to`. In the arena. */
-static neap_node *move_axis(neap_ctx *ctx, neap_node *x, int from, int to) {
+neap_node *mesh_move_axis(neap_ctx *ctx, neap_node *x, int from, int to) {
     int64_t axes[NEAP_MAX_DIMS];
     int n = 0;
     if (!x || from == to)
@@ -121,7 +120,7 @@ static neap_node *move_axis(neap_ctx *ctx, neap_node *x, int from, int to) {
 static neap_node *sent(neap_ctx *ctx, const group *g, const lazy_mesh *mesh, int member) {
     neap_node *block = mesh_block_at(g->what->in, mesh_member(mesh, g->first, g->what->axes, member));
     block = block ? mesh_at_home(ctx, block, -1) : NULL;
-    return g->what->split >= 0 ? move_axis(ctx, block, g->what->split, 0) : block;
+    return g->what->split >= 0 ? mesh_move_axis(ctx, block, g->what->split, 0) : block;
 }
 
 /* The group's exchange; in the arena. */
@@ -191,11 +190,11 @@ static neap_node *received(neap_ctx *ctx, const group *g, neap_node *value, int 
     case ENGINE_COMM_REDUCE:
         return shaped(ctx, g, value, 0, NULL, false);
     case ENGINE_COMM_GATHER:
-        return move_axis(ctx, shaped(ctx, g, value, 1, &n, false), 0, what->concat);
+        return mesh_move_axis(ctx, shaped(ctx, g, value, 1, &n, false), 0, what->concat);
     case ENGINE_COMM_SCATTER:
         return mesh_part(ctx, shaped(ctx, g, value, 1, lead, true), 0, at);
     case ENGINE_COMM_SWAP:
-        return move_axis(ctx, mesh_part(ctx, shaped(ctx, g, value, 2, lead, true), 0, at), 0, what->concat);
+        return mesh_move_axis(ctx, mesh_part(ctx, shaped(ctx, g, value, 2, lead, true), 0, at), 0, what->concat);
     default:
         return mesh_part(ctx, shaped(ctx, g, value, 1, lead, false), 0, at);
     }

@@ -4,7 +4,7 @@
  *      stream.c    streams, their threads, events             works.c     what runs on the host in a stream's order
  *      memory.c    blocks, copies over pinned memory          launch.c    code and launches
  *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, factors.c, fourier.c,
- *                                                             convolutions.c   routines
+ *      collectives.c   what NCCL moves between devices        convolutions.c   routines
  *
  * Each stream has a thread that waits for the events behind its callbacks and calls them, since a host function of
  * CUDA may call neither the driver nor, therefore, the engine. Contexts are the devices' primary ones, made current for
@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "engine/cuda/collectives.h"
 #include "engine/cuda/driver.h"
 #include "engine/cuda/libraries.h"
 #include "engine/device.h"
@@ -42,6 +43,7 @@ typedef struct cuda_event {
     struct cuda_event *next; /* among the spare ones */
     struct cuda_device *device;
     CUevent event;
+    uint64_t behind; /* devices in whose collectives the marked stream took part, a bit for each ordinal */
 } cuda_event;
 
 struct cuda_module;      /* launch.c */
@@ -72,6 +74,7 @@ typedef struct cuda_device {
     _Atomic bool lost;
     cuda_failure failure; /* once lost */
     cuda_libraries libraries;
+    struct cuda_stream *collectives; /* NULL before the first one */
 } cuda_device;
 
 /* Work on the host that stands in a stream. `state` tells whether the driver has called it: it does not once the device
@@ -92,8 +95,9 @@ typedef struct cuda_op {
 /* What was enqueued since the last callback, and is looked at when the stream has passed it. */
 typedef struct cuda_passage {
     cuda_work *works;
-    uint64_t waited; /* other devices whose work it needed, a bit for each ordinal */
-    cuda_op *op;     /* of the thread that ends the passage */
+    uint64_t waited;      /* other devices whose work it needed, a bit for each ordinal */
+    cuda_op *op;          /* of the thread that ends the passage */
+    uint32_t collectives; /* the sets of devices that it was part of, by their numbers (collectives.c) */
 } cuda_passage;
 
 typedef struct cuda_item {
@@ -116,6 +120,7 @@ typedef struct cuda_stream {
     cuda_passage passage; /* since the last item; without an op */
     cuda_op *ops;         /* that are being enqueued */
     cuda_failure failure; /* broken by another device */
+    uint64_t behind;      /* as of an event */
 } cuda_stream;
 
 /* ---- plugin.c ---------------------------------------------------------------------------------------------------- */
@@ -126,6 +131,7 @@ void cuda_leave(void); /* after an enter that succeeded */
 int cuda_check(cuda_device *device, CUresult result, const char *function);
 void cuda_lose(cuda_device *device, CUresult result, const char *function);
 int cuda_lost(cuda_device *device, cuda_failure *out); /* 0, or the status of its failure, copied */
+bool cuda_is_lost(cuda_device *device);                /* asks the driver, too; the caller has not entered */
 cuda_device *cuda_device_at(int ordinal);              /* an open one */
 
 /* ---- works.c ----------------------------------------------------------------------------------------------------- */
@@ -165,6 +171,8 @@ int cuda_launch(neap_device *device, neap_stream *stream, const neap_launch *lau
 /* ---- libraries.c ------------------------------------------------------------------------------------------------- */
 const char *cuda_routine_lacks(neap_device *device, const neap_routine *routine);
 int cuda_routine_run(neap_device *device, neap_stream *stream, const neap_routine *routine);
+const char *cuda_nccl_lacks(void);            /* NULL, or why there is no NCCL, for ever */
+const char *cuda_keep_text(const char *text); /* a copy that is kept for ever: of few texts */
 void cuda_device_libraries(neap_device *device, char *text, size_t bytes);
 void cuda_libraries_free(cuda_device *device); /* what the device holds of them; the caller has entered */
 /* 0, or the error of a library's function, whose status has a name, if we know one; `memory`: it says that memory is
@@ -176,6 +184,18 @@ void cuda_scratch_free(cuda_stream *stream, CUdeviceptr memory); /* 0: nothing *
 static inline CUdeviceptr cuda_address(const void *memory, int64_t bytes) {
     return (CUdeviceptr)(uintptr_t)memory + (CUdeviceptr)bytes;
 }
+
+/* ---- collectives.c ----------------------------------------------------------------------------------------------- */
+const char *cuda_collective_lacks(const neap_collective *collective);
+int cuda_collective_run(neap_device *device, neap_stream *stream, const neap_collective *collective);
+/* Lets a stream wait for all collectives that its device takes part in by now. The caller has not entered. */
+int cuda_collectives_await(cuda_stream *stream);
+/* Aborts those of the sets that have failed. The caller has not entered. */
+void cuda_collectives_watch(uint32_t sets);
+/* The same, once a stream is past its part in them; the failure, if there is one. */
+void cuda_collectives_settle(uint32_t sets, cuda_failure *out);
+/* Frees the sets that the device belongs to, and its stream. The caller has not entered. */
+void cuda_collectives_free(cuda_device *device);
 
 /* ---- products.c, systems.c and their kin: the caller has entered, and holds the lock for routines ---------------- */
 enum { CUDA_ROWS_MOST = 30000 /* of matrices that are factored: their bytes count in 64 bits, their elements in 32 */ };

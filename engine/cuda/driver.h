@@ -40,6 +40,12 @@ typedef struct CUDA_MEMCPY2D_st {
     size_t dstPitch;
     size_t WidthInBytes, Height;
 } CUDA_MEMCPY2D;
+typedef struct CUmemAccessDesc_st {
+    struct {
+        int type, id;
+    } location;
+    int flags;
+} CUmemAccessDesc;
 
 enum {
     CUDA_SUCCESS = 0,
@@ -81,6 +87,8 @@ enum {
     CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
     CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
     CU_MEMORYTYPE_DEVICE = 2,
+    CU_MEM_LOCATION_TYPE_DEVICE = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
     CU_JIT_ERROR_LOG_BUFFER = 5,
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
@@ -111,9 +119,12 @@ enum {
     X(cuEventCreate, (CUevent * event, unsigned int flags))                                                            \
     X(cuEventDestroy_v2, (CUevent event))                                                                              \
     X(cuEventRecord, (CUevent event, CUstream stream))                                                                 \
+    X(cuEventQuery, (CUevent event))                                                                                   \
     X(cuEventSynchronize, (CUevent event))                                                                             \
     X(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool, CUdevice device))                                               \
     X(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value))                          \
+    X(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *accesses, size_t n))                              \
+    X(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer))                                               \
     X(cuMemAllocAsync, (CUdeviceptr * memory, size_t bytes, CUstream stream))                                          \
     X(cuMemFreeAsync, (CUdeviceptr memory, CUstream stream))                                                           \
     X(cuMemHostAlloc, (void **memory, size_t bytes, unsigned int flags))                                               \

@@ -1,4 +1,4 @@
-/* libraries.c: finding cuBLAS, cuSOLVER, cuFFT and cuDNN when a routine first needs them, and running routines.
+/* libraries.c: finding cuBLAS, cuSOLVER, cuFFT, cuDNN and NCCL when they are first needed, and running routines.
  *
  *      lacks?  ── the library ── dlopen ── its functions ── its handle ──▶ NULL, or a reason that stays
  *      run     ── the device's lock for routines ──▶ products.c and its kin: calls of the library on the stream
@@ -15,6 +15,7 @@ cublas_functions cublas;
 cusolver_functions cusolver;
 cufft_functions cufft;
 cudnn_functions cudnn;
+nccl_functions nccl;
 
 typedef struct wanted {
     const char *name;
@@ -29,6 +30,7 @@ typedef struct wanted {
 #define WANTED_FFT_TYPED(name, member, parameters) {#name, &cufft.of[type].member},
 
 #define WANTED_DNN(name, parameters) {#name, &cudnn.name},
+#define WANTED_NCCL(name, parameters) {#name, &nccl.name},
 
 /* Fills the table of a library. NULL, or the name of the first function that is missing. */
 static const char *find(void *library, const wanted *functions, size_t n) {
@@ -94,6 +96,11 @@ static const char *find_dnn(void *library) {
     return NULL;
 }
 
+static const char *find_nccl(void *library) {
+    FIND(library, NCCL_FUNCTIONS(WANTED_NCCL) WANTED_NCCL(ncclGetErrorString, ));
+    return NULL;
+}
+
 static int blas_version(int property, int *out) {
     return cublas.cublasGetProperty(property, out);
 }
@@ -110,13 +117,21 @@ static int dnn_version(int property, int *out) {
     return cudnn.cudnnGetProperty(property, out);
 }
 
+/* 2.28.3 is 22803. */
+static int nccl_version(int property, int *out) {
+    static const int parts[] = {10000, 100, 1};
+    int version = 0, status = nccl.ncclGetVersion(&version);
+    *out = property == MAJOR_VERSION ? version / parts[0] : version / parts[property] % 100;
+    return status;
+}
+
 /* ---- Libraries --------------------------------------------------------------------------------------------------- */
 
-enum { BLAS, SOLVER, FFT, DNN, LIBRARIES, FILES = 2 };
+enum { BLAS, SOLVER, FFT, DNN, NCCL, LIBRARIES, FILES = 2 };
 
 static struct library {
     const char *name;
-    const char *files[FILES]; /* the newest first */
+    const char *files[FILES]; /* the newest first; NULL: no other */
     const char *(*find)(void *library);
     int (*version)(int property, int *out);
     _Atomic bool tried;
@@ -133,6 +148,7 @@ static struct library {
                 .version = solver_version},
     [FFT] = {.name = "cuFFT", .files = {"libcufft.so.12", "libcufft.so.11"}, .find = find_fft, .version = fft_version},
     [DNN] = {.name = "cuDNN", .files = {"libcudnn.so.9", "libcudnn.so.8"}, .find = find_dnn, .version = dnn_version},
+    [NCCL] = {.name = "NCCL", .files = {"libnccl.so.2"}, .find = find_nccl, .version = nccl_version},
 };
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -156,8 +172,8 @@ static void *open_file(struct library *library, const char *file) {
 
 static void load(struct library *library) {
     void *handle = NULL;
-    char first[CUDA_TEXT_BYTES];
-    for (int k = 0; k < FILES && !handle; k++) {
+    char first[CUDA_TEXT_BYTES] = "";
+    for (int k = 0; k < FILES && library->files[k] && !handle; k++) {
         handle = open_file(library, library->files[k]);
         if (k == 0)
             memcpy(first, library->lacks, sizeof first);
@@ -183,8 +199,11 @@ static const char *library_lacks(struct library *library) {
     return library->lacks[0] ? library->lacks : NULL;
 }
 
-/* A text that is kept for ever: of the failures to start there are few. */
-static const char *keep_text(const char *text) {
+const char *cuda_nccl_lacks(void) {
+    return library_lacks(&libraries[NCCL]);
+}
+
+const char *cuda_keep_text(const char *text) {
     static struct kept {
         struct kept *next;
         char text[CUDA_TEXT_BYTES];
@@ -258,7 +277,7 @@ static const char *does_not_start(cuda_device *device, const struct library *lib
     if (!status)
         return NULL;
     snprintf(text, sizeof text, "%s does not start: %s", library->file, status);
-    return keep_text(text);
+    return cuda_keep_text(text);
 }
 
 /* Of systems and factors. */

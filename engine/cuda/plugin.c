@@ -32,6 +32,17 @@ int cuda_lost(cuda_device *device, cuda_failure *out) {
     return out->status;
 }
 
+bool cuda_is_lost(cuda_device *device) {
+    cuda_failure failure;
+    if (cuda_enter(device) == NEAP_OK) {
+        CUresult result = cuda.cuStreamQuery(device->allocations);
+        cuda_leave();
+        if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+            cuda_lose(device, result, "cuStreamQuery");
+    }
+    return cuda_lost(device, &failure) != NEAP_OK;
+}
+
 void cuda_lose(cuda_device *device, CUresult result, const char *function) {
     pthread_mutex_lock(&device->mutex);
     if (!device->failure.status) {
@@ -154,6 +165,7 @@ static int open_device(int ordinal, neap_device **out) {
 
 static void close_device(neap_device *handle) {
     cuda_device *device = (cuda_device *)handle;
+    cuda_collectives_free(device);
     opened[device->ordinal] = NULL;
     cuda.cuCtxPushCurrent_v2(device->context); /* also that of a lost device */
     cuda.cuStreamSynchronize(device->allocations);
@@ -234,6 +246,8 @@ static const neap_device_kind kind = {
     .routine_lacks = cuda_routine_lacks,
     .routine_run = cuda_routine_run,
     .libraries = cuda_device_libraries,
+    .collective_lacks = cuda_collective_lacks,
+    .collective_run = cuda_collective_run,
 };
 
 int neap_plugin_open(const neap_plugin_host *host) {

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
@@ -55,7 +56,8 @@ void cuda_events_free(cuda_device *device) {
     }
 }
 
-/* An event that marks the point that the stream has come to; NULL on failure. The caller has entered. */
+/* An event that marks the point that the stream has come to; NULL on failure. The caller has entered, and holds the
+ * stream's mutex. */
 static int mark(cuda_stream *stream, cuda_event **out) {
     int status = take_event(stream->device, out);
     if (!status)
@@ -64,16 +66,21 @@ static int mark(cuda_stream *stream, cuda_event **out) {
         put_event(*out);
         *out = NULL;
     }
+    if (!status)
+        (*out)->behind = stream->behind;
     return status;
 }
 
-int cuda_event_new(neap_device *handle, neap_stream *stream, neap_event **out) {
+int cuda_event_new(neap_device *handle, neap_stream *handle_of_stream, neap_event **out) {
     cuda_device *device = (cuda_device *)handle;
+    cuda_stream *stream = (cuda_stream *)handle_of_stream;
     cuda_event *event = NULL;
     int status = cuda_enter(device);
     if (status)
         return status;
-    status = mark((cuda_stream *)stream, &event);
+    pthread_mutex_lock(&stream->mutex);
+    status = mark(stream, &event);
+    pthread_mutex_unlock(&stream->mutex);
     cuda_leave();
     *out = (neap_event *)event;
     return status;
@@ -98,7 +105,8 @@ int cuda_stream_wait(neap_device *handle, neap_stream *handle_of_stream, neap_ev
                         "cuStreamWaitEvent");
     pthread_mutex_unlock(&stream->mutex);
     cuda_leave();
-    return status;
+    bool shared = event->device != device && event->behind >> device->ordinal & 1;
+    return status || !shared ? status : cuda_collectives_await(stream);
 }
 
 /* ---- What a stream has passed ------------------------------------------------------------------------------------ */
@@ -109,16 +117,9 @@ static void ask_devices(cuda_stream *stream, uint64_t waited) {
     for (int ordinal = 0; waited >> ordinal && ordinal < CUDA_DEVICES_MOST; ordinal++) {
         cuda_device *other = waited >> ordinal & 1 ? cuda_device_at(ordinal) : NULL;
         cuda_failure failure;
-        if (!other)
+        if (!other || !cuda_is_lost(other))
             continue;
-        if (cuda_enter(other) == NEAP_OK) {
-            CUresult result = cuda.cuStreamQuery(other->allocations);
-            cuda_leave();
-            if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-                cuda_lose(other, result, "cuStreamQuery");
-        }
-        if (cuda_lost(other, &failure) == NEAP_OK)
-            continue;
+        cuda_lost(other, &failure);
         pthread_mutex_lock(&stream->mutex);
         if (!stream->failure.status)
             stream->failure = failure;
@@ -136,14 +137,33 @@ static int settle(cuda_stream *stream, cuda_passage *passage, cuda_failure *out)
         *out = stream->failure;
         pthread_mutex_unlock(&stream->mutex);
     }
+    if (passage->collectives)
+        cuda_collectives_settle(passage->collectives, out);
     if (!out->status && passage->op)
         *out = passage->op->failure;
     free(passage->op);
     return out->status;
 }
 
+/* Until the event has passed, or all that stands in the stream (NULL): collectives may wait for a device that is lost,
+ * so somebody has to look. The caller has not entered. */
+static void look_after_collectives(cuda_stream *stream, const cuda_event *event, uint32_t collectives) {
+    static const struct timespec pause = {0, 100000};
+    while (collectives && cuda_enter(stream->device) == NEAP_OK) {
+        CUresult result = event ? cuda.cuEventQuery(event->event) : cuda.cuStreamQuery(stream->stream);
+        cuda_leave();
+        if (result != CUDA_ERROR_NOT_READY)
+            return;
+        cuda_collectives_watch(collectives);
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* Waits for an item's event. False: the process is about to end, and its statics may be gone. */
-static bool await_item(cuda_device *device, const cuda_item *item) {
+static bool await_item(cuda_stream *stream, const cuda_item *item) {
+    cuda_device *device = stream->device;
+    if (item->event)
+        look_after_collectives(stream, item->event, item->passage.collectives);
     if (!item->event || cuda_enter(device) != NEAP_OK)
         return true;
     CUresult result = cuda.cuEventSynchronize(item->event->event);
@@ -169,7 +189,7 @@ static void *run_stream(void *arg) {
     cuda_item *item;
     while ((item = next_item(stream)) != NULL) {
         cuda_failure failure;
-        if (!await_item(stream->device, item))
+        if (!await_item(stream, item))
             return NULL;
         int status = settle(stream, &item->passage, &failure);
         pthread_mutex_lock(&stream->mutex);
@@ -296,6 +316,7 @@ int cuda_stream_sync(neap_device *handle, neap_stream *handle_of_stream) {
     passage.op = cuda_op_take(stream);
     stream->passage = (cuda_passage){0};
     pthread_mutex_unlock(&stream->mutex);
+    look_after_collectives(stream, NULL, passage.collectives);
     if (cuda_enter(device) == NEAP_OK) {
         CUresult result = cuda.cuStreamSynchronize(stream->stream);
         cuda_leave();

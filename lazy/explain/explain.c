@@ -133,6 +133,22 @@ static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapt
         lazy_say(print, ": %s", plan_why_text(at->why));
 }
 
+/* How the result of a step goes to several devices that read it, and the parts of a join to it: at once, or why not. */
+static void say_sending(lazy_print *print, const lazy_plan *plan, int32_t s, int32_t slot) {
+    enum { MOST = 64 };
+    const lazy_step *step = plan->steps[s];
+    int sources[MOST], nsources = step->moves && step->nbufs - 1 <= MOST ? step->nbufs - 1 : 0, ntargets;
+    for (int k = 0; k < nsources; k++)
+        sources[k] = plan->slots[explain_story_slot(plan, s, k)].device;
+    size_t bytes = nsources ? (size_t)(step->call.in[0].size * neap_dtype_bytes(step->call.in[0].dtype)) : 0;
+    const char *lacks = plan_cross_lacks(plan, slot, nsources, sources, bytes, &ntargets);
+    if (ntargets < 2 && nsources < 2)
+        return;
+    lazy_say(print, "\n       goes to ");
+    explain_say_count(print, ntargets, "device");
+    lazy_say(print, lacks ? " by copies: %s" : " by a collective", lacks);
+}
+
 static void say_ran(lazy_print *print, lazy_ran *ran) {
     int64_t times = atomic_load_explicit(&ran->times, memory_order_relaxed);
     int32_t worker = atomic_load_explicit(&ran->worker, memory_order_relaxed);
@@ -236,6 +252,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
             break;
         }
         say_out(print, story, chapter, explain_story_slot(chapter->plan, s, k));
+        say_sending(print, chapter->plan, s, explain_story_slot(chapter->plan, s, k));
     }
     say_ran(print, &step->ran);
     say_why(print, chapter, step);

@@ -631,7 +631,7 @@ static bool leaves_memory(neap_node *node, int64_t device) {
 /* The way of most calls: with the inputs that traces capture, on a mesh, or on one device. */
 static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_call *call) {
     int device = -1;
-    bool meshed = row->flags & LAZY_OP_MESH;
+    bool meshed = row->flags & LAZY_OP_MESH, moves = row->flags & LAZY_OP_PLACES;
     for (int k = 0; k < call->nin && !meshed; k++)
         meshed = graph_is_meshed(call->in[k]);
     if (meshed && !graph_mesh()) {
@@ -640,10 +640,10 @@ static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_cal
     }
     for (int k = 0; k < call->nin; k++)
         if ((call->in[k]->flags & LAZY_ABSTRACT || call->in[k]->device >= 0) &&
-            check_recordable(row->name, call->in[k], meshed ? NULL : &device) != 0)
+            check_recordable(row->name, call->in[k], meshed || moves ? NULL : &device) != 0)
             return NULL;
     graph_call moved = *call;
-    if (row->flags & LAZY_OP_PLACES && !meshed && call->nattrs == 1 && leaves_memory(call->in[0], call->attrs[0]))
+    if (moves && row->arity == 1 && !meshed && call->nattrs == 1 && leaves_memory(call->in[0], call->attrs[0]))
         moved.op = LAZY_OP_transfer;
     return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, &moved);
 }

@@ -83,6 +83,43 @@ NEAP_OP(
     .call = transfer_call, .grad = device_put_grad, .jvp = derive_jvp_linear, .batch = derive_batch_leading,
     .follow = follow_device)
 
+/* ---- join -------------------------------------------------------------------------------------------------------- */
+static int join_shape(const lazy_call_desc *call, lazy_result *out) {
+    int64_t device = call->nattrs == 1 ? call->attrs[0] : -2;
+    if (device < -1 || device >= neap_device_count())
+        return neap_error(NEAP_E_ARGUMENT, "join: expected one of %d devices", neap_device_count());
+    out->ndim = 1;
+    for (int k = 0; k < call->nin; k++) {
+        if (call->in[k].ndim != 1)
+            return neap_error(NEAP_E_SHAPE, "join: expected arrays with one axis, got %d axes", call->in[k].ndim);
+        if (__builtin_add_overflow(out->shape[0], call->in[k].size, &out->shape[0]))
+            return neap_error(NEAP_E_SHAPE, "join: the result would have more than 2^63 elements");
+    }
+    return 0;
+}
+
+static int join_call(const lazy_call *call, const neap_run *run) {
+    char *to = call->out->data;
+    (void)run;
+    for (int k = 0; k < call->nin; k++) {
+        size_t bytes = (size_t)(call->in[k].size * neap_dtype_bytes(call->in[k].dtype));
+        if (bytes)
+            memcpy(to, call->in[k].data, bytes);
+        to += bytes;
+    }
+    return 0;
+}
+
+/* Made of blocks alone, which are on no tape: the derivative is that of the op over the mesh. */
+NEAP_OP(join,
+        .doc =
+            "Arrays of one axis, of several devices, one behind the other: one array, committed to a device, or with "
+            "device -1 to none. Where the devices have a collective for it, the same op makes the copies that other "
+            "devices read.",
+        .attrs = "device", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+        .shape = join_shape, .call = join_call, .follow = follow_device)
+
 /* ---- reshape ----------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = shape_in_attrs("reshape", call, out);

@@ -9,6 +9,10 @@
  *
  * Copies are ops of the engine, which the variables of the buffers put in order; so nobody waits for them here. A group
  * runs on one device, so in it a slot has one crossing at most.
+ *
+ * What several devices read is sent to all of them at once, where these have a collective for that: with the first
+ * crossing of a slot all others are filled; and an op that moves data to a slot (`join`, `transfer`) fills them too. So
+ * a result that is the same on all devices is one node, and one op of the engine.
  */
 #include <string.h>
 
@@ -97,14 +101,84 @@ static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_group *
     return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
 }
 
+enum { TARGETS_MOST = 64 };
+typedef struct crossing_targets { /* who gets a slot at once */
+    int n;
+    neap_buffer *buffers[TARGETS_MOST];
+    int32_t crossings[TARGETS_MOST]; /* -1: it is the slot itself */
+} crossing_targets;
+
+static void add_target(crossing_targets *to, neap_buffer *buffer, int32_t crossing) {
+    to->buffers[to->n] = buffer;
+    to->crossings[to->n++] = crossing;
+}
+
+/* Adds the crossings of a slot that do not hold it yet, on devices of the kind of `like`. */
+static void add_crossings(const lazy_plan *plan, int32_t slot, const lazy_crossed *crossed, int like,
+                          crossing_targets *to) {
+    const neap_device_kind *kind = neap_device_kind_of(like);
+    for (int32_t c = 0; c < plan->ncrossings && to->n < TARGETS_MOST; c++) {
+        const lazy_crossing *crossing = &plan->crossings[c];
+        if (crossing->slot == slot && !crossing->parts && !crossed[c].same &&
+            neap_device_kind_of(crossing->device) == kind)
+            add_target(to, crossed[c].buffer, c);
+    }
+}
+
+static const char *join_lacks(const crossing_targets *to, int nparts, const neap_part *parts) {
+    int sources[TARGETS_MOST], targets[TARGETS_MOST];
+    if (nparts > TARGETS_MOST)
+        return "too many devices take part";
+    for (int k = 0; k < nparts; k++)
+        sources[k] = neap_buffer_device(parts[k].from);
+    for (int k = 0; k < to->n; k++)
+        targets[k] = neap_buffer_device(to->buffers[k]);
+    return neap_collective_lacks(nparts, sources, parts[0].bytes, to->n, targets);
+}
+
+/* Sends it to all targets, if one collective does so, else to the first one. */
+static int join_targets(crossing_targets *to, int nparts, const neap_part *parts, const neap_push *push,
+                        lazy_crossed *crossed) {
+    if (to->n > 1 && join_lacks(to, nparts, parts))
+        to->n = 1;
+    int status = neap_buffer_join(to->n, to->buffers, nparts, parts, push);
+    for (int k = 0; k < to->n && status == 0; k++)
+        if (to->crossings[k] >= 0)
+            crossed[to->crossings[k]].same = true;
+    return status;
+}
+
+int plan_cross_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
+                    lazy_crossed *crossed, const neap_push *push) {
+    crossing_targets all = {.n = 0};
+    for (int32_t c = 0; c < plan->ncrossings; c++)
+        if (plan->crossings[c].slot == slot)
+            crossed[c].same = false;
+    add_target(&all, to, -1);
+    add_crossings(plan, slot, crossed, plan->slots[slot].device, &all);
+    return join_targets(&all, nparts, parts, push, crossed);
+}
+
+/* Fills crossing c of a slot, and with it the others that can be filled at once. */
+static int fill_crossings(const lazy_plan *plan, int32_t slot, const lazy_group *group, int32_t c, neap_buffer *from,
+                          lazy_crossed *crossed) {
+    crossing_targets all = {.n = 0};
+    neap_part whole = {.from = from, .bytes = plan->slots[slot].bytes};
+    neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
+    add_target(&all, crossed[c].buffer, c);
+    crossed[c].same = true;
+    if (!plan->crossings[c].parts)
+        add_crossings(plan, slot, crossed, plan->crossings[c].device, &all);
+    return join_targets(&all, 1, &whole, &push, crossed);
+}
+
 int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
     int status = 0;
     for (int32_t k = 0; k < group->nbufs && group->crossings && status == 0; k++) {
         int32_t slot = group->slots[k], c = group->crossings[k];
         if (c < 0 || crossed[c].same || (group->writes[k] && !plan->crossings[c].parts))
             continue;
-        status = push_crossing(plan, slot, group, crossed[c].buffer, bufs[slot]);
-        crossed[c].same = true;
+        status = fill_crossings(plan, slot, group, c, bufs[slot], crossed);
     }
     return status;
 }
@@ -122,6 +196,21 @@ int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *
             status = push_crossing(plan, slot, group, bufs[slot], crossed[c].buffer);
     }
     return status;
+}
+
+const char *plan_cross_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
+                             int *ntargets) {
+    int targets[TARGETS_MOST], n = 0, device = plan->slots[slot].device;
+    const neap_device_kind *kind = neap_device_kind_of(device);
+    if (nsources)
+        targets[n++] = device;
+    for (int32_t c = 0; c < plan->ncrossings && n < TARGETS_MOST; c++)
+        if (plan->crossings[c].slot == slot && !plan->crossings[c].parts &&
+            neap_device_kind_of(plan->crossings[c].device) == kind)
+            targets[n++] = plan->crossings[c].device;
+    *ntargets = n;
+    return nsources ? neap_collective_lacks(nsources, sources, bytes, n, targets)
+                    : neap_collective_lacks(1, &device, plan->slots[slot].bytes, n, targets);
 }
 
 int plan_cross_home(neap_ctx *ctx, neap_node *node, int device) {

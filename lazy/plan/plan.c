@@ -457,7 +457,7 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
     if (graph_is_view(node) && !node->buffer && !p->made[node->index]) {
         neap_node *base = plan_same(p->ctx, node->base);
-        bool begins = node->map->offset == 0 || plan_origin(p->ctx, base) >= 0;
+        bool begins = step->moves || node->map->offset == 0 || plan_origin(p->ctx, base) >= 0;
         bool contiguous = begins && graph_strides_contiguous(node->ndim, node->shape, node->map->stride);
         lazy_tensor seen = *tensor;
         seen.stride = node->map->stride;

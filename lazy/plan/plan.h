@@ -11,6 +11,7 @@
 #ifndef LAZY_PLAN_H
 #define LAZY_PLAN_H
 
+#include "engine/device.h"
 #include "lazy/graph/graph.h"
 #include "lazy/plan/start.h"
 #include "lazy/vm/backend.h"
@@ -300,6 +301,14 @@ void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
 /* Push the copies that a group needs before it runs, and those of what it has written. bufs: by slot. */
 int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
 int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
+/* Joins parts of buffers in `to`, the buffer of a slot, and where a collective can, in its crossings at once. */
+int plan_cross_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
+                    lazy_crossed *crossed, const neap_push *push);
+/* Why what several devices read of a slot is copied to each by itself; NULL: a collective sends it to all of them, of
+ * which there are *ntargets. nsources: of a step that moves parts of `bytes` bytes there from these devices, whose own
+ * result counts as well; 0: of any other step. */
+const char *plan_cross_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
+                             int *ntargets);
 /* Whether two devices compute on one memory: those of the CPU do. */
 static inline bool plan_share_memory(int a, int b) {
     return a == b || neap_device_memory_space(a) == neap_device_memory_space(b);

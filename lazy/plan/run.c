@@ -323,13 +323,28 @@ static int launch_alone(plan_state *s, const lazy_group *group) {
     return status;
 }
 
-/* A copy from one memory to another, by what the devices have for that. */
+/* Copies from other memories, one behind the other, by what the devices have for that: with those that the plan wants
+ * elsewhere. */
 static int move(const plan_state *s, const lazy_group *group) {
+    enum { FEW = 8 };
     lazy_step *step = s->plan->steps[group->first];
-    neap_buffer *from = s->bufs[group->slots[step->slots[0]]], *to = s->bufs[group->slots[step->slots[1]]];
+    int32_t n = step->nbufs - 1, slot = group->slots[step->slots[n]];
     size_t item = (size_t)neap_dtype_bytes(step->call.out->dtype);
+    neap_part few[FEW], *parts = n <= FEW ? few : malloc((size_t)n * sizeof *parts);
+    if (!parts)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    for (int32_t k = 0; k < n; k++) {
+        size_t bytes = (size_t)step->call.in[k].size * item;
+        parts[k] =
+            (neap_part){.from = s->bufs[group->slots[step->slots[k]]],
+                        .offset = bytes ? (size_t)step->offsets[k] * item : 0, /* a view of none begins anywhere */
+                        .bytes = bytes};
+    }
     neap_push push = {.name = step->label, .site = step_site(s->ctx, step, s->region)};
-    return neap_buffer_copy_part(to, from, (size_t)step->offsets[0] * item, (size_t)step->call.out->size * item, &push);
+    int status = plan_cross_join(s->plan, slot, n, parts, s->bufs[slot], s->crossed, &push);
+    if (parts != few)
+        free(parts);
+    return status;
 }
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
@@ -357,7 +372,7 @@ static int group_push(plan_state *s, const lazy_group *group) {
         status = launch_alone(s, group);
     else
         status = step->moves ? move(s, group) : push_alone_or_together(s, group);
-    return status || !crosses ? status : plan_cross_out(s->plan, group, s->bufs, s->crossed);
+    return status || !crosses || step->moves ? status : plan_cross_out(s->plan, group, s->bufs, s->crossed);
 }
 
 static int allocate(plan_state *s, neap_buffer **made) {

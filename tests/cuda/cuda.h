@@ -22,12 +22,26 @@ static inline void nap(void) {
     nanosleep(&(struct timespec){0, 50000}, NULL);
 }
 
-/* Loads the fake driver and the backend, which stand in the build's folder. */
-static inline void load_cuda(void) {
-    char folder[PATH_MAX], path[PATH_MAX + 32];
+/* The folder of the test's program. */
+static inline const char *test_folder(void) {
+    static char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     folder[length > 0 ? length : 0] = 0;
     *strrchr(folder, '/') = 0;
+    return folder;
+}
+
+/* The libraries that stand in for CUDA's are found. Before load_cuda. */
+static inline void use_libraries(void) {
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/fake/libraries", test_folder());
+    setenv("NEAP_FAKE_LIBRARIES", path, 1);
+}
+
+/* Loads the fake driver and the backend, which stand in the build's folder. */
+static inline void load_cuda(void) {
+    const char *folder = test_folder();
+    char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/fake/libcuda.so.1", folder);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     CHECK(library != NULL);

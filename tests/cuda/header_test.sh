@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# header_test.sh: engine/cuda/driver.h and libraries.h declare functions and numbers of the driver and of libraries as
-# the toolkit's headers do, if these are there, and the libraries have what is declared; release build only.
+# header_test.sh: engine/cuda/driver.h, libraries.h and collectives.h declare functions and numbers of the driver and of
+# libraries as the toolkit's headers do, if these are there, and the libraries have what is declared; release build
+# only.
 set -eu
 header=
 for folder in ${CUDA_HOME:+"$CUDA_HOME/include"} /usr/local/cuda/include /usr/include; do
@@ -18,7 +19,7 @@ numbers() { # numbers FILE HEADER…
     local file=$1
     shift
     printf '#include <%s>\n' "$@"
-    sed -n '/^#else/,/^#endif/p' "$file" | sed -nE 's/^ *([A-Z][A-Z_a-z0-9]+) = (-?[0-9a-fx]+),?$/\1 \2/p' |
+    sed -n '/^#else/,/^#endif/p' "$file" | sed -nE 's/^ *([A-Za-z][A-Z_a-z0-9]+) = (-?[0-9a-fx]+),?$/\1 \2/p' |
         while read -r name value; do echo "_Static_assert($name == $value, \"$name\");"; done
 }
 numbers engine/cuda/driver.h cuda.h >"$work/numbers.c"
@@ -39,6 +40,12 @@ C
         echo "_Static_assert(offsetof(ours, $member) == offsetof(CUDA_MEMCPY2D, $member), \"$member\");"
     done
 } >"$work/structure.c"
+cat >>"$work/structure.c" <<'C'
+typedef struct { struct { int type, id; } location; int flags; } our_access;
+_Static_assert(sizeof(our_access) == sizeof(CUmemAccessDesc), "size");
+_Static_assert(offsetof(our_access, location.id) == offsetof(CUmemAccessDesc, location.id), "id");
+_Static_assert(offsetof(our_access, flags) == offsetof(CUmemAccessDesc, flags), "flags");
+C
 parts=(numbers functions structure)
 dnn= # its headers may be in a folder of their own, CUDNN_HOME
 for folder in ${CUDNN_HOME:+"$CUDNN_HOME/include"} "$header"; do
@@ -74,6 +81,17 @@ const char *(*of_text)(cudnnStatus_t status) = cudnnGetErrorString;
 C
     parts+=(library_numbers library_functions)
 fi
+if [ -f "$header/nccl.h" ]; then
+    numbers engine/cuda/collectives.h nccl.h >"$work/nccl_numbers.c"
+    [ "$(grep -c _Static_assert "$work/nccl_numbers.c")" -gt 5 ]
+    cat >"$work/nccl_functions.c" <<'C'
+#include "engine/cuda/collectives.h"
+#define SAME(name, parameters) ncclResult_t(*of_##name) parameters = name;
+NCCL_FUNCTIONS(SAME)
+const char *(*of_text)(ncclResult_t result) = ncclGetErrorString;
+C
+    parts+=(nccl_numbers nccl_functions)
+fi
 passed=0 failed=0
 for part in "${parts[@]}"; do
     if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Wno-deprecated-declarations -DNEAP_CUDA_HEADER=1 -I. \
@@ -88,10 +106,12 @@ done
 
 # The libraries themselves, if they are beside the headers: they have all functions.
 exported() { # exported PREFIX FILE ARGUMENTS…: of the macros PREFIX_FUNCTIONS and PREFIX_TYPED_FUNCTIONS
-    local prefix=$1 file=$2 arguments
+    local prefix=$1 file=$2 arguments declared=libraries
+    if [ "$prefix" = NCCL ]; then declared=collectives; fi
     shift 2
     {
-        printf '#include "engine/cuda/libraries.h"\n#define NAME(name, ...) NAMED name\n%s_FUNCTIONS(NAME)\n' "$prefix"
+        printf '#include "engine/cuda/%s.h"\n#define NAME(name, ...) NAMED name\n%s_FUNCTIONS(NAME)\n' \
+            "$declared" "$prefix"
         for arguments in "$@"; do echo "${prefix}_TYPED_FUNCTIONS(NAME, $arguments)"; done
     } | ${CC:-cc} -E -I. -xc - | grep -oE 'NAMED [A-Za-z0-9_]+' | cut -d' ' -f2 | sort >"$work/names"
     nm -D --defined-only "$file" | sed -E 's/.* //; s/@.*//' | sort >"$work/has"
@@ -108,6 +128,7 @@ for folder in "${header%/include}"/lib64 "${header%/include}"/lib; do
         exported CUSOLVER "$folder/libcusolver.so.12" "S, , , or, sy" "D, , , or, sy" "C, , , un, he" "Z, , , un, he"
     fi
     if [ -f "$folder/libcufft.so.12" ]; then exported CUFFT "$folder/libcufft.so.12" "R, C, , " "D, Z, , "; fi
+    if [ -f "$folder/libnccl.so.2" ]; then exported NCCL "$folder/libnccl.so.2"; fi
     if [ -f "$folder/libcublas.so.13" ]; then break; fi
 done
 for folder in ${dnn:+"${dnn%/include}/lib64" "${dnn%/include}/lib"}; do

@@ -289,12 +289,7 @@ static void lost(int (*run)(int device, bool held), int64_t items) {
 }
 
 int main(void) {
-    char folder[PATH_MAX], path[PATH_MAX + 32];
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    folder[length > 0 ? length : 0] = 0;
-    *strrchr(folder, '/') = 0;
-    snprintf(path, sizeof path, "%s/fake/libraries", folder);
-    setenv("NEAP_FAKE_LIBRARIES", path, 1);
+    use_libraries();
     load_cuda();
     for (int scheduler = NEAP_SCHEDULER_POOL; scheduler <= NEAP_SCHEDULER_DEVICE; scheduler++)
         in_order(scheduler);

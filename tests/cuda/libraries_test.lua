@@ -196,7 +196,7 @@ end)
 
 check.test("neap doctor names the libraries", function()
     local all = "cuBLAS 13.1.2, libcublas.so.13; cuSOLVER 12.0.4, libcusolver.so.12; cuFFT 12.0.0, libcufft.so.12; "
-        .. "cuDNN 9.26.0, libcudnn.so.9\n"
+        .. "cuDNN 9.26.0, libcudnn.so.9; NCCL 2.28.3, libnccl.so.2\n"
     check.ok(output({}, { "doctor" }):find(all, 1, true))
     check.ok(output({ NEAP_FAKE_DEVICES = 0 }, { "doctor" }):find("their libraries +none: there is no GPU\n"))
 end)

@@ -17,7 +17,7 @@ local ELSEWHERE = {
     constant = "no inputs", placeholder = "no inputs", array = "no inputs", iota = "no inputs",
     debug_fail = "tests/mesh/auto_test.lua", debug_hold = "it waits for a script",
     debug_device = "its values are where it ran", device_put = "tests/mesh/auto_test.lua",
-    transfer = "tests/lazy/spaces_test.lua",
+    transfer = "tests/lazy/spaces_test.lua", join = "tests/mesh/apart_test.lua",
     callback = "tests/mesh/callback_test.lua", callback_part = "tests/mesh/callback_test.lua",
     exchange = "tests/mesh/mpi_auto_test.lua",
     eig = "tests/golden/complex_linalg_test.lua", matrix_function = "tests/golden/complex_more_test.lua",

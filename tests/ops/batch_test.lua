@@ -17,6 +17,7 @@ local ELSEWHERE = {
     places = "its input has values when it is recorded, so it is never batched",
     eig = "tests/golden/complex_linalg_test.lua",
     matrix_function = "tests/golden/complex_more_test.lua",
+    join = "only of blocks, where batched ops on meshed arrays are spread",
     callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do

@@ -291,6 +291,8 @@ static void end_context(CUcontext context) {
     while (context->modules)
         free_module(context->modules);
     while (context->blocks) {
+        while (context->blocks->users) /* a copy to another device that was lost may be in the hands of its stream */
+            fake_wait(NULL);
         fake_block *next = context->blocks->next;
         fake_now.blocks--;
         fake_now.bytes -= context->blocks->bytes;
@@ -411,6 +413,13 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
     return leave(CUDA_SUCCESS);
 }
 
+CUresult cuEventQuery(CUevent event) {
+    BEGIN_TO_ASK();
+    if (!event->last)
+        fake_complain("an event that was never recorded is asked for");
+    return leave(event->last->passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
 CUresult cuEventSynchronize(CUevent event) {
     BEGIN_TO_ASK();
     fake_record *record = event->last;
@@ -429,6 +438,22 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     BEGIN(false);
     *pool = (CUmemoryPool)&fake.contexts[device];
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *accesses, size_t n) {
+    BEGIN(false);
+    CUcontext context = (CUcontext)pool;
+    if (n != 1 || accesses->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        accesses->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || accesses->location.id == context->ordinal)
+        return leave(CUDA_ERROR_INVALID_VALUE);
+    context->peers |= 1u << accesses->location.id;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    BEGIN(false);
+    *can = device != peer;
     return leave(CUDA_SUCCESS);
 }
 
@@ -629,9 +654,12 @@ CUresult cuModuleUnload(CUmodule module) {
     enter(__func__, true);
     if (module->context != context_now())
         fake_complain("a module of another context is unloaded");
-    for (const entry_of_module *each = module->entries; each; each = each->next)
+    for (const entry_of_module *each = module->entries; each; each = each->next) {
         if (each->function.users > 0 && !module->context->lost)
             fake_complain("a module is unloaded while %d launches of it are not done", each->function.users);
+        while (each->function.users > 0) /* as pinned memory of a lost device */
+            fake_wait(NULL);
+    }
     free_module(module);
     return leave(CUDA_SUCCESS);
 }
@@ -725,6 +753,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int groups_x, unsigned int
 CUresult fake_library_call(const char *name) {
     enter(name, true);
     return leave(meet(true));
+}
+
+bool fake_library_reaches(CUcontext from, CUcontext to) {
+    fake_lock();
+    const bool reaches = from == to || to->peers >> from->ordinal & 1;
+    fake_unlock();
+    return reaches;
 }
 
 CUcontext fake_library_context(void) {

@@ -106,6 +106,7 @@ struct CUctx_st {
     CUmodule modules;
     uint64_t streams, events, bytes;
     int held_by_libraries; /* handles, plans */
+    unsigned peers;        /* devices for which its pool was opened, a bit for each */
 };
 
 #pragma GCC visibility push(default) /* libraries use these, too (library.h) */
