@@ -486,14 +486,18 @@ static bool complete_when_done(engine_device *device, neap_stream *stream, neap_
     return false;
 }
 
-/* Calls the op's function, unless it has failed already, or its cancellation comes first. */
+static bool is_given_up(const engine_op *op, const neap_run *run) {
+    return neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS);
+}
+
+/* Calls the op's function, unless it has failed already, or was given up. */
 static int call_on_stream(engine_op *op, const neap_run *run, int status) {
     engine_thread *self = engine_self();
     uint64_t errors = self->errors;
-    bool called = status == NEAP_OK;
+    bool called = status == NEAP_OK && !is_given_up(op, run);
     if (called)
         status = op->fn.sync(op->arg, run);
-    if (neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS))
+    if (is_given_up(op, run))
         return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
     if (status < 0 && called && self->errors == errors)
         neap_error(status, "%s", neap_status_text(status));
