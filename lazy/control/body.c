@@ -192,6 +192,7 @@ static void count_launches(lazy_runner *runner, const lazy_step *step, const laz
     bool one = !inner || inner->kind->loop;
     runner->launches += inner ? !one * inner->launches : 1;
     runner->touched += one ? bytes.read + bytes.written : inner->touched;
+    runner->waits += inner && !one ? inner->waits : 0;
 }
 
 /* Memory for a node inside. */
@@ -549,6 +550,9 @@ static void sum_up(lazy_runner *runner) {
     }
     for (int k = 0; k < runner->operands && runner->kind->loop; k++)
         runner->second += runner->updated[k] ? 0 : body_round((size_t)runner->in_bytes[k]);
+    if (runner->kind->condition)
+        runner->second += LAZY_BLOCK_ALIGN;
+    runner->waits += runner->kind->condition || runner->kind->branches;
     runner->frames = runner->frame + frames;
     runner->data = runner->second + most;
     runner->cost = runner->kind->branches ? longest : cost;
@@ -608,8 +612,7 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, l
         runner->out_dtypes[k] = control->results[k].dtype;
     }
     int status = 0;
-    bool host = runner->backend == &vm_backend_cpu;
-    if (host && shape->kind->loop && !(runner->turns = calloc(1, sizeof *runner->turns)))
+    if (body_is_on_host(runner) && shape->kind->loop && !(runner->turns = calloc(1, sizeof *runner->turns)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
@@ -648,6 +651,5 @@ int64_t control_runner_cost(const lazy_runner *runner) {
 }
 
 size_t control_runner_bytes(const lazy_runner *runner) {
-    bool host = runner->backend == &vm_backend_cpu;
-    return (host ? runner->frames : 0) + runner->data + LAZY_BLOCK_ALIGN;
+    return (body_is_on_host(runner) ? runner->frames : 0) + runner->data + LAZY_BLOCK_ALIGN;
 }

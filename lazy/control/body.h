@@ -19,8 +19,9 @@
  *      data:    [second places of the carries] [scratch of its body] [data of an inner node] …
  *
  * What runs items is the backend of the runner's device (lazy/vm/backend.h): on the host it computes; on a device with
- * streams it enqueues, turn by turn, and what is in the tables are addresses there. The host never looks at data of
- * such a device: which turns there are is known beforehand, and of a cond all branches are computed (place.c).
+ * streams it enqueues, turn by turn, and what is in the tables are addresses there. The turns of a scan are known
+ * beforehand. What a condition or an index says is copied to the frame, and the run stops until the stream has come
+ * there; where branches take no longer than that, all of them are computed, and one is selected (place.c).
  */
 #ifndef LAZY_BODY_H
 #define LAZY_BODY_H
@@ -97,10 +98,11 @@ struct lazy_runner {
     bool *fixed;          /* by carry: each turn hands it on as it is, so it has one place, that of its input */
     bool *updated;        /* by carry: each turn writes parts of it over, so it has one place, that of its result */
     size_t frame, frames; /* bytes of the frame with its tables; with those inside */
-    size_t second, data;  /* bytes of the second places of carries; of all data */
+    size_t second, data;  /* bytes of the second places of carries, and of the condition's; of all data */
     int64_t cost;
     int64_t launches; /* steps that a turn runs, without those of loops inside, and what they touch */
     int64_t touched;  /* bytes */
+    int64_t waits;    /* how often the host has to see something of a turn */
     int effects;
     bool selects; /* it computes all branches of a cond, and takes the results of one */
     int device;   /* on which it runs, and what runs its items there */
@@ -109,6 +111,9 @@ struct lazy_runner {
     body_turns *turns;   /* of a loop: its machine code (turns.h). OWNED */
 };
 
+static inline bool body_is_on_host(const lazy_runner *runner) {
+    return runner->backend == &vm_backend_cpu;
+}
 static inline size_t body_round(size_t bytes) {
     return lazy_round_up(bytes, LAZY_BLOCK_ALIGN);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/device.h"
 #include "lazy/control/turns.h"
 
 typedef struct body_frame {
@@ -19,7 +20,10 @@ typedef struct body_frame {
     int which, parity;     /* the number of that body, and which of its tables is used */
     int64_t item, turn;    /* the next item; turns that are over */
     int64_t written;       /* bytes so far */
-    bool truth;            /* what the condition of a while gave */
+    bool truth;            /* what the condition of a while gave, */
+    char *decision;        /* and where it gives it */
+    int32_t index;         /* of a branch */
+    bool waits, seen;      /* one of these is on its way from the device; the condition's has come */
     void *const *in;
     void **out;            /* by result */
     void ***tables;        /* by body and parity */
@@ -51,7 +55,7 @@ static char *input_at(const body_frame *f, const lazy_body *body, int32_t k, int
 static char *output_at(body_frame *f, int which, int32_t k, int parity, int64_t turn) {
     const lazy_runner *runner = f->runner;
     if (runner->kind->condition && which == 0)
-        return (char *)&f->truth;
+        return f->decision;
     if (!runner->kind->loop)
         return f->out[k];
     return k < runner->operands ? f->carries[parity * runner->operands + k]
@@ -113,17 +117,28 @@ static int begin_loop(body_frame *f, const neap_run *run) {
     return status;
 }
 
-/* The branch of a cond for its index, which is clamped. */
-static int branch_of(const body_frame *f) {
-    int32_t index;
-    memcpy(&index, f->in[0], sizeof index);
-    return index < 0 ? 0 : index < f->runner->nbodies ? index : f->runner->nbodies - 1;
+/* What the host has to see: on its own memory it is there, from a device it is on its way. */
+static int look_at(body_frame *f, void *to, const void *from, size_t bytes, const neap_run *run) {
+    f->waits = !body_is_on_host(f->runner);
+    if (f->waits)
+        return neap_run_copy(run, NEAP_COPY_FROM_DEVICE, to, from, bytes);
+    if (to != from)
+        memcpy(to, from, bytes);
+    return 0;
 }
 
 static void begin_body(body_frame *f, int which) {
     f->which = which;
     f->body = f->runner->bodies[which];
     f->item = 0;
+}
+
+/* The body of a call, or the branch of a cond for its index, which is clamped. */
+static void begin_only_body(body_frame *f) {
+    int last = f->runner->nbodies - 1;
+    begin_body(f, f->index < 0 ? 0 : f->index < last ? f->index : last);
+    fill_table(f, f->which, 0, 0);
+    fill_frame_numbers(f, f->which);
 }
 
 /* Where the frame, and the data, of a node inside of a frame's body begin. */
@@ -160,12 +175,15 @@ static int begin_frame(body_run *r, const lazy_runner *runner, void *const *in, 
         if (!runner->updated[k])
             f->carries[runner->operands + k] = lazy_next_block(&data, (size_t)runner->in_bytes[k], LAZY_BLOCK_ALIGN);
     }
-    begin_body(f, runner->kind->branches ? branch_of(f) : 0);
-    if (runner->kind->loop)
+    f->decision = body_is_on_host(runner) ? (char *)&f->truth : data;
+    if (runner->kind->loop) {
+        begin_body(f, 0);
         return begin_loop(f, run);
-    fill_table(f, f->which, 0, 0);
-    fill_frame_numbers(f, f->which);
-    return 0;
+    }
+    int status = runner->kind->branches ? look_at(f, &f->index, in[0], sizeof f->index, run) : 0;
+    if (status == 0 && !f->waits)
+        begin_only_body(f);
+    return status;
 }
 
 int control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *frames, void *data,
@@ -420,9 +438,33 @@ static bool is_far_ahead(body_run *r, const neap_run *run) {
     return true;
 }
 
+/* Has what the frame waits for to come yet? It has when the run goes on. */
+static bool has_to_come(body_run *r, body_frame *f) {
+    bool waits = f->waits;
+    f->waits = false;
+    r->enqueued = waits ? 0 : r->enqueued;
+    return waits;
+}
+
+/* Behind the condition of a while: what it gave. */
+static int see_condition(body_run *r, body_frame *f, const neap_run *run) {
+    bool gives = f->runner->kind->condition && f->which == 0;
+    if (!gives || f->seen) {
+        f->seen = false;
+        return 0;
+    }
+    int status = look_at(f, &f->truth, f->decision, sizeof f->truth, run);
+    f->seen = status == 0 && has_to_come(r, f);
+    return f->seen ? NEAP_PENDING : status;
+}
+
 /* Runs turns to the end of the node's loop, or until one stops (run_turn). */
 static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over) {
     *over = is_over(f);
+    if (has_to_come(r, f))
+        return NEAP_PENDING;
+    if (!f->body)
+        begin_only_body(f);
     while (!*over) {
         const turns_code *code = look_for_code(f);
         if (code) {
@@ -430,7 +472,7 @@ static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over
             return run_code(r, f, code, run);
         }
         int status = run_turn(r, f, run);
-        if (status || r->frame != f)
+        if (status || r->frame != f || (status = see_condition(r, f, run)) != 0)
             return status;
         *over = end_turn(f);
         if (!*over && is_stopped(r, run))

@@ -6,9 +6,10 @@
  *
  *      on the host          anything
  *      on another device    no effects, callbacks, exchanges; each step prepared for that device, and none that may
- *                           fail by itself; turns that are known: no while_loop. Of a cond all branches are computed,
- *                           and a select takes the results of one. Numbers that are inputs are read where they lie, as
- *                           arrays of one f64.
+ *                           fail by itself. Numbers that are inputs are read where they lie, as arrays of one f64.
+ *
+ * A while_loop costs a round trip over the host for each turn there, and a cond one, but where its branches take less:
+ * then all of them are computed, and a select takes the results of one.
  *
  * For either a node has a *runner*, made of plans of its programs for that device. A program keeps the plan for the
  * host; those for others belong to the bodies alone.
@@ -36,12 +37,13 @@ lazy_runner *control_runner_of(const neap_node *node) {
 }
 
 /* A loop of many turns whose launches have next to nothing to do: the host is sooner done with it, copies and all. In a
- * body that runs on a device it is all the same run there. */
+ * body that runs on a device it is all the same run there. A round trip takes as long as some launches. */
 static bool is_too_small(const neap_ctx *ctx, const lazy_runner *runner) {
-    enum { LAUNCHES = 64 }; /* that take as long as to copy little to the host and back */
-    int64_t bytes = runner->backend->launch_bytes;
-    return ctx->plans.placing == 0 && runner->launches > 0 && runner->kind->loop &&
-           runner->length > LAUNCHES / runner->launches && runner->touched / runner->launches < bytes;
+    enum { LAUNCHES = 64 /* that take as long as to copy little to the host and back */, WAIT = 8 };
+    int64_t launches = runner->launches + WAIT * runner->waits;
+    bool many = runner->kind->condition || (launches > 0 && runner->length > LAUNCHES / launches);
+    return ctx->plans.placing == 0 && runner->kind->loop && launches > 0 && many &&
+           runner->touched / launches < runner->backend->launch_bytes;
 }
 
 const char *control_lacks(const neap_ctx *ctx, const neap_node *node, int device) {
@@ -232,7 +234,7 @@ static int make_select(neap_ctx *ctx, const lazy_control *control, neap_program 
 
 static int make_selecting_runner(placing *p, lazy_runner **out) {
     const lazy_control *cond = p->control;
-    neap_program *program;
+    neap_program *program = NULL;
     int status = make_select(p->ctx, cond, &program);
     if (status)
         return status;
@@ -265,9 +267,33 @@ static const char *find_obstacle(const lazy_control *control, int device) {
         return "nothing computes on devices of its kind";
     if (control->effects)
         return "its functions have effects";
-    if (control->shape.kind->condition)
-        return "the host has to see its condition";
     return NULL;
+}
+
+/* Do the branches but one take less than to ask which it is? */
+static bool is_sooner_selected(const lazy_runner *runner) {
+    enum { WAIT = 30000 /* ns: a guess */ };
+    int64_t cost = 0, least = INT64_MAX;
+    for (int b = 0; b < runner->nbodies; b++) {
+        cost += runner->bodies[b]->cost;
+        least = runner->bodies[b]->cost < least ? runner->bodies[b]->cost : least;
+    }
+    return cost - least <= WAIT;
+}
+
+/* The runner of a cond, which asks for the index, or selects. */
+static int make_branches(placing *p, lazy_runner **out) {
+    int status = make_runner_there(p, out);
+    if (status || !*out || !is_sooner_selected(*out))
+        return status;
+    lazy_runner *asks = *out;
+    *out = NULL;
+    if (make_selecting_runner(p, out) || !*out)
+        *out = asks;
+    else
+        control_runner_release(asks);
+    p->lacks = NULL;
+    return 0;
 }
 
 /* Makes the runner of a device whose memory is not the host's, or remembers why there is none. */
@@ -276,7 +302,7 @@ static int prepare_there(neap_ctx *ctx, lazy_control *control, int device) {
     lazy_runner *made = NULL;
     int status = 0;
     if (!p.lacks)
-        status = control->shape.kind->branches ? make_selecting_runner(&p, &made) : make_runner_there(&p, &made);
+        status = control->shape.kind->branches ? make_branches(&p, &made) : make_runner_there(&p, &made);
     if (status && status != NEAP_E_MEMORY) {
         p.lacks = vm_backend_reason(neap_error_text());
         status = 0;

@@ -42,8 +42,7 @@ static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_contro
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     lazy_runner *runner = control_runner_at(control_of(node), launch->step->device);
-    if (!runner ||
-        (runner->backend != &vm_backend_cpu && !(job->frames = aligned_alloc(LAZY_BLOCK_ALIGN, runner->frames)))) {
+    if (!runner || (!body_is_on_host(runner) && !(job->frames = aligned_alloc(LAZY_BLOCK_ALIGN, runner->frames)))) {
         free(job->in);
         free(job);
         return runner ? neap_error(NEAP_E_MEMORY, "out of memory while pushing")

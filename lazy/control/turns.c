@@ -232,9 +232,11 @@ const char *control_runner_why(const lazy_runner *runner, char *text, size_t cap
     *text = '\0';
     if (runner->selects)
         snprintf(text, capacity, "all its branches are computed, and the results of one are taken");
-    else if (runner->backend != &vm_backend_cpu && runner->kind->loop)
-        snprintf(text, capacity, "a turn is %lld launch%s", (long long)runner->launches,
-                 runner->launches == 1 ? "" : "es");
+    else if (!body_is_on_host(runner) && runner->kind->loop)
+        snprintf(text, capacity, "a turn is %lld launch%s%s", (long long)runner->launches,
+                 runner->launches == 1 ? "" : "es", runner->waits ? ", some for what the host has to see" : "");
+    else if (!body_is_on_host(runner) && runner->waits)
+        snprintf(text, capacity, "the host waits for its index");
     else if (state == TURNS_COLD)
         vm_tier_why(atomic_load(spent_of(runner)), text, capacity);
     else if (state == TURNS_ASKED)
