@@ -122,8 +122,9 @@ static inline size_t body_tables(const lazy_body *body) {
     return (2 * (size_t)body->pointers.n + 1) * sizeof(void *) + (size_t)body->nnumbers * sizeof(lazy_scalar);
 }
 
-/* On a device with streams: items that are enqueued before the stream comes to them. */
-enum { CONTROL_ENQUEUED_MOST = 2048 };
+/* On a device with streams: items that are enqueued before the stream comes to them, no more than the queues of drivers
+ * take without holding up who enqueues. */
+enum { CONTROL_ENQUEUED_MOST = 1000 };
 
 /* body_run.c: a run that is under way. Its memory is the caller's, runner->frames and runner->data bytes long. */
 typedef struct body_run {

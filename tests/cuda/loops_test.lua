@@ -171,8 +171,8 @@ check.test("a long loop has a bounded number of launches under way", function()
             last = most
             os.execute "sleep 0.3"
             most = counts().enqueued - before
-        until most == last and most > 2000
-        print(most < 2200)
+        until most == last and most > 900
+        print(most < 1100)
         driver.hold(0, false)
         print(y[7]:item(), counts().enqueued - before > 3000)]] }), "true\n4498501\ttrue\n")
 end)
