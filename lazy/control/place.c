@@ -167,11 +167,13 @@ static int add_inputs(selecting *s) {
             neap_node **in = &s->in[control_input_of(shape, p, k)];
             if (!*in && !(*in = graph_placeholder_like(s->ctx, s->level, like)))
                 status = NEAP_E_MEMORY;
+            else if (((*in)->flags ^ like->flags) & LAZY_WEAK) /* a number for one branch, an array for another one */
+                status = neap_error(NEAP_E_STATE, "the branches take input %d as different things", k);
         }
     return status;
 }
 
-/* The results of branch p where the index is no less, else those of the branches before. TAKES `out`. */
+/* The results of branch p where the index is no less, else those of the branches before. */
 static int choose(selecting *s, int p, neap_node **out) {
     neap_node *number = graph_constant(s->ctx, NEAP_DTYPE_F64, true, p), *here = NULL;
     if (p > 0 && number)
