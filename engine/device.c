@@ -450,10 +450,29 @@ static void complete_failed(void *arg, int status) {
     neap_complete(done, status);
 }
 
+/* The stream has come to what the op had enqueued when it had more to do (neap_sync_fn). */
+static void go_on(void *arg, int status) {
+    engine_op *op = arg;
+    engine_thread *self = engine_self();
+    if (status < 0) {
+        neap_complete(arg, status);
+        return;
+    }
+    neap_run run = {.device = op->device,
+                    .worker = self->worker,
+                    .epoch = op->epoch,
+                    .stream = engine_device_stream(op->device, op->flags)};
+    self->depth++; /* the op may be gone when this returns */
+    engine_stream_run(op, &run, NEAP_OK);
+    self->depth--;
+}
+
 /* False: there is no memory for it, or the device cannot tell. */
 static bool complete_when_done(engine_device *device, neap_stream *stream, neap_completion *done, int status) {
-    if (status >= 0)
-        return device->kind->stream_then(device->handle, stream, complete_op, done) == NEAP_OK;
+    if (status >= 0) {
+        neap_stream_fn then = status == NEAP_PENDING ? go_on : complete_op;
+        return device->kind->stream_then(device->handle, stream, then, done) == NEAP_OK;
+    }
     const char *text = neap_error_text();
     failed_op *op = engine_alloc(sizeof *op + strlen(text) + 1);
     if (!op)
@@ -468,24 +487,39 @@ static bool complete_when_done(engine_device *device, neap_stream *stream, neap_
     return false;
 }
 
+static bool is_given_up(const engine_op *op, const neap_run *run) {
+    return neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS);
+}
+
+/* Calls the op's function, unless it has failed already, or was given up. */
+static int call_on_stream(engine_op *op, const neap_run *run, int status) {
+    engine_thread *self = engine_self();
+    uint64_t errors = self->errors;
+    bool called = status == NEAP_OK && !is_given_up(op, run);
+    if (called)
+        status = op->fn.sync(op->arg, run);
+    if (is_given_up(op, run))
+        return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
+    if (status < 0 && called && self->errors == errors)
+        neap_error(status, "%s", neap_status_text(status));
+    return status;
+}
+
 bool engine_stream_run(engine_op *op, const neap_run *run, int status) {
     engine_device *device = engine_device_at(run->device);
     engine_thread *self = engine_self();
     neap_completion *done = (neap_completion *)op;
-    uint64_t errors = self->errors;
-    bool called = status == NEAP_OK;
-    if (called)
-        status = op->fn.sync(op->arg, run);
-    if (neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS)) {
-        status = neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
-    } else if (status < 0 && called && self->errors == errors) {
-        neap_error(status, "%s", neap_status_text(status));
+    for (;;) {
+        status = call_on_stream(op, run, status);
+        if (!engine_is_naive() && complete_when_done(device, run->stream, done, status))
+            return status == NEAP_OK;
+        char text[sizeof self->text];
+        strcpy(text, self->text);
+        int late = device->kind->stream_sync(device->handle, run->stream);
+        if (status != NEAP_PENDING || late < 0) {
+            neap_complete(done, status < 0 ? neap_error(status, "%s", text) : late);
+            return false;
+        }
+        status = NEAP_OK;
     }
-    if (!engine_is_naive() && complete_when_done(device, run->stream, done, status))
-        return status >= 0;
-    char text[sizeof self->text];
-    strcpy(text, self->text);
-    int late = device->kind->stream_sync(device->handle, run->stream);
-    neap_complete(done, status < 0 ? neap_error(status, "%s", text) : late);
-    return false;
 }

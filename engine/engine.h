@@ -115,7 +115,9 @@ typedef struct neap_run { /* where an op runs: the run-context */
 } neap_run;
 
 typedef struct neap_completion neap_completion;
-/* Work of a sync op. Returns 0, or a negative status after neap_error() on its own thread. */
+/* Work of a sync op. Returns 0, or a negative status after neap_error() on its own thread. On a device with streams it
+ * may return NEAP_PENDING: there is more to enqueue, and it is called again, on any thread, when the stream has come to
+ * what stands there by now; so an op of any length has no more than it wants under way. */
 typedef int (*neap_sync_fn)(void *arg, const neap_run *run);
 /* Work of an async op: returns at once; somebody calls neap_complete exactly once, from any thread. */
 typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *done);

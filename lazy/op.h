@@ -216,15 +216,17 @@ typedef struct lazy_payload {
     /* Writes the words that tell apart nodes of one row, at most key_words, for keys of regions. Returns their end. */
     uint64_t *(*key)(uint64_t *to, const neap_node *node);
     int (*key_words)(const neap_node *node);
-    /* Estimated ns; NULL: what the row says. */
-    int64_t (*cost)(const neap_node *node);
-    /* Bytes of memory of its own that a run needs. */
-    size_t (*scratch)(const neap_node *node);
+    /* Estimated ns on a device; NULL: what the row says. */
+    int64_t (*cost)(const neap_node *node, int device);
+    /* Bytes of memory of its own that a run on a device needs. */
+    size_t (*scratch)(const neap_node *node, int device);
+    /* Why a device whose memory is not the host's does not run it, as lazy_backend.lacks_call; NULL: none does. */
+    const char *(*lacks)(const neap_ctx *ctx, const neap_node *node, int device);
     /* Pushes its op. Never NULL. */
     int (*push)(neap_ctx *ctx, const struct lazy_launch *launch);
-    /* Is it run by machine code of its own? Why not: as lazy_backend.why. */
-    bool (*is_native)(const neap_node *node);
-    const char *(*why)(const neap_node *node, char *text, size_t capacity);
+    /* Is it run by machine code of its own on a device? Why it is run so there: as lazy_backend.why. */
+    bool (*is_native)(const neap_node *node, int device);
+    const char *(*why)(const neap_node *node, int device, char *text, size_t capacity);
 
     /* Programs. Records it anew, on programs and attributes (without the pointer) that were read from a file. OWNED. */
     neap_node *(*record)(neap_ctx *ctx, int nprograms, neap_program *const *programs, const struct graph_call *call);

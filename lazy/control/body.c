@@ -26,12 +26,6 @@ typedef struct builder {
     bool carries; /* its first outputs are those of a loop's turn */
 } builder;
 
-/* A body runs on the host, on memory of the host, wherever the arrays of its node lie: what it is bound to is copied
- * there, and its kernels are prepared for it. */
-static const lazy_backend *host_backend(void) {
-    return &vm_backend_cpu;
-}
-
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 static int add_buffer(lazy_body *body, neap_buffer *buffer, body_address *to) {
     if (lazy_push(&body->buffers, buffer))
@@ -41,14 +35,33 @@ static int add_buffer(lazy_body *body, neap_buffer *buffer, body_address *to) {
     return 0;
 }
 
-static int leaf_place(lazy_body *body, const neap_node *leaf, body_address *to) {
-    neap_buffer *buffer;
-    if (!graph_is_placeholder(leaf)) {
-        int status = graph_host_buffer(leaf, &buffer);
-        return status ? status : add_buffer(body, buffer, to);
+/* Another buffer with the same data, in the memory of a device. */
+static int copy_there(neap_buffer *buffer, int device, lazy_body *body, body_address *to) {
+    neap_buffer *copy;
+    int status = neap_buffer_new(device, neap_buffer_bytes(buffer), &copy);
+    if (status)
+        return status;
+    status = neap_buffer_copy(copy, buffer, &(neap_push){.name = "to device"});
+    if (status == 0)
+        status = add_buffer(body, copy, to);
+    neap_buffer_release(copy);
+    return status;
+}
+
+/* A body runs on memory of its runner's device: what it is bound to and lies elsewhere is copied there. */
+static int leaf_place(const builder *b, const neap_node *leaf, body_address *to) {
+    neap_buffer *buffer = leaf->buffer;
+    int device = b->runner->device;
+    if (graph_is_placeholder(leaf)) {
+        *to = (body_address){.from = BODY_INPUT, .index = (int32_t)leaf->value};
+        return 0;
     }
-    *to = (body_address){.from = BODY_INPUT, .index = (int32_t)leaf->value};
-    return 0;
+    if (neap_device_memory_space(device) == 0) {
+        int status = graph_host_buffer(leaf, &buffer);
+        return status ? status : add_buffer(b->body, buffer, to);
+    }
+    return plan_share_memory(neap_buffer_device(buffer), device) ? add_buffer(b->body, buffer, to)
+                                                                 : copy_there(buffer, device, b->body, to);
 }
 
 /* A pointer of the item that is being made, to a slot (-1: to `place`), `offset` bytes into it. */
@@ -74,7 +87,7 @@ static int add_item(builder *b, body_item item) {
 static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_address *place) {
     *slot = b->program->root_slots.at[root];
     *place = (body_address){0};
-    return *slot >= 0 ? 0 : leaf_place(b->body, plan_is_leaf(node) ? node : node->base, place);
+    return *slot >= 0 ? 0 : leaf_place(b, plan_is_leaf(node) ? node : node->base, place);
 }
 
 static int add_print(builder *b, const lazy_effect *effect) {
@@ -139,17 +152,17 @@ static const char *site_of(const builder *b, const lazy_step *step, const neap_n
     return node->site && node->site != b->ctx->sites.chunk ? graph_site_text(b->ctx, node->site) : step->site;
 }
 
-/* The kernel of a step for the host. */
-static int host_kernel(const lazy_step *step, lazy_kernel **out) {
+/* The kernel of a step for what runs the body: a body of the host has its own of what another device would do. */
+static int own_kernel(const lazy_runner *runner, const lazy_step *step, lazy_kernel **out) {
     *out = (lazy_kernel *)&step->kernel;
-    if (step->backend == host_backend())
+    if (step->backend == runner->backend)
         return 0;
     lazy_kernel *own = *out = malloc(sizeof *own);
     if (!own)
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
     *own = step->kernel;
     own->prepared = NULL;
-    int status = host_backend()->prepare(own, 0);
+    int status = runner->backend->prepare(own, runner->device);
     if (status) {
         free(own);
         *out = NULL;
@@ -157,10 +170,10 @@ static int host_kernel(const lazy_step *step, lazy_kernel **out) {
     return status;
 }
 
-static void free_kernel(const body_item *item) {
+static void free_kernel(const lazy_runner *runner, const body_item *item) {
     if (!item->kernel || item->kernel == &item->step->kernel)
         return;
-    host_backend()->unprepare(item->kernel);
+    runner->backend->unprepare(item->kernel);
     free(item->kernel);
 }
 
@@ -171,6 +184,22 @@ static bool copies_carry(const builder *b, const lazy_step *step, const lazy_gro
     const body_address *from = &b->places[batch->slots[step->slots[0]]], *to = &b->places[batch->slots[step->slots[1]]];
     return from->from == BODY_INPUT && to->from == BODY_OUTPUT && from->index == to->index &&
            to->index < b->runner->operands && b->runner->updated[to->index];
+}
+
+/* Of a step, or the node inside that it is. */
+static void count_launches(lazy_runner *runner, const lazy_step *step, const lazy_runner *inner) {
+    lazy_traffic bytes = plan_step_traffic(step);
+    bool one = !inner || inner->kind->loop;
+    runner->launches += inner ? !one * inner->launches : 1;
+    runner->touched += one ? bytes.read + bytes.written : inner->touched;
+    runner->waits += inner && !one ? inner->waits : 0;
+}
+
+/* Memory for a node inside. */
+static void add_inner(builder *b, const lazy_runner *inner) {
+    lazy_body *body = b->body;
+    body->frames = body->frames < inner->frames ? inner->frames : body->frames;
+    body->inner = body->inner < inner->data ? inner->data : body->inner;
 }
 
 static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, int32_t number) {
@@ -192,11 +221,9 @@ static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, 
     }
     if (status == 0 && inner) {
         item.what = BODY_INNER;
-        item.inner = control_runner_retain(control_of(node)->runner);
-        if (b->body->inner < item.inner->bytes)
-            b->body->inner = item.inner->bytes;
+        status = control_runner_on(b->ctx, node, b->runner->device, &item.inner);
     } else if (status == 0 && step->kind == LAZY_STEP_KERNEL) {
-        status = host_kernel(step, &item.kernel);
+        status = own_kernel(b->runner, step, &item.kernel);
     } else if (status == 0 && step->payload == &effect_callback_payload) {
         status = add_callback(b, &item, node);
     } else if (graph_is_exchange(node)) {
@@ -208,9 +235,12 @@ static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, 
         control_runner_release(item.inner);
         if (item.call.callback)
             effect_callback_release(item.call.callback);
-        free_kernel(&item);
+        free_kernel(b->runner, &item);
         return status;
     }
+    if (inner)
+        add_inner(b, item.inner);
+    count_launches(b->runner, step, item.inner);
     b->body->cost += inner ? item.inner->cost : step->cost;
     b->body->written += inner ? 0 : step->written;
     if (step->effect) {
@@ -397,7 +427,7 @@ static int fill_places(builder *b) {
         b->makers[s] = b->firsts[s] = b->lasts[s] = -1;
         b->places[s] = (body_address){.from = BODY_SCRATCH};
         if (!plan->slots[s].made)
-            status = leaf_place(b->body, b->program->region.at[plan->slots[s].node], &b->places[s]);
+            status = leaf_place(b, b->program->region.at[plan->slots[s].node], &b->places[s]);
     }
     for (int32_t c = 0; c < plan->ngroups; c++)
         for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
@@ -430,7 +460,7 @@ static int build_body(builder *b) {
     return status ? status : list_body_numbers(b);
 }
 
-static void body_free(lazy_body *body) {
+static void body_free(const lazy_runner *runner, lazy_body *body) {
     if (!body)
         return;
     for (int64_t k = 0; k < body->items.n; k++) {
@@ -440,7 +470,7 @@ static void body_free(lazy_body *body) {
             effect_message_free(item->message);
         if (item->call.callback)
             effect_callback_release(item->call.callback);
-        free_kernel(item);
+        free_kernel(runner, item);
     }
     for (int64_t k = 0; k < body->buffers.n; k++)
         neap_buffer_release(body->buffers.at[k]);
@@ -507,20 +537,24 @@ enum { TURNS_GUESSED = 1000 };
 
 /* How much a run costs and needs, of what its bodies do. */
 static void sum_up(lazy_runner *runner) {
-    size_t most = 0, second = 0;
+    size_t most = 0, frames = 0;
     int64_t cost = 0, longest = 0;
     for (int p = 0; p < runner->nbodies; p++) {
         const lazy_body *body = runner->bodies[p];
         size_t bytes = body_round(body->scratch) + body->inner;
         most = most < bytes ? bytes : most;
+        frames = frames < body->frames ? body->frames : frames;
         runner->frame += body_round(body_tables(body));
         cost += body->cost;
         longest = longest < body->cost ? body->cost : longest;
     }
     for (int k = 0; k < runner->operands && runner->kind->loop; k++)
-        second += runner->updated[k] ? 0 : body_round((size_t)runner->in_bytes[k]);
-    runner->frame += second;
-    runner->bytes = runner->frame + most + LAZY_BLOCK_ALIGN;
+        runner->second += runner->updated[k] ? 0 : body_round((size_t)runner->in_bytes[k]);
+    if (runner->kind->condition)
+        runner->second += LAZY_BLOCK_ALIGN;
+    runner->waits += runner->kind->condition || runner->kind->branches;
+    runner->frames = runner->frame + frames;
+    runner->data = runner->second + most;
     runner->cost = runner->kind->branches ? longest : cost;
     int64_t turns = control_turns(runner->kind, runner->length);
     if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? TURNS_GUESSED : turns, &runner->cost))
@@ -544,7 +578,7 @@ static int find_held(lazy_runner *runner) {
     return status;
 }
 
-int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
+int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, lazy_runner **out) {
     const lazy_control_shape *shape = &control->shape;
     int nbodies = control_bodies(control), nin = shape->nin, nresults = control->nresults;
     size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = 2 * (size_t)shape->operands + (size_t)nresults + 1;
@@ -561,6 +595,8 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner *
                             .length = shape->length,
                             .reverse = shape->reverse,
                             .effects = control->effects,
+                            .device = device,
+                            .backend = vm_backend_of(device),
                             .in_bytes = (int64_t *)(runner + 1)};
     runner->out_bytes = runner->in_bytes + nin;
     runner->places = runner->out_bytes + nresults;
@@ -576,7 +612,7 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner *
         runner->out_dtypes[k] = control->results[k].dtype;
     }
     int status = 0;
-    if (shape->kind->loop && !(runner->turns = calloc(1, sizeof *runner->turns)))
+    if (body_is_on_host(runner) && shape->kind->loop && !(runner->turns = calloc(1, sizeof *runner->turns)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
@@ -604,7 +640,7 @@ void control_runner_release(lazy_runner *runner) {
     if (!runner || atomic_fetch_sub_explicit(&runner->refs, 1, memory_order_acq_rel) > 1)
         return;
     for (int p = 0; p < runner->nbodies; p++)
-        body_free(runner->bodies[p]);
+        body_free(runner, runner->bodies[p]);
     lazy_vector_free(&runner->held);
     turns_free(runner->turns);
     free(runner);
@@ -615,5 +651,5 @@ int64_t control_runner_cost(const lazy_runner *runner) {
 }
 
 size_t control_runner_bytes(const lazy_runner *runner) {
-    return runner->bytes;
+    return (body_is_on_host(runner) ? runner->frames : 0) + runner->data + LAZY_BLOCK_ALIGN;
 }

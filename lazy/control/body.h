@@ -1,4 +1,4 @@
-/* body.h: what body.c prepares and body_run.c interprets.
+/* body.h: what body.c prepares and body_run.c runs.
  *
  * The body of a control node is the plan of a program, made ready to be run on raw memory any number of times. Its
  * steps find their operands in a *table* of pointers; where each points is known up to the addresses of a run:
@@ -12,10 +12,16 @@
  * that a turn has to do besides its items is to move the pointers into xs and ys. A carry of which a turn only writes
  * parts over (x:at{i}:set(v)) has one place, that of the result: a turn touches what it writes.
  *
- * A run needs one piece of memory, whose size is known beforehand:
+ * A run needs two pieces of memory, whose sizes are known beforehand: one of the host, which says where it stands, and
+ * one of the device that computes, which has what is computed. On the host one follows the other.
  *
- *      [frame of the node | tables, numbers, second places of the carries]
- *      [scratch of its body] [frame of an inner node] …
+ *      frames:  [frame of the node: tables, numbers] [frame of an inner node] …
+ *      data:    [second places of the carries] [scratch of its body] [data of an inner node] …
+ *
+ * What runs items is the backend of the runner's device (lazy/vm/backend.h): on the host it computes; on a device with
+ * streams it enqueues, turn by turn, and what is in the tables are addresses there. The turns of a scan are known
+ * beforehand. What a condition or an index says is copied to the frame, and the run stops until the stream has come
+ * there; where branches take no longer than that, all of them are computed, and one is selected (place.c).
  */
 #ifndef LAZY_BODY_H
 #define LAZY_BODY_H
@@ -37,7 +43,7 @@ typedef struct body_item {
     uint8_t what;
     int32_t first;         /* of its pointers in the table: operands, then results; COPY: from, to */
     const lazy_step *step; /* KERNEL, CALL, INNER, CALLBACK */
-    /* KERNEL: that of the step, or a copy of it that the host has prepared, if another device did. */
+    /* KERNEL: that of the step, or, in a body of the host, a copy that this has prepared, if another device did. */
     lazy_kernel *kernel;
     const char *site;      /* its script line. BORROWED from the context */
     const char *line;      /* of an exchange: the same, if it is known for sure, else NULL */
@@ -71,8 +77,9 @@ typedef struct lazy_body {
     body_number *numbers;
     int32_t *input_at; /* by input: the input of the node */
     size_t scratch;    /* bytes of scratch */
-    size_t inner;      /* the most bytes that an inner node needs behind the scratch */
-    int64_t written;   /* bytes that its items write, without those of inner nodes */
+    size_t frames;     /* the most bytes of frames, and of data, that an inner node needs */
+    size_t inner;
+    int64_t written; /* bytes that its items write, without those of inner nodes */
     int64_t cost;
 } lazy_body;
 
@@ -88,16 +95,25 @@ struct lazy_runner {
     int64_t *out_bytes;              /* by result; of ys: of one slice */
     int64_t *places;                 /* of the results in the block */
     LAZY_VECTOR(neap_buffer *) held; /* of constants of the bodies, and of those inside them. BORROWED from these */
-    bool *fixed;   /* by carry: each turn hands it on as it is, so it has one place, that of its input */
-    bool *updated; /* by carry: each turn writes parts of it over, so it has one place, that of its result */
-    size_t frame;  /* bytes of the frame with its tables */
-    size_t bytes;  /* in all */
+    bool *fixed;          /* by carry: each turn hands it on as it is, so it has one place, that of its input */
+    bool *updated;        /* by carry: each turn writes parts of it over, so it has one place, that of its result */
+    size_t frame, frames; /* bytes of the frame with its tables; with those inside */
+    size_t second, data;  /* bytes of the second places of carries, and of the condition's; of all data */
     int64_t cost;
+    int64_t launches; /* steps that a turn runs, without those of loops inside, and what they touch */
+    int64_t touched;  /* bytes */
+    int64_t waits;    /* how often the host has to see something of a turn */
     int effects;
+    bool selects; /* it computes all branches of a cond, and takes the results of one */
+    int device;   /* on which it runs, and what runs its items there */
+    const lazy_backend *backend;
     uint8_t *out_dtypes; /* by result */
     body_turns *turns;   /* of a loop: its machine code (turns.h). OWNED */
 };
 
+static inline bool body_is_on_host(const lazy_runner *runner) {
+    return runner->backend == &vm_backend_cpu;
+}
 static inline size_t body_round(size_t bytes) {
     return lazy_round_up(bytes, LAZY_BLOCK_ALIGN);
 }
@@ -106,20 +122,26 @@ static inline size_t body_tables(const lazy_body *body) {
     return (2 * (size_t)body->pointers.n + 1) * sizeof(void *) + (size_t)body->nnumbers * sizeof(lazy_scalar);
 }
 
-/* body_run.c: a run that is under way. Its memory is the caller's, control_runner_bytes long. */
+/* On a device with streams: items that are enqueued before the stream comes to them, no more than the queues of drivers
+ * take without holding up who enqueues. */
+enum { CONTROL_ENQUEUED_MOST = 1000 };
+
+/* body_run.c: a run that is under way. Its memory is the caller's, runner->frames and runner->data bytes long. */
 typedef struct body_run {
     struct body_frame *frame; /* of the innermost node; NULL: it is over */
     const body_item *waiting; /* the callback that it has come to */
     void *const *operands;    /* of that: arguments, then the block of results */
     neap_effects *effects;    /* where prints are pushed; NULL: they are written at once */
+    int64_t enqueued;         /* items on a stream since it last went on */
 } body_run;
 
 /* The bytes of a node's frame without its tables. */
 size_t control_frame_bytes(const lazy_runner *runner);
 /* Begins a run: `in` is the memory of its inputs, `block` that of its results. */
-void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory,
-                        const neap_run *run);
-/* Goes on until the end (0), a failure, or a callback (NEAP_PENDING). After a failure it must not be continued. */
+int control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *frames, void *data,
+                       const neap_run *run);
+/* Goes on until the end (0), a failure, or NEAP_PENDING: at a callback; on a device with streams, when so much has been
+ * enqueued that the stream is to come to it first. After a failure it must not be continued. */
 int control_body_advance(body_run *r, const neap_run *run);
 /* The error text of a failed item, with its script line and name. Returns the status. */
 int control_body_failure(const body_item *item, int status);

@@ -2,10 +2,15 @@
  *
  * A run is a stack of frames, one for each node inside another's body, so it may stop at a callback and go on later, on
  * any thread. Nothing is allocated while it runs.
+ *
+ * On a device with streams items are enqueued, and a turn begins when those before it stand in the stream, which keeps
+ * their order. After so many of them the run stops, so that a long loop neither fills the driver's queues nor outruns
+ * an interrupt; the engine has it go on when the stream has come so far (neap_sync_fn).
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/device.h"
 #include "lazy/control/turns.h"
 
 typedef struct body_frame {
@@ -15,7 +20,10 @@ typedef struct body_frame {
     int which, parity;     /* the number of that body, and which of its tables is used */
     int64_t item, turn;    /* the next item; turns that are over */
     int64_t written;       /* bytes so far */
-    bool truth;            /* what the condition of a while gave */
+    bool truth;            /* what the condition of a while gave, */
+    char *decision;        /* and where it gives it */
+    int32_t index;         /* of a branch */
+    bool waits, seen;      /* one of these is on its way from the device; the condition's has come */
     void *const *in;
     void **out;            /* by result */
     void ***tables;        /* by body and parity */
@@ -47,7 +55,7 @@ static char *input_at(const body_frame *f, const lazy_body *body, int32_t k, int
 static char *output_at(body_frame *f, int which, int32_t k, int parity, int64_t turn) {
     const lazy_runner *runner = f->runner;
     if (runner->kind->condition && which == 0)
-        return (char *)&f->truth;
+        return f->decision;
     if (!runner->kind->loop)
         return f->out[k];
     return k < runner->operands ? f->carries[parity * runner->operands + k]
@@ -85,32 +93,38 @@ static void fill_frame_numbers(body_frame *f, int which) {
 }
 
 /* ---- Frames ------------------------------------------------------------------------------------------------------ */
-static void copy_carry(body_frame *f, void *to, const void *from, int64_t bytes, const neap_run *run) {
+static int copy_carry(body_frame *f, void *to, const void *from, int64_t bytes, const neap_run *run) {
     if (!bytes || to == from)
-        return;
-    vm_copy(to, from, bytes, run);
+        return 0;
     f->written += bytes;
+    return f->runner->backend->copy(to, from, (size_t)bytes, run);
 }
 
 /* Turns of a scan that are interpreted end with parity 0, that of the results. */
-static void begin_loop(body_frame *f, const neap_run *run) {
+static int begin_loop(body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
+    int status = 0;
     f->parity = runner->kind->stacks && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
-    for (int k = 0; k < runner->operands; k++)
+    for (int k = 0; k < runner->operands && status == 0; k++)
         if (!runner->fixed[k])
-            copy_carry(f, f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k], run);
+            status =
+                copy_carry(f, f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k], run);
     for (int b = 0; b < runner->nbodies; b++) {
         fill_table(f, b, f->parity, 0);
         fill_table(f, b, 1 - f->parity, 1);
         fill_frame_numbers(f, b);
     }
+    return status;
 }
 
-/* The branch of a cond for its index, which is clamped. */
-static int branch_of(const body_frame *f) {
-    int32_t index;
-    memcpy(&index, f->in[0], sizeof index);
-    return index < 0 ? 0 : index < f->runner->nbodies ? index : f->runner->nbodies - 1;
+/* What the host has to see: on its own memory it is there, from a device it is on its way. */
+static int look_at(body_frame *f, void *to, const void *from, size_t bytes, const neap_run *run) {
+    f->waits = !body_is_on_host(f->runner);
+    if (f->waits)
+        return neap_run_copy(run, NEAP_COPY_FROM_DEVICE, to, from, bytes);
+    if (to != from)
+        memcpy(to, from, bytes);
+    return 0;
 }
 
 static void begin_body(body_frame *f, int which) {
@@ -119,11 +133,30 @@ static void begin_body(body_frame *f, int which) {
     f->item = 0;
 }
 
-static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char *block, char *memory,
-                               body_frame *parent, const neap_run *run) {
-    char *at = memory;
+/* The body of a call, or the branch of a cond for its index, which is clamped. */
+static void begin_only_body(body_frame *f) {
+    int last = f->runner->nbodies - 1;
+    begin_body(f, f->index < 0 ? 0 : f->index < last ? f->index : last);
+    fill_table(f, f->which, 0, 0);
+    fill_frame_numbers(f, f->which);
+}
+
+/* Where the frame, and the data, of a node inside of a frame's body begin. */
+static char *frame_inside(const body_frame *f) {
+    return (char *)f + f->runner->frame;
+}
+
+static char *data_inside(const body_frame *f) {
+    return f->scratch + body_round(f->body->scratch);
+}
+
+/* Begins a node in the memory at `frame` and `data`: it is the innermost one from now on. */
+static int begin_frame(body_run *r, const lazy_runner *runner, void *const *in, char *block, char *frame, char *data,
+                       const neap_run *run) {
+    char *at = frame;
     body_frame *f = lazy_next_block(&at, control_frame_bytes(runner), LAZY_BLOCK_ALIGN);
-    *f = (body_frame){.parent = parent, .runner = runner, .in = in};
+    *f = (body_frame){.parent = r->frame, .runner = runner, .in = in, .scratch = data + runner->second};
+    r->frame = f;
     f->out = (void **)(f + 1);
     f->tables = (void ***)(f->out + runner->nresults);
     f->numbers = (lazy_scalar **)(f->tables + 2 * runner->nbodies);
@@ -140,38 +173,39 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     for (int k = 0; k < runner->operands && runner->kind->loop; k++) {
         f->carries[k] = f->carries[runner->operands + k] = f->out[k];
         if (!runner->updated[k])
-            f->carries[runner->operands + k] = lazy_next_block(&at, (size_t)runner->in_bytes[k], LAZY_BLOCK_ALIGN);
+            f->carries[runner->operands + k] = lazy_next_block(&data, (size_t)runner->in_bytes[k], LAZY_BLOCK_ALIGN);
     }
-    f->scratch = memory + runner->frame;
+    f->decision = body_is_on_host(runner) ? (char *)&f->truth : data;
     if (runner->kind->loop) {
-        begin_loop(f, run);
         begin_body(f, 0);
-    } else {
-        begin_body(f, runner->kind->branches ? branch_of(f) : 0);
-        fill_table(f, f->which, 0, 0);
-        fill_frame_numbers(f, f->which);
+        return begin_loop(f, run);
     }
-    return f;
+    int status = runner->kind->branches ? look_at(f, &f->index, in[0], sizeof f->index, run) : 0;
+    if (status == 0 && !f->waits)
+        begin_only_body(f);
+    return status;
 }
 
-void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory,
-                        const neap_run *run) {
-    uintptr_t at = ((uintptr_t)memory + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
-    r->frame = begin_frame(runner, in, block, (char *)at, NULL, run);
+int control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *frames, void *data,
+                       const neap_run *run) {
+    r->frame = NULL;
     r->waiting = NULL;
+    return begin_frame(r, runner, in, block, frames, data, run);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
 /* Carries that end in the wrong place, or never left their input, are copied into the results. */
-static void end_loop(body_frame *f, const neap_run *run) {
+static int end_loop(body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
     bool swapped = f->parity == 0; /* what the last turn wrote has parity 1 - parity */
-    for (int k = 0; k < runner->operands; k++) {
+    int status = 0;
+    for (int k = 0; k < runner->operands && status == 0; k++) {
         if (runner->fixed[k] || (runner->kind->stacks && runner->length == 0))
-            copy_carry(f, f->out[k], f->in[k], runner->in_bytes[k], run);
+            status = copy_carry(f, f->out[k], f->in[k], runner->in_bytes[k], run);
         else if (swapped)
-            copy_carry(f, f->out[k], f->carries[runner->operands + k], runner->in_bytes[k], run);
+            status = copy_carry(f, f->out[k], f->carries[runner->operands + k], runner->in_bytes[k], run);
     }
+    return status;
 }
 
 static void move_slices(body_frame *f) {
@@ -207,7 +241,9 @@ static bool end_turn(body_frame *f) {
 /* "script.lua:3: divide: what went wrong": the step that failed inside the node. */
 int control_body_failure(const body_item *item, int status) {
     char text[1024];
-    const char *name = item->call.callback ? item->call.callback->name : item->step->label,
+    const char *name = item->call.callback ? item->call.callback->name
+                       : item->step        ? item->step->label
+                                           : "copy",
                *site = item->site ? item->site : "";
     if (status == NEAP_E_INTERRUPT || item->what == BODY_INNER)
         return status;
@@ -229,24 +265,35 @@ void control_body_report(body_run *r, const char *text) {
             }
 }
 
-/* Runs an item other than a kernel, on these operands. */
-static int run_item(body_run *r, body_frame *f, const body_item *item, void **data, const neap_run *run) {
+/* Runs a step, on these operands and the numbers of its body. */
+static int run_step(const body_frame *f, const body_item *item, void **data, const lazy_scalar *numbers,
+                    const neap_run *run) {
+    const lazy_step *step = item->step;
+    const lazy_backend *backend = f->runner->backend;
+    lazy_operands with = {.name = step->label,
+                          .nbufs = step->nbufs,
+                          .nnumbers = step->nnumbers,
+                          .bufs = data,
+                          .numbers = numbers + step->first_number};
+    return item->what == BODY_KERNEL ? backend->run(item->kernel, &with, run)
+                                     : backend->call(&step->call, step->offsets, &with, run);
+}
+
+/* Runs an item of a body with these numbers, on these operands. */
+static int run_item(body_run *r, body_frame *f, const body_item *item, void **data, const lazy_scalar *numbers,
+                    const neap_run *run) {
     switch ((body_what)item->what) {
     case BODY_KERNEL:
-        break;
+        return run_step(f, item, data, numbers, run);
     case BODY_CALL:
         effect_exchange_at(item->line);
-        return vm_call_run(&item->step->call, item->step->offsets, data, run);
+        return run_step(f, item, data, numbers, run);
     case BODY_COPY:
-        if (item->bytes && data[1] != data[0])
-            vm_copy(data[1], data[0], (int64_t)item->bytes, run);
-        return 0;
+        return item->bytes && data[1] != data[0] ? f->runner->backend->copy(data[1], data[0], item->bytes, run) : 0;
     case BODY_PRINT:
         return write_message(r, item->message, data, NULL);
     case BODY_INNER:
-        r->frame =
-            begin_frame(item->inner, data, data[item->inner->nin], f->scratch + body_round(f->body->scratch), f, run);
-        return 0;
+        return begin_frame(r, item->inner, data, data[item->inner->nin], frame_inside(f), data_inside(f), run);
     case BODY_CALLBACK:
         r->waiting = item;
         r->operands = data;
@@ -272,9 +319,8 @@ static int run_turn(body_run *r, body_frame *f, const neap_run *run) {
     const lazy_scalar *numbers = f->numbers[f->which];
     while (f->item < body->items.n) {
         const body_item *item = &body->items.at[f->item++];
-        int status = item->what == BODY_KERNEL
-                         ? vm_kernel_run(item->kernel, table + item->first, numbers + item->step->first_number, run)
-                         : run_item(r, f, item, table + item->first, run);
+        int status = run_item(r, f, item, table + item->first, numbers, run);
+        r->enqueued++;
         if (status < 0)
             return control_body_failure(item, status);
         if (status == NEAP_PENDING || r->frame != f)
@@ -315,8 +361,9 @@ typedef struct code_run { /* of machine code in stages */
 static int run_inner(const code_run *c, const turns_call *call, void **data) {
     const lazy_runner *inner = call->item->inner;
     body_run own = {.effects = c->r->effects};
-    own.frame = begin_frame(inner, data, data[inner->nin], c->f->scratch + call->scratch, NULL, c->run);
-    return control_body_advance(&own, c->run);
+    int status =
+        begin_frame(&own, inner, data, data[inner->nin], frame_inside(c->f), c->f->scratch + call->scratch, c->run);
+    return status ? status : control_body_advance(&own, c->run);
 }
 
 /* What stages call: item number `which`, on these operands. */
@@ -324,13 +371,8 @@ static int32_t run_called(void *context, int64_t which, void **data) {
     code_run *c = context;
     const turns_call *call = &c->code->calls[which];
     const body_item *item = call->item;
-    int status;
-    if (item->what == BODY_KERNEL)
-        status = vm_kernel_run(item->kernel, data, c->f->numbers[call->which] + item->step->first_number, c->run);
-    else if (item->what == BODY_INNER)
-        status = run_inner(c, call, data);
-    else
-        status = run_item(c->r, c->f, item, data, c->run);
+    int status = item->what == BODY_INNER ? run_inner(c, call, data)
+                                          : run_item(c->r, c->f, item, data, c->f->numbers[call->which], c->run);
     c->status = status < 0 ? control_body_failure(item, status) : 0;
     return c->status;
 }
@@ -388,9 +430,41 @@ static const turns_code *look_for_code(const body_frame *f) {
 }
 
 /* ---- Loops ------------------------------------------------------------------------------------------------------- */
+/* Are there so many items on the stream that it is to come to them before there are more? */
+static bool is_far_ahead(body_run *r, const neap_run *run) {
+    if (!run->stream || r->enqueued < CONTROL_ENQUEUED_MOST)
+        return false;
+    r->enqueued = 0;
+    return true;
+}
+
+/* Has what the frame waits for to come yet? It has when the run goes on. */
+static bool has_to_come(body_run *r, body_frame *f) {
+    bool waits = f->waits;
+    f->waits = false;
+    r->enqueued = waits ? 0 : r->enqueued;
+    return waits;
+}
+
+/* Behind the condition of a while: what it gave. */
+static int see_condition(body_run *r, body_frame *f, const neap_run *run) {
+    bool gives = f->runner->kind->condition && f->which == 0;
+    if (!gives || f->seen) {
+        f->seen = false;
+        return 0;
+    }
+    int status = look_at(f, &f->truth, f->decision, sizeof f->truth, run);
+    f->seen = status == 0 && has_to_come(r, f);
+    return f->seen ? NEAP_PENDING : status;
+}
+
 /* Runs turns to the end of the node's loop, or until one stops (run_turn). */
 static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over) {
     *over = is_over(f);
+    if (has_to_come(r, f))
+        return NEAP_PENDING;
+    if (!f->body)
+        begin_only_body(f);
     while (!*over) {
         const turns_code *code = look_for_code(f);
         if (code) {
@@ -398,11 +472,13 @@ static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over
             return run_code(r, f, code, run);
         }
         int status = run_turn(r, f, run);
-        if (status || r->frame != f)
+        if (status || r->frame != f || (status = see_condition(r, f, run)) != 0)
             return status;
         *over = end_turn(f);
         if (!*over && is_stopped(r, run))
             return interrupted();
+        if (!*over && is_far_ahead(r, run))
+            return NEAP_PENDING;
     }
     return 0;
 }
@@ -416,8 +492,8 @@ int control_body_advance(body_run *r, const neap_run *run) {
         if (status)
             return status;
         if (over) {
-            if (f->runner->kind->loop)
-                end_loop(f, run);
+            if (f->runner->kind->loop && (status = end_loop(f, run)) != 0)
+                return status;
             atomic_fetch_add_explicit(&graph_written_in_bodies, (uint64_t)f->written, memory_order_relaxed);
             r->frame = f->parent;
         }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lazy/control/body.h"
 #include "lazy/control/derive.h"
 #include "ops_gen.h"
 
@@ -41,7 +42,9 @@ void control_release(lazy_control *control) {
     control_derived_free(control->derived);
     for (int p = 0; p < control->nprograms; p++)
         neap_program_free(control->programs[p]);
-    control_runner_release(control->runner);
+    for (int64_t k = 0; k < control->runners.n; k++)
+        control_runner_release(control->runners.at[k]);
+    lazy_vector_free(&control->runners);
     free(control->shape.in);
     free(control->shardings);
     free(control->results);
@@ -70,18 +73,6 @@ int control_new(int nprograms, neap_program *const *programs, const graph_call *
     else
         *out = control;
     return status;
-}
-
-/* Makes plans and bodies of the programs, if they are not there: before a region with the node is planned. A body runs
- * on the host, so it is planned as the host's: its kernels would be compiled for another device in vain. */
-static int prepare_runner(neap_ctx *ctx, const neap_node *node) {
-    lazy_control *control = control_of(node);
-    int status = 0, before = graph_default_device;
-    graph_default_device = graph_host_device(graph_home_device()) - graph_devices.first;
-    for (int p = 0; p < control_bodies(control) && status == 0 && !control->runner; p++)
-        status = program_plan(control->programs[p]);
-    graph_default_device = before;
-    return status || control->runner ? status : control_runner_new(ctx, control, &control->runner);
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
@@ -173,7 +164,7 @@ static int start_control_node(neap_ctx *ctx, neap_node *node) {
         return effect_record(ctx, trace, node);
     if (node->flags & LAZY_ABSTRACT)
         return 0;
-    int status = prepare_runner(ctx, node);
+    int status = control_prepare(ctx, node);
     if (status) {
         plan_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
         return status;
@@ -316,20 +307,22 @@ static int count_key_words(const neap_node *node) {
 
 /* Nodes of one row differ if their bodies have different plans. */
 static uint64_t *put_key(uint64_t *to, const neap_node *node) {
-    const lazy_control *control = control_of(node);
+    const lazy_runner *runner = control_runner_of(node);
     *to++ = node->nin;
-    *to++ = (uint64_t)control->effects;
-    for (int p = 0; p < control_bodies(control); p++)
-        *to++ = control->programs[p]->plan->serial;
+    *to++ = (uint64_t)runner->effects;
+    for (int p = 0; p < runner->nbodies; p++)
+        *to++ = runner->bodies[p]->plan->serial;
     return to;
 }
 
-static int64_t cost_of_run(const neap_node *node) {
-    return control_runner_cost(control_of(node)->runner);
+static int64_t cost_of_run(const neap_node *node, int device) {
+    const lazy_runner *runner = control_runner_at(control_of(node), device);
+    return runner ? control_runner_cost(runner) : 0;
 }
 
-static size_t scratch_of_run(const neap_node *node) {
-    return control_runner_bytes(control_of(node)->runner);
+static size_t scratch_of_run(const neap_node *node, int device) {
+    const lazy_runner *runner = control_runner_at(control_of(node), device);
+    return runner ? control_runner_bytes(runner) : 0;
 }
 
 static void list_programs(const neap_node *node, lazy_inner *out) {
@@ -356,13 +349,13 @@ static bool is_default(const neap_node *node, int attr) {
     return kind->is_default && kind->is_default(node->attrs + 1, attr - 1);
 }
 
-static bool is_native(const neap_node *node) {
-    const lazy_runner *runner = control_of(node)->runner;
+static bool is_native(const neap_node *node, int device) {
+    const lazy_runner *runner = control_runner_at(control_of(node), device);
     return runner && control_runner_is_native(runner);
 }
 
-static const char *say_why_not_native(const neap_node *node, char *text, size_t capacity) {
-    const lazy_runner *runner = control_of(node)->runner;
+static const char *say_how_it_runs(const neap_node *node, int device, char *text, size_t capacity) {
+    const lazy_runner *runner = control_runner_at(control_of(node), device);
     *text = '\0';
     return runner ? control_runner_why(runner, text, capacity) : text;
 }
@@ -372,14 +365,15 @@ const lazy_payload control_payload = {
     .release = release_programs,
     .effects = effects_of_bodies,
     .serial = serial_of_programs,
-    .prepare = prepare_runner,
+    .prepare = control_prepare,
     .key = put_key,
     .key_words = count_key_words,
     .cost = cost_of_run,
     .scratch = scratch_of_run,
+    .lacks = control_lacks,
     .push = control_push,
     .is_native = is_native,
-    .why = say_why_not_native,
+    .why = say_how_it_runs,
     .record = control_record,
     .again = record_control_again,
     .refit = control_refit,

@@ -46,12 +46,14 @@ typedef struct lazy_control {
     neap_program **programs;
     lazy_control_shape shape;
     lazy_result *results;
-    int64_t *places;              /* of results in the block */
-    int64_t bytes;                /* of the block */
-    int effects;                  /* kinds, LAZY_EFFECTS_… */
-    int depth;                    /* of nodes inside each other's bodies */
-    uint64_t serial;              /* its place among the context's effects, in the order of recording */
-    lazy_runner *runner;          /* NULL until the node is to be run */
+    int64_t *places;                    /* of results in the block */
+    int64_t bytes;                      /* of the block */
+    int effects;                        /* kinds, LAZY_EFFECTS_… */
+    int depth;                          /* of nodes inside each other's bodies */
+    uint64_t serial;                    /* its place among the context's effects, in the order of recording */
+    LAZY_VECTOR(lazy_runner *) runners; /* for the devices on which it is to be run. One reference each */
+    const char *lacks;                  /* why it does not run on `lacks_on`; NULL: nobody asked. BORROWED for ever */
+    int lacks_on;
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
     bool ruled;  /* it has a rule for derivatives, or a node with one is in the programs that it runs */
     bool kept;   /* such rules give the results (rules.c): of its own, in its first program */
@@ -190,14 +192,31 @@ int control_loop_jvp(lazy_tangent *t);
 /* Pushes the node's op. */
 int control_push(neap_ctx *ctx, const lazy_launch *launch);
 
+/* control/place.c -------------------------------------------------------------------------------------------------- */
+/* Makes plans and bodies of the programs for the device that the node runs on, or for the host, if they are not there:
+ * before a region with the node is planned. */
+int control_prepare(neap_ctx *ctx, const neap_node *node);
+/* The runner for a device, all of the host's being one; NULL: there is none. BORROWED from the control. */
+lazy_runner *control_runner_at(const lazy_control *control, int device);
+/* That of the device that the node runs on, else of the host. BORROWED */
+lazy_runner *control_runner_of(const neap_node *node);
+/* The same for a node in the body of another one, which is made by need for the host. OWNED */
+int control_runner_on(neap_ctx *ctx, const neap_node *node, int device, lazy_runner **out);
+/* Gives it to another control, whose programs are the same. */
+int control_runner_share(lazy_control *control, lazy_runner *runner);
+/* Why a node that is prepared does not run on a device, as a payload says it. */
+const char *control_lacks(const neap_ctx *ctx, const neap_node *node, int device);
+
 /* body.c ----------------------------------------------------------------------------------------------------------- */
-int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out); /* OWNED */
+/* Of programs that are planned for the device. OWNED */
+int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, lazy_runner **out);
 lazy_runner *control_runner_retain(lazy_runner *runner);
 void control_runner_release(lazy_runner *runner);       /* by any thread; NULL is harmless */
 int64_t control_runner_cost(const lazy_runner *runner); /* ns, estimated */
-/* turns.c: of a loop, has it machine code that runs its turns? Why not, as far as somebody may wonder; else empty. */
+/* turns.c: of a loop, has it machine code that runs its turns? How it is run, and why, as far as anybody may wonder;
+ * else empty. */
 bool control_runner_is_native(const lazy_runner *runner);
 const char *control_runner_why(const lazy_runner *runner, char *text, size_t capacity);
-size_t control_runner_bytes(const lazy_runner *runner); /* of the memory that a run needs */
+size_t control_runner_bytes(const lazy_runner *runner); /* of the memory on its device that a run needs */
 
 #endif

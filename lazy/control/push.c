@@ -11,7 +11,8 @@
 typedef struct lazy_control_run {
     neap_ctx *ctx;
     lazy_runner *runner;
-    neap_buffer *block, *scratch;
+    neap_buffer *block, *scratch; /* scratch: of data; on the host, of frames and data */
+    void *frames;                 /* of a device whose memory the host does not see */
     body_run run;
     bool begun, effects;
     int n;
@@ -25,6 +26,7 @@ static void free_control_job(void *arg) {
         neap_buffer_return(job->bufs[k]);
     neap_buffer_release(job->block);
     neap_buffer_release(job->scratch);
+    free(job->frames);
     control_runner_release(job->runner);
     free(job->in);
     free(job);
@@ -39,8 +41,15 @@ static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_contro
         free(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
+    lazy_runner *runner = control_runner_at(control_of(node), launch->step->device);
+    if (!runner || (!body_is_on_host(runner) && !(job->frames = aligned_alloc(LAZY_BLOCK_ALIGN, runner->frames)))) {
+        free(job->in);
+        free(job);
+        return runner ? neap_error(NEAP_E_MEMORY, "out of memory while pushing")
+                      : neap_error(NEAP_E_STATE, "%s was not made ready for its device", graph_node_op(node)->name);
+    }
     job->ctx = ctx;
-    job->runner = control_runner_retain(control_of(node)->runner);
+    job->runner = control_runner_retain(runner);
     job->block = neap_buffer_retain(launch->bufs[node->nin]);
     job->scratch = neap_buffer_retain(launch->scratch);
     for (; job->n < node->nin; job->n++) {
@@ -60,6 +69,15 @@ static int find_failure(const lazy_control_run *job) {
     return status < 0 ? status : 0;
 }
 
+static int begin_run(lazy_control_run *job, const neap_run *run) {
+    char *data = neap_buffer_data(job->scratch), *frames = job->frames;
+    if (!frames) {
+        frames = data + (LAZY_BLOCK_ALIGN - (uintptr_t)data % LAZY_BLOCK_ALIGN) % LAZY_BLOCK_ALIGN;
+        data = frames + job->runner->frames;
+    }
+    return control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), frames, data, run);
+}
+
 /* A failure is told where the next print of the body would have been. What a branch would print nobody knows. */
 static int tell(lazy_control_run *job, int status, bool begun, const neap_run *run) {
     char text[1024];
@@ -67,8 +85,7 @@ static int tell(lazy_control_run *job, int status, bool begun, const neap_run *r
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
     if (!begun)
-        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block),
-                           neap_buffer_data(job->scratch), run);
+        begin_run(job, run);
     control_body_report(&job->run, text);
     return neap_error(status, "%s", text);
 }
@@ -76,8 +93,7 @@ static int tell(lazy_control_run *job, int status, bool begun, const neap_run *r
 static int advance_runner(lazy_control_run *job, const neap_run *run) {
     int status = job->effects && !job->begun ? find_failure(job) : 0;
     if (status == 0 && !job->begun)
-        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block),
-                           neap_buffer_data(job->scratch), run);
+        status = begin_run(job, run);
     bool begun = job->begun = status == 0;
     if (status == 0)
         status = control_body_advance(&job->run, run);

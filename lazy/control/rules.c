@@ -163,8 +163,8 @@ static int make_used(neap_ctx *ctx, const neap_node *node, lazy_control **out) {
     int status = programs ? control_new(control->nprograms, programs, &again, out) : neap_error_code();
     if (status == 0 && (status = take_over(*out, control)) != 0)
         control_release(*out);
-    if (status == 0 && call && control->runner)
-        (*out)->runner = control_runner_retain(control->runner);
+    for (int64_t k = 0; k < control->runners.n && status == 0 && call; k++)
+        status = control_runner_share(*out, control->runners.at[k]);
     return status;
 }
 

@@ -230,7 +230,14 @@ const char *control_runner_why(const lazy_runner *runner, char *text, size_t cap
     body_turns *turns = runner->turns;
     turns_state state = turns ? state_of(turns) : TURNS_READY;
     *text = '\0';
-    if (state == TURNS_COLD)
+    if (runner->selects)
+        snprintf(text, capacity, "all its branches are computed, and the results of one are taken");
+    else if (!body_is_on_host(runner) && runner->kind->loop)
+        snprintf(text, capacity, "a turn is %lld launch%s%s", (long long)runner->launches,
+                 runner->launches == 1 ? "" : "es", runner->waits ? ", some for what the host has to see" : "");
+    else if (!body_is_on_host(runner) && runner->waits)
+        snprintf(text, capacity, "the host waits for its index");
+    else if (state == TURNS_COLD)
         vm_tier_why(atomic_load(spent_of(runner)), text, capacity);
     else if (state == TURNS_ASKED)
         snprintf(text, capacity, "its native code is being made");

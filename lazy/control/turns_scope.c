@@ -2,9 +2,9 @@
 #include "lazy/control/turns_scope.h"
 
 turns_scope turns_scope_inside(const turns_scope *outer, const body_item *node, int b) {
-    int64_t frame = (int64_t)(body_round(outer->body->scratch) + node->inner->frame);
+    int64_t data = (int64_t)(body_round(outer->body->scratch) + node->inner->second);
     return (turns_scope){
-        .body = node->inner->bodies[b], .scratch = outer->scratch + frame, .outer = outer, .node = node};
+        .body = node->inner->bodies[b], .scratch = outer->scratch + data, .outer = outer, .node = node};
 }
 
 /* The bytes that what is at an address of a loop's body moves by in a turn. */

@@ -2,7 +2,7 @@
  * means in the body of the loop. Private to turns_*.c.
  *
  * An operand of a node is a pointer of the body around it, and so are its results; its scratch lies behind that of the
- * body around it and behind its own frame, as if it were run by itself.
+ * body around it, as if it were run by itself.
  */
 #ifndef LAZY_TURNS_SCOPE_H
 #define LAZY_TURNS_SCOPE_H

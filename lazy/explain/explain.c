@@ -181,7 +181,7 @@ static void say_why(lazy_print *print, const lazy_chapter *chapter, const lazy_s
     if (step->kind == LAZY_STEP_KERNEL && step->backend->why)
         step->backend->why(&step->kernel, why, sizeof why);
     else if (node && step->payload->why)
-        step->payload->why(node, why, sizeof why);
+        step->payload->why(node, step->device, why, sizeof why);
     if (*why)
         lazy_say(print, "\n       %s", why);
 }
@@ -202,7 +202,8 @@ static void say_how(lazy_print *print, const lazy_chapter *chapter, const lazy_s
         return;
     }
     const char *library = library_of(step);
-    lazy_say(print, "call%s", node && step->payload->is_native && step->payload->is_native(node) ? ", native" : "");
+    lazy_say(print, "call%s",
+             node && step->payload->is_native && step->payload->is_native(node, step->device) ? ", native" : "");
     if (library)
         lazy_say(print, ", %s", library);
     if (step->call.prepared)

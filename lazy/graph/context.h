@@ -188,8 +188,9 @@ typedef struct lazy_plans {
     LAZY_VECTOR(int64_t) origins;  /* by node of the region, if `sliced`: see plan_origin */
     LAZY_VECTOR(int32_t) same;     /* by node of the region, while it is planned: see plan_same */
     bool counted, sliced;
-    bool awaited;                        /* who asked for the flush goes on when it has been computed, not before */
-    lazy_nodes wanted, views;            /* the roots of a flush */
+    int32_t placing;          /* bodies around what is planned that are to run on a device (control/place.c) */
+    bool awaited;             /* who asked for the flush goes on when it has been computed, not before */
+    lazy_nodes wanted, views; /* the roots of a flush */
     LAZY_VECTOR(neap_buffer *) doubtful; /* may fail yet, with a call that has not finished (plan/doubt.c) */
 } lazy_plans;
 

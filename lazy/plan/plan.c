@@ -163,12 +163,14 @@ static void leave_to_host(lazy_step *step) {
 }
 
 /* Chooses what runs a step that is complete: the backend of its device, or the host, if that cannot. What pushes its op
- * itself works on memory of the host. */
-static void choose_backend(lazy_step *step) {
+ * itself knows whether it works on memory of the device. */
+static void choose_backend(const planner *p, lazy_step *step) {
     step->backend = vm_backend_of(step->device);
     if (step->moves || neap_device_memory_space(step->device) == 0)
         return;
-    if (step->payload)
+    if (step->payload && step->payload->lacks)
+        step->lacks = step->payload->lacks(p->ctx, region_node(p, step->node), step->device);
+    else if (step->payload)
         step->lacks = "this is done by the host";
     else if (!step->backend)
         step->lacks = "nothing computes on devices of its kind";
@@ -177,6 +179,12 @@ static void choose_backend(lazy_step *step) {
                                                      : step->backend->lacks_call(&step->call, step->device);
     if (step->lacks)
         leave_to_host(step);
+}
+
+static void choose_device(const planner *p, lazy_step *step) {
+    choose_backend(p, step);
+    if (step->payload && step->payload->cost)
+        step->cost = step->payload->cost(region_node(p, step->node), step->device);
 }
 
 static int prepare_on_device(lazy_step *step) {
@@ -219,7 +227,7 @@ static int prepare_kernels(planner *p) {
     }
     for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
         lazy_step *step = p->steps.at[k];
-        choose_backend(step);
+        choose_device(p, step);
         if (step->kind != LAZY_STEP_KERNEL) {
             status = prepare_step(step);
             continue;
@@ -488,7 +496,7 @@ static int64_t call_cost(const neap_node *node) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_result result;
     if (row->payload && row->payload->cost)
-        return row->payload->cost(node);
+        return 0; /* it is asked when the device is known */
     lazy_call_desc call = describe_node_call(node, avals, &result);
     if (row->cost)
         return row->cost(&call, &result);

@@ -463,7 +463,7 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
 
 /* Sets ctx->plans.key and its hash. */
 static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
-    uint64_t first = (uint64_t)apart | (uint64_t)graph_home_device() << 1;
+    uint64_t first = (uint64_t)apart | (uint64_t)(ctx->plans.placing > 0) << 1 | (uint64_t)graph_home_device() << 2;
     *hash = 0xbf58476d1ce4e5b9u * (first + 1);
     ctx->plans.key.n = 0;
     int status = lazy_push(&ctx->plans.key, first);

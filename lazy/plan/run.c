@@ -427,7 +427,7 @@ typedef struct shared_scratch {
 
 static size_t control_scratch_bytes(const lazy_plan *plan, neap_node *const *region, int32_t k) {
     const lazy_step *step = plan->steps[k];
-    return plan_needs_room(step) ? step->payload->scratch(region[step->node]) : 0;
+    return plan_needs_room(step) ? step->payload->scratch(region[step->node], step->device) : 0;
 }
 
 static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scratch *shared, neap_buffer **scratch) {

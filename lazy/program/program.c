@@ -301,6 +301,27 @@ int program_plan(neap_program *program) {
     return status;
 }
 
+#define EXCHANGE(a, b)                                                                                                 \
+    do {                                                                                                               \
+        __typeof__(a) was = a;                                                                                         \
+        memcpy(&(a), &(b), sizeof(a));                                                                                 \
+        memcpy(&(b), &was, sizeof(b));                                                                                 \
+    } while (0)
+
+void program_exchange_plan(neap_program *program, program_planned *with) {
+    EXCHANGE(program->plan, with->plan);
+    EXCHANGE(program->region, with->region);
+    EXCHANGE(program->root_slots, with->root_slots);
+    EXCHANGE(program->lends, with->lends);
+}
+
+void program_planned_free(neap_ctx *ctx, program_planned *planned) {
+    if (planned->plan)
+        plan_release(planned->plan);
+    release_program_nodes(ctx, &planned->region);
+    lazy_vector_free(&planned->root_slots);
+}
+
 /* Numbers leave a program as f32 arrays, weak ones. */
 static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     for (int k = 0; k < n; k++) {

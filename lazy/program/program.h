@@ -10,6 +10,14 @@ typedef struct lazy_port_names { /* of inputs or outputs; one block of memory */
     const char **at;             /* NULL: they have no names */
 } lazy_port_names;
 
+/* What a program has of a plan: for another device it has others. */
+typedef struct program_planned {
+    lazy_plan *plan;   /* one reference */
+    lazy_nodes region; /* one reference each */
+    LAZY_VECTOR(int32_t) root_slots;
+    bool lends;
+} program_planned;
+
 struct neap_program {
     neap_ctx *ctx; /* NULL once that has ended: then the program is empty */
     int32_t refs;
@@ -44,6 +52,9 @@ static inline neap_program *program_retain(neap_program *program) {
 
 /* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */
 int program_plan(neap_program *program);
+/* Gives a program this in place of what it has, which is there then. */
+void program_exchange_plan(neap_program *program, program_planned *with);
+void program_planned_free(neap_ctx *ctx, program_planned *planned);
 
 /* program.c: neap_trace_end, of nodes. */
 int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);

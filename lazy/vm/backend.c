@@ -54,6 +54,10 @@ const char *vm_backend_reason(const char *text) {
     return found;
 }
 
+int vm_backend_copy(void *to, const void *from, size_t bytes, const neap_run *run) {
+    return neap_run_copy(run, NEAP_COPY_WITHIN, to, from, bytes);
+}
+
 /* ---- The CPU ----------------------------------------------------------------------------------------------------- */
 lazy_call vm_call_bind(const lazy_call *call, const int64_t *offsets, void *const *bufs, lazy_tensor *tensors) {
     int n = call->nin + 1;
@@ -96,6 +100,11 @@ static int cpu_call(const lazy_call *call, const int64_t *offsets, const lazy_op
     return vm_call_run(call, offsets, with->bufs, run);
 }
 
+static int cpu_copy(void *to, const void *from, size_t bytes, const neap_run *run) {
+    vm_copy(to, from, (int64_t)bytes, run);
+    return NEAP_OK;
+}
+
 const lazy_backend vm_backend_cpu = {
     .kind = "cpu",
     .lacks_kernel = host_lacks_no_kernel,
@@ -107,4 +116,5 @@ const lazy_backend vm_backend_cpu = {
     .why = vm_kernel_why,
     .run = cpu_run,
     .call = cpu_call,
+    .copy = cpu_copy,
 };

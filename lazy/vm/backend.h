@@ -46,6 +46,10 @@ typedef struct lazy_backend {
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
+    /* Copies within the memory of the device. */
+    int (*copy)(void *to, const void *from, size_t bytes, const neap_run *run);
+    /* The host is sooner done with work that touches no more bytes than these than it has launched that here. */
+    int64_t launch_bytes;
 } lazy_backend;
 
 extern const lazy_backend vm_backend_cpu, vm_backend_null, vm_backend_cuda;
@@ -57,6 +61,9 @@ const lazy_backend *vm_backend_of(int device);
 
 /* A reason why a step is not run on its device, as lacks_kernel gives one: the same text, which stays for ever. */
 const char *vm_backend_reason(const char *text);
+
+/* The `copy` of devices with streams. */
+int vm_backend_copy(void *to, const void *from, size_t bytes, const neap_run *run);
 
 /* A call with the addresses of its operands: `tensors` (NEAP_MAX_INPUTS + 1) are those of what is returned. */
 lazy_call vm_call_bind(const lazy_call *call, const int64_t *offsets, void *const *bufs, lazy_tensor *tensors);

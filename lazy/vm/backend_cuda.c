@@ -11,6 +11,9 @@
 
 enum { FEW_BUFFERS = 16, FEW_WORDS = 64, LAUNCH_COST = 3000 /* ns */ };
 
+/* What a core does in less than the time of a launch: a guess, too. */
+enum { LAUNCH_BYTES = 4096 };
+
 /* ns of a byte, as on GPUs of data centres: a guess. */
 static const double BYTE_COST = 0.0005;
 
@@ -140,4 +143,6 @@ const lazy_backend vm_backend_cuda = {
     .tier = tier,
     .run = run_kernel,
     .call = vm_cuda_call,
+    .copy = vm_backend_copy,
+    .launch_bytes = LAUNCH_BYTES,
 };

@@ -1,6 +1,8 @@
 /* backend_cuda_calls.c: calls on devices of the kind "cuda": some are launches of code of ours (vm/gpu_calls.h), those
  * that a library does are its routines; the others run on the host, over copies, and np.explain says why.
  *
+ * A result of control flow is bytes of its block, which are copied.
+ *
  * A driver that stands in for CUDA's in tests computes on the host: what no library does there, the call's own function
  * does in the order of the stream.
  */
@@ -96,6 +98,13 @@ static const char *find_routine(const lazy_call *call, int device, neap_routine 
     return lacks || call->out->size == 0 ? lacks : neap_routine_lacks(device, routine);
 }
 
+/* The bytes of input 0 in front of those that the result is a copy of, in order; -1: the call is no copy. */
+static int64_t find_copied(const lazy_call *call) {
+    lazy_turn turn;
+    bool copies = call->op->turn && call->op->turn(call, &turn) && turn.what == LAZY_TURN_COPY;
+    return copies ? turn.first : -1;
+}
+
 static bool runs_host(int device) {
     const neap_device_kind *kind = neap_device_kind_of(device);
     return kind && kind->runs_host(neap_device_handle(device));
@@ -103,7 +112,7 @@ static bool runs_host(int device) {
 
 const char *vm_cuda_call_lacks(const lazy_call *call, int device) {
     neap_routine routine;
-    if (!vm_gpu_call_lacks(call))
+    if (!vm_gpu_call_lacks(call) || find_copied(call) >= 0)
         return NULL;
     const char *lacks = find_routine(call, device, &routine);
     return lacks && runs_host(device) ? NULL : lacks;
@@ -114,6 +123,10 @@ int vm_cuda_call(const lazy_call *call, const int64_t *offsets, const lazy_opera
     lazy_call bound = vm_call_bind(call, offsets, with->bufs, tensors);
     if (call->prepared)
         return launch(&bound, with->name, run);
+    int64_t copied = find_copied(&bound);
+    if (copied >= 0)
+        return vm_backend_copy(bound.out->data, (const char *)bound.in[0].data + copied,
+                               (size_t)(bound.out->size * neap_dtype_bytes(bound.out->dtype)), run);
     neap_routine routine;
     const char *lacks = find_routine(&bound, run->device, &routine);
     if (lacks && runs_host(run->device))

@@ -90,4 +90,5 @@ const lazy_backend vm_backend_null = {
     .why = vm_kernel_why,
     .run = null_run,
     .call = null_call,
+    .copy = vm_backend_copy,
 };

@@ -378,4 +378,19 @@ test("a loop with a gradient costs the same whatever its length", function()
     equal(costs(10), costs(10000))
 end)
 
+check.test("what a node is recorded of outlives a collection", function()
+    local plain, junk = core.call_ids, {}
+    core.call_ids = function(...)
+        collectgarbage()
+        collectgarbage()
+        for k = 1, 3000 do junk[k] = ffi.new("uint8_t[?]", 8 * (k % 8) + 8, 0xff) end
+        return plain(...)
+    end
+    local ok, sum = pcall(function()
+        return np.scan(function(c, x) return c + x end, 0, np.arange(5)):item()
+    end)
+    core.call_ids = plain
+    check.equal({ ok, sum, #junk }, { true, 10, 3000 })
+end)
+
 check.done()

@@ -90,10 +90,19 @@ check.test("a gradient comes back to where its array is", function()
 end)
 
 check.test("np.explain shows what the host does", function()
+    local function fails(a) return np.debug.fail(a) end
+    local branch = np.jit(function(a) return np.cond(a:sum():gt(1e9), fails, function(b) return b * 2 end, a) end)
+    check.equal(branch(there(x)):totable(), (x * 2):totable())
+    local text = tostring(np.explain(branch))
+    check.ok(text:find("cpu:0 (in its body, debug_fail: it may fail, which the host has to see)", 1, true), text)
+end)
+
+check.test("np.explain shows what a loop is there", function()
     local loop = np.jit(function(a) return np.fori_loop(0, 3, function(_, c) return c + 1 end, a) end)
-    loop(there(x))
+    check.equal(loop(there(x)):totable(), (x + 1 + 1 + 1):totable())
     local text = tostring(np.explain(loop))
-    check.ok(text:find("cpu:0 (this is done by the host)", 1, true), text)
+    check.ok(text:find("call, " .. tostring(there(x).device), 1, true), text)
+    check.ok(text:find("a turn is 2 launches", 1, true), text)
 end)
 
 check.test("a failure on the device is that of its array alone", function()

@@ -84,7 +84,8 @@ local function push_node(name, op, entries, attributes, inputs, n)
                                           programs = programs, attrs = attrs, site = site })
     local count = #inputs
     local ids, out = staging.ids_of(inputs, count), ffi.new("int32_t[?]", n + 1)
-    return core.call_ids(name, out, n, function() return C.neap_control_push(ctx, how, count, ids, out) end)
+    local held = { programs, attrs, site, entries, inputs } -- what `how` and `ids` point to
+    return core.call_ids(name, out, n, function() return C.neap_control_push(ctx, how, count, ids, out), held end)
 end
 
 --- Appends the arrays of `list` to `inputs`.
