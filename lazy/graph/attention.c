@@ -10,9 +10,10 @@
  *     blocks after it, so of n turns only about the root of n do so, and of a program that keeps what it makes, few.
  *   - Where a cycle takes more than a millisecond (much Lua data), for each 4 MiB of new buffers, which take some ten
  *     times as long to be written, the collector is asked for a step.
- *   - What cycles take beyond what they took when they last left out all that was alive then is a waste, of a script
- *     that has much Lua data: once that is four times what it takes to leave out all that is alive now, a cycle does
- *     so (tools/luajit.patch). What it left out and is dead, is found by the next such one, or by a full collection.
+ *   - What cycles take beyond what they took when they last left out all that was alive then (nothing, before the
+ *     first did) is a waste, of a script that has much Lua data: once that is four times what it takes to leave out all
+ *     that is alive now, a cycle does so (tools/luajit.patch). What it left out and is dead, is found by the next such
+ *     one, or by a full collection.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
  *
  *   - Before an update of a large array that nothing but a handle names: if that is dead, as in x = x:at{i}:set(v), the
@@ -147,13 +148,14 @@ void neap_cycle_begin(neap_ctx *ctx) {
 void neap_cycle_end(neap_ctx *ctx) {
     int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, before = ctx->collector.took;
     const int64_t least = ctx->collector.least;
+    const bool was_left_out = ctx->collector.keep > 0;
     int64_t released = (ctx->collector.handles - (int64_t)ctx->handles.live) * RELEASE_NS;
     took = ctx->collector.said ? ctx->collector.said : took - released > took / 4 ? took - released : took / 4;
     if (ctx->collector.keeping) {
         ctx->collector.keep = took;
         ctx->collector.least = ctx->collector.excess = 0;
     } else {
-        ctx->collector.least = least && least < took ? least : took;
+        ctx->collector.least = was_left_out ? least && least < took ? least : took : 0;
         ctx->collector.excess += took - ctx->collector.least;
         ctx->collector.took = before && took > before ? before + (took - before) / 2 : took;
     }

@@ -151,7 +151,7 @@ typedef struct lazy_collector {
     int64_t handles; /* live ones when it began */
     bool keeping;    /* after it, later ones do not look at what is alive */
     int64_t keep;    /* time that such a one took; 0: not known */
-    int64_t least;   /* that a whole cycle has taken since; 0: there was none */
+    int64_t least;   /* that a whole cycle has taken since; 0: there was no such one, or none since */
     int64_t excess;  /* what all of them have taken beyond that */
     int64_t large;   /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
     int64_t until;   /* how long the wait for one may take; 0: nobody waits */

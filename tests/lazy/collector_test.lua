@@ -264,6 +264,27 @@ if process.has_hook_checks() then
         check.equal(kept, 1)
         core.keep = keep
     end)
+
+    check.test("what a script has loaded before its first cycle is left out soon", function()
+        local text = process.output [[
+            local np, core = require "neap", require "neap.core"
+            local keep, kept = core.keep, 0
+            function core.keep()
+                kept = kept + 1
+                keep()
+            end
+            np.debug.collector { cycle_ns = 300000 } -- from the first one on
+            local x = np.ones(1e6):wait()
+            local function turns(n)
+                for _ = 1, n do (x + 1):wait() end
+                io.write(kept, " ")
+            end
+            turns(5) -- of 4 MB, with a cycle in six
+            turns(60)
+            turns(200)
+        ]]
+        check.equal(text, "0 1 1 ")
+    end)
 else
     check.skip("cycles that take longer", "a packaged LuaJIT, which keeps nothing")
 end
