@@ -143,7 +143,8 @@ typedef struct lazy_collector {
     int attention;   /* NEAP_ATTEND bits for Lua */
     uint64_t above;  /* live bytes that ask for a collection */
     int64_t unseen;  /* bytes allocated since live bytes were last looked at */
-    int64_t since;   /* bytes allocated since the last whole cycle */
+    int64_t since;   /* bytes allocated since the last whole cycle, and those of `awaited` */
+    int64_t awaited; /* bytes that the last flush for somebody who waits has allocated: no cycle meanwhile frees them */
     int64_t took;    /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
     uint64_t made;   /* bytes of blocks taken from the system until the last whole cycle */
     int64_t grown;   /* so many more may be taken before another one */
