@@ -5,14 +5,17 @@
  *   - A whole cycle is due once the bytes allocated since the last one are worth it: when to touch so much new memory
  *     takes eight times as long as a cycle does. Lua runs it while it waits for the workers, or else when it records.
  *     So of a loop that drops a large array in each turn, two blocks go round.
+ *   - Where it is 32 times as long, one comes before the flush of a large array that is waited for: its result is
+ *     written to the memory of the last one, which may be in a cache, and one block goes round.
  *   - Where cycles take longer, one is due as well once blocks were taken from the system that take as long to be
  *     touched, and an eighth of what is live: dead arrays may have been there for them. Each time the pool has more
  *     blocks after it, so of n turns only about the root of n do so, and of a program that keeps what it makes, few.
  *   - Where a cycle takes more than a millisecond (much Lua data), for each 4 MiB of new buffers, which take some ten
  *     times as long to be written, the collector is asked for a step.
- *   - What cycles take beyond what they took when they last left out all that was alive then is a waste, of a script
- *     that has much Lua data: once that is four times what it takes to leave out all that is alive now, a cycle does
- *     so (tools/luajit.patch). What it left out and is dead, is found by the next such one, or by a full collection.
+ *   - What cycles take beyond what they took when they last left out all that was alive then (nothing, before the
+ *     first did) is a waste, of a script that has much Lua data: once that is four times what it takes to leave out all
+ *     that is alive now, a cycle does so (tools/luajit.patch). What it left out and is dead, is found by the next such
+ *     one, or by a full collection.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
  *
  *   - Before an update of a large array that nothing but a handle names: if that is dead, as in x = x:at{i}:set(v), the
@@ -29,6 +32,7 @@ static const int64_t LOOK_AT_BYTES = 4 << 20, LARGE_BYTES = 1 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 static const int64_t BYTES_PER_NS = 10;     /* first touch of new memory, in huge pages */
 static const int64_t WORTH = 8;             /* how much longer that must take than a cycle */
+static const int64_t WORTH_FIRST = 32;      /* the same, if the work waits for the cycle */
 static const int64_t RELEASE_NS = 300;      /* to find and release a dead array */
 static const uint64_t GROWN_PART = 8;       /* of what is live: new blocks that are no growth of it yet */
 static const int64_t MADE_BYTES_PER_NS = 2; /* of blocks that were taken: huge pages may be rare, and the host's too */
@@ -65,9 +69,10 @@ static int64_t clock_ns(clockid_t clock) {
 }
 
 static bool is_cycle_due(const lazy_collector *collector) {
-    if (collector->since < LARGE_BYTES)
+    const int64_t since = collector->since - collector->awaited;
+    if (since < LARGE_BYTES)
         return false;
-    if (collector->since / BYTES_PER_NS >= WORTH * collector->took)
+    if (since / BYTES_PER_NS >= WORTH * collector->took)
         return true;
     const int64_t made = (int64_t)(neap_memory_made() - collector->made);
     return made >= LARGE_BYTES && made >= collector->grown && made / MADE_BYTES_PER_NS >= collector->took;
@@ -97,14 +102,19 @@ static bool is_worth_a_look(const neap_ctx *ctx, const neap_node *array) {
            bytes / BYTES_PER_NS >= WORTH * took;
 }
 
-bool graph_collects_first(neap_ctx *ctx, neap_node *node) {
-    enum { ASKS = 3, PASS_MOST = 63 }; /* asks: a quick call, the call, and the first of those that wait */
+/* Is a cycle so short beside a flush for this node that it had better come first, and may there be dead arrays, whose
+ * memory, still in a cache, the result can have? */
+static bool is_short_beside(const neap_ctx *ctx, const neap_node *node) {
+    const lazy_collector *collector = &ctx->collector;
+    return !node->buffer && !graph_is_meshed(node) && (int64_t)graph_node_bytes(node) >= LARGE_BYTES &&
+           collector->since >= LARGE_BYTES && ctx->levels.n == 0 && collector->took > 0 &&
+           collector->since / BYTES_PER_NS >= WORTH_FIRST * collector->took;
+}
+
+/* The flush of the array's update: how often cycles found it alive says whether to ask for one. */
+static bool is_cycle_promising(neap_ctx *ctx, const neap_node *array, int put_off) {
+    enum { PASS_MOST = 63 };
     lazy_collector *collector = &ctx->collector;
-    neap_node *array = updated_array(node);
-    int put_off = collector->put_off;
-    if (!array)
-        return false;
-    collector->put_off = 0;
     if (!is_worth_a_look(ctx, array)) {
         collector->in_vain = put_off < 0 ? 0 : collector->in_vain;
         return false;
@@ -117,9 +127,20 @@ bool graph_collects_first(neap_ctx *ctx, neap_node *node) {
         collector->pass--;
         return false;
     }
-    if (put_off == ASKS)
+    return true;
+}
+
+bool graph_collects_first(neap_ctx *ctx, neap_node *node) {
+    enum { ASKS = 3 }; /* a quick call, the call, and the first of those that wait */
+    lazy_collector *collector = &ctx->collector;
+    const neap_node *array = updated_array(node);
+    int put_off = collector->put_off;
+    collector->put_off = 0;
+    bool asks = array ? is_cycle_promising(ctx, array, put_off) : put_off >= 0 && is_short_beside(ctx, node);
+    if (!asks || put_off == ASKS)
         return false;
     collector->put_off = put_off + 1;
+    collector->awaited = 0;      /* that wait is over */
     neap_waker_wake(ctx->waker); /* nothing else would */
     return true;
 }
@@ -137,7 +158,7 @@ int neap_collector_due(neap_ctx *ctx) {
 }
 
 void neap_cycle_begin(neap_ctx *ctx) {
-    ctx->collector.since = 0;
+    ctx->collector.since = ctx->collector.awaited;
     ctx->collector.handles = (int64_t)ctx->handles.live;
     ctx->collector.began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -147,13 +168,14 @@ void neap_cycle_begin(neap_ctx *ctx) {
 void neap_cycle_end(neap_ctx *ctx) {
     int64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ctx->collector.began, before = ctx->collector.took;
     const int64_t least = ctx->collector.least;
+    const bool was_left_out = ctx->collector.keep > 0;
     int64_t released = (ctx->collector.handles - (int64_t)ctx->handles.live) * RELEASE_NS;
     took = ctx->collector.said ? ctx->collector.said : took - released > took / 4 ? took - released : took / 4;
     if (ctx->collector.keeping) {
         ctx->collector.keep = took;
         ctx->collector.least = ctx->collector.excess = 0;
     } else {
-        ctx->collector.least = least && least < took ? least : took;
+        ctx->collector.least = was_left_out ? least && least < took ? least : took : 0;
         ctx->collector.excess += took - ctx->collector.least;
         ctx->collector.took = before && took > before ? before + (took - before) / 2 : took;
     }
@@ -195,6 +217,11 @@ void graph_count_bytes(neap_ctx *ctx, int64_t bytes) {
         return;
     ctx->collector.unseen = 0;
     ctx->collector.attention |= neap_memory_live() > ctx->collector.above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
+}
+
+void graph_count_awaited(neap_ctx *ctx, int64_t since) {
+    if (ctx->collector.since > since)
+        ctx->collector.awaited = ctx->collector.since - since;
 }
 
 int neap_throttle(neap_ctx *ctx) {

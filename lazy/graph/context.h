@@ -143,7 +143,8 @@ typedef struct lazy_collector {
     int attention;   /* NEAP_ATTEND bits for Lua */
     uint64_t above;  /* live bytes that ask for a collection */
     int64_t unseen;  /* bytes allocated since live bytes were last looked at */
-    int64_t since;   /* bytes allocated since the last whole cycle */
+    int64_t since;   /* bytes allocated since the last whole cycle, and those of `awaited` */
+    int64_t awaited; /* bytes that the last flush for somebody who waits has allocated: no cycle meanwhile frees them */
     int64_t took;    /* time of a thread in ns that a whole cycle takes, less by each one in steps; 0: not known */
     uint64_t made;   /* bytes of blocks taken from the system until the last whole cycle */
     int64_t grown;   /* so many more may be taken before another one */
@@ -151,7 +152,7 @@ typedef struct lazy_collector {
     int64_t handles; /* live ones when it began */
     bool keeping;    /* after it, later ones do not look at what is alive */
     int64_t keep;    /* time that such a one took; 0: not known */
-    int64_t least;   /* that a whole cycle has taken since; 0: there was none */
+    int64_t least;   /* that a whole cycle has taken since; 0: there was no such one, or none since */
     int64_t excess;  /* what all of them have taken beyond that */
     int64_t large;   /* bytes of the last large buffer for whose like nobody has waited yet; 0: none */
     int64_t until;   /* how long the wait for one may take; 0: nobody waits */

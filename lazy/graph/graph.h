@@ -149,10 +149,14 @@ neap_node *graph_arena(neap_ctx *ctx, neap_node *node);
 extern _Atomic uint64_t graph_written_in_bodies;
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */
 void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
+/* After a flush for somebody who waits: what was allocated since the counter stood at `since` lives until that has
+ * ended. */
+void graph_count_awaited(neap_ctx *ctx, int64_t since);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int graph_attend(neap_ctx *ctx);
 /* Before the node is computed for a host that will wait: is Lua's collector to look first whether an array can still be
- * named, whose copy would be all but nothing of the work? Then the caller returns NEAP_PENDING; not for ever. */
+ * named, whose copy would be all but nothing of the work, or for arrays whose memory the result can have? Then the
+ * caller returns NEAP_PENDING; not for ever. */
 bool graph_collects_first(neap_ctx *ctx, neap_node *node);
 
 static inline bool graph_same_shape(int left, const int64_t *a, int right, const int64_t *b) {

@@ -14,9 +14,11 @@ int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out) {
 /* A flush for somebody who goes on when it has been computed, not before. */
 static int flush_awaited(neap_ctx *ctx, int n, neap_node *const *nodes) {
     bool before = ctx->plans.awaited;
+    int64_t since = ctx->collector.since;
     ctx->plans.awaited = true;
     int status = plan_flush_roots(ctx, n, nodes);
     ctx->plans.awaited = before;
+    graph_count_awaited(ctx, since);
     return status;
 }
 

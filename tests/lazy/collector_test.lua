@@ -249,20 +249,60 @@ if process.has_hook_checks() then
         local function turns(n)
             for _ = 1, n do (x + 1):wait() end
         end
-        np.debug.collector { cycle_ns = 10000 }
-        core.keep()
+        np.debug.collector { cycle_ns = 300000 }
         turns(100)
+        check.ok(kept > 0, "until then, all that cycles take counts")
         kept = 0
+        np.debug.collector { cycle_ns = 10000 }
         turns(100)
         check.equal(kept, 0)
-        np.debug.collector { cycle_ns = 40000 } -- 30 us too much, until four times 250 us are
-        turns(30) -- with a cycle in two or three
+        np.debug.collector { cycle_ns = 40000 } -- 30 us too much, until four times 300 us are
+        turns(30)
         check.equal(kept, 0)
         turns(150)
         check.equal(kept, 1)
         turns(200) -- nothing is left out that could be
         check.equal(kept, 1)
         core.keep = keep
+    end)
+
+    check.test("a large array that is waited for takes the memory of a dead one, where cycles are short", function()
+        local x = np.ones(1e6):wait()
+        local function most(n)
+            collectgarbage()
+            np.memory.reset_peak()
+            local before = np.memory().live
+            for _ = 1, n do (x + 1):wait() end
+            return (np.memory().peak - before) / 2 ^ 20
+        end
+        np.debug.collector { cycle_ns = 3000 }
+        most(100)
+        local peak = most(50)
+        check.ok(peak < 4.5, peak .. " MB")
+        np.debug.collector { cycle_ns = 40000 } -- too long for the work to wait for them
+        peak = most(50)
+        check.ok(peak > 7 and peak < 13, peak .. " MB")
+    end)
+
+    check.test("what a script has loaded before its first cycle is left out soon", function()
+        local text = process.output [[
+            local np, core = require "neap", require "neap.core"
+            local keep, kept = core.keep, 0
+            function core.keep()
+                kept = kept + 1
+                keep()
+            end
+            np.debug.collector { cycle_ns = 300000 } -- from the first one on
+            local x = np.ones(1e6):wait()
+            local function turns(n)
+                for _ = 1, n do (x + 1):wait() end
+                io.write(kept, " ")
+            end
+            turns(5) -- of 4 MB, with a cycle in six
+            turns(60)
+            turns(200)
+        ]]
+        check.equal(text, "0 1 1 ")
     end)
 else
     check.skip("cycles that take longer", "a packaged LuaJIT, which keeps nothing")

@@ -42,6 +42,17 @@ check.test("every matrix of a batch is as alone, wherever it lies", function()
     end
 end)
 
+check.test("a transposed right side is as a copy of it, whatever is left of its lines and columns", function()
+    for _, dtype in ipairs { "f32", "f64" } do
+        for _, k in ipairs { 2, 4, 7, 16, 258, 515 } do
+            for _, n in ipairs { 2, 3, 4, 5, 7, 15, 16, 17, 19, 31, 32, 33, 38, 130 } do
+                local a, b = random(n, { 5, k }, dtype), random(k, { n, k }, dtype)
+                same(a:matmul(b.T), a:matmul(np.copy(b.T):wait()), ("%s 5 x %d x %d"):format(dtype, k, n))
+            end
+        end
+    end
+end)
+
 check.test("heads of attention are read where they lie", function()
     local q, k = random(1, { 2, 16, 3, 8 }), random(2, { 2, 16, 3, 8 })
     np.wait(q, k)

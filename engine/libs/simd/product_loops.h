@@ -159,11 +159,11 @@ typedef int32_t NAME(picks) __attribute__((vector_size(16)));
 typedef int64_t NAME(picks) __attribute__((vector_size(32)));
 #endif
 
-/* to[j][i] = from[i][j] for four of each. */
-ALWAYS void NAME(transpose_four)(T *to, int64_t to_row, const T *from, int64_t from_row) {
+/* to[j][i] = from[i][j] for four of each; of the rows of `from` behind the first `rows`, anything is set. */
+ALWAYS void NAME(transpose_four)(T *to, int64_t to_row, const T *from, int64_t from_row, int64_t rows) {
     const NAME(picks) low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
     NAME(four) r[4];
-    UNROLL for (int i = 0; i < 4; i++) r[i] = *(const NAME(four_loose) *)(from + i * from_row);
+    UNROLL for (int i = 0; i < 4; i++) r[i] = *(const NAME(four_loose) *)(from + (i < rows ? i : 0) * from_row);
     const NAME(four) a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[2], r[3], low);
     const NAME(four) c = __builtin_shuffle(r[0], r[1], high), d = __builtin_shuffle(r[2], r[3], high);
     *(NAME(four_loose) *)to = __builtin_shuffle(a, b, first);
@@ -187,23 +187,56 @@ static void NAME(copy_panels)(T *to, const T *from, int64_t row, int64_t k, int6
     }
 }
 
+#if defined(__AVX512F__) && BITS == 32
+#define LINES_TURNED 16
+/* Four elements of each of 16 lines as four rows: quarter q of a vector has those of line 4q + i. */
+ALWAYS void turn_sixteen(float *to, const float *from, int64_t apart) {
+    __m512 r[4];
+    UNROLL for (int i = 0; i < 4; i++) {
+        const float *line = from + i * apart;
+        r[i] = _mm512_castps128_ps512(_mm_loadu_ps(line));
+        r[i] = _mm512_mask_broadcast_f32x4(r[i], 0x00f0, _mm_loadu_ps(line + 4 * apart));
+        r[i] = _mm512_mask_broadcast_f32x4(r[i], 0x0f00, _mm_loadu_ps(line + 8 * apart));
+        r[i] = _mm512_mask_broadcast_f32x4(r[i], 0xf000, _mm_loadu_ps(line + 12 * apart));
+    }
+    const __m512d a = (__m512d)_mm512_unpacklo_ps(r[0], r[1]), b = (__m512d)_mm512_unpacklo_ps(r[2], r[3]);
+    const __m512d c = (__m512d)_mm512_unpackhi_ps(r[0], r[1]), d = (__m512d)_mm512_unpackhi_ps(r[2], r[3]);
+    _mm512_storeu_ps(to, (__m512)_mm512_unpacklo_pd(a, b));
+    _mm512_storeu_ps(to + COLUMNS, (__m512)_mm512_unpackhi_pd(a, b));
+    _mm512_storeu_ps(to + 2 * COLUMNS, (__m512)_mm512_unpacklo_pd(c, d));
+    _mm512_storeu_ps(to + 3 * COLUMNS, (__m512)_mm512_unpackhi_pd(c, d));
+}
+#define TURN(to, from, apart) turn_sixteen(to, from, apart)
+#else
+#define LINES_TURNED 4
+#define TURN(to, from, apart) NAME(transpose_four)(to, COLUMNS, from, apart, 4)
+#endif
+
+/* Of a panel, one column of each of `lines` lines, from line j on, which `turn` turns four elements of. */
+#define COPY_LINES(lines, turn)                                                                                        \
+    do {                                                                                                               \
+        int64_t i = 0;                                                                                                 \
+        for (; i + 4 <= k; i += 4)                                                                                     \
+            turn;                                                                                                      \
+        for (; i < k; i++) {                                                                                           \
+            for (int64_t l = j; l < j + (lines); l++)                                                                  \
+                to[i * COLUMNS + l] = from[i + l * apart];                                                             \
+        }                                                                                                              \
+    } while (0)
+
 /* One panel, of which n columns are set; element (i, j) is from[i + j * apart]. */
 static void NAME(copy_transposed)(T *to, const T *from, int64_t apart, int64_t k, int64_t n) {
     int64_t j = 0;
-    for (; j + 4 <= n; j += 4) {
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4)
-            NAME(transpose_four)(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart);
-        for (; i < k; i++) {
-            for (int64_t l = j; l < j + 4; l++)
-                to[i * COLUMNS + l] = from[i + l * apart];
-        }
-    }
-    for (; j < n; j++) {
-        for (int64_t i = 0; i < k; i++)
-            to[i * COLUMNS + j] = from[i + j * apart];
-    }
+    for (; j + LINES_TURNED <= n; j += LINES_TURNED)
+        COPY_LINES(LINES_TURNED, TURN(to + i * COLUMNS + j, from + i + j * apart, apart));
+    for (; j + 4 <= n; j += 4)
+        COPY_LINES(4, NAME(transpose_four)(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart, 4));
+    if (j < n)
+        COPY_LINES(n - j, NAME(transpose_four)(to + i * COLUMNS + j, COLUMNS, from + i + j * apart, apart, n - j));
 }
+#undef LINES_TURNED
+#undef TURN
+#undef COPY_LINES
 
 static void NAME(copy_rows)(T *to, int64_t to_row, const T *from, int64_t from_row, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < rows; i++)

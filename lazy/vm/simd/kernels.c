@@ -30,23 +30,33 @@
         }                                                                                                              \
     }
 
-/* A chunk without rare arguments takes the fast function, another one the slow function; they agree where no argument
+/* Elements that are looked at before they are computed, while they are in a cache: one rare argument among them makes
+ * all of them slow. */
+enum { RARE_BLOCK = 2048 };
+#define EACH_OF_BLOCK for (int64_t i = from; i < to; i++)
+#define EACH_BLOCK(each)                                                                                               \
+    for (int64_t from = 0, to; from < n; from = to) {                                                                  \
+        to = n - from < RARE_BLOCK ? n : from + RARE_BLOCK;                                                            \
+        each                                                                                                           \
+    }
+
+/* A block without rare arguments takes the fast function, another one the slow function; they agree where no argument
  * is rare. IN and OUT lead from elements to what the function takes, and back; nothing where these are the same. */
 #define MAP1_RARE(id, A, O, function, IN, OUT)                                                                         \
-    static __attribute__((noinline)) void id##_slow(O *o, const A *x, int64_t n) {                                     \
-        EACH o[i] = OUT(vm_slow_##function(IN(x[i])));                                                                 \
+    static __attribute__((noinline)) void id##_slow(O *o, const A *x, int64_t from, int64_t to) {                      \
+        _Pragma("GCC ivdep") EACH_OF_BLOCK o[i] = OUT(vm_slow_##function(IN(x[i])));                                   \
     }                                                                                                                  \
     LOOP_HEAD(id##_v) {                                                                                                \
         O *o = out;                                                                                                    \
         const A *x = pa;                                                                                               \
-        int rare = 0;                                                                                                  \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            rare |= vm_rare_##function(IN(x[i]));                                                                      \
-        if (rare) {                                                                                                    \
-            id##_slow(o, x, n);                                                                                        \
-            return;                                                                                                    \
-        }                                                                                                              \
-        EACH o[i] = OUT(vm_##function(IN(x[i])));                                                                      \
+        EACH_BLOCK({                                                                                                   \
+            int rare = 0;                                                                                              \
+            EACH_OF_BLOCK rare |= vm_rare_##function(IN(x[i]));                                                        \
+            if (rare)                                                                                                  \
+                id##_slow(o, x, from, to);                                                                             \
+            else                                                                                                       \
+                _Pragma("GCC ivdep") EACH_OF_BLOCK o[i] = OUT(vm_##function(IN(x[i])));                                \
+        })                                                                                                             \
     }
 
 /* The body of a two-operand loop: X and Y are x[i] or *x, y[i] or *y. */
@@ -68,23 +78,23 @@
 
 /* The same for rare pairs. */
 #define MAP2_RARE_LOOP(name, A, B, O, X, Y, function, IN, OUT)                                                         \
-    static __attribute__((noinline)) void name##_slow(O *o, const A *x, const B *y, int64_t n) {                       \
+    static __attribute__((noinline)) void name##_slow(O *o, const A *x, const B *y, int64_t from, int64_t to) {        \
         const A x0 = *x;                                                                                               \
         const B y0 = *y;                                                                                               \
-        EACH o[i] = OUT(vm_slow_##function(IN(X), IN(Y)));                                                             \
+        _Pragma("GCC ivdep") EACH_OF_BLOCK o[i] = OUT(vm_slow_##function(IN(X), IN(Y)));                               \
     }                                                                                                                  \
     LOOP_HEAD(name) {                                                                                                  \
         O *o = out;                                                                                                    \
         const A *x = pa, x0 = *x;                                                                                      \
         const B *y = pb, y0 = *y;                                                                                      \
-        int rare = 0;                                                                                                  \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            rare |= vm_rare_##function(IN(X), IN(Y));                                                                  \
-        if (rare) {                                                                                                    \
-            name##_slow(o, x, y, n);                                                                                   \
-            return;                                                                                                    \
-        }                                                                                                              \
-        EACH o[i] = OUT(vm_##function(IN(X), IN(Y)));                                                                  \
+        EACH_BLOCK({                                                                                                   \
+            int rare = 0;                                                                                              \
+            EACH_OF_BLOCK rare |= vm_rare_##function(IN(X), IN(Y));                                                    \
+            if (rare)                                                                                                  \
+                name##_slow(o, x, y, from, to);                                                                        \
+            else                                                                                                       \
+                _Pragma("GCC ivdep") EACH_OF_BLOCK o[i] = OUT(vm_##function(IN(X), IN(Y)));                            \
+        })                                                                                                             \
     }
 #define MAP2_RARE(id, A, B, O, function, IN, OUT)                                                                      \
     MAP2_RARE_LOOP(id##_vv, A, B, O, x[i], y[i], function, IN, OUT)                                                    \
