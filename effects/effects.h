@@ -122,6 +122,9 @@ NEAP_API int neap_out_failure(int stream);
 /* NEAP_OK while the queue has room; else NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. For
  * the user thread to ask before it records more output: writing is never refused. */
 NEAP_API int neap_out_capacity(neap_waker *waker);
+/* NEAP_OK as soon as the queue has room, NEAP_PENDING after `ms` (at most 1000) without: for work that prints while it
+ * runs, on any thread. */
+NEAP_API int neap_out_await_capacity(int ms);
 /* NEAP_OK when all text queued so far was written, else NEAP_PENDING with waker registered. */
 NEAP_API int neap_out_poll(neap_waker *waker);
 NEAP_API void neap_out_drain(void);       /* blocking */

@@ -16,7 +16,8 @@
  * Text of different sources stands in different pieces, so that its taker can tell whose it is.
  *
  * The queue is counted in bytes: `queued` and `written` only grow; text is written, taken, or dropped. `held` is the
- * memory of its pieces. Appending is never refused: whoever can pause asks neap_out_capacity.
+ * memory of its pieces. Appending is never refused: whoever can pause asks neap_out_capacity, or waits for it. What is
+ * queued when Ctrl-C is pressed is written all the same: so the queue is small.
  */
 #include "effects/effects.h"
 
@@ -35,7 +36,7 @@ enum {
     PIECE_BYTES = ENGINE_LIMIT(16 * 1024, 64),
     BRIEF_BYTES = ENGINE_LIMIT(256, 32), /* of a piece where streams alternate */
     WRITE_MOST = ENGINE_LIMIT(64 * 1024, 48),
-    HELD_MOST = ENGINE_LIMIT(16 * 1024 * 1024, 16 * 1024),
+    HELD_MOST = ENGINE_LIMIT(1024 * 1024, 16 * 1024),
     HANDOVER_MS = 100
 };
 
@@ -433,13 +434,42 @@ uint32_t neap_out_source(void) {
     return own_source;
 }
 
-/* While text is diverted, its taker may be the one who asks. */
+/* While text is diverted, its taker may be the one who asks. The caller holds the mutex. */
+static bool is_full(void) {
+    return out.held > HELD_MOST && (!out.diverted || out.apart);
+}
+
 int neap_out_capacity(neap_waker *waker) {
     int status = engine_check_alive();
     if (status)
         return status;
     pthread_mutex_lock(&out.mutex);
-    status = watch_output(out.held > HELD_MOST && (!out.diverted || out.apart), &out.room, waker, 0);
+    status = watch_output(is_full(), &out.room, waker, 0);
+    pthread_mutex_unlock(&out.mutex);
+    return status;
+}
+
+/* The time of day in `ms`, at most a second. */
+static struct timespec moment_in(int ms) {
+    struct timespec moment;
+    clock_gettime(CLOCK_REALTIME, &moment);
+    moment.tv_nsec += ms * 1000000L;
+    moment.tv_sec += moment.tv_nsec / 1000000000L;
+    moment.tv_nsec %= 1000000000L;
+    return moment;
+}
+
+int neap_out_await_capacity(int ms) {
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    pthread_mutex_lock(&out.mutex);
+    if (is_full()) {
+        struct timespec limit = moment_in(ms);
+        while (is_full() && pthread_cond_timedwait(&out.rest, &out.mutex, &limit) == 0)
+            continue;
+    }
+    status = is_full() ? NEAP_PENDING : NEAP_OK;
     pthread_mutex_unlock(&out.mutex);
     return status;
 }
@@ -485,11 +515,7 @@ void neap_out_divert(neap_waker *waker, int apart) {
     out.diverted = waker;
     out.apart = apart;
     if (waker) {
-        struct timespec limit;
-        clock_gettime(CLOCK_REALTIME, &limit);
-        limit.tv_nsec += HANDOVER_MS * 1000000L;
-        limit.tv_sec += limit.tv_nsec / 1000000000L;
-        limit.tv_nsec %= 1000000000L;
+        struct timespec limit = moment_in(HANDOVER_MS);
         while (out.writing && is_diverted(out.writing->to) &&
                pthread_cond_timedwait(&out.rest, &out.mutex, &limit) == 0)
             continue;

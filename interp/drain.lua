@@ -19,15 +19,16 @@ local HURRY = 0.15
 local ORDERLY = 0.2 -- what a prompt waits so that "interrupted" comes after output that is about to come
 local STOPPING = 0.3 -- seconds that cancelled work has for stopping
 
---- A function that tells whether nothing has got done for `seconds`: no op ended, no text was written.
+--- A function that tells whether nothing has got done for `seconds`: no op ended, and no less text is left to be
+-- written than ever before. So a loop without end that prints gets nothing done.
 local function watch_progress(seconds)
     local counts = ffi.new("neap_engine_counts")
-    local ended, waiting, since
+    local ended, least, since = nil, math.huge, nil
     return function()
         C.neap_engine_count(counts)
-        local now_waiting = C.neap_out_waiting()
-        if counts.completed ~= ended or now_waiting ~= waiting then
-            ended, waiting, since = counts.completed, now_waiting, system.now()
+        local waiting = tonumber(C.neap_out_waiting())
+        if counts.completed ~= ended or waiting < least then
+            ended, least, since = counts.completed, math.min(waiting, least), system.now()
         end
         return system.now() - since > seconds
     end

@@ -133,6 +133,7 @@ typedef struct body_run {
     void *const *operands;    /* of that: arguments, then the block of results */
     neap_effects *effects;    /* where prints are pushed; NULL: they are written at once */
     int64_t enqueued;         /* items on a stream since it last went on */
+    bool printed;
 } body_run;
 
 /* The bytes of a node's frame without its tables. */

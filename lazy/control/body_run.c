@@ -251,7 +251,8 @@ int control_body_failure(const body_item *item, int status) {
     return neap_error(status, "%s%s%s: %s", site, *site ? ": " : "", name, text);
 }
 
-static int write_message(const body_run *r, const lazy_message *message, void *const *data, const char *error) {
+static int write_message(body_run *r, const lazy_message *message, void *const *data, const char *error) {
+    r->printed = true;
     return r->effects ? effect_message_push(r->effects, message, data, error)
                       : effect_message_write(message, data, error);
 }
@@ -307,9 +308,15 @@ static bool is_over(const body_frame *f) {
     return f->runner->kind->stacks && f->turn >= f->runner->length;
 }
 
-/* The user thread, which runs bodies with callbacks, could not deal with an interrupt before they end. */
+/* The user thread, which runs bodies with callbacks, could not deal with an interrupt before they end. A loop that
+ * prints faster than its reader reads waits here. */
 static bool is_stopped(const body_run *r, const neap_run *run) {
-    return neap_run_cancelled(run) || (r->effects && neap_interrupt_pending());
+    enum { LOOK_MS = 20 };
+    do {
+        if (neap_run_cancelled(run) || (r->effects && neap_interrupt_pending()))
+            return true;
+    } while (r->printed && neap_out_await_capacity(LOOK_MS) == NEAP_PENDING);
+    return false;
 }
 
 /* Runs what is left of the turn; stops where another frame has begun, or with NEAP_PENDING at a callback. */

@@ -100,6 +100,17 @@ for name, case in pairs {
     end)
 end
 
+check.test("a loop that prints waits for its reader, and stops while it does", function()
+    for scheduler, seconds in pairs { naive = 1.5, pool = 4 } do -- at the end of a script what gets done has its time
+        local line = '{ timeout --preserve-status -s INT 1 "$0" --scheduler "$1" "$2"; echo status $?; } | '
+                     .. '{ sleep "$3"; cat; }'
+        local script = process.file(FOREVER:format "print(c)")
+        local _, text = process.run { "/bin/sh", "-c", line, process.neap, scheduler, script, tostring(seconds) }
+        check.ok(text:find "status 130\n$", text:sub(-200))
+        check.ok(#text > 6e4 and #text < 1.5e6, #text .. " bytes were printed ahead")
+    end
+end)
+
 check.test("the line is named, and output before it is kept", function()
     local source = "print 'ready'\nprint(np.arange(3))\n\nwhile true do x = np.arange(3) + 1 end\n"
     local status, text, _, script = interrupt(source)
