@@ -186,13 +186,21 @@ static bool copies_carry(const builder *b, const lazy_step *step, const lazy_gro
            to->index < b->runner->operands && b->runner->updated[to->index];
 }
 
+/* No more is told of costs (ns, estimated) and of numbers, so that sums fit, also where programs inside each other
+ * double them. */
+static const int64_t MOST_COUNTED = INT64_C(1) << 44;
+
+static int64_t add_counts(int64_t a, int64_t b) {
+    return a < MOST_COUNTED && b < MOST_COUNTED ? a + b : MOST_COUNTED;
+}
+
 /* Of a step, or the node inside that it is. */
 static void count_launches(lazy_runner *runner, const lazy_step *step, const lazy_runner *inner) {
     lazy_traffic bytes = plan_step_traffic(step);
     bool one = !inner || inner->kind->loop;
-    runner->launches += inner ? !one * inner->launches : 1;
-    runner->touched += one ? bytes.read + bytes.written : inner->touched;
-    runner->waits += inner && !one ? inner->waits : 0;
+    runner->launches = add_counts(runner->launches, inner ? !one * inner->launches : 1);
+    runner->touched = add_counts(runner->touched, one ? bytes.read + bytes.written : inner->touched);
+    runner->waits = add_counts(runner->waits, inner && !one ? inner->waits : 0);
 }
 
 /* Memory for a node inside. */
@@ -529,9 +537,6 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
     return bytes;
 }
 
-/* ns, estimated: more is not told, so that sums of costs fit, also where programs inside each other double it. */
-static const int64_t MOST_COST = INT64_C(1) << 44;
-
 /* As many turns a loop is taken to have for scheduling where nobody knows: so many that it is no small op. */
 enum { TURNS_GUESSED = 1000 };
 
@@ -558,8 +563,8 @@ static void sum_up(lazy_runner *runner) {
     runner->cost = runner->kind->branches ? longest : cost;
     int64_t turns = control_turns(runner->kind, runner->length);
     if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? TURNS_GUESSED : turns, &runner->cost))
-        runner->cost = MOST_COST;
-    runner->cost = runner->cost < MOST_COST ? runner->cost + 200 : MOST_COST;
+        runner->cost = MOST_COUNTED;
+    runner->cost = runner->cost < MOST_COUNTED ? runner->cost + 200 : MOST_COUNTED;
 }
 
 /* Finds the buffers of constants, which were computed as any other array, and may be under way yet. */
