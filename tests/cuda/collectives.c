@@ -244,6 +244,11 @@ static void lost_both(int first, int second) {
     CHECK(failures > 2);
 }
 
+static void await_libraries(uint64_t launches) {
+    while (counts().libraries < launches)
+        nap();
+}
+
 /* While the set {0, 1} is ended, since device 0 was lost, its device 1 stands in a collective of {1, 2} that waits for
  * device 2, and that is lost as well. */
 static void lost_meanwhile(void) {
@@ -255,9 +260,9 @@ static void lost_meanwhile(void) {
     uint64_t before = counts().libraries;
     fake->hold(2, true);
     CHECK_EQ(neap_buffer_join(2, a.to + 1, 2, a.parts + 1, NULL), NEAP_OK);
+    await_libraries(before + 2); /* it is the first in the streams */
     CHECK_EQ(neap_buffer_join(2, (neap_buffer *[]){a.to[0], other}, 2, a.parts, NULL), NEAP_OK);
-    while (counts().libraries - before < 4) /* both stand in the streams */
-        nap();
+    await_libraries(before + 4);
     fake->break_item(0, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
     add_op op = {idle, 1, NULL};
     seen(push_add(&op));
