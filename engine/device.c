@@ -69,7 +69,8 @@ static int check_device_kind(const neap_device_kind *kind) {
                     kind->copy && kind->launch && some_streams == streams && some_events == events &&
                     (streams || !events) && !kind->code_new == !kind->code_free &&
                     !kind->routine_lacks == !kind->routine_run && !kind->routine_lacks == !kind->libraries &&
-                    !kind->collective_lacks == !kind->collective_run;
+                    !kind->collective_lacks == !kind->collective_run && !kind->graph_new == !kind->graph_change &&
+                    !kind->graph_new == !kind->graph_run && !kind->graph_new == !kind->graph_free;
     if (!complete)
         return neap_error(NEAP_E_ARGUMENT, "the kind of device '%s' misses a function", kind->name);
     return NEAP_OK;
@@ -373,11 +374,15 @@ void neap_code_free(int number, neap_code *code) {
 /* ---- From inside an op ------------------------------------------------------------------------------------------- */
 
 int neap_run_launch(const neap_run *run, const neap_launch *launch) {
+    if (run->row)
+        return engine_row_launch(run->row, launch);
     engine_device *device = engine_device_at(run->device);
     return device->kind->launch(device->handle, run->stream, launch);
 }
 
 int neap_run_routine(const neap_run *run, const neap_routine *routine) {
+    if (run->row)
+        return neap_error(NEAP_E_STATE, "a routine cannot be part of a row");
     engine_device *device = engine_device_at(run->device);
     int status = device->kind->routine_run(device->handle, run->stream, routine);
     if (status == NEAP_E_MEMORY) {
@@ -391,6 +396,10 @@ int neap_run_copy(const neap_run *run, int direction, void *to, const void *from
     engine_device *device = engine_device_at(run->device);
     if (bytes == 0)
         return NEAP_OK;
+    if (run->row && direction != NEAP_COPY_WITHIN)
+        return neap_error(NEAP_E_STATE, "a copy between the host and a device cannot be part of a row");
+    if (run->row)
+        return engine_row_copy(run->row, to, from, bytes);
     return device->kind->copy(device->handle, run->stream, direction, to, from, bytes);
 }
 
@@ -408,22 +417,30 @@ static int alloc_pooled(const neap_run *run, size_t bytes, void **out) {
     return NEAP_OK;
 }
 
-int neap_run_alloc(const neap_run *run, size_t bytes, void **out) {
-    engine_device *device = engine_device_at(run->device);
-    size_t some = bytes ? bytes : 1;
-    if (!run->stream && device->memory.host)
-        return alloc_pooled(run, bytes, out);
-    int status = device->kind->alloc(device->handle, run->stream, some, out);
+int engine_device_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out) {
+    int status = device->kind->alloc(device->handle, stream, bytes, out);
     if (status == NEAP_E_MEMORY) {
         engine_memory_evict(device, UINT64_MAX);
-        status = device->kind->alloc(device->handle, run->stream, some, out);
+        status = device->kind->alloc(device->handle, stream, bytes, out);
     }
     return status;
 }
 
+int neap_run_alloc(const neap_run *run, size_t bytes, void **out) {
+    engine_device *device = engine_device_at(run->device);
+    size_t some = bytes ? bytes : 1;
+    if (run->row)
+        return engine_row_alloc(run->row, some, out);
+    if (!run->stream && device->memory.host)
+        return alloc_pooled(run, bytes, out);
+    return engine_device_alloc(device, run->stream, some, out);
+}
+
 void neap_run_free(const neap_run *run, void *memory, size_t bytes) {
     engine_device *device = engine_device_at(run->device);
-    if (memory && !run->stream && device->memory.host)
+    if (run->row)
+        engine_row_free(run->row, memory);
+    else if (memory && !run->stream && device->memory.host)
         neap_buffer_release(*(neap_buffer **)((char *)memory - SCRATCH_HEAD));
     else if (memory)
         device->kind->free(device->handle, run->stream, memory, bytes ? bytes : 1);

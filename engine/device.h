@@ -27,11 +27,12 @@
 #include "engine/routine.h"
 #include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 6 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 7 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */
 typedef struct neap_code neap_code;     /* something that a device can launch */
+typedef struct neap_graph neap_graph;   /* launches and copies that it enqueues by one call */
 
 /* ---- What is enqueued -------------------------------------------------------------------------------------------- */
 enum { NEAP_COPY_TO_DEVICE, NEAP_COPY_FROM_DEVICE, NEAP_COPY_WITHIN /* one device */ };
@@ -50,6 +51,14 @@ typedef struct neap_launch {
      * when the stream comes to it, on any thread; the arrays are copies then. Returns 0 or a negative status. */
     int (*host)(const struct neap_launch *launch);
 } neap_launch;
+
+/* A step of a graph: a launch of code, or a copy within the device. */
+typedef struct neap_graph_step {
+    neap_launch launch; /* without code: it is a copy */
+    void *to;
+    const void *from;
+    size_t bytes;
+} neap_graph_step;
 
 /* Copies between several devices of one kind, made together: each target gets the bytes of all sources, one behind the
  * other. The sources are of different devices, and so are the targets; either may be one alone. So no target has a
@@ -133,6 +142,14 @@ typedef struct neap_device_kind {
      * is work of that stream, whatever others the kind uses. */
     const char *(*collective_lacks)(const neap_collective *collective);
     int (*collective_run)(neap_device *device, neap_stream *stream, const neap_collective *collective);
+
+    /* Graphs; optional, together. Their steps are done one after the other. change: from the next run on, step k is
+     * this one, of the same code, or a copy as before; what was enqueued stays as it was. free: what was enqueued of it
+     * has been done. One graph is used by one thread at a time. A kind may refuse to make one, with NEAP_E_LIBRARY. */
+    int (*graph_new)(neap_device *device, int n, const neap_graph_step *steps, neap_graph **out);
+    int (*graph_change)(neap_device *device, neap_graph *graph, int k, const neap_graph_step *step);
+    int (*graph_run)(neap_device *device, neap_stream *stream, neap_graph *graph);
+    void (*graph_free)(neap_device *device, neap_graph *graph);
 } neap_device_kind;
 
 /* Makes a kind known, for ever: the table is BORROWED. The same table again is harmless; NEAP_E_STATE: the name is
@@ -150,6 +167,28 @@ NEAP_API int neap_run_copy(const neap_run *run, int direction, void *to, const v
  * is a buffer. */
 NEAP_API int neap_run_alloc(const neap_run *run, size_t bytes, void **out);
 NEAP_API void neap_run_free(const neap_run *run, void *memory, size_t bytes);
+
+/* ---- Rows --------------------------------------------------------------------------------------------------------
+ * A *row* is what some part of an op enqueues again and again: launches of code and copies within a device. It is
+ * recorded each time, which is to compare it with the last time, and then enqueued by one call of the driver, which is
+ * told of the steps that have changed. Where a kind has no graphs, or steps come or go, it is enqueued step by step.
+ *
+ *      neap_row_record ─▶ neap_run_launch, neap_run_copy, … with `recording` ─▶ neap_row_run
+ *
+ * With a run that records, nothing is done; what neap_run_alloc gives belongs to the row, and, but for what is large,
+ * is the same the next time.
+ * Routines and copies from or to the host fail with NEAP_E_STATE. A row is used by one thread at a time, on one stream,
+ * as its memory is. */
+typedef struct neap_row neap_row;
+NEAP_API int neap_row_new(int device, neap_row **out);
+/* What was enqueued of it has been done. */
+NEAP_API void neap_row_free(neap_row *row);
+/* Begins anew. `recording` is `run`, but for what it is called with. */
+NEAP_API void neap_row_record(neap_row *row, const neap_run *run, neap_run *recording);
+/* Enqueues what was recorded. */
+NEAP_API int neap_row_run(neap_row *row, const neap_run *run);
+/* 1: it does not pay. More than half of the steps of its last run had changed, or it is enqueued step by step. */
+NEAP_API int neap_row_is_idle(const neap_row *row);
 
 /* ---- What is open ----------------------------------------------------------------------------------------------- */
 /* An engine device's kind and its handle; NULL for a number that is none. BORROWED until neap_engine_stop. */

@@ -82,6 +82,8 @@ void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg
 static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
     return device < engine.cpus ? NULL : neap_device_stream(device, flags);
 }
+/* Memory as the kind gives it; if there is none, once more after pooled blocks were given back. */
+int engine_device_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out);
 /* Calls a sync op's function on a device with a stream, and completes the op when the stream has done its work: the
  * naive scheduler waits for it here. A negative status, with its error set: it completes with that in place of a call.
  * Returns whether its work stands in the stream, its callback behind. */
@@ -107,6 +109,12 @@ engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with t
 static inline bool engine_buffer_is_open(const neap_buffer *buffer) {
     return engine_device_at(neap_buffer_device(buffer)) == engine_buffer_home(buffer);
 }
+
+/* row.c: what a run records */
+int engine_row_launch(neap_row *row, const neap_launch *launch);
+int engine_row_copy(neap_row *row, void *to, const void *from, size_t bytes);
+int engine_row_alloc(neap_row *row, size_t bytes, void **out);
+void engine_row_free(neap_row *row, const void *memory);
 
 /* copy.c */
 /* Copies the part to byte `at` of `to`. fresh: what that held before is forgotten. */

@@ -4,8 +4,8 @@
 --      products            at least 0.98 of the speed of cuBLAS, called by itself (bench/cuda.lua)
 --      first result        15 ms, for an expression that was never seen: code is made for it and loaded
 --      a cached step       2 us for each of the KERNELS kernels of a jitted function, until all is done
---      loops               3 us for each turn of a scan that is one launch, 40 us for each turn of a while_loop, which
---                          asks the host
+--      loops               3 us for each turn of a scan that is one launch, 4 us for each of a fori_loop, whose two are
+--                          in a graph, 40 us for each turn of a while_loop, which asks the host
 --      training steps      1.2 times as fast as the faster of JAX and PyTorch on the same GPU (bench/steps.lua)
 --
 -- Where there is no GPU the group says so, with the reason. In tests the fake driver stands in for one.
@@ -174,6 +174,9 @@ end
 loop_row("a turn of a scan", 3, function(c, xs)
     return (np.scan(function(a, x) return a * 0.5 + x, nil end, c, xs))
 end, np.ones(4096):wait(), np.ones({ TURNS, 4096 }):wait())
+loop_row("a turn of a fori_loop", 4, function(c)
+    return np.fori_loop(0, TURNS, function(i, a) return a * 0.5 + i end, c)
+end, np.ones(4096):wait())
 loop_row("a turn of a while_loop", 40, function(c)
     return np.while_loop(function(a) return a[0]:lt(TURNS) end, function(a) return a + 1 end, c)
 end, np.zeros(2 ^ 16):wait())

@@ -2,7 +2,7 @@
  *
  *      plugin.c    the kind "cuda": devices, facts            driver.c    libcuda.so.1, found at run time
  *      stream.c    streams, their threads, events             works.c     what runs on the host in a stream's order
- *      memory.c    blocks, copies over pinned memory          launch.c    code and launches
+ *      memory.c    blocks, copies over pinned memory          launch.c, graph.c   code, launches, graphs of them
  *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, factors.c, fourier.c,
  *      collectives.c   what NCCL moves between devices        convolutions.c   routines
  *
@@ -167,6 +167,15 @@ int cuda_staging_make(cuda_stream *stream);
 int cuda_code_new(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
 void cuda_code_free(neap_device *device, neap_code *code);
 int cuda_launch(neap_device *device, neap_stream *stream, const neap_launch *launch);
+enum { CUDA_FEW_PARAMETERS = 32 }; /* for which there is room on the stack */
+/* Points at the parameters of a launch of code, whose function is told. The caller has entered. */
+int cuda_launch_parameters(cuda_device *device, const neap_launch *launch, void **parameters, CUfunction *function);
+
+/* ---- graph.c ----------------------------------------------------------------------------------------------------- */
+int cuda_graph_new(neap_device *device, int n, const neap_graph_step *steps, neap_graph **out);
+int cuda_graph_change(neap_device *device, neap_graph *graph, int k, const neap_graph_step *step);
+int cuda_graph_run(neap_device *device, neap_stream *stream, neap_graph *graph);
+void cuda_graph_free(neap_device *device, neap_graph *graph);
 
 /* ---- libraries.c ------------------------------------------------------------------------------------------------- */
 const char *cuda_routine_lacks(neap_device *device, const neap_routine *routine);

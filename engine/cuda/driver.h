@@ -21,6 +21,10 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
+typedef struct CUkern_st *CUkernel;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUarray_st *CUarray;
 typedef int CUmemorytype;
@@ -40,6 +44,33 @@ typedef struct CUDA_MEMCPY2D_st {
     size_t dstPitch;
     size_t WidthInBytes, Height;
 } CUDA_MEMCPY2D;
+typedef struct CUDA_MEMCPY3D_st {
+    size_t srcXInBytes, srcY, srcZ, srcLOD;
+    CUmemorytype srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    CUarray srcArray;
+    void *reserved0;
+    size_t srcPitch, srcHeight;
+    size_t dstXInBytes, dstY, dstZ, dstLOD;
+    CUmemorytype dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    CUarray dstArray;
+    void *reserved1;
+    size_t dstPitch, dstHeight;
+    size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D;
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+    CUfunction func;
+    unsigned int gridDimX, gridDimY, gridDimZ;
+    unsigned int blockDimX, blockDimY, blockDimZ;
+    unsigned int sharedMemBytes;
+    void **kernelParams;
+    void **extra;
+    CUkernel kern;
+    CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
 typedef struct CUmemAccessDesc_st {
     struct {
         int type, id;
@@ -144,6 +175,19 @@ enum {
     X(cuModuleUnload, (CUmodule module))                                                                               \
     X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))                                 \
     X(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value))                            \
+    X(cuGraphCreate, (CUgraph * graph, unsigned int flags))                                                            \
+    X(cuGraphDestroy, (CUgraph graph))                                                                                 \
+    X(cuGraphAddKernelNode_v2, (CUgraphNode * node, CUgraph graph, const CUgraphNode *behind, size_t n,                \
+                                const CUDA_KERNEL_NODE_PARAMS *parameters))                                            \
+    X(cuGraphAddMemcpyNode, (CUgraphNode * node, CUgraph graph, const CUgraphNode *behind, size_t n,                   \
+                             const CUDA_MEMCPY3D *copy, CUcontext context))                                            \
+    X(cuGraphInstantiateWithFlags, (CUgraphExec * made, CUgraph graph, unsigned long long flags))                      \
+    X(cuGraphExecDestroy, (CUgraphExec graph))                                                                         \
+    X(cuGraphExecKernelNodeSetParams_v2,                                                                               \
+      (CUgraphExec graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters))                                \
+    X(cuGraphExecMemcpyNodeSetParams,                                                                                  \
+      (CUgraphExec graph, CUgraphNode node, const CUDA_MEMCPY3D *copy, CUcontext context))                             \
+    X(cuGraphLaunch, (CUgraphExec graph, CUstream stream))                                                             \
     X(cuLaunchKernel, (CUfunction function, unsigned int groups_x, unsigned int groups_y, unsigned int groups_z,       \
                        unsigned int threads_x, unsigned int threads_y, unsigned int threads_z,                         \
                        unsigned int shared_bytes, CUstream stream, void **parameters, void **extra))

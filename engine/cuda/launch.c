@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 32, LOG_BYTES = 4096, SHARED_BYTES = 48 << 10 /* that any kernel may ask for */ };
+enum { LOG_BYTES = 4096, SHARED_BYTES = 48 << 10 /* that any kernel may ask for */ };
 
 typedef struct cuda_module {
     CUmodule module;
@@ -134,20 +134,27 @@ static int allow_shared(cuda_device *device, struct neap_code *code, uint32_t by
     return status;
 }
 
-/* The driver copies what `parameters` point to. */
-static int launch_code(cuda_stream *stream, const neap_launch *launch, void **parameters) {
-    struct neap_code *code = launch->code;
-    const uint32_t *groups = launch->groups, *threads = launch->threads;
-    int n = 0, status = allow_shared(stream->device, code, launch->shared_bytes);
+int cuda_launch_parameters(cuda_device *device, const neap_launch *launch, void **parameters, CUfunction *function) {
+    int n = 0, status = allow_shared(device, launch->code, launch->shared_bytes);
     if (status)
         return status;
     for (int k = 0; k < launch->nbuffers; k++)
         parameters[n++] = (void *)&launch->buffers[k];
     for (int k = 0; k < launch->nscalars; k++)
         parameters[n++] = (void *)&launch->scalars[k];
+    *function = launch->code->function;
+    return NEAP_OK;
+}
+
+static int launch_code(cuda_stream *stream, const neap_launch *launch, void **parameters) {
+    const uint32_t *groups = launch->groups, *threads = launch->threads;
+    CUfunction function;
+    int status = cuda_launch_parameters(stream->device, launch, parameters, &function);
+    if (status)
+        return status;
     return cuda_check(stream->device,
-                      cuda.cuLaunchKernel(code->function, groups[0], groups[1], groups[2], threads[0], threads[1],
-                                          threads[2], launch->shared_bytes, stream->stream, parameters, NULL),
+                      cuda.cuLaunchKernel(function, groups[0], groups[1], groups[2], threads[0], threads[1], threads[2],
+                                          launch->shared_bytes, stream->stream, parameters, NULL),
                       "cuLaunchKernel");
 }
 
@@ -196,7 +203,7 @@ static int launch_host(cuda_stream *stream, const neap_launch *launch) {
 /* The caller has entered. */
 static int launch_on(cuda_stream *stream, const neap_launch *launch) {
     size_t n = (size_t)launch->nbuffers + (size_t)launch->nscalars;
-    void *few[FEW], **parameters = few;
+    void *few[CUDA_FEW_PARAMETERS], **parameters = few;
     if (!launch->code && launch->host && cuda.neap_host_address) {
         pthread_mutex_lock(&stream->mutex);
         int status = launch_host(stream, launch);
@@ -206,7 +213,7 @@ static int launch_on(cuda_stream *stream, const neap_launch *launch) {
     if (!launch->code)
         return neap->error(NEAP_E_LIBRARY, "cuda:%d has no code for '%s'", stream->device->ordinal,
                            launch->name ? launch->name : "a launch");
-    if (n > FEW && !(parameters = malloc(n * sizeof *parameters)))
+    if (n > CUDA_FEW_PARAMETERS && !(parameters = malloc(n * sizeof *parameters)))
         return neap->error(NEAP_E_MEMORY, "no memory for a launch");
     int status = launch_code(stream, launch, parameters);
     if (parameters != few)

@@ -248,6 +248,10 @@ static const neap_device_kind kind = {
     .libraries = cuda_device_libraries,
     .collective_lacks = cuda_collective_lacks,
     .collective_run = cuda_collective_run,
+    .graph_new = cuda_graph_new,
+    .graph_change = cuda_graph_change,
+    .graph_run = cuda_graph_run,
+    .graph_free = cuda_graph_free,
 };
 
 int neap_plugin_open(const neap_plugin_host *host) {

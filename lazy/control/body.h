@@ -109,6 +109,8 @@ struct lazy_runner {
     const lazy_backend *backend;
     uint8_t *out_dtypes; /* by result */
     body_turns *turns;   /* of a loop: its machine code (turns.h). OWNED */
+    int64_t row_turns;   /* of a loop on a device: turns that are enqueued as a row; 0: none are */
+    lazy_rows *rows;     /* NULL: it has none. OWNED */
 };
 
 static inline bool body_is_on_host(const lazy_runner *runner) {
@@ -134,6 +136,12 @@ typedef struct body_run {
     neap_effects *effects;    /* where prints are pushed; NULL: they are written at once */
     int64_t enqueued;         /* items on a stream since it last went on */
     bool printed;
+    struct {                         /* turns that are not enqueued before they have all come */
+        neap_row *row;               /* NULL: there are none */
+        const struct body_frame *of; /* whose they are */
+        int64_t left;                /* to come */
+        neap_run run;
+    } recorded;
 } body_run;
 
 /* The bytes of a node's frame without its tables. */
@@ -148,5 +156,8 @@ int control_body_advance(body_run *r, const neap_run *run);
 int control_body_failure(const body_item *item, int status);
 /* Reports a failure in place of the next print of the current turn. */
 void control_body_report(body_run *r, const char *text);
+
+/* rows.c: how many turns of a loop are enqueued as a row; 0: its turns are enqueued one by one. */
+int64_t control_row_turns(const lazy_runner *runner);
 
 #endif

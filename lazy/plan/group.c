@@ -1,11 +1,17 @@
 /* group.c: which steps of a plan are pushed as one op: neighbours on one device of little work, while they use few
  * buffers. Slots of their steps become positions among the buffers of the group.
+ *
+ * On a device that takes rows of launches (lazy/vm/rows.c) more of them go together, and from their third run on they
+ * are one call of its driver.
  */
 #include <string.h>
 
 #include "lazy/plan/plan.h"
 
 enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
+/* ns, estimated: of steps that are launches alone. Who waits for the first of them waits for all. */
+enum { GROUP_ROW_COST = 300000 };
+enum { ROW_STEPS = 4 /* at least, in a row */, ROW_RUN = 3 /* the first that is one */ };
 /* A copy of so many bytes is alone, so that it is not pushed at all where there is nothing to do. */
 static const size_t LONE_COPY = 1 << 16;
 
@@ -46,6 +52,21 @@ static void group_add(grouper *t, lazy_group *group, lazy_step *step, int32_t b)
     group->cost += step->cost;
 }
 
+/* Is it launches, and copies within its device, that can be part of a row? */
+static bool is_recordable(const lazy_step *step) {
+    return step->backend && step->backend->records_call && !step->payload && !step->moves &&
+           (step->kind == LAZY_STEP_KERNEL || step->backend->records_call(&step->call));
+}
+
+static int give_rows(const lazy_plan *plan, lazy_group *group) {
+    bool recordable = group->nsteps >= ROW_STEPS;
+    for (int32_t k = 0; k < group->nsteps && recordable; k++)
+        recordable = is_recordable(plan->steps[group->first + k]);
+    if (recordable && !(group->rows = vm_rows_new(plan->steps[group->first]->device, ROW_RUN)))
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    return 0;
+}
+
 static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
     size_t n = (size_t)group->nbufs;
     group->slots = malloc(n * (sizeof *group->slots + sizeof *group->writes) + 1);
@@ -55,13 +76,14 @@ static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
     memcpy(group->slots, t->slots, n * sizeof *group->slots);
     memcpy(group->writes, t->writes, n * sizeof *group->writes);
     plan_group_label(plan->steps, group);
-    return plan_cross_group(plan, group);
+    int status = plan_cross_group(plan, group);
+    return status ? status : give_rows(plan, group);
 }
 
 /* May it share an op with its neighbours? */
 static bool may_join(const lazy_plan *plan, const lazy_step *step) {
     if (step->kind == LAZY_STEP_CALL)
-        return step->call.op->updates;
+        return step->call.op->updates || is_recordable(step);
     int32_t slot = step->slots[step->nbufs - 1];
     return !step->copies || plan->slots[slot].bytes < LONE_COPY;
 }
@@ -83,7 +105,7 @@ int plan_group_steps(lazy_plan *plan) {
         lazy_step *step = plan->steps[k];
         bool may = may_join(plan, step);
         bool joins = open && may && step->device == plan->steps[k - 1]->device && group->nsteps < GROUP_STEPS &&
-                     group->cost + step->cost < LAZY_SMALL_COST &&
+                     group->cost + step->cost < (is_recordable(step) ? GROUP_ROW_COST : LAZY_SMALL_COST) &&
                      group->nbufs + new_buffers(t, step, plan->ngroups - 1) <= GROUP_BUFFERS;
         if (!joins) {
             if (group && (status = group_close(t, plan, group)) != 0)

@@ -566,6 +566,8 @@ static void step_free(lazy_step *step) {
 void plan_release(lazy_plan *plan) {
     if (__atomic_sub_fetch(&plan->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    for (int32_t k = 0; k < plan->ngroups; k++)
+        vm_rows_free(plan->groups[k].rows); /* which launch the code of steps */
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
     for (int32_t k = 0; k < plan->ngroups; k++) {

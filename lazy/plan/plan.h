@@ -116,6 +116,8 @@ typedef struct lazy_group {
     int32_t *crossings;
     int32_t first_number, nnumbers;
     int64_t cost;
+    lazy_rows
+        *rows; /* of launches on a device, as which its steps are enqueued together. OWNED; NULL: there are none */
     char label[96];
 } lazy_group;
 

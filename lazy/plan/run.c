@@ -83,8 +83,17 @@ static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) 
     atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
 }
 
-static int run_batch_job(void *arg, const neap_run *run) {
-    group_run *j = arg;
+/* A row for the steps, if they are all of their group; NULL: there is none. */
+static neap_row *take_row(const group_run *j, const neap_run *run) {
+    if (!j->group->rows || j->nsteps < j->group->nsteps || !run->stream)
+        return NULL;
+    uint64_t key = 0;
+    for (int32_t k = 0; k < j->group->nbufs; k++)
+        key = vm_rows_key(key, neap_buffer_data(j->bufs[k]));
+    return vm_rows_take(j->group->rows, key);
+}
+
+static int run_steps(const group_run *j, const neap_run *run) {
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
@@ -95,6 +104,19 @@ static int run_batch_job(void *arg, const neap_run *run) {
         if (began)
             report_step(step, began);
     }
+    return status;
+}
+
+static int run_batch_job(void *arg, const neap_run *run) {
+    const group_run *j = arg;
+    neap_row *row = take_row(j, run);
+    if (!row)
+        return run_steps(j, run);
+    neap_run recording;
+    neap_row_record(row, run, &recording);
+    int status = run_steps(j, &recording);
+    status = status ? status : neap_row_run(row, run);
+    vm_rows_return(j->group->rows, row);
     return status;
 }
 

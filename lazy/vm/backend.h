@@ -14,6 +14,7 @@
 #ifndef LAZY_BACKEND_H
 #define LAZY_BACKEND_H
 
+#include "engine/device.h"
 #include "lazy/vm/kernel.h"
 
 typedef struct lazy_operands {
@@ -46,12 +47,30 @@ typedef struct lazy_backend {
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
+    /* Can a call be part of a row (engine/device.h), as kernels can? NULL: nothing can. */
+    bool (*records_call)(const lazy_call *call);
     /* Copies within the memory of the device. */
     int (*copy)(void *to, const void *from, size_t bytes, const neap_run *run);
     /* The host is sooner done with work that touches no more bytes than these than it has launched that here. */
     int64_t launch_bytes;
 } lazy_backend;
 
+/* ---- Rows of launches (rows.c) of something that runs again and again --------------------------------------------- */
+typedef struct lazy_rows lazy_rows;
+/* Of what runs on a device, beginning with run number `from`. NULL: no memory. */
+lazy_rows *vm_rows_new(int device, int from);
+/* What was enqueued of them has been done. */
+void vm_rows_free(lazy_rows *rows);
+/* A row for a run whose arrays lie at addresses that `key` stands for, to be given back when it is enqueued. NULL: its
+ * work is better enqueued step by step. */
+neap_row *vm_rows_take(lazy_rows *rows, uint64_t key);
+void vm_rows_return(lazy_rows *rows, neap_row *row);
+/* A key of what was before and one more address. */
+static inline uint64_t vm_rows_key(uint64_t key, const void *address) {
+    return (key ^ (uintptr_t)address) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* ---- Which there are --------------------------------------------------------------------------------------------- */
 extern const lazy_backend vm_backend_cpu, vm_backend_null, vm_backend_cuda;
 
 /* Makes a backend known, for ever: BORROWED. NEAP_E_STATE: there is one for its kind, or there are too many. */

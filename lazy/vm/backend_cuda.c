@@ -143,6 +143,7 @@ const lazy_backend vm_backend_cuda = {
     .tier = tier,
     .run = run_kernel,
     .call = vm_cuda_call,
+    .records_call = vm_cuda_call_records,
     .copy = vm_backend_copy,
     .launch_bytes = LAUNCH_BYTES,
 };

@@ -118,6 +118,10 @@ const char *vm_cuda_call_lacks(const lazy_call *call, int device) {
     return lacks && runs_host(device) ? NULL : lacks;
 }
 
+bool vm_cuda_call_records(const lazy_call *call) {
+    return call->prepared || find_copied(call) >= 0;
+}
+
 int vm_cuda_call(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run) {
     lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
     lazy_call bound = vm_call_bind(call, offsets, with->bufs, tensors);

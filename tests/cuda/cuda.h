@@ -72,7 +72,7 @@ static inline fake_counts counts(void) {
 static inline void stop(void) {
     neap_engine_stop();
     fake_counts now = counts();
-    CHECK_EQ(now.contexts + now.streams + now.events + now.modules + now.blocks + now.pins + now.bytes, 0);
+    CHECK_EQ(now.contexts + now.streams + now.events + now.modules + now.blocks + now.pins + now.bytes + now.graphs, 0);
 }
 
 /* ---- Buffers of numbers ------------------------------------------------------------------------------------------ */
@@ -124,12 +124,10 @@ static inline int add_on_host(const neap_launch *launch) {
     return NEAP_OK;
 }
 
-static inline int add(void *arg, const neap_run *run) {
-    const add_op *op = arg;
-    void *data = neap_buffer_data(op->buffer);
-    uint64_t scalars[2] = {op->term, neap_buffer_bytes(op->buffer) / sizeof(int64_t)};
+static inline int launch_add(void *data, size_t count, uint64_t term, neap_code *code, const neap_run *run) {
+    uint64_t scalars[2] = {term, count};
     neap_launch launch = {.name = "add",
-                          .code = op->code,
+                          .code = code,
                           .nbuffers = 1,
                           .nscalars = 2,
                           .buffers = &data,
@@ -138,6 +136,12 @@ static inline int add(void *arg, const neap_run *run) {
                           .threads = {32, 1, 1},
                           .host = add_on_host};
     return neap_run_launch(run, &launch);
+}
+
+static inline int add(void *arg, const neap_run *run) {
+    const add_op *op = arg;
+    return launch_add(neap_buffer_data(op->buffer), neap_buffer_bytes(op->buffer) / sizeof(int64_t), op->term, op->code,
+                      run);
 }
 
 static inline int push_add(const add_op *op) {

@@ -30,15 +30,24 @@ void fill(cuda_driver *driver) {
     CUDA_DRIVER_FUNCTIONS(SAME)
 }
 C
-# The one structure: ours under another name, member by member.
+# The structures: ours under other names, member by member.
+same_structure() { # same_structure TAG NAME MEMBER…
+    local tag=$1 name=$2 member
+    shift 2
+    sed -n "/^typedef struct $tag {/,/^}/p" engine/cuda/driver.h | sed "s/$tag/ours_of_$tag/; s/} $name;/} our_$name;/"
+    echo "_Static_assert(sizeof(our_$name) == sizeof($name), \"size\");"
+    for member; do
+        echo "_Static_assert(offsetof(our_$name, $member) == offsetof($name, $member), \"$member\");"
+    done
+}
 {
     printf '#include <cuda.h>\n#include <stddef.h>\n'
-    sed -n '/^typedef struct CUDA_MEMCPY2D_st/,/^}/p' engine/cuda/driver.h |
-        sed 's/CUDA_MEMCPY2D_st/ours_st/; s/} CUDA_MEMCPY2D;/} ours;/'
-    echo '_Static_assert(sizeof(ours) == sizeof(CUDA_MEMCPY2D), "size");'
-    for member in srcMemoryType srcDevice srcPitch dstMemoryType dstDevice dstPitch WidthInBytes Height; do
-        echo "_Static_assert(offsetof(ours, $member) == offsetof(CUDA_MEMCPY2D, $member), \"$member\");"
-    done
+    same_structure CUDA_MEMCPY2D_st CUDA_MEMCPY2D srcMemoryType srcDevice srcPitch dstMemoryType dstDevice dstPitch \
+        WidthInBytes Height
+    same_structure CUDA_MEMCPY3D_st CUDA_MEMCPY3D srcMemoryType srcDevice srcPitch srcHeight dstMemoryType dstDevice \
+        dstPitch dstHeight WidthInBytes Height Depth
+    same_structure CUDA_KERNEL_NODE_PARAMS_v2_st CUDA_KERNEL_NODE_PARAMS func gridDimX gridDimZ blockDimX blockDimZ \
+        sharedMemBytes kernelParams extra kern ctx
 } >"$work/structure.c"
 cat >>"$work/structure.c" <<'C'
 typedef struct { struct { int type, id; } location; int flags; } our_access;

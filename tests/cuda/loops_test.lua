@@ -29,7 +29,8 @@ end
 local counting = [[
     local ffi = require "ffi"
     ffi.cdef "typedef struct { uint64_t calls, enqueued, kernels, hosts, copies, peers, records, waits, synchronized, \
-        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, last[8]; } fake_counts; \
+        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, graphs, rows, \
+        changes, last[8]; } fake_counts; \
         extern const struct { void (*count)(fake_counts *); int64_t (*fail)(int64_t, int); \
         void (*break_item)(int, int64_t, int); void (*hold)(int, bool); } fake_driver;"
     np.device "cuda"
@@ -38,7 +39,8 @@ local counting = [[
         local now = ffi.new "fake_counts"
         driver.count(now)
         return { kernels = tonumber(now.kernels), copies = tonumber(now.copies), hosts = tonumber(now.hosts),
-                 addresses = tonumber(now.addresses), enqueued = tonumber(now.enqueued) }
+                 addresses = tonumber(now.addresses), enqueued = tonumber(now.enqueued),
+                 calls = tonumber(now.calls), rows = tonumber(now.rows), changes = tonumber(now.changes) }
     end
 ]]
 
@@ -175,6 +177,48 @@ check.test("a long loop has a bounded number of launches under way", function()
         print(most < 1100)
         driver.hold(0, false)
         print(y[7]:item(), counts().enqueued - before > 3000)]] }), "true\n4498501\ttrue\n")
+end)
+
+-- ---- Rows -----------------------------------------------------------------------------------------------------------
+
+--- For scripts: show(most, f) prints how many rows f enqueues, whether the driver is told again of no more than so many
+-- of their steps, and whether there are fewer calls of it than launches.
+local showing = counting .. [[
+    local function show(most, f, ...)
+        local before, at = counts(), {}
+        np.wait(f(...))
+        local after = counts()
+        for name, n in pairs(after) do at[name] = n - before[name] end
+        io.write(at.rows, " ", tostring(at.changes <= most), " ", tostring(at.calls < at.kernels / 4), "\n")
+    end
+]]
+
+check.test("turns are enqueued as rows, of which the driver is told what moves", function()
+    check.equal(output({}, { "--gpu", "-e", showing .. [[
+        local x, xs = np.ones{3000}:wait(), np.random.normal(np.random.key(1), {40, 3000}):wait()
+        local fori = np.jit(function(x) return np.fori_loop(0, 1000, function(i, c) return c + i end, x) end)
+        show(0, fori, x)
+        show(64, fori, x) -- all steps of one row, if arrays lie elsewhere now
+        local function turn(c, r) -- of 11 steps, of which one reads a slice
+            for k = 1, 5 do c = np.cumsum(np.tanh(c)) end
+            return c / (1 + np.abs(c)) + r, nil
+        end
+        local long = np.jit(function(c, xs) return (np.scan(turn, c, xs)) end)
+        show(36, long, x, xs)
+        show(80, long, x, xs)
+        show(0, np.jit(function(c, xs) return (np.scan(function(c, r) return c + r, nil end, c, xs)) end), x, xs)]] }),
+        "31 true true\n31 true true\n10 true true\n10 true true\n0 true false\n")
+end)
+
+check.test("two runs of a loop at once have rows of their own", function()
+    check.equal(output({ NEAP_FAKE_DELAY = 50 }, { "--gpu", "-e", showing .. [[
+        local f = np.jit(function(x) return np.fori_loop(0, 300, function(i, c) return c * 0.5 + i end, x) end)
+        local x, all, right = np.ones{3000}:wait(), {}, true
+        for round = 1, 3 do
+            for k = 1, 8 do all[k] = f(x * k) end
+            for k = 1, 8 do right = right and all[k][5]:item() == f(x * k)[2999]:item() end
+        end
+        print(right, all[3][0])]] }), "true\t596.0\n")
 end)
 
 -- ---- Failures -------------------------------------------------------------------------------------------------------

@@ -37,13 +37,15 @@ end
 local counting = [[
     local ffi = require "ffi"
     ffi.cdef "typedef struct { uint64_t calls, enqueued, kernels, hosts, copies, peers, records, waits, synchronized, \
-        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, last[8]; } fake_counts; \
+        contexts, streams, events, modules, blocks, pins, bytes, addresses, loaded, libraries, graphs, rows, \
+        changes, last[8]; } fake_counts; \
         extern const struct { void (*count)(fake_counts *); } fake_driver;"
     local function seen()
         np.device "cuda"
         local counts = ffi.new "fake_counts"
         ffi.load("libcuda.so.1").fake_driver.count(counts)
-        return tonumber(counts.kernels), tonumber(counts.addresses), tonumber(counts.loaded)
+        return tonumber(counts.kernels), tonumber(counts.addresses), tonumber(counts.loaded), tonumber(counts.rows),
+               tonumber(counts.calls)
     end
 ]]
 
@@ -196,6 +198,28 @@ if has_code then
         local status, out, err = run({}, { "--gpu", "-e", watched })
         check.equal({ status, err }, { 0, "true 0 call, code for cuda\n" })
         check.equal(out, output({}, { "-e", code }))
+    end)
+
+    check.test("a program of many small steps is one call of the driver from its third run on", function()
+        local code = counting .. [[
+            local x, w = np.random.normal(np.random.key(9), {256}), {}
+            for k = 1, 12 do w[k] = np.random.normal(np.random.key(k), {256}) end
+            np.wait_all()
+            local f = np.jit(function(x, w)
+                for k = 1, 12 do x = np.cumsum(np.softmax(np.tanh(x * w[k])) - x) end
+                return x
+            end)
+            for run = 1, 8 do
+                local kernels, _, _, rows, calls = seen()
+                local y = f(x, w):wait()
+                local after, _, _, more, called = seen()
+                if run > 5 then print(after - kernels, more - rows, called - calls < 12) end
+                if run % 4 == 0 then print(y:sum(), y[17]) end
+            end]]
+        local out = output({}, { "--gpu", "-e", code })
+        local lines = out:gsub("24\t1\ttrue\n", "")
+        check.equal(select(2, out:gsub("24\t1\ttrue\n", "")), 3)
+        check.equal(lines, (output({}, { "-e", code }):gsub("0\t0\ttrue\n", "")))
     end)
 
     check.test("kernels of other sizes share their code", function()

@@ -80,12 +80,12 @@ void fake_happened(void) {
 
 /* ---- What every call begins with --------------------------------------------------------------------------------- */
 
-static CUcontext context_now(void) {
+CUcontext fake_context_now(void) {
     return depth > 0 ? current[depth - 1] : NULL;
 }
 
 /* Takes the lock. Does what every call does; `context`: it needs a current one. */
-static void enter(const char *name, bool context) {
+void fake_enter(const char *name, bool context) {
     if (fake_in_host)
         fake_complain("%s is called by a host function", name);
     if (fake.pid && fake.pid != getpid())
@@ -93,52 +93,46 @@ static void enter(const char *name, bool context) {
     fake_lock();
     if (!fake.initialized)
         fake_complain("%s is called before cuInit", name);
-    if (context && !context_now())
+    if (context && !fake_context_now())
         fake_complain("%s is called without a context", name);
-    if (context && context_now()->retained == 0)
+    if (context && fake_context_now()->retained == 0)
         fake_complain("%s is called in a context that was released", name);
 }
 
 /* Of calls that may fail: whether this one does. */
-static CUresult meet(bool context) {
+CUresult fake_meet(bool context) {
     fake_now.calls++;
     if (fake.fail_in > 0 && --fake.fail_in == 0)
         return fake.fail_code;
-    return context ? context_now()->lost : CUDA_SUCCESS;
+    return context ? fake_context_now()->lost : CUDA_SUCCESS;
 }
 
 /* A failure that means that the context is lost does lose it. */
-static CUresult leave(CUresult result) {
-    if (result >= CUDA_ERROR_ILLEGAL_ADDRESS && depth > 0 && !context_now()->lost)
-        fake_lose(context_now(), result);
+CUresult fake_leave(CUresult result) {
+    if (result >= CUDA_ERROR_ILLEGAL_ADDRESS && depth > 0 && !fake_context_now()->lost)
+        fake_lose(fake_context_now(), result);
     fake_unlock();
     return result;
 }
 
-#define BEGIN(context)                                                                                                 \
-    enter(__func__, context);                                                                                          \
-    CUresult result = meet(context);                                                                                   \
-    if (result)                                                                                                        \
-    return leave(result)
-
 /* Of calls that tell how work went: a failure is that of the device. */
 #define BEGIN_TO_ASK()                                                                                                 \
-    enter(__func__, true);                                                                                             \
-    CUresult result = meet(true);                                                                                      \
+    fake_enter(__func__, true);                                                                                        \
+    CUresult result = fake_meet(true);                                                                                 \
     if (result) {                                                                                                      \
-        fake_lose(context_now(), result);                                                                              \
-        return leave(result);                                                                                          \
+        fake_lose(fake_context_now(), result);                                                                         \
+        return fake_leave(result);                                                                                     \
     }
 
-static void check_stream(const char *name, CUstream stream) {
+void fake_check_stream(const char *name, CUstream stream) {
     if (!stream)
         fake_complain("%s: no stream", name);
-    if (fake_stream_context(stream) != context_now())
+    if (fake_stream_context(stream) != fake_context_now())
         fake_complain("%s: the stream is of another context", name);
 }
 
 /* A block of a device that work is about to use. */
-static fake_block *check_block(const char *name, CUcontext context, CUdeviceptr memory, size_t bytes) {
+fake_block *fake_check_block(const char *name, CUcontext context, CUdeviceptr memory, size_t bytes) {
     fake_block *block = fake_block_at(context->blocks, (const void *)(uintptr_t)memory, bytes);
     if (!block || fake_host_memory((void *)(uintptr_t)memory) == (void *)(uintptr_t)memory)
         fake_complain("%s: no memory of device %d", name, context->ordinal);
@@ -147,7 +141,7 @@ static fake_block *check_block(const char *name, CUcontext context, CUdeviceptr 
     return block;
 }
 
-static void enqueue(CUstream stream, fake_item item) {
+void fake_enqueue_item(CUstream stream, fake_item item) {
     fake_item *made = malloc(sizeof *made);
     *made = item;
     fake_enqueue(stream, made);
@@ -221,26 +215,26 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
 CUresult cuDeviceGetCount(int *count) {
     BEGIN(false);
     *count = fake.devices;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     BEGIN(false);
     *device = ordinal;
-    return leave(ordinal < fake.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return fake_leave(ordinal < fake.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuDeviceGetName(char *name, int bytes, CUdevice device) {
     BEGIN(false);
     snprintf(name, (size_t)bytes, "Fake GPU %d", device);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
     BEGIN(false);
     (void)device;
     *bytes = fake.memory;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
@@ -250,7 +244,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
              : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
              : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
                                                                          : 7;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
@@ -259,7 +253,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     BEGIN(false);
     *context = &fake.contexts[device];
     fake_now.contexts += (*context)->retained++ == 0;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* A module that is on its context's list. */
@@ -285,9 +279,10 @@ static void end_context(CUcontext context) {
         fake_complain("device %d is released with %d streams, %d events, %d handles of libraries%s", context->ordinal,
                       (int)context->streams, (int)context->events, context->held_by_libraries,
                       context->pins ? ", pinned memory" : "");
-    if ((context->blocks || context->modules) && !context->lost)
-        fake_complain("device %d is released with %d bytes of memory%s", context->ordinal, (int)context->bytes,
-                      context->modules ? ", modules" : "");
+    if ((context->blocks || context->modules || context->graphs) && !context->lost)
+        fake_complain("device %d is released with %d bytes of memory%s%s", context->ordinal, (int)context->bytes,
+                      context->modules ? ", modules" : "", context->graphs ? ", graphs" : "");
+    fake_free_graphs(context);
     while (context->modules)
         free_module(context->modules);
     while (context->blocks) {
@@ -305,17 +300,17 @@ static void end_context(CUcontext context) {
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-    enter(__func__, false);
+    fake_enter(__func__, false);
     CUcontext context = &fake.contexts[device];
     if (context->retained == 0)
         fake_complain("device %d is released more often than retained", device);
     if (--context->retained == 0)
         end_context(context);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-    enter(__func__, false);
+    fake_enter(__func__, false);
     if (!context || context->retained == 0)
         fake_complain("a context that was released becomes current");
     if (depth == DEPTH)
@@ -326,7 +321,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext context) {
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *context) {
-    enter(__func__, false);
+    fake_enter(__func__, false);
     if (depth == 0)
         fake_complain("no context is current");
     *context = current[--depth];
@@ -340,32 +335,32 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags) {
     BEGIN(true);
     if (flags != CU_STREAM_NON_BLOCKING)
         fake_complain("a stream that waits for the default stream");
-    *stream = fake_stream_make(context_now());
-    return leave(CUDA_SUCCESS);
+    *stream = fake_stream_make(fake_context_now());
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-    enter(__func__, true);
-    check_stream(__func__, stream);
-    if (!fake_idle(stream) && !context_now()->lost)
+    fake_enter(__func__, true);
+    fake_check_stream(__func__, stream);
+    if (!fake_idle(stream) && !fake_context_now()->lost)
         fake_complain("a stream is destroyed while it has work");
     fake_stream_end(stream);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
     BEGIN_TO_ASK();
-    check_stream(__func__, stream);
+    fake_check_stream(__func__, stream);
     fake_now.synchronized++;
-    while (!fake_idle(stream) && !context_now()->lost)
+    while (!fake_idle(stream) && !fake_context_now()->lost)
         fake_wait(NULL);
-    return leave(context_now()->lost);
+    return fake_leave(fake_context_now()->lost);
 }
 
 CUresult cuStreamQuery(CUstream stream) {
     BEGIN_TO_ASK();
-    check_stream(__func__, stream);
-    return leave(fake_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+    fake_check_stream(__func__, stream);
+    return fake_leave(fake_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned int flags) {
@@ -373,51 +368,51 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags) {
     if (!(flags & CU_EVENT_DISABLE_TIMING))
         fake_complain("an event that takes times");
     *event = calloc(1, sizeof **event);
-    (*event)->context = context_now();
-    context_now()->events++;
+    (*event)->context = fake_context_now();
+    fake_context_now()->events++;
     fake_now.events++;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
-    enter(__func__, true);
-    if (event->last && !event->last->passed && !context_now()->lost)
+    fake_enter(__func__, true);
+    if (event->last && !event->last->passed && !fake_context_now()->lost)
         fake_complain("an event is destroyed before it has passed");
     event->context->events--;
     fake_now.events--;
     fake_record_drop(event->last);
     free(event);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
     BEGIN(true);
-    check_stream(__func__, stream);
-    if (event->context != context_now())
+    fake_check_stream(__func__, stream);
+    if (event->context != fake_context_now())
         fake_complain("an event of another context is recorded");
     fake_record_drop(event->last);
     event->last = calloc(1, sizeof *event->last);
     event->last->refs = 2;
-    enqueue(stream, (fake_item){.what = FAKE_RECORD, .record = event->last});
-    return leave(CUDA_SUCCESS);
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_RECORD, .record = event->last});
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
     BEGIN(true);
     (void)flags;
-    check_stream(__func__, stream);
+    fake_check_stream(__func__, stream);
     if (!event->last)
         fake_complain("a wait for an event that was never recorded");
     event->last->refs++;
-    enqueue(stream, (fake_item){.what = FAKE_WAIT, .record = event->last});
-    return leave(CUDA_SUCCESS);
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_WAIT, .record = event->last});
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventQuery(CUevent event) {
     BEGIN_TO_ASK();
     if (!event->last)
         fake_complain("an event that was never recorded is asked for");
-    return leave(event->last->passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+    return fake_leave(event->last->passed ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
 CUresult cuEventSynchronize(CUevent event) {
@@ -427,10 +422,10 @@ CUresult cuEventSynchronize(CUevent event) {
         fake_complain("an event that was never recorded is waited for");
     record->refs++;
     fake_now.synchronized++;
-    while (!record->passed && !context_now()->lost)
+    while (!record->passed && !fake_context_now()->lost)
         fake_wait(NULL);
     fake_record_drop(record);
-    return leave(context_now()->lost);
+    return fake_leave(fake_context_now()->lost);
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
@@ -438,7 +433,7 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device) {
     BEGIN(false);
     *pool = (CUmemoryPool)&fake.contexts[device];
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *accesses, size_t n) {
@@ -446,22 +441,22 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *accesses, 
     CUcontext context = (CUcontext)pool;
     if (n != 1 || accesses->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
         accesses->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE || accesses->location.id == context->ordinal)
-        return leave(CUDA_ERROR_INVALID_VALUE);
+        return fake_leave(CUDA_ERROR_INVALID_VALUE);
     context->peers |= 1u << accesses->location.id;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
     BEGIN(false);
     *can = device != peer;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value) {
     BEGIN(false);
     if (!pool || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || *(const uint64_t *)value == 0)
         fake_complain("a pool without a threshold");
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 static fake_block *make_block(size_t bytes) {
@@ -485,39 +480,39 @@ static size_t free_memory(CUcontext context, CUstream stream) {
 CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
     BEGIN(true);
     *total = fake.memory;
-    *available = free_memory(context_now(), NULL);
-    return leave(CUDA_SUCCESS);
+    *available = free_memory(fake_context_now(), NULL);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream) {
     BEGIN(true);
-    CUcontext context = context_now();
-    check_stream(__func__, stream);
+    CUcontext context = fake_context_now();
+    fake_check_stream(__func__, stream);
     if (bytes == 0)
         fake_complain("an allocation of no bytes");
     if (bytes > free_memory(context, stream))
-        return leave(CUDA_ERROR_OUT_OF_MEMORY);
+        return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
     fake_block *block = make_block(bytes);
     block->next = context->blocks;
     context->blocks = block;
     context->bytes += bytes;
     fake_now.bytes += bytes;
     fake_now.blocks++;
-    enqueue(stream, (fake_item){.what = FAKE_ALLOC, .blocks = {block}});
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_ALLOC, .blocks = {block}});
     *memory = (CUdeviceptr)(uintptr_t)fake_foreign(block->data);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
-    enter(__func__, true);
-    check_stream(__func__, stream);
-    fake_block *block = check_block(__func__, context_now(), memory, 1);
+    fake_enter(__func__, true);
+    fake_check_stream(__func__, stream);
+    fake_block *block = fake_check_block(__func__, fake_context_now(), memory, 1);
     if (block->data != fake_host_memory((void *)(uintptr_t)memory))
         fake_complain("an address inside a block is freed");
     block->freed = true;
     block->freed_in = stream;
-    enqueue(stream, (fake_item){.what = FAKE_FREE, .blocks = {block}});
-    return leave(CUDA_SUCCESS);
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_FREE, .blocks = {block}});
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags) {
@@ -525,38 +520,38 @@ CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags) {
     (void)flags;
     fake_block *block = make_block(bytes);
     block->ready = true;
-    block->next = context_now()->pins;
-    context_now()->pins = block;
+    block->next = fake_context_now()->pins;
+    fake_context_now()->pins = block;
     fake_now.pins++;
     *memory = block->data;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemFreeHost(void *memory) {
-    enter(__func__, true);
-    fake_block **link = &context_now()->pins;
+    fake_enter(__func__, true);
+    fake_block **link = &fake_context_now()->pins;
     while (*link && (*link)->data != memory)
         link = &(*link)->next;
     fake_block *block = *link;
     if (!block)
         fake_complain("memory is freed that was not pinned");
-    if (block->users && !context_now()->lost)
+    if (block->users && !fake_context_now()->lost)
         fake_complain("pinned memory is freed while copies use it");
     while (block->users) /* of a lost device: what is left is thrown away, but a stream may have one in its hands */
         fake_wait(NULL);
-    for (link = &context_now()->pins; *link != block; link = &(*link)->next)
+    for (link = &fake_context_now()->pins; *link != block; link = &(*link)->next)
         ;
     *link = block->next;
     fake_now.pins--;
     free(block->data);
     free(block);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static fake_block *check_pinned(const char *name, const void *memory, size_t bytes) {
-    fake_block *block = fake_block_at(context_now()->pins, memory, bytes);
+    fake_block *block = fake_block_at(fake_context_now()->pins, memory, bytes);
     if (!block && bytes > SMALL)
         fake_complain("%s of %zu bytes of pageable memory holds its caller up", name, bytes);
     return block;
@@ -565,68 +560,68 @@ static fake_block *check_pinned(const char *name, const void *memory, size_t byt
 /* What is small and pageable is taken at once. */
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
     BEGIN(true);
-    check_stream(__func__, stream);
-    fake_block *block = check_block(__func__, context_now(), to, bytes);
+    fake_check_stream(__func__, stream);
+    fake_block *block = fake_check_block(__func__, fake_context_now(), to, bytes);
     fake_block *pinned = check_pinned(__func__, from, bytes);
     fake_item item = {.what = FAKE_COPY, .blocks = {block, pinned}, .to = (void *)(uintptr_t)to, .bytes = bytes};
     if (!pinned)
         item.taken = memcpy(malloc(bytes), from, bytes);
     item.from = pinned ? from : item.taken;
-    enqueue(stream, item);
-    return leave(CUDA_SUCCESS);
+    fake_enqueue_item(stream, item);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
     BEGIN(true);
-    check_stream(__func__, stream);
-    fake_block *block = check_block(__func__, context_now(), from, bytes);
-    fake_block *pinned = fake_block_at(context_now()->pins, to, bytes);
+    fake_check_stream(__func__, stream);
+    fake_block *block = fake_check_block(__func__, fake_context_now(), from, bytes);
+    fake_block *pinned = fake_block_at(fake_context_now()->pins, to, bytes);
     if (!pinned)
         fake_complain("a copy to pageable memory holds its caller up");
-    enqueue(stream, (fake_item){.what = FAKE_COPY,
-                                .blocks = {block, pinned},
-                                .to = to,
-                                .from = (const void *)(uintptr_t)from,
-                                .bytes = bytes});
-    return leave(CUDA_SUCCESS);
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_COPY,
+                                          .blocks = {block, pinned},
+                                          .to = to,
+                                          .from = (const void *)(uintptr_t)from,
+                                          .bytes = bytes});
+    return fake_leave(CUDA_SUCCESS);
 }
 
 static void enqueue_copy(CUstream stream, fake_block *target, CUdeviceptr to, fake_block *source, CUdeviceptr from,
                          size_t bytes) {
-    enqueue(stream, (fake_item){.what = FAKE_COPY,
-                                .blocks = {target, source},
-                                .to = (void *)(uintptr_t)to,
-                                .from = (const void *)(uintptr_t)from,
-                                .bytes = bytes});
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_COPY,
+                                          .blocks = {target, source},
+                                          .to = (void *)(uintptr_t)to,
+                                          .from = (const void *)(uintptr_t)from,
+                                          .bytes = bytes});
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     BEGIN(true);
-    check_stream(__func__, stream);
-    enqueue_copy(stream, check_block(__func__, context_now(), to, bytes), to,
-                 check_block(__func__, context_now(), from, bytes), from, bytes);
-    return leave(CUDA_SUCCESS);
+    fake_check_stream(__func__, stream);
+    enqueue_copy(stream, fake_check_block(__func__, fake_context_now(), to, bytes), to,
+                 fake_check_block(__func__, fake_context_now(), from, bytes), from, bytes);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
                            CUstream stream) {
     BEGIN(true);
-    check_stream(__func__, stream);
+    fake_check_stream(__func__, stream);
     if (from_context->lost)
-        return leave(from_context->lost);
-    enqueue_copy(stream, check_block(__func__, to_context, to, bytes), to,
-                 check_block(__func__, from_context, from, bytes), from, bytes);
+        return fake_leave(from_context->lost);
+    enqueue_copy(stream, fake_check_block(__func__, to_context, to, bytes), to,
+                 fake_check_block(__func__, from_context, from, bytes), from, bytes);
     fake_now.peers++;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *arg) {
     BEGIN(true);
-    check_stream(__func__, stream);
-    enqueue(stream, (fake_item){.what = FAKE_HOST, .fn = fn, .arg = arg});
-    return leave(CUDA_SUCCESS);
+    fake_check_stream(__func__, stream);
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_HOST, .fn = fn, .arg = arg});
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int noptions, CUjit_option *options,
@@ -637,31 +632,33 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int no
     if (!is_object && !strstr(image, ".version")) {
         if (noptions == 2 && options[0] == CU_JIT_ERROR_LOG_BUFFER)
             snprintf(values[0], (size_t)(uintptr_t)values[1], "ptxas: line 1: no version\nmore");
-        return leave(CUDA_ERROR_INVALID_PTX);
+        return fake_leave(CUDA_ERROR_INVALID_PTX);
     }
     *module = calloc(1, sizeof **module);
-    (*module)->context = context_now();
+    (*module)->context = fake_context_now();
     (*module)->image =
         is_object ? memcpy(malloc(sizeof *head + head->bytes), image, sizeof *head + head->bytes) : strdup(image);
-    (*module)->next = context_now()->modules;
-    context_now()->modules = *module;
+    (*module)->next = fake_context_now()->modules;
+    fake_context_now()->modules = *module;
     fake_now.modules++;
     fake_now.loaded++;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-    enter(__func__, true);
-    if (module->context != context_now())
+    fake_enter(__func__, true);
+    if (module->context != fake_context_now())
         fake_complain("a module of another context is unloaded");
     for (const entry_of_module *each = module->entries; each; each = each->next) {
+        if (each->function.nodes > 0 && !module->context->lost)
+            fake_complain("a module is unloaded while %d nodes of graphs launch it", each->function.nodes);
         if (each->function.users > 0 && !module->context->lost)
             fake_complain("a module is unloaded while %d launches of it are not done", each->function.users);
         while (each->function.users > 0) /* as pinned memory of a lost device */
             fake_wait(NULL);
     }
     free_module(module);
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 static bool find_entry_of_text(const char *text, CUfunction function) {
@@ -694,20 +691,20 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     snprintf(made->function.name, sizeof made->function.name, "%s", name);
     if (!(is_object ? find_entry_of_object(module->image, made) : find_entry_of_text(module->image, &made->function))) {
         free(made);
-        return leave(CUDA_ERROR_NOT_FOUND);
+        return fake_leave(CUDA_ERROR_NOT_FOUND);
     }
     made->next = module->entries;
     module->entries = made;
     *function = &made->function;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
     BEGIN(true);
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > SHARED_MOST)
-        return leave(CUDA_ERROR_INVALID_VALUE);
+        return fake_leave(CUDA_ERROR_INVALID_VALUE);
     function->shared = (unsigned)value;
-    return leave(CUDA_SUCCESS);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* What parameters point to must be there: of an object file the buffers, of PTX whatever is an address of a device. */
@@ -722,7 +719,8 @@ static void take_parameters(fake_launch *launch, void **parameters) {
             continue;
         if (launch->nblocks == FAKE_MAX_BLOCKS)
             fake_complain("a launch of more than %d buffers", FAKE_MAX_BLOCKS);
-        launch->blocks[launch->nblocks++] = check_block("cuLaunchKernel", context_now(), launch->parameters[k], 1);
+        launch->blocks[launch->nblocks++] =
+            fake_check_block("cuLaunchKernel", fake_context_now(), launch->parameters[k], 1);
     }
 }
 
@@ -731,28 +729,39 @@ static bool fits_object(CUfunction function, uint64_t threads, uint64_t groups_y
     return !function->entry || (threads == GPU_THREADS && groups_yz == 1);
 }
 
+bool fake_can_launch(const CUDA_KERNEL_NODE_PARAMS *how) {
+    uint64_t threads = (uint64_t)how->blockDimX * how->blockDimY * how->blockDimZ;
+    return how->gridDimX && how->gridDimY && how->gridDimZ && threads && threads <= 1024 &&
+           how->sharedMemBytes <= how->func->shared && !how->extra && how->gridDimX <= INT32_MAX &&
+           fits_object(how->func, threads, (uint64_t)how->gridDimY * how->gridDimZ);
+}
+
+void fake_launch_now(CUstream stream, CUfunction function, unsigned groups, void **parameters, CUgraphExec last_of) {
+    fake_launch *launch = calloc(1, sizeof *launch);
+    launch->function = function;
+    launch->groups = groups;
+    take_parameters(launch, parameters);
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch, .last_of = last_of});
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned int groups_x, unsigned int groups_y, unsigned int groups_z,
                         unsigned int threads_x, unsigned int threads_y, unsigned int threads_z,
                         unsigned int shared_bytes, CUstream stream, void **parameters, void **extra) {
     BEGIN(true);
-    check_stream(__func__, stream);
-    uint64_t threads = (uint64_t)threads_x * threads_y * threads_z;
-    if (!groups_x || !groups_y || !groups_z || !threads || threads > 1024 || shared_bytes > function->shared || extra ||
-        groups_x > INT32_MAX || !fits_object(function, threads, (uint64_t)groups_y * groups_z))
-        return leave(CUDA_ERROR_INVALID_VALUE);
-    fake_launch *launch = calloc(1, sizeof *launch);
-    launch->function = function;
-    launch->groups = groups_x;
-    take_parameters(launch, parameters);
-    enqueue(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch});
-    return leave(CUDA_SUCCESS);
+    fake_check_stream(__func__, stream);
+    const CUDA_KERNEL_NODE_PARAMS how = {function,  groups_x,     groups_y,   groups_z, threads_x, threads_y,
+                                         threads_z, shared_bytes, parameters, extra,    NULL,      NULL};
+    if (!fake_can_launch(&how))
+        return fake_leave(CUDA_ERROR_INVALID_VALUE);
+    fake_launch_now(stream, function, groups_x, parameters, NULL);
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* ---- For libraries ----------------------------------------------------------------------------------------------- */
 
 CUresult fake_library_call(const char *name) {
-    enter(name, true);
-    return leave(meet(true));
+    fake_enter(name, true);
+    return fake_leave(fake_meet(true));
 }
 
 bool fake_library_reaches(CUcontext from, CUcontext to) {
@@ -763,7 +772,7 @@ bool fake_library_reaches(CUcontext from, CUcontext to) {
 }
 
 CUcontext fake_library_context(void) {
-    return context_now();
+    return fake_context_now();
 }
 
 void *fake_library_address(const void *memory) {
@@ -772,8 +781,8 @@ void *fake_library_address(const void *memory) {
 
 void fake_work_launch(const char *name, CUstream stream, CUfunction function, const fake_use *uses, int nwords,
                       const uint64_t *words) {
-    enter(name, true);
-    check_stream(name, stream);
+    fake_enter(name, true);
+    fake_check_stream(name, stream);
     fake_launch *launch = calloc(1, sizeof *launch);
     launch->function = function;
     launch->groups = 1;
@@ -781,10 +790,10 @@ void fake_work_launch(const char *name, CUstream stream, CUfunction function, co
         launch->parameters[k] = (uintptr_t)uses[k].memory;
         if (uses[k].memory)
             launch->blocks[launch->nblocks++] =
-                check_block(name, context_now(), (CUdeviceptr)(uintptr_t)uses[k].memory, uses[k].bytes);
+                fake_check_block(name, fake_context_now(), (CUdeviceptr)(uintptr_t)uses[k].memory, uses[k].bytes);
     }
     memcpy(launch->parameters + function->nbuffers, words, (size_t)nwords * sizeof *words);
-    enqueue(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch});
+    fake_enqueue_item(stream, (fake_item){.what = FAKE_KERNEL, .launch = launch});
     fake_unlock();
 }
 

@@ -34,6 +34,8 @@ typedef struct fake_counts {
     uint64_t addresses;                                        /* of launches without code, asked for, ever */
     uint64_t loaded;                                           /* modules, ever */
     uint64_t libraries;                                        /* launches of libraries, ever */
+    uint64_t graphs, rows;                                     /* graphs that exist now; those enqueued, ever */
+    uint64_t changes;                                          /* of nodes of graphs that are made, ever */
     uint64_t last[8];                                          /* the first parameters of the last kernel */
 } fake_counts;
 
@@ -86,6 +88,7 @@ typedef struct fake_item {
     void *arg;
     fake_launch *launch; /* OWNED */
     void *taken;         /* OWNED: a copy of what is copied from pageable memory */
+    CUgraphExec last_of; /* the graph whose last item it is; NULL: none */
 } fake_item;
 
 struct CUfunc_st {
@@ -93,6 +96,7 @@ struct CUfunc_st {
     int nparameters, nbuffers;
     unsigned shared;
     int users;       /* launches that have not been done */
+    int nodes;       /* of graphs */
     gpu_entry entry; /* of an object file; NULL: PTX */
 };
 
@@ -104,6 +108,8 @@ struct CUctx_st {
     CUresult break_code;
     fake_block *blocks, *pins;
     CUmodule modules;
+    CUgraph graphs;
+    CUgraphExec made; /* graphs */
     uint64_t streams, events, bytes;
     int held_by_libraries; /* handles, plans */
     unsigned peers;        /* devices for which its pool was opened, a bit for each */
@@ -119,6 +125,27 @@ void fake_happened(void);      /* to those who wait for the device */
 extern fake_counts fake_now;
 extern int fake_delay;                  /* us */
 extern _Thread_local bool fake_in_host; /* this thread runs a host function */
+
+/* driver.c: what its functions begin and end with; the lock is taken by the first, and dropped by the last. */
+void fake_enter(const char *name, bool context); /* context: it needs a current one */
+CUresult fake_meet(bool context);                /* of calls that may fail: whether this one does */
+CUresult fake_leave(CUresult result);
+#define BEGIN(context)                                                                                                 \
+    fake_enter(__func__, context);                                                                                     \
+    CUresult result = fake_meet(context);                                                                              \
+    if (result)                                                                                                        \
+    return fake_leave(result)
+CUcontext fake_context_now(void);
+void fake_check_stream(const char *name, CUstream stream);
+/* A block of a device that work is about to use. */
+fake_block *fake_check_block(const char *name, CUcontext context, CUdeviceptr memory, size_t bytes);
+void fake_enqueue_item(CUstream stream, fake_item item);
+bool fake_can_launch(const CUDA_KERNEL_NODE_PARAMS *how);
+void fake_launch_now(CUstream stream, CUfunction function, unsigned groups, void **parameters, CUgraphExec last_of);
+
+/* graphs.c */
+void fake_graph_done(CUgraphExec graph); /* its last item */
+void fake_free_graphs(CUcontext context);
 
 /* streams.c */
 void fake_enqueue(CUstream stream, fake_item *item); /* TAKES */

@@ -162,6 +162,8 @@ static void do_item(CUstream stream, fake_item *item) {
     count_users(item, -1);
     if (item->what == FAKE_FREE)
         free_block(context, item->blocks[0]);
+    if (item->last_of)
+        fake_graph_done(item->last_of);
     fake_record_drop(item->record);
     free(item->launch);
     free(item->taken);
