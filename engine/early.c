@@ -29,9 +29,13 @@ static const uint32_t GRANTS = (UINT32_C(1) << PROMISE_SHIFT) - 1;
 static const uint32_t RUNNING = 2; /* the callback, and the start itself */
 
 /* Numbers the streams of open devices from 1; 0: it has none, or there are too many. */
+static uint8_t number_stream(int device, uint32_t flags) {
+    int number = 2 * (device - engine.cpus) + (flags & NEAP_PUSH_COPY ? 2 : 1);
+    return number > 0 && number < STREAMS_MOST ? (uint8_t)number : 0;
+}
+
 static uint8_t stream_number(const engine_op *op) {
-    int number = 2 * (op->device - engine.cpus) + (op->flags & NEAP_PUSH_COPY ? 2 : 1);
-    return number < STREAMS_MOST ? (uint8_t)number : 0;
+    return number_stream(op->device, op->flags);
 }
 
 static engine_device *device_of_stream(uint8_t number) {
@@ -95,10 +99,24 @@ bool engine_early_promise(engine_entry *entry, const engine_entry *before) {
     return entry->promised;
 }
 
+int neap_var_promised(neap_var *var, int device) {
+    if (engine_check_alive())
+        return 0;
+    engine_bulk_flush(engine_self());
+    engine_lock_take(&var->lock);
+    bool queue = !var->head || (var->tail->promised && var->tail->access == ENGINE_READ);
+    bool there = !var->writing && !var->head && !var->failure;
+    bool promised =
+        queue && var->writing && can_follow(number_stream(device, 0), var->stream) && !engine_is_cancelled(var->epoch);
+    engine_lock_drop(&var->lock);
+    return there || promised;
+}
+
 /* The op, which holds the variable, has been enqueued: promises what follows. */
 static void promise_front(engine_op *op, neap_var *var, engine_ready *ready) {
     engine_lock_take(&var->lock);
     var->stream = stream_number(op);
+    var->epoch = op->epoch;
     const engine_entry *before = NULL;
     for (engine_entry *entry = var->head; entry && engine_early_promise(entry, before); entry = entry->next) {
         engine_op *next = engine_entry_op(entry); /* lives as long as its entry stands in the locked queue */

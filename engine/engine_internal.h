@@ -165,6 +165,7 @@ struct neap_var { /* one cache line */
     bool deleted;     /* destroy when nothing is granted any more */
     bool in_buffer;   /* first member of a neap_buffer */
     uint8_t stream;   /* early.c: where the granted write has been enqueued; 0: nowhere */
+    uint32_t epoch;   /* of that write's op */
     engine_entry *head, *tail;
     uint64_t pushed_writes;
     _Atomic uint64_t version; /* completed writes */

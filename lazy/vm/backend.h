@@ -55,7 +55,7 @@ typedef struct lazy_backend {
     int64_t launch_bytes;
 } lazy_backend;
 
-/* ---- Rows of launches (rows.c) of something that runs again and again --------------------------------------------- */
+/* ---- Rows of launches of something that runs again and again (rows.c) -------------------------------------------- */
 typedef struct lazy_rows lazy_rows;
 /* Of what runs on a device, beginning with run number `from`. NULL: no memory. */
 lazy_rows *vm_rows_new(int device, int from);

@@ -103,6 +103,44 @@ static void one_stream(int scheduler) {
     stop();
 }
 
+/* Which links an op of a device would not wait for on the host. */
+static void promised(int scheduler) {
+    start(scheduler);
+    make_chain((int[4]){gpus[0], gpus[0], gpus[0], gpus[0]});
+    neap_var *first = neap_buffer_var(links[0]), *second = neap_buffer_var(links[1]);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(neap_var_promised(first, gpus[0]), 1);
+    CHECK_EQ(neap_var_promised(first, 0), 1); /* it is there */
+    fake_counts before = counts();
+    fake->hold(0, true);
+    CHECK_EQ(push_next(&ops[0]), NEAP_OK);
+    CHECK(enqueued(before.enqueued, 1));
+    while (!neap_var_promised(second, gpus[0])) /* soon after */
+        nap();
+    CHECK_EQ(neap_var_promised(second, gpus[1]), 1); /* by an event */
+    CHECK_EQ(neap_var_promised(second, 0), 0);
+    CHECK_EQ(push_next(&ops[1]), NEAP_OK);
+    CHECK_EQ(neap_var_promised(second, gpus[0]), 1); /* read by what is enqueued */
+    add_op again = {links[1], 10, NULL};
+    CHECK_EQ(push_add(&again), NEAP_OK);
+    CHECK_EQ(neap_var_promised(second, gpus[0]), 0); /* to be written again */
+    fake->hold(0, false);
+    neap_wait_all();
+    CHECK_EQ(neap_var_promised(second, gpus[0]), 1);
+    before = counts();
+    fake->hold(0, true);
+    CHECK_EQ(push_add(&again), NEAP_OK);
+    while (!neap_var_promised(second, gpus[0]))
+        nap();
+    neap_engine_cancel();
+    CHECK_EQ(neap_var_promised(second, gpus[0]), 0); /* it will fail by itself */
+    fake->hold(0, false);
+    neap_wait_all();
+    CHECK_EQ(neap_var_promised(second, gpus[0]), 0);
+    drop_chain();
+    stop();
+}
+
 /* One buffer that is written over and over, and read between. */
 static void in_place(int scheduler) {
     start(scheduler);
@@ -250,6 +288,7 @@ int main(void) {
     load_cuda();
     for (int k = 0; k < 2; k++) {
         one_stream(schedulers[k]);
+        promised(schedulers[k]);
         in_place(schedulers[k]);
         across(schedulers[k]);
         over_the_cpu(schedulers[k]);

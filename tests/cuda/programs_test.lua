@@ -222,6 +222,25 @@ if has_code then
         check.equal(lines, (output({}, { "-e", code }):gsub("0\t0\ttrue\n", "")))
     end)
 
+    check.test("steps of a program that does not wait share ops, and its inputs' failures stay apart", function()
+        local _, out, err = run({}, { "--gpu", "-e", [[
+            local function chain(x) for _ = 1, 4 do x = np.cumsum(np.tanh(x)) - x end return x end
+            local f = np.jit(function(a, b) return chain(a), chain(b) end)
+            local first, second = np.ones{100}:wait(), np.ones{101}:wait() -- what is as long is one kernel
+            local fails = np.callback(function() error "no" end, {result = np.zeros{100}})
+            for _ = 1, 3 do np.wait(f(first, second)) end
+            local ops = np.debug.counters().pushed
+            local x, y = first, second
+            for _ = 1, 10 do x, y = f(x, y) end
+            np.wait(x, y)
+            print(np.debug.counters().pushed - ops < 40) -- of 10 times 16 steps
+            local right = y
+            x, y = fails(first), second
+            for k = 1, 10 do x, y = f(x, y) end
+            print(y:eq(right):all():item(), (pcall(x.wait, x)))]] })
+        check.equal({ out, err }, { "true\ntrue\tfalse\n", "" })
+    end)
+
     check.test("kernels of other sizes share their code", function()
         check.equal(output({}, { "--gpu", "-e", counting .. [[
             local f = np.jit(function(x) return x * 3 + 1 end)
