@@ -3,30 +3,51 @@
  *      A writes x on a stream:   run ──▶ enqueued ─────────────────────▶ its callback ──▶ grants of x
  *      B reads x, on a stream:              └──▶ run early ──▶ enqueued ─────┴──▶ its callback, and its grants ──▶ over
  *
- * Without this each dependence would cost a round trip over the host, in which the device has nothing to do. What an op
- * needs counts as *promised* where the only op in its way has been enqueued: on the same stream nothing more is needed,
- * behind another stream of devices of the same kind the early op's stream waits for an event. So B may be enqueued when
- * each of its variables is granted or promised.
+ * Without this each dependence would cost a round trip over the host, in which the device has nothing to do. An access
+ * of a variable is *sent* once its op has been enqueued. One that stands in the queue is *promised* when all in its way
+ * has been sent: on the same stream nothing more is needed, behind another stream of devices of the same kind the early
+ * op's stream waits for an event. So B may be enqueued when each of its variables is granted or promised.
  *
  * All else is as if B had waited. It is over when its stream has passed it and all its grants are there; by then the
  * failures of what it needed are known, and one of them is its own, whatever it computed from that. Versions, waits and
  * the start of ops elsewhere follow from grants alone.
  *
- * Promises are given for the front of a variable's queue while the writer that holds the variable has been enqueued
- * (neap_var.stream): to a run of reads, or to one write. An entry that was promised and is granted later counts once.
+ * Promises are given from the front of the queue on: to a write behind what has been sent, and to a run of reads behind
+ * a write that has. An entry that was promised and is granted later counts once.
+ *
+ *      granted   W sent
+ *      queue     R promised, sent    R promised    W    R ...       the W is promised when the second R is sent
  *
  *      op->waiting     low bits: grants that are missing, and while the op runs its callback and its start
  *                      high bits: entries that are neither granted nor promised
  *
  * Whoever brings the high bits to 0 while grants are missing starts the op early; whoever brings the low bits to 0 has
  * the op for itself.
+ *
+ * An op is *sure* if nothing that it needs has failed, and it waits for streams alone, or for ops that are sure: it
+ * may have to wait for a worker that enqueues it, but for nothing that a user might do (neap_var_is_sure).
  */
 #include "engine/device_internal.h"
 
-enum { STREAMS_MOST = UINT8_MAX, PROMISE_SHIFT = 24, ENTRIES_MOST = 200 /* fit into the high bits */ };
+enum { PROMISE_SHIFT = 24, ENTRIES_MOST = 200 /* fit into the high bits */ };
+enum { STREAMS_MOST = 64 /* a bit each */ };
 
 static const uint32_t GRANTS = (UINT32_C(1) << PROMISE_SHIFT) - 1;
 static const uint32_t RUNNING = 2; /* the callback, and the start itself */
+
+/* Of a variable that ops on streams use. */
+typedef struct engine_early_var {
+    engine_entry *behind; /* the first in its queue without a promise; NULL: all have one */
+    uint8_t writer;       /* the stream of the write that was sent last; 0: there is none */
+    uint64_t readers;     /* the streams of reads that were sent since, a bit for each number */
+    uint32_t sent;        /* accesses that were, of those that are granted or promised */
+    uint32_t promised;    /* entries of the queue */
+    uint32_t epoch;       /* of the op that `sure` tells of */
+    uint8_t sure;         /* the stream of the last op that writes it, if that is sure; 0: it is not, or has ended */
+    bool last_writes;     /* the last entry that was promised */
+} engine_early_var;
+
+static engine_slab early_slab = {.bytes = sizeof(engine_early_var)};
 
 /* Numbers the streams of open devices from 1; 0: it has none, or there are too many. */
 static uint8_t number_stream(int device, uint32_t flags) {
@@ -36,6 +57,10 @@ static uint8_t number_stream(int device, uint32_t flags) {
 
 static uint8_t stream_number(const engine_op *op) {
     return number_stream(op->device, op->flags);
+}
+
+static uint64_t stream_bit(uint8_t number) {
+    return number ? UINT64_C(1) << number : 0;
 }
 
 static engine_device *device_of_stream(uint8_t number) {
@@ -48,7 +73,7 @@ static neap_stream *stream_of(uint8_t number) {
 }
 
 bool engine_early_possible(const neap_push *push) {
-    return push->device >= engine.cpus && !engine_is_naive() && !(push->flags & NEAP_PUSH_ALWAYS) &&
+    return number_stream(push->device, push->flags) && !engine_is_naive() && !(push->flags & NEAP_PUSH_ALWAYS) &&
            push->nreads + push->nwrites <= ENTRIES_MOST && neap_device_stream(push->device, push->flags);
 }
 
@@ -85,59 +110,157 @@ void engine_early_run_ready(engine_op *op) {
 
 /* Whether work on one stream can be ordered behind that of another without the host. */
 static bool can_follow(uint8_t stream, uint8_t first) {
-    if (stream == 0 || first == 0)
-        return false;
     const neap_device_kind *kind = device_of_stream(stream)->kind;
     return stream == first || (kind == device_of_stream(first)->kind && kind->event_new);
 }
 
-bool engine_early_promise(engine_entry *entry, const engine_entry *before) {
-    const engine_op *op = engine_entry_op(entry);
-    bool front = !before || (before->promised && before->access == ENGINE_READ && entry->access == ENGINE_READ);
-    entry->promised = front && entry->access != ENGINE_FENCE && op->flags & ENGINE_OP_STREAM &&
-                      can_follow(stream_number(op), entry->var->stream);
-    return entry->promised;
-}
-
-int neap_var_promised(neap_var *var, int device) {
-    if (engine_check_alive())
+/* Takes the lowest stream out of a set; 0: it is empty. */
+static uint8_t take_stream(uint64_t *streams) {
+    if (*streams == 0)
         return 0;
-    engine_bulk_flush(engine_self());
-    engine_lock_take(&var->lock);
-    bool queue = !var->head || (var->tail->promised && var->tail->access == ENGINE_READ);
-    bool there = !var->writing && !var->head && !var->failure;
-    bool promised =
-        queue && var->writing && can_follow(number_stream(device, 0), var->stream) && !engine_is_cancelled(var->epoch);
-    engine_lock_drop(&var->lock);
-    return there || promised;
+    uint8_t number = (uint8_t)__builtin_ctzll(*streams);
+    *streams &= *streams - 1;
+    return number;
 }
 
-/* The op, which holds the variable, has been enqueued: promises what follows. */
-static void promise_front(engine_op *op, neap_var *var, engine_ready *ready) {
+static bool can_follow_all(uint8_t stream, uint64_t streams) {
+    for (uint8_t first; (first = take_stream(&streams)) != 0;)
+        if (!can_follow(stream, first))
+            return false;
+    return true;
+}
+
+static int prepare(neap_var *var) {
     engine_lock_take(&var->lock);
-    var->stream = stream_number(op);
-    var->epoch = op->epoch;
-    const engine_entry *before = NULL;
-    for (engine_entry *entry = var->head; entry && engine_early_promise(entry, before); entry = entry->next) {
-        engine_op *next = engine_entry_op(entry); /* lives as long as its entry stands in the locked queue */
-        if (engine_early_count(next, 0, 1) == ENGINE_EARLY_START) {
-            next->next = NULL;
-            *ready->tail = next;
-            ready->tail = &next->next;
+    if (!var->early && (var->early = engine_slab_get(&early_slab)) != NULL)
+        *var->early = (engine_early_var){.behind = var->head};
+    bool done = var->early;
+    engine_lock_drop(&var->lock);
+    return done ? NEAP_OK : neap_error(NEAP_E_MEMORY, "no memory for an operation");
+}
+
+int engine_early_prepare(const engine_op *op) {
+    int status = NEAP_OK;
+    for (uint32_t k = 0; k < op->entry_count && !status; k++)
+        status = prepare(op->entries[k].var);
+    return status;
+}
+
+void engine_early_forget(neap_var *var) {
+    engine_slab_put(&early_slab, var->early);
+    var->early = NULL;
+}
+
+/* Where the accesses are that have been sent and that this one follows by itself: what is in front of these, they
+ * follow. */
+static uint64_t streams_before(const engine_early_var *early, int access) {
+    return access == ENGINE_READ || !early->readers ? stream_bit(early->writer) : early->readers;
+}
+
+/* Promises the first entry without a promise, if that may be. */
+static bool promise_next(neap_var *var) {
+    engine_early_var *early = var->early;
+    engine_entry *entry = early->behind;
+    if (!entry || entry->access == ENGINE_FENCE)
+        return false;
+    const engine_op *op = engine_entry_op(entry); /* lives as long as its entry stands in the locked queue */
+    bool all_sent = early->sent == var->readers + var->writing + early->promised;
+    bool behind_reads = early->promised ? !early->last_writes : !var->writing;
+    if (!(all_sent || (behind_reads && entry->access == ENGINE_READ)) || !(op->flags & ENGINE_OP_STREAM) ||
+        !can_follow_all(stream_number(op), streams_before(early, entry->access)))
+        return false;
+    entry->promised = true;
+    early->promised++;
+    early->last_writes = entry->access != ENGINE_READ;
+    early->behind = entry->next;
+    return true;
+}
+
+void engine_early_enter(engine_entry *entry) {
+    engine_early_var *early = entry->var->early;
+    if (!(engine_entry_op(entry)->flags & ENGINE_OP_STREAM))
+        early->sure = 0;
+    if (early->behind)
+        return;
+    early->behind = entry;
+    promise_next(entry->var);
+}
+
+void engine_early_granted(const engine_entry *entry) {
+    engine_early_var *early = entry->var->early;
+    if (entry->promised)
+        early->promised--;
+    else
+        early->behind = entry->next;
+}
+
+void engine_early_left(neap_var *var, bool sent) {
+    engine_early_var *early = var->early;
+    early->sent -= sent;
+    if (!var->writing && !var->head)
+        early->sure = 0;
+    if (!var->writing && !var->readers)
+        early->writer = 0, early->readers = 0;
+}
+
+/* The op of the entry has been enqueued, which holds the variable, or was promised it: promises what follows. */
+static void send_entry(const engine_op *op, const engine_entry *entry, engine_ready *ready) {
+    neap_var *var = entry->var;
+    engine_lock_take(&var->lock);
+    engine_early_var *early = var->early;
+    early->sent++;
+    if (entry->access == ENGINE_READ)
+        early->readers |= stream_bit(stream_number(op));
+    else
+        early->writer = stream_number(op), early->readers = 0;
+    for (engine_entry *next; (next = early->behind) != NULL && promise_next(var);) {
+        engine_op *behind = engine_entry_op(next);
+        if (engine_early_count(behind, 0, 1) == ENGINE_EARLY_START) {
+            behind->next = NULL;
+            *ready->tail = behind;
+            ready->tail = &behind->next;
         }
-        if (entry->access != ENGINE_READ)
-            break;
-        before = entry;
     }
     engine_lock_drop(&var->lock);
 }
 
 void engine_early_enqueued(engine_op *op, engine_ready *ready) {
+    op->sent = true;
+    for (uint32_t k = 0; k < op->entry_count; k++)
+        send_entry(op, &op->entries[k], ready);
+}
+
+/* ---- What is sure ------------------------------------------------------------------------------------------------ */
+
+bool engine_early_is_sure(const engine_entry *entry, bool granted) {
+    const neap_var *var = entry->var;
+    uint8_t own = stream_number(engine_entry_op(entry)), last = var->early->sure;
+    if (granted)
+        return entry->access == ENGINE_FRESH || !var->failure;
+    return entry->promised || (last && can_follow(own, last));
+}
+
+void engine_early_entered(engine_op *op, bool sure) {
     for (uint32_t k = 0; k < op->entry_count; k++) {
         const engine_entry *entry = &op->entries[k];
-        if (entry->access != ENGINE_READ && !entry->promised)
-            promise_front(op, entry->var, ready);
+        engine_early_var *early = entry->var->early;
+        if (sure && !entry->writes)
+            continue;
+        early->sure = sure ? stream_number(op) : 0;
+        early->epoch = op->epoch;
     }
+}
+
+int neap_var_is_sure(neap_var *var, int device) {
+    if (engine_check_alive())
+        return 0;
+    engine_bulk_flush(engine_self());
+    engine_lock_take(&var->lock);
+    uint8_t own = number_stream(device, 0), last = var->early ? var->early->sure : 0;
+    bool there = !var->writing && !var->head && !var->failure;
+    bool sure = own && last && can_follow(own, last) && !engine_is_cancelled(var->early->epoch);
+    engine_lock_drop(&var->lock);
+    return there || sure;
 }
 
 /* ---- Starting early ---------------------------------------------------------------------------------------------- */
@@ -153,20 +276,23 @@ static int wait_for_stream(engine_device *device, neap_stream *stream, uint8_t f
     return status;
 }
 
-/* The event marks where the other stream stands by now, which is behind the work in question. */
+/* The event marks where the other stream stands by now, which is behind the work in question. What was promised from a
+ * stream of another kind of device has been granted meanwhile. */
 int engine_early_order(engine_op *op, neap_stream *stream) {
     engine_device *device = engine_device_at(op->device);
-    uint8_t own = stream_number(op), last = 0;
-    int status = NEAP_OK;
-    for (uint32_t k = 0; k < op->entry_count && !status; k++) {
-        if (!op->entries[k].promised)
+    uint8_t own = stream_number(op);
+    uint64_t streams = 0;
+    for (uint32_t k = 0; k < op->entry_count; k++) {
+        const engine_entry *entry = &op->entries[k];
+        if (!entry->promised)
             continue;
-        neap_var *var = op->entries[k].var;
-        engine_lock_take(&var->lock);
-        uint8_t first = var->stream; /* 0: it is done */
-        engine_lock_drop(&var->lock);
-        if (first && first != own && first != last)
-            status = wait_for_stream(device, stream, last = first);
+        engine_lock_take(&entry->var->lock);
+        streams |= streams_before(entry->var->early, entry->access);
+        engine_lock_drop(&entry->var->lock);
     }
+    int status = NEAP_OK;
+    for (uint8_t first; (first = take_stream(&streams)) != 0 && !status;)
+        if (first != own && can_follow(own, first))
+            status = wait_for_stream(device, stream, first);
     return status;
 }

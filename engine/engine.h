@@ -98,10 +98,10 @@ NEAP_API uint64_t neap_var_version(const neap_var *var);
 /* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: they have not, and `waker` (may be NULL) is
  * woken when they have. Negative: the failure that the variable carries, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
-/* 1: an op of this device that is pushed now and reads the variable does not wait for it on the host: it is there and
- * carries no failure, or its writer stands in a stream that the device's can follow; then the variable fails only if
- * that stream does, and with it all that stands behind. 0: it is not so. */
-NEAP_API int neap_var_promised(neap_var *var, int device);
+/* 1: an op of this device that is pushed now and reads the variable waits, if at all, for streams it can follow and
+ * for ops that wait for no more than that, none of which has failed. So what shares an op with it waits for no more
+ * either. 0: it is not so. */
+NEAP_API int neap_var_is_sure(neap_var *var, int device);
 /* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), and works meanwhile:
  * runs small and brief ops, parts of loops, and the ops that it waits for. For C programs; Lua polls. Return the
  * failure that the variable carries, unless a wait has reported that failure before: each is reported once. */

@@ -160,14 +160,13 @@ typedef struct engine_entry {
 
 struct neap_var { /* one cache line */
     engine_lock lock;
-    uint32_t readers; /* granted */
-    bool writing;     /* granted */
-    bool deleted;     /* destroy when nothing is granted any more */
-    bool in_buffer;   /* first member of a neap_buffer */
-    uint8_t stream;   /* early.c: where the granted write has been enqueued; 0: nowhere */
-    uint32_t epoch;   /* of that write's op */
+    uint32_t readers;               /* granted */
+    bool writing;                   /* granted */
+    bool deleted;                   /* destroy when nothing is granted any more */
+    bool in_buffer;                 /* first member of a neap_buffer */
+    uint32_t writes;                /* that are pushed, and have not completed */
+    struct engine_early_var *early; /* early.c. NULL: no op on a stream has used it */
     engine_entry *head, *tail;
-    uint64_t pushed_writes;
     _Atomic uint64_t version; /* completed writes */
     engine_failure *failure;
     engine_watch *watches;
@@ -185,9 +184,9 @@ bool engine_var_order(uint32_t count, const engine_entry *entries, neap_var **or
 /* Puts the op's entries into the queues of their variables (`order`: these, sorted), all at once. True: the op is
  * ready. */
 bool engine_var_enqueue(engine_op *op, neap_var *const *order);
-/* Gives a grant back; counts a write and attaches its failure (may be NULL). Appends the entries that are granted now
- * to the list whose end is *granted, and returns its new end. */
-engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_entry **granted);
+/* Gives a grant back, of an op that was `sent` (early.c) or was not; counts a write and attaches its failure (may be
+ * NULL). Appends the entries that are granted now to the list whose end is *granted, and returns its new end. */
+engine_entry **engine_var_finish(neap_var *var, int access, bool sent, engine_failure *failure, engine_entry **granted);
 /* Counts granted entries down in their ops and appends those that became ready. Apart from the above, so that several
  * variables can be left before the first of these ops, which lie in other cores' caches, is looked at. */
 void engine_var_release(engine_entry *granted, engine_ready *ready);

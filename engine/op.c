@@ -29,8 +29,10 @@ engine_op *engine_op_new(uint32_t entry_count) {
     engine_op *op = entry_count <= FEW_ENTRIES    ? engine_slab_get(&few_slab)
                     : entry_count <= SOME_ENTRIES ? engine_slab_get(&some_slab)
                                                   : engine_alloc(sizeof *op + entry_count * sizeof(engine_entry));
-    if (op)
+    if (op) {
         op->entry_count = entry_count;
+        op->sent = false;
+    }
     return op;
 }
 
@@ -53,7 +55,7 @@ engine_op *engine_op_of_push(const neap_push *push) {
         return NULL;
     }
     op->flags = engine_push_small(push) ? push->flags : push->flags & ~(uint32_t)NEAP_PUSH_SMALL;
-    op->device = push->device;
+    op->device = (int16_t)push->device;
     op->priority = push->priority;
     op->release = push->release;
     op->name = push->name;
@@ -180,8 +182,10 @@ static void finish_op(engine_op *op, engine_failure *failure, engine_thread *sel
     engine_entry *granted = NULL, **end = &granted;
     if (!(op->flags & ENGINE_OP_HIDDEN))
         engine_count_one(&self->completed);
-    for (uint32_t i = 0; i < op->entry_count; i++)
-        end = engine_var_finish(op->entries[i].var, op->entries[i].access, failure, end);
+    for (uint32_t i = 0; i < op->entry_count; i++) {
+        const engine_entry *entry = &op->entries[i];
+        end = engine_var_finish(entry->var, entry->access, op->sent, failure, end);
+    }
     engine_var_release(granted, &ready);
     engine_failure_release(failure);
     engine_op_free(op);

@@ -22,7 +22,8 @@ struct engine_op { /* two cache lines with one entry: ops pass from core to core
     uint32_t flags; /* NEAP_PUSH_… and ENGINE_OP_… */
     uint32_t epoch; /* engine.epoch at its push */
     int32_t priority;
-    int32_t device;
+    int16_t device;
+    bool sent; /* early.c */
     engine_fn fn;
     void *arg;
     void (*release)(void *arg);
@@ -52,7 +53,7 @@ enum {
     ENGINE_OP_OVER = 1 << 20     /* it has run, and its last grant has come: it is to be finished */
 };
 
-engine_op *engine_op_new(uint32_t entry_count); /* with nothing but entry_count set. NULL: out of memory */
+engine_op *engine_op_new(uint32_t entry_count); /* with nothing but entry_count and `sent` set. NULL: out of memory */
 /* An op for a push that was checked, with its entries. NULL with the error set. */
 engine_op *engine_op_of_push(const neap_push *push);
 void engine_op_free(engine_op *op);
@@ -80,8 +81,16 @@ uint32_t engine_early_start_count(uint32_t entries);
 engine_early engine_early_count(engine_op *op, uint32_t grants, uint32_t promises);
 bool engine_early_running(engine_op *op);   /* of an op that is handed over: grants are still missing */
 void engine_early_run_ready(engine_op *op); /* it starts with all grants; its callback and its start are counted */
-/* Promises an entry of a locked variable, behind `before` in its queue, if that may be; returns whether it did. */
-bool engine_early_promise(engine_entry *entry, const engine_entry *before);
+/* Before an op on a stream is put into queues: gives its variables what early.c knows of them; NEAP_E_MEMORY. */
+int engine_early_prepare(const engine_op *op);
+/* Of a locked variable that has that: */
+void engine_early_enter(engine_entry *entry); /* it stands in the queue now: promises it, if that may be */
+void engine_early_granted(const engine_entry *entry);
+void engine_early_left(neap_var *var, bool sent);
+void engine_early_forget(neap_var *var);
+/* Whether an entry that has just entered keeps its op from nothing but streams; all entries of the op have entered. */
+bool engine_early_is_sure(const engine_entry *entry, bool granted);
+void engine_early_entered(engine_op *op, bool sure);
 /* The op has been enqueued: promises its variables to those behind. Appends those that may start. */
 void engine_early_enqueued(engine_op *op, engine_ready *ready);
 /* Holds the op's stream up behind the other streams that were promised to it. */

@@ -67,6 +67,8 @@ int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *sel
     bool inlines = self->depth < NEST_MOST && (naive || (op->flags & NEAP_PUSH_SMALL && engine_inlines()));
     neap_var *few[SHORT_LIST], **own = few;
     int status = sorted ? NEAP_OK : sort_variables(op, few, &own);
+    if (!status && op->flags & ENGINE_OP_STREAM)
+        status = engine_early_prepare(op);
     if (!status)
         status = engine_push_begin(self);
     if (!status && !naive && (status = engine_pool_ensure(op->device)) != NEAP_OK)
@@ -139,9 +141,9 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     engine_count_one(&self->completed);
     engine_entry *granted = NULL, **end = &granted;
     for (int i = 0; i < push->nreads; i++)
-        end = engine_var_finish(push->reads[i], ENGINE_READ, NULL, end);
+        end = engine_var_finish(push->reads[i], ENGINE_READ, false, NULL, end);
     for (int i = 0; i < push->nwrites; i++)
-        end = engine_var_finish(push->writes[i], write_access(push, i, run.epoch), failure, end);
+        end = engine_var_finish(push->writes[i], write_access(push, i, run.epoch), false, failure, end);
     engine_var_release(granted, &ready);
     if (failure)
         engine_failure_release(failure);

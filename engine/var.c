@@ -39,6 +39,8 @@ static bool is_idle(const neap_var *var) {
 /* Nobody refers to the variable any more. */
 static void destroy_var(neap_var *var) {
     engine_failure_release(var->failure);
+    if (var->early)
+        engine_early_forget(var);
     if (var->in_buffer) {
         engine_buffer_recycle(var);
     } else {
@@ -101,7 +103,7 @@ bool engine_var_claim(int nreads, neap_var *const *reads, int nwrites, neap_var 
     }
     for (int i = 0; i < nwrites; i++) {
         writes[i]->writing = true;
-        writes[i]->pushed_writes++;
+        writes[i]->writes++;
         engine_lock_drop(&writes[i]->lock);
     }
     return true;
@@ -133,7 +135,7 @@ static void sort_by_address(neap_var **vars, uint32_t count) {
 /* Grants the entry or appends it to the queue of its locked variable. True: granted. */
 static bool enter(engine_entry *entry) {
     neap_var *var = entry->var;
-    var->pushed_writes += entry->writes;
+    var->writes += entry->writes;
     if (entry->access == ENGINE_READ ? !var->writing && !var->head : is_idle(var)) {
         if (entry->access == ENGINE_READ) {
             var->readers++;
@@ -143,14 +145,14 @@ static bool enter(engine_entry *entry) {
         return true;
     }
     entry->next = NULL;
-    if (var->stream)
-        engine_early_promise(entry, var->head ? var->tail : NULL);
     if (var->head) {
         var->tail->next = entry;
     } else {
         var->head = entry;
     }
     var->tail = entry;
+    if (var->early)
+        engine_early_enter(entry);
     return false;
 }
 
@@ -178,14 +180,17 @@ static bool enqueue_one(engine_op *op) {
 /* The same for an op that may start early. */
 static bool enqueue_for_stream(engine_op *op, neap_var *const *order) {
     uint32_t count = op->entry_count, granted = 0, promised = 0;
+    bool sure = true;
     atomic_store_explicit(&op->waiting, engine_early_start_count(count + 1), memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
         engine_lock_take(&order[i]->lock);
     for (uint32_t i = 0; i < count; i++) {
         bool is_granted = enter(&op->entries[i]);
         granted += is_granted;
-        promised += !is_granted && op->entries[i].promised;
+        promised += op->entries[i].promised;
+        sure = sure && engine_early_is_sure(&op->entries[i], is_granted);
     }
+    engine_early_entered(op, sure);
     for (uint32_t i = 0; i < count; i++)
         engine_lock_drop(&order[i]->lock);
     return engine_early_count(op, granted + 1, granted + promised + 1) != ENGINE_EARLY_WAITS;
@@ -225,6 +230,8 @@ static engine_entry **grant_front(neap_var *var, engine_entry **granted) {
             break;
         }
         __builtin_prefetch(engine_entry_op(entry), 1);
+        if (var->early)
+            engine_early_granted(entry);
         var->head = entry->next;
         last = entry;
     }
@@ -252,11 +259,13 @@ static engine_watch *count_write(neap_var *var, int access, engine_failure *fail
     }
     if (failure && !var->failure)
         var->failure = engine_failure_retain(failure);
+    var->writes--;
     atomic_store_explicit(&var->version, version, memory_order_release);
     return var->watches ? engine_watch_take(&var->watches, version) : NULL;
 }
 
-engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_entry **granted) {
+engine_entry **engine_var_finish(neap_var *var, int access, bool sent, engine_failure *failure,
+                                 engine_entry **granted) {
     engine_watch *due = NULL;
     engine_failure *forgotten = NULL;
     engine_lock_take(&var->lock);
@@ -264,12 +273,13 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
         var->readers--;
     } else {
         var->writing = false;
-        var->stream = 0;
         if (access != ENGINE_FENCE)
             due = count_write(var, access, failure, &forgotten);
     }
     if (var->head)
         granted = grant_front(var, granted);
+    if (var->early)
+        engine_early_left(var, sent);
     if (var->head)
         __builtin_prefetch(var->head, 1); /* most likely what comes next */
     bool gone = var->deleted && is_idle(var);
@@ -327,8 +337,8 @@ int engine_var_watch(neap_var *var, neap_waker *waker) {
     if (!made)
         return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
     engine_lock_take(&var->lock);
-    uint64_t target = var->pushed_writes;
-    bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < target;
+    bool pending = var->writes > 0;
+    uint64_t target = atomic_load_explicit(&var->version, memory_order_relaxed) + var->writes;
     if (pending)
         made = engine_watch_add(&var->watches, made, waker, target);
     engine_lock_drop(&var->lock);
@@ -343,7 +353,7 @@ int neap_var_poll(neap_var *var, neap_waker *waker) {
     engine_bulk_flush(engine_self());
     for (;;) {
         engine_lock_take(&var->lock);
-        bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < var->pushed_writes;
+        bool pending = var->writes > 0;
         engine_failure *failure = !pending && var->failure ? engine_failure_retain(var->failure) : NULL;
         engine_lock_drop(&var->lock);
         if (!pending) {

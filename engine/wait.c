@@ -41,7 +41,7 @@ static int report_failure(neap_var *var) {
 
 static bool writes_pending(neap_var *var) {
     engine_lock_take(&var->lock);
-    bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < var->pushed_writes;
+    bool pending = var->writes > 0;
     engine_lock_drop(&var->lock);
     return pending;
 }

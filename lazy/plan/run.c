@@ -267,10 +267,10 @@ static int64_t cost_of_steps(const lazy_plan *plan, int32_t first, int32_t nstep
 }
 
 /* Does an op of this cost run where it is pushed? To hand it to a worker, and to wait for that, takes as long as many
- * an op, and the worker has what it reads in another cache. Rows are enqueued there, so that those behind them are. */
-static bool runs_at_push(const plan_state *s, const lazy_group *group, int64_t cost) {
+ * an op, and the worker has what it reads in another cache. */
+static bool runs_at_push(const plan_state *s, int64_t cost) {
     bool alone = s->ctx->plans.awaited && s->plan->nsteps == 1;
-    return group->rows || cost < (alone ? LAZY_AWAITED_COST : LAZY_SMALL_COST);
+    return cost < (alone ? LAZY_AWAITED_COST : LAZY_SMALL_COST);
 }
 
 /* Pushes nsteps steps of the group from `first` on (all of them, or one). */
@@ -308,7 +308,7 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
-                      .flags = runs_at_push(s, group, cost) ? NEAP_PUSH_SMALL : 0,
+                      .flags = runs_at_push(s, cost) ? NEAP_PUSH_SMALL : 0,
                       .nreads = unique_vars(r.reads, nreads),
                       .nwrites = nwrites,
                       .reads = r.reads,
@@ -370,14 +370,14 @@ static int move(const plan_state *s, const lazy_group *group) {
 }
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
- * the group are there, or, for rows of launches, on their way in the device's streams. Else each goes by itself. */
+ * the group are there, or, for rows of launches, are sure. Else each goes by itself. */
 static int push_alone_or_together(const plan_state *s, const lazy_group *group) {
     bool together = true;
     int device = s->plan->steps[group->first]->device;
     for (int32_t k = 0; k < group->nbufs && together && group->nsteps > 1; k++) {
         neap_var *var = group->writes[k] ? NULL : neap_buffer_var(buffer_at(s, group, k));
         if (var)
-            together = group->rows ? neap_var_promised(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
+            together = group->rows ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
     }
     if (together)
         return steps_push(s, group, group->first, group->nsteps);

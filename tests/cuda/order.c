@@ -103,61 +103,134 @@ static void one_stream(int scheduler) {
     stop();
 }
 
+static int look(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    return NEAP_OK;
+}
+
+/* An op of the CPU that reads, or writes, the buffer. */
+static void push_look(const neap_buffer *buffer, bool writes) {
+    neap_var *var = neap_buffer_var(buffer);
+    neap_push push = {.nreads = !writes, .nwrites = writes, .reads = &var, .writes = &var};
+    CHECK_EQ(neap_push_sync(look, NULL, &push), NEAP_OK);
+}
+
 /* Which links an op of a device would not wait for on the host. */
-static void promised(int scheduler) {
+static void sure(int scheduler) {
     start(scheduler);
     make_chain((int[4]){gpus[0], gpus[0], gpus[0], gpus[0]});
     neap_var *first = neap_buffer_var(links[0]), *second = neap_buffer_var(links[1]);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
-    CHECK_EQ(neap_var_promised(first, gpus[0]), 1);
-    CHECK_EQ(neap_var_promised(first, 0), 1); /* it is there */
-    fake_counts before = counts();
+    CHECK_EQ(neap_var_is_sure(first, gpus[0]), 1);
+    CHECK_EQ(neap_var_is_sure(first, 0), 1); /* it is there */
     fake->hold(0, true);
     CHECK_EQ(push_next(&ops[0]), NEAP_OK);
-    CHECK(enqueued(before.enqueued, 1));
-    while (!neap_var_promised(second, gpus[0])) /* soon after */
-        nap();
-    CHECK_EQ(neap_var_promised(second, gpus[1]), 1); /* by an event */
-    CHECK_EQ(neap_var_promised(second, 0), 0);
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 1); /* whether a worker has enqueued it or not */
+    CHECK_EQ(neap_var_is_sure(second, gpus[1]), 1); /* by an event */
+    CHECK_EQ(neap_var_is_sure(second, 0), 0);
     CHECK_EQ(push_next(&ops[1]), NEAP_OK);
-    CHECK_EQ(neap_var_promised(second, gpus[0]), 1); /* read by what is enqueued */
     add_op again = {links[1], 10, NULL};
     CHECK_EQ(push_add(&again), NEAP_OK);
-    CHECK_EQ(neap_var_promised(second, gpus[0]), 0); /* to be written again */
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 1); /* written again */
+    push_look(links[1], false);
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 0); /* for a write: it would wait for the CPU */
     fake->hold(0, false);
     neap_wait_all();
-    CHECK_EQ(neap_var_promised(second, gpus[0]), 1);
-    before = counts();
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 1);
+    fake->hold(0, true);
+    push_look(links[1], true); /* at once */
+    CHECK_EQ(push_next(&ops[0]), NEAP_OK);
+    push_look(links[1], true);
+    CHECK_EQ(push_next(&ops[1]), NEAP_OK);
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 0);
+    CHECK_EQ(neap_var_is_sure(neap_buffer_var(links[2]), gpus[0]), 0); /* nor is what is made of it */
+    fake->hold(0, false);
+    neap_wait_all();
     fake->hold(0, true);
     CHECK_EQ(push_add(&again), NEAP_OK);
-    while (!neap_var_promised(second, gpus[0]))
-        nap();
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 1);
     neap_engine_cancel();
-    CHECK_EQ(neap_var_promised(second, gpus[0]), 0); /* it will fail by itself */
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 0); /* it will fail by itself */
     fake->hold(0, false);
     neap_wait_all();
-    CHECK_EQ(neap_var_promised(second, gpus[0]), 0);
+    CHECK_EQ(neap_var_is_sure(second, gpus[0]), 0);
+    CHECK_EQ(push_next(&ops[1]), NEAP_OK);
+    CHECK_EQ(neap_var_is_sure(neap_buffer_var(links[2]), gpus[0]), 0); /* it has failed, or will */
+    neap_wait_all();
     drop_chain();
     stop();
 }
 
-/* One buffer that is written over and over, and read between. */
+/* One buffer that is written over and over, and read between: all of it stands in the stream at once. */
 static void in_place(int scheduler) {
+    enum { ROUNDS = 10 };
     start(scheduler);
     make_chain((int[4]){gpus[0], gpus[0], gpus[0], gpus[0]});
     fake_counts before = counts();
-    add_op adds[3];
+    add_op add = {links[0], 10, NULL};
     fake->hold(0, true);
-    for (int k = 0; k < 3; k++) {
-        adds[k] = (add_op){links[0], 10, NULL};
-        CHECK_EQ(push_add(&adds[k]), NEAP_OK);
+    for (int k = 0; k < ROUNDS; k++) {
+        CHECK_EQ(push_add(&add), NEAP_OK);
+        CHECK_EQ(push_add(&add), NEAP_OK);
+        ops[k].from = links[0];
+        CHECK_EQ(push_next(&ops[k]), NEAP_OK);
+        ops[CHAIN - 1 - k] = (next_op){links[0], links[CHAIN - k], 1000, false};
+        CHECK_EQ(push_next(&ops[CHAIN - 1 - k]), NEAP_OK);
     }
-    CHECK(enqueued(before.enqueued, 2)); /* the third waits for the first */
-    CHECK_EQ(push_next(&ops[0]), NEAP_OK);
+    CHECK(enqueued(before.enqueued, 4 * ROUNDS));
+    CHECK_EQ(counts().hosts, before.hosts);
     fake->hold(0, false);
-    check_filled(links[1], 30);
-    check_filled(links[0], 30);
-    CHECK_EQ(counts().hosts - before.hosts, 4 + 2);
+    for (int k = 0; k < ROUNDS; k++) {
+        check_filled(links[k + 1], 20 * (k + 1) + k);
+        check_filled(links[CHAIN - k], 20 * (k + 1) + 1000);
+    }
+    drop_chain();
+    stop();
+}
+
+/* The same, read and written by two devices in turn: each write stands behind the reads of the other device. */
+static void in_place_across(int scheduler) {
+    enum { ROUNDS = 10 };
+    start(scheduler);
+    make_chain((int[4]){gpus[0], gpus[1], gpus[1], gpus[1]});
+    fake_counts before = counts();
+    add_op add = {links[0], 10, NULL};
+    fake->hold(0, true);
+    fake->hold(1, true);
+    for (int k = 0; k < ROUNDS; k++) {
+        CHECK_EQ(push_add(&add), NEAP_OK);
+        CHECK_EQ(neap_buffer_copy(links[4 * k + 1], links[0], NULL), NEAP_OK);
+    }
+    for (int k = 0; k < 20000 && counts().peers < before.peers + ROUNDS; k++)
+        nap();
+    CHECK_EQ(counts().peers, before.peers + ROUNDS);
+    CHECK_EQ(counts().hosts, before.hosts);
+    fake->hold(0, false);
+    fake->hold(1, false);
+    for (int k = 0; k < ROUNDS; k++)
+        check_filled(links[4 * k + 1], 10 * (k + 1));
+    CHECK(counts().waits - before.waits >= 2 * ROUNDS - 1); /* each copy for its write, each write for that copy */
+    drop_chain();
+    stop();
+}
+
+/* A reader on the CPU is waited for, and a write behind it does not overtake it. */
+static void in_place_behind_the_cpu(int scheduler) {
+    start(scheduler);
+    make_chain((int[4]){gpus[0], gpus[0], gpus[0], gpus[0]});
+    fake_counts before = counts();
+    add_op add = {links[0], 10, NULL};
+    fake->hold(0, true);
+    CHECK_EQ(push_add(&add), NEAP_OK);
+    CHECK_EQ(push_next(&ops[0]), NEAP_OK);
+    push_look(links[0], false);
+    CHECK_EQ(push_add(&add), NEAP_OK);
+    for (int k = 0; k < 20; k++)
+        nap();
+    CHECK(enqueued(before.enqueued, 2));
+    fake->hold(0, false);
+    check_filled(links[1], 10);
+    check_filled(links[0], 20);
     drop_chain();
     stop();
 }
@@ -288,8 +361,10 @@ int main(void) {
     load_cuda();
     for (int k = 0; k < 2; k++) {
         one_stream(schedulers[k]);
-        promised(schedulers[k]);
+        sure(schedulers[k]);
         in_place(schedulers[k]);
+        in_place_across(schedulers[k]);
+        in_place_behind_the_cpu(schedulers[k]);
         across(schedulers[k]);
         over_the_cpu(schedulers[k]);
         failing(schedulers[k]);
