@@ -175,10 +175,11 @@ NEAP_API void neap_run_free(const neap_run *run, void *memory, size_t bytes);
  *
  *      neap_row_record ─▶ neap_run_launch, neap_run_copy, … with `recording` ─▶ neap_row_run
  *
- * With a run that records, nothing is done; what neap_run_alloc gives belongs to the row, and, but for what is large,
- * is the same the next time.
+ * With a run that records, nothing is done; what neap_run_alloc gives belongs to the row, and, if it has no more bytes
+ * than NEAP_ROW_KEPT, is the same the next time.
  * Routines and copies from or to the host fail with NEAP_E_STATE. A row is used by one thread at a time, on one stream,
  * as its memory is. */
+enum { NEAP_ROW_KEPT = 1 << 20 };
 typedef struct neap_row neap_row;
 NEAP_API int neap_row_new(int device, neap_row **out);
 /* What was enqueued of it has been done. */

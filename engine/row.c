@@ -20,7 +20,6 @@ typedef struct row_step {
 
 /* Memory of steps. As these are done one after the other, what one has given back may be another's. Little is kept with
  * the row, and in the same place in each recording; what is large is had in the stream's order each time. */
-enum { KEPT_BYTES = 1 << 20 };
 typedef struct row_room {
     neap_buffer *kept; /* NULL: it is large */
     void *memory;
@@ -205,7 +204,7 @@ static int make_room(neap_row *row, size_t bytes, row_room **out) {
         return neap_error(NEAP_E_MEMORY, "no memory for a row");
     row->rooms = grown;
     row_room made = {.bytes = bytes};
-    int status = bytes > KEPT_BYTES
+    int status = bytes > NEAP_ROW_KEPT
                      ? engine_device_alloc(engine_device_at(row->device), row->stream, bytes, &made.memory)
                      : neap_buffer_new(row->device, bytes, &made.kept);
     if (status)

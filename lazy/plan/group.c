@@ -59,11 +59,37 @@ static bool is_recordable(const lazy_step *step) {
 }
 
 static int give_rows(const lazy_plan *plan, lazy_group *group) {
-    bool recordable = group->nsteps >= ROW_STEPS;
+    bool recordable = group->nsteps >= ROW_STEPS && group->nbufs <= LAZY_ROW_BUFFERS;
     for (int32_t k = 0; k < group->nsteps && recordable; k++)
         recordable = is_recordable(plan->steps[group->first + k]);
     if (recordable && !(group->rows = vm_rows_new(plan->steps[group->first]->device, ROW_RUN)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    return 0;
+}
+
+/* Finds what only steps of one group use, in groups with rows. groups_of: scratch, by slot. */
+static int find_last(lazy_plan *plan, int32_t *groups_of) {
+    memset(groups_of, 0, (size_t)plan->nslots * sizeof *groups_of);
+    for (int32_t b = 0; b < plan->ngroups; b++)
+        for (int32_t k = 0; k < plan->groups[b].nbufs; k++)
+            groups_of[plan->groups[b].slots[k]]++;
+    for (lazy_group *group = plan->groups; group < plan->groups + plan->ngroups; group++) {
+        if (!group->rows)
+            continue;
+        plan->has_rows = true;
+        if (!(group->last = malloc((size_t)group->nbufs * sizeof *group->last)))
+            return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+        for (int32_t k = 0; k < group->nbufs; k++)
+            group->last[k] = -1;
+        for (int32_t t = group->first; t < group->first + group->nsteps; t++)
+            for (int32_t k = 0; k < plan->steps[t]->nbufs; k++) {
+                int32_t at = plan->steps[t]->slots[k], slot = group->slots[at];
+                bool crosses = group->crossings && group->crossings[at] >= 0;
+                if (plan->slots[slot].made && plan->slots[slot].bytes <= NEAP_ROW_KEPT && groups_of[slot] == 1 &&
+                    !crosses)
+                    group->last[at] = t;
+            }
+    }
     return 0;
 }
 
@@ -119,6 +145,8 @@ int plan_group_steps(lazy_plan *plan) {
     }
     if (group && status == 0)
         status = group_close(t, plan, group);
+    if (status == 0)
+        status = find_last(plan, t->stamp);
     free(t);
     free(memory);
     return status;

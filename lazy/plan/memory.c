@@ -28,8 +28,11 @@
  *      step, or far enough before it, or so wide that they keep all workers busy by themselves (may_follow). And never
  *      must what can run at once wait for a callback by it: the callback's function might ask for that very value.
  *   4. What an effect reads or writes leaves the plan, and its memory with it.
+ *   5. What passes between the steps of a row, and is no output of the program, has memory of its own, as it may lie in
+ *      that of the row, which is shared as the steps let go of it (job.c).
  *
- * Small slots keep memory of their own: looking costs more than it gains.
+ * Small slots keep memory of their own: looking costs more than it gains. But where steps are enqueued as rows, a given
+ * leaf is written over in place however small it is, since the results of the next run lie where they lay then.
  */
 #include <string.h>
 
@@ -53,9 +56,11 @@ struct lazy_memory_plan {
     int32_t *home;          /* by slot: the slot whose buffer it gets */
     size_t *bytes;          /* by slot that is a home: of that buffer */
     uint8_t *dies, *asked; /* by slot, LAZY_STAYS …; what `home` was found for, and scratch for what it is wanted for */
+    uint8_t *ends;         /* by slot: LAZY_PASSES or LAZY_DIES, in a program that does not return it */
     uint8_t *stays;        /* an effect uses it */
     uint8_t *late;         /* by step: it waits for an effect of the plan, or is one */
     uint8_t *in_place;
+    uint8_t *shared; /* by slot: it has another's memory, or another has its own */
     uint64_t *reach; /* by step: the steps that it waits for, one bit each; NULL: too many */
     size_t words;
     int32_t *written;     /* scratch of find_homes: by slot, the step that wrote it last */
@@ -143,7 +148,15 @@ static bool worth_it(const lazy_plan *plan, size_t least) {
         large += one;
         made += one && plan->slots[s].made;
     }
-    return made > 0 && large > 1;
+    return plan->has_rows || (made > 0 && large > 1);
+}
+
+static void find_ends(lazy_memory_plan *r) {
+    memset(r->ends, LAZY_DIES, (size_t)r->plan->nslots);
+    for (const lazy_group *group = r->plan->groups; group < r->plan->groups + r->plan->ngroups; group++)
+        for (int32_t k = 0; k < group->nbufs && group->rows; k++)
+            if (group->last[k] >= 0)
+                r->ends[group->slots[k]] = LAZY_PASSES;
 }
 
 lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
@@ -158,8 +171,9 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     if (!LAZY_ARENA(LAZY_PART(r, 1), LAZY_PART(own.bytes, n), LAZY_PART(own.reach, steps * words),
                     LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.home, n), LAZY_PART(own.written, n),
                     LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1), LAZY_PART(own.touch, touches),
-                    LAZY_PART(own.dies, n), LAZY_PART(own.asked, n), LAZY_PART(own.stays, n),
-                    LAZY_PART(own.in_place, n), LAZY_PART(own.has_heir, n), LAZY_PART(own.late, steps)))
+                    LAZY_PART(own.dies, n), LAZY_PART(own.asked, n), LAZY_PART(own.stays, n), LAZY_PART(own.ends, n),
+                    LAZY_PART(own.in_place, n), LAZY_PART(own.has_heir, n), LAZY_PART(own.shared, n),
+                    LAZY_PART(own.late, steps)))
         return NULL;
     *r = own;
     r->reach = words ? r->reach : NULL;
@@ -168,6 +182,7 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     find_late_steps(r);
     find_lifetimes(r);
     list_touches(r);
+    find_ends(r);
     r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
     return r;
 }
@@ -248,7 +263,7 @@ static size_t misfit(const lazy_memory_plan *r, int32_t s, int32_t from) {
     const lazy_slot *slot = &r->plan->slots[s], *other = &r->plan->slots[r->home[from]];
     size_t has = r->bytes[r->home[from]], wants = slot->bytes;
     if (slot->device != other->device || (!other->made && has < wants) ||
-        (has > wants && has - wants > (r->dies[s] ? wants : wants / 4)))
+        (has > wants && has - wants > (r->dies[s] >= LAZY_DIES ? wants : wants / 4)))
         return SIZE_MAX;
     return has > wants ? has - wants : wants - has;
 }
@@ -261,10 +276,17 @@ static bool may_write(const lazy_memory_plan *r, int32_t t, int32_t home) {
 static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
     int32_t home = r->home[from];
     r->home[s] = home;
+    r->shared[s] = r->shared[home] = 1;
     if (r->plan->slots[home].made && r->bytes[home] < r->bytes[s])
         r->bytes[home] = r->bytes[s];
     for (int32_t i = r->start[from]; i < r->start[from + 1]; i++)
         add_reach(r, t, r->touch[i]);
+}
+
+/* Whether a slot may have an heir in place. */
+static bool may_have_heir(const lazy_memory_plan *r, int32_t s) {
+    bool large = r->plan->slots[s].bytes >= r->least, given = r->dies[s] == LAZY_DIES_GIVEN;
+    return r->dies[s] >= LAZY_DIES && (large || (given && r->plan->has_rows));
 }
 
 /* Over a slot that dies in this step, if its reads allow it. What is read from an origin on is written elsewhere. */
@@ -272,8 +294,7 @@ static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t ou
     int32_t s = plan_slot(w->group, w->step, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->group, w->step, in);
-        if (r->plan->slots[from].sliced || !r->dies[from] || r->last[from] != w->t ||
-            r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
+        if (r->plan->slots[from].sliced || r->last[from] != w->t || !may_have_heir(r, from) || r->has_heir[from] ||
             !(w->step->copies || may_write(r, w->t, r->home[from])) || misfit(r, s, from) == SIZE_MAX ||
             !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
             continue;
@@ -309,7 +330,7 @@ static void bury(lazy_memory_plan *r, const step_walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
         int32_t s = plan_slot(w->group, w->step, k);
         bool large = r->plan->slots[s].bytes >= r->least;
-        if (large && r->dies[s] && r->last[s] == w->t && !r->has_heir[s]) {
+        if (large && r->dies[s] >= LAZY_DIES && r->last[s] == w->t && !r->has_heir[s]) {
             r->has_heir[s] = 1; /* or is waiting for one: it is buried once */
             r->dead[r->ndead++] = s;
         }
@@ -322,6 +343,7 @@ static void find_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
     memset(r->has_heir, 0, n);
     memset(r->in_place, 0, n);
+    memset(r->shared, 0, n);
     memset(r->written, 0xff, n * sizeof *r->written);
     r->ndead = 0;
     for (int32_t s = 0; s < r->plan->nslots; s++) {
@@ -332,7 +354,10 @@ static void find_homes(lazy_memory_plan *r) {
         find_waited_for(r, &w);
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
             int32_t s = plan_slot(w.group, w.step, out);
-            if (r->first[s] == w.t && r->bytes[s] >= r->least && !r->stays[s] && !inherit_in_place(r, &w, out))
+            bool large = r->bytes[s] >= r->least;
+            if (r->first[s] != w.t || r->stays[s] || r->dies[s] == LAZY_PASSES || !(large || r->plan->has_rows))
+                continue;
+            if (!inherit_in_place(r, &w, out) && large)
                 inherit_dead(r, &w, out);
         }
         bury(r, &w);
@@ -344,7 +369,7 @@ static void find_homes(lazy_memory_plan *r) {
 static void resolve_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
     for (size_t s = 0; s < n; s++)
-        r->asked[s] = r->stays[s] ? 0 : r->asked[s];
+        r->asked[s] = r->stays[s] ? LAZY_STAYS : r->asked[s];
     if (memcmp(r->dies, r->asked, n) == 0)
         return;
     memcpy(r->dies, r->asked, n);
@@ -354,13 +379,13 @@ static void resolve_homes(lazy_memory_plan *r) {
 void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given) {
     for (int32_t s = 0; s < reuse->plan->nslots; s++)
-        reuse->asked[s] = reuse->plan->slots[s].made;
+        reuse->asked[s] = reuse->plan->slots[s].made ? reuse->ends[s] : LAZY_STAYS;
     for (int64_t k = 0; k < ngiven; k++)
         if (given[k] >= 0)
             reuse->asked[given[k]] = LAZY_DIES_GIVEN;
     for (int64_t k = 0; k < nkept; k++)
         if (kept[k] >= 0)
-            reuse->asked[kept[k]] = 0;
+            reuse->asked[kept[k]] = LAZY_STAYS;
     resolve_homes(reuse);
 }
 
@@ -415,7 +440,8 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
             made[plan->slots[s].node] = plan->slots[s].made;
         count_references(&c, made);
         for (int32_t s = 0; s < plan->nslots; s++)
-            reuse->asked[s] = goes(&c, ctx->walk.order.at[plan->slots[s].node]);
+            if (goes(&c, ctx->walk.order.at[plan->slots[s].node]))
+                reuse->asked[s] = LAZY_DIES;
         free(made);
     }
     resolve_homes(reuse);
@@ -428,6 +454,10 @@ int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
 
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
     return reuse->bytes[slot];
+}
+
+bool plan_memory_passes(const lazy_memory_plan *reuse, int32_t slot) {
+    return reuse->dies[slot] == LAZY_PASSES;
 }
 
 int plan_memory_verify(const lazy_memory_plan *reuse) {
@@ -473,15 +503,20 @@ static void find_access(const lazy_memory_plan *r, const lazy_group *group, int3
 }
 
 void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
-                      neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
+                      neap_buffer *const *bufs, uint64_t passing, neap_var **reads, neap_var **writes,
+                      neap_push *push) {
     push->nreads = push->nwrites = push->nfresh = 0;
     for (int32_t k = 0; k < group->nbufs; k++) {
-        bool seen = !bufs[k], written, fresh;
+        bool seen = !bufs[k] || plan_passes(passing, k), written, fresh;
         for (int32_t j = 0; j < k && !seen; j++)
             seen = bufs[j] == bufs[k];
         if (seen)
             continue;
-        find_access(reuse, group, first, nsteps, bufs, bufs[k], &written, &fresh);
+        int32_t s = group->slots[k];
+        if (nsteps == group->nsteps && reuse->plan->slots[s].made && !reuse->shared[s])
+            written = group->writes[k], fresh = false;
+        else
+            find_access(reuse, group, first, nsteps, bufs, bufs[k], &written, &fresh);
         neap_var *var = neap_buffer_var(bufs[k]);
         if (!written) {
             reads[push->nreads++] = var;

@@ -573,6 +573,7 @@ void plan_release(lazy_plan *plan) {
     for (int32_t k = 0; k < plan->ngroups; k++) {
         free(plan->groups[k].slots);
         free(plan->groups[k].crossings);
+        free(plan->groups[k].last);
     }
     free(plan->crossings);
     plan_memory_free(plan->reuse);

@@ -106,6 +106,7 @@ enum { LAZY_SMALL_COST = 20000, LAZY_AWAITED_COST = 1000000 };
 /* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
 enum { LAZY_SHARED_SCRATCH = 1 << 16 };
 
+enum { LAZY_ROW_BUFFERS = 64 }; /* of a group with rows, at most */
 /* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
 typedef struct lazy_group {
     int32_t first, nsteps;
@@ -116,10 +117,17 @@ typedef struct lazy_group {
     int32_t *crossings;
     int32_t first_number, nnumbers;
     int64_t cost;
-    lazy_rows
-        *rows; /* of launches on a device, as which its steps are enqueued together. OWNED; NULL: there are none */
+    lazy_rows *rows; /* as which its steps are enqueued on a device together (lazy/vm/rows.c). NULL: they are not */
+    /* Of a group with rows, by buffer: the last step that uses it, if it may be *passing*: no other group uses it, and
+     * the row can keep memory for it; else -1. */
+    int32_t *last;
     char label[96];
 } lazy_group;
+
+/* Is buffer k of a group among the passing ones? */
+static inline bool plan_passes(uint64_t passing, int32_t k) {
+    return k < LAZY_ROW_BUFFERS && passing >> k & 1;
+}
 
 /* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
 typedef struct lazy_crossing {
@@ -140,6 +148,7 @@ typedef struct lazy_plan {
     int32_t nrooms;  /* steps that need memory of their own */
     int32_t nsliced; /* slots that are sliced */
     bool may_fail;   /* a step of it may, whatever it reads (doubt.c) */
+    bool has_rows;   /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
@@ -330,16 +339,18 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
+/* Is the slot of no use but to the steps of one row? It has memory of its own then. */
+bool plan_memory_passes(const lazy_memory_plan *reuse, int32_t slot);
 /* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
  * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be
  * repeated. */
 int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status);
 /* Do the shared buffers hold what their slots need (verify.c, rules 16 to 18)? */
 int plan_memory_verify(const lazy_memory_plan *reuse);
-/* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used).
- * reads and writes have scratch for all of them. */
+/* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used),
+ * but for passing ones. reads and writes have scratch for all of them. */
 void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
-                      neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
+                      neap_buffer *const *bufs, uint64_t passing, neap_var **reads, neap_var **writes, neap_push *push);
 
 /* ---- flush.c: from nodes to engine ops --------------------------------------------------------------------------- */
 /* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */

@@ -7,20 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/timeline.h"
 #include "lazy/graph/graph.h"
+#include "lazy/plan/job.h"
 #include "lazy/plan/verify.h"
-
-typedef struct group_run { /* one group of a plan */
-    lazy_plan *plan;
-    const lazy_group *group;
-    int32_t first, nsteps;      /* all steps of the group, or one of them */
-    neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
-    const size_t *starts;       /* see lazy_binding; NULL: none */
-    const int32_t *start_of;    /* of each of the group's buffers its place in starts; NULL: they stand in order */
-    const lazy_scalar *numbers; /* the group's */
-    _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
-} group_run;
 
 /* What a run of a plan is made of, while it is pushed. */
 typedef struct plan_state {
@@ -35,134 +24,12 @@ typedef struct plan_state {
     neap_buffer *const *scratches; /* of the next steps that need some */
 } plan_state;
 
-static int run_step(const lazy_step *step, const group_run *j, const neap_run *run) {
-    int32_t n = step->nbufs;
-    void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
-    if (!data)
-        return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
-    for (int32_t k = 0; k < n; k++)
-        data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
-    for (int32_t k = 0; j->starts && k < n; k++)
-        data[k] = (char *)data[k] + j->starts[j->start_of ? j->start_of[step->slots[k]] : step->slots[k]];
-    lazy_operands with = {.name = step->label,
-                          .nbufs = n,
-                          .nnumbers = step->nnumbers,
-                          .bufs = data,
-                          .numbers = j->numbers + (step->first_number - j->group->first_number)};
-    int status = step->kind == LAZY_STEP_KERNEL ? step->backend->run(&step->kernel, &with, run)
-                                                : step->backend->call(&step->call, step->offsets, &with, run);
-    if (data != small)
-        free(data);
-    return status;
-}
-
-/* Shows a step of several in the timeline. */
-static void report_step(const lazy_step *step, int64_t began) {
-    lazy_traffic bytes = plan_step_traffic(step);
-    engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
-}
-
-/* The time, if this run of the step is to be timed; else 0. */
-static int64_t time_step(lazy_step *step) {
-    uint32_t turn = atomic_load_explicit(&step->ran.turns, memory_order_relaxed);
-    atomic_store_explicit(&step->ran.turns, turn + 1, memory_order_relaxed);
-    return step->cost >= LAZY_TIMED_COST || turn % LAZY_TIMED_TURNS == 0 ? engine_now() : 0;
-}
-
-static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) {
-    int64_t now = engine_now(), ns = now - began;
-    int64_t times = atomic_load_explicit(&ran->times, memory_order_relaxed);
-    int64_t total = atomic_load_explicit(&ran->total, memory_order_relaxed);
-    atomic_store_explicit(&ran->times, times + 1, memory_order_relaxed);
-    atomic_store_explicit(&ran->total, total + ns, memory_order_relaxed);
-    atomic_store_explicit(&ran->last, ns, memory_order_relaxed);
-    int64_t least = atomic_load_explicit(&ran->least, memory_order_relaxed);
-    if (ns > 0 && (least == 0 || ns < least))
-        atomic_store_explicit(&ran->least, ns, memory_order_relaxed);
-    atomic_store_explicit(&ran->ended, now, memory_order_relaxed);
-    atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
-}
-
-/* A row for the steps, if they are all of their group; NULL: there is none. */
-static neap_row *take_row(const group_run *j, const neap_run *run) {
-    if (!j->group->rows || j->nsteps < j->group->nsteps || !run->stream)
-        return NULL;
-    uint64_t key = 0;
-    for (int32_t k = 0; k < j->group->nbufs; k++)
-        key = vm_rows_key(key, neap_buffer_data(j->bufs[k]));
-    return vm_rows_take(j->group->rows, key);
-}
-
-static int run_steps(const group_run *j, const neap_run *run) {
-    int status = 0;
-    for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
-        lazy_step *step = j->plan->steps[j->first + k];
-        int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
-        status = plan_is_idle(step, j->bufs) ? 0 : run_step(step, j, run);
-        if (timed)
-            record_step_time(&step->ran, timed, run);
-        if (began)
-            report_step(step, began);
-    }
-    return status;
-}
-
-static int run_batch_job(void *arg, const neap_run *run) {
-    const group_run *j = arg;
-    neap_row *row = take_row(j, run);
-    if (!row)
-        return run_steps(j, run);
-    neap_run recording;
-    neap_row_record(row, run, &recording);
-    int status = run_steps(j, &recording);
-    status = status ? status : neap_row_run(row, run);
-    vm_rows_return(j->group->rows, row);
-    return status;
-}
-
-static void group_run_release(void *arg) {
-    group_run *j = arg;
-    for (int32_t k = 0; k < j->group->nbufs; k++)
-        if (j->bufs[k])
-            neap_buffer_return(j->bufs[k]);
-    plan_release(j->plan);
-    if (j->donations)
-        atomic_fetch_sub(j->donations, 1);
-    free(j);
-}
-
 /* The line of the node that the step computes now; where nobody told one, the last one told of a region of its kind. */
 static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *region) {
     int32_t site = region[step->node]->site;
     if (site && site != ctx->sites.chunk)
         step->site = graph_site_text(ctx, site);
     return step->site;
-}
-
-/* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
-static group_run *group_run_keep(const group_run *from) {
-    const lazy_group *group = from->group;
-    size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
-    size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
-    size_t starts = from->starts ? (size_t)group->nbufs * sizeof *from->starts : 0;
-    group_run *j = malloc(sizeof *j + pointers + numbers + starts);
-    if (!j)
-        return NULL;
-    if (from->donations)
-        atomic_fetch_add(from->donations, 1);
-    __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
-    *j = *from;
-    j->bufs = memcpy(j + 1, from->bufs, pointers);
-    j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
-    size_t *own = starts ? (size_t *)((char *)(j + 1) + pointers + numbers) : NULL;
-    for (int32_t k = 0; own && k < group->nbufs; k++)
-        own[k] = from->starts[group->slots[k]];
-    j->starts = own;
-    j->start_of = NULL;
-    for (int32_t k = 0; k < group->nbufs; k++)
-        if (j->bufs[k])
-            neap_buffer_lend(j->bufs[k]);
-    return j;
 }
 
 static int compare_var_addresses(const void *a, const void *b) {
@@ -207,21 +74,6 @@ static void choose_buffers(const plan_state *s, const lazy_group *group, const l
         bufs[step->slots[k]] = buffer_at(s, group, step->slots[k]);
         writes[step->slots[k]] |= k >= step->nbufs - step->nouts;
     }
-}
-
-/* Runs the job here and now if nothing is in the way; else pushes a copy of it. */
-static int group_run_push(const group_run *j, neap_push *push) {
-    int status = neap_push_now(run_batch_job, (void *)j, push);
-    if (status != NEAP_PENDING)
-        return status;
-    group_run *kept = group_run_keep(j);
-    if (!kept)
-        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    push->release = group_run_release;
-    status = neap_push_sync(run_batch_job, kept, push);
-    if (status)
-        group_run_release(kept);
-    return status;
 }
 
 /* Scratch of a push: for the buffers of a group, their variables, and what is written. */
@@ -273,6 +125,15 @@ static bool runs_at_push(const plan_state *s, int64_t cost) {
     return cost < (alone ? LAZY_AWAITED_COST : LAZY_SMALL_COST);
 }
 
+/* The passing buffers of a group. */
+static uint64_t find_passing(const lazy_plan *plan, const lazy_group *group) {
+    uint64_t passing = 0;
+    for (int32_t k = 0; k < group->nbufs && group->rows && plan->reuse; k++)
+        if (plan_memory_passes(plan->reuse, group->slots[k]))
+            passing |= UINT64_C(1) << k;
+    return passing;
+}
+
 /* Pushes nsteps steps of the group from `first` on (all of them, or one). */
 static int steps_push(const plan_state *s, const lazy_group *group, int32_t first, int32_t nsteps) {
     push_arrays r;
@@ -288,7 +149,10 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
         choose_buffers(s, group, step, r.bufs, r.own);
     int nreads = 0, nwrites = 0;
     int64_t bytes = 0, cost = cost_of_steps(plan, first, nsteps);
+    uint64_t passing = nsteps == group->nsteps ? find_passing(plan, group) : 0;
     for (int32_t k = 0; k < group->nbufs; k++) {
+        if (plan_passes(passing, k))
+            continue;
         if (r.bufs[k] && written[k]) {
             r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
             bytes += (int64_t)plan->slots[group->slots[k]].bytes;
@@ -296,15 +160,16 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
             r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
         }
     }
-    group_run j = {.plan = plan,
-                   .group = group,
-                   .first = first,
-                   .nsteps = nsteps,
-                   .bufs = r.bufs,
-                   .starts = s->starts,
-                   .start_of = group->slots,
-                   .numbers = s->numbers + group->first_number,
-                   .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
+    lazy_job j = {.plan = plan,
+                  .group = group,
+                  .first = first,
+                  .nsteps = nsteps,
+                  .bufs = r.bufs,
+                  .passing = passing,
+                  .starts = s->starts,
+                  .start_of = group->slots,
+                  .numbers = s->numbers + group->first_number,
+                  .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
@@ -316,10 +181,10 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                       .bytes = bytes,
                       .cost = cost};
     if (plan->reuse)
-        plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, r.reads, r.writes, &push);
+        plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, passing, r.reads, r.writes, &push);
     for (int32_t t = first; t < first + nsteps; t++)
         s->ctx->counters.written += plan_is_idle(plan->steps[t], r.bufs) ? 0 : (uint64_t)plan->steps[t]->written;
-    int status = nsteps == 1 && plan_is_idle(step, r.bufs) ? 0 : group_run_push(&j, &push);
+    int status = nsteps == 1 && plan_is_idle(step, r.bufs) ? 0 : plan_job_push(&j, &push);
     push_arrays_close(&r);
     return status;
 }

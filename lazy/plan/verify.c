@@ -488,7 +488,7 @@ static int rehearse_write(rehearsal *r, const lazy_group *group, const lazy_step
     r->holds[home] = s;
     if (held < 0 || held == s)
         return 0;
-    if (!r->homes->dies[held] || r->stays[held] || is_fixed_leaf(r, home, r->v.at))
+    if (r->homes->dies[held] < LAZY_DIES || r->stays[held] || is_fixed_leaf(r, home, r->v.at))
         return plan_broken_rule(&r->v, 18, "it writes slot %d over slot %d, which stays", s, held);
     for (int32_t j = 0; j < step->nbufs; j++) {
         if (group->slots[step->slots[j]] != held)

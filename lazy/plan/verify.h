@@ -14,9 +14,9 @@ int plan_verify_drafts(const neap_ctx *ctx, const uint8_t *made, const lazy_draf
 /* The steps of a plan, before or after they are put into groups: rules 1 to 15. */
 int plan_verify_steps(const neap_ctx *ctx, const uint8_t *made, const lazy_plan *plan, const char *pass);
 
-/* Of a slot after the run: its value stays; nobody asks for it; or it is a leaf that the program was given, which any
- * step may overwrite. */
-enum { LAZY_STAYS, LAZY_DIES, LAZY_DIES_GIVEN };
+/* Of a slot after the run: its value stays; it has passed between the steps of a row alone, in whose memory it may lie;
+ * nobody asks for it; or it is a leaf that the program was given, which any step may overwrite. */
+enum { LAZY_STAYS, LAZY_PASSES, LAZY_DIES, LAZY_DIES_GIVEN };
 /* What memory.c decides for one run, by slot. */
 typedef struct lazy_homes {
     const int32_t *home;

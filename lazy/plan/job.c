@@ -1,0 +1,197 @@
+/* job.c: what the op of a group does: it runs the steps, one after the other.
+ *
+ *      pushed ──▶ run now: the job as it is          later: a copy, with references to its plan and buffers
+ *                   ├──▶ a CPU, or no row: the steps are run, or enqueued, by themselves
+ *                   └──▶ a row: the steps are recorded, and enqueued as one graph (lazy/vm/rows.c)
+ *
+ * What passes between the steps of a row lies in memory of the row, so that it is in the same place each time; the
+ * buffers that were allocated for it go back at once. Nobody else waits for such a buffer, with a row or without:
+ * its variable is in no push.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/timeline.h"
+#include "lazy/plan/job.h"
+
+/* Where passing buffers of a group lie, from the first step that uses them to the last: in memory of the row. */
+typedef struct row_places {
+    void *at[LAZY_ROW_BUFFERS];
+} row_places;
+
+static int take_places(row_places *places, const lazy_step *step, const lazy_job *j, const neap_run *run) {
+    int status = 0;
+    for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
+        int32_t at = step->slots[k];
+        if (plan_passes(j->passing, at) && !places->at[at])
+            status = neap_run_alloc(run, neap_buffer_bytes(j->bufs[at]), &places->at[at]);
+    }
+    return status;
+}
+
+static void free_places(row_places *places, int32_t t, const lazy_job *j, const neap_run *run) {
+    const lazy_step *step = j->plan->steps[t];
+    for (int32_t k = 0; k < step->nbufs; k++) {
+        int32_t at = step->slots[k];
+        if (!plan_passes(j->passing, at) || j->group->last[at] != t || !places->at[at])
+            continue;
+        neap_run_free(run, places->at[at], neap_buffer_bytes(j->bufs[at]));
+        places->at[at] = NULL;
+    }
+}
+
+/* places: NULL outside of a row. */
+static int run_step(const lazy_step *step, const lazy_job *j, const row_places *places, const neap_run *run) {
+    int32_t n = step->nbufs;
+    void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
+    if (!data)
+        return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
+    for (int32_t k = 0; k < n; k++) {
+        int32_t at = step->slots[k];
+        data[k] = places && plan_passes(j->passing, at) ? places->at[at] : neap_buffer_data(j->bufs[at]);
+    }
+    for (int32_t k = 0; j->starts && k < n; k++)
+        data[k] = (char *)data[k] + j->starts[j->start_of ? j->start_of[step->slots[k]] : step->slots[k]];
+    lazy_operands with = {.name = step->label,
+                          .nbufs = n,
+                          .nnumbers = step->nnumbers,
+                          .bufs = data,
+                          .numbers = j->numbers + (step->first_number - j->group->first_number)};
+    int status = step->kind == LAZY_STEP_KERNEL ? step->backend->run(&step->kernel, &with, run)
+                                                : step->backend->call(&step->call, step->offsets, &with, run);
+    if (data != small)
+        free(data);
+    return status;
+}
+
+/* Shows a step of several in the timeline. */
+static void report_step(const lazy_step *step, int64_t began) {
+    lazy_traffic bytes = plan_step_traffic(step);
+    engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
+}
+
+/* The time, if this run of the step is to be timed; else 0. */
+static int64_t time_step(lazy_step *step) {
+    uint32_t turn = atomic_load_explicit(&step->ran.turns, memory_order_relaxed);
+    atomic_store_explicit(&step->ran.turns, turn + 1, memory_order_relaxed);
+    return step->cost >= LAZY_TIMED_COST || turn % LAZY_TIMED_TURNS == 0 ? engine_now() : 0;
+}
+
+static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) {
+    int64_t now = engine_now(), ns = now - began;
+    int64_t times = atomic_load_explicit(&ran->times, memory_order_relaxed);
+    int64_t total = atomic_load_explicit(&ran->total, memory_order_relaxed);
+    atomic_store_explicit(&ran->times, times + 1, memory_order_relaxed);
+    atomic_store_explicit(&ran->total, total + ns, memory_order_relaxed);
+    atomic_store_explicit(&ran->last, ns, memory_order_relaxed);
+    int64_t least = atomic_load_explicit(&ran->least, memory_order_relaxed);
+    if (ns > 0 && (least == 0 || ns < least))
+        atomic_store_explicit(&ran->least, ns, memory_order_relaxed);
+    atomic_store_explicit(&ran->ended, now, memory_order_relaxed);
+    atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
+}
+
+/* A row for the steps, if they are all of their group; NULL: there is none. */
+static neap_row *take_row(const lazy_job *j, const neap_run *run) {
+    if (!j->group->rows || j->nsteps < j->group->nsteps || !run->stream)
+        return NULL;
+    uint64_t key = 0;
+    for (int32_t k = 0; k < j->group->nbufs; k++)
+        if (!plan_passes(j->passing, k))
+            key = vm_rows_key(key, neap_buffer_data(j->bufs[k]));
+    return vm_rows_take(j->group->rows, key);
+}
+
+static int run_steps(const lazy_job *j, row_places *places, const neap_run *run) {
+    int status = 0;
+    for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
+        lazy_step *step = j->plan->steps[j->first + k];
+        int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
+        status = places ? take_places(places, step, j, run) : 0;
+        if (status == 0 && !plan_is_idle(step, j->bufs))
+            status = run_step(step, j, places, run);
+        if (places)
+            free_places(places, j->first + k, j, run);
+        if (timed)
+            record_step_time(&step->ran, timed, run);
+        if (began)
+            report_step(step, began);
+    }
+    return status;
+}
+
+/* What passes was in the row: the buffers are not needed. */
+static void return_passing(lazy_job *j) {
+    for (int32_t k = 0; k < j->group->nbufs && j->kept; k++)
+        if (plan_passes(j->passing, k)) {
+            neap_buffer_return(j->bufs[k]);
+            j->bufs[k] = NULL;
+        }
+}
+
+static int run_job(void *arg, const neap_run *run) {
+    lazy_job *j = arg;
+    neap_row *row = take_row(j, run);
+    if (!row)
+        return run_steps(j, NULL, run);
+    neap_run recording;
+    row_places places = {{NULL}};
+    neap_row_record(row, run, &recording);
+    int status = run_steps(j, &places, &recording);
+    status = status ? status : neap_row_run(row, run);
+    vm_rows_return(j->group->rows, row);
+    return_passing(j);
+    return status;
+}
+
+static void job_release(void *arg) {
+    lazy_job *j = arg;
+    for (int32_t k = 0; k < j->group->nbufs; k++)
+        if (j->bufs[k])
+            neap_buffer_return(j->bufs[k]);
+    plan_release(j->plan);
+    if (j->donations)
+        atomic_fetch_sub(j->donations, 1);
+    free(j);
+}
+
+/* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
+static lazy_job *job_keep(const lazy_job *from) {
+    const lazy_group *group = from->group;
+    size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
+    size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
+    size_t starts = from->starts ? (size_t)group->nbufs * sizeof *from->starts : 0;
+    lazy_job *j = malloc(sizeof *j + pointers + numbers + starts);
+    if (!j)
+        return NULL;
+    if (from->donations)
+        atomic_fetch_add(from->donations, 1);
+    __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
+    *j = *from;
+    j->kept = true;
+    j->bufs = memcpy(j + 1, from->bufs, pointers);
+    j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
+    size_t *own = starts ? (size_t *)((char *)(j + 1) + pointers + numbers) : NULL;
+    for (int32_t k = 0; own && k < group->nbufs; k++)
+        own[k] = from->starts[group->slots[k]];
+    j->starts = own;
+    j->start_of = NULL;
+    for (int32_t k = 0; k < group->nbufs; k++)
+        if (j->bufs[k])
+            neap_buffer_lend(j->bufs[k]);
+    return j;
+}
+
+int plan_job_push(const lazy_job *j, neap_push *push) {
+    int status = neap_push_now(run_job, (void *)j, push);
+    if (status != NEAP_PENDING)
+        return status;
+    lazy_job *kept = job_keep(j);
+    if (!kept)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    push->release = job_release;
+    status = neap_push_sync(run_job, kept, push);
+    if (status)
+        job_release(kept);
+    return status;
+}
