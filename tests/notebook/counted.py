@@ -6,6 +6,8 @@ import signal
 import sys
 import unittest
 
+import ports
+
 PR_SET_PDEATHSIG = 1
 
 
@@ -25,6 +27,7 @@ def end_with_parent():
 
 def main(**options):
     end_with_parent()
+    ports.stay_low()
     runner = unittest.TextTestRunner(resultclass=Counted, verbosity=options.pop("verbosity", 1))
     result = unittest.main("__main__", testRunner=runner, exit=False, **options).result
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
