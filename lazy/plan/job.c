@@ -8,7 +8,6 @@
  * buffers that were allocated for it go back at once. Nobody else waits for such a buffer, with a row or without:
  * its variable is in no push.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/timeline.h"

@@ -4,7 +4,6 @@
  * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A job
  * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lazy/graph/graph.h"
@@ -151,14 +150,14 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
     int64_t bytes = 0, cost = cost_of_steps(plan, first, nsteps);
     uint64_t passing = nsteps == group->nsteps ? find_passing(plan, group) : 0;
     for (int32_t k = 0; k < group->nbufs; k++) {
-        if (plan_passes(passing, k))
-            continue;
-        if (r.bufs[k] && written[k]) {
-            r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
+        if (r.bufs[k] && written[k]) /* also what passes, which the op may keep to its end */
             bytes += (int64_t)plan->slots[group->slots[k]].bytes;
-        } else if (r.bufs[k]) {
+        if (!r.bufs[k] || plan_passes(passing, k))
+            continue;
+        if (written[k])
+            r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
+        else
             r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
-        }
     }
     lazy_job j = {.plan = plan,
                   .group = group,

@@ -252,6 +252,22 @@ if has_code then
         check.equal(on_gpu, (on_cpu:gsub("(%a+)\t0\ttrue", "%1\t20\ttrue")))
     end)
 
+    check.test("what passes between the steps of a row counts as memory under way", function()
+        check.equal(output({}, { "--gpu", "-e", [[
+            local ffi = require "ffi"
+            ffi.cdef "extern const struct { void (*count)(void *); int64_t (*fail)(int64_t, int); \
+                      void (*break_item)(int, int64_t, int); void (*hold)(int, bool); } fake_driver;"
+            local f = np.jit(function(x) for _ = 1, 6 do x = np.cumsum(np.tanh(x)) * 0.1 end return x end)
+            local x, C = np.ones{1000}:wait(), require "neap.core".C
+            f(x):wait()
+            local driver = ffi.load("libcuda.so.1").fake_driver
+            driver.hold(0, true)
+            local y = f(x)
+            print(tonumber(C.neap_ahead_bytes()) >= 6 * 4000)
+            driver.hold(0, false)
+            y:wait()]] }), "true\n")
+    end)
+
     check.test("steps of a program that does not wait share ops, and its inputs' failures stay apart", function()
         local _, out, err = run({}, { "--gpu", "-e", [[
             local function chain(x) for _ = 1, 4 do x = np.cumsum(np.tanh(x)) - x end return x end
