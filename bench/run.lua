@@ -28,6 +28,7 @@ local GROUPS = {
     { name = "calls" },
     { name = "products" },
     { name = "updates" },
+    { name = "ahead" },
     { name = "input" },
     { name = "mesh", options = "--devices 8" },
     { name = "mesh_mpi", optional = true },

@@ -183,7 +183,7 @@ NEAP_API int neap_bulk(int most);
 NEAP_API int neap_ahead_poll(neap_waker *waker);
 /* The bytes of unfinished ops: memory that comes back by waiting. */
 NEAP_API int64_t neap_ahead_bytes(void);
-/* The budget; 0 keeps a default: 512 MiB, and 200 ms for each worker. */
+/* The budget; 0 keeps a default: 64 MiB, and 25 ms for each worker. */
 NEAP_API void neap_ahead_limit(int64_t bytes, int64_t ns);
 
 /* Gives up all work pushed so far: ops that have not started do not run and fail with NEAP_E_INTERRUPT (those pushed
