@@ -13,6 +13,26 @@
 #define VM_WIDE_32 uint32_t
 #define VM_WIDE_64 uint64_t
 
+/* a / d towards zero, for d != 0, and d != -1 where there are negative numbers. CPUs divide several real numbers at
+ * once, but no integers, so those of at most 32 bits are divided as real ones. That is exact: a quotient that is no
+ * integer is at least 1 / |d| from the next one, and is rounded by less, |a / d| · 2^-53 in f64 and, of 16 bits,
+ * |a / d| · 2^-24 in f32. GPUs have no such gain, and divide f64 slowly. */
+#define VM_QUOTIENT(D, T, R)                                                                                           \
+    VM_INLINE T vm_quotient_##D(T a, T d) {                                                                            \
+        return (T)((R)a / (R)d);                                                                                       \
+    }
+#define VM_QUOTIENT_64(D, T) VM_QUOTIENT(D, T, T)
+#if defined(__NVPTX__)
+#define VM_QUOTIENT_32 VM_QUOTIENT_64
+#define VM_QUOTIENT_16 VM_QUOTIENT_64
+#else
+#define VM_QUOTIENT_32(D, T) VM_QUOTIENT(D, T, double)
+#define VM_QUOTIENT_16(D, T) VM_QUOTIENT(D, T, float)
+#endif
+#define VM_QUOTIENT_8 VM_QUOTIENT_16
+#define VM_QUOTIENT_ROW(NAME, name, kind, ctype, bits, ...) VM_QUOTIENT_##bits(name, ctype)
+NEAP_DTYPE_INTEGER_ROWS(VM_QUOTIENT_ROW)
+
 /* Signed division rounds down; x // 0 = x % 0 = 0; dividing by -1 negates and wraps around, so the divisor -1 never
  * reaches the hardware (where MIN / -1 traps), and neither does 0. */
 #define VM_SIGNED(D, T, U, W)                                                                                          \
@@ -21,17 +41,18 @@
     }                                                                                                                  \
     VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
         const T d = b == 0 || b == -1 ? 1 : b;                                                                         \
-        const T quotient = (T)(a / d), rest = (T)(a % d);                                                              \
+        const T quotient = vm_quotient_##D(a, d), rest = (T)(a - quotient * d);                                        \
         const T floored = (T)(quotient - (rest != 0 && (rest ^ d) < 0));                                               \
         return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : floored;                                                         \
     }                                                                                                                  \
     VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
         const T d = b == 0 || b == -1 ? 1 : b;                                                                         \
-        const T rest = (T)(a % d);                                                                                     \
+        const T rest = (T)(a - vm_quotient_##D(a, d) * d);                                                             \
         return (T)(rest != 0 && (rest ^ d) < 0 ? rest + d : rest);                                                     \
     }                                                                                                                  \
     VM_INLINE T vm_fmod_##D(T a, T b) {                                                                                \
-        return (T)(a % (b == 0 || b == -1 ? 1 : b));                                                                   \
+        const T d = b == 0 || b == -1 ? 1 : b;                                                                         \
+        return (T)(a - vm_quotient_##D(a, d) * d);                                                                     \
     }                                                                                                                  \
     VM_INLINE T vm_pow_##D(T a, T b) {                                                                                 \
         if (b < 0)                                                                                                     \
@@ -47,10 +68,11 @@
         return a;                                                                                                      \
     }                                                                                                                  \
     VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
-        return b == 0 ? 0 : (T)(a / (b == 0 ? 1 : b));                                                                 \
+        return b == 0 ? 0 : vm_quotient_##D(a, b == 0 ? 1 : b);                                                        \
     }                                                                                                                  \
     VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
-        return b == 0 ? 0 : (T)(a % (b == 0 ? 1 : b));                                                                 \
+        const T d = b == 0 ? 1 : b;                                                                                    \
+        return b == 0 ? 0 : (T)(a - (W)vm_quotient_##D(a, d) * d);                                                     \
     }                                                                                                                  \
     VM_INLINE T vm_fmod_##D(T a, T b) {                                                                                \
         return vm_remainder_##D(a, b);                                                                                 \
