@@ -1,11 +1,14 @@
 /* vm/put.c: rows of the result are cut into ranges. Whoever has a range goes through all indices, in order, and takes
  * those that lie in it; so each row takes its updates in their order, whatever the ranges. What a range costs besides
  * its rows is a look at each index, a fraction of what a row takes: there are as many ranges as workers where a row is
- * short, and more where it is long, to balance rows that are named often.
+ * short, and more where it is long, to balance rows that are named often. Where rows are shortest that look is most of
+ * the work, and a few workers are no faster than one.
  */
 #include "lazy/vm/vm.h"
 
 enum {
+    SHORT_ROW = 64, /* bytes; one task for FEW_WORKERS */
+    FEW_WORKERS = 3,
     LONG_ROW = 256,      /* bytes */
     RANGES_A_WORKER = 4, /* of long rows */
     RANGE_MOST = 1 << 30 /* rows that lazy_places can number */
@@ -62,7 +65,8 @@ void vm_put_rows(const vm_put *put, const neap_run *run) {
         return;
     }
     int workers = run ? neap_engine_workers() : 1;
-    job.tasks = small || workers <= 1 ? 1 : workers;
+    bool alone = put->outer == 1 && job.row_bytes <= SHORT_ROW && workers <= FEW_WORKERS;
+    job.tasks = small || alone || workers <= 1 ? 1 : workers;
     if (job.tasks > 1 && (job.row_bytes >= LONG_ROW || put->outer > workers))
         job.tasks *= RANGES_A_WORKER;
     job.ranges = (job.tasks + put->outer - 1) / put->outer;
