@@ -246,8 +246,22 @@ static bool run_parts(parts *p, const neap_run *run, bool copied) {
     return true;
 }
 
+/* One axis as the second of two. oneDNN has fast loops for channels that meet no others only where there are two axes;
+ * on one it computes whole blocks of channels of which it needs the diagonal. */
+static neap_convolution widened(const neap_convolution *a) {
+    neap_convolution wide = *a;
+    wide.ndim = 2;
+    int64_t *axes[] = {wide.in, wide.kernel, wide.out, wide.stride, wide.dilation, wide.low, wide.high};
+    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {
+        axes[k][1] = axes[k][0];
+        axes[k][0] = k < 5; /* an extent of 1, and no padding */
+    }
+    return wide;
+}
+
 /* By oneDNN, split by images. False: it cannot. */
-static bool by_parts(const neap_run *run, neap_convolution_kind kind, const neap_convolution *a) {
+static bool by_parts(const neap_run *run, neap_convolution_kind kind, const neap_convolution *args) {
+    neap_convolution wide = args->ndim == 1 && args->groups > 1 ? widened(args) : *args, *a = &wide;
     parts p = {.args = a, .kind = kind, .size = sizes_of(a)};
     choose_images(&p);
     bool done = open_calls(&p);

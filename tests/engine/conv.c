@@ -11,6 +11,18 @@
 
 static const neap_convolution CASES[] = {
     {.ndim = 1, .batch = 3, .channels = 2, .features = 4, .groups = 1, .in = {20}, .kernel = {5}},
+    {.ndim = 1, .batch = 3, .channels = 16, .features = 16, .groups = 16, .in = {33}, .kernel = {7}},
+    {.ndim = 1,
+     .batch = 2,
+     .channels = 6,
+     .features = 12,
+     .groups = 3,
+     .in = {40},
+     .kernel = {3},
+     .stride = {2},
+     .dilation = {2},
+     .low = {2},
+     .high = {1}},
     {.ndim = 2,
      .batch = 1,
      .channels = 3,
