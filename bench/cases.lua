@@ -174,6 +174,11 @@ add { group = "calls", name = "3 quantiles, 1e6", inputs = normals { 1e6 },
       lua = function(x) return np.quantile(x, { 0.25, 0.5, 0.75 }) end, numpy = "np.quantile(x, [0.25, 0.5, 0.75])",
       torch = "torch.quantile(x, torch.tensor([0.25, 0.5, 0.75]))",
       jax = "jnp.quantile(x, jnp.array([0.25, 0.5, 0.75]))" }
+add { group = "calls", name = "a // b of i32, 1e5",
+      inputs = function() return { integers(1e9, 1e5), integers(1000, 1e5) + 1 } end,
+      lua = function(x, y) return np.floor_divide(x, y) end, numpy = "x // y", torch = "x // y", jax = "x // y" }
+add { group = "calls", name = "a % 1000 of i32, 1e6", inputs = inputs(integers, 1e9, 1e6),
+      lua = function(x) return x % 1000 end, numpy = "x % 1000", torch = "x % 1000", jax = "x % 1000" }
 add { group = "calls", name = "nanmean over axis 0, 1000x1000", inputs = normals { 1000, 1000 },
       lua = function(x) return np.nanmean(x, 0) end, numpy = "np.nanmean(x, 0)", torch = "torch.nanmean(x, 0)",
       jax = "jnp.nanmean(x, 0)" }
@@ -380,6 +385,17 @@ for _, row in ipairs(CONVOLUTIONS) do
           torch = CHANNELS_FIRST .. "x.requires_grad_(), y.requires_grad_() :: torch.autograd.grad(" .. torch
               .. ".sum(), (x, y))",
           jax = "jax.grad(lambda x, y: " .. jax .. ".sum(), (0, 1))(x, y)" }
+end
+
+do
+    local length, channels, taps = 1000, 64, 9
+    add { group = "products", name = "convolution of one axis with 9, depthwise, 64, 1000",
+          inputs = normals({ 16, length, channels }, { taps, 1, channels }),
+          lua = function(x, y) return np.nn.conv(x, y, { padding = { { 4, 4 } }, groups = channels }) end,
+          torch = "x, y = x.permute(0, 2, 1).contiguous(), y.permute(2, 1, 0).contiguous() :: "
+              .. "torch.nn.functional.conv1d(x, y, padding=4, groups=64)",
+          jax = 'jax.lax.conv_general_dilated(x, y, (1,), [(4, 4)], feature_group_count=64, '
+              .. 'dimension_numbers=("NHC", "HIO", "NHC"))' }
 end
 
 -- ---- updates --------------------------------------------------------------------------------------------------------
