@@ -35,6 +35,7 @@ if #arg > 0 then os.exit(true) end
                 local line = ("LUA_PATH='%s' timeout 60 mpirun --allow-run-as-root --oversubscribe -n 2 luajit %s %s")
                     :format(path, script, word)
                 local status, out, err = process.run { "sh", "-c", line }
+                err = err:gsub("[^\n]*hwloc[^\n]*\n", "") -- a warning where there is no /sys
                 check.equal({ status, out, err }, { 0, "6\n", "" })
             end
         end)

@@ -113,7 +113,7 @@ local function start(command, environment)
     local master = ffi.new("int[1]")
     io.stdout:flush()
     local pid = C.forkpty(master, nil, nil, size)
-    assert(pid >= 0, "forkpty failed")
+    if pid < 0 then error { missing = "no pseudo-terminal: forkpty failed" } end
     if pid == 0 then
         C.setenv("TERM", "xterm", 1)
         for name, value in pairs(environment or {}) do C.setenv(name, value, 1) end

@@ -158,7 +158,7 @@ check.test("nothing at all", function()
     check.equal(np.segment_min(none, i32 {}, 1):totable(), { { 1 / 0, 1 / 0, 1 / 0 } })
     check.equal(np.max(none, { axis = 0, initial = 4 }):totable(), { 4, 4, 4 })
     check.equal(np.intersect1d(none, x).size, 0)
-    for _, f in ipairs { np.median, np.ptp, np.nanargmax, np.mode, np.max } do
+    for _, f in ipairs { np.ptp, np.nanargmax, np.mode, np.max } do
         check.raises(function() f(none) end, "nothing to take it of: shape %(0, 3%)")
     end
 end)

@@ -23,8 +23,7 @@ define("argwhere", function(x, given, extra)
     x = operand("argwhere", 1, x)
     local o = options("argwhere", given, { size = true, fill_value = true })
     if core.ndim(x) == 0 then
-        local one = np.nonzero(shape.reshape(x, { 1 }), o)
-        return shape.reshape(shape.cut(one, 0, 0, 0), { 0, 0 }), nil
+        return np.zeros({ np.nonzero(shape.reshape(x, { 1 }), o).size, 0 }, { dtype = "i32" })
     end
     return np.stack({ np.nonzero(x, o) }, { axis = 1 })
 end)

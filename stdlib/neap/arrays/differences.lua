@@ -168,7 +168,7 @@ define("gradient", function(x, ...)
 end)
 
 --- np.trapezoid(y, x, {dx=1, axis=-1}), np.trapz(y, x): the integral of y along an axis, by straight lines between
--- neighbours. x, if there is one, has their coordinates: 1-d, or of y's shape.
+-- neighbours. x, if there is one, has their coordinates: 1-d, or of y's shape, where other axes may have the extent 1.
 --- dx: the distance of neighbours, without x
 --- > np.trapezoid(np.array{1, 2, 3}), np.trapz(np.array{1, 2, 3}, np.array{0, 1, 3})
 -- 4.0
@@ -185,8 +185,10 @@ local function trapezoid(y, x, given, extra)
     end
     if x ~= nil then
         x = operand("trapezoid", 2, x)
-        local own = core.ndim(x)
-        if own == 1 and x.size ~= n or own ~= 1 and not shape.same(shape_of(x), shape_of(y)) then
+        local own, of_x, of_y = core.ndim(x), shape_of(x), shape_of(y)
+        local fits = own == 1 and x.size == n or own == #of_y and of_x[axis + 1] == n
+        for k = 1, own > 1 and fits and own or 0 do fits = fits and (of_x[k] == of_y[k] or of_x[k] == 1) end
+        if not fits then
             raise("trapezoid", "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
                   core.shape_text(y))
         end

@@ -327,7 +327,7 @@ function info.capabilities()
 end
 function info.default_device() return "cpu:0" end
 function info.default_dtypes()
-    return { ["real floating"] = "f32", integral = "i32", indexing = "i32" }
+    return { ["real floating"] = "f32", ["complex floating"] = "c64", integral = "i32", indexing = "i32" }
 end
 function info.dtypes(given)
     return names_of_kind(options("dtypes", given, { kind = true, device = true }).kind)

@@ -384,6 +384,17 @@ local function integers(name, position, value)
     return whole(name, position, coerce(name, position, value)), false
 end
 
+--- The dtype of places in an array of so many elements.
+local function place_dtype(size)
+    return size < 2 ^ 31 and "i32" or "i64"
+end
+
+--- Integers in a dtype that has at least as many bytes as places have: bounds of axes can meet them then.
+local function widened(index, size)
+    local dtype = place_dtype(size)
+    return core.dtype_of(index).bytes < (dtype == "i32" and 4 or 8) and np.astype(index, dtype) or index
+end
+
 --- np.unravel_index(places, {2, 3}) -> i, j, …: the coordinates, in an array of that shape, of elements counted in
 -- row-major order; a result for each axis. Negative places count from the end; those of an array that are out of range
 -- become the nearest end, for a Lua number that is an error.
@@ -398,7 +409,7 @@ np.unravel_index = function(places, dims)
               size)
     end
     places = integers("unravel_index", 1, places)
-    if core.dtype_of(places).bytes < 4 then places = np.astype(places, "i32") end
+    places = widened(places, size)
     if core.dtype_of(places).kind == "i" then places = np.where(np.less(places, 0), places + size, places) end
     places = np.clip(places, 0, math.max(size - 1, 0))
     local results = {}
@@ -428,7 +439,7 @@ np.ravel_multi_index = function(list, dims, given)
               #dims, core.shape_text(dims),
               type(list) == "table" and ("a table of %d"):format(#list) or core.describe(list))
     end
-    local dtype = shape.product(dims) < 2 ^ 31 and "i32" or "i64"
+    local dtype = place_dtype(shape.product(dims))
     local place
     for k = 1, #dims do
         local index, n = list[k], dims[k]
@@ -436,6 +447,7 @@ np.ravel_multi_index = function(list, dims, given)
             raise("ravel_multi_index", "index %.14g is out of range for axis %d of extent %d", index, k - 1, n)
         end
         index = integers("ravel_multi_index", 1, index)
+        index = widened(index, shape.product(dims))
         index = mode == "wrap" and np.remainder(index, n) or np.clip(index, 0, math.max(n - 1, 0))
         index = np.astype(index, dtype)
         place = place and place * n + index or index

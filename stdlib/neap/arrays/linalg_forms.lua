@@ -86,8 +86,8 @@ return function(linalg, helpers)
         return linalg.solve_triangular(c, y, { lower = lower, trans = lower })
     end)
 
-    --- np.linalg.tensorsolve(a, b, {axes=…}): x with tensordot(a, x, ndim of x) = b. The first axes of a are those of
-    -- b, the others those of x, with as many elements.
+    --- np.linalg.tensorsolve(a, b, {axes=…}): x with tensordot(a, x, ndim of x) = b. The first axes of a, as many as b
+    -- has, have as many elements as b; the others are those of x, with as many elements, too.
     --- axes: axes of a that are moved behind the others first
     --- > np.linalg.tensorsolve(np.eye(4):reshape(2, 2, 2, 2), np.array{{1, 2}, {3, 4}})
     -- [[1. 2.]
@@ -105,9 +105,9 @@ return function(linalg, helpers)
         local of_a = shape_of(a)
         local rest = { unpack(of_a, #of_b + 1) }
         local n = shape.product(of_b)
-        if #of_a < #of_b or not shape.same({ unpack(of_a, 1, #of_b) }, of_b) or shape.product(rest) ~= n then
-            raise("linalg.tensorsolve", "shapes %s and %s do not fit: the first axes of a must be those of b, and the "
-                  .. "others have as many elements", shape_text(of_a), shape_text(of_b))
+        if #of_a < #of_b or shape.product(of_a) ~= n * n or shape.product(rest) ~= n then
+            raise("linalg.tensorsolve", "shapes %s and %s do not fit: the first axes of a, as many as b has, and the "
+                  .. "others must have as many elements as b", shape_text(of_a), shape_text(of_b))
         end
         return shape.reshape(linalg.solve(shape.reshape(a, { n, n }), shape.reshape(b, { n })), rest)
     end)

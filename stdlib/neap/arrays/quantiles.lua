@@ -15,8 +15,8 @@ local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 local shape_of, is_array = core.shape_of, core.is_array
 
 --- x in order, with the reduced axes as one at the end, of how many elements; and the shape with these axes of extent
--- 1.
-local function ordered(name, x, axis)
+-- 1. In place of no elements there is a NaN, or an error where a NaN does not stand for them.
+local function ordered(name, x, axis, empty)
     local dims = shape_of(x)
     local ndim, gone, order, rest, kept, count = #dims, {}, {}, {}, {}, 1
     local axes = axis == nil and {} or shape.axes(name, axis, ndim)
@@ -34,8 +34,9 @@ local function ordered(name, x, axis)
             count = count * dims[k + 1]
         end
     end
-    if count == 0 then raise(name, "nothing to take it of: shape %s", core.shape_text(x)) end
-    rest[#rest + 1] = count
+    if count == 0 and empty ~= "NaN" then raise(name, "nothing to take it of: shape %s", core.shape_text(x)) end
+    rest[#rest + 1] = math.max(count, 1)
+    if count == 0 then return np.full(rest, core.NAN, { dtype = core.dtype_of(x).name }), 1, kept end
     return np.sort(shape.reshape(shape.permute(x, order), rest)), count, kept
 end
 
@@ -105,7 +106,7 @@ local function quantile(name, x, q, o, whole, ignore)
     end
     x = reduces.real(coerce(name, 1, x))
     local places, asked = fractions(name, q, whole)
-    local sorted, count, kept = ordered(name, x, o.axis)
+    local sorted, count, kept = ordered(name, x, o.axis, "NaN")
     local axis = core.ndim(sorted) - 1
     local none -- where nothing is left
     if ignore then
@@ -133,7 +134,8 @@ local function define_quantile(name, whole, ignore)
 end
 --- np.quantile(x, q, {axis=…, method="linear", keepdims=false}), np.nanquantile(x, q, {axis=…, method="linear",
 -- keepdims=false}): the value below which the part q, from 0 to 1, of the elements lies; a table or an array of q gives
--- as many results, along new first axes. With NaN among the elements it is NaN; np.nanquantile leaves NaN out.
+-- as many results, along new first axes. With NaN among the elements it is NaN; np.nanquantile leaves NaN out. Of no
+-- elements it is NaN.
 --- method: what is taken between two elements: "linear", "lower", "higher", "midpoint", "nearest", or one of "hazen",
 -- "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf", which see other places (NumPy has them)
 --- > np.quantile(np.array{1, 2, 4, 8}, 0.5), np.quantile(np.array{1, 2, 4, 8}, {0, 0.25, 1})

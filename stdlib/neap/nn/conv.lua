@@ -159,10 +159,10 @@ end
 
 --- np.nn.conv(x, w, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1, groups=1, layout="NHWC"}): y[n, o,
 -- f] is the sum over k, c of x[n, o * stride - before + k * dilation, c] w[k, c, f], for 1 to 3 spatial axes; x counts
--- as 0 outside. Padding: "SAME" (as many places as strides go into the extent), "VALID" (none), an integer, or one for
--- each axis, or pairs {before, after}; negative ones cut. input_dilation puts zeros between elements of x. The channels
--- of x and the features of w come in `groups`, of which equal ones meet. Options of spatial axes are one number or a
--- table of one for each.
+-- as 0 outside. With layout "NCHW" w is (features, channels / groups, spatial axes…), too. Padding: "SAME" (as many
+-- places as strides go into the extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after};
+-- negative ones cut. input_dilation puts zeros between elements of x. The channels of x and the features of w come in
+-- `groups`, of which equal ones meet. Options of spatial axes are one number or a table of one for each.
 --- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
 -- [3. 6. 9.]
 local function conv(x, w, given)
