@@ -256,6 +256,8 @@ static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, nea
     lazy_control *control = control_of(node);
     if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
+    if (control_has_stand_ins(ctx, node))
+        return control_record_replaced(ctx, node, in);
     graph_call call = {
         .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = in, .attrs = node->attrs + 1};
     int rules = ctx->levels.rules;

@@ -149,6 +149,11 @@ int control_part_expand(lazy_expansion *g); /* of the row of results */
 int control_guarded(const lazy_batch_guard *guard, neap_ctx *ctx, const lazy_effect *effect, int n,
                     neap_node *const *in, const bool *batched, neap_node **out);
 
+/* control/stand_in.c: does an export that is being recorded replace constants in the programs that the node runs? */
+bool control_has_stand_ins(neap_ctx *ctx, const neap_node *node);
+/* The node again, with stand-ins for these as further inputs. OWNED. */
+neap_node *control_record_replaced(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+
 /* control/refit.c: the node, in a program that gets inputs of other types. OWNED. */
 neap_node *control_refit(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
 

@@ -93,6 +93,7 @@ typedef struct lazy_levels {
     int without_effects; /* > 0: programs are applied without their effects */
     uint32_t walked;     /* tapes that are being walked over, one bit each: what is recorded then is no part of them */
     int rules;           /* LAZY_RULES_…: how programs are applied that have calls with rules (control/rules.c) */
+    const struct lazy_stand_ins *stand_ins; /* for constants of programs that are applied (deferred.c). NULL: none */
 } lazy_levels;
 
 /* effect/callback.c */

@@ -72,7 +72,8 @@ static void level_close(neap_ctx *ctx) {
     lazy_vector_free(&level->effects);
 }
 
-/* Nodes that lose the innermost derivative that they belong to are told, if something may still look at them. */
+/* Nodes that lose the innermost derivative that they belong to are told, if something may still look at them: an outer
+ * level, or an export. */
 static int leave_tape(neap_ctx *ctx) {
     int at = ctx->levels.n - 1, status = 0;
     uint32_t bit = 1u << at;
@@ -80,7 +81,7 @@ static int leave_tape(neap_ctx *ctx) {
     for (int64_t k = ctx->levels.at[at].start; k < n && status == 0; k++) {
         neap_node *node = ctx->levels.tape.at[k];
         const lazy_payload *payload = graph_node_op(node)->payload;
-        if (payload && payload->leave_tape && node->levels & bit && node->levels & ~bit)
+        if (payload && payload->leave_tape && node->levels & bit && (node->levels & ~bit || node->lasting))
             status = payload->leave_tape(ctx, node);
     }
     return status;

@@ -14,6 +14,8 @@
  *      listed, whatever it is         its placeholder
  *      lasting, or a formula          the op again, on what its inputs have become
  *      a number, a literal            itself; a literal is data that the body spelled out, and keeps it
+ *      what runs programs             the op again. It also stands on the constants in its programs: what a listed one
+ *                                     has become stands in for it there (control/stand_in.c)
  *      anything else is data          the error of an input that was not listed
  *
  * Invariants:
@@ -103,6 +105,23 @@ static int start_deferred_arrays(neap_ctx *ctx) {
 }
 
 /* ---- Export: what is behind the outputs -------------------------------------------------------------------------- */
+typedef struct program_range { /* constants of programs that a node runs, which are being followed */
+    const neap_node *node;
+    int64_t from, next; /* in export_walk.inner, up to its end or the next range */
+} program_range;
+
+typedef struct export_constant {
+    const neap_node *node;
+    int32_t place; /* in order */
+} export_constant;
+
+typedef LAZY_VECTOR(export_constant) export_constants;
+
+struct lazy_stand_ins {
+    export_constants constants; /* by address */
+    neap_node **again;          /* by place. OWNED */
+};
+
 typedef struct export_walk {
     neap_ctx *ctx;
     const neap_ports *inputs, *outputs;
@@ -110,7 +129,10 @@ typedef struct export_walk {
     lazy_nodes stack;        /* while a node is on it, its index counts the inputs already followed */
     lazy_nodes order, calls; /* order: the listed inputs, then inputs before users. calls: the effects among them */
     bool *reached;           /* by listed input */
-    neap_node **again;       /* by place in order. OWNED */
+    lazy_nodes inner;        /* constants of programs, range by range. BORROWED */
+    LAZY_VECTOR(program_range) ranges; /* the innermost last: of nodes on the stack */
+    LAZY_VECTOR(int32_t) links;        /* places: of the inputs of what is not listed, node by node; of the ends */
+    struct lazy_stand_ins stand_ins;
 } export_walk;
 
 static bool is_listed_export(const export_walk *w, const neap_node *node) {
@@ -120,6 +142,41 @@ static bool is_listed_export(const export_walk *w, const neap_node *node) {
 /* The coordinates of an axis of a mesh, too: a collective reads them. */
 static bool has_structure(const neap_node *node) {
     return graph_is_token(node) || (!graph_is_placeholder(node) && graph_keeps_structure(node));
+}
+
+/* The same inside of programs that were recorded before the mode, or read from a file: as long as it has its inputs. */
+static bool has_inner_structure(const neap_node *node) {
+    return has_structure(node) ||
+           !(graph_is_data(node) || graph_is_placeholder(node) || node->flags & (LAZY_ABSTRACT | LAZY_DROPPED));
+}
+
+/* Appends the constants of a program, and the nodes in it that run others. Each program is looked into once. */
+static int list_constants(neap_ctx *ctx, neap_program *program, lazy_nodes *constants, lazy_nodes *runs) {
+    int status = 0;
+    if (program->walk == ctx->walk.programs)
+        return 0;
+    program->walk = ctx->walk.programs;
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) {
+        neap_node *node = program->nodes.at[k];
+        if (!(node->flags & LAZY_ABSTRACT))
+            status = lazy_push(constants, node);
+        else if (graph_has_programs(node))
+            status = lazy_push(runs, node);
+    }
+    return status;
+}
+
+int program_constants(neap_ctx *ctx, const neap_node *node, lazy_nodes *to) {
+    lazy_nodes runs = {0};
+    int status = lazy_push(&runs, (neap_node *)node);
+    ctx->walk.programs++;
+    for (int64_t k = 0; k < runs.n && status == 0; k++) {
+        lazy_inner inner = graph_node_programs(runs.at[k]);
+        for (int p = 0; p < inner.n && status == 0; p++)
+            status = list_constants(ctx, inner.programs[p], to, &runs);
+    }
+    lazy_vector_free(&runs);
+    return status;
 }
 
 /* Starts a walk: marks the listed inputs. */
@@ -162,7 +219,7 @@ static int visit_exported(export_walk *w, int output, neap_node *node, const nea
             w->reached[node->index] = true;
         return 0;
     }
-    if (!has_structure(node))
+    if (!(w->ranges.n ? has_inner_structure(node) : has_structure(node)))
         return unlisted(w, output, node, reader);
     node->mark = w->ctx->walk.epoch;
     node->index = 0;
@@ -176,15 +233,39 @@ static int leave(export_walk *w, neap_node *node) {
     return status ? status : lazy_push(&w->order, node);
 }
 
+/* The next of the constants in the programs that a node runs; NULL: there is no further one. */
+static int next_constant(export_walk *w, neap_node *node, neap_node **next) {
+    program_range *range = w->ranges.n ? &w->ranges.at[w->ranges.n - 1] : NULL;
+    int status = 0;
+    if (graph_has_programs(node) && (!range || range->node != node)) {
+        int64_t from = w->inner.n;
+        status = lazy_push(&w->ranges, ((program_range){.node = node, .from = from, .next = from}));
+        status = status ? status : program_constants(w->ctx, node, &w->inner);
+        range = w->ranges.at + w->ranges.n - 1;
+    }
+    *next = NULL;
+    if (status || !range || range->node != node)
+        return status;
+    if (range->next < w->inner.n) {
+        *next = w->inner.at[range->next++];
+        return lazy_push(&w->stand_ins.constants, ((export_constant){.node = *next}));
+    }
+    w->inner.n = range->from;
+    w->ranges.n--;
+    return 0;
+}
+
 /* What a node needs, then the node. */
 static int walk_from(export_walk *w, int output, neap_node *root) {
     int status = visit_exported(w, output, root, NULL);
     while (w->stack.n > 0 && status == 0) {
-        neap_node *node = w->stack.at[w->stack.n - 1];
+        neap_node *node = w->stack.at[w->stack.n - 1], *next = NULL;
         if (node->index < node->nin)
-            status = visit_exported(w, output, node->in[node->index++], node);
+            next = node->in[node->index++];
         else
-            status = leave(w, node);
+            status = next_constant(w, node, &next);
+        if (status == 0)
+            status = next ? visit_exported(w, output, next, node) : leave(w, node);
     }
     return status;
 }
@@ -214,6 +295,7 @@ static int walk_in_order(export_walk *w) {
     lazy_nodes calls = w->calls;
     w->calls = (lazy_nodes){0};
     w->order.n = w->inputs->n;
+    w->stand_ins.constants.n = 0;
     qsort(calls.at, (size_t)calls.n, sizeof *calls.at, compare_calls);
     int status = mark_inputs(w);
     for (int64_t k = 0; k < calls.n && status == 0; k++)
@@ -248,11 +330,43 @@ neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node) {
     return graph_retain(alias);
 }
 
-static neap_node *record_again(export_walk *w, int level, const neap_node *node) {
-    neap_node *in[NEAP_MAX_INPUTS], *taken = NULL;
+static int compare_constants(const void *a, const void *b) {
+    uintptr_t left = (uintptr_t)((const export_constant *)a)->node,
+              right = (uintptr_t)((const export_constant *)b)->node;
+    return (left > right) - (left < right);
+}
+
+neap_node *program_stand_in(const neap_ctx *ctx, neap_node *node) {
+    const struct lazy_stand_ins *all = ctx->levels.stand_ins;
+    const export_constant key = {.node = node}, *found = NULL;
+    if (all && all->constants.n)
+        found = bsearch(&key, all->constants.at, (size_t)all->constants.n, sizeof key, compare_constants);
+    neap_node *again = found ? all->again[found->place] : NULL;
+    return again && again->flags & LAZY_ABSTRACT ? again : node;
+}
+
+/* Notes where everything stands: recording programs again numbers nodes, too. */
+static int note_places(export_walk *w) {
+    int status = 0;
+    for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++)
+        for (int i = 0; i < w->order.at[k]->nin && status == 0; i++)
+            status = lazy_push(&w->links, (int32_t)w->order.at[k]->in[i]->index);
+    for (int k = 0; k < w->outputs->n && status == 0; k++)
+        status = lazy_push(&w->links, (int32_t)w->ends[k]->index);
+    export_constants *constants = &w->stand_ins.constants;
+    for (int64_t k = 0; k < constants->n; k++)
+        constants->at[k].place = (int32_t)constants->at[k].node->index;
+    if (constants->n)
+        qsort(constants->at, (size_t)constants->n, sizeof *constants->at, compare_constants);
+    return status;
+}
+
+/* links: the places of its inputs. */
+static neap_node *record_again(export_walk *w, int level, const neap_node *node, const int32_t *links) {
+    neap_node *in[LAZY_MAX_CONTROL_INPUTS], *taken = NULL;
     bool outside = node->nin > 0 && !(node->flags & LAZY_CONSTRUCTED);
     for (int k = 0; k < node->nin; k++) {
-        in[k] = w->again[node->in[k]->index];
+        in[k] = w->stand_ins.again[links[k]];
         outside &= !(in[k]->flags & LAZY_ABSTRACT);
     }
     if (outside && !(taken = in[0] = program_take_in(w->ctx, level, in[0])))
@@ -265,27 +379,32 @@ static neap_node *record_again(export_walk *w, int level, const neap_node *node)
     return again;
 }
 
-/* Fills w->again. */
-static int record_structure(export_walk *w, int level, neap_node *const *stand_ins) {
+/* Fills the stand-ins. */
+static int record_structure(export_walk *w, int level, neap_node *const *placeholders) {
+    neap_node **again = w->stand_ins.again;
+    const int32_t *links = w->links.at;
     int status = 0;
     for (int k = 0; k < w->inputs->n; k++)
-        w->again[k] = graph_retain(stand_ins[k]);
+        again[k] = graph_retain(placeholders[k]);
     for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++) {
         neap_node *node = w->order.at[k];
         bool itself = graph_is_constant(node) || graph_is_data(node) || (graph_is_meshed(node) && node->nin == 0);
-        w->again[k] = itself ? graph_retain(node) : record_again(w, level, node);
-        status = w->again[k] ? 0 : neap_error_code();
+        again[k] = itself ? graph_retain(node) : record_again(w, level, node, links);
+        status = again[k] ? 0 : neap_error_code();
+        links += node->nin;
     }
     return status;
 }
 
 /* Recording in deferred mode: nothing that is not part of the trace starts; script lines are those of the structure. */
-static int record_in_trace(export_walk *w, int level, neap_node *const *stand_ins) {
+static int record_in_trace(export_walk *w, int level, neap_node *const *placeholders) {
     neap_ctx *ctx = w->ctx;
     lazy_site_sampling *asks = ctx->sites.asks;
     ctx->sites.asks = NULL;
     ctx->start.deferring++;
-    int status = record_structure(w, level, stand_ins);
+    ctx->levels.stand_ins = &w->stand_ins;
+    int status = record_structure(w, level, placeholders);
+    ctx->levels.stand_ins = NULL;
     ctx->start.deferring--;
     ctx->sites.asks = asks;
     return status;
@@ -307,9 +426,13 @@ static int open_walk(export_walk *w) {
 }
 
 static void close_walk(export_walk *w) {
-    for (int64_t k = 0; w->again && k < w->order.n; k++)
-        graph_release(w->ctx, w->again[k]);
-    free(w->again);
+    for (int64_t k = 0; w->stand_ins.again && k < w->order.n; k++)
+        graph_release(w->ctx, w->stand_ins.again[k]);
+    free(w->stand_ins.again);
+    lazy_vector_free(&w->stand_ins.constants);
+    lazy_vector_free(&w->inner);
+    lazy_vector_free(&w->ranges);
+    lazy_vector_free(&w->links);
     free(w->reached);
     free(w->ends);
     lazy_vector_free(&w->stack);
@@ -329,12 +452,14 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
     int64_t recorded = status == 0 ? ctx->levels.at[level].effects.n : 0;
     if (status == 0)
         status = find_structure(&w);
-    if (status == 0 && !(w.again = calloc((size_t)w.order.n + 1, sizeof *w.again)))
+    if (status == 0)
+        status = note_places(&w);
+    if (status == 0 && !(w.stand_ins.again = calloc((size_t)w.order.n + 1, sizeof *w.stand_ins.again)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for an export");
     if (status == 0 && (status = record_in_trace(&w, level, placeholders)) != 0)
         effect_cut(ctx, &ctx->levels.at[level], recorded);
     for (int k = 0; k < outputs->n && status == 0; k++)
-        w.ends[k] = graph_retain(w.again[w.ends[k]->index]);
+        w.ends[k] = graph_retain(w.stand_ins.again[w.links.at[w.links.n - outputs->n + k]]);
     if (status == 0)
         status = graph_publish_all(ctx, outputs->n, w.ends, out);
     close_walk(&w);

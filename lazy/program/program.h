@@ -67,6 +67,10 @@ int graph_trace_derived(neap_ctx *ctx, int *level);
 /* deferred.c: an alias of a node from outside that belongs to the trace: what is computed from it belongs to the trace
  * too, and is not captured. OWNED. */
 neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node);
+/* deferred.c: appends (BORROWED) the constants of the programs that a node runs, and of those that these run. */
+int program_constants(neap_ctx *ctx, const neap_node *node, lazy_nodes *to);
+/* deferred.c: what an export that is being recorded puts in place of a constant; elsewhere the constant. BORROWED. */
+neap_node *program_stand_in(const neap_ctx *ctx, neap_node *node);
 
 /* ---- Replaying and running -------------------------------------------------------------------------------------- */
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or

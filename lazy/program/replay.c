@@ -85,7 +85,7 @@ static int replay_nodes(replay *r) {
             continue;
         }
         if (!(node->flags & LAZY_ABSTRACT)) {
-            r->now[k] = graph_retain(node);
+            r->now[k] = graph_retain(program_stand_in(r->ctx, node));
             continue;
         }
         bool given = true;

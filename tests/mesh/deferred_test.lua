@@ -107,4 +107,20 @@ check.test("data goes when it was used, and structure stays", function()
                  "output 'y' needs an input that is not listed: an array of dtype f32 and shape %(400000,%)")
 end)
 
+check.test("a listed lazy constant that a loop in np.shard_map reads is an input", function()
+    local around, divided = np.zeros { 1 }, np.zeros { 8 }
+    local function f(block, own)
+        return (np.scan(function(c) return c + around * own + np.psum(own, "i"), nil end, block, nil, { length = 2 }))
+    end
+    local function run(v, own)
+        return np.shard_map(f, { mesh = mesh, in_specs = { P "i", P "i" }, out_specs = P "i" })(v, own)
+    end
+    local y = np.deferred(function() return run(plain, divided) end)
+    local program = np.export { inputs = { around = around, divided = divided, plain = plain }, outputs = { y = y } }
+    local own = np.arange(8) / 1
+    local got = program { around = np.full({ 1 }, 3), divided = own, plain = plain }
+    around = np.full({ 1 }, 3)
+    check.equal(got:totable(), run(plain, own):totable())
+end)
+
 check.done()

@@ -439,6 +439,7 @@ np.ravel_multi_index = function(list, dims, given)
               #dims, core.shape_text(dims),
               type(list) == "table" and ("a table of %d"):format(#list) or core.describe(list))
     end
+    core.list("ravel_multi_index", "the table of arrays", list)
     local dtype = place_dtype(shape.product(dims))
     local place
     for k = 1, #dims do

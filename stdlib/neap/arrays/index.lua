@@ -106,7 +106,7 @@ local function items_of(key)
         return items
     end
     if type(key) == "table" and key ~= newaxis and key ~= ellipsis then
-        for k = 1, #key do
+        for k = 1, #core.list("array index", "the index", key) do
             if key[k] == nil then fail("array index: item %d is nil; {} is the whole axis", k) end
         end
         return key
@@ -511,7 +511,7 @@ local function positions_of(p, dims, part, drop)
         if first ~= 0 then
             local start = first_of(p, axis, dims[axis])
             start = start < 0 and core.count(first, -start) or first
-            along = along and along + start or start
+            along = along and along + start or np.astype(start, name) -- a sum of numbers alone would be a number
         end
         if position then position = position * core.count(dims[axis]) end
         position = position and along and position + along or position or along
@@ -571,7 +571,7 @@ local function update_arrays(x, p, how, value, part)
     local single = true -- one place, which is read, combined and written: loops make machine code of that
     for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
     if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
-    local whole = p.trivial and #p.arrays == 1 and #p.sliced == #p.start and not p.apart
+    local whole = p.trivial and #p.arrays == 1 and shape.same(p.sliced, p.count) and not p.apart
     if not whole then return update_flat(x, p, how, value, part) end
     local axis, places = p.places[1], p.arrays[1]
     -- The op itself counts from the end and leaves out. Where little is written beside x, a map of the places takes no
@@ -607,7 +607,7 @@ end
 local function count_integers(x, key)
     if type(key) ~= "table" or getmetatable(key) ~= nil then return nil end
     local info, n = core.info(x), #key
-    if n == 0 or n > info.ndim or info.traced ~= 0 then return nil end
+    if n == 0 or n > info.ndim or info.traced ~= 0 or next(key, n) ~= nil then return nil end
     for k = 1, n do
         local item, extent = key[k], tonumber(info.shape[k - 1])
         if not is_integer(item) or item < -extent or item >= extent then return nil end
