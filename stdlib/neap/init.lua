@@ -21,7 +21,6 @@
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
 local core = require "neap.core"
 require "neap.core.surplus"
-local ffi = require "ffi"
 require "neap.arrays.array"
 require "neap.arrays.complex"
 require "neap.arrays.shape"
@@ -74,7 +73,7 @@ local np = core.np
 -- false
 function np.isscalar(value)
     local kind = type(value)
-    return kind == "number" or kind == "boolean" or ffi.istype("int64_t", value) or ffi.istype("uint64_t", value)
+    return kind == "number" or kind == "boolean" or core.integer64(value) ~= nil
 end
 
 --- np.pi, np.e, np.euler_gamma, np.inf, np.nan -> number: π, the base of natural logarithms, Euler's constant, infinity
