@@ -19,6 +19,8 @@
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
+local globals = require "neap.core.globals"
+setfenv(1, globals.own)
 local core = require "neap.core"
 require "neap.core.surplus"
 require "neap.arrays.array"
@@ -171,6 +173,7 @@ core.refuse_surplus("np.", np, meta, core.methods)
 setmetatable(np, meta)
 guarded("special", np.special)
 output.install()
-if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
+if core.C.neap_process_count() > 1 then globals.shared._G.pairs = require "neap.core.pairs" end
+globals.finish(np)
 
 return np
