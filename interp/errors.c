@@ -12,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interp/session.h"
+
 enum {
-    MAX_FRAMES = 20, /* at each end of a deep stack */
-    TYPE_CDATA = 10  /* LuaJIT's own type, which lua.h does not name */
+    MAX_FRAMES = 20 /* at each end of a deep stack */
 };
 
 typedef struct error_text {
@@ -47,8 +48,7 @@ static void append_text(error_text *text, const char *part) {
 /* An error value that knows its text gives it; what else is no text is named by its type. */
 static void append_message(lua_State *L, error_text *text) {
     const char *message = lua_tostring(L, 1);
-    if (!message && (lua_type(L, 1) == TYPE_CDATA || luaL_getmetafield(L, 1, "__tostring"))) {
-        lua_getglobal(L, "tostring");
+    if (!message && luaL_getmetafield(L, 1, "__tostring")) {
         lua_pushvalue(L, 1);
         if (lua_pcall(L, 1, 1, 0) == 0)
             message = lua_tostring(L, -1);
@@ -220,10 +220,7 @@ static void explain_message(lua_State *L, error_text *text) {
         found = strstr(text->at, known[k]) != NULL;
     if (!found)
         return;
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "neap.interp.slips");
-    if (lua_pcall(L, 1, 1, 0) == 0) {
-        lua_getfield(L, -1, "explain");
+    if (session_push_function(L, "neap.interp.slips", "explain")) {
         lua_pushlstring(L, text->at, text->used);
         if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1)) {
             text->used = 0;
@@ -277,11 +274,8 @@ static bool wants_colours(void) {
 static bool append_excerpt(lua_State *L, const char *name, const char *message, error_text *text) {
     int top = lua_gettop(L);
     bool known = kept_source.used > 0;
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "neap.interp.excerpt");
-    bool good = lua_pcall(L, 1, 1, 0) == 0;
+    bool good = session_push_function(L, "neap.interp.excerpt", name);
     if (good) {
-        lua_getfield(L, -1, name);
         lua_pushstring(L, message);
         lua_pushstring(L, known ? kept_source.at : NULL);
         lua_pushinteger(L, kept_line);

@@ -5,6 +5,7 @@
 -- part of the line that it had is lost. A child that os.execute runs gets Ctrl-C itself; the command is interrupted if
 -- the child ended by it.
 local core = require "neap.core"
+local shared = require("neap.core.globals").shared
 local system = require "neap.interp.system"
 
 local C = core.C
@@ -63,9 +64,8 @@ local function lines(read, ...)
 end
 
 --- Replaces Lua's functions, once.
--- luacheck: push ignore 122
 function input.install()
-    local files = getmetatable(io.stdout).__index
+    local files, io, os = shared.files, shared.io, shared.os
     local files_lines, io_lines, execute = files.lines, io.lines, os.execute
     files.read = waiting(files.read, function(file) return file == io.stdin end)
     io.read = waiting(io.read, function() return io.input() == io.stdin end)
@@ -92,7 +92,6 @@ function input.install()
     end
     jit.off(os.execute)
 end
--- luacheck: pop
 
 for _, f in ipairs { wait_until, waiting, lines } do jit.off(f, true) end
 

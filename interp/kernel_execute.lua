@@ -10,6 +10,7 @@ local history = require "neap.interp.kernel_history"
 local json = require "neap.files.json"
 local input = require "neap.interp.kernel_input"
 local messages = require "neap.interp.kernel_messages"
+local shared = require("neap.core.globals").shared
 local questions = require "neap.interp.questions"
 local repl = require "neap.interp.repl"
 local results = require "neap.interp.results"
@@ -187,8 +188,9 @@ end
 --- Lets os.exit, which is `exit` and `quit` too, send what there is to send. It may be called late, in a callback, when
 -- no cell runs. What is no exit status is an error, behind which the kernel lives.
 local function finish_before_exit()
+    local os = shared.os
     local exit = os.exit
-    function os.exit(status) -- luacheck: ignore 122
+    function os.exit(status)
         if status ~= nil and type(status) ~= "boolean" and type(status) ~= "number" then return exit(status) end
         drain.finish(0, true)
         channels.flush()
@@ -201,8 +203,9 @@ end
 
 --- What a child writes comes before what is written behind its end.
 local function collect_children()
+    local os = shared.os
     local run = os.execute
-    function os.execute(...) -- luacheck: ignore 122
+    function os.execute(...)
         local function collected(...)
             channels.flush()
             return ...

@@ -6,6 +6,7 @@ local core = require "neap.core"
 local channels = require "neap.interp.channels"
 local input = require "neap.interp.input"
 local json = require "neap.files.json"
+local shared = require("neap.core.globals").shared
 
 local C = core.C
 local asking = {}
@@ -89,9 +90,8 @@ local function read(...)
     return unpack(values, 1, count)
 end
 
--- luacheck: push ignore 122
 function asking.install()
-    local files = getmetatable(io.stdout).__index
+    local files, io = shared.files, shared.io
     local files_read, files_lines, io_read, io_lines = files.read, files.lines, io.read, io.lines
     function files.read(file, ...)
         if file ~= io.stdin then return files_read(file, ...) end
@@ -111,7 +111,6 @@ function asking.install()
     end
     core.ask = ask
 end
--- luacheck: pop
 
 for _, f in ipairs { ask, more, read_one, read } do jit.off(f, true) end
 

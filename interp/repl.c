@@ -84,11 +84,8 @@ static bool is_incomplete(const char *command) {
  * then at the top. A completion that fails completes nothing: false. */
 static bool call_complete(lua_State *L, const char *name, int count) {
     int first = lua_gettop(L) - count + 1;
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "neap.interp.complete");
-    if (lua_pcall(L, 1, 1, 0) != 0)
+    if (!session_push_function(L, "neap.interp.complete", name))
         return false;
-    lua_getfield(L, -1, name);
     for (int k = 0; k < count; k++)
         lua_pushvalue(L, first + k);
     return lua_pcall(L, count, 1, 0) == 0;

@@ -250,25 +250,27 @@ local function run_code(text, session)
     end
 end
 
--- Words that mean a command, unless they are variables.
-local WORDS = { exit = "os.exit()", quit = "os.exit()", help = ":help" }
+local WORDS = { exit = true, quit = true, help = true } -- that mean a command, unless they are variables
 
---- The command that a text means.
-local function meant_by(text, session)
+--- The one that a text is; nil: it is none.
+local function word_of(text, session)
     local word = text:match "^%s*(%a+)%s*;?%s*$"
     local value = rawget(_G, word or "")
     local is_free = WORDS[word] and (value == nil or rawequal(value, repl.first_globals[word]))
-    return is_free and not session.scope:get(word) and WORDS[word] or text
+    return is_free and not session.scope:get(word) and word or nil
 end
 
 --- Runs one command, and raises its error.
 local function run_command(text, session)
     if not text:find "%S" then return end
-    text = meant_by(text, session)
+    local word = word_of(text, session)
+    if word == "help" then text = ":help" end
     results.count = results.count + 1
     core.command = results.count
     sites.enter(chunk_name():sub(2))
-    if is_special(text) then
+    if word == "exit" or word == "quit" then
+        os.exit()
+    elseif is_special(text) then
         require("neap.interp.commands").run(text, session)
     else
         repl.last = text

@@ -46,13 +46,21 @@ static void *reserve; /* address space of RESERVE_BYTES for when Lua has run out
 
 /* ---- Modules ---------------------------------------------------------------------------------------------------- */
 
+static int own_require = LUA_NOREF; /* in the registry: what finds the library's modules, whatever `require` is */
+
 static int compare_name(const void *key, const void *entry) {
     return strcmp(key, ((const embedded_module *)entry)->name);
 }
 
-/* A package loader: finds modules that are compiled into the executable. */
-static int load_embedded(lua_State *L) {
+/* Pushes the chunk of an embedded module, or a text that says that there is none. */
+static int find_embedded(lua_State *L) {
+    static const luaL_Reg in_c[] = {{"neap.interp.channels", kernel_open_module}, {"neap.interp.system", system_open}};
     const char *name = luaL_checkstring(L, 1);
+    for (size_t k = 0; k < sizeof in_c / sizeof *in_c; k++)
+        if (strcmp(name, in_c[k].name) == 0) {
+            lua_pushcfunction(L, in_c[k].func);
+            return 1;
+        }
     const embedded_module *module =
         bsearch(name, embedded_modules, embedded_count, sizeof *embedded_modules, compare_name);
     if (!module) {
@@ -64,17 +72,32 @@ static int load_embedded(lua_State *L) {
     return 1;
 }
 
-/* Puts load_embedded right after package.preload, so no file of the current folder can shadow the library. */
-static void install_loader(lua_State *L) {
-    lua_getglobal(L, "package");
-    lua_getfield(L, -1, "loaders");
-    for (int k = (int)lua_objlen(L, -1); k >= 2; k--) {
-        lua_rawgeti(L, -1, k);
-        lua_rawseti(L, -2, k + 1);
-    }
-    lua_pushcfunction(L, load_embedded);
-    lua_rawseti(L, -2, 2);
-    lua_pop(L, 2);
+/* Lets the library take the globals that it will see (stdlib/neap/core/globals.lua), before there are others. */
+static void take_globals(lua_State *L) {
+    lua_pushcfunction(L, find_embedded);
+    lua_pushliteral(L, "neap.core.globals");
+    lua_call(L, 1, 1);
+    lua_pushliteral(L, "neap.core.globals");
+    lua_pushcfunction(L, find_embedded);
+    lua_call(L, 2, 1);
+    lua_getfield(L, -1, "require");
+    own_require = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+}
+
+/* Pushes a function, and its argument, that returns a module of the library. */
+static void push_require(lua_State *L, const char *module) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, own_require);
+    lua_pushstring(L, module);
+}
+
+bool session_push_function(lua_State *L, const char *module, const char *name) {
+    push_require(L, module);
+    if (lua_pcall(L, 1, 1, 0) != 0)
+        return false;
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    return true;
 }
 
 /* ---- The state -------------------------------------------------------------------------------------------------- */
@@ -110,19 +133,12 @@ lua_State *session_new(int argc, char **argv, int script) {
         return NULL;
     lua_atpanic(L, end_at_once);
     luaL_openlibs(L);
-    install_loader(L);
-    lua_getglobal(L, "package");
-    lua_getfield(L, -1, "preload");
-    lua_pushcfunction(L, system_open);
-    lua_setfield(L, -2, "neap.interp.system");
-    lua_pushcfunction(L, kernel_open_module);
-    lua_setfield(L, -2, "neap.interp.channels");
-    lua_pop(L, 2);
     set_arguments(L, argc, argv, script);
     lua_getglobal(L, "os");
     lua_pushcfunction(L, os_exit);
     lua_setfield(L, -2, "exit");
     lua_pop(L, 1);
+    take_globals(L);
     return L;
 }
 
@@ -161,15 +177,13 @@ static void keep_library(lua_State *L) {
 #endif
 
 static int load_library(lua_State *L) {
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "neap");
+    push_require(L, "neap");
     int status = session_run(L, 1);
     if (status != SESSION_OK)
         return status;
     lua_settop(L, 1);
     lua_setglobal(L, "np");
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "neap.core");
+    push_require(L, "neap.core");
     status = session_run(L, 1);
     if (status == SESSION_OK) {
         lua_getfield(L, 1, "ctx");
@@ -180,8 +194,7 @@ static int load_library(lua_State *L) {
     if (status == SESSION_OK)
         status = session_call(L, "neap.interp.chunks", "install", 0);
     if (status == SESSION_OK) {
-        lua_getglobal(L, "require");
-        lua_pushliteral(L, "neap.core");
+        push_require(L, "neap.core");
         status = session_run(L, 1);
     }
     if (status == SESSION_OK) {
@@ -237,11 +250,8 @@ static bool drain(lua_State *L, const char *name, int nargs) {
     int base = lua_gettop(L) - nargs;
     bool complete = true;
     if (context) {
-        lua_getglobal(L, "require");
-        lua_pushliteral(L, "neap.interp.drain");
-        complete = lua_pcall(L, 1, 1, 0) == 0;
+        complete = session_push_function(L, "neap.interp.drain", name);
         if (complete) {
-            lua_getfield(L, -1, name);
             for (int k = 1; k <= nargs; k++)
                 lua_pushvalue(L, base + k);
             complete = lua_pcall(L, nargs, 1, 0) == 0 && lua_toboolean(L, -1);
@@ -470,8 +480,7 @@ int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {
 
 int session_call(lua_State *L, const char *module, const char *name, int nargs) {
     int base = lua_gettop(L) - nargs;
-    lua_getglobal(L, "require");
-    lua_pushstring(L, module);
+    push_require(L, module);
     int status = session_run(L, 1);
     if (status != SESSION_OK) {
         lua_settop(L, base);

@@ -40,6 +40,8 @@ int session_load_text(lua_State *L, const char *name, const char *text, size_t b
 int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs);
 /* Calls function `name` of the embedded module `module`, as session_run does. */
 int session_call(lua_State *L, const char *module, const char *name, int nargs);
+/* Pushes that function. If it cannot, pushes an error and returns false. */
+bool session_push_function(lua_State *L, const char *module, const char *name);
 
 /* Installs SIGINT's handler for this state: raises neap's interrupt and stops Lua code at its next instruction outside
  * the library. When a script (not a prompt) was interrupted twice in vain, a third SIGINT ends the process. */

@@ -2,6 +2,7 @@
 --
 -- Called by errors.c while the failed code is still on the stack, so what is said of an array is said of one.
 local core = require "neap.core"
+local shared = require("neap.core.globals").shared
 local source = require "neap.core.source"
 
 local is_array = core.is_array
@@ -146,10 +147,9 @@ function slips.explain(message)
 end
 
 --- Replaces tonumber by one that knows arrays of one element, once.
--- luacheck: push ignore 121
 function slips.install()
     local raw = tonumber
-    function tonumber(...)
+    function shared._G.tonumber(...)
         local x = ...
         if not is_array(x) then return raw(...) end
         if x.size ~= 1 then return nil end -- as of all that is no number
@@ -158,6 +158,5 @@ function slips.install()
         return value
     end
 end
--- luacheck: pop
 
 return slips

@@ -19,9 +19,10 @@
 --     io          np.io: arrays, tables and checkpoints in files
 --     plot        np.plot: charts, drawn by gnuplot
 --     inspect     np.explain, np.breakpoint, np.debug, np.help, pictures of shardings
+local globals = require "neap.core.globals"
+setfenv(1, globals.own)
 local core = require "neap.core"
 require "neap.core.surplus"
-local ffi = require "ffi"
 require "neap.arrays.array"
 require "neap.arrays.complex"
 require "neap.arrays.shape"
@@ -74,7 +75,7 @@ local np = core.np
 -- false
 function np.isscalar(value)
     local kind = type(value)
-    return kind == "number" or kind == "boolean" or ffi.istype("int64_t", value) or ffi.istype("uint64_t", value)
+    return kind == "number" or kind == "boolean" or core.integer64(value) ~= nil
 end
 
 --- np.pi, np.e, np.euler_gamma, np.inf, np.nan -> number: π, the base of natural logarithms, Euler's constant, infinity
@@ -172,6 +173,7 @@ core.refuse_surplus("np.", np, meta, core.methods)
 setmetatable(np, meta)
 guarded("special", np.special)
 output.install()
-if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
+if core.C.neap_process_count() > 1 then globals.shared._G.pairs = require "neap.core.pairs" end
+globals.finish(np)
 
 return np

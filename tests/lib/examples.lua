@@ -23,7 +23,7 @@ local function show(ok, ...)
     end
 end
 for _, lines in ipairs(list) do
-    local environment = setmetatable({}, { __index = _G })
+    local environment = setmetatable({}, { __index = getfenv(1) })
     for _, code in ipairs(lines) do
         np.effects_barrier()
         print "\1example"
@@ -45,22 +45,25 @@ local function quoted(list)
 end
 
 --- Runs the examples of entries (of neap.help_gen) in one process; `around` is Lua text that runs
--- first, and may define a global `finish`, which is called at the end. Returns for each
+-- first, and may define a global `finish`, which is called at the end. `how`: { program = what runs the script instead
+-- of neap, rewrite = what all code goes through }. Returns for each
 -- entry a list of what its lines print, each a list of lines; the status of the process and what it writes on stderr.
-function examples.run(entries, around)
+function examples.run(entries, around, how)
+    local rewrite = how and how.rewrite or function(code) return code end
     local list = {}
     for k, entry in ipairs(entries) do
         list[k] = {}
-        for j, step in ipairs(entry.example) do list[k][j] = step.code end
+        for j, step in ipairs(entry.example) do list[k][j] = rewrite(step.code) end
     end
     local folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir " .. folder) == 0)
     local file = assert(io.open(folder .. "/examples.lua", "wb"))
-    file:write((around or "") .. "\n" .. CHILD:format(quoted(list)))
+    file:write(rewrite((around or "") .. "\n" .. CHILD:format(quoted(list))))
     file:close()
-    local neap = process.neap:find "^/" and process.neap or io.popen "pwd":read "*l" .. "/" .. process.neap
-    local status, out, err = process.run { "sh", "-c", ("cd %s && exec %s examples.lua"):format(folder, neap) }
+    local program = how and how.program or process.neap:find "^/" and process.neap
+        or io.popen "pwd":read "*l" .. "/" .. process.neap
+    local status, out, err = process.run { "sh", "-c", ("cd %s && exec %s examples.lua"):format(folder, program) }
     os.execute("rm -r " .. folder)
     local results, k, j, now = {}, 1, 0, nil
     for line in out:gmatch "([^\n]*)\n" do

@@ -3,6 +3,7 @@ import json
 import os
 import queue
 import random
+import re
 import shutil
 import signal
 import socket
@@ -344,6 +345,38 @@ class Values(WithKernel):
         for _ in range(20):  # sent as soon as the error is known
             self.assertEqual(self.reply_to(self.send("error 'again'"))["content"]["status"], "error")
             self.assertEqual(self.reply_to(self.send("1"))["content"]["status"], "ok")
+
+
+class TestNames(WithKernel):
+    """No name of the user's reaches the kernel: tests/lib/ruin.lua gives them wrong values."""
+
+    KINDS = ["any", "nil", "number", "string", "table", "function", "array", "np.table"]
+    CELLS = ["1 + 1", "{1, {2, 'a'}, b = x}", "x", "lib.table{a = {1, 2}}", "local y = x * 2; y:sum()", "_",
+             "x:reshape(2, 2)", "nosuchvariable", "x = = 1", "lib.display('one', {display_id = 'd'})",
+             "lib.jit(function(v) return v * 2 end)(x)", "?np.arange", "!echo shell"]
+
+    def answers(self):
+        """What cells and other requests lead to, without the numbers of cells."""
+        found = []
+        for code in self.CELLS:
+            cell = self.run_cell(code, user_expressions={"sum": "x:sum()"})
+            contents = [m["content"] for m in cell.messages if m["msg_type"] not in ("status", "execute_input")]
+            found.append([code, cell.kinds, contents, cell.reply])
+        for request in (self.kc.complete("lib.linsp"), self.kc.inspect("np.zeros"), self.kc.is_complete("for k = 1"),
+                        self.kc.kernel_info(), self.kc.comm_info()):
+            found.append(self.reply_to(request)["content"])
+        text = json.dumps(found, sort_keys=True)
+        return re.sub(r'\[\d+\]:|"execution_count": \d+', "", text).split("], [")
+
+    def test_names(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib/ruin.lua")
+        self.run_cell(f"local ruin, lib, x = dofile '{path}', np, np.arange(3)")
+        expected = self.answers()
+        for code in [f"ruin.all '{kind}'" for kind in self.KINDS] + ["type = 'cat'", "next = 5", "debug = true",
+                                                                     "table = np.table{a = {1, 2}}", "math = 90"]:
+            self.run_cell(code)
+            self.assertEqual(self.answers(), expected, code)
+            self.assertEqual(self.run_cell("ruin.restore()").reply["status"], "ok")
 
 
 class Questions(WithKernel):

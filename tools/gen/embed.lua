@@ -7,10 +7,12 @@
 -- bytecode keeps debug information under the chunk name "@neap/arrays/random.lua", by which error code knows the
 -- library's frames. It must be loaded by the LuaJIT version that runs this program. Modules without a prefix are copied
 -- to TREE, which stock luajit uses as LUA_PATH="TREE/?.lua;TREE/?/init.lua"; Lua files there that are no module any
--- more are removed, since they could hide one that is.
+-- more are removed, since they could hide one that is. In both, methods of strings and files have become functions
+-- (lib/methods.lua).
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
+local methods = require "methods"
 
 local list_path, out, tree = arg[1], arg[2], arg[3]
 if not tree then files.fail("usage: embed.lua MODULES OUT.c TREE") end
@@ -39,6 +41,9 @@ for k, module in ipairs(modules) do
     local source = files.read(module.file)
     local chunk, problem = loadstring(source, "@" .. module.path)
     if not chunk then files.fail("%s (in %s)", problem, module.file) end
+    local good, code = pcall(methods.rewrite, source)
+    if not good then files.fail("%s: %s", module.file, code) end
+    chunk = assert(loadstring(code, "@" .. module.path))
     local bytecode = string.dump(chunk, false)
     arrays[k] = string.format("static const unsigned char module_%d[] = {\n%s};\n", k, c_bytes(bytecode))
     entries[k] = string.format("    {%s, %s, module_%d, sizeof module_%d},\n", files.c_string(module.name),
@@ -47,7 +52,7 @@ for k, module in ipairs(modules) do
         local target = tree .. "/" .. module.path
         copies[target] = true
         os.execute("mkdir -p " .. files.quote(target:match("^(.*)/")))
-        files.write(target, source)
+        files.write(target, code)
     end
 end
 

@@ -76,11 +76,12 @@ end
 --- The bytes of a cdata: an address, and how many; nil for those of a pointer.
 local function memory_of(name, value)
     local kind = tostring(ffi.typeof(value))
-    if kind:find "%*>$" then
+    if kind:find "%*>$" and not core.is_ctype(value) then
         if value == nil then raise(name, "argument 1 (data) is a null pointer") end
         return ffi.cast("const uint8_t *", value), nil
     end
-    if not kind:find "%[" and not kind:find "^ctype<struct " and not kind:find "^ctype<union " then
+    local whole = kind:find "%[" or kind:find "^ctype<struct " or kind:find "^ctype<union "
+    if not whole or core.is_ctype(value) then
         bad_argument(name, 1, "data", "a string, an array or a pointer of the ffi, or an open file", value)
     end
     return ffi.cast("const uint8_t *", value), ffi.sizeof(value)
@@ -199,7 +200,8 @@ local taken = setmetatable({}, { __mode = "k" }) -- pointers to tensors that may
 function np.from_dlpack(tensor, given)
     given = options("from_dlpack", given, { copy = true, device = true })
     if is_array(tensor) then return core.placed("from_dlpack", tensor, given.device) end
-    if type(tensor) ~= "cdata" or not ffi.istype("struct DLManagedTensor *", tensor) or tensor == nil then
+    if type(tensor) ~= "cdata" or core.is_ctype(tensor) or not ffi.istype("struct DLManagedTensor *", tensor)
+        or tensor == nil then
         bad_argument("from_dlpack", 1, "tensor", "a pointer DLManagedTensor *", tensor)
     end
     if taken[tensor] then raise("from_dlpack", "the tensor was taken before; a tensor is taken once") end

@@ -2,7 +2,6 @@
 --
 -- Arrays of a formula (zeros, arange, eye, …) are expressions over numbers and iota: they hold no memory until needed.
 -- Default dtypes: f32; bool for tables of booleans; i32 for arange of integers.
-local ffi = require "ffi"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
@@ -11,7 +10,7 @@ local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core
 local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
 local is_array, type, floor = core.is_array, type, math.floor
 local F32, F64, I32, I64 = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64
-local U64, BOOL, C64 = dtype_codes.u64, dtype_codes.bool, dtype_codes.c64
+local BOOL, C64 = dtype_codes.bool, dtype_codes.c64
 
 local create = {}
 
@@ -50,11 +49,8 @@ local function examine(data)
         elseif type(value) ~= "boolean" then
             all_bool = false
             complex = complex or core.complex.is(value)
-            if ffi.istype("int64_t", value) then
-                wide = I64
-            elseif ffi.istype("uint64_t", value) then
-                wide = wide or U64
-            end
+            local code = core.integer64(value)
+            wide = code == I64 and code or wide or code
         end
     end
     visit(data, 0)
@@ -107,7 +103,8 @@ local function check_each(data, dims, dtype)
                 if dtype.kind == "c" then return end
                 raise("array", "item%s is the complex number %s, dtype is %s", path, tostring(value), dtype.name)
             end
-            if kind ~= "number" and kind ~= "boolean" and not (kind == "cdata" and tonumber(value)) then
+            local is_number = kind == "cdata" and tonumber(value) and not core.is_ctype(value) -- 5LL and its like
+            if kind ~= "number" and kind ~= "boolean" and not is_number then
                 raise("array", "item%s must be a number or a boolean, got %s", path, core.describe(value))
             end
             if kind == "number" then check_number(value, dtype) end
@@ -287,9 +284,8 @@ local function fill_value(name, value, code)
         return value
     end
     if core.complex.is(value) then return np.astype(core.complex.array(value), dtypes[code or C64].name) end
-    if ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then
-        return np.array(value, { dtype = dtypes[code or ffi.istype("int64_t", value) and I64 or U64].name })
-    end
+    local wide = core.integer64(value)
+    if wide then return np.array(value, { dtype = dtypes[code or wide].name }) end
     if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
     if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end

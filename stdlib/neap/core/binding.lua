@@ -297,9 +297,17 @@ local W = setmetatable({}, { __mode = "v" })
 local Handle = ffi.typeof("struct neap_handle")
 core.Handle = Handle
 
---- Whether a value is an array.
+--- Whether a cdata is a C type, as ffi.typeof gives it: ffi.istype takes that for a value of the type, and tonumber
+-- gives its number.
+function core.is_ctype(value)
+    local number = tonumber(value)
+    return number ~= nil and number == tonumber(ffi.typeof(value)) and tostring(value):find "^ctype<" ~= nil
+end
+
+--- Whether a value is an array. Handles are no numbers, and their C type is one; functions that record ask ffi.istype
+-- alone, and C refuses the type.
 function core.is_array(value)
-    return istype(Handle, value)
+    return type(value) == "cdata" and istype(Handle, value) and tonumber(value) == nil
 end
 local is_array = core.is_array
 

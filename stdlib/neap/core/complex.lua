@@ -10,6 +10,7 @@ local complex = { new = new }
 --- Whether a value is a complex number of Lua, of any width.
 local function is_complex(value)
     return type(value) == "cdata" and (istype(new, value) or istype("float _Complex", value))
+        and not core.is_ctype(value)
 end
 complex.is = is_complex
 

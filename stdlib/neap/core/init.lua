@@ -24,7 +24,7 @@ local quick_set = C.neap_quick_set
 local neap_array_item = C.neap_array_item
 
 local OK, ATTEND = C.NEAP_OK, C.NEAP_ATTEND
-local BOOL = C.NEAP_DTYPE_BOOL
+local BOOL, I64, U64 = C.NEAP_DTYPE_BOOL, C.NEAP_DTYPE_I64, C.NEAP_DTYPE_U64
 local MAX_INPUTS = core.MAX_INPUTS
 
 -- ---- Recording ------------------------------------------------------------------------------------------------------
@@ -113,9 +113,17 @@ function core.count(count, less)
     return core.recording() and recorded_count(count, less or 0) or count
 end
 
+local Int64, Uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
+
+--- The dtype of a 64-bit integer of Lua, 5LL or 5ULL; nil for all else.
+function core.integer64(value)
+    local code = istype(Int64, value) and I64 or istype(Uint64, value) and U64
+    return code and not core.is_ctype(value) and code or nil
+end
+
 local function coerce_rare(name, position, value, inputs, how)
     if type(value) == "boolean" then return core.number(value and 1 or 0, BOOL) end
-    if istype("int64_t", value) or istype("uint64_t", value) then
+    if core.integer64(value) then
         return core.fill(C.NEAP_DTYPE_I64, {}, function(data) data[0] = value end, "int64_t *")
     end
     if core.complex.is(value) then return core.complex.array(value) end

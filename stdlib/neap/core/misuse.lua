@@ -125,6 +125,7 @@ end
 
 --- The same as misuse.name of a method or field of an array.
 function misuse.member(name, methods, fields)
+    if name == "_id" then return "expected an array, got their C type" end -- of arrays it is a field
     local text = ("arrays have no field or method '%s'"):format(name)
     local there = elsewhere.methods[name] or elsewhere.of(name)
     local changed = not there and name:match "^(.-)_$" -- x:add_(1) of PyTorch

@@ -6,6 +6,7 @@
 -- os.execute, io.popen, os.exit. Other files are Lua's own, which write at once: their write waits for arrays.
 local ffi = require "ffi"
 local core = require "neap.core"
+local shared = require("neap.core.globals").shared
 
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise = core.is_array, core.raise
@@ -271,15 +272,14 @@ local function end_processes(status)
 end
 
 --- Replaces Lua's output functions, once.
--- luacheck: push ignore 121 122
 function output.install()
-    local files = getmetatable(io.stdout).__index
+    local files, io, os, coroutine = shared.files, shared.io, shared.os, shared.coroutine
     local raw = { write = files.write, flush = files.flush, read = files.read, lines = files.lines,
                   io_write = io.write, io_flush = io.flush, io_read = io.read, io_lines = io.lines,
                   execute = os.execute, popen = io.popen, exit = os.exit }
     local streams = { [io.stdout] = C.NEAP_STDOUT, [io.stderr] = C.NEAP_STDERR }
 
-    print = output.print
+    shared._G.print = output.print
     function files.write(file, ...)
         local stream = streams[file]
         if not stream then return raw.write(file, own_values(...)) end
@@ -323,7 +323,6 @@ function output.install()
         end
     end
 end
--- luacheck: pop
 
 for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values, own_values,
                      end_processes } do
