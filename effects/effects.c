@@ -325,9 +325,9 @@ static bool is_pending(neap_effects *effects) {
 static int watch_effects(neap_effects *effects, neap_waker *waker) {
     if (!is_pending(effects))
         return NEAP_OK;
-    engine_watch *made = engine_alloc(sizeof *made);
+    engine_watch *made = engine_watch_new(waker);
     if (!made)
-        return neap_error(NEAP_E_MEMORY, "no memory to wait for effects");
+        return NEAP_PENDING;
     engine_lock_take(&effects->lock);
     effects_scope *frame = effects->top;
     bool pending = frame->happened < frame->pushed, called = neap_effects_requested(effects);

@@ -111,9 +111,10 @@ enum { NEAP_STDOUT = 1, NEAP_STDERR = 2 };
 NEAP_API int neap_out_open(const char *path, int append, int *stream);
 /* Closes it once the text that it has got so far is written; effects that happen later find no such stream. */
 NEAP_API int neap_out_close(int stream);
-/* Appends text (copied) to the queue of a stream. Never blocks; thread-safe; one call is never torn apart by
- * another. All streams share one writer, so their mutual order is kept. A stream that cannot be written (its reader
- * has gone: EPIPE; ENOSPC; EBADF) drops its text from then on, and no other's. */
+/* Appends text (copied) to the queue of a stream. Blocks only where there is no memory for it, or no thread that writes
+ * it: then it writes the text itself, behind what is queued. Thread-safe; one call is never torn apart by another. All
+ * streams share one writer, so their mutual order is kept. A stream that cannot be written (its reader has gone: EPIPE;
+ * ENOSPC; EBADF) drops its text from then on, and no other's. */
 NEAP_API int neap_out_write(int stream, const char *text, size_t bytes);
 /* NEAP_E_IO with "name: reason" for a stream that failed, once for each stream; NEAP_OK: none (any more). */
 NEAP_API int neap_out_status(void);

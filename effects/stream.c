@@ -4,10 +4,14 @@
  *                     one queue for all streams: their mutual order is the order of the calls
  *
  * Text is appended under a lock, so one call's text is never torn; calls for the same stream share a piece while there
- * is room. The writer takes the front piece and writes it without the lock. It is the only thread that writes to the
- * descriptors: it copes with partial writes, waits where a descriptor does not block (EAGAIN), and is started by the
- * first text. It blocks all signals, so a reader that has gone gives EPIPE and not the signal SIGPIPE (a blocked
- * SIGPIPE belongs to the thread that caused it and stays pending there): the process keeps the disposition it had.
+ * is room. The writer takes the front piece and writes it without the lock: it copes with partial writes, waits where a
+ * descriptor does not block (EAGAIN), and is started by the first text. It blocks all signals, so a reader that has
+ * gone gives EPIPE and not the signal SIGPIPE (a blocked SIGPIPE belongs to the thread that caused it and stays pending
+ * there): the process keeps the disposition it had.
+ *
+ * Text that finds no memory is written by the caller, once what stands before it is out; so is all text if the system
+ * gives no thread for the writer. Then a caller waits for who reads the output, and nothing is lost without a word.
+ *
  * A stream that failed once drops all later text; neap_out_status tells of it once, and the other streams go on.
  *
  * While text is diverted (a prompt is shown) the writer leaves stdout and stderr alone, and neap_out_take gets their
@@ -31,6 +35,7 @@
 #include <unistd.h>
 
 #include "engine/engine_internal.h"
+#include "engine/pipes.h"
 
 enum {
     PIECE_BYTES = ENGINE_LIMIT(16 * 1024, 64),
@@ -76,6 +81,8 @@ static struct {
     bool apart;            /* diverted text counts for neap_out_capacity */
     stream_piece *writing;
     bool started, idle;
+    bool alone;   /* there is no writer, and will be none: the callers write */
+    bool through; /* a caller writes, and nobody else does meanwhile */
     bool midline; /* the last text of stdout and stderr did not end its line */
 } out = {.mutex = PTHREAD_MUTEX_INITIALIZER,
          .work = PTHREAD_COND_INITIALIZER,
@@ -206,7 +213,7 @@ static void *stream_writer_main(void *arg) {
     (void)arg;
     pthread_mutex_lock(&out.mutex);
     for (;;) {
-        stream_piece *front = first_piece(false);
+        stream_piece *front = out.through ? NULL : first_piece(false);
         if (front) {
             write_piece(front);
         } else {
@@ -224,17 +231,65 @@ static void drain_at_exit(void) {
 }
 
 /* Starts the writer if it is not there yet. The caller holds the mutex. */
-static int ensure_writer(void) {
-    if (out.started)
-        return NEAP_OK;
+static void ensure_writer(void) {
+    if (out.started || out.alone)
+        return;
     pthread_t thread;
-    if (!engine_thread_spawn(stream_writer_main, NULL, "neap-writer", &thread)) {
-        return neap_error(NEAP_E_STATE, "cannot start the writer thread");
-    }
-    pthread_detach(thread);
     atexit(drain_at_exit);
-    out.started = true;
-    return NEAP_OK;
+    out.started = engine_thread_spawn(stream_writer_main, NULL, "neap-writer", &thread) == NEAP_OK;
+    out.alone = !out.started;
+    if (out.started)
+        pthread_detach(thread);
+    else
+        engine_thread_tell_missing();
+}
+
+/* ---- Writing without it ------------------------------------------------------------------------------------------ */
+/* Called and left with the mutex held, which is dropped meanwhile. */
+
+/* Waits until what the writer may write is out, and keeps it and other callers from writing. */
+static void begin_through(sigset_t *before) {
+    while (out.through || out.writing || (out.started && first_piece(false)))
+        pthread_cond_wait(&out.rest, &out.mutex);
+    out.through = true;
+    engine_pipes_guard(before);
+}
+
+static void end_through(const sigset_t *before) {
+    engine_pipes_release(before);
+    out.through = false;
+    pthread_cond_signal(&out.work);
+    announce();
+}
+
+/* Writes what waits for the writer that there is not. */
+static void write_queue(void) {
+    sigset_t before;
+    begin_through(&before);
+    for (stream_piece *front; (front = first_piece(false));)
+        write_piece(front);
+    end_through(&before);
+}
+
+/* Writes text that is in no piece. */
+static void write_through(stream *to, const char *text, size_t bytes) {
+    sigset_t before;
+    to->pending += bytes; /* keeps it open */
+    begin_through(&before);
+    for (size_t done = 0; done < bytes && !to->error;) {
+        pthread_mutex_unlock(&out.mutex);
+        ssize_t count = write_some(to->fd, text + done, bytes - done);
+        int error = count < 0 ? errno : 0;
+        pthread_mutex_lock(&out.mutex);
+        to->error = error;
+        done += error ? 0 : (size_t)count;
+    }
+    if (to->number <= NEAP_STDERR && !to->error)
+        out.midline = text[bytes - 1] != '\n';
+    to->pending -= bytes;
+    if (to->closing && to->pending == 0)
+        retire(to);
+    end_through(&before);
 }
 
 /* ---- Appending --------------------------------------------------------------------------------------------------- */
@@ -262,15 +317,14 @@ static stream_piece *piece_for(stream *to, size_t bytes) {
     return made;
 }
 
-static int append_to_stream(stream *to, const char *text, size_t bytes) {
-    if (!is_diverted(to)) {
-        int status = ensure_writer();
-        if (status)
-            return status;
+static void append_to_stream(stream *to, const char *text, size_t bytes) {
+    if (!is_diverted(to))
+        ensure_writer();
+    stream_piece *at = out.alone && !is_diverted(to) ? NULL : piece_for(to, bytes);
+    if (!at) {
+        write_through(to, text, bytes);
+        return;
     }
-    stream_piece *at = piece_for(to, bytes);
-    if (!at)
-        return neap_error(NEAP_E_MEMORY, "no memory for %zu bytes of output", bytes);
     memcpy(at->text + at->used, text, bytes);
     at->used += bytes;
     to->pending += bytes;
@@ -281,7 +335,6 @@ static int append_to_stream(stream *to, const char *text, size_t bytes) {
         out.idle = false; /* one signal is enough */
         pthread_cond_signal(&out.work);
     }
-    return NEAP_OK;
 }
 
 /* The stream of this number, or NULL. The caller holds the mutex. */
@@ -301,7 +354,7 @@ int neap_out_write(int number, const char *text, size_t bytes) {
     if (!to) {
         status = neap_error(NEAP_E_ARGUMENT, "no stream %d", number);
     } else if (bytes > 0 && !to->error) {
-        status = append_to_stream(to, text, bytes);
+        append_to_stream(to, text, bytes);
     }
     pthread_mutex_unlock(&out.mutex);
     return status;
@@ -407,10 +460,9 @@ int neap_out_failure(int number) {
 static int watch_output(bool pending, engine_watch **list, neap_waker *waker, uint64_t target) {
     if (!pending || !waker)
         return pending ? NEAP_PENDING : NEAP_OK;
-    engine_watch *made = engine_alloc(sizeof *made);
-    if (!made)
-        return neap_error(NEAP_E_MEMORY, "no memory to wait for output");
-    free(engine_watch_add(list, made, waker, target));
+    engine_watch *made = engine_watch_new(waker);
+    if (made)
+        free(engine_watch_add(list, made, waker, target));
     return NEAP_PENDING;
 }
 
@@ -498,6 +550,8 @@ void neap_out_drain(void) {
         return;
     pthread_mutex_lock(&out.mutex);
     uint64_t target = out.queued;
+    if (out.alone && first_piece(false))
+        write_queue();
     while (out.written < target && out.started && first_piece(false))
         pthread_cond_wait(&out.rest, &out.mutex);
     pthread_mutex_unlock(&out.mutex);
@@ -521,8 +575,11 @@ void neap_out_divert(neap_waker *waker, int apart) {
             continue;
         if (first_piece(true))
             neap_waker_wake(waker);
-    } else if (out.head && ensure_writer() == NEAP_OK) {
+    } else if (out.head) {
+        ensure_writer();
         pthread_cond_signal(&out.work);
+        if (out.alone)
+            write_queue();
     }
     announce();
     pthread_mutex_unlock(&out.mutex);

@@ -59,9 +59,9 @@ int neap_ahead_poll(neap_waker *waker) {
     engine_bulk_flush(engine_self());
     if (!waker)
         return NEAP_PENDING;
-    engine_watch *made = engine_alloc(sizeof *made);
+    engine_watch *made = engine_watch_new(waker);
     if (!made)
-        return neap_error(NEAP_E_MEMORY, "no memory to wait for the workers");
+        return NEAP_PENDING;
     engine_lock_take(&ahead.lock);
     made = engine_watch_add(&ahead.watches, made, waker, 0);
     atomic_store(&ahead.awaited, true);

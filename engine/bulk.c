@@ -176,10 +176,8 @@ int engine_bulk_join(engine_op *op, neap_var *const *order, engine_thread *self)
         return engine_push_admit(op, order, self);
     neap_var *own[ENTRIES_MOST];
     int status = engine_push_begin(self);
-    if (!status) {
-        status = engine_is_naive() ? NEAP_OK : engine_pool_ensure(op->device);
+    if (!status)
         engine_push_end(self);
-    }
     if (!status && !order && !engine_var_order(op->entry_count, op->entries, own))
         status = neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
     if (status) {

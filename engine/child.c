@@ -4,7 +4,8 @@
  *
  * The thread sleeps in poll() on the pipes and on an eventfd that neap_child_free writes to. It owns everything of the
  * child but `ended` and `waker`, which the lock guards, until it has set `ended`; whoever sees that may read the rest.
- * What it wrote beyond MOST_OUTPUT bytes is dropped: a program that never stops writing does not take all memory.
+ * Where the system gives no thread, neap_child_start does its work. What the child wrote beyond MOST_OUTPUT bytes is
+ * dropped: a program that never stops writing does not take all memory.
  */
 #include "engine/child.h"
 
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "engine/engine_internal.h"
+#include "engine/pipes.h"
 
 extern char **environ;
 
@@ -40,6 +42,7 @@ struct neap_child {
     child_text outputs[2];
     int status;
     pthread_t thread;
+    bool apart; /* the thread is there; else the child had ended when neap_child_start returned */
     engine_lock lock;
     bool ended;
     neap_waker *waker; /* to be woken when it has ended; NULL: nobody waits */
@@ -94,6 +97,11 @@ static void child_write(neap_child *child) {
         child_close(&child->input_fd);
 }
 
+/* Whether somebody has said so; without a thread Ctrl-C does, whose signal ends a poll(). */
+static bool is_unwanted(const neap_child *child, short told) {
+    return told || (!child->apart && neap_interrupt_pending());
+}
+
 /* Moves bytes until both outputs are closed. False: the child is not wanted any more. */
 static bool child_move(neap_child *child) {
     char piece[PIECE];
@@ -102,10 +110,11 @@ static bool child_move(neap_child *child) {
                                {.fd = child->input_fd, .events = POLLOUT},
                                {.fd = child->output_fds[0], .events = POLLIN},
                                {.fd = child->output_fds[1], .events = POLLIN}};
-        if (poll(fds, 4, -1) < 0)
-            continue;
-        if (fds[0].revents)
+        int ready = poll(fds, 4, -1);
+        if (is_unwanted(child, fds[0].revents))
             return false;
+        if (ready < 0)
+            continue;
         if (fds[1].revents)
             child_write(child);
         for (int k = 0; k < 2; k++) {
@@ -123,7 +132,8 @@ static bool child_wait(neap_child *child) {
         pid_t found = waitpid(child->pid, &child->status, WNOHANG);
         if (found == child->pid || (found < 0 && errno != EINTR))
             return true;
-        if (poll(&stop, 1, pause) > 0)
+        poll(&stop, 1, pause);
+        if (is_unwanted(child, stop.revents))
             return false;
     }
 }
@@ -141,6 +151,15 @@ static void *child_main(void *argument) {
         neap_waker_wake(child->waker);
     engine_lock_drop(&child->lock);
     return NULL;
+}
+
+/* Does the work of the missing thread. */
+static void serve_child(neap_child *child) {
+    sigset_t before;
+    engine_thread_tell_missing();
+    engine_pipes_guard(&before);
+    child_main(child);
+    engine_pipes_release(&before);
 }
 
 /* Starts the program with the ends of the pipes that are its own. Returns 0 or errno. */
@@ -226,11 +245,10 @@ int neap_child_start(const char *const *words, const void *input, size_t bytes, 
         return neap_error(error == ENOENT ? NEAP_E_LIBRARY : NEAP_E_IO, "cannot run '%s': %s", words[0],
                           strerror(error));
     }
-    if (!engine_thread_spawn(child_main, child, "neap child", &child->thread)) {
-        kill(-child->pid, SIGKILL);
-        waitpid(child->pid, NULL, 0);
-        child_dispose(child);
-        return neap_error(NEAP_E_MEMORY, "no thread to run '%s'", words[0]);
+    child->apart = true;
+    if (engine_thread_spawn(child_main, child, "neap child", &child->thread) != NEAP_OK) {
+        child->apart = false;
+        serve_child(child);
     }
     *out = child;
     return NEAP_OK;
@@ -260,6 +278,7 @@ void neap_child_free(neap_child *child) {
     uint64_t one = 1;
     if (write(child->stop_fd, &one, sizeof one) < 0)
         kill(-child->pid, SIGKILL); /* it cannot be full; were it, this would end the child too */
-    pthread_join(child->thread, NULL);
+    if (child->apart)
+        pthread_join(child->thread, NULL);
     child_dispose(child);
 }

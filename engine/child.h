@@ -1,8 +1,8 @@
 /* child.h: programs that run beside this process, fed from memory and read into memory.
  *
- * A thread of each child moves bytes and waits for its end, so that no caller ever does: neap_child_poll tells whether
- * it has ended, and wakes a waker when it does. A child is in a process group of its own: Ctrl-C at the terminal is
- * for neap, which ends a child that it does not want any more by freeing it. */
+ * A thread of each child moves bytes and waits for its end, so that no caller does, unless the system gives no thread:
+ * neap_child_poll tells whether it has ended, and wakes a waker when it does. A child is in a process group of its own:
+ * Ctrl-C at the terminal is for neap, which ends a child that it does not want any more by freeing it. */
 #ifndef ENGINE_CHILD_H
 #define ENGINE_CHILD_H
 

@@ -97,8 +97,11 @@ static inline void engine_count_one(_Atomic uint64_t *counter) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_release);
 }
 
-/* Makes a thread with every asynchronous signal blocked (Ctrl-C belongs to the main thread). False: no thread. */
-bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out);
+/* Makes a thread with every asynchronous signal blocked (Ctrl-C belongs to the main thread). NEAP_E_STATE: the system
+ * gives none, and the error says why. */
+int engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out);
+/* After that: the caller does the work itself, which is told on stderr, once in the life of the process. */
+void engine_thread_tell_missing(void);
 
 /* ---- Memory for the engine's own structures (slab.c) ------------------------------------------------------------- */
 typedef struct engine_slab { /* objects of one size, recycled through threads' magazines and a list of full chains */
@@ -143,6 +146,9 @@ typedef struct engine_watch { /* wakes `waker` when some count reaches `target` 
 /* The lists are guarded by their owner's lock, which is held around add and take, but not around fire. */
 /* Puts `made` (TAKES, from engine_alloc) on the list, unless the same is on it: then returns it, to be freed. */
 engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_waker *waker, uint64_t target);
+/* One for engine_watch_add. OWNED; NULL: there is no memory, and the waker is woken after a nap. So whoever waits with
+ * it looks again and again, and waiting needs no memory. */
+engine_watch *engine_watch_new(neap_waker *waker);
 engine_watch *engine_watch_take(engine_watch **list, uint64_t reached);
 void engine_watch_fire(engine_watch *due);
 
@@ -208,8 +214,9 @@ enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child 
 
 typedef struct engine_state {
     _Atomic int phase;
-    _Atomic int cpus, scheduler, cores; /* set while OFF; cpus: CPU devices, the first numbers */
-    _Atomic int devices;                /* that are open, of all kinds; grows */
+    _Atomic int cpus, cores; /* set while OFF; cpus: CPU devices, the first numbers */
+    _Atomic int scheduler;   /* set while OFF, but it becomes the naive one when there is no thread */
+    _Atomic int devices;     /* that are open, of all kinds; grows */
     _Atomic uint64_t shuffle;
     _Atomic uint32_t epoch; /* counts cancellations and reports of failures: what came before a push, and what after */
     _Atomic uint32_t cancelled; /* the epoch that the last neap_engine_cancel began */

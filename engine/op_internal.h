@@ -134,8 +134,8 @@ int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle);
 int engine_pool_add_device(int device);
 void engine_pool_close(void);
 int engine_pool_workers(void); /* threads that there may be in all */
-/* Makes sure that the device's pool has at least one worker. NEAP_E_STATE: the system gives no thread. */
-int engine_pool_ensure(int device);
+/* Makes sure that the device's pool has at least one worker, or that the scheduler is the naive one. */
+void engine_pool_ensure(int device);
 void engine_pool_submit(engine_ready *ready, engine_thread *self);
 
 /* A thread outside that waits is a *guest* of the pool: while it is awake it counts as a worker. It runs small and

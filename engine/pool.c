@@ -201,35 +201,41 @@ static summons summon_workers(engine_pool *pool, int count) {
 static void *worker_main(void *arg);
 static void answer_summons(engine_pool *pool, summons call);
 
-/* Starts one more worker if there may be more than `enough`. False: the system gives no thread. */
-static bool start_worker(engine_pool *pool, int enough) {
-    bool made = true;
+/* Starts one more worker if there may be more than `enough`. If the system gives no thread, those that there are do the
+ * work; without any, the scheduler is the naive one from now on. No op waits in the pool then: each has come by
+ * engine_pool_ensure. */
+static void start_worker(engine_pool *pool, int enough) {
     summons instead = {0, 0};
     pthread_mutex_lock(&grow_mutex);
     engine_lock_take(&pool->lock);
     int index = pool->started;
-    bool wanted = index < pool->most && index < enough && !pool->closing;
+    bool wanted = index < pool->most && index < enough && !pool->closing && !engine_is_naive();
     if (wanted)
         pool->arriving++;
     engine_lock_drop(&pool->lock);
     if (wanted) {
         char name[16];
         snprintf(name, sizeof name, "neap-%d", (pool->first_worker + index) % 10000);
-        made = engine_thread_spawn(worker_main, &pool->workers[index], name, &pool->workers[index].thread);
+        bool made =
+            engine_thread_spawn(worker_main, &pool->workers[index], name, &pool->workers[index].thread) == NEAP_OK;
         engine_lock_take(&pool->lock);
         if (made) {
             pool->started++;
         } else {
             pool->arriving--;
-            if (index > 0)
-                pool->most = index;            /* do with those that we have */
-            instead = summon_workers(pool, 1); /* whoever saw one arriving left the sleepers asleep */
+            if (index > 0) {
+                pool->most = index;
+                instead = summon_workers(pool, 1); /* whoever saw one arriving left the sleepers asleep */
+            } else {
+                atomic_store(&engine.scheduler, NEAP_SCHEDULER_NAIVE);
+            }
         }
         engine_lock_drop(&pool->lock);
+        if (!made && index == 0)
+            engine_thread_tell_missing();
     }
     pthread_mutex_unlock(&grow_mutex);
     answer_summons(pool, instead);
-    return made;
 }
 
 static void answer_summons(engine_pool *pool, summons call) {
@@ -242,11 +248,10 @@ static void answer_summons(engine_pool *pool, summons call) {
     atomic_fetch_sub(&pool->answering, 1); /* now the pool may be gone */
 }
 
-int engine_pool_ensure(int device) {
+void engine_pool_ensure(int device) {
     engine_pool *pool = pool_of(device);
-    if (pool->started > 0 || start_worker(pool, 1))
-        return NEAP_OK;
-    return neap_error(NEAP_E_STATE, "cannot start a worker thread");
+    if (pool->started == 0 && !engine_is_naive())
+        start_worker(pool, 1);
 }
 
 /* Adds the ops at the front of the list that belong to one pool. Returns the others. */

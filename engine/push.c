@@ -63,16 +63,16 @@ void engine_push_end(engine_thread *self) {
 }
 
 int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *self) {
-    bool naive = engine_is_naive(), hidden = op->flags & ENGINE_OP_HIDDEN;
-    bool inlines = self->depth < NEST_MOST && (naive || (op->flags & NEAP_PUSH_SMALL && engine_inlines()));
     neap_var *few[SHORT_LIST], **own = few;
     int status = sorted ? NEAP_OK : sort_variables(op, few, &own);
     if (!status && op->flags & ENGINE_OP_STREAM)
         status = engine_early_prepare(op);
     if (!status)
         status = engine_push_begin(self);
-    if (!status && !naive && (status = engine_pool_ensure(op->device)) != NEAP_OK)
-        engine_push_end(self);
+    if (!status)
+        engine_pool_ensure(op->device);
+    bool hidden = op->flags & ENGINE_OP_HIDDEN;
+    bool inlines = self->depth < NEST_MOST && (engine_is_naive() || (op->flags & NEAP_PUSH_SMALL && engine_inlines()));
     if (!status && (op->bytes | op->cost))
         engine_ahead_began(op->bytes, op->cost);
     bool ready = !status && engine_var_enqueue(op, sorted ? sorted : own);

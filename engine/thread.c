@@ -6,10 +6,13 @@
  */
 #include "engine/timeline.h"
 
+#include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 _Thread_local engine_thread *engine_thread_current __attribute__((tls_model("initial-exec")));
 static _Thread_local engine_thread storage;
@@ -96,7 +99,12 @@ bool engine_thread_idle(void) {
     return ended == begun;
 }
 
-bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out) {
+/* engine_alloc_fail stands for the memory of a stack. */
+static int create_thread(pthread_t *thread, void *(*main)(void *), void *arg) {
+    return engine_alloc_refuse() ? ENOMEM : pthread_create(thread, NULL, main, arg);
+}
+
+int engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out) {
     sigset_t blocked, before;
     sigfillset(&blocked);
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}; /* belong to a thread */
@@ -104,13 +112,25 @@ bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, voi
         sigdelset(&blocked, own[i]);
     pthread_t thread;
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    bool made = !engine_alloc_refuse() && pthread_create(&thread, NULL, main, arg) == 0;
+    int error = create_thread(&thread, main, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!made)
-        return false;
+    if (error) {
+        char text[128];
+        return neap_error(NEAP_E_STATE, "cannot start a thread: %s", strerror_r(error, text, sizeof text));
+    }
     pthread_setname_np(thread, name);
     *(pthread_t *)pthread_out = thread;
-    return true;
+    return NEAP_OK;
+}
+
+void engine_thread_tell_missing(void) {
+    static _Atomic bool told;
+    char line[256];
+    if (atomic_exchange(&told, true))
+        return;
+    snprintf(line, sizeof line, "neap: %s; work runs in the calling thread\n", neap_error_text());
+    if (write(STDERR_FILENO, line, strlen(line)) < 0)
+        return; /* there is nowhere to say so */
 }
 
 void engine_float_mode_set(void) {

@@ -17,6 +17,7 @@
  */
 #include "engine/timeline.h"
 #include "engine/device_internal.h"
+#include "engine/pipes.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -65,14 +66,22 @@ static struct {
     bool open; /* there is a writer: it alone removes tracks */
     int64_t start;
     pthread_t writer;
-    _Atomic uint32_t calls; /* for the writer's attention */
+    bool alone;              /* there is no writer: whoever would call it does its work */
+    pthread_mutex_t serving; /* one of them at a time */
+    _Atomic uint32_t calls;  /* for the writer's attention */
     _Atomic bool closing;
     _Atomic uint64_t progress; /* chunks emptied, ever */
     _Atomic uint64_t stalled;  /* its value plus 1 when somebody's patience ended */
     _Atomic uint64_t dropped, async_ops;
-} timeline = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} timeline = {.mutex = PTHREAD_MUTEX_INITIALIZER, .serving = PTHREAD_MUTEX_INITIALIZER};
+
+static void serve(void);
 
 static void call_writer(void) {
+    if (timeline.alone) {
+        serve();
+        return;
+    }
     atomic_fetch_add(&timeline.calls, 1);
     engine_futex_wake(&timeline.calls, 1);
 }
@@ -402,6 +411,19 @@ static void read_all(void) {
     }
 }
 
+/* One turn of the writer that there is not, unless somebody is at it. */
+static void serve(void) {
+    sigset_t before;
+    if (pthread_mutex_trylock(&timeline.serving) != 0)
+        return;
+    engine_pipes_guard(&before);
+    read_all();
+    engine_timeline_file_sample();
+    engine_timeline_file_flush(atomic_load(&timeline.dropped));
+    engine_pipes_release(&before);
+    pthread_mutex_unlock(&timeline.serving);
+}
+
 static void *timeline_writer_main(void *arg) {
     (void)arg;
     for (;;) {
@@ -492,11 +514,9 @@ static int open_timeline(const char *path) {
     engine_lock_take(&timeline.lock);
     timeline.open = true;
     engine_lock_drop(&timeline.lock);
-    if (!engine_thread_spawn(timeline_writer_main, NULL, "neap-timeline", &timeline.writer)) {
-        clean_up();
-        engine_timeline_file_close(0);
-        return neap_error(NEAP_E_STATE, "cannot start the timeline's thread");
-    }
+    timeline.alone = engine_thread_spawn(timeline_writer_main, NULL, "neap-timeline", &timeline.writer) != NEAP_OK;
+    if (timeline.alone)
+        engine_thread_tell_missing();
     atomic_store(&engine_timeline_recording, true);
     return NEAP_OK;
 }
@@ -525,7 +545,8 @@ int neap_timeline_stop(void) {
         wait_for_reports();
         atomic_store(&timeline.closing, true);
         call_writer();
-        pthread_join(timeline.writer, NULL);
+        if (!timeline.alone)
+            pthread_join(timeline.writer, NULL);
         clean_up();
         status = engine_timeline_file_close(atomic_load(&timeline.dropped));
     }

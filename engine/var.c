@@ -333,9 +333,9 @@ void engine_var_wrote(neap_var *var, int access, engine_failure *failure) {
 /* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
 int engine_var_watch(neap_var *var, neap_waker *waker) {
-    engine_watch *made = engine_alloc(sizeof *made);
+    engine_watch *made = engine_watch_new(waker);
     if (!made)
-        return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
+        return NEAP_PENDING;
     engine_lock_take(&var->lock);
     bool pending = var->writes > 0;
     uint64_t target = atomic_load_explicit(&var->version, memory_order_relaxed) + var->writes;

@@ -70,7 +70,7 @@ int neap_var_wait_to_read(neap_var *var) {
     int status = engine_check_alive();
     if (!status)
         engine_bulk_flush(engine_self());
-    if (!status && writes_pending(var))
+    while (!status && writes_pending(var)) /* again where a watch found no memory */
         status = block_on(var, engine_var_watch);
     return status ? status : report_failure(var);
 }
@@ -103,11 +103,11 @@ void engine_wait_signal(void) {
         fire_all();
 }
 
-/* NEAP_OK: nothing is outstanding. NEAP_PENDING: the waker was registered. */
+/* NEAP_OK: nothing is outstanding. NEAP_PENDING: the waker is woken when one should look again. */
 static int watch_all(neap_waker *waker) {
-    engine_watch *made = engine_alloc(sizeof *made);
+    engine_watch *made = engine_watch_new(waker);
     if (!made)
-        return neap_error(NEAP_E_MEMORY, "no memory to wait for everything");
+        return NEAP_PENDING;
     engine_lock_take(&waiting_for_all.lock);
     made = engine_watch_add(&waiting_for_all.first, made, waker, 0);
     atomic_store(&waiting_for_all.any, true);

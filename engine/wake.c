@@ -10,9 +10,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FOR_EVER = -1 };
+enum { FOR_EVER = -1, NAP_NS = 100000 };
 
 static _Atomic int interrupts;
 
@@ -114,6 +115,15 @@ void engine_waker_block(neap_waker *waker, const neap_var *awaited) {
 }
 
 /* ---- Watches ----------------------------------------------------------------------------------------------------- */
+
+engine_watch *engine_watch_new(neap_waker *waker) {
+    engine_watch *made = engine_alloc(sizeof *made);
+    if (!made) {
+        nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+        neap_waker_wake(waker);
+    }
+    return made;
+}
 
 engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_waker *waker, uint64_t target) {
     for (engine_watch *watch = *list; watch; watch = watch->next) {

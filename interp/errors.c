@@ -15,32 +15,50 @@
 #include "interp/session.h"
 
 enum {
-    MAX_FRAMES = 20 /* at each end of a deep stack */
+    MAX_FRAMES = 20, /* at each end of a deep stack */
+    FIRST = 4096,    /* bytes of a text that need no memory */
+    TYPE_CDATA = 10  /* LuaJIT's own type, which lua.h does not name */
 };
 
 typedef struct error_text {
-    char *at;
+    char *at; /* `first`, until that is full */
     size_t used, room;
+    char first[FIRST];
 } error_text;
 
 /* What waits for errors_text: the message, the frames behind it, the source and line of the function that raised it;
- * and what errors_text returned last. */
-static error_text kept, kept_frames, kept_source, last;
+ * and what errors_text and errors_line returned last. */
+static error_text kept = {.at = kept.first, .room = FIRST}, kept_frames = {.at = kept_frames.first, .room = FIRST},
+                  kept_source = {.at = kept_source.first, .room = FIRST}, last = {.at = last.first, .room = FIRST},
+                  shown = {.at = shown.first, .room = FIRST};
 static int kept_line; /* 0: not known */
 
-/* What there is no memory for is left out. */
+static void clear_text(error_text *text) {
+    text->used = 0;
+    text->at[0] = '\0';
+}
+
+static void enlarge_text(error_text *text, size_t room) {
+    char *at = malloc(room);
+    if (!at)
+        return;
+    memcpy(at, text->at, text->used);
+    if (text->at != text->first)
+        free(text->at);
+    text->at = at;
+    text->room = room;
+}
+
+/* What there is no memory for is cut. */
 static void append_text(error_text *text, const char *part) {
-    size_t bytes = strlen(part) + 1;
-    if (text->used + bytes > text->room) {
-        size_t room = 2 * text->room + bytes;
-        char *at = realloc(text->at, room);
-        if (!at)
-            return;
-        text->at = at;
-        text->room = room;
-    }
+    size_t bytes = strlen(part);
+    if (text->used + bytes >= text->room)
+        enlarge_text(text, 2 * text->room + bytes);
+    if (bytes > text->room - text->used - 1)
+        bytes = text->room - text->used - 1;
     memcpy(text->at + text->used, part, bytes);
-    text->used += bytes - 1;
+    text->used += bytes;
+    text->at[text->used] = '\0';
 }
 
 /* ---- The message ------------------------------------------------------------------------------------------------ */
@@ -64,7 +82,7 @@ static void append_message(lua_State *L, error_text *text) {
 
 /* Whether the text is LuaJIT's own message of a stack overflow, which it gives without a place. */
 static bool is_bare_overflow(const error_text *text) {
-    return text->at && strcmp(text->at, "stack overflow") == 0;
+    return strcmp(text->at, "stack overflow") == 0;
 }
 
 /* ---- The frames ------------------------------------------------------------------------------------------------- */
@@ -159,7 +177,7 @@ static void append_levels(lua_State *L, const int *levels, int count, int step, 
 static bool names_frame(lua_State *L, int level, const error_text *text) {
     lua_Debug frame;
     char place[LUA_IDSIZE + 16];
-    if (!text->at || !read_users_frame(L, level, &frame))
+    if (!read_users_frame(L, level, &frame))
         return false;
     int n = snprintf(place, sizeof place, "%s:%d:", frame.short_src, frame.currentline);
     return strncmp(text->at, place, (size_t)n) == 0;
@@ -183,7 +201,7 @@ static void keep_place(lua_State *L, int level) {
     kept_line = frame.currentline;
     if (is_bare_overflow(&kept)) {
         snprintf(place, sizeof place, "%s:%d: ", frame.short_src, frame.currentline);
-        kept.used = 0;
+        clear_text(&kept);
         append_text(&kept, place);
         append_text(&kept, "stack overflow");
     }
@@ -216,14 +234,14 @@ static void explain_message(lua_State *L, error_text *text) {
     static const char *const known[] = {"cdata)", "attempt to call ", "attempt to index ",
                                         "attempt to perform arithmetic", "'for' "};
     bool found = false;
-    for (size_t k = 0; text->at && !found && k < sizeof known / sizeof *known; k++)
+    for (size_t k = 0; !found && k < sizeof known / sizeof *known; k++)
         found = strstr(text->at, known[k]) != NULL;
     if (!found)
         return;
     if (session_push_function(L, "neap.interp.slips", "explain")) {
         lua_pushlstring(L, text->at, text->used);
         if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1)) {
-            text->used = 0;
+            clear_text(text);
             append_text(text, lua_tostring(L, -1));
         }
     }
@@ -242,7 +260,7 @@ void errors_watch(lua_State *L) {
 /* A stack that has overflowed has no room for the function. */
 static void call_witness(lua_State *L, const error_text *text) {
     static const char overflow[] = "stack overflow";
-    if (witness == LUA_NOREF || !text->at || strstr(text->at, overflow))
+    if (witness == LUA_NOREF || strstr(text->at, overflow))
         return;
     lua_rawgeti(L, LUA_REGISTRYINDEX, witness);
     lua_pushlstring(L, text->at, text->used);
@@ -252,9 +270,15 @@ static void call_witness(lua_State *L, const error_text *text) {
 
 /* ---- For the session --------------------------------------------------------------------------------------------- */
 
-int errors_handle(lua_State *L) {
-    kept.used = kept_frames.used = kept_source.used = 0;
+static void forget_error(void) {
+    clear_text(&kept);
+    clear_text(&kept_frames);
+    clear_text(&kept_source);
     kept_line = 0;
+}
+
+int errors_handle(lua_State *L) {
+    forget_error();
     append_message(L, &kept);
     explain_message(L, &kept);
     call_witness(L, &kept);
@@ -269,37 +293,48 @@ static bool wants_colours(void) {
     return isatty(STDERR_FILENO) && !(refused && *refused) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* Appends what function `name` of neap.interp.excerpt gives for a message. Returns whether it gave something: it does
- * not without memory, nor before the library is loaded. */
-static bool append_excerpt(lua_State *L, const char *name, const char *message, error_text *text) {
+/* Appends to `last` what the function `name` of neap.interp.excerpt gives for the message. */
+static int try_excerpt(lua_State *L) {
+    const char *name = lua_touserdata(L, 1);
+    if (!session_push_function(L, "neap.interp.excerpt", name))
+        return lua_error(L);
+    lua_pushstring(L, kept.at);
+    lua_pushstring(L, kept_source.used > 0 ? kept_source.at : NULL);
+    lua_pushinteger(L, kept_line);
+    lua_pushboolean(L, wants_colours());
+    lua_call(L, 4, 1);
+    append_text(&last, luaL_checkstring(L, -1));
+    return 0;
+}
+
+/* Returns whether it gave something: it does not without memory, nor before the library is loaded. */
+static bool append_excerpt(lua_State *L, char *name) {
     int top = lua_gettop(L);
-    bool known = kept_source.used > 0;
-    bool good = session_push_function(L, "neap.interp.excerpt", name);
-    if (good) {
-        lua_pushstring(L, message);
-        lua_pushstring(L, known ? kept_source.at : NULL);
-        lua_pushinteger(L, kept_line);
-        lua_pushboolean(L, wants_colours());
-        good = lua_pcall(L, 4, 1, 0) == 0 && lua_isstring(L, -1);
-    }
-    if (good)
-        append_text(text, lua_tostring(L, -1));
+    bool good = lua_cpcall(L, try_excerpt, name) == 0;
     lua_settop(L, top);
     return good;
 }
 
 const char *errors_text(lua_State *L) {
+    static char plain[] = "plain", of[] = "of";
     if (kept.used == 0) {
-        const char *text = lua_tostring(L, -1);
-        append_text(&kept, text ? text : "error without a text");
-        kept_frames.used = kept_source.used = 0;
+        forget_error();
+        append_text(&kept, lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "error without a text");
     }
-    last.used = 0;
-    if (!append_excerpt(L, "plain", kept.at, &last))
+    clear_text(&last);
+    if (!append_excerpt(L, plain))
         append_text(&last, kept.at);
-    append_excerpt(L, "of", kept.at, &last);
-    if (kept_frames.used > 0)
-        append_text(&last, kept_frames.at);
-    kept.used = 0;
-    return last.at ? last.at : "not enough memory";
+    append_excerpt(L, of);
+    append_text(&last, kept_frames.at);
+    clear_text(&kept);
+    return last.at;
+}
+
+const char *errors_line(const char *before) {
+    clear_text(&shown);
+    append_text(&shown, before);
+    append_text(&shown, last.at);
+    append_text(&shown, "\n");
+    shown.at[shown.used - 1] = '\n'; /* also of one that was cut */
+    return shown.at;
 }

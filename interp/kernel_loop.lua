@@ -147,10 +147,8 @@ local function wait()
     return taken
 end
 
-function loop.run(endpoints, key)
-    local watched = (os.getenv "JPY_PARENT_PID" or "") ~= "" -- set by who wants the kernel to end with it
-    local problem = channels.open(endpoints, key, messages.new_id(), watched)
-    if problem then error("kernel: " .. problem, 0) end
+--- Answers requests until it is time to end.
+local function serve()
     repl.open()
     require("neap.interp.kernel_execute").install(handlers, loop)
     require("neap.interp.kernel_questions").install(handlers)
@@ -160,9 +158,18 @@ function loop.run(endpoints, key)
         if not taken then break end
         handle(taken)
     end
-    channels.close()
 end
 
-for _, f in ipairs { take, handle, wait, loop.run, loop.take_cells, loop.abort } do jit.off(f, true) end
+--- Runs a kernel: opens its channels, and closes them whatever happens.
+function loop.run(endpoints, key)
+    local watched = (os.getenv "JPY_PARENT_PID" or "") ~= "" -- set by who wants the kernel to end with it
+    local problem = channels.open(endpoints, key, messages.new_id(), watched)
+    if problem then error("kernel: " .. problem, 0) end
+    local ok, failure = pcall(serve)
+    channels.close()
+    if not ok then error(failure, 0) end -- who has started the kernel sees it, now that stderr is the process's again
+end
+
+for _, f in ipairs { take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do jit.off(f, true) end
 
 return loop

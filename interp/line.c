@@ -158,6 +158,12 @@ void line_send(int fd, const char *text, size_t bytes) {
     write_text(fd, text, bytes, false);
 }
 
+line_status line_lost(void) {
+    static const char text[] = "there is no memory for the line, which is dropped\n";
+    line_write(STDERR_FILENO, text, sizeof text - 1);
+    return LINE_INTERRUPTED;
+}
+
 line_status line_read_block(const line_setup *setup, line_status (*read)(const char *prompt, char **text),
                             const char *prompt, char **block) {
     line_status status = read(prompt, block);
@@ -172,7 +178,7 @@ line_status line_read_block(const line_setup *setup, line_status (*read)(const c
         free(*block);
         *block = joined;
         if (status == LINE_OK && !joined)
-            return LINE_INTERRUPTED; /* no memory */
+            return line_lost();
     }
     return status;
 }

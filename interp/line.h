@@ -66,6 +66,8 @@ void line_send(int fd, const char *text, size_t bytes);
 /* Reads a command by `read`, which reads one line: for editors without blocks. As line_editor's `read`. */
 line_status line_read_block(const line_setup *setup, line_status (*read)(const char *prompt, char **text),
                             const char *prompt, char **block);
+/* Tells that there is no memory for what was typed. Returns LINE_INTERRUPTED. */
+line_status line_lost(void);
 /* Waits until text is out, and takes the streams over for `waker`; at the beginning of a line. */
 void line_begin(neap_waker *waker);
 

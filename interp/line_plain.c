@@ -32,9 +32,9 @@ static void show_prompt(void) {
     line_write(STDOUT_FILENO, prompt, strlen(prompt));
 }
 
-/* Appends a character; false: no memory. There is always room for one more behind it. */
+/* Appends a character; false: no memory. */
 static bool append_character(line_text *line, char character) {
-    if (line->used + 2 > line->capacity) {
+    if (line->used == line->capacity) {
         size_t capacity = 2 * line->capacity + 128;
         char *grown = realloc(line->bytes, capacity);
         if (!grown)
@@ -46,8 +46,9 @@ static bool append_character(line_text *line, char character) {
     return true;
 }
 
-/* Reads up to the end of the line, which is dropped. */
+/* Reads up to the end of the line, which is dropped; so is a line for which there is no memory. */
 static line_status read_line(line_text *line) {
+    bool good = true;
     for (;;) {
         int what = line_wait(setup->waker);
         if (what & LINE_SIGNAL)
@@ -59,12 +60,12 @@ static line_status read_line(line_text *line) {
         int character = getc(stdin);
         if (character == EOF && ferror(stdin) && errno == EINTR)
             clearerr(stdin);
-        else if (character == EOF)
-            return line->used > 0 ? LINE_OK : LINE_END;
-        else if (character == '\n')
-            return append_character(line, '\0') ? LINE_OK : LINE_END;
-        else if (!append_character(line, (char)character))
+        else if (character == EOF && line->used == 0 && good)
             return LINE_END;
+        else if (character == EOF || character == '\n')
+            return good && append_character(line, '\0') ? LINE_OK : line_lost();
+        else
+            good = good && append_character(line, (char)character);
     }
 }
 
@@ -83,7 +84,6 @@ static line_status read_plain_line(const char *given_prompt, char **out) {
         free(line.bytes);
         return status;
     }
-    line.bytes[line.used] = '\0';
     *out = line.bytes;
     return LINE_OK;
 }

@@ -37,8 +37,8 @@ static timer_t termination_timer;
 static volatile sig_atomic_t terminations; /* SIGTERMs that came */
 static bool termination_reported;
 
-static bool status_chosen; /* the program has said, by os.exit, with which status it ends */
-static char *failure;      /* the error that the script has ended with; NULL: none */
+static bool status_chosen;  /* the program has said, by os.exit, with which status it ends */
+static const char *failure; /* the error that the script has ended with; NULL: none */
 
 static neap_ctx *context; /* NULL: the library is not loaded */
 
@@ -67,7 +67,10 @@ static int find_embedded(lua_State *L) {
         lua_pushfstring(L, "\n\tno module '%s' in the executable", name);
         return 1;
     }
-    if (luaL_loadbuffer(L, (const char *)module->bytecode, module->bytes, module->chunk) != 0)
+    int status = luaL_loadbuffer(L, (const char *)module->bytecode, module->bytes, module->chunk);
+    if (status == LUA_ERRMEM)
+        return lua_error(L);
+    if (status != 0)
         return luaL_error(L, "module '%s' in the executable is damaged: %s", name, lua_tostring(L, -1));
     return 1;
 }
@@ -297,39 +300,26 @@ static void report_lost_output(void) {
     }
 }
 
-/* Replaces the error at the top of the stack, which SIGTERM has raised, by what is told of that: "script.lua:3:
- * interrupted" names the place. */
-static void describe_termination(lua_State *L) {
-    char report[2048];
-    const char *text = errors_text(L), *end = strstr(text, ": interrupted");
-    if (end) {
-        lua_pushlstring(L, text, (size_t)(end - text));
-        lua_pushfstring(L, "terminated (SIGTERM) at %s%s", lua_tostring(L, -1),
-                        processes_report(report, sizeof report));
-        lua_remove(L, -2);
-    } else {
-        lua_pushfstring(L, "terminated (SIGTERM)%s", processes_report(report, sizeof report));
-    }
-    lua_remove(L, -2);
-    termination_reported = true;
-}
-
-/* The same, told: behind what the program printed before it. Of several processes mpirun kills all, once the first of
- * them has ended after SIGTERM, so there it comes first. */
+/* Tells of the error at the top of the stack, which SIGTERM has raised ("script.lua:3: interrupted" names the place),
+ * behind what the program printed before it. Of several processes mpirun kills all, once the first of them has ended
+ * after SIGTERM, so there it comes first. */
 static void report_termination(lua_State *L) {
+    char report[2048], line[4096];
     bool several = *processes_mark() != '\0';
-    describe_termination(L);
-    lua_pushfstring(L, "neap: %s%s\n", processes_mark(), lua_tostring(L, -1));
+    const char *text = errors_text(L), *end = strstr(text, ": interrupted");
+    snprintf(line, sizeof line, "neap: %sterminated (SIGTERM)%s%.*s%s\n", processes_mark(), end ? " at " : "",
+             end ? (int)(end - text) : 0, text, processes_report(report, sizeof report));
     if (!several)
         finish_output(L);
     termination_reported = true;
-    write_past(STDERR_FILENO, lua_tostring(L, -1), lua_objlen(L, -1));
+    write_past(STDERR_FILENO, line, strlen(line));
     if (several)
         finish_output(L);
-    lua_pop(L, 2);
+    lua_pop(L, 1);
 }
 
-/* Writes the error at the top of the stack behind everything that the program printed before it. */
+/* Writes the error at the top of the stack behind everything that the program printed before it. Needs no memory of
+ * Lua's. */
 static void report_error(lua_State *L) {
     if (terminations > 0) {
         report_termination(L);
@@ -338,15 +328,17 @@ static void report_error(lua_State *L) {
     const char *text = errors_text(L);
     bool complete = finish_output(L);
     if (!interrupt_prompt && !failure && presses == 0) {
-        failure = strdup(text);
+        const char *copy = strdup(text);
+        failure = copy ? copy : "out of memory";
         if (!processes_tells(text)) {
             lua_pop(L, 1);
             return;
         }
     }
-    lua_pushfstring(L, "%s%s%s\n", interrupt_prompt ? "" : "neap: ", processes_mark(), text);
-    size_t bytes;
-    const char *line = lua_tolstring(L, -1, &bytes);
+    char before[64];
+    snprintf(before, sizeof before, "%s%s", interrupt_prompt ? "" : "neap: ", processes_mark());
+    const char *line = errors_line(before);
+    size_t bytes = strlen(line);
     if (is_broken_pipe(text))
         neap_out_drain();
     else if ((!complete && neap_out_waiting() > 0) ||

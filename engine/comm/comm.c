@@ -451,12 +451,13 @@ int engine_comm_new(const engine_comm_config *config, engine_comm **out) {
     comm->peers = calloc((size_t)config->size, sizeof *comm->peers);
     comm->outbox = calloc(2 * (size_t)config->size, COMM_FIRST);
     pthread_mutex_init(&comm->mutex, NULL);
-    bool made = comm->peers && comm->outbox && neap_var_new(&comm->var) == NEAP_OK;
-    if (made) {
+    int status = comm->peers && comm->outbox ? neap_var_new(&comm->var)
+                                             : neap_error(NEAP_E_MEMORY, "no memory for a communicator");
+    if (!status) {
         comm->inbox = comm->outbox + (size_t)config->size * COMM_FIRST;
-        made = engine_thread_spawn(comm_main, comm, "neap-comm", &comm->thread);
+        status = engine_thread_spawn(comm_main, comm, "neap-comm", &comm->thread);
     }
-    if (made) {
+    if (!status) {
         *out = comm;
         return NEAP_OK;
     }
@@ -465,7 +466,7 @@ int engine_comm_new(const engine_comm_config *config, engine_comm **out) {
     free(comm->peers);
     free(comm->outbox);
     free(comm);
-    return neap_error(NEAP_E_MEMORY, "no memory for a communicator, or no thread");
+    return status;
 }
 
 /* ---- That of this process ---------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ enum {
     BIND_MS = 3000,   /* what a taken port is waited for */
     AGAIN_MS = 100,   /* between interrupts for a shutdown */
     PARENT_MS = 1000, /* between looks for the process that has started this one */
+    THREADS = 3,      /* of a kernel: the channels', and two of ZeroMQ */
     MOST_COMPLAINTS = 100
 };
 
@@ -316,12 +317,45 @@ static const char *bind_channel(int channel, const char *endpoint) {
     return problem;
 }
 
+static const char *thread_problem(int error) {
+    static char problem[200];
+    char text[128];
+    snprintf(problem, sizeof problem, "cannot start a thread: %s", strerror_r(error, text, sizeof text));
+    return problem;
+}
+
+static void *wait_for_end(void *barrier) {
+    pthread_mutex_lock(barrier);
+    pthread_mutex_unlock(barrier);
+    return NULL;
+}
+
+/* Whether a kernel's threads can be had, its own and those of ZeroMQ, which ends the process where it gets none: makes
+ * as many at once, and lets them go. Returns 0 or errno. */
+static int try_threads(void) {
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t made[THREADS];
+    int count = 0, error = 0;
+    pthread_mutex_lock(&gate);
+    while (count < THREADS && !(error = pthread_create(&made[count], NULL, wait_for_end, &gate)))
+        count++;
+    pthread_mutex_unlock(&gate);
+    while (count > 0)
+        pthread_join(made[--count], NULL);
+    return error;
+}
+
 const char *kernel_open(const kernel_setup *setup) {
     const char *problem = kernel_libs_load();
     if (problem)
         return problem;
     io.parent = getppid();
     io.watched = setup->watched;
+    if (!kernel_key_set(setup->key, setup->key_bytes))
+        return "there is no memory for the key that messages are signed with";
+    int error = try_threads();
+    if (error)
+        return thread_problem(error);
     io.context = kernel_lib.zmq_ctx_new();
     if (!io.context || neap_waker_new(&io.waker) != NEAP_OK)
         return "there is no memory for a kernel";
@@ -329,17 +363,20 @@ const char *kernel_open(const kernel_setup *setup) {
         problem = bind_channel(k, setup->endpoints[k]);
     if (problem)
         return problem;
-    kernel_key_set(setup->key, setup->key_bytes);
     kernel_session_set(setup->session, setup->waker, io.waker);
-    if ((problem = kernel_streams_open(io.waker)) != NULL)
+    if ((problem = kernel_streams_open(io.waker)) != NULL) {
+        kernel_streams_close();
         return problem;
+    }
     sigset_t blocked, before;
     sigfillset(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = pthread_create(&io.thread, NULL, kernel_thread_main, NULL);
+    error = pthread_create(&io.thread, NULL, kernel_thread_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        return "the thread of the channels cannot be started";
+    if (error) {
+        kernel_streams_close();
+        return thread_problem(error);
+    }
     pthread_setname_np(io.thread, "neap-kernel");
     return NULL;
 }

@@ -166,12 +166,13 @@ const kernel_part *kernel_message_part(const kernel_message *message, int which)
 
 /* ---- Signatures -------------------------------------------------------------------------------------------------- */
 
-void kernel_key_set(const char *text, size_t bytes) {
+bool kernel_key_set(const char *text, size_t bytes) {
     free(key);
     key = bytes > 0 ? malloc(bytes) : NULL;
     key_bytes = key ? bytes : 0;
     if (key)
         memcpy(key, text, bytes);
+    return key_bytes == bytes;
 }
 
 /* The signature of the four parts, in hexadecimal digits; empty without a key. False: no memory. */

@@ -55,8 +55,8 @@ bool kernel_message_add(kernel_message *message, const void *bytes, size_t count
 /* One of the signed parts of a message that kernel_message_check has passed, or that was built. */
 const kernel_part *kernel_message_part(const kernel_message *message, int which);
 
-/* The key of all messages; empty: they are not signed. */
-void kernel_key_set(const char *key, size_t bytes);
+/* The key of all messages; empty: they are not signed. False: there is no memory for it. */
+bool kernel_key_set(const char *key, size_t bytes);
 /* Finds the delimiter, sets `identities`, compares the signature. NULL: the message is sound; else what is wrong. */
 const char *kernel_message_check(kernel_message *message);
 /* Appends delimiter, signature, and the four parts that are signed. */

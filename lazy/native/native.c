@@ -386,7 +386,7 @@ static bool start(void) {
         return true;
     if (!hooked)
         hooked = pthread_atfork(NULL, NULL, after_fork) == 0;
-    service.runs = hooked && engine_thread_spawn(run, NULL, "neap-native", &thread);
+    service.runs = hooked && engine_thread_spawn(run, NULL, "neap-native", &thread) == NEAP_OK;
     if (service.runs)
         pthread_detach(thread);
     return service.runs;

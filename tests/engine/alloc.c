@@ -1,6 +1,6 @@
 /* alloc.c: every allocation of the engine fails in turn: the first, the second, … until a scenario runs without
- * reaching the one that is to fail. A call that finds no memory (or no thread) says so and leaves everything as if it
- * had not been made; nothing crashes, hangs, or leaks (the address sanitizer looks).
+ * reaching the one that is to fail. A call that finds no memory says so and leaves everything as if it had not been
+ * made; nothing crashes, hangs, or leaks (the address sanitizer looks).
  *
  * A scenario is a row of calls that goes on after a refused one. It keeps its own account of what was accepted, and in
  * the end compares.
@@ -12,14 +12,13 @@
 
 static int refused; /* calls, in this run of a scenario */
 
-/* Whether the call was accepted; if not, it must be for want of memory or of a thread, and tell so. */
+/* Whether the call was accepted; if not, it must be for want of memory, and tell so. */
 static bool accepted(int status) {
     if (status >= 0)
         return true;
     refused++;
     const char *text = neap_error_text();
-    if (!CHECK((status == NEAP_E_MEMORY && strstr(text, "memory")) ||
-               (status == NEAP_E_STATE && strstr(text, "cannot start"))))
+    if (!CHECK(status == NEAP_E_MEMORY && strstr(text, "memory")))
         fprintf(stderr, "status %d: %s\n", status, text);
     return false;
 }

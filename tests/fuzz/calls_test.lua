@@ -104,8 +104,12 @@ local strings = { "f32", "f64", "i32", "bool", "u8", "", "abc", "1:2", "::-1", "
                   "%d %s", "missing.npy", "a.npz", "relu", "sum", "\255\254", ("x"):rep(300) }
 local options = { "axis", "keepdims", "dtype", "argnums", "static", "shape", "batch", "batch_size", "has_aux",
                   "lr", "key", "replace", "p", "ddof", "unknown", "num_classes", "descending",
-                  "shuffle", "size", "offset", "k", "count", "on", "columns", "delimiter", "metadata", "names" }
-local odd = { tables[1], tables[3], tables[1].text,
+                  "shuffle", "size", "offset", "k", "count", "on", "columns", "delimiter", "metadata", "names",
+                  "label", "color" }
+np.plot.line(np.arange(3))
+np.plot.twinx()
+local figure = np.plot.figure() -- one that has twin axes
+local odd = { figure, tables[1], tables[3], tables[1].text,
               ffi.new("int64_t", 7), ffi.new("int[3]"), io.stdout, coroutine.create(function() end), true, false,
               setmetatable({}, { __index = function() error("of the user") end }) }
 -- Functions of a user. Their own errors, on values that do not suit them, are passed on.

@@ -602,6 +602,8 @@ static int guarded(int (*work)(const void *what, const char *target, void **out,
     pthread_mutex_lock(&mutex);
     if (broken) {
         status = host->error(NEAP_E_LIBRARY, "LLVM has failed before: %s", memory_failure());
+    } else if (memory_is_short()) {
+        status = host->error(NEAP_E_MEMORY, "there was no memory for the generator");
     } else if (setjmp(back)) {
         broken = true;
         status = host->error(NEAP_E_LIBRARY, "LLVM: %s", memory_failure());

@@ -2,15 +2,47 @@
  * linked to the ones here (cmake/native.cmake).
  *
  * LLVM ends the process when an allocation fails. So it is left with a jump, and never called again: what it holds is
- * lost. Nor does the plugin have anything to do when the process ends, while a thread may still be in LLVM.
+ * lost. While the plugin is loaded there is nowhere to jump to: what its constructors ask for comes from a reserve
+ * then, which is touched at no other time. Nor does the plugin have anything to do when the process ends, while a
+ * thread may still be in LLVM.
  */
 #include "lazy/native/plugin/memory.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 16 << 20, RESERVE = 1 << 20, ALIGN = 64 };
 
 static jmp_buf *way_back;
 static char failure[256];
+static _Alignas(ALIGN) char reserve[RESERVE];
+static _Atomic size_t reserved; /* bytes, for ever */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t align, size_t bytes);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
+void __wrap_free(void *memory);
+int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *owner);
+
+/* A thread's first use of a variable like this one makes room for all that the plugin has for the thread, or ends the
+ * process: so that happens here, while there is room. */
+bool memory_is_short(void) {
+    static _Thread_local volatile bool used;
+    void *room = __real_malloc(ROOM);
+    __real_free(room);
+    used = room || used;
+    return !room;
+}
 
 void memory_begin(jmp_buf *back) {
     way_back = back;
@@ -33,36 +65,52 @@ const char *memory_failure(void) {
     return failure;
 }
 
-static void *got(void *memory) {
-    if (!memory)
-        memory_give_up("out of memory");
-    return memory;
+static bool is_reserved(const void *memory) {
+    return (uintptr_t)memory - (uintptr_t)reserve < RESERVE;
 }
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__real_aligned_alloc(size_t align, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-void *__wrap_aligned_alloc(size_t align, size_t bytes);
-int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *owner);
+/* Zeros. NULL: it is used up. */
+static void *take_reserve(size_t bytes) {
+    size_t whole = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (bytes > RESERVE || whole > RESERVE - atomic_load(&reserved))
+        return NULL;
+    size_t at = atomic_fetch_add(&reserved, whole);
+    return at <= RESERVE - whole ? reserve + at : NULL;
+}
+
+/* What an allocation gave, or what stands in for it. */
+static void *got(void *memory, size_t bytes) {
+    if (memory)
+        return memory;
+    memory_give_up("out of memory");
+    return take_reserve(bytes);
+}
 
 void *__wrap_malloc(size_t bytes) {
-    return got(__real_malloc(bytes ? bytes : 1));
+    return got(__real_malloc(bytes ? bytes : 1), bytes);
 }
 
 void *__wrap_calloc(size_t n, size_t bytes) {
-    return got(__real_calloc(n ? n : 1, bytes ? bytes : 1));
+    return got(__real_calloc(n ? n : 1, bytes ? bytes : 1), bytes && n > RESERVE / bytes ? SIZE_MAX : n * bytes);
 }
 
 void *__wrap_realloc(void *old, size_t bytes) {
-    return got(__real_realloc(old, bytes ? bytes : 1));
+    void *again = is_reserved(old) ? NULL : __real_realloc(old, bytes ? bytes : 1);
+    if (again || !(again = __wrap_malloc(bytes)) || !old)
+        return again;
+    size_t had = is_reserved(old) ? (size_t)(reserve + RESERVE - (char *)old) : malloc_usable_size(old);
+    memmove(again, old, bytes < had ? bytes : had);
+    __wrap_free(old);
+    return again;
 }
 
 void *__wrap_aligned_alloc(size_t align, size_t bytes) {
-    return got(__real_aligned_alloc(align, bytes));
+    return got(__real_aligned_alloc(align, bytes), bytes);
+}
+
+void __wrap_free(void *memory) {
+    if (!is_reserved(memory))
+        __real_free(memory);
 }
 
 int __wrap___cxa_atexit(void (*function)(void *), void *argument, void *owner) {

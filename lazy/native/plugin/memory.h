@@ -3,6 +3,10 @@
 #define LAZY_NATIVE_PLUGIN_MEMORY_H
 
 #include <setjmp.h>
+#include <stdbool.h>
+
+/* Whether there is too little to begin at all. */
+bool memory_is_short(void);
 
 /* From here on an allocation of the plugin that fails jumps to `back`, on the thread that called this. */
 void memory_begin(jmp_buf *back);

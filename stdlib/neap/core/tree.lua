@@ -60,7 +60,7 @@ local function place_text(path)
     return path == "" and "the top" or path
 end
 
-local function map_trees(f, path, first, others)
+local function map_trees(f, path, first, others, depth)
     if not is_node(first) then
         for k = 1, #others do
             if is_node(others[k]) then
@@ -69,6 +69,7 @@ local function map_trees(f, path, first, others)
         end
         return f(first, unpack(others, 1, others.n))
     end
+    trees.check_depth("tree.map", depth)
     local copy, keys = {}, keys_of(first, "tree.map")
     local inner = {}
     for k = 1, others.n do
@@ -89,7 +90,8 @@ local function map_trees(f, path, first, others)
                 raise("tree.map", "tree %d has no key %s at %s", k + 1, tostring(key), place_text(path))
             end
         end
-        copy[key] = map_trees(f, path == "" and tostring(key) or path .. "." .. tostring(key), first[key], inner)
+        copy[key] = map_trees(f, path == "" and tostring(key) or path .. "." .. tostring(key), first[key], inner,
+                              depth + 1)
     end
     return copy
 end
@@ -99,7 +101,7 @@ end
 -- 3
 function tree.map(f, t, ...)
     if type(f) ~= "function" then core.bad_argument("tree.map", 1, "f", "a function", f) end
-    return map_trees(f, "", t, { n = select("#", ...), ... })
+    return map_trees(f, "", t, { n = select("#", ...), ... }, 0)
 end
 
 --- np.tree.reduce(f, t, initial) -> value: f(… f(f(initial, leaf1), leaf2) …); without initial it starts with the first

@@ -70,6 +70,11 @@ end
 
 trees.keys_of = keys_of
 
+--- Raises if a table lies that deep in a tree.
+function trees.check_depth(name, depth)
+    if depth > MAX_DEPTH then too_deep(name) end
+end
+
 function trees.walk(name, value, visit, path)
     walk(name, value, visit, path, 0)
 end

@@ -286,7 +286,7 @@ function Bar:__call()
     end
     if self.begun then self:update() end
     self.begun = true
-    return stepped(self, self.step(self.state, self.control))
+    return stepped(self, self.iterator(self.state, self.control))
 end
 
 function Bar:__tostring()
@@ -366,7 +366,7 @@ function np.progress(iter, state, control, options)
             bad_argument("progress", nil, what, "a boolean", o[what])
         end
     end
-    local bar = setmetatable({ step = step, state = from, control = first, total = o.total or total, count = 0,
+    local bar = setmetatable({ iterator = step, state = from, control = first, total = o.total or total, count = 0,
                                desc = "", unit = tostring(o.unit or "it"), leave = o.leave, disable = o.disable,
                                interval = o.mininterval, postfix = {}, postfix_width = 0 }, Bar)
     if o.desc ~= nil then bar:set_description(o.desc) end

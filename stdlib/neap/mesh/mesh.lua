@@ -42,6 +42,7 @@ end
 
 --- The coordinates of place `position` (from 0) of the devices, from 0, by axis.
 function Mesh:coordinates(position)
+    core.integer("mesh.coordinates", 1, "position", position)
     local list = {}
     for k = #self.sizes, 1, -1 do
         list[k] = position % self.sizes[k]

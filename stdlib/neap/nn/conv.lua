@@ -366,7 +366,7 @@ return function(nn)
                 return { w = dims, b = { outputs } }
             end,
             forward = function(_, params, x)
-                if not core.is_array(params.w) then
+                if type(params) ~= "table" or not core.is_array(params.w) then
                     bad_argument("nn.Conv", 1, "params", "what layer:init(key) returned", params)
                 end
                 local y, b = conv(x, params.w, of_conv), params.b

@@ -27,7 +27,9 @@ return function(nn)
     end
 
     local function check_params(name, params, field)
-        if not is_array(params[field]) then bad_argument(name, 1, "params", "what layer:init(key) returned", params) end
+        if type(params) ~= "table" or not is_array(params[field]) then
+            bad_argument(name, 1, "params", "what layer:init(key) returned", params)
+        end
     end
 
     --- np.nn.Dense(inputs, outputs, {bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}),
@@ -102,7 +104,9 @@ return function(nn)
         return block.new {
             name = "nn.Dropout", rate = rate, takes_key = true,
             forward = function(self, _, x, key)
+                if not is_array(x) then bad_argument("nn.Dropout", 2, "x", "an array", x) end
                 if key == nil or self.rate == 0 then return x end
+                if not is_array(key) then bad_argument("nn.Dropout", 3, "key", "a key, as np.random.key(0)", key) end
                 local kept = np.random.bernoulli(key, 1 - self.rate, shape_of(x))
                 return np.where(kept, x / (1 - self.rate), 0)
             end,
@@ -249,7 +253,7 @@ return function(nn)
                          out = nn.Dense(features, d, known):init(keys[3]) }
             end,
             forward = function(self, params, x, context, mask)
-                if type(params.query) ~= "table" then
+                if type(params) ~= "table" or type(params.query) ~= "table" then
                     bad_argument("nn.MultiHeadAttention", 1, "params", "what layer:init(key, x) returned", params)
                 end
                 local from = context == nil and x or context

@@ -176,6 +176,13 @@ local function check_number(name, position, called, value, low)
     if not fits then core.bad_argument(name, position, called, expected, value) end
 end
 
+--- The step that a schedule is called with.
+local function check_step(name, step)
+    if type(step) ~= "number" and not is_array(step) then
+        raise(name, "the schedule takes the step, a number or an array, got %s", core.describe(step))
+    end
+end
+
 local function check_steps(name, position, steps)
     check_number(name, position, "steps", steps, 1)
 end
@@ -187,7 +194,10 @@ function optim.exponential_decay(lr, rate, steps)
     check_number("optim.exponential_decay", 1, "lr", lr, -math.huge)
     check_number("optim.exponential_decay", 2, "rate", rate, 0)
     check_steps("optim.exponential_decay", 3, steps)
-    return function(step) return np.pow(rate, step / steps) * lr end
+    return function(step)
+        check_step("optim.exponential_decay", step)
+        return np.pow(rate, step / steps) * lr
+    end
 end
 
 --- np.optim.cosine_decay(lr, steps, floor) -> function: half a cosine from lr down to floor (0) in so many steps, then
@@ -200,6 +210,7 @@ function optim.cosine_decay(lr, steps, floor)
     check_steps("optim.cosine_decay", 2, steps)
     check_number("optim.cosine_decay", 3, "floor", floor, -math.huge)
     return function(step)
+        check_step("optim.cosine_decay", step)
         local progress = np.minimum(step / steps, 1)
         return (np.cos(progress * math.pi) + 1) * ((lr - floor) / 2) + floor
     end
@@ -215,6 +226,7 @@ function optim.warmup(schedule, steps)
     end
     check_steps("optim.warmup", 2, steps)
     return function(step)
+        check_step("optim.warmup", step)
         local lr = type(schedule) == "function" and schedule(step) or schedule
         return np.minimum((step + 1) / steps, 1) * lr
     end
@@ -237,7 +249,7 @@ function optim.clip_by_global_norm(grads, most)
     return tree.map(function(g) return g * like(scale, g) end, grads)
 end
 
-require "neap.nn.optimizers" (optim, { optimizer = optimizer, learning_rate = learning_rate,
+require "neap.nn.optimizers" (optim, { optimizer = optimizer, learning_rate = learning_rate, check_step = check_step,
                                       number_option = number_option, zeros_like = zeros_like, like = like,
                                       adam = adam })
 

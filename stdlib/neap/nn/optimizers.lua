@@ -8,7 +8,7 @@ local raise, options = core.raise, core.options
 
 return function(optim, helpers)
     local optimizer, learning_rate, number_option = helpers.optimizer, helpers.learning_rate, helpers.number_option
-    local zeros_like, like = helpers.zeros_like, helpers.like
+    local zeros_like, like, check_step = helpers.zeros_like, helpers.like, helpers.check_step
 
     --- {lr}: the learning rate: a number, a 0-d array or a schedule
     --- {eps}: a small number against division by zero
@@ -138,6 +138,9 @@ return function(optim, helpers)
     function Squares.init(params, least)
         local function means(along)
             return tree.map(function(p)
+                if not core.is_array(p) then
+                    raise("optim.adafactor", "parameters must be arrays, got %s", core.describe(p))
+                end
                 local lesser, largest = factored_axes(p, least)
                 local axis = along == "row" and largest or lesser
                 if (along == "v") == (lesser == nil) then
@@ -232,6 +235,9 @@ return function(optim, helpers)
 
     --- avg:update(params, state): the average with these parameters, and the next state.
     function Average:update(params, state)
+        if type(state) ~= "table" or not core.is_array(state.step) or state.mean == nil then
+            core.bad_argument("optim.ema:update", 2, "state", "what avg:init(params) returned", state)
+        end
         local keep = self.decay
         local new = { step = state.step + 1 }
         new.mean = tree.map(function(m, p) return m * keep + p * (1 - keep) end, state.mean, params)
@@ -277,6 +283,7 @@ return function(optim, helpers)
         end
         table.sort(steps)
         return function(step)
+            check_step("optim.piecewise", step)
             local rate = lr
             for _, from in ipairs(steps) do rate = np.where(np.less(step, from), 1, factors[from]) * rate end
             return rate

@@ -61,7 +61,7 @@ local function of_one(name, o, k, count)
     local mine = copied(o)
     if type(o.label) == "table" then core.list(name, "option 'label'", o.label) end
     if type(o.label) == "table" then mine.label = o.label[k]
-    elseif o.label ~= nil then mine.label = o.label .. " " .. (k - 1) end
+    elseif type(o.label) == "string" or type(o.label) == "number" then mine.label = o.label .. " " .. (k - 1) end
     if type(o.color) == "table" and type(o.color[1]) ~= "number" then
         core.list(name, "option 'color'", o.color)
         mine.color = o.color[k] or raise(name, "%d colours for %d charts", #o.color, count)

@@ -198,6 +198,10 @@ function figures.twin_of(axes)
     end
 end
 
+local function is_of_x(key)
+    return type(key) == "string" and key:sub(1, 1) == "x"
+end
+
 --- Axes in the frame of others, with an y of their own on the right side. What is set of x is set of both.
 function figures.twinx(axes)
     if axes.over then raise("plot.twinx", "these are twin axes already") end
@@ -207,9 +211,9 @@ function figures.twinx(axes)
     twin = new_axes(figure, #figure.axes + 1)
     twin.over, twin.cycle = axes.place, axes.cycle
     twin.set = setmetatable({}, {
-        __index = function(_, key) return key:sub(1, 1) == "x" and axes.set[key] or nil end,
+        __index = function(_, key) return is_of_x(key) and axes.set[key] or nil end,
         __newindex = function(set, key, value)
-            if key:sub(1, 1) == "x" then axes.set[key] = value else rawset(set, key, value) end
+            if is_of_x(key) then axes.set[key] = value else rawset(set, key, value) end
         end,
     })
     figure.axes[#figure.axes + 1] = twin

@@ -395,15 +395,19 @@ function Axes:twinx()
     return figures.twinx(self)
 end
 
+local function check_dpi(name, dpi)
+    if dpi ~= nil and (type(dpi) ~= "number" or not (dpi >= 10 and dpi <= 1200)) then
+        bad_argument(name, nil, "dpi", "dots per inch from 10 to 1200", dpi)
+    end
+end
+
 local function save(figure, path, options)
     local name = "plot.save"
     local o = core.options(name, options, { dpi = true })
     core.check_path(name, path)
     local format = draw.formats[(path:lower():match "%.(%w+)$" or "")]
     if not format then raise(name, "the name of a picture ends in .svg, .png, .pdf or .eps, got '%s'", path) end
-    if o.dpi ~= nil and (type(o.dpi) ~= "number" or not (o.dpi >= 10 and o.dpi <= 1200)) then
-        bad_argument(name, nil, "dpi", "dots per inch from 10 to 1200", o.dpi)
-    end
+    check_dpi(name, o.dpi)
     show.when_ready(figure, function(ready)
         local good, problem = files.write(path, { draw.bytes(name, ready, format, o.dpi) })
         if not good then raise(name, "%s", problem) end
@@ -447,6 +451,9 @@ function Figure:__display()
 end
 
 function Figure:svg() return draw.bytes("plot.save", self, "svg") end
-function Figure:png(dpi) return draw.bytes("plot.save", self, "png", dpi) end
+function Figure:png(dpi)
+    check_dpi("plot.figure", dpi)
+    return draw.bytes("plot.save", self, "png", dpi)
+end
 
 return plot

@@ -64,7 +64,7 @@ function Live:figure()
 end
 
 --- Appends one point to each curve that is named.
-function Live:append(step, values)
+local function append(self, step, values)
     self.steps = self.steps + 1
     for name, value in pairs(values) do
         local curve = self.curves[name]
@@ -100,9 +100,9 @@ function Live:update(step, values)
         traced = traced or single and core.info(value).traced ~= 0
     end
     if traced then
-        np.callback(function(at, ready) self:append(at, ready) end, { name = "np.plot.live" })(step, values)
+        np.callback(function(at, ready) append(self, at, ready) end, { name = "np.plot.live" })(step, values)
     else
-        self:append(step, values)
+        append(self, step, values)
     end
     return self
 end
