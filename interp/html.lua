@@ -124,9 +124,10 @@ local function show_display(value, how)
     end
 end
 
---- Shows values of a cell: arrays as text, what has more to show as HTML.
+--- Shows the values of a cell's last expression: arrays as text, what has more to show as HTML.
 local function present_with(plain)
     return function(is_last, ...)
+        if not is_last then return end
         for k = 1, select("#", ...) do
             local value = select(k, ...)
             local html = not core.is_array(value) and bundle_html(rich.bundle(value), #shown + 1)
