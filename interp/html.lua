@@ -92,7 +92,7 @@ local function bundle_html(bundle, number)
     if bundle["image/svg+xml"] then return inline_svg(bundle["image/svg+xml"], number) end
     for _, kind in ipairs { "image/png", "image/jpeg", "image/gif" } do
         if bundle[kind] then
-            return ('<figure><img alt="" src="data:%s;base64,%s"></figure>\n'):format(kind, bundle[kind])
+            return ('<figure><img alt="" src="data:%s;base64,%s"></figure>\n'):format(kind, escape(bundle[kind]))
         end
     end
     if bundle["text/html"] then return '<div class="shown">' .. bundle["text/html"] .. "</div>\n" end
@@ -124,9 +124,10 @@ local function show_display(value, how)
     end
 end
 
---- Shows values of a cell: arrays as text, what has more to show as HTML.
+--- Shows the values of a cell's last expression: arrays as text, what has more to show as HTML.
 local function present_with(plain)
     return function(is_last, ...)
+        if not is_last then return end
         for k = 1, select("#", ...) do
             local value = select(k, ...)
             local html = not core.is_array(value) and bundle_html(rich.bundle(value), #shown + 1)

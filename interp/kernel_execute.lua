@@ -26,8 +26,9 @@ local cell
 
 -- ---- What a cell shows ----------------------------------------------------------------------------------------------
 
---- Takes the place of the prompt's way to show values.
+--- Takes the place of the prompt's way to show values. A cell shows those of its last expression.
 local function present(is_last, ...)
+    if not is_last then return end
     core.np.effects_barrier()
     local count = select("#", ...)
     local bundle, metadata
@@ -40,12 +41,10 @@ local function present(is_last, ...)
     end
     core.np.effects_barrier()
     if cell.silent then return end
-    local content = { data = bundle, metadata = metadata or json.object }
-    if is_last then
-        content.execution_count = results.count
-        cell.output = bundle["text/plain"]
-    end
-    messages.publish(cell.request, is_last and "execute_result" or "display_data", content)
+    cell.output = bundle["text/plain"]
+    messages.publish(cell.request, "execute_result", {
+        data = bundle, metadata = metadata or json.object, execution_count = results.count,
+    })
 end
 
 --- What np.display does in a notebook. It may happen late, in a callback.
@@ -110,7 +109,7 @@ local function error_parts(text, interrupted)
     local lines = {}
     for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
     local message = lines[1] or ""
-    local trace = { unpack(lines) }
+    local trace = core.copy_list(lines)
     trace[1] = RED .. message .. PLAIN
     return { ename = interrupted and "Interrupted" or "Error", evalue = message, traceback = trace }
 end
@@ -132,10 +131,14 @@ local function evaluate(expressions)
     return any and found or json.object
 end
 
---- The number of the cell, which is kept for later sessions, or forgotten.
+--- The number of the cell, which is kept for later sessions, or forgotten. One of blanks has not counted.
 local function count_cell()
     local number = math.max(results.count, 1)
-    if cell.keep then history.keep(results.count, cell.code, cell.output) else results.count = cell.before end
+    if cell.keep then
+        if results.count > cell.before then history.keep(results.count, cell.code, cell.output) end
+    else
+        results.count = cell.before
+    end
     return number
 end
 
@@ -167,13 +170,10 @@ local function run_cell(request, content, loop)
     reply.execution_count = count_cell()
     input.close()
     cell = nil
-    if not ok and content.stop_on_error ~= false then
-        local cells = loop.take_cells() -- before the answer, so that a cell that is sent because of it runs
-        messages.answer(request, "execute_reply", reply)
-        loop.abort(cells, reply.execution_count)
-        return nil
-    end
-    return reply
+    if ok or silent or content.stop_on_error == false then return reply end
+    local cells = loop.take_cells() -- before the answer, so that a cell that is sent because of it runs
+    messages.answer(request, "execute_reply", reply)
+    loop.abort(cells)
 end
 
 --- The cell that runs ends the process: it has gone well, and its client is told to leave, as by IPython's `exit`.

@@ -150,13 +150,23 @@ function ways.tail(content)
     return newest(content.n, function() return true end)
 end
 
---- A session of 0 or less counts back from this one.
+--- A session of 0 or less counts back from this one; a start or a stop below 0 from the end of the session. Without a
+-- stop, or with one of 0, all up to the end.
 function ways.range(content)
     local wanted = type(content.session) == "number" and content.session or 0
     if wanted <= 0 then wanted = session + wanted end
-    local start = type(content.start) == "number" and content.start or 1
-    local stop = type(content.stop) == "number" and content.stop or math.huge
-    return newest(nil, function(entry) return entry[1] == wanted and entry[2] >= start and entry[2] < stop end)
+    local cells = newest(nil, function(entry) return entry[1] == wanted end)
+    local behind = cells[1] and cells[#cells][2] + 1 or 1
+    local function place(given, default)
+        if type(given) ~= "number" then return default end
+        return given < 0 and behind + given or given
+    end
+    local start, stop = place(content.start, 1), place(content.stop ~= 0 and content.stop, behind)
+    local list = {}
+    for _, entry in ipairs(cells) do
+        if entry[2] >= start and entry[2] < stop then list[#list + 1] = entry end
+    end
+    return list
 end
 
 function ways.search(content)

@@ -15,6 +15,7 @@ local C = core.C
 local loop = {}
 
 local SLEEP_MS = 1000
+local QUIET, HELD_MOST = 0.1, 2 -- seconds: see loop.take_cells
 
 local handlers = {} -- by type: f(request, content), which returns the content of the answer, if there is one
 local put_back = {} -- requests that were taken and wait again
@@ -30,9 +31,8 @@ local function read_object(text, what, channel)
         channel, what, ok and "" or " (" .. tostring(value) .. ")"))
 end
 
---- The next request, as { request, channel, type, content }; nil: none.
-local function take()
-    if put_back[1] then return table.remove(put_back, 1) end
+--- The next request that has come, as { request, channel, type, content }; nil: none.
+local function take_new()
     while true do
         local request, channel, header, _, content = channels.take(false)
         if not request then return nil end
@@ -44,6 +44,12 @@ local function take()
             channels.complain(channel .. ": a message is ignored: its header has no msg_type")
         end
     end
+end
+
+--- The next request to handle.
+local function take()
+    if put_back[1] then return table.remove(put_back, 1) end
+    return take_new()
 end
 
 local function answer_type(request_type)
@@ -72,24 +78,30 @@ local function handle(taken)
     system.forget_interrupt()
 end
 
---- The cells that are waiting by now, which will not be run.
+--- The cells that a client has sent before it can know of an error: those that wait, and those that come until none has
+-- come for QUIET seconds. A front end that runs all cells sends them one after the other; the first of them may have
+-- failed before the last one is here. They are not held for longer than HELD_MOST.
 function loop.take_cells()
-    local cells, others = {}, {}
-    local taken = take()
-    while taken do
-        local kind = taken.type == "execute_request" and cells or others
-        kind[#kind + 1] = taken
-        taken = take()
-    end
-    put_back = others
+    local cells, clock = {}, core.np.clock
+    local limit = clock() + HELD_MOST
+    local quiet = clock() + QUIET
+    input.wait_until(function()
+        system.forget_interrupt() -- nothing runs
+        for taken in take_new do
+            local is_cell = taken.type == "execute_request"
+            table.insert(is_cell and cells or put_back, taken)
+            if is_cell then quiet = clock() + QUIET end
+        end
+        return clock() >= math.min(quiet, limit)
+    end, function() C.neap_waker_sleep(core.waker, 1 + 1000 * math.max(math.min(quiet, limit) - clock(), 0)) end)
     return cells
 end
 
 --- Answers cells that another one's error has kept from running.
-function loop.abort(cells, count)
+function loop.abort(cells)
     for _, taken in ipairs(cells) do
         messages.publish(taken.request, "status", { execution_state = "busy" })
-        messages.answer(taken.request, "execute_reply", { status = "aborted", execution_count = count })
+        messages.answer(taken.request, "execute_reply", { status = "aborted" })
         messages.publish(taken.request, "status", { execution_state = "idle" })
     end
 end
@@ -139,7 +151,7 @@ function handlers.comm_close() end
 local function wait()
     local taken, orphaned
     input.wait_until(function()
-        if C.neap_interrupt_pending() ~= 0 then system.forget_interrupt() end -- nothing runs
+        system.forget_interrupt() -- nothing runs
         orphaned = channels.orphaned()
         taken = not orphaned and take() or nil
         return taken ~= nil or orphaned
@@ -167,9 +179,10 @@ function loop.run(endpoints, key)
     if problem then error("kernel: " .. problem, 0) end
     local ok, failure = pcall(serve)
     channels.close()
+    system.forget_interrupt() -- which a shutdown sends until the channels are closed
     if not ok then error(failure, 0) end -- who has started the kernel sees it, now that stderr is the process's again
 end
 
-for _, f in ipairs { take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do jit.off(f, true) end
+for _, f in ipairs { take_new, take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do jit.off(f, true) end
 
 return loop

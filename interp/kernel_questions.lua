@@ -76,9 +76,12 @@ local function answer_inspect(_, content)
     return { status = "ok", found = true, data = { ["text/plain"] = answer }, metadata = json.object }
 end
 
+--- The indent is that behind the last line that is not blank.
 local function answer_is_complete(_, content)
     local text = place_of(content)
     if repl.incomplete(text) then
+        local behind = text:find("\n", text:match ".*()%S" or 1, true)
+        if behind then text = text:sub(1, behind - 1) end
         return { status = "incomplete", indent = (" "):rep(channels.indent(text)) }
     end
     return { status = repl.readable(text) and "complete" or "invalid" }

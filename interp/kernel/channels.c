@@ -18,6 +18,7 @@ enum {
     WAITING_MOST = 1000,      /* requests, from which on the shell is not read */
     PARTS_MOST = 1000,        /* of a message */
     MESSAGE_MOST = 256 << 20, /* bytes of a message */
+    TURN_MOST = 100,          /* messages of a channel, or parts of heartbeats, before others have their turn */
     PUBLISHED_MOST = 2000,    /* messages that are kept for a client; half of them are read before it has room again */
     GATHER_MS = 10,           /* what text waits for more */
     RETRY_MS = 5,             /* while a client does not read */
@@ -34,7 +35,7 @@ static const int socket_types[KERNEL_CHANNELS] = {[KERNEL_SHELL] = ZMQ_ROUTER,
                                                   [KERNEL_CONTROL] = ZMQ_ROUTER,
                                                   [KERNEL_STDIN] = ZMQ_ROUTER,
                                                   [KERNEL_IOPUB] = ZMQ_XPUB,
-                                                  [KERNEL_HEARTBEAT] = ZMQ_REP};
+                                                  [KERNEL_HEARTBEAT] = ZMQ_ROUTER};
 static const char *const channel_names[KERNEL_CHANNELS] = {"shell", "control", "stdin", "iopub", "heartbeat"};
 
 static struct {
@@ -82,21 +83,18 @@ bool kernel_orphaned(void) {
 /* Reads one message. NULL: none is there, or it was too large, which is told. */
 static kernel_message *receive_message(int channel) {
     kernel_message *made = kernel_message_new(channel);
-    size_t size = sizeof(int);
-    int more = 1, flags = ZMQ_DONTWAIT;
+    int more = 1;
     bool fits = made != NULL, any = false;
-    while (more) {
-        zmq_frame frame;
-        kernel_lib.zmq_msg_init(&frame);
-        if (kernel_lib.zmq_msg_recv(&frame, io.sockets[channel], flags) < 0)
-            break;
+    zmq_frame frame;
+    kernel_lib.zmq_msg_init(&frame);
+    while (more && kernel_lib.zmq_msg_recv(&frame, io.sockets[channel], ZMQ_DONTWAIT) >= 0) {
         any = true;
         size_t bytes = kernel_lib.zmq_msg_size(&frame);
         fits = fits && made->count < PARTS_MOST && bytes < MESSAGE_MOST - made->bytes &&
                kernel_message_add(made, kernel_lib.zmq_msg_data(&frame), bytes);
-        kernel_lib.zmq_msg_close(&frame);
-        kernel_lib.zmq_getsockopt(io.sockets[channel], ZMQ_RCVMORE, &more, &size);
+        more = kernel_lib.zmq_msg_more(&frame);
     }
+    kernel_lib.zmq_msg_close(&frame);
     if (fits && any)
         return made;
     if (any)
@@ -105,15 +103,19 @@ static kernel_message *receive_message(int channel) {
     return NULL;
 }
 
-/* The heartbeat's clients wait for what they have sent. */
+/* The heartbeat's clients wait for what they have sent. It goes back part by part, whatever it is, to who has sent it:
+ * so no message of one client's can keep those of others from being answered. */
 static void echo_heartbeats(void) {
-    kernel_message *beat;
-    while ((beat = receive_message(KERNEL_HEARTBEAT)) != NULL) {
-        for (int k = 0; k < beat->count; k++)
-            kernel_lib.zmq_send(io.sockets[KERNEL_HEARTBEAT], beat->parts[k].at, beat->parts[k].bytes,
-                                ZMQ_DONTWAIT | (k + 1 < beat->count ? ZMQ_SNDMORE : 0));
-        kernel_message_free(beat);
+    void *socket = io.sockets[KERNEL_HEARTBEAT];
+    zmq_frame part;
+    kernel_lib.zmq_msg_init(&part);
+    for (int parts = 0, more = 0; parts < TURN_MOST || more; parts++) {
+        if (kernel_lib.zmq_msg_recv(&part, socket, ZMQ_DONTWAIT) < 0)
+            break;
+        more = kernel_lib.zmq_msg_more(&part);
+        kernel_lib.zmq_msg_send(&part, socket, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0));
     }
+    kernel_lib.zmq_msg_close(&part);
 }
 
 /* Other threads block the signal. As Ctrl-C it is for children too, if the process leads a group of its own. */
@@ -137,7 +139,7 @@ static bool may_receive(int channel) {
 }
 
 static void receive_requests(int channel) {
-    while (may_receive(channel)) {
+    for (int k = 0; k < TURN_MOST && may_receive(channel); k++) {
         kernel_message *message = receive_message(channel);
         if (!message)
             return;
@@ -303,7 +305,7 @@ static const char *bind_channel(int channel, const char *endpoint) {
     if (!io.sockets[channel])
         return kernel_lib.zmq_strerror(kernel_lib.zmq_errno());
     set_option(channel, ZMQ_LINGER, LINGER_MS);
-    if (socket_types[channel] == ZMQ_ROUTER)
+    if (channel <= KERNEL_STDIN)
         set_option(channel, ZMQ_ROUTER_HANDOVER, 1); /* a client that comes back keeps its identity */
     if (channel == KERNEL_IOPUB) {
         set_option(channel, ZMQ_SNDHWM, PUBLISHED_MOST);

@@ -13,11 +13,12 @@ kernel_libs kernel_lib;
     X(zmq_socket)                                                                                                      \
     X(zmq_close)                                                                                                       \
     X(zmq_setsockopt)                                                                                                  \
-    X(zmq_getsockopt)                                                                                                  \
     X(zmq_bind)                                                                                                        \
     X(zmq_msg_init)                                                                                                    \
     X(zmq_msg_close)                                                                                                   \
     X(zmq_msg_recv)                                                                                                    \
+    X(zmq_msg_send)                                                                                                    \
+    X(zmq_msg_more)                                                                                                    \
     X(zmq_msg_data)                                                                                                    \
     X(zmq_msg_size)                                                                                                    \
     X(zmq_send)                                                                                                        \

@@ -11,10 +11,8 @@
 #include <stddef.h>
 
 enum { /* from zmq.h */
-       ZMQ_REP = 4,
        ZMQ_ROUTER = 6,
        ZMQ_XPUB = 9,
-       ZMQ_RCVMORE = 13,
        ZMQ_LINGER = 17,
        ZMQ_SNDHWM = 23,
        ZMQ_LAST_ENDPOINT = 32,
@@ -42,11 +40,12 @@ typedef struct kernel_libs {
     void *(*zmq_socket)(void *context, int type);
     int (*zmq_close)(void *socket);
     int (*zmq_setsockopt)(void *socket, int option, const void *value, size_t bytes);
-    int (*zmq_getsockopt)(void *socket, int option, void *value, size_t *bytes);
     int (*zmq_bind)(void *socket, const char *endpoint);
     int (*zmq_msg_init)(zmq_frame *frame);
     int (*zmq_msg_close)(zmq_frame *frame);
     int (*zmq_msg_recv)(zmq_frame *frame, void *socket, int flags);
+    int (*zmq_msg_send)(zmq_frame *frame, void *socket, int flags);
+    int (*zmq_msg_more)(const zmq_frame *frame);
     void *(*zmq_msg_data)(zmq_frame *frame);
     size_t (*zmq_msg_size)(const zmq_frame *frame);
     int (*zmq_send)(void *socket, const void *bytes, size_t count, int flags);

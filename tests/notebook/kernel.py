@@ -336,6 +336,69 @@ class Values(WithKernel):
         request = self.kc.is_complete("for k = 1, 2 do\n    if k then")
         self.assertEqual(self.reply_to(request)["content"], {"status": "incomplete", "indent": "        "})
 
+    def test_indent_of_the_next_line(self):
+        """As IPython's: that behind the last line that is not blank."""
+        for code, indent in {"for k = 1, 2 do": 4, "for k = 1, 2 do\n": 4, "for k = 1, 2 do\n    \n": 4,
+                             "\nx = {\n\n": 4, "do\n    while x do\n        y = 1\n": 8, "do\n    if x then y() end\n\n": 4,
+                             "x = [[\n": 0, "f(1,\n  2,\n": 2}.items():
+            reply = self.reply_to(self.kc.is_complete(code))["content"]
+            self.assertEqual(reply, {"status": "incomplete", "indent": " " * indent}, repr(code))
+
+    def test_last_expression(self):
+        """A cell shows the values of its last expression, and of no other."""
+        for code, shown in {"1\n2\n3": ["3"], "math.max(1, 2)\nmath.max(3, 4)": ["4"], "x_last = 5; x_last; 6": ["6"],
+                            "1\nlocal z = 2": [], "1\n2;": [], "1\n2, 3": ["2\n3"],
+                            "np.display(1)\n2\n3": ["1", "3"]}.items():
+            cell = self.run_cell(code)
+            data = [c["data"]["text/plain"] for c in cell.of("display_data") + cell.of("execute_result")]
+            self.assertEqual(data, shown, code)
+        self.assertEqual(self.run_cell("_").of("execute_result")[0]["data"]["text/plain"], "3")
+
+    def all_at_once(self, *codes, **options):
+        """Sends cells to a kernel that stands still, so that they are all there when it goes on; their replies."""
+        os.kill(self.km.provisioner.pid, signal.SIGSTOP)
+        requests = [self.send(code, **options) for code in codes]
+        os.kill(self.km.provisioner.pid, signal.SIGCONT)
+        return [self.reply_to(request)["content"] for request in requests]
+
+    def test_error_that_comes_at_once(self):
+        """It aborts all that was sent with it, also what takes longer to arrive than the cell to fail."""
+        count = self.run_cell("1").reply["execution_count"]
+        for k in range(10):
+            long = " --" + "x" * (10**6 if k % 2 else 0)
+            replies = self.all_at_once("error 'x'", "ran = true" + long, "2" + long, "3" + long)
+            self.assertEqual([r["status"] for r in replies], ["error", "aborted", "aborted", "aborted"])
+            self.assertEqual(replies[0]["execution_count"], count + k + 1)
+            self.assertEqual(replies[1:], [{"status": "aborted"}] * 3)  # as ipykernel: without a number
+        self.assertEqual(self.run_cell("rawget(_G, 'ran')").of("execute_result")[0]["data"]["text/plain"], "nil")
+        self.assertEqual([r["status"] for r in self.all_at_once("error 'x'", "1", store_history=False)],
+                         ["error", "aborted"])
+        for options in ({"silent": True}, {"stop_on_error": False}):
+            replies = self.all_at_once("error 'x'", "1", "2", **options)
+            self.assertEqual([r["status"] for r in replies], ["error", "ok", "ok"], options)
+
+    def test_others_are_answered_behind_an_error(self):
+        """What is no cell is not aborted, and a client that sends one cell behind another does not keep its error."""
+        os.kill(self.km.provisioner.pid, signal.SIGSTOP)
+        failing, info = self.send("error 'x'"), self.kc.kernel_info()
+        os.kill(self.km.provisioner.pid, signal.SIGCONT)
+        self.assertEqual(self.reply_to(failing)["content"]["status"], "error")
+        self.assertEqual(self.reply_to(info)["content"]["status"], "ok")
+        failing, sent, answer = self.send("error 'x'"), 0, {}
+        end = time.monotonic() + TIMEOUT
+        while answer.get("parent_header", {}).get("msg_id") != failing:
+            self.assertLess(time.monotonic(), end)
+            sent += 1
+            self.send("1")
+            try:
+                answer = self.kc.get_shell_msg(timeout=0.01)
+            except queue.Empty:
+                pass
+        self.assertEqual(answer["content"]["status"], "error")
+        for _ in range(sent):
+            self.kc.get_shell_msg(timeout=TIMEOUT)
+        self.check_alive()
+
     def test_stop_on_error(self):
         requests = [self.send(code) for code in ("os.execute 'sleep 0.5' error 'first'", "print 'second'", "'third'")]
         replies = [self.reply_to(r)["content"]["status"] for r in requests]
@@ -655,6 +718,29 @@ class History(unittest.TestCase):
         self.assertEqual(self.history(first), [entry for entry in before if entry[0] == 1])
         self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
 
+    def test_blank_cells(self):
+        """They count for nothing."""
+        kc = self.kernel()
+        self.execute(kc, "a = 1", "", "  \n\t\n", "a = 2")
+        self.assertEqual(self.history(kc), [(1, 1, "a = 1"), (1, 2, "a = 2")])
+        self.execute(kc, " ", store_history=False)
+        self.execute(kc, "a = 3")
+        self.assertEqual(self.history(kc)[2:], [(1, 3, "a = 3")])
+
+    def test_ranges(self):
+        """As slices of Python's lists that have an item 0 in front."""
+        kc = self.kernel()
+        codes = [f"a = {k}" for k in range(1, 6)]
+        self.execute(kc, *codes)
+        for start in (*range(-7, 8), None):
+            for stop in (*range(-7, 8), None):
+                cells = [(1, k, code) for k, code in enumerate(codes, 1)]
+                first = 1 if start is None else start if start >= 0 else start + 6
+                last = 6 if not stop else stop if stop > 0 else stop + 6
+                self.assertEqual(self.history(kc, "range", session=0, start=start, stop=stop),
+                                 [cell for cell in cells if first <= cell[1] < last], (start, stop))
+        self.assertEqual(self.history(self.kernel(), "range", session=-1, start=-2, stop=None), cells[3:])
+
     def test_unique(self):
         kc = self.kernel()
         self.execute(kc, "'x'", "'y'", "'x'")
@@ -831,6 +917,65 @@ class BadInput(WithKernel):
                 if client.poll(10):
                     answer = b"".join(client.recv_multipart())
         self.check_alive()
+
+    def beats(self):
+        """A client of the heartbeat; it fails the test if one is not answered."""
+        client = zmq.Context.instance().socket(zmq.REQ)
+        client.connect(f"tcp://{self.km.ip}:{self.km.hb_port}")
+        self.addCleanup(client.close, 0)
+
+        def beat(text=b"beat"):
+            client.send(text)
+            self.assertTrue(client.poll(TIMEOUT * 1000), "a heartbeat is not answered")
+            self.assertEqual(client.recv(), text)
+        return beat
+
+    def hostile_frames(self, draw, largest):
+        """A message of any number of parts, empty ones and delimiters among them, few of up to so many bytes."""
+        count = draw.choice([1, 1, 2, 2, 3, 5, 8, 40, 1001, 3000])
+        kinds = [b"", b"\0", b"<IDS|MSG>", b"\1", b"\0" + draw.randbytes(8), draw.randbytes(draw.randrange(2000))]
+        if count < 10:
+            kinds += [draw.randbytes(largest), self.signed(b"{}")[1]]
+        return draw.choices(kinds, k=count)
+
+    def test_hostile_messages(self):
+        """Messages of no sort on all channels, of clients that stay or vanish, however early; then a heartbeat of a
+        client that was there before, one of a new client, a question and a cell are answered."""
+        seed = int(os.environ.get("NEAP_TEST_SEED", 1))
+        rounds = 300 if os.environ.get("NEAP_TEST_LONG") else 12
+        draw = random.Random(seed)
+        ports = [self.km.shell_port, self.km.control_port, self.km.stdin_port, self.km.iopub_port, self.km.hb_port]
+        old = self.beats()
+        old()
+        for number in range(rounds):
+            with self.subTest(seed=seed, number=number):
+                for _ in range(20):
+                    port = draw.choice(ports + [self.km.hb_port] * 3)
+                    kind = zmq.XSUB if port == self.km.iopub_port else draw.choice([zmq.DEALER, zmq.DEALER, zmq.REQ])
+                    client = zmq.Context.instance().socket(kind)
+                    if draw.randrange(4) == 0:
+                        client.routing_id = draw.choice([b"same", draw.randbytes(30)[:-1] + b"x"]).lstrip(b"\0")
+                    client.connect(f"tcp://{self.km.ip}:{port}")
+                    for _ in range(1 if kind == zmq.REQ else draw.randrange(5)):
+                        # The library of this client recurses over the bytes of a subscription.
+                        client.send_multipart(self.hostile_frames(draw, 2000 if kind == zmq.XSUB else 2**20))
+                    time.sleep(draw.choice([0, 0, 0.001, 0.003]))
+                    client.close(draw.choice([0, 1000]))
+                old()
+                self.beats()(draw.randbytes(draw.choice([0, 1, 5000])))
+                self.assertEqual(self.reply_to(self.kc.kernel_info())["content"]["status"], "ok")
+                self.check_alive()
+                self.read_output()
+
+    def test_heartbeat_too_large(self):
+        """One of very many parts, and one of more bytes than a request may have, come back as they are."""
+        beat = self.beats()
+        for parts in ([b""] + [b"x"] * 5000, [b"", bytes(257 << 20)] if os.environ.get("NEAP_TEST_LONG") else [b"a"]):
+            client = self.dealer(self.km.hb_port)
+            client.send_multipart(parts)
+            self.assertTrue(client.poll(TIMEOUT * 1000))
+            self.assertEqual(client.recv_multipart(), parts)
+            beat()
 
     def test_clients_that_vanish(self):
         for _ in range(20):

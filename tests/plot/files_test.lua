@@ -115,6 +115,41 @@ test("labels of low axes do not touch either, nor do names", function()
     check.ok(not svg:find ">%s*500000<", "long names leave less room to the numbers")
 end)
 
+test("texts that are long are small, or of more lines, and lie within the picture", function()
+    local function sizes(figure)
+        local list = {}
+        for size, content in figure:svg():gmatch 'font%-size="([%d%.]+)"[^>]*>(.-)</text>' do
+            local letters = content:gsub("<[^>]*>", ""):gsub("^%s+", "")
+            if letters:find "xx" then list[#list + 1] = { tonumber(size), #letters } end
+        end
+        return list
+    end
+    for _, what in ipairs { "title", "xlabel", "ylabel", "suptitle" } do
+        for _, count in ipairs { 10, 60, 76, 300 } do
+            local figure = plot.figure():line { 1, 2 }
+            figure[what](figure, ("xx"):rep(count / 2))
+            local list, letters = sizes(figure), 0
+            for _, line in ipairs(list) do
+                check.ok(0.55 * line[1] * line[2] < (what == "ylabel" and 480 or 640), what .. count)
+                letters = letters + line[2]
+            end
+            check.equal(letters, count, what)
+            check.ok(#list == 1 or count == 300, #list)
+        end
+    end
+    local svg = plot.figure():line({ 1 }, { label = "one\ntwo" }):svg()
+    check.ok(svg:find("one two", 1, true), "a label of the legend has one line")
+end)
+
+test("a line whose values hardly differ is not flat", function()
+    for _, extent in ipairs { 1e-14, 1e-13, 1e-9, 1 } do
+        local y = np.array({ 1, 1 + extent }, { dtype = "f64" })
+        local at, _, height = pixels(plot.figure():line(y, { color = "red", linewidth = 3 }):axis "off")
+        local left, right = rows_of(at, height, 160, RED), rows_of(at, height, 480, RED)
+        check.ok(left[1] > 0.6 * height and right[1] < 0.4 * height, ("%g: %d, %d"):format(extent, left[1], right[1]))
+    end
+end)
+
 test("a character that no font has spoils no picture", function()
     local private, unknown = "\244\143\191\189", "\239\191\189"
     local function figure(title) return plot.figure():line({ 1, 2, 3 }, { label = "µ " .. title }):title(title) end

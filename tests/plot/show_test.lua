@@ -62,6 +62,19 @@ test("characters", function()
     run("np.plot.surface(np.eye(4)):show() local f, a = np.plot.subplots(2, 2) a[1][1]:line{1, 2} f:show()", "blocks")
 end)
 
+test("long texts beside characters are cut, and none is left out", function()
+    for _, count in ipairs { 10, 40, 76, 90, 300 } do
+        local long = ("é"):rep(count)
+        for _, what in ipairs { "title", "xlabel", "ylabel", "suptitle" } do
+            local out = run(('np.plot.line{1, 2}:%s("%s"):show()'):format(what, long), "blocks")
+            local _, letters = out:gsub("é", "")
+            check.ok(count <= 60 and letters == count or count > 60 and letters > 60 and letters < 80,
+                     what .. count .. "\n" .. out)
+            check.equal(out:find "…" ~= nil, letters < count, what .. count)
+        end
+    end
+end)
+
 test("np.display shows a figure as np.plot.show does", function()
     for _, show in ipairs { "np.display(f)", "np.update_display(f, 'place')" } do
         local code = "f = np.plot.line{1, 2} print 'a' " .. show .. " print 'b'"

@@ -210,12 +210,14 @@ end
 --- Lines of characters of axes, so many wide and high.
 local function axes_lines(name, axes, width, height, colors)
     local legend = legend_line(axes, width, colors)
-    if legend then height = height - 1 end
+    local label = axes.ylabel_text and text.cut(axes.ylabel_text:gsub("[\r\n]+", " "), width)
+    for _, above in pairs { legend, label } do height = height - (above and 1 or 0) end
     local plain = draw.script(name, script.of_axes(axes, 4 * width, 8 * height, 1, "frame"), "dumb", width, height, 1)
     local grid, painted = grid_of(plain), {}
     while #grid > 1 and not table.concat(grid[1]):find "%S" do table.remove(grid, 1) end
     paint(name, axes, grid, painted)
     local lines = lines_of(grid, painted, colors)
+    if label then table.insert(lines, 1, label) end -- which gnuplot leaves out where it is longer than the margin
     if legend then table.insert(lines, 1, legend) end
     return lines
 end
@@ -231,7 +233,7 @@ function cells.text(name, figure, width, height, colors)
     local one_width, one_height = math.floor(width / figure.columns), math.max(math.floor(height / figure.rows), 8)
     local all = {}
     if figure.title_text then
-        local title = text.valid(figure.title_text)
+        local title = text.cut(figure.title_text, width)
         all[1] = (" "):rep(math.floor(math.max(width - #title, 0) / 2)) .. title
     end
     for r = 1, figure.rows do

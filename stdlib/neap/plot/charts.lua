@@ -41,12 +41,25 @@ local function add(axes, layer)
     axes.layers[#axes.layers + 1] = layer
 end
 
---- Names along an axis: those of the axes that were there stay, the positions of new ones count on.
-local function use_names(axes, which, names)
-    if not names then return end
-    local ticks = {}
-    for k, text in ipairs(names) do ticks[k] = { place = k - 1, label = text } end
-    axes.set[which] = axes.set[which] or ticks
+--- The places of an argument along x or y of the axes: numbers, or names. A name is at the place that the axes have
+-- given it; new ones come behind those that are there, from 0.
+local function places(axes, name, position, which, what, value)
+    if not columns.are_names(name, what, value) then return columns.array(name, position, what, value) end
+    local known, list = axes.set[which .. "names"] or { places = {} }, {}
+    axes.set[which .. "names"] = known
+    for k, text in ipairs(value) do
+        if not known.places[text] then
+            known.places[text] = #known
+            known[#known + 1] = { place = #known, label = figures.text(name, position, what, text) }
+        end
+        list[k] = known.places[text]
+    end
+    return np.array(list, { dtype = "i32" })
+end
+
+--- The same of one axis.
+local function vector_of_places(axes, name, position, which, value)
+    return columns.vector(name, position, which, places(axes, name, position, which, which, value))
 end
 
 local function copied(options)
@@ -111,16 +124,14 @@ end
 
 --- x and y of lines: x of one axis, y of one axis, or of two whose columns are lines.
 local function line_data(axes, name, x, y)
-    local names
-    y = columns.array(name, x == nil and 1 or 2, "y", y)
+    y = places(axes, name, x == nil and 1 or 2, "y", "y", y)
     if y.ndim == 0 then y = y:reshape(1) end
     if y.ndim > 2 then raise(name, "y has one axis, or two for a line a column, got shape %s", core.shape_text(y)) end
     local n = y.shape[1]
     if x == nil then
         x = np.arange(n)
     else
-        x, names = columns.vector(name, 1, "x", x)
-        use_names(axes, "xticks", names)
+        x = vector_of_places(axes, name, 1, "x", x)
     end
     if x.size ~= n then
         raise(name, "x and y must have as many elements as each other, got %d and %d", x.size, n)
@@ -174,9 +185,7 @@ function charts.fill_between(axes, x, y1, y2, options)
     if type(y2) == "table" and not is_array(y2) and #y2 == 0 and options == nil then y2, options = nil, y2 end
     local o = core.options(name, options, fill_options)
     local layer = look(axes, name, "fill", o)
-    local names
-    x, names = columns.vector(name, 1, "x", x)
-    use_names(axes, "xticks", names)
+    x = vector_of_places(axes, name, 1, "x", x)
     y1 = columns.vector(name, 2, "y1", y1)
     y2 = columns.vector(name, 3, "y2", y2 == nil and 0 or y2)
     if y1.size == 1 then y1 = np.broadcast_to(y1, { x.size }) end
@@ -207,10 +216,7 @@ function charts.errorbar(axes, x, y, options)
     local name = "plot.errorbar"
     local o = core.options(name, options, error_options)
     local format = o.fmt and styles.format(name, figures.text(name, nil, "fmt", o.fmt)) or {}
-    local names
-    x, names = columns.vector(name, 1, "x", x)
-    use_names(axes, "xticks", names)
-    y = columns.vector(name, 2, "y", y)
+    x, y = vector_of_places(axes, name, 1, "x", x), vector_of_places(axes, name, 2, "y", y)
     columns.same_length(name, "x", x, "y", y)
     local layer = line_look(name, look(axes, name, "errorbar", o, format.color), o, format)
     layer.capsize = number(name, "capsize", o.capsize, 0, 0, 100)
@@ -261,10 +267,7 @@ end
 function charts.scatter(axes, x, y, options)
     local name = "plot.scatter"
     local o = core.options(name, options, scatter_options)
-    local names
-    x, names = columns.vector(name, 1, "x", x)
-    use_names(axes, "xticks", names)
-    y = columns.vector(name, 2, "y", y)
+    x, y = vector_of_places(axes, name, 1, "x", x), vector_of_places(axes, name, 2, "y", y)
     columns.same_length(name, "x", x, "y", y)
     points(axes, name, "points", { x = x, y = y }, o)
 end
@@ -296,9 +299,7 @@ end
 
 local function add_bars(axes, name, across, x, height, options)
     local o = core.options(name, options, bar_options)
-    local names
-    x, names = columns.vector(name, 1, across and "y" or "x", x)
-    use_names(axes, across and "yticks" or "xticks", names)
+    x = vector_of_places(axes, name, 1, across and "y" or "x", x)
     local what = across and "width" or "height"
     height = columns.array(name, 2, what, height)
     if height.ndim == 0 then height = height:reshape(1) end
@@ -423,9 +424,9 @@ function charts.heatmap(axes, x, options)
             bad_argument(name, nil, which:sub(1, 1) .. "ticklabels", ("a list of %d texts"):format(n), labels)
         end
         core.list(name, ("option '%sticklabels'"):format(which:sub(1, 1)), labels)
-        local places = {}
-        for k = 1, n do places[k] = k - 1 end
-        figures.settings[which](axes, places, labels)
+        local at = {}
+        for k = 1, n do at[k] = k - 1 end
+        figures.settings[which](axes, at, labels)
     end
     if o.annot then
         local format = o.fmt == nil and "%.3g" or o.fmt

@@ -19,20 +19,21 @@ local NAN = core.NAN
 
 -- ---- What charts take -----------------------------------------------------------------------------------------------
 
-local function is_text_list(value)
-    return type(value) == "table" and type(value[1]) == "string"
+--- Whether an argument is a list of texts.
+function columns.are_names(name, what, value)
+    if type(value) ~= "table" or is_array(value) or type(value[1]) ~= "string" then return false end
+    core.list(name, "the list of texts", value)
+    for k, text in ipairs(value) do
+        if type(text) ~= "string" then
+            raise(name, "%s[%d] must be a text as the others are, got %s", what, k, core.describe(text))
+        end
+    end
+    return true
 end
 
---- The values of an argument as an array of real numbers; and names, where it is a list of those.
+--- The values of an argument as an array of real numbers.
 function columns.array(name, position, what, value)
-    if is_text_list(value) then
-        core.list(name, "the list of texts", value)
-        for k, text in ipairs(value) do
-            if type(text) ~= "string" then raise(name, "%s[%d] must be a text as the others are, got %s", what, k,
-                                                 core.describe(text)) end
-        end
-        return np.arange(#value), value
-    end
+    if columns.are_names(name, what, value) then raise(name, "%s must be numbers, got a list of texts", what) end
     if type(value) == "table" and is_array(value[1]) then
         value = np.stack(core.list(name, "the list of arrays", value))
     elseif type(value) == "table" then
@@ -52,10 +53,10 @@ end
 
 --- An argument of one axis; a number is an array of one element.
 function columns.vector(name, position, what, value)
-    local x, names = columns.array(name, position, what, value)
+    local x = columns.array(name, position, what, value)
     if x.ndim == 0 then x = x:reshape(1) end
     if x.ndim ~= 1 then raise(name, "%s must have one axis, got shape %s", what, core.shape_text(x)) end
-    return x, names
+    return x
 end
 
 --- An argument of two axes.

@@ -290,6 +290,11 @@ local function set_ticks(which)
 end
 settings.xticks, settings.yticks = set_ticks "xticks", set_ticks "yticks"
 
+--- The ticks of x or y: { place, label }, as the user has set them, or at the names of its charts; nil: neither.
+function figures.ticks(axes, which)
+    return axes.set[which .. "ticks"] or axes.set[which .. "names"]
+end
+
 -- matplotlib's places of a legend, as gnuplot's; "best" is chosen when the picture is drawn.
 local PLACES = { ["upper right"] = "top right", ["upper left"] = "top left", ["lower left"] = "bottom left",
                  ["lower right"] = "bottom right", ["upper center"] = "top center", right = "center right",

@@ -31,7 +31,7 @@ local function finish_range(axis, given, name)
         low, high = low / (axis.tight_low and 1 or free), high * (axis.tight_high and 1 or free)
     else
         local free = (high - low) * FREE
-        if not (free > abs(high) * 1e-14 and free > 1e-300) then free = math.max(abs(high) * FREE, 0.05) end
+        if not (free > abs(high) * 1e-16 and free > 1e-300) then free = math.max(abs(high) * FREE, 0.05) end
         if high == low then axis.tight_low, axis.tight_high = nil, nil end
         low, high = low - (axis.tight_low and 0 or free), high + (axis.tight_high and 0 or free)
     end
@@ -246,16 +246,28 @@ local LABELS = 50 -- pixels that labels of y usually take
 --- Pixels of a scale of 1 that x and y have, about: beside them are labels, a title and a bar of colours.
 local function rooms_of(axes, twin, view)
     local left = twin and LABELS or 0
-    if axes.set.yticks then left = left + math.max(ticks.longest(axes.set.yticks) * LETTER - LABELS, 0) end
+    local given = figures.ticks(axes, "y")
+    if given then left = left + math.max(ticks.longest(given) * LETTER - LABELS, 0) end
     local titles = (axes.title_text and 30 or 0) + (axes.xlabel_text and 20 or 0)
     return { x = math.max(view.width / view.scale - (axes.has_colorbar and 170 or 100) - left, 1),
              y = math.max(view.height / view.scale - 40 - titles, 1) }
 end
 
---- The range, the text and the ticks of an axis: x, y, z, or y2. given: ticks that the user has set.
-local function write_axis(out, what, axis, label, given, enhanced, room)
+local EDGE, CELL = 20, 4 -- pixels that texts leave free; of a character in the mode "frame"
+
+--- A text beside axes as gnuplot reads it, small or short enough for the extent of the picture.
+local function beside(text, size, extent, view)
+    if view.mode then return quote(script_text.cut(text, math.floor(extent / CELL) - 2), view.enhanced) end
+    local fitted, fitting = script_text.fitted(text, size, extent / view.scale - EDGE, view.enhanced)
+    return ("%s font \",%.4g\""):format(quote(fitted, view.enhanced), fitting)
+end
+
+--- The range, the text and the ticks of an axis: x, y, z, or y2. given: ticks that the user has set, or names.
+local function write_axis(out, what, axis, label, given, view, room)
+    local enhanced = view.enhanced
     if label then
-        out(("set %slabel %s%s\n"):format(what, quote(label, enhanced), what == "z" and " rotate parallel" or ""))
+        local text = beside(label, 10, what == "x" and view.width or view.height, view)
+        out(("set %slabel %s%s\n"):format(what, text, what == "z" and " rotate parallel" or ""))
     end
     out(("set %srange %s noextend\n"):format(what, range_of(axis)))
     if given then
@@ -273,7 +285,8 @@ local function frame(out, axes, twin, boxes, view)
     local rooms = not axes.solid and not view.mode and rooms_of(axes, twin, view) or {}
     for _, what in ipairs(axes.solid and { "x", "y", "z" } or { "x", "y" }) do
         local label = axes[what .. "label_text"] or what == "x" and twin and twin.xlabel_text
-        write_axis(out, what, box[what], label, axes.set[what .. "ticks"], enhanced, rooms[what])
+        if what == "y" and view.mode == "frame" then label = nil end -- cells.lua writes it
+        write_axis(out, what, box[what], label, figures.ticks(axes, what), view, rooms[what])
     end
     if twin then
         local label = twin.ylabel_text
@@ -283,10 +296,10 @@ local function frame(out, axes, twin, boxes, view)
             if label then out(("set y2label %s offset 7\n"):format(quote(label, enhanced))) end
             label = nil
         end
-        write_axis(out, "y2", boxes[2].y, label, twin.set.yticks, enhanced, rooms.y)
+        write_axis(out, "y2", boxes[2].y, label, figures.ticks(twin, "y"), view, rooms.y)
     end
     local title = axes.title_text or twin and twin.title_text
-    if title then out(("set title %s font \",12\" offset 0,-0.5\n"):format(quote(title, enhanced))) end
+    if title then out(("set title %s offset 0,-0.5\n"):format(beside(title, 12, view.width, view))) end
     if axes.has_grid then out(("set grid xtics ytics lc rgb \"#d0d0d0\" lt 1 lw %.3g\n"):format(0.8 * view.scale)) end
     if axes.aspect == "equal" and not axes.solid then out "set size ratio -1\n" end
     if axes.hidden then out "unset border\nunset tics\n" end
@@ -372,8 +385,8 @@ function script.of(figure, width, height, scale, change)
     out "set encoding utf8\n"
     local several = figure.rows * figure.columns > 1 or figure.title_text
     if several then
-        local title = figure.title_text and (" title %s font \",14\""):format(quote(figure.title_text, figure.enhanced))
-            or ""
+        local view = { scale = scale, enhanced = figure.enhanced }
+        local title = figure.title_text and " title " .. beside(figure.title_text, 14, width, view) or ""
         out(("set multiplot layout %d,%d rowsfirst%s\n"):format(figure.rows, figure.columns, title))
     end
     for k = 1, figure.rows * figure.columns do

@@ -50,6 +50,63 @@ function text.quote(s, enhanced)
     return text.quoted(s) .. (enhanced and " enhanced" or " noenhanced")
 end
 
+local LETTER, SMALLEST = 0.75, 8 -- the width of a letter for each point of its size, about; the size that is read well
+
+--- How many letters a character takes the place of.
+local function letters_of(found)
+    return found:byte(1) >= 0xE3 and 2 or 1
+end
+
+local CHARACTER = "[%z\1-\127\192-\255][\128-\191]*"
+
+--- A line as several of at most so many letters, parted at blanks where there are some.
+local function wrapped(line, most)
+    local lines, from, blank, count = {}, 1, nil, 0
+    for at, found in line:gmatch("()(" .. CHARACTER .. ")") do
+        count = count + letters_of(found)
+        if count > most and at > from then
+            lines[#lines + 1] = line:sub(from, (blank or at) - 1)
+            from = blank and blank + 1 or at
+            blank, count = nil, 0
+            for own in line:sub(from, at):gmatch(CHARACTER) do count = count + letters_of(own) end
+            if found == " " and from <= at then blank = at end
+        elseif found == " " then
+            blank = at
+        end
+    end
+    lines[#lines + 1] = line:sub(from)
+    return table.concat(lines, "\n")
+end
+
+--- A text and its size in points such that it has room in so many pixels: smaller, or of more lines as well.
+function text.fitted(s, size, room, enhanced)
+    s = text.valid(s)
+    local longest = 0
+    for line in s:gmatch "[^\n]+" do
+        local count = 0
+        for found in line:gmatch(CHARACTER) do count = count + letters_of(found) end
+        longest = math.max(longest, count)
+    end
+    local fits = room / (LETTER * longest)
+    if fits >= size then return s, size end
+    if fits >= SMALLEST or enhanced then return s, math.max(fits, 1) end -- the ends of marks belong together
+    return s:gsub("[^\n]+", function(line) return wrapped(line, math.floor(room / (LETTER * SMALLEST))) end), SMALLEST
+end
+
+--- A text each of whose lines has so many characters at most; "…" stands for what is left out.
+function text.cut(s, most)
+    return (text.valid(s):gsub("[^\n]+", function(line)
+        if select(2, line:gsub(CHARACTER, "")) <= most then return line end
+        local count, stop = 0, 0
+        for found in line:gmatch(CHARACTER) do
+            count = count + 1
+            if count == most then break end
+            stop = stop + #found
+        end
+        return line:sub(1, stop) .. "…"
+    end))
+end
+
 --- A layer's colour, with what it lets through.
 function text.color(layer)
     local through = math.floor((1 - layer.alpha) * 255 + 0.5)
@@ -60,7 +117,7 @@ end
 function text.title(layer, view)
     if not layer.label or layer.label == "" then return "notitle" end
     view.titles = (view.titles or 0) + 1
-    return "title " .. text.quote(layer.label, view.enhanced)
+    return "title " .. text.quote(layer.label:gsub("[\r\n]+", " "), view.enhanced)
 end
 
 return text

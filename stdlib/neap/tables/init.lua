@@ -195,7 +195,7 @@ end
 --- > table.concat(t:rename{a = "z"}.columns, " ")
 -- z b c
 function methods.select(t, list)
-    local names = { unpack(tables.names(t, "table.select", list)) }
+    local names = core.copy_list(tables.names(t, "table.select", list))
     local columns = {}
     for _, key in ipairs(names) do columns[key] = t._columns[key] end
     return new(names, columns, t._rows)
@@ -227,7 +227,7 @@ function methods.with(t, given)
     if type(given) ~= "table" or getmetatable(given) ~= nil then
         core.bad_argument("table.with", 1, "columns", "a table of columns by name", given)
     end
-    local names, columns, keys = { unpack(t._names) }, {}, {}
+    local names, columns, keys = core.copy_list(t._names), {}, {}
     for key, old in pairs(t._columns) do columns[key] = old end
     for key in pairs(given) do keys[#keys + 1] = check_name("table.with", key) end
     table.sort(keys)
@@ -435,7 +435,7 @@ local function method(key)
 end
 
 local fields = {}
-function fields.columns(t) return { unpack(t._names) } end
+function fields.columns(t) return core.copy_list(t._names) end
 function fields.shape(t) return { t._rows, #t._names } end
 
 local own = { _names = true, _columns = true, _rows = true, _numbers = true }
