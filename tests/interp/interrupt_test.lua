@@ -132,6 +132,17 @@ check.test("a loop that prints waits for its reader, and stops while it does", f
     end
 end)
 
+check.test("little text follows Ctrl-C", function()
+    for _, prints in ipairs { "print(c)", "np.debug.print('{}', c)", "np.debug.print({ ordered = true }, '{}', c)" } do
+        local terminal = process.terminal({ "-e", "x = " .. FOREVER:format(prints):gsub("c %* 1", "c + 1") }, {})
+        terminal:expect "1000.0"
+        terminal:send "\3"
+        local from = #terminal.seen
+        check.equal(terminal:finish(), 130)
+        check.ok(#terminal.seen - from < 2 ^ 20, #terminal.seen - from .. " bytes came after the press: " .. prints)
+    end
+end)
+
 check.test("the line is named, and output before it is kept", function()
     local source = "print 'ready'\nprint(np.arange(3))\n\nwhile true do x = np.arange(3) + 1 end\n"
     local status, text, _, script = interrupt(source)
