@@ -123,6 +123,9 @@ NEAP_API int neap_out_failure(int stream);
 /* NEAP_OK while the queue has room; else NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. For
  * the user thread to ask before it records more output: writing is never refused. */
 NEAP_API int neap_out_capacity(neap_waker *waker);
+/* From here on there is room for so many bytes of text more; negative: for as many as are written. After Ctrl-C, so
+ * that loops which print do not go on. */
+NEAP_API void neap_out_allow(int64_t bytes);
 /* NEAP_OK as soon as the queue has room, NEAP_PENDING after `ms` (at most 1000) without: for work that prints while it
  * runs, on any thread. */
 NEAP_API int neap_out_await_capacity(int ms);
@@ -133,7 +136,8 @@ NEAP_API uint64_t neap_out_waiting(void); /* bytes that are queued and not writt
 NEAP_API int neap_out_midline(void);      /* 1: the last text of stdout and stderr that is out did not end its line */
 /* While a prompt is shown the interpreter takes text over: with a waker set, text of stdout and stderr is kept for
  * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the
- * writer. apart != 0: another thread takes it than the one that asks neap_out_capacity, which then counts it. */
+ * writer. The thread that calls this takes the text, and is never told that there is no room; apart != 0: another one
+ * does. */
 NEAP_API void neap_out_divert(neap_waker *waker, int apart);
 /* Moves up to `capacity` bytes of diverted text, all of one stream and one source, into `text`; returns the count, 0:
  * none is left. Thread-safe. `source` may be NULL. */

@@ -41,7 +41,7 @@ enum {
     PIECE_BYTES = ENGINE_LIMIT(16 * 1024, 64),
     BRIEF_BYTES = ENGINE_LIMIT(256, 32), /* of a piece where streams alternate */
     WRITE_MOST = ENGINE_LIMIT(64 * 1024, 48),
-    HELD_MOST = ENGINE_LIMIT(1024 * 1024, 16 * 1024),
+    HELD_MOST = ENGINE_LIMIT(256 * 1024, 16 * 1024),
     HANDOVER_MS = 100
 };
 
@@ -78,7 +78,9 @@ static struct {
     engine_watch *watches; /* on `written` */
     engine_watch *room;    /* on `held` having become small */
     neap_waker *diverted;  /* NULL: the writer writes all streams */
-    bool apart;            /* diverted text counts for neap_out_capacity */
+    bool apart;            /* another thread takes diverted text than `taker`, which diverts it */
+    pthread_t taker;
+    uint64_t most; /* of `queued`, for those who ask for room; 0: there is no such limit */
     stream_piece *writing;
     bool started, idle;
     bool alone;   /* there is no writer, and will be none: the callers write */
@@ -486,9 +488,11 @@ uint32_t neap_out_source(void) {
     return own_source;
 }
 
-/* While text is diverted, its taker may be the one who asks. The caller holds the mutex. */
+/* For the taker of diverted text there is always room: it may be the one who asks. The caller holds the mutex. */
 static bool is_full(void) {
-    return out.held > HELD_MOST && (!out.diverted || out.apart);
+    if (out.most && out.queued >= out.most)
+        return true;
+    return out.held > HELD_MOST && (!out.diverted || out.apart || !pthread_equal(out.taker, pthread_self()));
 }
 
 int neap_out_capacity(neap_waker *waker) {
@@ -524,6 +528,15 @@ int neap_out_await_capacity(int ms) {
     status = is_full() ? NEAP_PENDING : NEAP_OK;
     pthread_mutex_unlock(&out.mutex);
     return status;
+}
+
+void neap_out_allow(int64_t bytes) {
+    if (engine_check_alive() != NEAP_OK)
+        return;
+    pthread_mutex_lock(&out.mutex);
+    out.most = bytes < 0 ? 0 : out.queued + (uint64_t)bytes + 1;
+    announce();
+    pthread_mutex_unlock(&out.mutex);
 }
 
 int neap_out_midline(void) {
@@ -568,6 +581,7 @@ void neap_out_divert(neap_waker *waker, int apart) {
     neap_waker *before = out.diverted;
     out.diverted = waker;
     out.apart = apart;
+    out.taker = pthread_self();
     if (waker) {
         struct timespec limit = moment_in(HANDOVER_MS);
         while (out.writing && is_diverted(out.writing->to) &&

@@ -53,7 +53,19 @@ static int fail_refused_work(void *arg, const neap_run *run) {
     return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
 }
 
-/* The last op to start runs the work here, or has it run. */
+static int do_on_worker(void *arg, const neap_run *run) {
+    do_joined_work(arg, run->worker);
+    return NEAP_OK;
+}
+
+/* Has a worker run it, whenever there is one. False: no memory. */
+static bool hand_to_worker(work *w) {
+    neap_push push = {.name = "work", .device = w->run.device, .flags = NEAP_PUSH_ALWAYS};
+    return neap_push_sync(do_on_worker, w, &push) == NEAP_OK;
+}
+
+/* The last op to start runs the work here, or has it run: a thread of the script's could see to nothing else meanwhile,
+ * Ctrl-C included. Such a thread may start the token, which is a small op. */
 static void note_work_start(work *w, const neap_run *run) {
     if (atomic_fetch_sub_explicit(&w->missing, 1, memory_order_acq_rel) > 1)
         return;
@@ -62,7 +74,10 @@ static void note_work_start(work *w, const neap_run *run) {
             return;
         w->fn = fail_refused_work;
     }
-    do_joined_work(w, run ? run->worker : -1);
+    int worker = run ? run->worker : -1;
+    if (worker < 0 && !w->refused && hand_to_worker(w))
+        return;
+    do_joined_work(w, worker);
 }
 
 static void start_work_token(void *arg, const neap_run *run, neap_completion *done) {

@@ -5,6 +5,9 @@
 -- the second press, all work is cancelled: what has not started fails, what runs stops at its next chunk, and prints
 -- that wait for it show that in their place. Any other command at the prompt leaves its prints behind: they appear when
 -- their values come, above the line that is being typed. After SIGTERM there is less time (HURRY).
+--
+-- Loops that print go on for AFTERWARDS bytes and no more. At the prompt a press after another one, with no command
+-- between them, cancels what still runs, wanted or not.
 local ffi = require "ffi"
 local core = require "neap.core"
 local system = require "neap.interp.system"
@@ -18,6 +21,7 @@ local PATIENCE = 2
 local HURRY = 0.15
 local ORDERLY = 0.2 -- what a prompt waits so that "interrupted" comes after output that is about to come
 local STOPPING = 0.3 -- seconds that cancelled work has for stopping
+local AFTERWARDS = 128 * 1024 -- bytes that loops may print after Ctrl-C, besides those that wait for their reader
 
 --- A function that tells whether nothing has got done for `seconds`: no op ended, and no less text is left to be
 -- written than ever before. So a loop without end that prints gets nothing done.
@@ -62,6 +66,14 @@ local function forget()
     end, stopping())
 end
 
+--- Gives up all work that was pushed, and lets it end.
+local function cancel()
+    C.neap_engine_cancel()
+    system.clear_interrupt()
+    forget()
+    wait(poll_effects, stopping())
+end
+
 --- Waits until all effects have happened and their text is written, as told above. `presses`: of Ctrl-C so far, which
 -- have been cleared. `prompt`: the session goes on. Returns whether all of it came out.
 function drain.finish(presses, prompt)
@@ -72,12 +84,23 @@ function drain.finish(presses, prompt)
         return wait(poll_effects, ORDERLY)
     end
     core.in_barrier = nil
-    if presses < 2 and wait(poll_effects, system.terminated() and HURRY or PATIENCE) then return true end
-    C.neap_engine_cancel()
-    system.clear_interrupt()
-    forget()
-    wait(poll_effects, stopping())
-    return false
+    C.neap_out_allow(AFTERWARDS)
+    local complete = presses < 2 and wait(poll_effects, system.terminated() and HURRY or PATIENCE)
+    if not complete then cancel() end
+    C.neap_out_allow(-1)
+    return complete
+end
+
+--- After a press of Ctrl-C at the prompt, which found no command running. `again`: another press came before it, and
+-- no command since.
+function drain.press(again)
+    local counts = ffi.new("neap_engine_counts")
+    C.neap_engine_count(counts)
+    if counts.completed == counts.pushed then return end
+    if again then cancel() end
+    local text = again and "interrupted: what still ran is given up\n"
+                 or "(work goes on in the background; Ctrl-C once more gives it up)\n"
+    C.neap_out_write(C.NEAP_STDERR, text, #text) -- at once: prints of what runs would have to come first
 end
 
 --- After an interrupted command: gives up work in flight that nobody wants any more.
@@ -86,6 +109,6 @@ function drain.abandon()
     if C.neap_abandon(core.ctx) == OK then forget() end
 end
 
-for _, f in ipairs { watch_progress, wait, forget, drain.finish, drain.abandon } do jit.off(f, true) end
+for _, f in ipairs { watch_progress, wait, forget, cancel, drain.finish, drain.press, drain.abandon } do jit.off(f, true) end
 
 return drain

@@ -191,18 +191,23 @@ void line_begin(neap_waker *waker) {
 }
 
 void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void)) {
+    enum { AT_ONCE = 1 << 16 }; /* bytes: then it is the turn of keys */
     char text[4096];
-    size_t bytes;
+    size_t bytes, taken = 0;
     int stream;
     bool hidden = false;
     neap_waker_clear(setup->waker);
-    while ((bytes = neap_out_take(text, sizeof text, &stream, NULL)) > 0) {
+    while (taken < AT_ONCE && !neap_interrupt_pending() &&
+           (bytes = neap_out_take(text, sizeof text, &stream, NULL)) > 0) {
         if (!hidden) {
             hide();
             hidden = true;
         }
         line_write(stream == NEAP_STDERR ? STDERR_FILENO : STDOUT_FILENO, text, bytes);
+        taken += bytes;
     }
+    if (taken >= AT_ONCE)
+        neap_waker_wake(setup->waker);
     if (setup->callbacks_wait()) {
         if (!hidden) {
             hide();

@@ -126,11 +126,21 @@ static void run_callbacks(void) {
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-static void run_command(lua_State *L, const char *command) {
+/* Returns whether Ctrl-C ended it. */
+static bool run_command(lua_State *L, const char *command) {
     lua_pushstring(L, command);
-    session_call(L, "neap.interp.repl", "run", 1);
+    int status = session_call(L, "neap.interp.repl", "run", 1);
     lua_settop(L, 0);
     fflush(stdout);
+    return status == SESSION_INTERRUPTED;
+}
+
+/* Ctrl-C was pressed while a line was typed. `again`: the press before, too, and nothing was done since. */
+static void deal_with_press(lua_State *L, bool again) {
+    lua_pushboolean(L, again);
+    session_call(L, "neap.interp.drain", "press", 1);
+    lua_settop(L, 0);
+    session_interrupt_forget(L);
 }
 
 /* A line of plain text at once, in order with everything written before. */
@@ -195,17 +205,21 @@ int repl_run(lua_State *L) {
     if (terminal)
         write_plain_text("neap " NEAP_VERSION
                          ", arrays in np; Ctrl-C stops a command, Ctrl-D ends, :help tells more\n");
-    for (;;) {
+    for (bool pressed = false;;) {
         char *command = NULL;
         line_status status = editor->read("> ", &command);
+        bool again = pressed || session_presses() > 1;
         session_interrupt_forget(L);
         if (status == LINE_END)
             return SESSION_OK;
         if (status == LINE_OK) {
             editor->remember(command);
-            run_command(L, command);
+            pressed = run_command(L, command);
             free(command);
             session_interrupt_forget(L);
+        } else {
+            deal_with_press(L, again);
+            pressed = true;
         }
     }
 }

@@ -341,7 +341,7 @@ static void report_error(lua_State *L) {
     size_t bytes = strlen(line);
     if (is_broken_pipe(text))
         neap_out_drain();
-    else if ((!complete && neap_out_waiting() > 0) ||
+    else if ((!complete && !interrupt_prompt && neap_out_waiting() > 0) || /* a prompt's terminal will take it */
              neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE) /* a fork's child has no streams */
         write_past(STDERR_FILENO, line, bytes);
     else if (complete)
@@ -616,6 +616,10 @@ void session_interrupt_forget(lua_State *L) {
         session_interrupt_clear(L);
         presses = 0;
     }
+}
+
+int session_presses(void) {
+    return presses;
 }
 
 bool session_terminated(void) {

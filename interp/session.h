@@ -50,6 +50,8 @@ void session_catch_interrupts(lua_State *L, bool prompt);
 void session_interrupt_clear(lua_State *L);
 /* As if Ctrl-C had not been pressed: before the next command. Not after SIGTERM. */
 void session_interrupt_forget(lua_State *L);
+/* Of Ctrl-C, since then. */
+int session_presses(void);
 /* Whether SIGTERM came. */
 bool session_terminated(void);
 

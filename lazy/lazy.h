@@ -200,7 +200,7 @@ NEAP_API int neap_array_delete(neap_ctx *ctx, int32_t id);
 NEAP_API int neap_aside(neap_ctx *ctx, int on);
 /* Starts all pending work. */
 NEAP_API int neap_flush(neap_ctx *ctx);
-/* Flushes; NEAP_OK once all work has finished. */
+/* Flushes; NEAP_OK once all work has finished. NEAP_E_STATE in a callback, for whose end work may wait. */
 NEAP_API int neap_poll_everything(neap_ctx *ctx);
 
 /* For Ctrl-C: if nobody can see any result of the work in flight, gives it up (neap_engine_cancel) and returns NEAP_OK.

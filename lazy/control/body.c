@@ -537,8 +537,9 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
     return bytes;
 }
 
-/* As many turns a loop is taken to have for scheduling where nobody knows: so many that it is no small op. */
-enum { TURNS_GUESSED = 1000 };
+/* As many turns a loop is taken to have for scheduling where nobody knows; and its least cost: so much that no thread
+ * that waits runs it, which could see to nothing else, Ctrl-C included, before a loop without end has ended. */
+enum { TURNS_GUESSED = 1000, UNKNOWN_LEAST = LAZY_AWAITED_COST };
 
 /* How much a run costs and needs, of what its bodies do. */
 static void sum_up(lazy_runner *runner) {
@@ -564,6 +565,8 @@ static void sum_up(lazy_runner *runner) {
     int64_t turns = control_turns(runner->kind, runner->length);
     if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? TURNS_GUESSED : turns, &runner->cost))
         runner->cost = MOST_COUNTED;
+    if (turns < 0 && runner->cost < UNKNOWN_LEAST)
+        runner->cost = UNKNOWN_LEAST;
     runner->cost = runner->cost < MOST_COUNTED ? runner->cost + 200 : MOST_COUNTED;
 }
 

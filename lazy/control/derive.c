@@ -99,6 +99,10 @@ neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char 
     for (; list && made < control->nprograms && status == 0; made += status == 0) {
         lazy_maker m;
         neap_program *program = control->programs[made];
+        if (made >= control_bodies(control)) {
+            list[made] = program_retain(program);
+            continue;
+        }
         status = control_maker_begin(&m, ctx, program, false);
         for (int k = 0; k < program->inputs.n && status == 0; k++)
             status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);

@@ -27,7 +27,8 @@ typedef struct lazy_maker { /* a program that is being made of another one */
 
 /* The programs that were made, or NULL. BORROWED from the control. */
 neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
-/* Those that were made, or else the node's programs, each applied again in this way. BORROWED; NULL: error. */
+/* Those that were made, or else the node's programs, each of those that run applied again in this way; the programs of
+ * a rule stay as they are. BORROWED; NULL: error. */
 neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *));
 /* Keeps programs (TAKES, also on failure). NULL: memory. */
 neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,

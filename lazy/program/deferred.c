@@ -471,5 +471,8 @@ int neap_poll_everything(neap_ctx *ctx) {
     int status = neap_flush(ctx);
     if (status == 0)
         status = start_deferred_arrays(ctx);
+    if (status == 0 && ctx->callbacks.open.n > 0)
+        status = neap_error(NEAP_E_STATE, "a callback cannot wait for everything, which is also for itself: use "
+                                          "x:wait() or np.effects_barrier()");
     return status ? status : neap_poll_all(ctx->waker);
 }

@@ -100,6 +100,27 @@ for name, case in pairs {
     end)
 end
 
+-- More loops without end than there are workers: the thread of the script runs none of them, however short a loop of
+-- such turns mostly is. The last one prints, and a callback, after which it begins, has kept the workers busy.
+local SHORT = "np.while_loop(function(c) return c[2] end, function(c) return c end, { np.array(%d.0), np.array(true) })"
+for name, code in pairs {
+    ["short ones"] = "a, b, c = " .. ("%s, %s, %s"):format(SHORT, SHORT, SHORT),
+    ["one that prints, behind a callback"] = "np.callback(function(v) a, b = " .. SHORT .. ", " .. SHORT .. [[
+        np.debug.sleep(v, 100):wait() end)(np.debug.sleep(np.ones(1), 300)) c = ]] .. FOREVER:format "print(c)",
+} do
+    check.test("loops without end, and no worker is left: " .. name, function()
+        local script = process.file("print 'ready'\n" .. code:gsub("%%d", "1")
+                                    .. "\nnp.debug.sleep(np.ones(1), 600000):wait()\n")
+        local terminal = process.terminal({ "--workers", "2", script }, {})
+        terminal:expect "ready"
+        process.sleep(1)
+        terminal:send "\3"
+        local pressed = process.now()
+        check.equal(terminal:finish(), 130, terminal.seen:sub(-500))
+        check.ok(process.now() - pressed < 20, "took " .. process.now() - pressed .. " s")
+    end)
+end
+
 check.test("a loop that prints waits for its reader, and stops while it does", function()
     for scheduler, seconds in pairs { naive = 1.5, pool = 4 } do -- at the end of a script what gets done has its time
         local line = '{ timeout --preserve-status -s INT 1 "$0" --scheduler "$1" "$2"; echo status $?; } | '
@@ -108,6 +129,17 @@ check.test("a loop that prints waits for its reader, and stops while it does", f
         local _, text = process.run { "/bin/sh", "-c", line, process.neap, scheduler, script, tostring(seconds) }
         check.ok(text:find "status 130\n$", text:sub(-200))
         check.ok(#text > 1e3 and #text < 1.5e6, #text .. " bytes were printed ahead")
+    end
+end)
+
+check.test("little text follows Ctrl-C", function()
+    for _, prints in ipairs { "print(c)", "np.debug.print('{}', c)", "np.debug.print({ ordered = true }, '{}', c)" } do
+        local terminal = process.terminal({ "-e", "x = " .. FOREVER:format(prints):gsub("c %* 1", "c + 1") }, {})
+        terminal:expect "1000.0"
+        terminal:send "\3"
+        local from = #terminal.seen
+        check.equal(terminal:finish(), 130)
+        check.ok(#terminal.seen - from < 2 ^ 20, #terminal.seen - from .. " bytes came after the press: " .. prints)
     end
 end)
 

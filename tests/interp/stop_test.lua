@@ -1,6 +1,7 @@
 --- stop_test.lua: one press of Ctrl-C at the prompt stops whatever runs, says "interrupted" once, and the next command
 -- works; with line editing and without. Callbacks among it: those of a waiting command, those that run while a line is
--- typed, and those inside each other. Work in flight goes on if somebody wants it, and is given up else.
+-- typed, and those inside each other. Work in flight goes on if somebody wants it, and is given up else, or at a second
+-- press.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
@@ -180,6 +181,42 @@ on_prompts("work that an array or an effect wants goes on", false, function(term
     terminal:expect "> "
     check.equal(command(terminal, "kept"), "[0 1 2]  i32[3]\r\n")
     check.equal(command(terminal, "called"), "[0 2 4]  i32[3]\r\n")
+end)
+
+local FOREVER = "np.jit(function() return np.while_loop(function(c) return c:lt(1e9) end, " ..
+                "function(c) %s return c + 1 end, np.array(0.0)) end)() "
+
+on_prompts("a second press gives up what runs in the background", false, function(terminal)
+    for _, prints in ipairs { "print('at', c)", "np.debug.print('at {}', c)", "" } do
+        local loop = FOREVER:format(prints)
+        for _, waits in ipairs { "", "np.wait_all()" } do -- at the prompt, or while a command waits
+            terminal:send("kept = np.arange(3):wait() y = " .. loop .. waits .. "\n")
+            if prints ~= "" then terminal:expect "at" end
+            process.sleep(0.3)
+            terminal:send "\3"
+            terminal:expect(waits == "" and "(work goes on in the background; Ctrl-C once more gives it up)\r\n"
+                            or ":1: interrupted\r\n")
+            terminal:expect "> "
+            local from = #terminal.seen
+            terminal:send "\3"
+            terminal:expect "interrupted: what still ran is given up\r\n"
+            check.ok(#terminal.seen - from < 2 ^ 20, #terminal.seen - from .. " bytes came after the press")
+            terminal:expect "> "
+            check.equal(command(terminal, "kept"), "[0 1 2]  i32[3]\r\n", loop)
+            check.ok(command(terminal, "y:item()"):find "while_loop: interrupted", loop)
+            local shown = press(terminal) .. press(terminal) -- nothing runs that could be given up
+            check.ok(not shown:find "back" and not shown:find "given", shown)
+            check.equal(command(terminal, "np.wait_all()"), "", loop)
+        end
+    end
+end)
+
+on_prompts("a command between two presses makes two first ones", false, function(terminal)
+    command(terminal, "x = np.debug.sleep(np.arange(3), 2500)")
+    check.ok(press(terminal):find "once more gives it up")
+    check.equal(command(terminal, "'on'"), '"on"\r\n')
+    check.ok(press(terminal):find "once more gives it up")
+    check.equal(command(terminal, "x"), "[0 1 2]  i32[3]\r\n")
 end)
 
 os.execute("rm -rf '" .. state .. "'")

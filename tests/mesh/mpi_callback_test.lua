@@ -57,5 +57,10 @@ for _, count in ipairs { 2, 4 } do
     end)
 end
 
+check.test("a callback may end all processes", function()
+    local script = process.file "np.callback(function() print 'called' os.exit(0) end)() np.effects_barrier()"
+    check.equal({ mpirun.run(2, { script }) }, { 0, "called\n", "" })
+end)
+
 process.cleanup()
 check.done()

@@ -257,10 +257,6 @@ end)
 --- np.wait_all() -> nothing: starts everything pending and waits for it. Raises the first failure that nobody has seen.
 --- > np.wait_all()
 function np.wait_all()
-    if core.frame().depth > 0 then
-        raise("wait_all", "a callback cannot wait for everything, which is also for itself: use x:wait() or "
-              .. "np.effects_barrier()")
-    end
     core.call("wait_all", function() return C.neap_poll_everything(ctx) end)
 end
 

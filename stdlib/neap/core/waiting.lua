@@ -234,6 +234,11 @@ local function pump(try)
 end
 core.pump = pump
 
+--- Waits for what work in flight holds. Not inside a callback: that work may be what waits for the callback.
+local function await_work(try)
+    if frame.depth == 0 then pump(try) end
+end
+
 --- NEAP_PENDING while the script is too far ahead of the workers.
 local function throttle() return C.neap_throttle(ctx) end
 
@@ -265,14 +270,14 @@ local function attend()
         sweep()
     elseif band(what, STEP) ~= 0 then
         collect_some()
-        if frame.depth == 0 then pump(room) end
+        await_work(room)
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
     if band(what, CALLBACK) ~= 0 then
         -- A wait inside a callback, a gradient or a trace has to call others; a recording there can leave them.
         if frame.depth == 0 and #frame.levels == 0 then run_callbacks() else forget_callees() end
     end
-    if band(what, THROTTLE) ~= 0 then pump(throttle) end
+    if band(what, THROTTLE) ~= 0 then await_work(throttle) end
     if not stdout_told then check_stdout() end -- a loop of programs that print does not come by `emit`
 end
 
@@ -290,7 +295,7 @@ local function attempt(rc, try)
         elseif rc == E_MEMORY and not collected then
             collected = true
             reclaim()
-            if frame.depth == 0 then pump(in_flight) end -- a callback may itself be what that work waits for
+            await_work(in_flight)
             rc = try()
         else
             return rc
@@ -330,7 +335,7 @@ end
 core.attend, core.settle = attend, settle
 
 -- All of this walks the stack, calls back or waits: nothing in it is worth a trace, and a trace would pin handles.
-for _, f in ipairs { attend, pump, cycle, collect_some, attempt, settle, forget_callees, check_room, failure_text,
+for _, f in ipairs { attend, pump, await_work, cycle, collect_some, attempt, settle, forget_callees, check_room, failure_text,
                      call_next, call_callee, run_callback, run_callbacks, core.failure, core.call, core.call_ids } do
     jit.off(f)
 end
