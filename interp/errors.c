@@ -44,7 +44,21 @@ static void append_text(error_text *text, const char *part) {
 
 /* ---- The message ------------------------------------------------------------------------------------------------ */
 
-/* An error value that knows its text gives it; what else is no text is named by its type. */
+/* Appends how the prompt shows the value at the bottom of the stack in a list. */
+static void append_value(lua_State *L, error_text *text) {
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "neap.interp.show");
+    if (lua_pcall(L, 1, 1, 0) == 0) {
+        lua_getfield(L, -1, "brief");
+        lua_pushvalue(L, 1);
+        if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1)) {
+            append_text(text, ": ");
+            append_text(text, lua_tostring(L, -1));
+        }
+    }
+}
+
+/* An error value that knows its text gives it; what else is no text is named by its type, a table shown, too. */
 static void append_message(lua_State *L, error_text *text) {
     const char *message = lua_tostring(L, 1);
     if (!message && (lua_type(L, 1) == TYPE_CDATA || luaL_getmetafield(L, 1, "__tostring"))) {
@@ -58,6 +72,8 @@ static void append_message(lua_State *L, error_text *text) {
     } else {
         append_text(text, "error value of type ");
         append_text(text, luaL_typename(L, 1));
+        if (lua_istable(L, 1))
+            append_value(L, text);
     }
     lua_settop(L, 1);
 }
@@ -213,8 +229,8 @@ static void append_frames(lua_State *L, error_text *text) {
 
 /* Lua's messages about what arrays are not say more in slips.lua's words. */
 static void explain_message(lua_State *L, error_text *text) {
-    static const char *const known[] = {"cdata)", "attempt to call ", "attempt to index ",
-                                        "attempt to perform arithmetic", "'for' "};
+    static const char *const known[] = {
+        "cdata)", "attempt to call ", "attempt to index ", "attempt to perform arithmetic", "'for' ", " global '"};
     bool found = false;
     for (size_t k = 0; text->at && !found && k < sizeof known / sizeof *known; k++)
         found = strstr(text->at, known[k]) != NULL;

@@ -56,9 +56,18 @@ local function find_near(line, number, token)
     end
 end
 
--- What messages say, as patterns, and what they are about: f(line without strings, its number, capture).
+--- The quote that is to blame for a string without an end.
+local function find_unfinished(line)
+    local at = require("neap.interp.mistakes").unfinished(line)
+    return at, at
+end
+
+-- What messages say, as patterns, and what they are about: f(line without strings, its number, capture). raw: the line
+-- is as it stands.
 local RULES = {
-    { " near '(.-)'$", find_near }, { " near '(.-)';", find_near }, { " near '(.-)' ", find_near },
+    { "^unfinished string", find_unfinished, raw = true },
+    { " near '(.-)'$", find_near, raw = true }, { " near '(.-)';", find_near, raw = true },
+    { " near '(.-)' ", find_near, raw = true },
     { "^np%.([%w_%.]+):", function(line, _, path) return find_call(line, path) end },
     { "^the variable '(.-)' has no value", function(line, _, name) return only(line, word(name)) end },
     { "^array index:", function(line) return only(line, "()%b[]()") end },
@@ -79,12 +88,13 @@ local RULES = {
 
 --- First and last character of what a message (without places) is about in a line; nil: not known.
 local function find_fault(message, line, number)
+    if #line > source.LONGEST then return nil end
     local code = source.blanked(line)
-    message = message:match "^[^\n]*"
+    message = message:match("^[^\n]*"):sub(1, source.LONGEST)
     for _, rule in ipairs(RULES) do
         local capture = message:match(rule[1])
         if capture then
-            local from, to = rule[2](rule[2] == find_near and line or code, number, capture)
+            local from, to = rule[2](rule.raw and line or code, number, capture)
             if from then return from, to end
         end
     end
@@ -136,13 +146,13 @@ end
 
 --- The places "script.lua:3: " in a message, and what it says behind the last.
 local function split(message)
-    local places, rest = {}, message
+    local places, at = {}, 1
     while true do
-        local file, number, behind = rest:match "^([^\n]-):(%d+): (.*)$"
+        local file, number, behind = message:match("^([^\n]-):(%d+): ()", at)
         local name = file and file:match "^[%a][%w ]*: (.+)$" -- "callback: script.lua:3: …"
-        if not file or (name or file):find ": " then return places, rest end
+        if not file or (name or file):find ": " then return places, message:sub(at) end
         places[#places + 1] = { file = name or file, line = tonumber(number), what = name and file:match "^[%w ]+" }
-        rest = behind
+        at = behind
     end
 end
 
@@ -155,7 +165,7 @@ end
 --- The lines to be shown under a message, each behind a newline; "" if there are none. `name` and `number` are source
 -- and line of the function that raised it, if that is known.
 function excerpt.of(message, name, number, colour)
-    if message:find ": interrupted$" then return "" end
+    if message == "interrupted" or message:find ": interrupted$" then return "" end
     local places, rest = split(message)
     local place = places[#places]
     if place and (#places > 1 or not name or place.line ~= number) then
