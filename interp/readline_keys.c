@@ -146,6 +146,14 @@ static int enter(int count, int key) {
     return break_line(count, key);
 }
 
+/* Waits for the next key; false: Ctrl-C came, which who called the editor takes. */
+static bool wait_for_key(void) {
+    int what = 0;
+    while (!readline_keys_wait() && what == 0)
+        what = line_wait(NULL);
+    return neap_interrupt_pending() == 0;
+}
+
 /* Inserts what a terminal says is pasted, up to the mark of its end. Ends of lines become newlines, those of two bytes
  * one each: readline's own function makes two of them. */
 static int insert_paste(int count, int key) {
@@ -154,7 +162,7 @@ static int insert_paste(int count, int key) {
     char *text = NULL;
     bool after_return = false, ended = false;
     (void)count;
-    while (!ended && (key = rl_read_key()) > 0) {
+    while (!ended && wait_for_key() && (key = rl_read_key()) > 0) {
         if (used + 2 > room) {
             char *grown = realloc(text, room = 2 * room + 256);
             if (!grown)

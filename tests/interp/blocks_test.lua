@@ -213,6 +213,12 @@ test("ends of lines of two bytes that are pasted are one each", function()
     session:shows { "> s = [[a", ">> b", ">> c", ">>", ">> ]]", ">> x = = 1" }
     session:type "\r"
     session:shows { "[1]:6: unexpected symbol near '='", "   6 | x = = 1", ">" }
+    session:type "\27[200~s = 'no end of a paste"
+    session:type(typing.CTRL_C)
+    session:wait(function()
+        local rows = session:rows(2)
+        return rows[1]:find "%^C$" and rows[2] == ">"
+    end, "the prompt behind ^C")
     paste(session, "s = [[a\r\nb]] #s")
     session:shows { "> s = [[a", ">> b]] #s" }
     session:type "\r"
