@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# help_test.sh (release build only): tools/build, tools/package and tools/site print their help and do nothing else; tools/build says what to
-# do where a tree has moved after it was built.
+# help_test.sh (release build only): tools/build, tools/package and tools/site print their help and do nothing else;
+# tools/build says what to do where a tree has moved after it was built.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
