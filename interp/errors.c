@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -288,6 +289,12 @@ static bool wants_colours(void) {
     return isatty(STDERR_FILENO) && !(refused && *refused) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
+/* The columns of the terminal that stderr is; 0: it is none. */
+static int terminal_columns(void) {
+    struct winsize window;
+    return isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
 /* Appends what function `name` of neap.interp.excerpt gives for a message. Returns whether it gave something: it does
  * not without memory, nor before the library is loaded. */
 static bool append_excerpt(lua_State *L, const char *name, const char *message, error_text *text) {
@@ -302,7 +309,8 @@ static bool append_excerpt(lua_State *L, const char *name, const char *message, 
         lua_pushstring(L, known ? kept_source.at : NULL);
         lua_pushinteger(L, kept_line);
         lua_pushboolean(L, wants_colours());
-        good = lua_pcall(L, 4, 1, 0) == 0 && lua_isstring(L, -1);
+        lua_pushinteger(L, terminal_columns());
+        good = lua_pcall(L, 5, 1, 0) == 0 && lua_isstring(L, -1);
     }
     if (good)
         append_text(text, lua_tostring(L, -1));

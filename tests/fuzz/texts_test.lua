@@ -168,7 +168,7 @@ local function make_tools()
             source.keep("=x", text)
             modules.excerpt.of(message "t", "=x", 1, true)
             modules.excerpt.of(message(text), "=x", 1, false)
-            modules.excerpt.plain(message(text))
+            modules.excerpt.plain(message(text), nil, nil, false, 80)
         end,
         tokens = function(text)
             modules.tokens.split(text)

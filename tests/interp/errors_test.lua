@@ -194,6 +194,19 @@ check.test("pcall's value is the message, in one line", function()
     check.ok(out:find "^false\t[^\n]+:1: np%.sum: axis 1 is out of range[^\n]*\n$", out)
 end)
 
+check.test("messages fit the terminal: they break at blanks, and source lines are cut", function()
+    local code = "local x = 1 np.sum(np.ones{2, 2}, {axes=0}) local y = " .. ("1 + "):rep(90) .. "1"
+    local terminal = process.terminal({ "-e", code }, { NO_COLOR = "1" })
+    check.equal(terminal:finish(), 1)
+    local rows = {}
+    for row in terminal.seen:gmatch "[^\r\n]+" do
+        check.ok(#row:gsub("[\128-\191]", "") < 120, row)
+        rows[#rows + 1] = row
+    end
+    check.equal(table.concat(rows, " ", 1, 2), "neap: (command line):1: np.sum: unknown option 'axes' (options: axis, "
+                .. "dtype, initial, keepdims, where); did you mean axis?")
+end)
+
 check.test("colours only on a terminal, and not with NO_COLOR", function()
     local script = process.file "undefinedname()"
     for _, case in ipairs { { {}, true }, { { NO_COLOR = "1" }, false }, { { TERM = "dumb" }, false } } do
