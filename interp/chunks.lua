@@ -15,7 +15,7 @@ local function explain(message, name)
 end
 
 local function keep_stamp(path)
-    source.stamps[path] = system.stamp(path)
+    source.stamps[path] = system.stamp(path) or false
 end
 
 --- Of a chunk that C has loaded: its function, or the message. Returns what takes its place. `text` is nil for a file.
@@ -41,23 +41,31 @@ local function is_own(name)
     return type(name) == "string" and name:find "^[=@]neap/" ~= nil
 end
 
+local function is_text(value)
+    return type(value) == "string" or type(value) == "number"
+end
+
+--- Arguments that Lua's function refuses are left to it, called in place of this one: its errors name the user's line.
 local function load_text(load, text, name, ...)
-    if is_own(name) then return load(text, name, ...) end
+    local is_good = (is_text(text) or type(text) == "function") and (name == nil or is_text(name))
+    if is_own(name) or not is_good then return load(text, name, ...) end
     if type(text) == "string" and type(name) == "string" and name:sub(1, 1) == "=" then source.keep(name, text) end
     return checked(name, load(text, name, ...))
 end
 
 --- Replaces Lua's functions that load code, once.
 function chunks.install()
-    local raw = { load = load, loadstring = loadstring, loadfile = loadfile }
+    local raw = { load = load, loadstring = loadstring, loadfile = loadfile, dofile = dofile }
     local users = globals.shared._G
     function users.load(...) return load_text(raw.load, ...) end
     function users.loadstring(...) return load_text(raw.loadstring, ...) end
     function users.loadfile(path, ...)
+        if path ~= nil and not is_text(path) then return raw.loadfile(path, ...) end
         if type(path) == "string" then keep_stamp(path) end
         return checked(path and "@" .. path, raw.loadfile(path, ...))
     end
     function users.dofile(path)
+        if path ~= nil and not is_text(path) then return raw.dofile(path) end
         local f, problem = loadfile(path)
         if not f then error(problem, 0) end
         return f()
@@ -75,6 +83,7 @@ function chunks.install()
     end
     conditions.install()
     require("neap.interp.slips").install()
+    require("neap.interp.handlers").install()
 end
 
 return chunks

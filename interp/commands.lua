@@ -29,10 +29,11 @@ end
 local function find(text, session)
     local shell = text:match "^%s*!(.*)$"
     if shell then return commands.rows["!"], shell end
-    local mark, topic = text:match "^%s*(%?%??)%s*(.-)%s*$"
-    if not mark then topic, mark = text:match "^%s*([%w_%.:]+)(%?%??)%s*$" end
+    text = text:match "^.*%S" or ""
+    local mark, topic = text:match "^%s*(%?%??)%s*(.*)$"
+    if not mark then topic, mark = text:match "^%s*([%w_%.:]+)(%?%??)$" end
     if mark then return commands.rows[mark], topic end
-    local name, rest = text:match "^%s*:(%w+)%s*(.-)%s*$"
+    local name, rest = text:match "^%s*:(%w+)%s*(.*)$"
     if not name then return nil end
     local own = session and session.words and session.words[name]
     if own then return own, rest, true end

@@ -236,7 +236,7 @@ local function code_place(code, behind, session)
     local list = tokens.read(code)
     local finish = table.remove(list)
     local open, last = list.open, list[#list]
-    if open == "space" then return nil end
+    if open == "comment" then return nil end
     local place, word, from
     if open == "string" then
         table.remove(list)
@@ -296,7 +296,7 @@ end
 local function file_place(argument)
     local quote, word = argument:match "([\"'])([^\"']*)$"
     if not quote or select(2, argument:gsub(quote, "")) % 2 == 0 then
-        quote, word = nil, argument:match "%S*$"
+        quote, word = nil, argument:match "^.*%s(.*)$" or argument
     end
     local place = files.place(word, quote, "")
     return moved(place, #argument - #word + 1)
@@ -344,7 +344,7 @@ end
 
 local function place_at(text, point, session)
     local before, behind = text:sub(1, point), text:sub(point + 1)
-    if before:match "[^\n]*$":find "^%s*$" then
+    if not (before:match "^.*\n(.*)$" or before):find "%S" then
         return nil -- there Tab indents
     end
     local head, rest = before:match "^(%s*!)(.*)$"

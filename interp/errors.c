@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "interp/session.h"
@@ -63,7 +64,18 @@ static void append_text(error_text *text, const char *part) {
 
 /* ---- The message ------------------------------------------------------------------------------------------------ */
 
-/* An error value that knows its text gives it; what else is no text is named by its type. */
+/* Appends how the prompt shows the value at the bottom of the stack in a list. */
+static void append_value(lua_State *L, error_text *text) {
+    if (session_push_function(L, "neap.interp.show", "brief")) {
+        lua_pushvalue(L, 1);
+        if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1)) {
+            append_text(text, ": ");
+            append_text(text, lua_tostring(L, -1));
+        }
+    }
+}
+
+/* An error value that knows its text gives it; what else is no text is named by its type, a table shown, too. */
 static void append_message(lua_State *L, error_text *text) {
     const char *message = lua_tostring(L, 1);
     if (!message && luaL_getmetafield(L, 1, "__tostring")) {
@@ -76,6 +88,8 @@ static void append_message(lua_State *L, error_text *text) {
     } else {
         append_text(text, "error value of type ");
         append_text(text, luaL_typename(L, 1));
+        if (lua_istable(L, 1))
+            append_value(L, text);
     }
     lua_settop(L, 1);
 }
@@ -231,8 +245,8 @@ static void append_frames(lua_State *L, error_text *text) {
 
 /* Lua's messages about what arrays are not say more in slips.lua's words. */
 static void explain_message(lua_State *L, error_text *text) {
-    static const char *const known[] = {"cdata)", "attempt to call ", "attempt to index ",
-                                        "attempt to perform arithmetic", "'for' "};
+    static const char *const known[] = {
+        "cdata)", "attempt to call ", "attempt to index ", "attempt to perform arithmetic", "'for' ", " global '"};
     bool found = false;
     for (size_t k = 0; !found && k < sizeof known / sizeof *known; k++)
         found = strstr(text->at, known[k]) != NULL;
@@ -293,6 +307,12 @@ static bool wants_colours(void) {
     return isatty(STDERR_FILENO) && !(refused && *refused) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
+/* The columns of the terminal that stderr is; 0: it is none. */
+static int terminal_columns(void) {
+    struct winsize window;
+    return isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
 /* Appends to `last` what the function `name` of neap.interp.excerpt gives for the message. */
 static int try_excerpt(lua_State *L) {
     const char *name = lua_touserdata(L, 1);
@@ -302,7 +322,8 @@ static int try_excerpt(lua_State *L) {
     lua_pushstring(L, kept_source.used > 0 ? kept_source.at : NULL);
     lua_pushinteger(L, kept_line);
     lua_pushboolean(L, wants_colours());
-    lua_call(L, 4, 1);
+    lua_pushinteger(L, terminal_columns());
+    lua_call(L, 5, 1);
     append_text(&last, luaL_checkstring(L, -1));
     return 0;
 }

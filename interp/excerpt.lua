@@ -11,7 +11,8 @@ local source = require "neap.core.source"
 local system = require "neap.interp.system"
 local excerpt = {}
 
-local WIDTH = 110 -- characters of a line that are shown
+local WIDTH, LEAST = 110, 20 -- characters of a line that are shown, at most and at least
+local MARGIN, BEFORE = 8, #"neap: "
 local BLUE, RED, PLAIN = "\27[34m", "\27[31m", "\27[0m"
 
 local OPERATORS = { add = "%+", subtract = "%-", multiply = "%*", divide = "/", remainder = "%%", power = "%^",
@@ -56,9 +57,18 @@ local function find_near(line, number, token)
     end
 end
 
--- What messages say, as patterns, and what they are about: f(line without strings, its number, capture).
+--- The quote that is to blame for a string without an end.
+local function find_unfinished(line)
+    local at = require("neap.interp.mistakes").unfinished(line)
+    return at, at
+end
+
+-- What messages say, as patterns, and what they are about: f(line without strings, its number, capture). raw: the line
+-- is as it stands.
 local RULES = {
-    { " near '(.-)'$", find_near }, { " near '(.-)';", find_near }, { " near '(.-)' ", find_near },
+    { "^unfinished string", find_unfinished, raw = true },
+    { " near '(.-)'$", find_near, raw = true }, { " near '(.-)';", find_near, raw = true },
+    { " near '(.-)' ", find_near, raw = true },
     { "^np%.([%w_%.]+):", function(line, _, path) return find_call(line, path) end },
     { "^the variable '(.-)' has no value", function(line, _, name) return only(line, word(name)) end },
     { "^array index:", function(line) return only(line, "()%b[]()") end },
@@ -79,12 +89,13 @@ local RULES = {
 
 --- First and last character of what a message (without places) is about in a line; nil: not known.
 local function find_fault(message, line, number)
+    if #line > source.LONGEST then return nil end
     local code = source.blanked(line)
-    message = message:match "^[^\n]*"
+    message = message:match("^[^\n]*"):sub(1, source.LONGEST)
     for _, rule in ipairs(RULES) do
         local capture = message:match(rule[1])
         if capture then
-            local from, to = rule[2](rule[2] == find_near and line or code, number, capture)
+            local from, to = rule[2](rule.raw and line or code, number, capture)
             if from then return from, to end
         end
     end
@@ -93,30 +104,31 @@ end
 -- ---- The text -------------------------------------------------------------------------------------------------------
 
 --- Characters of UTF-8, of which a terminal shows one column each.
-local function columns(text)
+local function columns_of(text)
     return #text:gsub("[\128-\191]", "")
 end
 
 --- The part of a line that is shown, and where the fault is in it.
-local function clip(line, from, to)
-    if #line <= WIDTH then return line, from, to end
-    local first = from and math.max(1, math.min(from - WIDTH / 2, #line - WIDTH)) or 1
-    local shown = line:sub(first, first + WIDTH):gsub("^[\128-\191]+", ""):gsub("[\192-\255][\128-\191]*$", "")
-    local before, behind = first > 1 and "…" or "", first + WIDTH < #line and "…" or ""
+local function clip(line, from, to, width)
+    if #line <= width then return line, from, to end
+    local first = from and math.max(1, math.min(from - math.floor(width / 2), #line - width)) or 1
+    local shown = line:sub(first, first + width):gsub("^[\128-\191]+", ""):gsub("[\192-\255][\128-\191]*$", "")
+    local before, behind = first > 1 and "…" or "", first + width < #line and "…" or ""
     if not from then return before .. shown .. behind end
     local at = from - first + 1 + #before
     return before .. shown .. behind, at, math.min(at + to - from, #before + #shown)
 end
 
-local function draw(number, line, from, to, colour)
+local function draw(number, line, from, to, colour, columns)
     local blue, red, plain = colour and BLUE or "", colour and RED or "", colour and PLAIN or ""
     line = line:gsub("%c", function(c) return c == "\t" and c or "?" end)
-    line, from, to = clip(line, from, to)
+    local width = columns > 0 and math.max(LEAST, math.min(WIDTH, columns - MARGIN - #"……")) or WIDTH
+    line, from, to = clip(line, from, to, width)
     local margin = ("%4d |"):format(number)
     local text = ("\n%s%s%s %s"):format(blue, margin, plain, line)
     if not from then return text end
     local before = line:sub(1, from - 1):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
-    local mark = ("^"):rep(math.max(1, columns(line:sub(from, to))))
+    local mark = ("^"):rep(math.max(1, columns_of(line:sub(from, to))))
     return ("%s\n%s%s |%s %s%s%s%s"):format(text, blue, (" "):rep(#margin - 2), plain, before, red, mark, plain)
 end
 
@@ -136,13 +148,13 @@ end
 
 --- The places "script.lua:3: " in a message, and what it says behind the last.
 local function split(message)
-    local places, rest = {}, message
+    local places, at = {}, 1
     while true do
-        local file, number, behind = rest:match "^([^\n]-):(%d+): (.*)$"
+        local file, number, behind = message:match("^([^\n]-):(%d+): ()", at)
         local name = file and file:match "^[%a][%w ]*: (.+)$" -- "callback: script.lua:3: …"
-        if not file or (name or file):find ": " then return places, rest end
+        if not file or (name or file):find ": " then return places, message:sub(at) end
         places[#places + 1] = { file = name or file, line = tonumber(number), what = name and file:match "^[%w ]+" }
-        rest = behind
+        at = behind
     end
 end
 
@@ -153,9 +165,9 @@ local function source_name(file)
 end
 
 --- The lines to be shown under a message, each behind a newline; "" if there are none. `name` and `number` are source
--- and line of the function that raised it, if that is known.
-function excerpt.of(message, name, number, colour)
-    if message:find ": interrupted$" then return "" end
+-- and line of the function that raised it, if that is known. `columns`: of the terminal that shows them; 0: none does.
+function excerpt.of(message, name, number, colour, columns)
+    if message == "interrupted" or message:find ": interrupted$" then return "" end
     local places, rest = split(message)
     local place = places[#places]
     if place and (#places > 1 or not name or place.line ~= number) then
@@ -166,11 +178,31 @@ function excerpt.of(message, name, number, colour)
     local from, to = find_fault(rest, line, number)
     local first = places[1]
     local where = place and (place.file ~= first.file or place.line ~= first.line)
-    return (where and ("\n  at %s:%d"):format(place.file, place.line) or "") .. draw(number, line, from, to, colour)
+    local head = where and ("\n  at %s:%d"):format(place.file, place.line) or ""
+    return head .. draw(number, line, from, to, colour, columns or 0)
+end
+
+--- A text whose lines break at blanks where a terminal of so many columns would break them anywhere.
+local function wrapped(text, columns)
+    local parts, column = {}, BEFORE
+    for blanks, piece in (text .. " "):gmatch "(%s*)(%S*)" do
+        local width = columns_of(piece)
+        if blanks:find("\n", 1, true) then
+            column = columns_of(blanks:match "^.*\n(.*)$")
+        elseif column + #blanks + width > columns and blanks ~= "" and piece ~= "" then
+            blanks, column = "\n", 0
+        else
+            column = column + #blanks
+        end
+        parts[#parts + 1] = blanks
+        parts[#parts + 1] = piece
+        column = column + width
+    end
+    return (table.concat(parts):sub(1, -2))
 end
 
 --- A message in which no place stands twice.
-function excerpt.plain(message)
+local function with_places_once(message)
     local places, rest = split(message)
     if #places < 2 then return message end
     local told, parts = {}, {}
@@ -181,6 +213,12 @@ function excerpt.plain(message)
         told[text] = true
     end
     return table.concat(parts) .. rest
+end
+
+--- The message as it is told, on a terminal of so many columns; 0: on none.
+function excerpt.plain(message, _, _, _, columns)
+    local text = with_places_once(message)
+    return (columns or 0) > 0 and wrapped(text, columns) or text
 end
 
 for _, f in pairs(excerpt) do jit.off(f, true) end

@@ -8,7 +8,8 @@ local files = {}
 -- with the quote. "~/" becomes the home folder, which functions that open files do not know. Nil: there is no such
 -- folder.
 function files.place(word, quote, behind)
-    local folder, base = word:match "^(.-)([^/]*)$"
+    local folder, base = word:match "^(.*/)(.*)$"
+    if not folder then folder, base = "", word end
     local home = os.getenv "HOME"
     if home and folder:find "^~/" then folder = home .. folder:sub(2) end
     local names = system.list(folder == "" and "." or folder)

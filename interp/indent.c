@@ -24,7 +24,7 @@ size_t indent_of_next(const char *text, size_t at) {
         if (!token.closed)
             return 0;
         lexer_effect effect = lexer_nest_take(&nest, text, token, &opener);
-        if (effect == LEXER_CLOSES && token.from >= line) {
+        if (effect == LEXER_CLOSES && token.from >= line && opener < line) {
             size_t outer = indent_columns(text, at, indent_line_begin(text, opener));
             columns = outer < columns ? outer : columns;
         }

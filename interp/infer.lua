@@ -111,8 +111,10 @@ local function block_variables(list)
             declare(names, scopes[#scopes], list[at].text == "=" and at + 1 or nil)
         elseif word == "function" then
             local at = k + 1
-            while list[at] and list[at].text ~= "(" and at < #list do at = at + 1 end
-            push(declare((name_list(list, at + 1)), {}))
+            while list[at] and (list[at].kind == "name" or list[at].text == "." or list[at].text == ":") do
+                at = at + 1
+            end
+            push(declare(list[at] and list[at].text == "(" and name_list(list, at + 1) or {}, {}))
         elseif word == "for" then
             pending = declare((name_list(list, k + 1)), {})
         elseif word == "do" then
@@ -141,22 +143,26 @@ end
 local Text = {}
 Text.__index = Text
 
+--- The places of the brackets that belong to those of a list: of the opening by the closing one, and of the closing by
+-- the opening one.
+local function partners(list)
+    local partner, open = {}, {}
+    for k, token in ipairs(list) do
+        local mark = token.kind == "symbol" and token.text
+        if OPENS[mark] then open[#open + 1] = k end
+        if CLOSES[mark] and #open > 0 then
+            local from = table.remove(open)
+            partner[k], partner[from] = from, k
+        end
+    end
+    return partner
+end
+
 --- For tokens of the text before the cursor. names: a function from the name of a variable to whether there is one, and
 -- its value.
 function infer.text(list, names)
-    return setmetatable({ list = list, names = names, block = block_variables(list), depth = 0 }, Text)
-end
-
---- The place of the bracket that the one at k closes; nil: there is none.
-function Text:opening(k)
-    local depth = 0
-    for at = k, 1, -1 do
-        local mark = self.list[at].kind == "symbol" and self.list[at].text
-        if CLOSES[mark] then depth = depth + 1 end
-        if OPENS[mark] then depth = depth - 1 end
-        if depth == 0 then return at end
-    end
-    return nil
+    return setmetatable({ list = list, names = names, block = block_variables(list), partner = partners(list),
+                          depth = 0, found = {} }, Text)
 end
 
 --- The place of the innermost bracket that is open behind token k, and how many commas of its own follow it; nil.
@@ -183,7 +189,7 @@ function Text:chain_start(k)
     while true do
         local token = self.list[k]
         if CLOSES[token.text] then
-            k = self:opening(k)
+            k = self.partner[k]
             if not k then return nil end
             if not ends_prefix(self.list[k - 1]) then return k end
             k = k - 1
@@ -228,24 +234,14 @@ end
 
 --- The place where the chain that begins at k ends.
 function Text:chain_end(k)
-    local function closing(from)
-        local depth = 0
-        for at = from, #self.list do
-            local mark = self.list[at].kind == "symbol" and self.list[at].text
-            if OPENS[mark] then depth = depth + 1 end
-            if CLOSES[mark] then depth = depth - 1 end
-            if depth == 0 then return at end
-        end
-        return nil
-    end
-    if self.list[k].text == "(" then k = closing(k) end
+    if self.list[k].text == "(" then k = self.partner[k] end
     while k do
         local mark, behind = self.list[k + 1], self.list[k + 2]
         if not mark then return k end
         if (mark.text == "." or mark.text == ":") and behind and behind.kind == "name" then
             k = k + 2
         elseif OPENS[mark.text] then
-            k = closing(k + 1)
+            k = self.partner[k + 1]
         elseif mark.kind == "string" then
             k = k + 1
         else
@@ -255,17 +251,26 @@ function Text:chain_end(k)
     return nil
 end
 
+--- What is known of a local variable of the text.
+function Text:local_variable(variable)
+    local k = variable.first
+    for _ = 2, variable.number do
+        local last = self.list[k] and self:chain_end(k)
+        if not last or not self.list[last + 1] or self.list[last + 1].text ~= "," then return nil end
+        k = last + 2
+    end
+    return self:expression(k)
+end
+
 function Text:variable(name)
     local variable = self.block[name]
     if variable and not variable.first then return nil end
-    if variable then
-        local k = variable.first
-        for _ = 2, variable.number do
-            local last = self.list[k] and self:chain_end(k)
-            if not last or not self.list[last + 1] or self.list[last + 1].text ~= "," then return nil end
-            k = last + 2
+    if variable then -- asked for once: each value may name others twice
+        if self.found[name] == nil then
+            self.found[name] = false -- while it is looked for, as in `local x = x`
+            self.found[name] = self:local_variable(variable) or false
         end
-        return self:expression(k)
+        return self.found[name] or nil
     end
     local is_there, value = self.names(name)
     if is_there then return { value = value } end
@@ -331,7 +336,7 @@ function Text:finding(k)
         found = { value = "" }
         if ends_prefix(self.list[k - 1]) then found = self:call(k - 1) end
     elseif CLOSES[token.text] then
-        local open = self:opening(k)
+        local open = self.partner[k]
         local is_call = open and ends_prefix(self.list[open - 1])
         if token.text == "]" then
             found = is_call and self:index(open, k) or nil

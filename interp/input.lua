@@ -39,16 +39,13 @@ local function sleep()
     C.neap_waker_sleep(core.waker, SLEEP_MS)
 end
 
---- A reading function that waits first. `is_input` tells from its arguments whether it reads standard input.
+--- A reading function that waits first. `is_input` tells from its arguments whether it reads standard input. Lua's
+-- function is called in its place, so errors name the user's line. Ctrl-C that stops that is raised by the next
+-- instruction of the user.
 local function waiting(read, is_input)
     return function(...)
-        if not is_input(...) then return read(...) end
-        wait_until(input_came, system.wait_input)
-        local function checked(...)
-            core.check_interrupt()
-            return ...
-        end
-        return checked(read(...))
+        if is_input(...) then wait_until(input_came, system.wait_input) end
+        return read(...)
     end
 end
 
@@ -56,6 +53,7 @@ end
 local function lines(read, ...)
     local count, formats = select("#", ...), { ... }
     local function raise_failure(...)
+        core.check_interrupt()
         local value, problem = ...
         if value == nil and problem then error(problem, 3) end
         return ...
@@ -78,7 +76,7 @@ function input.install()
         return lines(files.read, ...)
     end
     function os.execute(command)
-        if command == nil then return execute() end
+        if type(command) ~= "string" and type(command) ~= "number" then return execute(command) end
         np.effects_barrier()
         if not system.spawn(command) then return execute(command) end
         local status, interrupted

@@ -38,17 +38,24 @@ local function answer_complete(_, content)
              cursor_start = characters_of(text:sub(1, from - 1)), cursor_end = characters_of(text:sub(1, point)) }
 end
 
+--- The name with which a text ends, blanks apart.
+local function name_before(text)
+    local last, ended
+    for name, behind in text:gmatch "([%a_][%w_%.:]*)()" do last, ended = name, behind end
+    if last and not text:find("%S", ended) then return last end
+end
+
 --- The name at the cursor, else that of the function whose arguments are being typed.
 local function name_at(text, point)
     for from, name, behind in text:gmatch "()([%a_][%w_%.:]*)()" do
-        if from - 1 <= point and point <= behind - 1 then return (name:gsub("[%.:]+$", "")) end
+        if from - 1 <= point and point <= behind - 1 then return name:match "^.*[^%.:]" end
     end
     local depth = 0
     for k = point, 1, -1 do
         local c = text:sub(k, k)
         if c == ")" or c == "}" then depth = depth + 1 end
         if c == "(" or c == "{" then
-            if depth == 0 then return text:sub(1, k - 1):match "([%a_][%w_%.:]*)%s*$" end
+            if depth == 0 then return name_before(text:sub(1, k - 1)) end
             depth = depth - 1
         end
     end

@@ -37,17 +37,27 @@ static int long_level(const char *text, size_t length, size_t at) {
 
 /* The token ends behind its closing long bracket, or with the text. */
 static void end_long(const char *text, size_t length, size_t at, int level, lexer_token *token) {
-    for (; at < length; at++) {
-        size_t behind = at + 1;
-        while (behind < length && text[behind] == '=')
-            behind++;
-        if (text[at] == ']' && behind < length && text[behind] == ']' && (int)(behind - at) - 1 == level) {
-            token->to = behind + 1;
+    while (at < length) {
+        const char *bracket = memchr(text + at, ']', length - at);
+        if (!bracket)
+            break;
+        at = (size_t)(bracket - text) + 1;
+        size_t first = at;
+        while (at < length && text[at] == '=')
+            at++;
+        if (at < length && text[at] == ']' && (int)(at - first) == level) {
+            token->to = at + 1;
             return;
         }
     }
     token->to = length;
     token->closed = false;
+}
+
+static size_t line_end(const char *text, size_t length, size_t at) {
+    while (at < length && text[at] != '\n' && text[at] != '\r')
+        at++;
+    return at;
 }
 
 static void end_comment(const char *text, size_t length, lexer_token *token) {
@@ -56,15 +66,25 @@ static void end_comment(const char *text, size_t length, lexer_token *token) {
         end_long(text, length, token->from + 4 + (size_t)level, level, token);
         return;
     }
-    const char *end = memchr(text + token->from, '\n', length - token->from);
-    token->to = end ? (size_t)(end - text) : length;
+    token->to = line_end(text, length, token->from);
+}
+
+/* The place behind the escape at `at`: a line end of two bytes, and what \z skips, belong to it. */
+static size_t behind_escape(const char *text, size_t length, size_t at) {
+    char first = at + 1 < length ? text[at + 1] : '\0', second = at + 2 < length ? text[at + 2] : '\0';
+    if ((first == '\r' && second == '\n') || (first == '\n' && second == '\r'))
+        return at + 3;
+    at += 2;
+    while (first == 'z' && at < length && isspace((unsigned char)text[at]))
+        at++;
+    return at;
 }
 
 static void end_string(const char *text, size_t length, lexer_token *token) {
     char quote = text[token->from];
     size_t at = token->from + 1;
-    while (at < length && text[at] != quote && text[at] != '\n')
-        at += text[at] == '\\' ? 2 : 1;
+    while (at < length && text[at] != quote && text[at] != '\n' && text[at] != '\r')
+        at = text[at] == '\\' ? behind_escape(text, length, at) : at + 1;
     token->closed = at < length && text[at] == quote;
     token->to = token->closed ? at + 1 : at < length ? at : length;
 }
@@ -72,7 +92,7 @@ static void end_string(const char *text, size_t length, lexer_token *token) {
 static void end_number(const char *text, size_t length, lexer_token *token) {
     size_t at = token->from;
     bool hexadecimal = text[at] == '0' && at + 1 < length && tolower((unsigned char)text[at + 1]) == 'x';
-    while (at < length && (isalnum((unsigned char)text[at]) || text[at] == '.')) {
+    while (at < length && (in_name(text[at]) || text[at] == '.')) {
         int exponent = tolower((unsigned char)text[at++]);
         if (exponent == (hexadecimal ? 'p' : 'e') && at < length && (text[at] == '+' || text[at] == '-'))
             at++;

@@ -89,6 +89,7 @@ end
 -- impossible.
 function Scope:compile(before, text, chunk, environment)
     self.running = nil
+    if before == "" then text = text:gsub("^#[^\n]*", "") end -- which LuaJIT passes over, as in "#!/usr/bin/neap"
     local body, keeps = text, false
     if text:find("local", 1, true) then body, keeps = with_keeps(text) end
     local names = {}

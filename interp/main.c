@@ -6,6 +6,7 @@
  * The process always ends through session_exit, which drains effects and leaves with _exit, because workers and
  * writers may still run.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -20,6 +21,14 @@
 #include "interp/repl.h"
 #include "interp/session.h"
 #include "lazy/lazy.h"
+
+/* The status of a process that has written to C's stdout: told, if that failed. */
+static int finish_stdout(int status) {
+    if (fflush(stdout) == 0)
+        return status;
+    fprintf(stderr, "neap: stdout: %s\n", strerror(errno));
+    return SESSION_FAILED;
+}
 
 /* Starts the timeline if the command line wants one; session_exit ends it. */
 static int start_timeline(const options *options) {
@@ -118,8 +127,19 @@ static int run_page(lua_State *L, const char *script) {
     return status;
 }
 
+/* Whether the script of the command line can be opened; told, if not. A prompt that follows it would be of no use. */
+static bool has_script(char **argv, const options *options) {
+    const char *path = options->script > 0 && strcmp(argv[options->script], "-") != 0 ? argv[options->script] : NULL;
+    if (!path || access(path, R_OK) == 0)
+        return true;
+    fprintf(stderr, "neap: cannot open %s: %s\n", path, strerror(errno));
+    return false;
+}
+
 /* What the command line asks for, in order; stops at the first failure unless the prompt follows. */
 static int run_all(lua_State *L, int argc, char **argv, const options *options) {
+    if (options->prompt && !has_script(argv, options))
+        return SESSION_FAILED;
     int status = options->strict ? session_call(L, "neap.interp.strict", "everywhere", 0) : SESSION_OK;
     if (options->html)
         return status == SESSION_OK ? run_page(L, argv[options->script]) : status;
@@ -174,7 +194,7 @@ int main(int argc, char **argv) {
             options_print_help(stdout);
         else
             puts("neap " NEAP_VERSION);
-        return fflush(stdout) == 0 ? SESSION_OK : SESSION_FAILED;
+        return finish_stdout(SESSION_OK);
     }
     if (check_processes(argv, &options) < 0)
         return SESSION_USAGE;
@@ -186,7 +206,7 @@ int main(int argc, char **argv) {
         return SESSION_FAILED;
     }
     session_catch_interrupts(L, false);
-    int status = options.doctor ? doctor_run(L) : session_load_library(L);
+    int status = options.doctor ? finish_stdout(doctor_run(L)) : session_load_library(L);
     if (status == SESSION_OK && options.kernel > 0)
         status = kernel_main(L, argc - options.kernel, argv + options.kernel);
     else if (status == SESSION_OK && !options.doctor)

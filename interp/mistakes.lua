@@ -4,11 +4,13 @@
 -- comment and what its strings hold; the first that fits is taken. Where none fits, the message stays as it is.
 local core = require "neap.core"
 local source = require "neap.core.source"
+local lexer = require "neap.core.lexer"
 local magics = require "neap.interp.magics"
 local mistakes = {}
 
 local OWN = "=neap/value" -- a chunk of the library's, which chunks.lua leaves alone
-local LONGEST = 300       -- bytes of a line that is looked at: patterns take the square of it
+local LONGEST = 300       -- bytes of a line that is looked at: patterns take the third power of it
+local MOST_NEAR = 60      -- bytes of a token that are told
 
 local OPERATORS = { ["+"] = "add", ["*"] = "mul" } -- that a changed part of an array has
 
@@ -118,6 +120,7 @@ local RULES = {
     { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)%s*$", uncalled },
     { "function arguments expected", "([%a_][%w_%.]*):([%a_][%w_]*)", uncalled },
     { "'<name>' expected near 'repeat'", "", "repeat is a word of Lua's: np.repeat_, x:repeat_(…)" },
+    { "invalid escape sequence", "", "a backslash in a text is written \\\\" },
     { "malformed number", "%f[%w](%d+_[%d_]*%d)", function(number)
         return "Lua writes " .. number:gsub("_", "")
     end },
@@ -148,8 +151,41 @@ local function apply(rule, message, line, code)
     return hint:format(unpack(captures))
 end
 
+--- What to say of a quote in a text, which has ended the text before `word`.
+function mistakes.apostrophe(quote, word)
+    return ("the %s before %s ended the string; write \\%s there, or %s around the text"):format(
+        quote, word, quote, quote == "'" and '"…"' or "'…'")
+end
+
+--- Of a line that ends in a string: the byte of the quote that is to blame, and what to say of it. An apostrophe ends a
+-- text in such quotes, and the one that was to end it opens another: then it is the apostrophe. `word`: the one at
+-- which reading has ended, in a line that may close its strings.
+function mistakes.unfinished(line, word)
+    local at, ends, words = 1, {}, {} -- by quote: where the first string ends that has a word right behind it
+    while at <= #line do
+        local to, kind, closed = lexer.next(line, at)
+        local quote = kind == "string" and line:match("^[\"']", at)
+        local behind = quote and closed and line:match("^%a[%w_]*", to + 1)
+        if behind and behind == word then return to, mistakes.apostrophe(quote, behind) end
+        if behind and not ends[quote] then ends[quote], words[quote] = to, behind end
+        if quote and not closed then
+            if word then return nil end
+            if ends[quote] then return ends[quote], mistakes.apostrophe(quote, words[quote]) end
+            local escaped = line:find("\\" .. quote, at, true)
+            return at, ("the %s here is never closed"):format(quote)
+                .. (escaped and (": \\%s is no end; a backslash is written \\\\"):format(quote) or "")
+        end
+        at = to + 1
+    end
+end
+
 --- The hint for a line of code that does not parse, with LuaJIT's message; nil: none is known.
 function mistakes.hint(message, line)
+    local word = message:match "near '(%a[%w_]*)'$"
+    if word or message:find("unfinished string", 1, true) then
+        local _, hint = mistakes.unfinished(line, word)
+        if hint then return hint end
+    end
     if #line > LONGEST then return nil end
     local code = source.code(line)
     for _, rule in ipairs(RULES) do
@@ -163,6 +199,13 @@ function mistakes.hint(message, line)
     return nil
 end
 
+--- LuaJIT's message with a long token cut.
+local function shortened(message)
+    local _, near = message:find(" near '", 1, true)
+    if not near or #message - near <= MOST_NEAR then return message end
+    return message:sub(1, near + MOST_NEAR):gsub("[\192-\255][\128-\191]*$", "") .. "…'"
+end
+
 --- The line of a message, and, where what is wrong may stand before it, the one before it that has code.
 local function lines_of(message, name, number)
     local lines = { source.line(name, number) }
@@ -170,7 +213,7 @@ local function lines_of(message, name, number)
     if not ended and not message:find("'=' expected", 1, true) then return lines end
     for before = number - 1, math.max(1, number - 5), -1 do
         local line = source.line(name, before)
-        if line and source.code(line):find "%S" then
+        if line and source.blanked(line):find "%S" then
             lines[#lines + 1] = line
             break
         end
@@ -181,6 +224,7 @@ end
 --- LuaJIT's message about a chunk of this source ("@path", "=name") that does not parse, with the hint behind it.
 function mistakes.explain(message, name)
     if type(message) ~= "string" then return message end
+    message = shortened(message)
     local number = tonumber(message:match "^.-:(%d+): " or nil)
     for _, line in ipairs(number and lines_of(message, name, number) or {}) do
         local hint = mistakes.hint(message, line)

@@ -1,13 +1,16 @@
 /* readline_history.c: commands of earlier sessions.
  *
- * The file is readline's own form with times: a line "#SECONDS" before each command, which may have several lines.
- * Files without times are read too: each line is a command then. readline's reader drops empty lines of a command, so
- * reading is done here.
+ * The file is readline's own form with times: a line "#SECONDS" before each command, which may have several lines. One
+ * of these that looks like a time gets a blank more in the file. Files without times are read too: each line is a
+ * command then. readline's reader drops empty lines of a command, so reading is done here, and so is writing.
  */
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <readline/history.h>
 
@@ -18,12 +21,22 @@ enum { HISTORY_COMMANDS = 10000 };
 static const char *history_path;
 static bool last_kept; /* the last command is in the file */
 
-static bool is_time(const char *line) {
+/* What stands behind "#" and digits at the beginning of a line; NULL: it does not begin so. */
+static char *behind_time(char *line) {
     if (*line++ != '#' || !isdigit((unsigned char)*line))
-        return false;
-    while (isdigit((unsigned char)*line))
-        line++;
-    return *line == '\0';
+        return NULL;
+    return line + strspn(line, "0123456789");
+}
+
+static bool is_time(char *line) {
+    char *behind = behind_time(line);
+    return behind && *behind == '\0';
+}
+
+/* Whether a line is like a time with blanks behind it, or like a time. */
+static bool is_like_time(char *line) {
+    char *behind = behind_time(line);
+    return behind && behind[strspn(behind, " ")] == '\0';
 }
 
 /* Takes the next line off a text, which ends at '\0'; NULL: none is left. */
@@ -37,10 +50,15 @@ static char *next_line(char **rest) {
     return line;
 }
 
-/* Adds the commands of a file's text, which is changed: lines are joined where they stand. */
+/* The length of a line of a command, without the blank that the file has more. */
+static size_t own_length(char *line) {
+    size_t length = strlen(line);
+    return is_like_time(line) && !is_time(line) ? length - 1 : length;
+}
+
+/* Adds the commands of a file's text, which is changed: lines are joined where the first one stands. */
 static void add_commands(char *text) {
-    char *rest = text, *line, *command = NULL,
-         *end = NULL; /* of the command that may go on: its text, and that's end */
+    char *rest = text, *line, *command = NULL, *end = NULL; /* of the command that may go on, and its end */
     bool timed = false;
     while ((line = next_line(&rest))) {
         if (is_time(line)) {
@@ -48,12 +66,15 @@ static void add_commands(char *text) {
                 add_history(command);
             command = NULL;
             timed = true;
-        } else if (command) {
-            *end = '\n';
-            end = line + strlen(line);
         } else if (timed) {
-            command = line;
-            end = line + strlen(line);
+            size_t length = own_length(line);
+            if (command)
+                *end++ = '\n';
+            else
+                command = end = line;
+            memmove(end, line, length);
+            end += length;
+            *end = '\0';
         } else if (*line != '\0') {
             add_history(line);
         }
@@ -79,9 +100,6 @@ static char *read_text(const char *path) {
 
 void readline_history_open(const char *path) {
     history_path = path;
-    history_write_timestamps = 1;
-    history_comment_char = '#';
-    history_multiline_entries = 1;
     using_history();
     stifle_history(HISTORY_COMMANDS);
     char *text = path ? read_text(path) : NULL;
@@ -89,6 +107,33 @@ void readline_history_open(const char *path) {
         add_commands(text);
     free(text);
     last_kept = true;
+}
+
+/* The text of the file for a command. OWNED; NULL: no memory. */
+static char *entry_of(const char *command, size_t *bytes) {
+    char *text = NULL, *lines = strdup(command), *rest = lines, *line;
+    FILE *out = lines ? open_memstream(&text, bytes) : NULL;
+    if (out) {
+        fprintf(out, "#%ld\n", (long)time(NULL));
+        while ((line = next_line(&rest)))
+            fprintf(out, "%s%s\n", line, is_like_time(line) ? " " : "");
+        fclose(out);
+    }
+    free(lines);
+    return text;
+}
+
+/* Appends a command to the file, at once, since other sessions may do so too. Without a folder there is no history. */
+static void keep_command(const char *command) {
+    size_t bytes = 0;
+    char *text = entry_of(command, &bytes);
+    int fd = text ? open(history_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) {
+        if (write(fd, text, bytes) < 0)
+            last_kept = false;
+        close(fd);
+    }
+    free(text);
 }
 
 void readline_history_add(const char *command, bool kept) {
@@ -101,6 +146,6 @@ void readline_history_add(const char *command, bool kept) {
     if (!known)
         add_history(command);
     last_kept = kept;
-    if (kept && history_path && append_history(1, history_path) != 0)
-        write_history(history_path); /* the file does not exist yet; without a folder there is no history */
+    if (kept && history_path)
+        keep_command(command);
 }

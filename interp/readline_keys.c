@@ -146,6 +146,42 @@ static int enter(int count, int key) {
     return break_line(count, key);
 }
 
+/* Waits for the next key; false: Ctrl-C came, which who called the editor takes. */
+static bool wait_for_key(void) {
+    int what = 0;
+    while (!readline_keys_wait() && what == 0)
+        what = line_wait(NULL);
+    return neap_interrupt_pending() == 0;
+}
+
+/* Inserts what a terminal says is pasted, up to the mark of its end. Ends of lines become newlines, those of two bytes
+ * one each: readline's own function makes two of them. */
+static int insert_paste(int count, int key) {
+    static const char end[] = "\033[201~";
+    size_t used = 0, room = 0, length = sizeof end - 1;
+    char *text = NULL;
+    bool after_return = false, ended = false;
+    (void)count;
+    while (!ended && wait_for_key() && (key = rl_read_key()) > 0) {
+        if (used + 2 > room) {
+            char *grown = realloc(text, room = 2 * room + 256);
+            if (!grown)
+                break;
+            text = grown;
+        }
+        if (key != '\n' || !after_return)
+            text[used++] = key == '\r' ? '\n' : (char)key;
+        after_return = key == '\r';
+        ended = used >= length && memcmp(text + used - length, end, length) == 0;
+    }
+    if (text) {
+        text[used - (ended ? length : 0)] = '\0';
+        rl_insert_text(text);
+    }
+    free(text);
+    return 0;
+}
+
 /* ---- Moving ------------------------------------------------------------------------------------------------------ */
 
 static int goal = -1; /* the column of the cursor when it began to go up and down in a block */
@@ -287,7 +323,8 @@ void readline_keys_bind(void) {
                     {rl_unix_line_discard, discard_line},
                     {rl_complete, complete_or_indent},
                     {rl_clear_screen, clear_screen},
-                    {rl_refresh_line, clear_screen}};
+                    {rl_refresh_line, clear_screen},
+                    {rl_bracketed_paste_begin, insert_paste}};
     Keymap keymaps[] = {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap};
     for (size_t k = 0; k < sizeof keymaps / sizeof *keymaps; k++)
         for (size_t m = 0; m < sizeof meanings / sizeof *meanings; m++)

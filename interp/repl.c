@@ -71,24 +71,25 @@ static char **copy_words(lua_State *L) {
     return words;
 }
 
-static bool is_incomplete(const char *command) {
-    lua_State *L = prompt_state;
-    int top = lua_gettop(L);
-    lua_pushstring(L, command);
-    bool incomplete = session_call(L, "neap.interp.repl", "incomplete", 1) == SESSION_OK && lua_toboolean(L, -1);
-    lua_settop(L, top);
-    return incomplete;
-}
-
-/* Calls function `name` of neap.interp.complete with the `count` values at the top of the stack. What it returns is
- * then at the top. A completion that fails completes nothing: false. */
-static bool call_complete(lua_State *L, const char *name, int count) {
+/* Calls function `name` of a module with the `count` values at the top of the stack. What it returns is then at the
+ * top. Nothing is told of a failure: false. */
+static bool ask(lua_State *L, const char *module, const char *name, int count) {
     int first = lua_gettop(L) - count + 1;
-    if (!session_push_function(L, "neap.interp.complete", name))
+    if (!session_push_function(L, module, name))
         return false;
     for (int k = 0; k < count; k++)
         lua_pushvalue(L, first + k);
     return lua_pcall(L, count, 1, 0) == 0;
+}
+
+/* What Ctrl-C has kept from being read is not run: the editor takes the press before it asks for more. */
+static bool is_incomplete(const char *command) {
+    lua_State *L = prompt_state;
+    int top = lua_gettop(L);
+    lua_pushstring(L, command);
+    bool incomplete = ask(L, "neap.interp.repl", "incomplete", 1) ? lua_toboolean(L, -1) : neap_interrupt_pending();
+    lua_settop(L, top);
+    return incomplete;
 }
 
 static char **complete_text(const char *text, int point, bool fold) {
@@ -97,7 +98,7 @@ static char **complete_text(const char *text, int point, bool fold) {
     lua_pushstring(L, text);
     lua_pushinteger(L, point);
     lua_pushboolean(L, fold);
-    char **words = call_complete(L, "at", 3) && lua_istable(L, -1) ? copy_words(L) : NULL;
+    char **words = ask(L, "neap.interp.complete", "at", 3) && lua_istable(L, -1) ? copy_words(L) : NULL;
     lua_settop(L, top);
     return words;
 }
@@ -105,7 +106,7 @@ static char **complete_text(const char *text, int point, bool fold) {
 static char *list_completions(void) {
     lua_State *L = prompt_state;
     int top = lua_gettop(L);
-    char *list = call_complete(L, "list", 0) && lua_isstring(L, -1) ? strdup(lua_tostring(L, -1)) : NULL;
+    char *list = ask(L, "neap.interp.complete", "list", 0) && lua_isstring(L, -1) ? strdup(lua_tostring(L, -1)) : NULL;
     lua_settop(L, top);
     return list;
 }

@@ -72,6 +72,7 @@ local function read_commands(text)
     if #pieces < 2 then return nil, body end
     local list = {}
     for k, piece in ipairs(pieces) do
+        core.check_interrupt()
         local before_piece, problem = reading(("\n"):rep(piece.line) .. piece.text)
         if not before_piece then return nil, k == 1 and body or problem end
         list[k] = { before = before_piece, text = problem }
@@ -83,9 +84,9 @@ end
 -- with their line.
 local function goes_on(text, problem)
     if not problem:find("near '<eof>'", 1, true) then return false end
-    if text:find "^%s*for%s[^\n]*%sin%s+range%s*%b()%s*:[^\n]*$" or text:find "^%s*if%s*%b()%s*%b{}%s*$" then
-        return false -- of another language
-    end
+    local is_foreign = #text <= source.LONGEST and (text:find "^%s*for%s[^\n]*%sin%s+range%s*%b()%s*:[^\n]*$"
+                                                    or text:find "^%s*if%s*%b()%s*%b{}%s*$")
+    if is_foreign then return false end
     if problem:find("unfinished string", 1, true) then return text:find "[^\\]\\$" ~= nil end
     if problem:find("'<name>' expected", 1, true) then return not text:find "[%.:]%s*$" end
     return not problem:find("function arguments expected", 1, true) and not problem:find("'=' expected", 1, true)
@@ -99,6 +100,7 @@ local function may_go_on(text)
     if goes_on(text, problem) or goes_on(text, other) then return true end
     local pieces = tokens.split(text)
     for k = 1, #pieces - 1 do
+        core.check_interrupt()
         if not reading(pieces[k].text, next_number) then return false end
     end
     return #pieces > 1 and may_go_on(pieces[#pieces].text)
@@ -107,15 +109,20 @@ end
 --- The commands of a transcript, without the prompts; nil for a text that is none.
 local function transcript(text)
     if not text:find "^%s*> " then return nil end
-    local list = {}
+    local lines, list = {}, {} -- of the command, and the commands before it
+    local function finish()
+        if lines[1] then list[#list + 1] = table.concat(lines, "\n") end
+    end
     for line in (text .. "\n"):gmatch "(.-)\r?\n" do
         local typed, more = line:match "^%s*> ?(.*)$", line:match "^%s*>> ?(.*)$"
-        if more and #list > 0 then
-            list[#list] = list[#list] .. "\n" .. more
+        if more and lines[1] then
+            lines[#lines + 1] = more
         elseif typed then
-            list[#list + 1] = typed
+            finish()
+            lines = { typed }
         end
     end
+    finish()
     return list
 end
 
@@ -254,7 +261,7 @@ local WORDS = { exit = true, quit = true, help = true } -- that mean a command, 
 
 --- The one that a text is; nil: it is none.
 local function word_of(text, session)
-    local word = text:match "^%s*(%a+)%s*;?%s*$"
+    local word = text:match "^%s*(%a+)[%s;]*$"
     local value = rawget(_G, word or "")
     local is_free = WORDS[word] and (value == nil or rawequal(value, repl.first_globals[word]))
     return is_free and not session.scope:get(word) and word or nil
@@ -288,27 +295,31 @@ end
 
 --- Runs a script for the prompt that follows it: its local variables stay. `chunk`: "@path" or "=name".
 function repl.run_script(text, chunk, ...)
-    if text:find "^#" then text = text:gsub("^[^\n]*", "", 1) end
     local command, problem = main.scope:compile("", text, chunk)
-    if chunk:find "^=" then source.keep(chunk, text) else source.stamps[chunk:sub(2)] = system.stamp(chunk:sub(2)) end
+    if chunk:find "^=" then
+        source.keep(chunk, text)
+    else
+        source.stamps[chunk:sub(2)] = system.stamp(chunk:sub(2)) or false
+    end
     if not command then error(problem, 0) end
     sites.enter(chunk:sub(2))
     command(...)
     main.scope:settle()
 end
 
---- Reads a file, of which messages speak as `what`; raises what the system says.
+--- Reads a file for `what`, if that is given, as messages call it; raises what the system says.
 function repl.read_file(path, what)
     local file, problem = io.open(path, "rb")
     local text = file and file:read "*a"
     if file then file:close() end
-    if not text then error(("%s: cannot read %s"):format(what, problem or path .. ": it is no file"), 0) end
+    local where = what and what .. ": " or ""
+    if not text then error(("%scannot read %s"):format(where, problem or path .. ": it is no file"), 0) end
     return text
 end
 
 --- The same for the file at `path`; nil is the standard input.
 function repl.run_file(path, ...)
-    local text = path and repl.read_file(path, "neap") or io.read "*a"
+    local text = path and repl.read_file(path) or io.read "*a"
     if text:find "^\27" then return assert(loadstring(text, path))(...) end
     return repl.run_script(text, path and "@" .. path or "=stdin", ...)
 end

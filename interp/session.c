@@ -369,6 +369,8 @@ static int run_protected(lua_State *L, int nargs, void (*deal_with_error)(lua_St
     if (status == LUA_ERRMEM)
         make_room(L);
     bool interrupted = neap_interrupt_pending() != 0;
+    if (interrupted) /* what tells of the error runs to its end */
+        session_interrupt_clear(L);
     deal_with_error(L);
     if (keep)
         lua_replace(L, base);
@@ -487,13 +489,31 @@ int session_call(lua_State *L, const char *module, const char *name, int nargs) 
 
 /* ---- Interrupts ------------------------------------------------------------------------------------------------- */
 
-/* Raises the interrupt in the user's code. The library's frames are left alone: they may be between the two ends of a
- * bracket, and raise it themselves where that is safe. Stays installed, so the error cannot be caught for good. */
+/* Whether a chunk of the library only reads texts: it holds nothing that an error would leave open, and the text may be
+ * long. */
+static bool reads_texts(const char *source) {
+    static const char *const chunks[] = {"core/lexer",    "core/source",     "core/misuse",  "core/near",
+                                         "interp/tokens", "interp/mistakes", "interp/slips", "interp/excerpt",
+                                         "interp/infer",  "interp/complete"};
+    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+        size_t n = strlen(chunks[k]);
+        if (strncmp(source + 6, chunks[k], n) == 0 && strcmp(source + 6 + n, ".lua") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Raises the interrupt in the user's code. Most of the library's frames are left alone: they may be between the two
+ * ends of a bracket, and raise it themselves where that is safe. Stays installed, so the error cannot be caught for
+ * good. */
 static void raise_interrupt(lua_State *L, lua_Debug *ar) {
     lua_getinfo(L, "Sl", ar);
-    if (strncmp(ar->source, "@neap/", 6) == 0)
+    if (strncmp(ar->source, "@neap/", 6) != 0)
+        lua_pushfstring(L, "%s:%d: interrupted", ar->short_src, ar->currentline);
+    else if (reads_texts(ar->source))
+        lua_pushliteral(L, "interrupted");
+    else
         return;
-    lua_pushfstring(L, "%s:%d: interrupted", ar->short_src, ar->currentline);
     lua_error(L);
 }
 

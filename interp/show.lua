@@ -41,6 +41,11 @@ local function cut(text, room)
 end
 show.cut = cut
 
+--- A text with its lines behind one another.
+local function in_one_line(text)
+    return (text:gsub("%s+", function(blanks) return blanks:find("\n", 1, true) and " " or nil end))
+end
+
 local function quoted(text)
     text = text:gsub("[%c\\\"]", function(c)
         local named = ({ ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\\"] = "\\\\", ['"'] = '\\"' })[c]
@@ -87,7 +92,7 @@ local function value_text(value, depth, seen)
     if core.is_array(value) then return show.type_of(value) end
     local meta = kind == "userdata" and debug.getmetatable(value)
     if meta and meta.__describe then return meta.__describe(value) end
-    return (tostring(value):gsub("%s*\n%s*", " "))
+    return in_one_line(tostring(value))
 end
 
 local function key_text(key)
@@ -118,7 +123,7 @@ local function keys_of(value)
 end
 
 function table_text(value, depth, seen)
-    if has_text(value) then return (tostring(value):gsub("%s*\n%s*", " ")) end
+    if has_text(value) then return in_one_line(tostring(value)) end
     if seen[value] then return "{...}" end
     if depth >= MAX_DEPTH and next(value) ~= nil then return "{...}" end
     seen[value] = true
@@ -162,7 +167,7 @@ local function leaves_of(value, rows, path, seen)
         if path ~= "" and name:sub(1, 1) ~= "[" then name = "." .. name end
         name = path .. name
         if core.is_array(item) then
-            rows[#rows + 1] = { name, show.type_of(item), (tostring(item):gsub("%s*\n%s*", " ")) }
+            rows[#rows + 1] = { name, show.type_of(item), in_one_line(tostring(item)) }
         elseif type(item) == "table" and not has_text(item) and next(item) ~= nil then
             complete = leaves_of(item, rows, name, seen) and complete
         else

@@ -8,7 +8,7 @@ local source = require "neap.core.source"
 local is_array = core.is_array
 local slips = {}
 
-local FAILED = 3 -- the level of the failed function, as seen by slips.explain; errors.c's handler is between
+local FAILED = 4 -- the level of the failed function, as bad_argument sees it; explain and errors.c's are between
 
 --- Whether an argument of the C function that failed is an array.
 local function had_array()
@@ -102,6 +102,18 @@ local function called_nothing(message)
     return ("%s; %s"):format(message, remedy)
 end
 
+--- len(t), jnp.ones(2), "he said "hi"": a global variable that has no value.
+local function missing_global(message)
+    local name = message:match "^[^\n]-attempt to [%a ]- global '([%w_]+)' %(a nil value%)$"
+    local line = name and source.current()
+    if not line then return nil end
+    local quote = line:match("([\"'])" .. name .. "%1") or line:match("([\"'])" .. name .. "%f[^%w_]")
+    if quote and name ~= "f" then return message .. "; " .. require("neap.interp.mistakes").apostrophe(quote, name) end
+    local hint = require("neap.interp.strict").hint(name)
+    local of_prompt = hint:find "^; [:!]" or hint:find "^; Ctrl" -- and this is a script
+    return hint ~= "" and not of_prompt and message .. hint or nil
+end
+
 local function bad_operand(message)
     if message:find("(a table value)", 1, true) then
         return message .. "; np.array(t) is an array of its numbers, and np.tree.map(f, t) takes each array in it"
@@ -132,8 +144,7 @@ local function bad_limit(message)
     end
 end
 
---- A message about cdata, a call, an operand or a loop, and what is to be said in its place; nil: what it says is all.
-function slips.explain(message)
+local function of_kind(message)
     if message:find("got cdata)", 1, true) then return bad_argument(message) end
     if message:find("invalid value (cdata)", 1, true) then
         return (message:gsub("%(cdata%)", "(an array)")) .. "; tostring(x) is the text of an array"
@@ -144,6 +155,13 @@ function slips.explain(message)
     if message:find("attempt to index ", 1, true) then return indexed_function(message) end
     if message:find("attempt to perform arithmetic", 1, true) then return bad_operand(message) end
     if message:find("'for' ", 1, true) then return bad_limit(message) end
+end
+
+--- A message about cdata, a call, an operand, a loop or a variable without a value, and what is to be said in its
+-- place; nil: what it says is all.
+function slips.explain(message)
+    if #message > source.LONGEST then return nil end
+    return of_kind(message) or missing_global(message)
 end
 
 --- Replaces tonumber by one that knows arrays of one element, once.

@@ -58,7 +58,11 @@ end
 commands.rows.edit.run = function(rest, session)
     if core.display then error(":edit needs a terminal; a notebook's cells are edited where they stand", 0) end
     local words = words_of(rest)
-    local editor = os.getenv "VISUAL" or os.getenv "EDITOR" or "vi"
+    local editor = "vi"
+    for _, name in ipairs { "EDITOR", "VISUAL" } do
+        local named = os.getenv(name) or ""
+        if named:find "%S" then editor = named end
+    end
     if #words > 1 then commands.usage("edit", "one file at a time") end
     local path = words[1]
     local before = not path and (repl.last or "")
@@ -77,7 +81,7 @@ commands.rows.edit.run = function(rest, session)
     end
     if not ok then error(text, 0) end
     if not before then return repl.run_script(text, "@" .. path) end
-    text = text:gsub("%s+$", "")
+    text = text:match "^.*%S" or ""
     if text == "" or text == before then return print "(nothing is changed, so nothing is run)" end
     print(show.faint(text))
     repl.run(text, session)

@@ -43,22 +43,23 @@ local function qualified(name)
     return found and of_np or of_math or nil
 end
 
-local function fail(name)
-    local holders, text = { _G }, tostring(name)
+--- "; did you mean …?" or another remedy for a name that is no variable, or nothing. Called for a line of the user's
+-- code that is on the stack.
+function strict.hint(name)
+    local holders, there = { _G }, elsewhere.variables[name]
     if scope_of_prompt then holders[2] = scope_of_prompt.holders end
-    local there = elsewhere.variables[name] or qualified(name)
-    local line = name == "f" and source.current()
-    if line and line:find "%f[%w_]f[\"']" then
-        core.fail("the variable 'f' has no value; (\"%g\"):format(n) puts values into a text, and np.printf those of "
-                  .. "arrays")
+    local line = type(name) == "string" and source.current() or ""
+    if name == "f" and line:find "%f[%w_]f[\"']" then
+        return '; ("%g"):format(n) puts values into a text, and np.printf those of arrays'
     end
-    local hint = #text >= SHORTEST and near.hint(name, holders) or ""
-    if elsewhere.variables[name] then
-        hint = "; " .. there
-    elseif there then
-        hint = ("; did you mean %s?"):format(there)
-    end
-    core.fail("the variable '%s' has no value%s", text, hint)
+    if there then return "; " .. there end
+    there = qualified(name)
+    if there then return ("; did you mean %s?"):format(there) end
+    return #tostring(name) >= SHORTEST and near.hint(name, holders) or ""
+end
+
+local function fail(name)
+    core.fail("the variable '%s' has no value%s", tostring(name), strict.hint(name))
 end
 
 --- What code at the prompt gets for a name that is no variable.

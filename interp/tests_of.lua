@@ -35,7 +35,8 @@ end
 -- How an instruction uses an operand (lj_bc.h).
 local NONE, DST, BASE, VAR, JUMP = 0, 1, 2, 3, 13
 
-local FAR = 400 -- instructions behind a result that are looked at
+local FAR = 400         -- instructions behind a result that are looked at
+local LONGEST_PATH = 20 -- names in the path to a part of a module
 
 local function op_of(word) return band(word, 0xff) end
 local function a_of(word) return band(rshift(word, 8), 0xff) end
@@ -221,14 +222,17 @@ end
 --- Whether a slot holds np, another table that a global variable has now, or what require has returned, as far as that
 -- can be told.
 local function is_module(f, code, pc, slot)
-    local at = writer(code, pc, slot)
-    local word = at and code.words[at]
-    if not at then return false end
-    local op = op_of(word)
-    if op == OP.GGET then return type(rawget(_G, constant(f, d_of(word)))) == "table" end
-    if op == OP.UGET then return util.funcuvname(f, d_of(word)) == "np" end
-    if op == OP.TGETS then return is_module(f, code, at, b_of(word)) end
-    return op == OP.CALL and select(2, callee(f, code, at)) == "require"
+    for _ = 1, LONGEST_PATH do
+        local at = writer(code, pc, slot)
+        local word = at and code.words[at]
+        if not at then return false end
+        local op = op_of(word)
+        if op == OP.GGET then return type(rawget(_G, constant(f, d_of(word)))) == "table" end
+        if op == OP.UGET then return util.funcuvname(f, d_of(word)) == "np" end
+        if op ~= OP.TGETS then return op == OP.CALL and select(2, callee(f, code, at)) == "require" end
+        pc, slot = at, b_of(word)
+    end
+    return false
 end
 
 --- Calls visit(name) for each field `x.name`, not a method `x:name()`, of f's code where x is no module.

@@ -4,6 +4,8 @@
 -- depth 0 a statement ends where what could end an expression is followed by what cannot continue one: a name, a
 -- keyword that begins a statement, a semicolon, the end. This is exact for text that compiles; of other text only
 -- `split` makes use, whose pieces are compiled again.
+local lexer = require "neap.core.lexer"
+
 local tokens = {}
 
 local function set(words)
@@ -12,84 +14,33 @@ local function set(words)
     return found
 end
 
-local KEYWORDS = set [[and break do else elseif end false for function if in local nil not or repeat return then true
-                       until while]]
 local OPENS, CLOSES = set "function do repeat if ( [ {", set "end until ) ] }"
 local ENDS_VALUE = set "end nil true false ) ] } ..."
 local BEGINS_STATEMENT = set "local if while for repeat do return break function ; ::"
 local BEGINS_VALUE = set "nil true false not #"
 
---- The end of the token at `at`, and its kind: "name", "keyword", "number", "string", "symbol", or "space", which
--- comments are too.
-local function token_at(text, at)
-    local _, to = text:find("^%s+", at)
-    if to then return to, "space" end
-    local comment = text:match("^%-%-", at)
-    local long = text:match("^%[(=*)%[", comment and at + 2 or at)
-    if long then
-        _, to = text:find("]" .. long .. "]", at, true)
-        return to or #text, comment and "space" or "string"
-    end
-    if comment then
-        _, to = text:find("^[^\n]*", at)
-        return to, "space"
-    end
-    _, to = text:find("^[%a_\128-\255][%w_\128-\255]*", at)
-    if to then return to, KEYWORDS[text:sub(at, to)] and "keyword" or "name" end
-    if text:find("^%.?%d", at) then
-        _, to = text:find("^0[xX][%x%.]*[pP]?[+-]?%w*", at)
-        if not to then _, to = text:find("^[%d%.]+[eE][+-]?%w*", at) end
-        if not to then _, to = text:find("^[%d%.]+%w*", at) end
-        return to, "number"
-    end
-    local quote = text:match("^[\"']", at)
-    if quote then
-        to = at + 1
-        while to <= #text do
-            local character = text:sub(to, to)
-            if character == quote or character == "\n" then break end
-            to = to + (character == "\\" and 2 or 1)
-        end
-        return math.min(to, #text), "string"
-    end
-    _, to = text:find("^%.%.%.?", at)
-    if not to then _, to = text:find("^[=~<>]=", at) end
-    if not to then _, to = text:find("^::", at) end
-    return to or at, "symbol"
-end
-
---- Whether the token `piece`, a string or a comment, is not closed; a comment of one line is by the end of the line.
-local function is_open(piece, kind)
-    if kind == "space" then
-        local long = piece:match "^%-%-%[(=*)%["
-        if long then return not piece:find("]" .. long .. "]", 1, true) end
-        return piece:find "^%-%-" ~= nil
-    end
-    local long = piece:match "^%[(=*)%["
-    if long then return not piece:find("]" .. long .. "]", 1, true) end
-    local quote = piece:sub(1, 1)
-    return #piece == 1 or piece:sub(-1) ~= quote or #piece:match "(\\*).$" % 2 == 1
-end
-
---- The tokens of a text, { from, to, kind, text, line }, the last of which is the end: kind "end", text ";".
--- `list.open` is the kind of what the text ends in the middle of: "string", or "space" for a comment; `list.closer`
--- what would end that, if it is long brackets.
+--- The tokens of a text but for comments, { from, to, kind, text, line, word }, the last of which is the end: kind
+-- "end", text ";". `word` is what stands there, `text` too for keywords and symbols; else it is the kind. `list.open`
+-- is the kind of what the text ends in the middle of, "string" or "comment"; `list.closer` what would end that, if it
+-- is long brackets.
 local function read(text)
     local list, at, line = {}, 1, 1
     while at <= #text do
-        local to, kind = token_at(text, at)
+        local to, kind, closed = lexer.next(text, at)
         local piece = text:sub(at, to)
-        if kind ~= "space" then
-            list[#list + 1] = { from = at, to = to, kind = kind, line = line,
-                                text = (kind == "name" or kind == "string" or kind == "number") and kind or piece,
-                                word = piece }
+        if kind ~= "space" and kind ~= "comment" then
+            list[#list + 1] = { from = at, to = to, kind = kind, line = line, word = piece,
+                                text = (kind == "symbol" or kind == "keyword") and piece or kind }
         end
-        local _, lines = piece:gsub("\n", "")
-        line, at = line + lines, to + 1
-        if to == #text and (kind == "string" or kind == "space") and is_open(piece, kind) then
+        if kind == "space" or kind == "comment" or kind == "string" then
+            local _, lines = piece:gsub("\n", "")
+            line = line + lines
+        end
+        if to == #text and closed == false then
             local long = piece:match "^%-?%-?%[(=*)%["
             list.open, list.closer = kind, long and "]" .. long .. "]"
         end
+        at = to + 1
     end
     list[#list + 1] = { from = #text + 1, to = #text, kind = "end", text = ";", word = "", line = line }
     return list

@@ -207,6 +207,25 @@ test("a block that is pasted stays one entry, with its tabs", function()
     finish(session)
 end)
 
+test("ends of lines of two bytes that are pasted are one each", function()
+    local session = typing.start()
+    paste(session, "s = [[a\r\nb\rc\n\r\n]]\r\nx = = 1")
+    session:shows { "> s = [[a", ">> b", ">> c", ">>", ">> ]]", ">> x = = 1" }
+    session:type "\r"
+    session:shows { "[1]:6: unexpected symbol near '='", "   6 | x = = 1", ">" }
+    session:type "\27[200~s = 'no end of a paste"
+    session:type(typing.CTRL_C)
+    session:wait(function()
+        local rows = session:rows(2)
+        return rows[1]:find "%^C$" and rows[2] == ">"
+    end, "the prompt behind ^C")
+    paste(session, "s = [[a\r\nb]] #s")
+    session:shows { "> s = [[a", ">> b]] #s" }
+    session:type "\r"
+    session:shows { "3", ">" }
+    finish(session)
+end)
+
 test("a transcript that is pasted runs again", function()
     local session = typing.start()
     paste(session, "> for k = 1, 2 do\n>> print(k * 7)\n>> end\n7\n14\n> 'behind'")

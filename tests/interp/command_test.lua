@@ -264,13 +264,31 @@ check.test("-i without a terminal reads commands line by line", function()
     check.equal((out:gsub(">+ ", "")), "3\n1\n2\n{2, {y = \"z\"}}\n")
 end)
 
+check.test("-i with a script that cannot be opened", function()
+    local status, out, err = run({ "-i", "/no/such.lua" }, "1 + 1\n")
+    check.equal({ status, out, err }, { 1, "", "neap: cannot open /no/such.lua: No such file or directory\n" })
+end)
+
+check.test("what cannot be written to stdout is told", function()
+    for _, word in ipairs { "--help", "--version", "doctor" } do
+        local status, _, err = process.run { "sh", "-c", '"$0" "$1" > /dev/full', process.neap, word }
+        check.equal({ status, err }, { 1, "neap: stdout: No space left on device\n" }, word)
+    end
+end)
+
+check.test("print takes a number for a text, as Lua's does", function()
+    local _, out = run { "-e", "print(setmetatable({}, {__tostring = function() return 1.5 end}), 'a')" }
+    check.equal(out, "1.5\ta\n")
+end)
+
 check.test("without a prompt nothing of the prompt is loaded", function()
     local status, out = run { "-e", [[
         for name in pairs(package.loaded) do if name:find "^neap.interp" then print(name) end end]] }
     local names = {}
     for name in out:gmatch "neap%.interp%.(%S+)" do names[#names + 1] = name end
     table.sort(names)
-    check.equal({ status, names }, { 0, { "chunks", "conditions", "input", "sites", "slips", "system", "tests_of" } })
+    check.equal({ status, names }, { 0, { "chunks", "conditions", "handlers", "input", "sites", "slips", "system",
+                                          "tests_of" } })
 end)
 
 check.test("doctor reports without the library", function()

@@ -118,6 +118,10 @@ check.test(":edit", function()
         { "edited", "7" },
         { ":edit a b", ":edit: one file at a time; usage: :edit [FILE]" },
     }, nil, environment)
+    for _, none in ipairs { "", " " } do
+        says({}, { { ":edit", ":edit: 'false' ended with status 1; $VISUAL or $EDITOR says which editor" } }, nil,
+             { VISUAL = none, EDITOR = "false" })
+    end
     says({}, { { ":edit", ":edit: 'false' ended with status 1; $VISUAL or $EDITOR says which editor" } }, nil,
          { VISUAL = "false" })
 end)

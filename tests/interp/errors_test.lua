@@ -66,6 +66,57 @@ check.test("no mark where the message fits several parts, and none in strings an
                 at("local s = 'x:sum' .. np.ones(3):sum(1) -- sum", (" "):rep(32) .. "^^^"))
 end)
 
+check.test("a quote that is not closed, or that closes too early, is marked", function()
+    local cases = {
+        { "local s = 'don't'", "              ^" },
+        { "local a, b = 'it's', 2", "                ^" },
+        { "local s = a'", "           ^" },
+        { 'local t = {a = "', "               ^" },
+        { "local s = 'x' .. \"abc", "                 ^" },
+    }
+    for _, case in ipairs(cases) do check.equal(marked(case[1]), at(unpack(case)), case[1]) end
+    check.equal(marked "local x = np.ones{2} + np.ones{3}, '\\\n'", at("local x = np.ones{2} + np.ones{3}, '\\",
+                                                                    "                     ^"))
+    local text = told("local s = '" .. ("x"):rep(1e5))
+    check.ok(#text < 400 and text:find("the ' here is never closed", 1, true), text)
+end)
+
+check.test("a source line shows no end of its own", function()
+    check.equal(told "x = 1\r\nundefinedname()\r\n", "neap: S:2: attempt to call global 'undefinedname' (a nil value)\n"
+                .. "   2 | undefinedname()\n     | ^^^^^^^^^^^^^\n")
+end)
+
+check.test("a script that comes through a pipe is not read again", function()
+    local pipe = process.file ""
+    os.remove(pipe)
+    local line = 'mkfifo "$1"; printf "x = = 1" > "$1" & timeout 60 "$0" "$1"; status=$?; rm "$1"; exit $status'
+    local status, _, err = process.run { "sh", "-c", line, process.neap, pipe }
+    check.equal({ status, err }, { 1, ("neap: %s:1: unexpected symbol near '='\n"):format(pipe) })
+end)
+
+check.test("functions of Lua's that have others in their place name the line of their call, and themselves", function()
+    for call, name in pairs { ["io.read('*x')"] = "read", ["io.stdin:read('*q')"] = "read",
+                              ["os.execute({})"] = "execute",
+                              ["loadstring(nil)"] = "loadstring", ["load({})"] = "load", ["loadfile({})"] = "loadfile",
+                              ["dofile({})"] = "dofile" } do
+        local text = told(call)
+        check.ok(text:find("^neap: S:1: bad argument #1 to '" .. name .. "' "), text)
+    end
+end)
+
+check.test("an error that is a table is shown", function()
+    check.equal(told "error({code = 1, text = 'no'})", "neap: error value of type table: {code = 1, text = \"no\"}\n"
+                .. at("error({code = 1, text = 'no'})", "^^^^^") .. "  at S:1: in main chunk\n")
+    local text = told "error(setmetatable({}, {__tostring = function() error 'no' end}))"
+    check.ok(text:find "^neap: error value of type table", text)
+end)
+
+check.test("names of other languages and misspelt ones have a remedy in scripts, too", function()
+    check.ok(told 'print(f"{x}")':find("puts values into a text", 1, true))
+    check.ok(told "print(#prnt)":find("did you mean print?", 1, true))
+    check.ok(told "whos()":find "global 'whos' %(a nil value%)\n", "a command of the prompt is none")
+end)
+
 check.test("a long line is shown around what is at fault", function()
     local rows = marked(("local x = 1 "):rep(20) .. "undefinedname()" .. (" local y = 1"):rep(20))
     local line, mark = rows:match "^   1 | (…[^\n]+…)\n     | ( +%^+)\n$"
@@ -141,6 +192,19 @@ check.test("pcall's value is the message, in one line", function()
     local script = process.file "print(pcall(function() local x = np.ones(3):sum(1) end))"
     local _, out = process.run_neap { script }
     check.ok(out:find "^false\t[^\n]+:1: np%.sum: axis 1 is out of range[^\n]*\n$", out)
+end)
+
+check.test("messages fit the terminal: they break at blanks, and source lines are cut", function()
+    local code = "local x = 1 np.sum(np.ones{2, 2}, {axes=0}) local y = " .. ("1 + "):rep(90) .. "1"
+    local terminal = process.terminal({ "-e", code }, { NO_COLOR = "1" })
+    check.equal(terminal:finish(), 1)
+    local rows = {}
+    for row in terminal.seen:gmatch "[^\r\n]+" do
+        check.ok(#row:gsub("[\128-\191]", "") < 120, row)
+        rows[#rows + 1] = row
+    end
+    check.equal(table.concat(rows, " ", 1, 2), "neap: (command line):1: np.sum: unknown option 'axes' (options: axis, "
+                .. "dtype, initial, keepdims, where); did you mean axis?")
 end)
 
 check.test("colours only on a terminal, and not with NO_COLOR", function()

@@ -251,6 +251,31 @@ local MISTAKES = {
     { "count = 1\n:time x:sum()", "unexpected symbol near ':'; :time is a command of the prompt: it stands alone",
       line = 2 },
     { "np.ones(3)?", "unexpected symbol near '?'; ?NAME, or NAME?, tells of a name, as ?np.sum" },
+    { "s = 'don't'", "unfinished string near '''; the ' before t ended the string; write \\' there, or \"…\" around "
+      .. "the text", prompt = "unfinished string near '<eof>'; the ' before t ended the string; write \\' there, or "
+      .. "\"…\" around the text" },
+    { "print('it's fine')", "')' expected near 's'; the ' before s ended the string; write \\' there, or \"…\" around "
+      .. "the text" },
+    { "print{'it's', 'don't'}", "'}' expected near 's'; the ' before s ended the string; write \\' there, or \"…\" "
+      .. "around the text" },
+    { 'print "abc', "unfinished string near '\"abc'; the \" here is never closed",
+      prompt = "unfinished string near '<eof>'; the \" here is never closed" },
+    { "s = a'", "unfinished string near '''; the ' here is never closed",
+      prompt = "unfinished string near '<eof>'; the ' here is never closed" },
+    { [[path = "c:\\dir\"]], [[unfinished string near '"c:\dir"'; the " here is never closed: \" is no end; a ]]
+      .. [[backslash is written \\]], prompt = [[unfinished string near '<eof>'; the " here is never closed: \" is no ]]
+      .. [[end; a backslash is written \\]] },
+    { [[path = "c:\dir"]], [[invalid escape sequence near '"c:'; a backslash in a text is written \\]] },
+    { 's = "she said "hi" and left"', "attempt to call global 'hi' (a nil value); the \" before hi ended the string; "
+      .. "write \\\" there, or '…' around the text", prompt = "the variable 'hi' has no value" },
+    { "print(len{1})", "attempt to call global 'len' (a nil value); #x is the length of x",
+      prompt = "the variable 'len' has no value; #x is the length of x" },
+    { "for k, v in enumerate{1} do end", "attempt to call global 'enumerate' (a nil value); for k, v in ipairs(t) do … "
+      .. "end", prompt = "the variable 'enumerate' has no value; for k, v in ipairs(t) do … end" },
+    { "prnt(x)", "attempt to call global 'prnt' (a nil value); did you mean print?",
+      prompt = "the variable 'prnt' has no value; did you mean print?" },
+    { "z = jnp.ones(3)", "attempt to index global 'jnp' (a nil value); np is there already",
+      prompt = "the variable 'jnp' has no value; np is there already" },
     { "x += 1", "'=' expected near '+'; Lua has no '+=': x = x + 1",
       prompt = "unexpected symbol near '='; Lua has no '+=': x = x + 1" },
     { "x[0] += 1", "'=' expected near '+'; Lua has no '+='; for an array x = x:at{0}:add(1)",

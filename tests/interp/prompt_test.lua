@@ -181,6 +181,22 @@ editing_test("a breakpoint in a callback keeps the line that is being typed", fu
     os.remove(gate)
 end)
 
+editing_test("lines of a command that look like times come back as they were", function()
+    local text = "x = [[\n#123\n#45 \n#6  \n# 7]]"
+    local terminal = prompt()
+    check.equal(prompts.command(terminal, text), "")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+    terminal = prompt()
+    terminal:send "\27[A\n" -- the up arrow
+    prompts.taken(terminal)
+    terminal:expect "> "
+    check.equal(command(terminal, "x"), '"' .. text:sub(8, -3):gsub("\n", "\\n") .. '"\r\n')
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+    os.remove(state .. "/neap/history")
+end)
+
 editing_test("history outlives the session", function()
     local terminal = prompt()
     check.equal(command(terminal, "'remember ' .. 'me'"), '"remember me"\r\n')

@@ -54,6 +54,20 @@ check.test("what is made from an op row has the row's text, and the row as its s
     has(list[4], "np.lt(a, b)\n", "np.gt\n", "Short names of np.less")
 end)
 
+check.test("a variable of the user comes before the library's function of its name", function()
+    local list = answers("mean, t, sum, split = 5, {x = 1}, 'text', true", "?mean", "?t", "?sum", "?split", "?t.x",
+                         "?np.mean", "?median", "local mean = 6", "?mean")
+    has(list[2], "mean: the number 5")
+    has(list[3], "t: a table")
+    has(list[4], 'sum: the string "text"')
+    has(list[5], "split: ")
+    has(list[6], "t.x: the number 1")
+    has(list[7], "np.mean(x, ")
+    has(list[8], "np.median(x")
+    has(list[10], "mean: the number 6")
+    check.equal(#answers("x = {1}", "?x...")[2] > 0, true)
+end)
+
 check.test("parts, fields, topics, sections", function()
     local list = answers("?np.linalg", "?linalg.svd", "?x.shape", "?vmap", "?docs/vmap", "?deferred", "?indexing",
                          "?null device", "?np", "?")

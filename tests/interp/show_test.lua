@@ -150,7 +150,7 @@ check.test("only what can go on goes on", function()
         { "x = np.ones{2}", "" },
         { "x:sum", "[2]:1: function arguments expected near '<eof>'; a method is called: x:sum()" },
         { "x.", "[3]:1: '<name>' expected near '<eof>'" },
-        { 's = "abc', "[4]:1: unfinished string near '<eof>'" },
+        { 's = "abc', "[4]:1: unfinished string near '<eof>'; the \" here is never closed" },
         { 's = "abc\\\ndef"', "" },
         { "s", '"abc\\ndef"' },
         { "x = [[\na]]", "" },

@@ -86,6 +86,11 @@ local COMMANDS = {
     { "reading in a callback", "np.callback(function() " .. READY .. "io.read() end)() np.effects_barrier()" },
     { "a child", READY .. "os.execute 'sleep 60'" },
     { "a child's output", READY .. "io.popen('sleep 60'):read('*a')" },
+    { "a handler of errors", READY .. "xpcall(function() while true do end end, function() while true do end end)",
+      loop = true },
+    { "a handler of an error", READY .. "xpcall(error, function() while true do end end)", loop = true },
+    { "a text tool of the library", READY .. "require('neap.interp.mistakes').unfinished((\"''\"):rep(3e7))",
+      loop = true },
     { "a comparator", READY .. "table.sort({ 1, 2, 3 }, function() while true do end end)", loop = true },
     { "a replacement", READY .. "while true do ('x'):rep(1e6):gsub('x', function() return 'y' end) end" },
 }

@@ -1,5 +1,7 @@
 --- source.lua: the text of a line of the user's code, for messages. A line that cannot be read is no line.
 local core = require "neap.core.binding"
+local lexer = require "neap.core.lexer"
+
 local source = {}
 
 local MOST_TEXTS = 256 -- of chunks that are no files: the last ones
@@ -32,40 +34,59 @@ local function line_of_file(path, number)
     return ok and found or nil
 end
 
---- Line `number` of a chunk; `name` is what debug.getinfo calls its source.
-function source.line(name, number)
-    if name:sub(1, 1) == "@" then return line_of_file(name:sub(2), number) end
-    local text = texts[name] or name:sub(1, 1) ~= "=" and name
-    if not text then return nil end
-    local count = 0
-    for line in (text .. "\n"):gmatch("(.-)\r?\n") do
-        count = count + 1
-        if count == number then return line end
+local function line_of_text(text, number)
+    local from = 1
+    for _ = 2, number do
+        from = text:find("\n", from, true)
+        if not from then return nil end
+        from = from + 1
     end
+    return text:sub(from, (text:find("\n", from, true) or #text + 1) - 1)
+end
+
+--- Line `number` of a chunk, without its end; `name` is what debug.getinfo calls its source.
+function source.line(name, number)
+    local line
+    if name:sub(1, 1) == "@" then
+        local path = name:sub(2)
+        line = source.stamps[path] ~= false and line_of_file(path, number)
+    else
+        local text = texts[name] or name:sub(1, 1) ~= "=" and name
+        line = text and line_of_text(text, number)
+    end
+    return line and (line:gsub("\r$", "")) or nil
+end
+
+--- A text of the same length for a string, with nothing in it that could be found.
+local function hollow(text, closed)
+    local opening = text:match "^%[=*%[" or text:sub(1, 1)
+    local closing = closed and #opening or 0
+    return opening .. ("\1"):rep(#text - #opening - closing) .. text:sub(#text - closing + 1)
 end
 
 --- A line without its comment, and with other characters of the same number in strings, so that nothing is found there.
 function source.blanked(line)
-    line = line:gsub("\\.", "\1\1")
-    local at = 1
-    while true do
-        local from, quote = line:match("()([\"'])", at)
-        local comment = line:find("--", at, true)
-        if comment and (not from or comment < from) then return line:sub(1, comment - 1) end
-        if not from then return line end
-        local to = line:find(quote, from + 1, true) or #line
-        line = line:sub(1, from) .. ("\1"):rep(to - from - 1) .. line:sub(to)
+    local parts, at = {}, 1
+    while at <= #line do
+        local to, kind, closed = lexer.next(line, at)
+        local text = line:sub(at, to)
+        if kind == "comment" and not closed then break end
+        if kind == "string" then text = hollow(text, closed) end
+        if kind == "comment" then text = (" "):rep(#text) end
+        parts[#parts + 1] = text
         at = to + 1
     end
+    return table.concat(parts)
 end
 
---- A line without its comment, and with its strings emptied: for a look at names and operators.
+--- A line without its comment, and with its strings emptied: for a look at names and operators. Nil for a long line.
 function source.code(line)
+    if #line > source.LONGEST then return nil end
     return (source.blanked(line):gsub("\1", ""))
 end
 
 --- The line of the user's code that runs now, as `code` gives it, and its level on the stack for the function that
--- called this one; nil if it cannot be read.
+-- called this one; nil if it cannot be read, or is long.
 function source.current()
     local level, frame = 2, debug.getinfo(2, "Slf")
     while frame do
@@ -99,6 +120,11 @@ end
 
 for _, f in pairs(source) do jit.off(f) end
 
-source.stamps = {} -- by path of a file that was loaded: a text that tells whether it has changed since then
+-- Bytes of a line, or of a message, in which patterns are looked for that take its square or more.
+source.LONGEST = 1000
+
+-- By path of a file that was loaded: a text that tells whether it has changed since then; false: it is not to be read
+-- again, since it is a pipe or a device.
+source.stamps = {}
 
 return source

@@ -77,6 +77,7 @@ end
 local function piece_of(value)
     if not is_array(value) then
         value = type(value) == "table" and core.shapes[value] and core.shape_text(value) or tostring(value)
+        if type(value) == "number" then value = tostring(value) end -- of a __tostring: as Lua's own print takes it
         if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
     elseif core.info(value).weak ~= 0 and core.dtype_of(value).kind ~= "c" then
         return { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers

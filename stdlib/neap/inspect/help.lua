@@ -56,6 +56,7 @@ local function members(part)
 end
 
 local STEM = 5
+local LONGEST_TOPIC = 200 -- bytes of a text that is looked for: patterns take the square of it
 local SHORTEST_TOPIC = 3 -- bytes of a text that is looked for in other texts
 
 --- What words of one stem begin with: "slici" would not do for slices, "slic" does; "matri" is both matrix and
@@ -113,9 +114,8 @@ local function full_name(text, look)
         rest = rest:gsub(":", ".")
         candidates = { head .. "." .. rest, "np." .. head .. "." .. rest }
         local value = look(head)
-        if value == nil or is_array(value) then
-            candidates[#candidates + 1] = "x." .. rest:match "[^%.]+$"
-        end
+        local last = rest:match "[^%.]+$"
+        if last and (value == nil or is_array(value)) then candidates[#candidates + 1] = "x." .. last end
     end
     for _, name in ipairs(candidates) do
         if help.entry(name) then return name end
@@ -361,6 +361,15 @@ local function own_value(text, look)
     return head and value_at(look(head), rest)
 end
 
+--- Whether a value is the user's own: no function, and no table that Lua or the library has as a module.
+local function is_users(value)
+    if value == nil or type(value) == "function" then return false end
+    for _, module in pairs(type(value) == "table" and package.loaded or {}) do
+        if rawequal(module, value) then return false end
+    end
+    return true
+end
+
 --- The answer to a question about a text or a value. how: { source = with its source, width = columns, look = what
 -- gives the value of a variable of the user by its name: a global one by default }.
 function help.answer(subject, how)
@@ -372,12 +381,14 @@ function help.answer(subject, how)
         if subject == nil or subject == np then return layout.overview(known, how.width) end
         return value_answer(type(subject) == "function" and "function" or "value", subject, how)
     end
-    local text = subject:match "^%s*(.-)%s*$":gsub("%s*%b()$", ""):gsub("%s*%b{}$", ""):gsub("[%.:]$", "")
+    local text = subject:sub(1, LONGEST_TOPIC):match "^%s*(.-)%s*$"
+    text = text:gsub("%s*%b()$", ""):gsub("%s*%b{}$", ""):gsub("[%.:]$", "")
     if text == "" or text == "np" then return layout.overview(known, how.width) end
     local own = own_value(text, look)
     local user_function = type(own) == "function" and not core.is_library(own) and debug.getinfo(own, "S").what ~= "C"
     if user_function then return function_answer(text, own, how) end
-    if is_array(own) then return value_answer(text, own, how) end
+    local is_own = how.look and own ~= nil and is_users(look(text:match "^[%w_]+"))
+    if is_array(own) or is_own then return value_answer(text, own, how) end
     local name = full_name(text, look) or text:find "^%l+ing$" and full_name(stem(text), look)
     local page = page_of(text)
     if name then
