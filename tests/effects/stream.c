@@ -2,6 +2,7 @@
  * process. Each case runs in a process of its own, whose standard streams it may spoil; its exit status tells the check
  * that failed. */
 #include "effects/effects.h"
+#include "engine/engine_internal.h"
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -103,6 +104,34 @@ static int many_writers(void) {
     for (int i = 0; i < WRITERS; i++)
         pthread_join(threads[i], NULL);
     return 0; /* without a drain: exit does it */
+}
+
+/* The same without a thread that writes; and while now and then there is no memory for a piece. */
+static int lonely_writers(void) {
+    engine_alloc_fail(1);
+    return many_writers();
+}
+
+static _Atomic int over;
+
+static void *refuse(void *arg) {
+    (void)arg;
+    for (int64_t k = 0; !over; k++) {
+        engine_alloc_fail(1 + k % 3);
+        usleep(20);
+    }
+    return NULL;
+}
+
+static int short_writers(void) {
+    pthread_t refuser;
+    neap_out_write(NEAP_STDERR, "short of memory\n", 16); /* starts the thread that writes */
+    pthread_create(&refuser, NULL, refuse, NULL);
+    int status = many_writers();
+    over = 1;
+    pthread_join(refuser, NULL);
+    engine_alloc_fail(0);
+    return status;
 }
 
 /* Checks that every line is whole and each writer's lines are in order. */
@@ -480,6 +509,8 @@ static int bad_calls(void) {
 
 static int (*const bodies[])(void) = {
     many_writers,
+    lonely_writers,
+    short_writers,
     two_streams,
     full_pipe,
     full_pipe_that_does_not_block,
@@ -534,9 +565,12 @@ int main(int argc, char **argv) {
         return bodies[atoi(argv[1])]();
     char *text;
     size_t bytes;
-    CHECK_EQ(run_apart(many_writers, 0, AT_ONCE, &text, &bytes), 0);
-    check_lines(text);
-    free(text);
+    int (*const writers[])(void) = {many_writers, lonely_writers, short_writers};
+    for (int k = 0; k < 3; k++) {
+        CHECK_EQ(run_apart(writers[k], 0, AT_ONCE, &text, &bytes), 0);
+        check_lines(text);
+        free(text);
+    }
     check_two_streams();
     int (*const full[])(void) = {full_pipe, full_pipe_that_does_not_block};
     for (int i = 0; i < 2; i++) {
