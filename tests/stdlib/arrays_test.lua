@@ -153,6 +153,25 @@ check.test("tables of many rows, and what is wrong with one of them", function()
     check.raises(function() return np.array(0.5, { dtype = "i8" }) end, "0.5 is not an integer, dtype is i8")
 end)
 
+check.test("64-bit integers are sizes and ends of ranges", function()
+    check.equal({ np.ones { 2LL }.shape, np.zeros(2ULL, 3).shape, np.full(2LL, 7).shape }, { { 2 }, { 2, 3 }, { 2 } })
+    check.equal({ np.arange(6):reshape(-1LL, 2).shape, np.tile(np.ones(1), { 2LL }).shape }, { { 3, 2 }, { 2 } })
+    check.equal({ np.arange(3LL).dtype, np.arange(3ULL).dtype, np.arange(1, 4LL):totable() },
+                { "i64", "u64", { 1, 2, 3 } })
+    check.equal(np.ones { 2, 3 }:sum { axis = -1LL }:totable(), { 3, 3 })
+    check.raises(function() np.ones { 9007199254740993LL } end, "from 0 to 2%^53")
+end)
+
+check.test("a key beside the items of a list is told, with the place where it belongs", function()
+    check.raises(function() np.zeros { 3, dtype = "i32" } end,
+                 'the shape has the key "dtype"; options come behind it: {3}, {dtype="i32"}')
+    check.raises(function() np.stack { np.ones(2), axis = 1 } end, 'the table of arrays has the key "axis"')
+    check.raises(function() np.ones(2):sum { axis = { 0, keepdims = true } } end, 'has the key "keepdims"')
+    check.raises(function() np.ones { 2, nil, 3 } end, "item 2 of the shape is nil")
+    check.equal(np.ones { n = 2, 2, 3 }.shape, { 2, 3 }, "as table.pack gives it")
+    check.raises(function() np.ones { n = 3, 2, 3 } end, 'the key "n"')
+end)
+
 check.test("64-bit integers ask for their dtype", function()
     local x = np.array { 9007199254740993LL, 1 }
     check.equal({ x.dtype, tostring(x) }, { "i64", "[9007199254740993                1]" })

@@ -315,6 +315,14 @@ check.test("E6: only the outermost block is traced", function()
     check.equal(programs(), before + 3, "now they are outermost themselves")
 end)
 
+check.test("E6: hybridize takes MXNet's options, and no others", function()
+    local net = Net(4, 2)
+    check.equal({ net:hybridize { static_alloc = true, static_shape = true }.hybridized,
+                  net:hybridize { active = false, inline_limit = 3 }.hybridized }, { true, false })
+    check.raises(function() net:hybridize { static_alloc = true, banana = 1 } end, "unknown option 'banana'")
+    check.raises(function() net:hybridize "yes" end, "a boolean or a table of options")
+end)
+
 check.test("E6: a hybridized block in gradients, jit, vmap, deferred mode", function()
     local plain = Net(4, 2)
     local params = plain:init(key, x)

@@ -170,6 +170,7 @@ end
 
 --- An axis in [-ndim, ndim) as one in [0, ndim).
 function core.axis(name, axis, ndim)
+    axis = core.plain(axis)
     if type(axis) ~= "number" or axis ~= math.floor(axis) then
         raise(name, "axis must be an integer, got %s", core.describe(axis))
     end

@@ -89,7 +89,7 @@ local function conditions(name, list)
         raise(name, "the conditions must be a table of at least one array, got %s", core.describe(list))
     end
     local result = {}
-    for k = 1, #list do result[k] = condition(name, list[k]) end
+    for k = 1, #core.list(name, "the table of conditions", list) do result[k] = condition(name, list[k]) end
     return result
 end
 
@@ -106,6 +106,7 @@ function np.select(conds, choices, default, extra)
         raise("select", "%d conditions need a table of as many choices, got %s", #conds,
               type(choices) == "table" and #choices or core.describe(choices))
     end
+    core.list("select", "the table of choices", choices)
     local result = default == nil and 0 or default
     for k = #conds, 1, -1 do result = np.where(conds[k], operand("select", 2, choices[k]), result) end
     return result
@@ -124,6 +125,7 @@ define("piecewise", function(x, conds, functions, ...)
         raise("piecewise", "%d conditions need a table of as many functions or one more, got %s", #conds,
               type(functions) == "table" and #functions or core.describe(functions))
     end
+    core.list("piecewise", "the table of functions", functions)
     local dtype = x.dtype
     local function value(f, ...)
         local result = f
@@ -162,7 +164,7 @@ define("choose", function(index, choices, given, extra)
     if type(choices) ~= "table" or #choices == 0 then
         raise("choose", "argument 2 must be a table of at least one array, got %s", core.describe(choices))
     end
-    local n = #choices
+    local n = #core.list("choose", "the table of choices", choices)
     if kind == "i" and mode ~= "wrap" then -- no counting from the end here
         if mode == "raise" and index.size > 0 and np.min(index):item() < 0 then
             raise("choose", "index %s is out of range for %d choices", tostring(np.min(index)), n)
@@ -245,6 +247,7 @@ function np.lexsort(keys, given, extra)
     if type(keys) ~= "table" or #keys == 0 then
         raise("lexsort", "argument 1 must be a table of at least one array, got %s", core.describe(keys))
     end
+    core.list("lexsort", "the table of keys", keys)
     local axis = options("lexsort", given, { axis = true }).axis
     local order, first
     for k = 1, #keys do
@@ -265,7 +268,7 @@ end
 
 --- Checks where np.partition is to divide: integers in range.
 local function check_places(name, kth, n)
-    for _, k in ipairs(type(kth) == "table" and kth or { kth or false }) do
+    for _, k in ipairs(type(kth) == "table" and core.list(name, "the table of places", kth) or { kth or false }) do
         if type(k) ~= "number" or k ~= math.floor(k) or k < -n or k >= n then
             bad_argument(name, 2, "kth", ("an integer from %d to %d, or a table of them"):format(-n, n - 1), k or nil)
         end

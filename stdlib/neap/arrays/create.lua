@@ -307,6 +307,7 @@ create.value = fill_value
 -- [[7. 7.]
 --  [7. 7.]]
 function np.full(dims, value, given)
+    dims = core.plain(dims)
     if type(dims) == "number" then dims = { dims } end
     if type(dims) ~= "table" then bad_argument("full", 1, "shape", "a table or an integer", dims) end
     dims = shape.arguments("full", dims)
@@ -356,14 +357,17 @@ local function ramp(n, offset, scale, code)
 end
 
 --- np.arange(stop), np.arange(start, stop, step, {dtype=…, device=…}): the numbers start, start + step, … up to, not
--- including, stop. i32 when all are integers, else f32.
+-- including, stop. i32 when all are integers, i64 (u64) when one is a 64-bit integer of LuaJIT, else f32.
 --- > np.arange(5), np.arange(1, 2, 0.25)
 -- [0 1 2 3 4]
 -- [1.   1.25 1.5  1.75]
 function np.arange(...)
-    local numbers, given = {}, nil
+    local numbers, given, wide = {}, nil, nil
     for k = 1, select("#", ...) do
-        local value = select(k, ...)
+        local value = core.plain(select(k, ...))
+        if not rawequal(value, (select(k, ...))) then
+            wide = ffi.istype("int64_t", (select(k, ...))) and I64 or wide or U64
+        end
         if type(value) == "table" and k == select("#", ...) then
             given = value
         elseif type(value) == "number" then
@@ -378,7 +382,7 @@ function np.arange(...)
     if step == 0 then raise("arange", "step must not be 0") end
     local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
     given = options("arange", given, { dtype = true, device = true })
-    local code = core.dtype("arange", given.dtype, integral and I32 or F32)
+    local code = core.dtype("arange", given.dtype, integral and (wide or I32) or F32)
     local count = math.max(0, math.ceil((stop - start) / step))
     if count ~= count or count >= 2 ^ 53 then
         raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
@@ -437,6 +441,7 @@ np.linspace = function(start, stop, n, given)
         bad_argument("linspace", 1, "start", "a number or an array", start)
     end
     if not array and type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number or an array", stop) end
+    n = core.plain(n)
     if core.integer("linspace", 3, "n", n) < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
     local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
     local dtype = code and dtypes[code].name

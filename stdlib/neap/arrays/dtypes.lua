@@ -176,7 +176,7 @@ end
 
 local function is_kind(name, dtype, kind, position)
     if type(kind) == "table" then
-        for k = 1, #kind do
+        for k = 1, #core.list(name, "the table of kinds", kind) do
             if is_kind(name, dtype, kind[k], position) then return true end
         end
         return false

@@ -42,6 +42,7 @@ local function starts_of(name, position, starts, ndim)
               type(starts) == "table" and #starts or core.describe(starts))
     end
     local list, known = {}, true
+    core.list(name, "the table of starts", starts)
     for k = 1, ndim do
         list[k] = start_of(name, ("argument %d (starts), item %d,"):format(position, k), starts[k])
         known = known and type(list[k]) == "number"
@@ -67,6 +68,7 @@ define("dynamic_slice", function(x, starts, sizes)
         raise("dynamic_slice", "argument 3 (sizes) must be a table of %d integers, one for each axis, got %s", #dims,
               type(sizes) == "table" and #sizes or core.describe(sizes))
     end
+    core.list("dynamic_slice", "the table of sizes", sizes)
     for k = 1, #dims do
         if core.integer("dynamic_slice", 3, "sizes", sizes[k]) < 0 or sizes[k] > dims[k] then
             raise("dynamic_slice", "size %d does not fit axis %d of shape %s", sizes[k], k - 1, core.shape_text(dims))

@@ -428,6 +428,7 @@ np.ravel_multi_index = function(list, dims, given)
               #dims, core.shape_text(dims),
               type(list) == "table" and ("a table of %d"):format(#list) or core.describe(list))
     end
+    core.list("ravel_multi_index", "the table of arrays", list)
     local dtype = shape.product(dims) < 2 ^ 31 and "i32" or "i64"
     local place
     for k = 1, #dims do

@@ -257,6 +257,7 @@ local function each_bins(name, bins, n)
     if type(bins) == "string" then raise(name, "takes no rule for bins, got %q", bins) end
     local each = {}
     local single = type(bins) ~= "table" or type(bins[1]) == "number" and #bins ~= n
+    if type(bins) == "table" then core.list(name, "the table of bins", bins) end
     if not single and #bins ~= n then raise(name, "%d bins for %d dimensions", #bins, n) end
     for k = 1, n do
         if single then each[k] = bins else each[k] = bins[k] end
@@ -270,6 +271,7 @@ local function check_ranges(name, range, n)
     if range ~= nil and (type(range) ~= "table" or #range ~= n) then
         bad_argument(name, nil, "range", ("a table of %d ranges {low, high}"):format(n), range)
     end
+    if range ~= nil then core.list(name, "option 'range'", range) end
 end
 
 --- np.histogram2d(x, y, bins, {bins=10, range=…, weights=…, density=false}) -> counts, x_edges, y_edges: three results:

@@ -106,7 +106,7 @@ local function items_of(key)
         return items
     end
     if type(key) == "table" and key ~= newaxis and key ~= ellipsis then
-        for k = 1, #key do
+        for k = 1, #core.list("array index", "the index", key) do
             if key[k] == nil then fail("array index: item %d is nil; {} is the whole axis", k) end
         end
         return key
@@ -607,7 +607,7 @@ end
 local function count_integers(x, key)
     if type(key) ~= "table" or getmetatable(key) ~= nil then return nil end
     local info, n = core.info(x), #key
-    if n == 0 or n > info.ndim or info.traced ~= 0 then return nil end
+    if n == 0 or n > info.ndim or info.traced ~= 0 or next(key, n) ~= nil then return nil end
     for k = 1, n do
         local item, extent = key[k], tonumber(info.shape[k - 1])
         if not is_integer(item) or item < -extent or item >= extent then return nil end

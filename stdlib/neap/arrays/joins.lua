@@ -74,7 +74,9 @@ local function depth_of(list, path)
     if type(list) ~= "table" then
         raise("block", "item%s must be an array, a number or a table of them, got %s", path, core.describe(list))
     end
-    if #list == 0 then raise("block", "item%s is an empty table", path) end
+    if #core.list("block", path == "" and "the table" or "item" .. path, list) == 0 then
+        raise("block", "item%s is an empty table", path)
+    end
     local depth, ndim
     for k = 1, #list do
         local inner, axes = depth_of(list[k], ("%s[%d]"):format(path, k))
@@ -216,7 +218,7 @@ local function places_of(name, where, n, most)
         bad_argument(name, 2, "places", "an integer, a list of them or an integer array", where)
     end
     local list = {}
-    for k, at in ipairs(single and { where } or where) do
+    for k, at in ipairs(single and { where } or core.list(name, "the list of places", where)) do
         core.integer(name, 2, "places", at)
         if at < -n or at > most then raise(name, "place %d is out of range for an axis of extent %d", at, n) end
         list[k] = at < 0 and at + n or at

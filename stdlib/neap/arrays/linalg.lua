@@ -543,7 +543,7 @@ function linalg.multi_dot(list)
     if type(list) ~= "table" or #list < 2 then
         bad_argument("linalg.multi_dot", 1, "arrays", "a table of at least 2 arrays", list)
     end
-    local items, extents, n = {}, {}, #list
+    local items, extents, n = {}, {}, #core.list("linalg.multi_dot", "the table of arrays", list)
     for k = 1, n do
         local dims
         items[k] = coerce("linalg.multi_dot", 1, list[k])

@@ -21,9 +21,10 @@ local function pairs_of(value, ndim, what, fits, expected)
     if each and #value ~= ndim and #value ~= 1 then
         raise("pad", "%d pairs of %s for an array of %d axes", #value, what, ndim)
     end
+    if type(value) == "table" then core.list("pad", "the table of " .. what, value) end
     for k = 1, ndim do
         local pair = each and value[#value == 1 and 1 or k] or value
-        if type(pair) ~= "table" then pair = { pair, pair } end
+        pair = type(pair) == "table" and core.list("pad", "the pair of " .. what, pair) or { pair, pair }
         local lo, hi = pair[1], pair[2]
         if #pair == 1 then hi = lo end
         if not fits(lo) or not fits(hi) then

@@ -22,7 +22,7 @@ function pieces.array_list(name, list)
     end
     if #list == 0 then raise(name, "argument 1 (arrays) is empty") end
     local arrays = {}
-    for k = 1, #list do
+    for k = 1, #core.list(name, "the table of arrays", list) do
         if not is_array(list[k]) and type(list[k]) ~= "number" then
             raise(name, "item %d of argument 1 must be an array, got %s", k, core.describe(list[k]))
         end
@@ -115,7 +115,9 @@ define("split", function(x, where, given)
         end
         for k = 1, where - 1 do cuts[k] = k * n / where end
     elseif type(where) == "table" then
-        for k = 1, #where do cuts[k] = core.integer("split", 2, "indices", where[k]) end
+        for k = 1, #core.list("split", "the table of indices", where) do
+            cuts[k] = core.integer("split", 2, "indices", where[k])
+        end
     else
         bad_argument("split", 2, "sections", "an integer or a table of indices", where)
     end
@@ -195,7 +197,7 @@ define("repeat_", function(x, count, given, extra)
             raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])
         end
         local picks, total = {}, 0
-        for k = 1, #count do
+        for k = 1, #core.list("repeat_", "the table of counts", count) do
             if not is_extent(count[k]) then bad_argument("repeat_", 2, "counts", "integers from 0 up", count[k]) end
             total = total + count[k]
             if total > 2 ^ 26 then raise("repeat_", "counts add up to more than 2^26") end
@@ -217,12 +219,12 @@ end)
 -- [0 1 0 1 0 1]
 define("tile", function(x, counts, ...)
     x = coerce("tile", 1, x)
-    if type(counts) ~= "table" then counts = { counts, ... } end
+    counts = type(counts) == "table" and core.list("tile", "the table of counts", counts) or { counts, ... }
     local dims = shape_of(x)
     while #dims < #counts do table.insert(dims, 1, 1) end
     x = reshape(x, dims)
     for k = 1, #dims do
-        local count = counts[#counts - #dims + k]
+        local count = core.plain(counts[#counts - #dims + k])
         if count == nil then count = 1 end
         if not is_extent(count) then bad_argument("tile", 2, "counts", "integers from 0 up", count) end
         if count ~= 1 then
@@ -254,6 +256,8 @@ define("roll", function(x, shift, given)
     local dims = shape_of(x)
     if axis == nil then return reshape(np.roll(ravel(x), shift, { axis = 0 }), dims) end
     local axes, shifts = type(axis) == "table" and axis or { axis }, type(shift) == "table" and shift or { shift }
+    core.list("roll", "option 'axis'", axes)
+    core.list("roll", "the table of shifts", shifts)
     if #axes ~= #shifts and #axes ~= 1 and #shifts ~= 1 then
         raise("roll", "%d shifts for %d axes", #shifts, #axes)
     end

@@ -80,7 +80,7 @@ local function tensordot(a, b, axes)
             raise("tensordot", "%.14g axes of shapes %s and %s", axes, core.shape_text(da), core.shape_text(db))
         end
         for k = 1, axes do of_a[k], of_b[k] = #da - axes + k - 1, k - 1 end
-    elseif type(axes) == "table" and #axes == 2 then
+    elseif type(axes) == "table" and #core.list("tensordot", "the pair of axes", axes) == 2 then
         of_a, of_b = shape.axes("tensordot", axes[1], #da), shape.axes("tensordot", axes[2], #db)
     else
         bad_argument("tensordot", 3, "axes", "an integer or a pair of axes", axes)

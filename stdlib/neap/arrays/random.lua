@@ -39,6 +39,7 @@ end
 --- A shape argument as a table.
 local function dims_of(name, dims)
     if dims == nil then return {} end
+    dims = core.plain(dims)
     if type(dims) == "number" then dims = { dims } end
     if type(dims) ~= "table" then raise("random." .. name, "the shape must be a table, got %s", core.describe(dims)) end
     return (shape.arguments("random." .. name, dims))

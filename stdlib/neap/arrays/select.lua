@@ -156,7 +156,7 @@ function selects.index_array(name, index, extent)
     if type(index) == "number" then
         index = { index }
     elseif type(index) == "table" then
-        dims = { #index }
+        dims = { #core.list(name, "the list of indices", index) }
     else
         bad_argument(name, 2, "indices", "an integer array, an integer or a table of them", index)
     end

@@ -72,13 +72,25 @@ function shape.is_extent(n)
 end
 local is_extent = shape.is_extent
 
+--- The list, or a copy of it with numbers in place of 64-bit integers.
+local function plain_extents(list)
+    for k = 1, #list do
+        if type(list[k]) == "cdata" then
+            local copy = {}
+            for j = 1, #list do copy[j] = core.plain(list[j]) end
+            return copy
+        end
+    end
+    return list
+end
+
 --- A shape from arguments: f(2, 3), f{2, 3} or f(6), with an optional table of options at the end. Returns the shape
 -- and the options.
 function shape.arguments(name, ...)
     local first = ...
     local result, given
     if type(first) == "table" then
-        result, given = first, select(2, ...)
+        result, given = plain_extents(core.list(name, "the shape", first)), select(2, ...)
         if select("#", ...) > 2 then raise(name, "expected a shape and options, got %d arguments", select("#", ...)) end
     else
         result = {}
@@ -87,7 +99,7 @@ function shape.arguments(name, ...)
             if type(value) == "table" and k == select("#", ...) then
                 given = value
             else
-                result[k] = value
+                result[k] = core.plain(value)
             end
         end
     end
@@ -104,12 +116,13 @@ end
 
 --- A list of distinct axes from a number or a table.
 function shape.axes(name, value, ndim)
+    value = core.plain(value)
     if type(value) == "number" then return { axis_of(name, value, ndim) } end
     if type(value) ~= "table" then
         raise(name, "axis must be an integer or a list of them, got %s", core.describe(value))
     end
     local list, seen = {}, {}
-    for k = 1, #value do
+    for k = 1, #core.list(name, "the list of axes", value) do
         local axis = axis_of(name, value[k], ndim)
         if seen[axis] then raise(name, "axis %d is given twice", axis) end
         seen[axis], list[k] = true, axis
@@ -209,10 +222,12 @@ define("reshape", function(x, ...)
     local given, more = ...
     if type(given) ~= "table" then
         given = { ... }
-    elseif more ~= nil then
+    else
+        core.list("reshape", "the shape", given)
         core.options("reshape", more, { copy = true })
     end
     if select("#", ...) == 0 then raise("reshape", "argument 2 (shape) is missing") end
+    given = plain_extents(given)
     local dims, known, free = {}, 1, nil
     for k = 1, #given do
         local n = given[k]

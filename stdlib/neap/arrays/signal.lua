@@ -57,7 +57,9 @@ local PARAMETERS = { kaiser = "beta", tukey = "alpha" }
 
 local function window_of(name, window, n, periodic)
     local kind, parameter = window, nil
-    if type(window) == "table" then kind, parameter = window[1], window[2] end
+    if type(window) == "table" then
+        kind, parameter = core.list("signal." .. name, "the table of a window", window)[1], window[2]
+    end
     local make = type(kind) == "string" and windows[kind]
     if not make then
         bad_argument("signal." .. name, nil, "window", '"boxcar", "hann", "hamming", "blackman", "bartlett", {"tukey", '

@@ -256,6 +256,24 @@ function core.options(name, options, known)
     return options
 end
 
+--- A table that a function reads by position: it must have no other keys, which would be lost. `what` names it in the
+-- message: "the shape", "option 'axis'". The number of items as `n`, as table.pack has it, is welcome.
+function core.list(name, what, list)
+    local n = #list
+    local key = next(list, n > 0 and n or nil)
+    if key == nil then return list end
+    local problem = require("neap.core.misuse").stray(what, list)
+    if problem then raise(name, "%s", problem) end
+    return list
+end
+
+--- A 64-bit integer of LuaJIT as a number, if that counts as far; any other value as it is.
+function core.plain(value)
+    if type(value) ~= "cdata" or not (istype("int64_t", value) or istype("uint64_t", value)) then return value end
+    local n = tonumber(value)
+    return math.abs(n) <= 2 ^ 53 and value == n and n or value
+end
+
 --- Checks that value is an integral Lua number.
 function core.integer(name, position, what, value)
     if type(value) ~= "number" or value ~= math.floor(value) then

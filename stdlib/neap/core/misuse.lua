@@ -9,6 +9,40 @@ local elsewhere = require "neap.core.elsewhere"
 local is_array = core.is_array
 local misuse = {}
 
+-- ---- Keys beside a list ---------------------------------------------------------------------------------------------
+
+--- {2, 3} of a list of numbers and texts, short.
+local function list_text(list)
+    local texts = {}
+    for k = 1, math.min(#list, 6) do
+        local plain = type(list[k]) == "number" or type(list[k]) == "string"
+        texts[k] = plain and (type(list[k]) == "string" and "%q" or "%.14g"):format(list[k]) or "…"
+    end
+    return "{" .. table.concat(texts, ", ") .. (#list > 6 and ", …" or "") .. "}"
+end
+
+--- What a list has beside its items, `what` being its name in the message; nil: nothing.
+function misuse.stray(what, list)
+    local n, stray = #list, {}
+    for key, value in pairs(list) do
+        local item = type(key) == "number" and key >= 1 and key <= n and key % 1 == 0
+        if not item and not (key == "n" and value == n) then stray[#stray + 1] = key end
+    end
+    table.sort(stray, function(a, b) return tostring(a) < tostring(b) end)
+    local key = stray[1]
+    if key == nil then return nil end
+    if type(key) == "number" and key > n then
+        return ("item %d of %s is nil, and the table goes on behind it"):format(n + 1, what)
+    end
+    local shown = type(key) == "string" and ("%q"):format(key) or tostring(key)
+    if type(key) ~= "string" or not what:find "^the " then
+        return ("%s has the key %s beside its items"):format(what, shown)
+    end
+    local value = type(list[key]) == "string" and ("%q"):format(list[key]) or core.describe(list[key])
+    if type(list[key]) == "number" or type(list[key]) == "boolean" then value = tostring(list[key]) end
+    return ("%s has the key %s; options come behind it: %s, {%s=%s}"):format(what, shown, list_text(list), key, value)
+end
+
 -- ---- Comparisons ----------------------------------------------------------------------------------------------------
 
 local METHODS = { ["<"] = "lt", ["<="] = "le", [">"] = "gt", [">="] = "ge", ["=="] = "eq", ["~="] = "ne" }

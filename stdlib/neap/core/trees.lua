@@ -89,7 +89,7 @@ function trees.spec(name, where, spec)
     local dtype = core.dtype_codes[spec.dtype or "f32"]
     if not dtype then raise(name, "%s: there is no dtype %s", where, core.describe(spec.dtype)) end
     local shape = {}
-    for k = 1, #spec.shape do
+    for k = 1, #core.list(name, where .. ", field 'shape'", spec.shape) do
         shape[k] = spec.shape[k]
         if type(shape[k]) ~= "number" or shape[k] < 0 or shape[k] % 1 ~= 0 then
             raise(name, "%s: a shape is a table of integers from 0 up, got %s", where, core.describe(shape[k]))

@@ -342,10 +342,11 @@ function np.ppermute(x, axis_name, perm)
     if type(perm) ~= "table" then
         bad_argument("ppermute", 3, "perm", "a table of pairs {source, destination}", perm)
     end
-    for k = 1, #perm do
+    for k = 1, #core.list("ppermute", "the table of pairs", perm) do
         if type(perm[k]) ~= "table" or #perm[k] ~= 2 then
             bad_argument("ppermute", 3, "perm", "pairs {source, destination}", perm[k])
         end
+        core.list("ppermute", "a pair", perm[k])
         local from = check_member("ppermute", perm[k][1], axis.size)
         local to = check_member("ppermute", perm[k][2], axis.size)
         if used[from] then raise("ppermute", "member %d is a source twice", from) end
@@ -364,7 +365,7 @@ function np.pshuffle(x, axis_name, perm)
     if type(perm) ~= "table" or #perm ~= axis.size then
         bad_argument("pshuffle", 3, "perm", ("a table of %d members"):format(axis.size), perm)
     end
-    for k = 1, #perm do
+    for k = 1, #core.list("pshuffle", "the table of members", perm) do
         local from = check_member("pshuffle", perm[k], axis.size)
         if used[from] then raise("pshuffle", "member %d is a source twice", from) end
         used[from], sources[k - 1] = true, from

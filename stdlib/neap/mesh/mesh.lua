@@ -100,6 +100,8 @@ end
 local function check_axes(shape, names)
     if type(shape) ~= "table" then bad_argument("mesh", 1, "shape", "a table of sizes such as {4, 2}", shape) end
     if type(names) ~= "table" then bad_argument("mesh", 2, "names", 'a table of names such as {"i", "j"}', names) end
+    core.list("mesh", "the shape", shape)
+    core.list("mesh", "the table of names", names)
     if #shape ~= #names then
         raise("mesh", "shape %s has %d axes, but there are %d names", core.shape_text(shape), #shape, #names)
     end

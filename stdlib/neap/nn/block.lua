@@ -262,9 +262,23 @@ function Block:__call(first, ...)
     return self:apply(own_params(self, first, ...), first, ...)
 end
 
---- block:hybridize(active): from now on (not, with false) calls run a program, which the first call for each form of
--- parameters and inputs makes. forward must not look at values. Returns the block.
+-- What MXNet's hybridize takes besides `active`: how its executor lays out memory and inlines.
+local hybrid_options = { active = true, static_alloc = true, static_shape = true, inline_limit = true,
+                         forward_bulk_size = true, backward_bulk_size = true }
+
+--- block:hybridize(active), block:hybridize{active=true, …}: from now on (not, with false) calls run a program, which
+-- the first call for each form of parameters and inputs makes. forward must not look at values. Returns the block.
+--- active: false: calls run forward again
+--- static_alloc: makes no difference: MXNet has it, and programs are planned as a whole here; so the next ones
+--- static_shape: makes no difference
+--- inline_limit: makes no difference
+--- forward_bulk_size: makes no difference
+--- backward_bulk_size: makes no difference
 function Block:hybridize(active)
+    if type(active) == "table" then active = core.options("block.hybridize", active, hybrid_options).active end
+    if active ~= nil and type(active) ~= "boolean" then
+        bad_argument("block.hybridize", 1, "active", "a boolean or a table of options", active)
+    end
     self.hybridized = active ~= false
     return self
 end
@@ -320,15 +334,16 @@ function Block:__tostring() return block_text(self, "") end
 
 local function check_parameters(parameters)
     if type(parameters) ~= "table" then bad_argument("nn.Block", nil, "parameters", "a list", parameters) end
-    for k, declared in ipairs(parameters) do
+    for k, declared in ipairs(core.list("nn.Block", "'parameters'", parameters)) do
         if type(declared) ~= "table" or type(declared[1]) ~= "string" or type(declared[2]) ~= "function" then
             raise("nn.Block", "parameters: item %d must be {name, initializer}, or {name, initializer, shape}", k)
         end
+        core.list("nn.Block", ("item %d of 'parameters'"):format(k), declared)
         local dims = declared[3]
         if dims ~= nil and type(dims) ~= "table" then
             raise("nn.Block", "parameters: the shape of '%s' must be a table, got %s", declared[1], describe(dims))
         end
-        for axis, size in ipairs(dims or {}) do
+        for axis, size in ipairs(core.list("nn.Block", ("the shape of '%s'"):format(declared[1]), dims or {})) do
             if size ~= false and (type(size) ~= "number" or size < 0 or size ~= math.floor(size)) then
                 raise("nn.Block", "parameters: the size of axis %d of '%s' must be an integer from 0 up, or false, an "
                       .. "open size; got %s", axis - 1, declared[1], describe(size))

@@ -26,6 +26,7 @@ local shape_of, shape_text = core.shape_of, core.shape_text
 local function per_axis(name, what, value, n, default, least)
     if value == nil then value = default end
     local list = {}
+    if type(value) == "table" then core.list(name, ("option '%s'"):format(what), value) end
     for k = 1, n do
         list[k] = value
         if type(value) == "table" then list[k] = value[k] end
@@ -49,10 +50,11 @@ local function paddings(name, padding, extents, window, strides)
             pair = { math.floor(total / 2), math.ceil(total / 2) }
         elseif type(padding) == "string" and padding:upper() == "VALID" then
             pair = 0
-        elseif type(padding) == "table" and #padding == n then
+        elseif type(padding) == "table" and #core.list(name, "option 'padding'", padding) == n then
             pair = padding[k]
         end
         if type(pair) == "number" then pair = { pair, pair } end
+        if type(pair) == "table" then core.list(name, "a pair of option 'padding'", pair) end
         low[k], high[k] = type(pair) == "table" and pair[1], type(pair) == "table" and pair[2]
         for _, width in ipairs { low[k] or false, high[k] or false } do
             if type(width) ~= "number" or width ~= math.floor(width) then
@@ -344,6 +346,7 @@ return function(nn)
         if type(kernel_size) ~= "table" or #kernel_size < 1 or #kernel_size > 3 then
             bad_argument("nn.Conv", inputs and 3 or 2, "kernel_size", "a table of 1 to 3 extents", kernel_size)
         end
+        core.list("nn.Conv", "the table of extents", kernel_size)
         local known, of_conv = { bias = true, init = true, bias_init = true, dtype = true }, {}
         for key in pairs(conv_options) do known[key] = true end
         local o = options("nn.Conv", given, known)

@@ -15,7 +15,9 @@ local box_options = { positions = true, widths = true, tick_labels = true, whis 
 local function groups_of(name, x)
     local groups = {}
     if type(x) == "table" and not is_array(x) and (is_array(x[1]) or type(x[1]) == "table") then
-        for k, values in ipairs(x) do groups[k] = columns.vector(name, 1, ("x[%d]"):format(k), values) end
+        for k, values in ipairs(core.list(name, "the list of groups", x)) do
+            groups[k] = columns.vector(name, 1, ("x[%d]"):format(k), values)
+        end
     else
         x = columns.array(name, 1, "x", x)
         if x.ndim == 0 then x = x:reshape(1) end
@@ -59,6 +61,7 @@ local function check(name, o, count)
     if labels ~= nil and (type(labels) ~= "table" or #labels ~= count) then
         bad_argument(name, nil, "tick_labels", ("a list of %d texts"):format(count), labels)
     end
+    if labels ~= nil then core.list(name, "option 'tick_labels'", labels) end
     local positions = {}
     if o.positions ~= nil then
         local given = columns.vector(name, nil, "positions", o.positions)

@@ -59,9 +59,11 @@ end
 local function of_one(name, o, k, count)
     if count == 1 and type(o.label) ~= "table" then return o end
     local mine = copied(o)
+    if type(o.label) == "table" then core.list(name, "option 'label'", o.label) end
     if type(o.label) == "table" then mine.label = o.label[k]
     elseif o.label ~= nil then mine.label = o.label .. " " .. (k - 1) end
     if type(o.color) == "table" and type(o.color[1]) ~= "number" then
+        core.list(name, "option 'color'", o.color)
         mine.color = o.color[k] or raise(name, "%d colours for %d charts", #o.color, count)
     end
     return mine
@@ -286,7 +288,9 @@ local function colors_of(name, given, n)
     if type(given) ~= "table" or is_array(given) or type(given[1]) == "number" then return nil end
     if #given ~= n then raise(name, "%d colours for %d bars", #given, n) end
     local list = {}
-    for k, color in ipairs(given) do list[k] = styles.color(name, "color", color) end
+    for k, color in ipairs(core.list(name, "option 'color'", given)) do
+        list[k] = styles.color(name, "color", color)
+    end
     return list
 end
 
@@ -368,7 +372,7 @@ local function check_extent(name, extent)
     if not good or extent[1] == extent[2] or extent[3] == extent[4] then
         bad_argument(name, nil, "extent", "{left, right, bottom, top}", extent)
     end
-    return extent
+    return core.list(name, "option 'extent'", extent)
 end
 
 --- Adds pixels: (height, width) by a colour map, or (height, width, 3 or 4) as they are.
@@ -418,6 +422,7 @@ function charts.heatmap(axes, x, options)
         if type(labels) ~= "table" or #labels ~= n then
             bad_argument(name, nil, which:sub(1, 1) .. "ticklabels", ("a list of %d texts"):format(n), labels)
         end
+        core.list(name, ("option '%sticklabels'"):format(which:sub(1, 1)), labels)
         local places = {}
         for k = 1, n do places[k] = k - 1 end
         figures.settings[which](axes, places, labels)
@@ -460,7 +465,7 @@ local function add_contour(axes, name, kind, a, b, c, d)
     layer.one_color = o.colors ~= nil
     if type(levels) == "table" then
         layer.levels = {}
-        for k, level in ipairs(levels) do
+        for k, level in ipairs(core.list(name, "option 'levels'", levels)) do
             if type(level) ~= "number" or level ~= level then bad_argument(name, nil, "levels", "numbers", level) end
             layer.levels[k] = level
         end
@@ -561,6 +566,7 @@ end
 local function place_of(name, position, what, value)
     if is_array(value) and value.size == 2 then value = value:totable() end
     if type(value) ~= "table" or #value ~= 2 then bad_argument(name, position, what, "{x, y}", value) end
+    core.list(name, position and "the place" or ("option '%s'"):format(what), value)
     return { finite(name, position, what, value[1]), finite(name, position, what, value[2]) }
 end
 

@@ -26,6 +26,7 @@ end
 --- The values of an argument as an array of real numbers; and names, where it is a list of those.
 function columns.array(name, position, what, value)
     if is_text_list(value) then
+        core.list(name, "the list of texts", value)
         for k, text in ipairs(value) do
             if type(text) ~= "string" then raise(name, "%s[%d] must be a text as the others are, got %s", what, k,
                                                  core.describe(text)) end
@@ -33,7 +34,7 @@ function columns.array(name, position, what, value)
         return np.arange(#value), value
     end
     if type(value) == "table" and is_array(value[1]) then
-        value = np.stack(value)
+        value = np.stack(core.list(name, "the list of arrays", value))
     elseif type(value) == "table" then
         value = #value == 0 and np.zeros { 0 } or np.array(value, { dtype = "f64" })
     elseif type(value) == "number" then

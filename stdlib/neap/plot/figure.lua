@@ -77,6 +77,7 @@ function figures.new(name, options, rows, columns)
     if type(size) ~= "table" or type(size[1]) ~= "number" or type(size[2]) ~= "number" or #size ~= 2 then
         bad_argument(name, nil, "figsize", "{width, height} in inches", o.figsize)
     end
+    core.list(name, "option 'figsize'", size)
     local dpi = o.dpi or DPI
     if type(dpi) ~= "number" then bad_argument(name, nil, "dpi", "dots per inch", dpi) end
     for k = 1, 2 do check_pixels(name, "figsize", math.floor(size[k] * dpi + 0.5)) end
@@ -272,8 +273,9 @@ local function set_ticks(which)
         if labels ~= nil and (type(labels) ~= "table" or #labels ~= #places) then
             bad_argument(name, 2, "labels", ("a list of %d texts"):format(#places), labels)
         end
+        if labels ~= nil then core.list(name, "the list of labels", labels) end
         local list = {}
-        for k, place in ipairs(places) do
+        for k, place in ipairs(core.list(name, "the list of places", places)) do
             if type(place) ~= "number" or place ~= place or math.abs(place) == math.huge then
                 raise(name, "places[%d] must be a finite number, got %s", k, core.describe(place))
             end

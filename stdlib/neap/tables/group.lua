@@ -151,6 +151,7 @@ local function aggregated(key, values, how, codes, n)
         raise("table.group", "what is asked of column '%s' must be one of %s, or a list of them, got %s", key,
               aggregate_names(), core.describe(how))
     end
+    core.list("table.group", ("the list for column '%s'"):format(key), how)
     local there = present(values)
     if there then
         local places = np.nonzero(there)

@@ -79,7 +79,7 @@ local function names_given(name, value)
     if type(value) ~= "table" then
         core.bad_argument(name, nil, "columns", "a list of names", value)
     end
-    for k = 1, #value do check_name(name, value[k]) end
+    for k = 1, #core.list(name, "option 'columns'", value) do check_name(name, value[k]) end
     return value
 end
 
@@ -128,10 +128,11 @@ function np.table(columns, given)
     end
     local names, found, rows = {}, {}, nil
     if columns[1] ~= nil then
-        for k, pair in ipairs(columns) do
+        for k, pair in ipairs(core.list("table", "the list of columns", columns)) do
             if type(pair) ~= "table" or getmetatable(pair) ~= nil or pair[2] == nil then
                 raise("table", "item %d must be a pair {name, column}, got %s", k, describe(pair))
             end
+            core.list("table", ("item %d"):format(k), pair)
             rows = add("table", names, found, rows, pair[1], pair[2])
         end
         return order and new(names, found, rows):select(order) or new(names, found, rows or 0)
@@ -170,7 +171,7 @@ function tables.names(t, name, list)
         core.bad_argument(name, 1, "names", "the name of a column or a list of names", list)
     end
     local seen = {}
-    for _, key in ipairs(list) do
+    for _, key in ipairs(core.list(name, "the list of names", list)) do
         column(t, name, key)
         if seen[key] then raise(name, "the column '%s' is named twice", key) end
         seen[key] = true
@@ -341,6 +342,7 @@ function methods.sort(t, by, given)
     if type(descending) == "table" and #descending ~= #by then
         raise("table.sort", "option 'descending' has %d values for %d columns", #descending, #by)
     end
+    if type(descending) == "table" then core.list("table.sort", "option 'descending'", descending) end
     local order
     for k = #by, 1, -1 do
         local down = descending

@@ -261,6 +261,7 @@ function np.switch(index, branches, ...)
     if type(branches) ~= "table" or #branches == 0 then
         bad_argument("switch", 2, "branches", "a table of functions", branches)
     end
+    core.list("switch", "the table of branches", branches)
     for k = 1, #branches do
         check_function("switch", branches[k], 2, ("branches[%d]"):format(k))
     end

@@ -352,6 +352,7 @@ local function check_list(name, position, what, value)
     if type(value) ~= "table" or getmetatable(value) ~= nil or #value == 0 then
         core.bad_argument(name, position, what, "a table of one value for each argument of f", value)
     end
+    core.list(name, "the table of " .. what, value)
     return { n = #value, unpack(value) }
 end
 
