@@ -58,6 +58,16 @@ check.test("numbers, dtypes and devices follow the rules of recording", function
     check.equal(np.eval_shape(np.grad(function(w) return (w * w):sum() end), spec("f64", 3)), spec("f64", 3))
 end)
 
+check.test("np.trace takes such tables too", function()
+    local f = function(x, params, n) return { y = x:matmul(params.w) * n } end
+    local program = np.trace(f)({ shape = { 2, 3 } }, { w = spec("f64", 3, 4) }, 2)
+    check.equal({ program:list_inputs(), program:outputs()[1].shape, program:outputs()[1].dtype },
+                { { "x", "params.w", "n" }, { 2, 4 }, "f64" })
+    local w = np.arange(12, { dtype = "f64" }):reshape(3, 4)
+    check.equal(program(np.ones { 2, 3 }, { w = w }, 5).y:totable(), f(np.ones { 2, 3 }, { w = w }, 5).y:totable())
+    check.raises(function() np.trace(f)({ shape = { 2, 3 }, dtype = "x9" }) end, "there is no dtype")
+end)
+
 check.test("in and around other transformations", function()
     local key = np.random.key(0)
     local function layer(w, x)

@@ -1,23 +1,8 @@
 --- eval_shape.lua: np.eval_shape.
 local core = require "neap.core"
 local staging = require "neap.tracing.staging"
-local trees = require "neap.core.trees"
 
 local np = core.np
-
---- An argument with a Spec for each table {shape={…}, dtype="f32"} in it.
-local function with_specs(value, path)
-    if not trees.is_node(value) then return value end
-    if trees.is_spec(value) then
-        local dtype, shape = trees.spec("eval_shape", "argument " .. path, value)
-        return staging.Spec { dtype = dtype, shape = shape }
-    end
-    local copy = {}
-    for _, key in ipairs(trees.keys_of(value, "eval_shape")) do
-        copy[key] = with_specs(value[key], path .. (type(key) == "number" and "[" .. key .. "]" or "." .. key))
-    end
-    return copy
-end
 
 --- What an array is; a number that was computed from numbers is an array of f32, as where a program returns it.
 local function describe(x)
@@ -32,10 +17,9 @@ end
 -- 4
 function np.eval_shape(f, ...)
     local user_function = staging.check_function("eval_shape", f)
-    local given = staging.pack(...)
-    for k = 1, given.n do given[k] = with_specs(given[k], tostring(k)) end
+    local given = staging.with_specs("eval_shape", staging.pack(...))
     return staging.described("eval_shape", user_function, given, describe)
 end
 
 jit.off(np.eval_shape)
-jit.off(with_specs)
+

@@ -364,7 +364,7 @@ local function arguments_of(given)
     local arguments = { n = given.n }
     for k = 1, given.n do
         arguments[k] = trees.rebuild("trace", given[k], function(leaf)
-            if is_array(leaf) or type(leaf) == "number" then return SLOT end
+            if staging.is_input(leaf) then return SLOT end
             local kind = type(leaf)
             if kind ~= "string" and kind ~= "boolean" and leaf ~= nil then
                 raise("trace", "argument %d must hold arrays, numbers, strings and booleans, got %s", k, describe(leaf))
@@ -376,18 +376,21 @@ local function arguments_of(given)
 end
 
 --- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
--- with such arguments. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
+-- with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
+-- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
 -- the keys of results. (The sum of a diagonal is np.linalg.trace.)
 --- > program = np.trace(function(x) return x * 2 end)(np.ones(3))
 --- > program(np.arange(3) / 1), program:list_inputs()[1]
 -- [0. 2. 4.]
 -- x
+--- > np.trace(np.matmul)({shape={2, 3}}, {shape={3, 4}}):outputs()[1].shape[2]
+-- 4
 function np.trace(f, ...)
     if core.is_array(f) then raise("trace", "traces a function; np.linalg.trace(x) sums the diagonal of an array") end
     local user_function = check_function("trace", f)
     if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end
     local function tracer(...)
-        local given = pack(...)
+        local given = staging.with_specs("trace", pack(...))
         local arguments = arguments_of(given)
         local entry = trace("trace", user_function, given, {}, capture.places(user_function), {})
         local results, roots = entry.template, {}

@@ -91,7 +91,7 @@ local function positions_of(name, option, value)
     if value == nil then return {} end
     if type(value) == "number" then value = { value } end
     if type(value) ~= "table" then bad_argument(name, nil, option, "a position or a table of positions", value) end
-    for k = 1, #value do
+    for k = 1, #core.list(name, ("option '%s'"):format(option), value) do
         if type(value[k]) ~= "number" or value[k] < 1 or value[k] % 1 ~= 0 then
             raise(name, "option '%s' counts arguments from 1, got %s", option, describe(value[k]))
         end
@@ -104,6 +104,26 @@ end
 --- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil,
 -- sharding = number or nil }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
+
+local function spec_at(name, value, path)
+    if not trees.is_node(value) then return value end
+    if trees.is_spec(value) then
+        local dtype, shape = trees.spec(name, "argument " .. path, value)
+        return Spec { dtype = dtype, shape = shape }
+    end
+    local copy = {}
+    for _, key in ipairs(trees.keys_of(value, name)) do
+        copy[key] = spec_at(name, value[key], path .. (type(key) == "number" and "[" .. key .. "]" or "." .. key))
+    end
+    return copy
+end
+
+--- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them.
+local function with_specs(name, given)
+    local copy = { n = given.n }
+    for k = 1, given.n do copy[k] = spec_at(name, given[k], tostring(k)) end
+    return copy
+end
 
 local function is_input(leaf)
     return is_array(leaf) or type(leaf) == "number" or getmetatable(leaf) == Spec
@@ -398,12 +418,15 @@ staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.described = closed, described
 staging.Spec, staging.SLOT, staging.fill_results = Spec, SLOT, fill_results
+staging.with_specs, staging.is_input = with_specs, is_input
 staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
 staging.fitted, staging.is_elsewhere = fitted, is_elsewhere
 staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted, is_elsewhere,
-                     trace, closed, described, stand_in, run, split_results, fill_results } do jit.off(f) end
+for _, f in ipairs { inside, spec_at, with_specs, spec_of, part_spec, own_sharding, derivative_spec, fitted,
+                     is_elsewhere, trace, closed, described, stand_in, run, split_results, fill_results } do
+    jit.off(f)
+end
 
 return staging
