@@ -123,7 +123,7 @@ NEAP_API int neap_array_to_dlpack(neap_ctx *ctx, int32_t id, struct DLManagedTen
 /* An array of a tensor in the memory of the CPU. TAKES the tensor, whose deleter is called after the last use, unless
  * it is refused; NEAP_E_MEMORY has called it. Memory is shared if it lies row by row in neap's form, which then nobody
  * may write; else, and if `copy` is not 0, it is copied. NEAP_E_DTYPE, NEAP_E_SHAPE, NEAP_E_ARGUMENT: refused, since
- * neap has no such arrays. */
+ * neap has no such arrays, or an array has the memory of this tensor already. */
 NEAP_API int neap_array_from_dlpack(neap_ctx *ctx, struct DLManagedTensor *tensor, int copy, int32_t *out);
 /* A 0-d constant; dtype -1 makes it weak. It is an operand: its value enters no hash. */
 NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out);

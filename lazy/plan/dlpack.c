@@ -3,7 +3,11 @@
  *
  * Memory is shared where it can be. An array that was given away keeps its buffer alive by a reference, so nobody
  * writes over it; memory that came from outside is a borrowed buffer (engine/buffer.c).
+ *
+ * A tensor is taken once: its deleter is called once. Those whose memory is borrowed now stand in a table, by address,
+ * so that a second taking is refused; a context and its threads share it with all others.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "lazy/graph/graph.h"
@@ -130,10 +134,58 @@ static int check_tensor(const managed *from) {
     return 0;
 }
 
+typedef struct taken {
+    managed *tensor;
+    struct taken *next;
+} taken;
+
+enum { TAKEN_BUCKETS = 1024 };
+static taken *taken_tensors[TAKEN_BUCKETS];
+static pthread_mutex_t taken_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where the tensor stands, or the end of its list. */
+static taken **find_taken(const managed *tensor) {
+    taken **at = &taken_tensors[((uintptr_t)tensor >> 4) % TAKEN_BUCKETS];
+    while (*at && (*at)->tensor != tensor)
+        at = &(*at)->next;
+    return at;
+}
+
+static void delete_tensor(managed *tensor) {
+    if (tensor->deleter)
+        tensor->deleter(tensor);
+}
+
+/* Enters a tensor, which is deleted where there is no memory for that. */
+static int take_tensor(managed *tensor, taken **out) {
+    taken *entry = calloc(1, sizeof *entry);
+    if (!entry) {
+        delete_tensor(tensor);
+        return neap_error(NEAP_E_MEMORY, "no memory for a tensor");
+    }
+    pthread_mutex_lock(&taken_lock);
+    taken **at = find_taken(tensor);
+    bool known = *at;
+    if (!known)
+        *at = entry;
+    pthread_mutex_unlock(&taken_lock);
+    entry->tensor = tensor;
+    *out = entry;
+    if (!known)
+        return 0;
+    free(entry);
+    return neap_error(NEAP_E_ARGUMENT, "from_dlpack: the tensor was taken before; a tensor is taken once");
+}
+
 static void end_import(void *arg) {
-    managed *from = arg;
-    if (from->deleter)
-        from->deleter(from);
+    taken *entry = arg;
+    managed *tensor = entry->tensor;
+    pthread_mutex_lock(&taken_lock);
+    taken **at = find_taken(tensor);
+    *at = entry->next;
+    pthread_mutex_unlock(&taken_lock);
+    free(entry);
+    delete_tensor(tensor);
 }
 
 /* The elements of a strided tensor, packed. */
@@ -167,12 +219,15 @@ int neap_array_from_dlpack(neap_ctx *ctx, struct DLManagedTensor *from, int copy
     const dl_tensor *tensor = &from->tensor;
     const char *data = (const char *)tensor->data + tensor->byte_offset;
     int bytes = neap_dtype_bytes(dtype);
+    taken *entry = NULL;
+    if ((status = take_tensor(from, &entry)) != 0)
+        return status;
     if (!copy && is_packed(tensor) && (uintptr_t)data % (uintptr_t)bytes == 0)
-        return neap_array_borrow(ctx, dtype, tensor->ndim, tensor->shape, data, end_import, from, out);
+        return neap_array_borrow(ctx, dtype, tensor->ndim, tensor->shape, data, end_import, entry, out);
     void *memory = NULL;
     status = neap_array_empty(ctx, dtype, tensor->ndim, tensor->shape, &memory, out);
     if (status >= 0)
         pack(tensor, data, bytes, memory);
-    end_import(from);
+    end_import(entry);
     return status;
 }

@@ -141,6 +141,42 @@ static void refused(neap_ctx *ctx) {
     CHECK_EQ(deleted, 0);
 }
 
+/* A tensor is taken once, while an array has its memory; what lies there later is another one. */
+static void taken_once(neap_ctx *ctx) {
+    DLManagedTensor tensor = tensor_of();
+    int32_t x = 0, other = 0;
+    deleted = 0;
+    for (int turn = 1; turn <= 2; turn++) {
+        CHECK(neap_array_from_dlpack(ctx, &tensor, 0, &x) >= 0);
+        CHECK_EQ(neap_array_from_dlpack(ctx, &tensor, 0, &other), NEAP_E_ARGUMENT);
+        CHECK_EQ(neap_array_from_dlpack(ctx, &tensor, 1, &other), NEAP_E_ARGUMENT);
+        CHECK(strstr(neap_error_text(), "taken before") != NULL);
+        CHECK(values_of(ctx, x)[5] == 5);
+        finish(ctx, x);
+        CHECK_EQ(deleted, turn);
+    }
+}
+
+/* Many at a time, whose addresses share buckets of the table; given back in another order. */
+static void taken_many(neap_ctx *ctx) {
+    enum { MANY = 3000 };
+    DLManagedTensor *tensors = calloc(MANY, sizeof *tensors);
+    int32_t *ids = calloc(MANY, sizeof *ids), other = 0;
+    deleted = 0;
+    for (int k = 0; k < MANY; k++) {
+        tensors[k] = tensor_of();
+        CHECK(neap_array_from_dlpack(ctx, &tensors[k], 0, &ids[k]) >= 0);
+    }
+    for (int k = 0; k < MANY; k++) {
+        int which = (int)((int64_t)k * 1009 % MANY);
+        CHECK_EQ(neap_array_from_dlpack(ctx, &tensors[which], 0, &other), NEAP_E_ARGUMENT);
+        finish(ctx, ids[which]);
+    }
+    CHECK_EQ(deleted, MANY);
+    free(tensors);
+    free(ids);
+}
+
 int main(void) {
     neap_ctx *ctx = NULL;
     CHECK_EQ(neap_ctx_new(&ctx), 0);
@@ -151,6 +187,8 @@ int main(void) {
     copied(ctx, 0, 1, 4, (float[]){1, 2, 1, 2});  /* repeated */
     given(ctx);
     refused(ctx);
+    taken_once(ctx);
+    taken_many(ctx);
     neap_ctx_free(ctx);
     neap_engine_stop();
     return check_end();

@@ -82,6 +82,15 @@ check.test("DLPack", function()
     check.equal({ y[0]:item(), ffi.cast("int32_t *", t.dl_tensor.data)[0] }, { 7, 0 })
     np.jit(function(a) return a + 1 end, { donate = { 1 } })(x):wait()
     check.equal(ffi.cast("int32_t *", t.dl_tensor.data)[999], 999)
+    for _, options in ipairs { {}, { copy = true } } do -- taken once, whether an array has its memory or not
+        local tensor = np.arange(4):dlpack()
+        local first = np.from_dlpack(tensor, options)
+        check.raises(function() np.from_dlpack(tensor, options) end, "the tensor was taken before")
+        if not options.copy then
+            check.raises(function() np.from_dlpack(ffi.cast("DLManagedTensor *", tensor)) end, "was taken before")
+        end
+        check.equal(first:totable(), { 0, 1, 2, 3 })
+    end
     check.raises(function() np.from_dlpack(3) end, "DLManagedTensor")
     check.raises(function() np.from_dlpack(ffi.cast("DLManagedTensor *", nil)) end, "DLManagedTensor")
     t.dl_tensor.device.device_type = 2

@@ -187,9 +187,12 @@ define("dlpack", function(x)
     return ffi.gc(tensor_box[0], function(tensor) tensor.deleter(tensor) end)
 end)
 
+local taken = setmetatable({}, { __mode = "k" }) -- pointers to tensors that may be gone
+
 --- np.from_dlpack(tensor, {copy=…, device=…}): an array of a tensor of DLPack on the CPU, a `DLManagedTensor *`, which
 -- is taken: its deleter is called after the last use, by any thread. Its memory is shared where the elements lie row
--- after row, and nobody may write there from then on; else they are copied.
+-- after row, and nobody may write there from then on; else they are copied. A tensor is taken once: raises for one that
+-- was taken before.
 --- copy: true copies always
 --- > np.from_dlpack(np.arange(3):dlpack())
 -- [0 1 2]
@@ -199,8 +202,12 @@ function np.from_dlpack(tensor, given)
     if type(tensor) ~= "cdata" or not ffi.istype("struct DLManagedTensor *", tensor) or tensor == nil then
         bad_argument("from_dlpack", 1, "tensor", "a pointer DLManagedTensor *", tensor)
     end
+    if taken[tensor] then raise("from_dlpack", "the tensor was taken before; a tensor is taken once") end
     local rc = C.neap_array_from_dlpack(ctx, tensor, given.copy and 1 or 0, id_box)
-    if rc >= 0 or rc == C.NEAP_E_MEMORY then ffi.gc(tensor, nil) end -- taken
+    if rc >= 0 or rc == C.NEAP_E_MEMORY then
+        taken[tensor] = true
+        ffi.gc(tensor, nil)
+    end
     return core.placed("from_dlpack", adopted(rc, "from_dlpack"), given.device)
 end
 
