@@ -172,4 +172,37 @@ check.test("a stream splits its key for each draw", function()
     check.raises(function() np.grad(function(x) return (x * rng:normal { 3 }):sum() end)(np.ones(3)) end, "pass a key")
 end)
 
+check.test("of 16 bits: all distributions; those that are computed in f32 are rounded once", function()
+    local with = { -- parameters, and whether f32 is what they are computed in
+        laplace = { {}, true }, logistic = { {}, true }, cauchy = { {}, true }, gamma = { { 2.5 }, true },
+        loggamma = { { 0.5 }, true }, chisquare = { { 4 }, true }, f = { { 4, 6 }, true }, t = { { 5 }, true },
+        beta = { { 2, 3 }, true }, dirichlet = { { np.array { 1, 2, 3 } }, true },
+        generalized_normal = { { 3 }, true }, ball = { { 2 }, true }, binomial = { { 10, 0.5 }, true },
+        multinomial = { { 10, np.array { 0.25, 0.25, 0.5 } }, true }, rayleigh = { { 2 } }, weibull_min = { { 1, 2 } },
+        triangular = { { 0, 1, 2 } }, pareto = { { 3 } }, lognormal = { { 0.5 } }, maxwell = { {} }, wald = { { 2 } },
+        double_sided_maxwell = { { 0, 1 } }, uniform = { {} }, normal = { {} }, exponential = { {} }, gumbel = { {} },
+        truncated_normal = { { -1, 1 } }, multivariate_normal = { { np.zeros(2), np.eye(2) } },
+    }
+    for name, case in pairs(with) do
+        local function draw(dtype)
+            local arguments = { unpack(case[1]) }
+            arguments[#arguments + 1], arguments[#arguments + 2] = { 3 }, { dtype = dtype }
+            return random[name](key, unpack(arguments))
+        end
+        for _, dtype in ipairs { "f16", "bf16" } do
+            local x = draw(dtype)
+            check.equal({ x.dtype, x:dim(0) }, { dtype, 3 }, name)
+            if case[2] then check.equal(x:totable(), draw("f32"):astype(dtype):totable(), name) end
+        end
+    end
+    check.equal(random.laplace(key, { dtype = "bf16" }).dtype, "bf16", "without a shape")
+end)
+
+check.test("randint: bounds in order, and all arguments", function()
+    check.raises(function() random.randint(key, { 3 }, 10, 5) end, "minval 10 is not below maxval 5")
+    check.raises(function() random.randint(key, { 3 }, 5, 5) end, "minval 5 is not below maxval 5")
+    check.raises(function() random.randint(key, 0, 10) end, "randint%(key, shape, minval, maxval%)")
+    check.equal(random.randint(key, { 0 }, 5, 5).shape, { 0 })
+end)
+
 check.done()

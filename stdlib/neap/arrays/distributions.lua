@@ -6,7 +6,7 @@
 -- Parameters are numbers or arrays, which broadcast to the shape; without a shape, they broadcast to each other and
 -- give it. They are cast to the dtype of the result, f32 without the option.
 
---- {dtype}: the dtype of the result; for floats f32 or f64
+--- {dtype}: the dtype of the result; for floats f32, f64, f16 or bf16
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
@@ -57,6 +57,25 @@ local function prepare(name, key, dims, given, names, ...)
     return drawn_shape(name, dims, unpack(parameters)), dtype, unpack(parameters)
 end
 
+--- Shape and options with f32 in place of a dtype of 16 bits; and that dtype's name, or nil. So numbers of 16 bits are
+-- computed in f32 and rounded once, where their formula would lose too much or the sampler has none.
+local function widened(name, dims, given)
+    local alone = given == nil and type(dims) == "table" and #dims == 0
+    local o = given
+    if alone then o = dims end
+    local asked = type(o) == "table" and o.dtype ~= nil and dtypes[core.dtype("random." .. name, o.dtype)]
+    if not asked or not asked.half then return dims, given, nil end
+    local wide = {}
+    for key, value in pairs(o) do wide[key] = value end
+    wide.dtype = "f32"
+    if alone then return wide, nil, asked.name end
+    return dims, wide, asked.name
+end
+
+local function rounded(x, half)
+    return half and np.astype(x, half) or x
+end
+
 --- Arguments without which a parameter is 1 (or another default).
 local function default(value, otherwise)
     if value == nil then return otherwise end
@@ -81,29 +100,32 @@ local EPS = { f32 = 2 ^ -23, f64 = 2 ^ -52 }
 --- > np.random.laplace(np.random.key(0), {3})
 -- [-2.2569816  -3.1502788   0.40859547]
 function random.laplace(key, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("laplace", dims, given)
     dims, dtype = prepare("laplace", key, dims, given, {})
     local u = between(key, dims, dtype, -1 + EPS[dtype.name] / 2, 1)
-    return np.sign(u) * np.log1p(-np.abs(u))
+    return rounded(np.sign(u) * np.log1p(-np.abs(u)), half)
 end
 
 --- np.random.logistic(key, shape, {dtype="f32"}): the logistic distribution: log(u) - log1p(-u).
 --- > np.random.logistic(np.random.key(0), {3})
 -- [ 2.896376   3.8217716 -0.6978392]
 function random.logistic(key, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("logistic", dims, given)
     dims, dtype = prepare("logistic", key, dims, given, {})
     local u = between(key, dims, dtype, TINY[dtype.name], 1)
-    return np.log(u) - np.log1p(-u)
+    return rounded(np.log(u) - np.log1p(-u), half)
 end
 
 --- np.random.cauchy(key, shape, {dtype="f32"}): the Cauchy distribution: tan(pi (u - 1/2)).
 --- > np.random.cauchy(np.random.key(0), {3})
 -- [ 6.0274944  14.837895   -0.58172226]
 function random.cauchy(key, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("cauchy", dims, given)
     dims, dtype = prepare("cauchy", key, dims, given, {})
-    return np.tan((between(key, dims, dtype, EPS[dtype.name], 1) - 0.5) * math.pi)
+    return rounded(np.tan((between(key, dims, dtype, EPS[dtype.name], 1) - 0.5) * math.pi), half)
 end
 
 --- np.random.rademacher(key, shape, {dtype="i32"}): -1 or 1, each with probability 1/2.
@@ -301,11 +323,12 @@ end
 -- ---- Gamma and what is made of it -----------------------------------------------------------------------------------
 
 local function draw_gamma(name, logarithm, key, a, dims, given)
-    local _
+    local _, half
+    dims, given, half = widened(name, dims, given)
     dims, _, a = prepare(name, key, dims, given, { "a" }, a)
     a = np.broadcast_to(a, dims)
     attrs[0] = logarithm
-    return core.record2(ids.random_gamma, a, key, 1)
+    return rounded(core.record2(ids.random_gamma, a, key, 1), half)
 end
 
 --- np.random.gamma(key, a, shape, {dtype="f32"}): the gamma distribution of shape a and rate 1. Has a derivative
@@ -324,9 +347,10 @@ function random.loggamma(key, a, dims, given) return draw_gamma("loggamma", 1, k
 --- > np.random.chisquare(np.random.key(0), 4, {3})
 -- [3.1795757 3.5198827 2.2580147]
 function random.chisquare(key, df, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("chisquare", dims, given)
     dims, dtype, df = prepare("chisquare", key, dims, given, { "df" }, df)
-    return np.exp(random.loggamma(key, df / 2, dims, { dtype = dtype.name })) * 2
+    return rounded(np.exp(random.loggamma(key, df / 2, dims, { dtype = dtype.name })) * 2, half)
 end
 
 --- np.random.f(key, dfnum, dfden, shape, {dtype="f32"}): the F distribution: the quotient of two chi-square numbers
@@ -334,38 +358,41 @@ end
 --- > np.random.f(np.random.key(0), 4, 6, {3})
 -- [2.3246076  0.30951998 0.2259369 ]
 function random.f(key, dfnum, dfden, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("f", dims, given)
     dims, dtype, dfnum, dfden = prepare("f", key, dims, given, { "dfnum", "dfden" }, dfnum, dfden)
     local of_den, of_num = split2(key)
     local top = random.chisquare(of_num, dfnum, dims, { dtype = dtype.name })
     local bottom = random.chisquare(of_den, dfden, dims, { dtype = dtype.name })
-    return (top / dfnum) / (bottom / dfden)
+    return rounded((top / dfnum) / (bottom / dfden), half)
 end
 
 --- np.random.t(key, df, shape, {dtype="f32"}): Student's t distribution: n sqrt(df / 2 / gamma(df / 2)), n normal.
 --- > np.random.t(np.random.key(0), 5, {3})
 -- [ 0.75895   -2.055918  -1.2818335]
 function random.t(key, df, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("t", dims, given)
     dims, dtype, df = prepare("t", key, dims, given, { "df" }, df)
     local of_normal, of_gamma = split2(key)
-    local half = df / 2
-    local g = random.gamma(of_gamma, half, dims, { dtype = dtype.name })
-    return normal(of_normal, dims, dtype) * np.sqrt(half / g)
+    df = df / 2
+    local g = random.gamma(of_gamma, df, dims, { dtype = dtype.name })
+    return rounded(normal(of_normal, dims, dtype) * np.sqrt(df / g), half)
 end
 
 --- np.random.beta(key, a, b, shape, {dtype="f32"}): the beta distribution: g / (g + h), gamma numbers of a and b.
 --- > np.random.beta(np.random.key(0), 2, 3, {3})
 -- [0.23627362 0.4904596  0.6837948 ]
 function random.beta(key, a, b, dims, given)
-    local dtype
+    local dtype, half
+    dims, given, half = widened("beta", dims, given)
     dims, dtype, a, b = prepare("beta", key, dims, given, { "a", "b" }, a, b)
     local of_a, of_b = split2(key)
     local left = random.loggamma(of_a, a, dims, { dtype = dtype.name })
     local right = random.loggamma(of_b, b, dims, { dtype = dtype.name })
     local most = np.maximum(left, right)
     local x, y = np.exp(left - most), np.exp(right - most)
-    return x / (x + y)
+    return rounded(x / (x + y), half)
 end
 
 --- np.random.dirichlet(key, alpha, shape, {dtype="f32"}): vectors that sum to 1: gamma numbers of alpha (…, n) over
@@ -373,6 +400,8 @@ end
 --- > np.random.dirichlet(np.random.key(0), np.array{1, 2, 3})
 -- [0.1422856  0.40488255 0.45283186]
 function random.dirichlet(key, alpha, dims, given)
+    local half
+    dims, given, half = widened("dirichlet", dims, given)
     check_key("dirichlet", key)
     local o
     dims, o = settings("dirichlet", dims, given)
@@ -382,7 +411,7 @@ function random.dirichlet(key, alpha, dims, given)
     if #of_alpha < 1 then raise("random.dirichlet", "argument 2 (alpha) needs at least 1 axis, got 0") end
     local all = { unpack(dims or { unpack(of_alpha, 1, #of_alpha - 1) }) }
     all[#all + 1] = of_alpha[#of_alpha]
-    return np.softmax(random.loggamma(key, alpha, all, { dtype = dtype.name }))
+    return rounded(np.softmax(random.loggamma(key, alpha, all, { dtype = dtype.name })), half)
 end
 
 --- np.random.generalized_normal(key, p, shape, {dtype="f32"}): the distribution of density exp(-|x|^p): a random
@@ -390,12 +419,14 @@ end
 --- > np.random.generalized_normal(np.random.key(0), 3, {3})
 -- [ 0.89282674  0.09650235 -0.9955045 ]
 function random.generalized_normal(key, p, dims, given)
+    local half
+    dims, given, half = widened("generalized_normal", dims, given)
     if type(p) ~= "number" then bad_argument("random.generalized_normal", 2, "p", "a number", p) end
     local dtype
     dims, dtype = prepare("generalized_normal", key, dims, given, {})
     local first, second = split2(key)
     local g = random.gamma(first, 1 / p, dims, { dtype = dtype.name })
-    return random.rademacher(second, dims, { dtype = dtype.name }) * g ^ (1 / p)
+    return rounded(random.rademacher(second, dims, { dtype = dtype.name }) * g ^ (1 / p), half)
 end
 
 --- np.random.ball(key, d, shape, {p=2, dtype="f32"}): points of the unit ball of the p-norm in d dimensions, of the
@@ -405,6 +436,8 @@ end
 -- [[ 0.917222    0.39276883]
 --  [ 0.0426431  -0.9093296 ]]
 function random.ball(key, d, dims, given)
+    local half
+    dims, given, half = widened("ball", dims, given)
     check_key("ball", key)
     local o
     dims, o = settings("ball", dims, given, { p = true, dtype = true })
@@ -418,7 +451,7 @@ function random.ball(key, d, dims, given)
     all[#all + 1] = d
     local g = random.generalized_normal(first, p, all, { dtype = dtype.name })
     local size = (np.sum(np.abs(g) ^ p, { axis = -1 }) + exponential(second, dims, dtype)) ^ (1 / p)
-    return g / np.expand_dims(size, -1)
+    return rounded(g / np.expand_dims(size, -1), half)
 end
 
 -- ---- Counts ---------------------------------------------------------------------------------------------------------
@@ -444,10 +477,11 @@ end
 --- > np.random.binomial(np.random.key(0), 10, 0.5, {5})
 -- [6. 7. 5. 6. 7.]
 function random.binomial(key, n, p, dims, given)
-    local _
+    local _, half
+    dims, given, half = widened("binomial", dims, given)
     dims, _, n, p = prepare("binomial", key, dims, given, { "n", "p" }, n, p)
     local counts, odds = np.broadcast_to(np.stop_gradient(n), dims), np.broadcast_to(np.stop_gradient(p), dims)
-    return core.recordn(ids.random_binomial, { counts, odds, key }, 3, 0)
+    return rounded(core.recordn(ids.random_binomial, { counts, odds, key }, 3, 0), half)
 end
 
 --- np.random.multinomial(key, n, p, shape, {dtype="f32"}): how often each of k outcomes comes in n trials, as floats:
@@ -456,6 +490,8 @@ end
 --- > np.random.multinomial(np.random.key(0), 10, np.array{0.2, 0.3, 0.5})
 -- [1. 1. 8.]
 function random.multinomial(key, n, p, dims, given)
+    local half
+    dims, given, half = widened("multinomial", dims, given)
     check_key("multinomial", key)
     local o
     dims, o = settings("multinomial", dims, given)
@@ -474,8 +510,8 @@ function random.multinomial(key, n, p, dims, given)
         counts[k + 1] = random.binomial(core.index(keys, k), left, ratio, batch, { dtype = dtype.name })
         left = left - counts[k + 1]
     end
-    if count == 0 then return np.zeros(all, { dtype = dtype.name }) end
-    return np.stack(counts, { axis = -1 })
+    if count == 0 then return rounded(np.zeros(all, { dtype = dtype.name }), half) end
+    return rounded(np.stack(counts, { axis = -1 }), half)
 end
 
 return random

@@ -204,17 +204,24 @@ local function integer_bound(name, position, what, value, dims, dtype)
 end
 
 --- np.random.randint(key, shape, minval, maxval, {dtype="i32"}): integers in [minval, maxval). Bounds are numbers or
--- integer arrays that broadcast to the shape; numbers outside of the dtype are limited to it.
+-- integer arrays that broadcast to the shape; numbers outside of the dtype are limited to it. Raises for a number that
+-- is not below the other; of arrays the lower bound is drawn there.
 --- dtype: an integer dtype
 --- > np.random.randint(np.random.key(0), {5}, 1, 7)
 -- [2 1 3 2 6]
 function random.randint(key, dims, minval, maxval, given)
     check_key("randint", key)
+    if maxval == nil then
+        raise("random.randint", "takes randint(key, shape, minval, maxval): the shape is missing, or a bound")
+    end
     dims = dims_of("randint", dims)
     local o = options("random.randint", given, { dtype = true })
     local result = dtypes[core.dtype("random.randint", o.dtype, codes.i32)]
     if not result.lowest then
         raise("random.randint", "needs an integer dtype, got %s", result.name)
+    end
+    if type(minval) == "number" and type(maxval) == "number" and minval >= maxval and shape.product(dims) > 0 then
+        raise("random.randint", "minval %.14g is not below maxval %.14g", minval, maxval)
     end
     local narrow, inclusive = result.bits < 32, 0 -- drawn as i32, which holds what lies behind the end
     local drawn = narrow and dtypes[codes.i32] or result
