@@ -168,6 +168,8 @@ check.test("a key beside the items of a list is told, with the place where it be
     check.raises(function() np.stack { np.ones(2), axis = 1 } end, 'the table of arrays has the key "axis"')
     check.raises(function() np.ones(2):sum { axis = { 0, keepdims = true } } end, 'has the key "keepdims"')
     check.raises(function() np.ones { 2, nil, 3 } end, "item 2 of the shape is nil")
+    check.equal(np.ones { n = 2, 2, 3 }.shape, { 2, 3 }, "as table.pack gives it")
+    check.raises(function() np.ones { n = 3, 2, 3 } end, 'the key "n"')
 end)
 
 check.test("64-bit integers ask for their dtype", function()

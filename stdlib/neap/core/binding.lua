@@ -274,7 +274,7 @@ function core.options(name, options, known)
 end
 
 --- A table that a function reads by position: it must have no other keys, which would be lost. `what` names it in the
--- message: "the shape", "option 'axis'".
+-- message: "the shape", "option 'axis'". The number of items as `n`, as table.pack has it, is welcome.
 function core.list(name, what, list)
     local n = #list
     local key = next(list, n > 0 and n or nil)

@@ -24,8 +24,9 @@ end
 --- What a list has beside its items, `what` being its name in the message; nil: nothing.
 function misuse.stray(what, list)
     local n, stray = #list, {}
-    for key in pairs(list) do
-        if type(key) ~= "number" or key < 1 or key > n or key % 1 ~= 0 then stray[#stray + 1] = key end
+    for key, value in pairs(list) do
+        local item = type(key) == "number" and key >= 1 and key <= n and key % 1 == 0
+        if not item and not (key == "n" and value == n) then stray[#stray + 1] = key end
     end
     table.sort(stray, function(a, b) return tostring(a) < tostring(b) end)
     local key = stray[1]
