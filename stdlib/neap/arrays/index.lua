@@ -247,7 +247,7 @@ local function numbers_as_indices(items)
     for k = 1, #items do
         local item = selects.index_of("array index", items[k])
         if not rawequal(item, items[k]) then
-            if list == items then list = { unpack(items) } end
+            if list == items then list = core.copy_list(items) end
             list[k] = item
         end
     end

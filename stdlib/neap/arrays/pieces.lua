@@ -141,7 +141,7 @@ define("unpack", function(x)
     if #dims == 0 then raise("unpack", "a 0-d array cannot be unpacked") end
     local rest, parts = { unpack(dims, 2) }, {}
     for k = 1, dims[1] do parts[k] = reshape(cut(x, 0, k - 1, k), rest) end
-    return unpack(parts)
+    return core.results("unpack", parts, "for k = 0, #x - 1 do … x[k] … end walks along the first axis")
 end)
 
 -- ---- Repeating ------------------------------------------------------------------------------------------------------

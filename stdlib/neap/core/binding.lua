@@ -233,6 +233,23 @@ function core.bad_argument(name, position, what, expected, actual)
 end
 local bad_argument = core.bad_argument
 
+--- A copy of a list of any length: { unpack(list) } has room for some thousand items.
+function core.copy_list(list)
+    local copy = {}
+    for k = 1, #list do copy[k] = list[k] end
+    return copy
+end
+
+local MOST_RESULTS = 4000 -- Lua's stack has room for some more
+
+--- Returns the items of a list as the results of a function. instead: what to use where they are too many.
+function core.results(name, list, instead)
+    if #list > MOST_RESULTS then
+        core.raise(name, "%d results are more than Lua can return, which are some %d; %s", #list, MOST_RESULTS, instead)
+    end
+    return unpack(list)
+end
+
 --- Raises that `what` must be integers, which is of another dtype.
 function core.not_integers(name, what, dtype)
     raise(name, "%s must be integers, got dtype %s; x:astype(\"i32\") casts", what, dtype.name)

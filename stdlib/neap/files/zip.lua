@@ -173,7 +173,8 @@ end
 
 --- Whether no two files of an archive share bytes: true, or nil and what is wrong.
 local function check_apart(list)
-    local sorted = { unpack(list) }
+    local sorted = {}
+    for k, entry in ipairs(list) do sorted[k] = entry end
     table.sort(sorted, function(a, b) return a.offset < b.offset end)
     for k = 2, #sorted do
         if sorted[k].offset < sorted[k - 1].stop then

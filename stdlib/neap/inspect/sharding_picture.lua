@@ -55,7 +55,7 @@ local function grid_of(sharding, dims)
         blocks[#blocks + 1] = block
         block.position = #blocks
     end
-    local ordered = { unpack(blocks) }
+    local ordered = core.copy_list(blocks)
     table.sort(ordered, function(a, b)
         for k = 1, #a.key do
             if a.key[k] ~= b.key[k] then return a.key[k] < b.key[k] end

@@ -398,7 +398,7 @@ function csv.loadtxt(path, given)
     if not o.unpack then return x end
     local parts = {}
     for k = 1, x.shape[2] do parts[k] = x[{ {}, k - 1 }] end
-    return unpack(parts)
+    return core.results(name, parts, "without 'unpack' x[{{}, k}] is a column")
 end
 
 local genfromtxt_options = { dtype = true, comments = true, delimiter = true, skip_header = true, usecols = true,
@@ -551,6 +551,22 @@ function csv.formatted(name, x, fmt, holes)
     return list
 end
 
+--- A function that writes a row of numbers. fmt: a conversion for each of them, a list of such, or one text for all.
+local function row_writer(name, fmt, width, delimiter)
+    if type(fmt) == "table" and #fmt ~= width then
+        raise(name, "option 'fmt' has %d conversions for %d columns", #fmt, width)
+    elseif type(fmt) ~= "table" and type(fmt) ~= "string" then
+        bad_argument(name, nil, "fmt", 'a conversion such as "%.3f"', fmt)
+    elseif type(fmt) == "string" and fmt:gsub("%%%%", ""):find "%%.*%%" then
+        return function(row) return fmt:format(unpack(row)) end
+    end
+    return function(row)
+        local fields = {}
+        for k = 1, width do fields[k] = string.format(type(fmt) == "table" and fmt[k] or fmt, row[k]) end
+        return table.concat(fields, delimiter)
+    end
+end
+
 --- np.io.savetxt(path, x, {fmt="%.18e", delimiter=" ", newline="\n", header=…, footer=…, comments="# "}) -> nothing:
 -- writes an array of one or two axes as text, a line for each row. Waits.
 --- fmt: how a number is written: one conversion for all, a list of them for the columns, or one text for a row
@@ -581,22 +597,18 @@ function csv.savetxt(path, x, given)
               core.dtype_of(x).name)
     end
     local fmt, newline, comments = o.fmt or "%.18e", o.newline or "\n", o.comments or "# "
-    local width = x.shape[2]
-    if type(fmt) == "table" then
-        if #fmt ~= width then raise(name, "option 'fmt' has %d conversions for %d columns", #fmt, width) end
-        fmt = table.concat(fmt, o.delimiter or " ")
-    elseif type(fmt) == "string" and not fmt:gsub("%%%%", ""):find "%%.*%%" then
-        fmt = width > 0 and (fmt .. (o.delimiter or " "):gsub("%%", "%%%%")):rep(width - 1) .. fmt or ""
-    end
-    if type(fmt) ~= "string" then bad_argument(name, nil, "fmt", 'a conversion such as "%.3f"', fmt) end
+    local line_of = row_writer(name, fmt, x.shape[2], o.delimiter or " ")
     local lines = {}
     if o.header then lines[1] = comments .. o.header:gsub("\n", "\n" .. comments) .. newline end
     for _, row in ipairs(x:totable()) do
         for k, value in ipairs(row) do
             if type(value) == "boolean" then row[k] = value and 1 or 0 end
         end
-        local ok, text = pcall(string.format, fmt, unpack(row))
-        if not ok then raise(name, "option 'fmt': %q does not fit a row of %d numbers", fmt, width) end
+        local ok, text = pcall(line_of, row)
+        if not ok then
+            local shown = type(fmt) == "table" and table.concat(fmt, o.delimiter or " ") or fmt
+            raise(name, "option 'fmt': %q does not fit a row of %d numbers", shown, #row)
+        end
         lines[#lines + 1] = text .. newline
     end
     if o.footer then lines[#lines + 1] = comments .. o.footer:gsub("\n", "\n" .. comments) .. newline end
@@ -604,7 +616,7 @@ function csv.savetxt(path, x, given)
 end
 
 for _, f in ipairs { inflated, open, read_names, scan, run, array_of, read_columns, read_table, read_array,
-                     csv_pieces, csv.formatted } do
+                     csv_pieces, csv.formatted, row_writer } do
     jit.off(f)
 end
 

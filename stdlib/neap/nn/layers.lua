@@ -69,7 +69,7 @@ return function(nn)
             raise("nn.Sequential", "the layers go into one table: np.nn.Sequential{layer, …}")
         end
         if type(layers) ~= "table" then bad_argument("nn.Sequential", 1, "layers", "a table", layers) end
-        local definition = { unpack(layers) }
+        local definition = core.copy_list(layers)
         definition.name, definition.takes_key = "nn.Sequential", true
         function definition.forward(self, params, x, key)
             if #params ~= #self then

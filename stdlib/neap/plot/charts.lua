@@ -419,9 +419,9 @@ function charts.heatmap(axes, x, options)
         if type(labels) ~= "table" or #labels ~= n then
             bad_argument(name, nil, which:sub(1, 1) .. "ticklabels", ("a list of %d texts"):format(n), labels)
         end
-        local places = {}
-        for k = 1, n do places[k] = k - 1 end
-        figures.settings[which](axes, places, labels)
+        local at = {}
+        for k = 1, n do at[k] = k - 1 end
+        figures.settings[which](axes, at, labels)
     end
     if o.annot then
         local format = o.fmt == nil and "%.3g" or o.fmt

@@ -392,7 +392,7 @@ local function record_and_run(state, form, given, leaves)
         afresh = true
     end
     if afresh or any_taped(traced.lifted) then
-        local list = { unpack(leaves) }
+        local list = core.copy_list(leaves)
         for _, place in ipairs(inputs) do list[#list + 1] = capture.read(place) end
         for _, array in ipairs(traced.lifted) do list[#list + 1] = array end
         return true, staging.run(state.name, traced, list)

@@ -46,7 +46,7 @@ end
 --- Records a call of programs (entries and what they have lifted, in order) on operands; returns the results.
 local function push_call(name, rule, operands, programs, lifted)
     local main, n = programs[1], #operands
-    local attrs, inputs = ffi.new("int64_t[?]", 3 + #programs), { unpack(operands) }
+    local attrs, inputs = ffi.new("int64_t[?]", 3 + #programs), core.copy_list(operands)
     local handles = ffi.new("neap_program *[?]", #programs)
     attrs[0], attrs[1], attrs[2] = rule, n, main.outputs
     for p, entry in ipairs(programs) do

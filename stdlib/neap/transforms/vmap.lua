@@ -187,19 +187,18 @@ local function map_examples(user_function, o, ...)
         specs[#specs + 1] = Spec { dtype = core.dtype_codes.i32, shape = {} }
         arrays[#arrays + 1] = np.arange(size, { dtype = "i32" })
     end
-    specs.n = #specs
-    local entry, lifted = staging.closed("vmap", function(...)
-        local stand_ins = { ... }
+    local n = #specs
+    local entry, lifted = staging.closed("vmap", function(stand_ins)
         local arguments = rebuild(stand_ins)
         if not o.axis_name then return user_function(unpack(arguments, 1, arguments.n)) end
-        return named.with({ { name = o.axis_name, size = size, token = stand_ins[specs.n] } }, user_function,
+        return named.with({ { name = o.axis_name, size = size, token = stand_ins[n] } }, user_function,
                          unpack(arguments, 1, arguments.n))
-    end, specs, function(results)
+    end, { n = 1, specs }, function(results)
         results, places = results_with_axes(results, o.out_axes)
         return results
     end)
-    for k, array in ipairs(lifted) do arrays[specs.n + k] = array end
-    local outputs, batched = batch(entry.program, size, arrays, specs.n, entry.outputs)
+    for k, array in ipairs(lifted) do arrays[n + k] = array end
+    local outputs, batched = batch(entry.program, size, arrays, n, entry.outputs)
     for k, place in ipairs(places) do outputs[k] = place_result(outputs[k], batched[k - 1] ~= 0, size, place) end
     return staging.fill_results("vmap", entry.template, outputs)
 end
