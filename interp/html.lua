@@ -92,7 +92,7 @@ local function bundle_html(bundle, number)
     if bundle["image/svg+xml"] then return inline_svg(bundle["image/svg+xml"], number) end
     for _, kind in ipairs { "image/png", "image/jpeg", "image/gif" } do
         if bundle[kind] then
-            return ('<figure><img alt="" src="data:%s;base64,%s"></figure>\n'):format(kind, bundle[kind])
+            return ('<figure><img alt="" src="data:%s;base64,%s"></figure>\n'):format(kind, escape(bundle[kind]))
         end
     end
     if bundle["text/html"] then return '<div class="shown">' .. bundle["text/html"] .. "</div>\n" end

@@ -108,7 +108,7 @@ local function error_parts(text, interrupted)
     local lines = {}
     for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
     local message = lines[1] or ""
-    local trace = { unpack(lines) }
+    local trace = core.copy_list(lines)
     trace[1] = RED .. message .. PLAIN
     return { ename = interrupted and "Interrupted" or "Error", evalue = message, traceback = trace }
 end

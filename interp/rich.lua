@@ -104,6 +104,7 @@ end
 
 local function number_text(value)
     if type(value) == "number" then
+        if value == 0 and 1 / value < 0 then return "-0" end
         return value % 1 == 0 and math.abs(value) < 1e15 and ("%d"):format(value) or ("%.6g"):format(value)
     end
     return (tostring(value):gsub("U?LL$", ""))
