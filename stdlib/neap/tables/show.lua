@@ -71,8 +71,8 @@ end
 --- The lines of a column: its name, its dtype, and its rows.
 local function column_lines(name, values)
     local cells, left = cells_of(values)
-    local lines = { cut(name), values.dtype, unpack(cells) }
-    local width = 0
+    local lines, width = { cut(name), values.dtype }, 0
+    for k, cell in ipairs(cells) do lines[k + 2] = cell end
     for _, line in ipairs(lines) do width = math.max(width, length(line)) end
     for k, line in ipairs(lines) do lines[k] = padded(line, width, left) end
     return lines, width
