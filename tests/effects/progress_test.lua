@@ -25,6 +25,9 @@ check.test("what a loop goes through", function()
     local quiet, seen = { disable = true }, {}
     for i in np.progress(3, quiet) do seen[#seen + 1] = i end
     for k, v in np.progress({ "a", "b" }, quiet) do seen[#seen + 1] = k .. v end
+    local rows = {}
+    for k, row in np.progress(np.arange(4):reshape(2, 2), quiet) do rows[#rows + 1] = k .. tostring(row) end
+    check.equal(rows, { "0[0 1]", "1[2 3]" })
     local f, s, c = ipairs { 7 }
     for k, v in np.progress(f, s, c, quiet) do seen[#seen + 1] = k + v end
     for k, v in np.progress(next, { x = 5 }, nil, quiet) do seen[#seen + 1] = k .. v end

@@ -80,6 +80,7 @@ check.test("tables and trees are tables, pictures are pictures, each in its plac
     local html, status, err = page [[
 print "a" np.display(np.table{x={1, 2}}) print "b"
 np.display({["image/png"]="\137PNG\r\n\26\n"}) np.display({["text/markdown"]="*m*"}) print "c"
+np.display{["image/png"]='"><script>no()</script>'}
 --- next
 {w=np.ones(3), n={name="<x>"}}
 --- next
@@ -94,7 +95,15 @@ np.arange(2), np.table{y={5}}
                      '<div class="shown"><table>', "n.name", "&lt;x&gt;", "next", "<b>two</b>", ">behind</pre>", "next",
                      ">left\n[0 1]  i32[2]</pre>", '<div class="shown"><table>' })
     check.ok(not html:find(">one<", 1, true) and not html:find("gone</pre>", 1, true), html)
+    check.ok(not html:find("<script", 1, true), "what is no picture ends no attribute")
     check.equal(select(2, html:gsub("\1", "")), 0)
+end)
+
+check.test("a cell shows its last expression", function()
+    local html, status = page "10\n20\n30 + 1\n--- next\n40\nnp.table{x={7}}"
+    check.equal(status, 0)
+    in_order(html, { ">31</pre>", "next", "1 row, 1 column" })
+    for _, hidden in ipairs { ">10\n", "\n20\n", ">40</pre>" } do check.ok(not html:find(hidden, 1, true), html) end
 end)
 
 check.test("a notebook", function()

@@ -253,6 +253,7 @@ class Values(WithKernel):
         self.assertNotIn("text/html", self.data("np.zeros{0, 3}"))
         self.assertIn("true", self.data("np.array{true, false}")["text/html"])
         self.assertIn("nan", self.data("np.array{0/0, 1/0}")["text/html"])
+        self.assertIn(">-0</td>", self.data("np.array{-0.0, 1}")["text/html"])
         for dtype in ("f16", "bf16", "f64", "u8", "i64", "u64", "c64"):
             self.assertIn(dtype, self.data(f"np.ones({{2, 2}}, {{dtype='{dtype}'}})")["text/html"])
 
@@ -313,6 +314,11 @@ class Values(WithKernel):
         self.assertIn("function 'f'", "\n".join(error["traceback"]))
         self.assertEqual(cell.reply["traceback"], error["traceback"])
 
+    def test_long_errors(self):
+        error = self.run_cell("error(('x\\n'):rep(20000))").of("error")[0]
+        self.assertGreater(len(error["traceback"]), 20000)
+        self.check_alive()
+
     def test_requests_aside(self):
         count = self.run_cell("x_test = 3").reply["execution_count"]
         silent = self.run_cell("x_test = x_test + 1\nx_test", silent=True)
@@ -339,8 +345,8 @@ class Values(WithKernel):
     def test_indent_of_the_next_line(self):
         """As IPython's: that behind the last line that is not blank."""
         for code, indent in {"for k = 1, 2 do": 4, "for k = 1, 2 do\n": 4, "for k = 1, 2 do\n    \n": 4,
-                             "\nx = {\n\n": 4, "do\n    while x do\n        y = 1\n": 8, "do\n    if x then y() end\n\n": 4,
-                             "x = [[\n": 0, "f(1,\n  2,\n": 2}.items():
+                             "\nx = {\n\n": 4, "do\n    while x do\n        y = 1\n": 8,
+                             "do\n    if x then y() end\n\n": 4, "x = [[\n": 0, "f(1,\n  2,\n": 2}.items():
             reply = self.reply_to(self.kc.is_complete(code))["content"]
             self.assertEqual(reply, {"status": "incomplete", "indent": " " * indent}, repr(code))
 

@@ -1,5 +1,5 @@
---- many_test.lua: lists of ten thousand: what takes a list of the user's takes a long one. Lua's stack has room for some
--- 8000 values, so a list that is passed on or copied by way of it is one too many.
+--- many_test.lua: lists of ten thousand: what takes a list of the user's takes a long one. Lua's stack has room for
+-- some 8000 values, so a list that is passed on or copied by way of it is one too many.
 local np = require "neap"
 local check = require "tests.lib.check"
 
@@ -68,8 +68,8 @@ local tests = {
     end,
     ["the columns of a table"] = function()
         return #wide.columns == N and #wide:select(wide.columns).columns == N and wide:with { x = { 1 } }.x:item() == 1
-            and tostring(wide):find "10000 columns" and wide:to_array().size == N and #wide:drop { "k1" }.columns == N - 1
-            and #wide:concat(wide) == 2
+            and tostring(wide):find "10000 columns" and wide:to_array().size == N
+            and #wide:drop { "k1" }.columns == N - 1 and #wide:concat(wide) == 2
     end,
     ["the rows of a table"] = function()
         local long = np.table { a = numbers }

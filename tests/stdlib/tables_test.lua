@@ -44,6 +44,21 @@ check.test("dtypes of columns", function()
     check.equal(read("a\n99999999999999999999\n").a:totable(), { 99999999999999999999 })
 end)
 
+check.test("lists of whole numbers are integers, and columns stand in the order of pairs", function()
+    for _, case in ipairs { { { 1815 }, "i64" }, { { -3, 2 ^ 53 }, "i64" }, { { 0 }, "i64" }, { { 1, 2.5 }, "f32" },
+                            { { -0.0 }, "f32" }, { { 1, np.nan }, "f32" }, { { np.inf }, "f32" },
+                            { { 2 ^ 53 * 2 }, "f32" }, { { true }, "bool" }, { {}, "f32" },
+                            { np.array { 1, 2 }, "f32" } } do
+        local t = np.table { x = case[1] }
+        check.equal(t.x.dtype, case[2])
+        check.equal(t:with { y = case[1] }.y.dtype, case[2])
+    end
+    check.equal(np.table({ x = { 2 ^ 53 - 1 } }).x[0]:item(), np.array(9007199254740991LL):item())
+    local t = np.table { { "name", { "Ada" } }, { "born", { 1815 } } }
+    check.equal(table.concat(t.columns, " "), "name born")
+    check.ok(tostring(t):find "Ada +1815\n", tostring(t))
+end)
+
 check.test("dtypes that are asked for", function()
     for _, dtype in ipairs(dtypes.names) do
         local x = read("a,b\n1,0\n0,1\n", { dtype = dtype }).a

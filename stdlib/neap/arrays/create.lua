@@ -260,16 +260,23 @@ local function filled(name, dims, value, code)
     return shape.broadcast_to(core.number(value, code), dims)
 end
 
+--- np.zeros({2, 3}, {dtype="f32", device=…}), np.zeros(2, 3): an array whose elements are all 0. It holds no memory
+-- until something needs it stored.
+--- > np.zeros(2, 3)
+-- [[0. 0. 0.]
+--  [0. 0. 0.]]
+
+--- np.ones({2, 3}, {dtype="f32", device=…}), np.ones(2, 3): an array whose elements are all 1. It holds no memory until
+-- something needs it stored.
+--- > np.ones({2}, {dtype="i32"})
+-- [1 1]
+
+--- np.empty({2, 3}, {dtype="f32", device=…}), np.empty(2, 3): an array to be filled, which is np.zeros here: nothing is
+-- read that was not written.
+--- > np.empty(2)
+-- [0. 0.]
+
 for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
-    --- np.zeros({2, 3}, {dtype="f32", device=…}), np.zeros(2, 3), np.ones, np.empty: all elements 0; of np.ones all
-    -- are 1. np.empty is np.zeros: nothing is read that was not written. They hold no memory until something needs
-    -- them stored.
-    --- > np.zeros(2, 3)
-    -- [[0. 0. 0.]
-    --  [0. 0. 0.]]
-    --- > np.ones({2}, {dtype="i32"}), np.empty(2)
-    -- [1 1]
-    -- [0. 0.]
     np[name] = function(...)
         local dims, given = shape.arguments(name, ...)
         given = options(name, given, { dtype = true, device = true })

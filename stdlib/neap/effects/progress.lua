@@ -309,6 +309,10 @@ local function count_steps(last, before)
     if before < last then return before + 1 end
 end
 
+local function array_steps(x, k)
+    if k + 1 < #x then return k + 1, x[k + 1] end
+end
+
 local function list_steps(list, before)
     local value = list[before + 1]
     if value ~= nil then return before + 1, value end
@@ -320,6 +324,7 @@ local function steps_of(iter, state, control)
         if iter ~= math.floor(iter) or iter < 0 then bad_argument("progress", 1, "iter", "a count from 0", iter) end
         return count_steps, iter, 0, iter
     end
+    if core.is_array(iter) and core.ndim(iter) > 0 then return array_steps, iter, -1, #iter end
     local meta = getmetatable(iter)
     if type(iter) == "function" or type(meta) == "table" and meta.__call then
         local total
@@ -327,14 +332,15 @@ local function steps_of(iter, state, control)
         return iter, state, control, total
     end
     if type(iter) == "table" and not meta then return list_steps, iter, 0, #iter end
-    bad_argument("progress", 1, "iter", "a count, a list, or an iterator such as ipairs(t)", iter)
+    bad_argument("progress", 1, "iter", "a count, a list, an array, or an iterator such as ipairs(t)", iter)
 end
 
 --- np.progress(iter, state, control, {desc="", total=…, unit="it", leave=…, disable=false, mininterval=…}) ->
 -- iterator: goes through what a loop goes through, and tells on stderr how far it is, how fast, and how long it will
--- take, as Python's tqdm. iter is a count n (1 … n), a list (as ipairs), or an iterator with its state and control, as
--- ipairs(t), pairs(t) and io.lines() give it; options may stand behind any of them. At a terminal that is a bar below
--- what the program prints, one below the other for nested loops; elsewhere a line every ten seconds and at the end.
+-- take, as Python's tqdm. iter is a count n (1 … n), a list (as ipairs), an array (0, x[0]; 1, x[1]; …), or an iterator
+-- with its state and control, as ipairs(t), pairs(t) and io.lines() give it; options may stand behind any of them. At a
+-- terminal that is a bar below what the program prints, one below the other for nested loops; elsewhere a line every
+-- ten seconds and at the end.
 --
 -- The iterator is a bar, too: bar:set_postfix{loss=l} shows values behind it (arrays, when they have been computed:
 -- nothing waits), bar:set_description(text), bar:update(n) for steps that a loop does not make, bar:close(). A bar ends

@@ -182,9 +182,9 @@ end
 --- > t = np.table({{"city", {"Rome", "Bern", "Rome"}}, {"price", {1, 2, 4}}})
 --- > t:group("city", {price = {"mean", "max"}})
 -- city  count  price_mean  price_max
--- text    i64         f32        f32
--- Bern      1         2.0        2.0
--- Rome      2         2.5        4.0
+-- text    i64         f64        i64
+-- Bern      1         2.0          2
+-- Rome      2         2.5          4
 -- [2 rows, 4 columns]
 function methods.group(t, by, asked)
     by = tables.names(t, "table.group", by)

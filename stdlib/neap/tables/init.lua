@@ -35,6 +35,17 @@ tables.new = new
 
 -- ---- Making tables --------------------------------------------------------------------------------------------------
 
+--- Whether all of a list are whole numbers, which i64 holds exactly.
+local function is_whole(list)
+    for k = 1, #list do
+        local value = list[k]
+        if type(value) ~= "number" or value % 1 ~= 0 or math.abs(value) > 2 ^ 53 or value == 0 and 1 / value < 0 then
+            return false
+        end
+    end
+    return #list > 0
+end
+
 --- What a user gives as a column, as an array of one axis or a column of texts.
 local function column_of(name, key, value)
     if text.is_text(value) then return value end
@@ -47,7 +58,7 @@ local function column_of(name, key, value)
             n, strings = math.max(n, k), strings or type(item) == "string"
         end
         if strings then return text.of_list(name, value, n) end
-        value = np.array(value)
+        value = np.array(value, { dtype = is_whole(value) and "i64" or nil })
     end
     if not is_array(value) then
         raise(name, "column '%s' must be an array, a list of numbers or a list of strings, got %s", key,
@@ -98,11 +109,11 @@ local function of_array(name, x, given)
 end
 
 --- np.table{name = column, …}, np.table({{name, column}, …}), np.table(x, {columns=…}) -> table: named columns of the
--- same number of rows: arrays of one axis, lists of numbers or booleans (as np.array makes them), lists of strings
--- (false where there is none). Names in a Lua table have no order: they are sorted, unless `columns` lists them; a list
--- of pairs keeps its own. Of a 2-d array each column becomes one. `t.name` is a column, t:column(name) too where a
--- method has that name; `t.columns` lists the names, `#t` is the number of rows. A table never changes: t:with{…} is a
--- new one with more columns.
+-- same number of rows: arrays of one axis, lists of numbers (i64 where all are whole, else f32) or booleans, lists of
+-- strings (false where there is none). Names in a Lua table have no order: they are sorted, unless `columns` lists
+-- them; a list of pairs keeps its own. Of a 2-d array each column becomes one. `t.name` is a column, t:column(name) too
+-- where a method has that name; `t.columns` lists the names, `#t` is the number of rows. A table never changes:
+-- t:with{…} is a new one with more columns.
 --- columns: the order of the columns by name; of an array their names, "c0", "c1", … without it
 --- > t = np.table({{"city", {"Bern", "Rome", "Bern"}}, {"price", {3, 1.5, 2}}})
 --- > t
@@ -181,7 +192,7 @@ end
 
 --- table:column(name): a column by its name, also one that a method has: an array, or a column of texts.
 --- > np.table{select = {1, 2}}:column "select"
--- [1. 2.]
+-- [1 2]
 function methods.column(t, name)
     return column(t, "table.column", name)
 end
@@ -222,7 +233,7 @@ end
 -- columns that it has.
 --- > t = np.table{a = {1, 2}}
 --- > t:with{b = t.a * 10}.b
--- [10. 20.]
+-- [10 20]
 function methods.with(t, given)
     if type(given) ~= "table" or getmetatable(given) ~= nil then
         core.bad_argument("table.with", 1, "columns", "a table of columns by name", given)
@@ -256,8 +267,8 @@ end
 --- table:filter(mask): the rows where an array of bool is true, as t[mask] has them, too. Waits for it.
 --- > t = np.table{a = {1, 2, 3}}
 --- > t:filter(t.a:gt(1)).a, t[t.a:lt(3)].a
--- [2. 3.]
--- [1. 2.]
+-- [2 3]
+-- [1 2]
 function methods.filter(t, mask)
     if not is_array(mask) or mask.dtype ~= "bool" then
         core.bad_argument("table.filter", 1, "mask", "an array of bool, as t.price:gt(3) gives", mask)
@@ -272,7 +283,7 @@ end
 --- table:take(indices): rows by number, from 0, negative ones from the end: an integer array, an integer or a list.
 -- t[indices] is the same for an array.
 --- > np.table{a = {1, 2, 3}}:take{2, 0}.a
--- [3. 1.]
+-- [3 1]
 function methods.take(t, indices)
     if type(indices) == "number" then indices = { indices } end
     local picks = require("neap.arrays.select").index_array("table.take", indices, t._rows)
@@ -296,8 +307,8 @@ end
 --- table:head(n), table:tail(n): the first n rows, the last n; 5 without n.
 --- > t = np.table{a = {1, 2, 3}}
 --- > t:head(2).a, t:tail(1).a
--- [1. 2.]
--- [3.]
+-- [1 2]
+-- [3]
 function methods.head(t, n)
     return part(t, 0, math.min(count_given("table.head", n), t._rows))
 end
@@ -334,8 +345,8 @@ end
 --- descending: true puts the greatest first; a list of booleans, one for each column that is sorted by
 --- > t = np.table({{"city", {"Rome", "Bern", "Bern"}}, {"n", {1, 2, 3}}})
 --- > t:sort("city").n, t:sort({"city", "n"}, {descending={false, true}}).n
--- [2. 3. 1.]
--- [3. 2. 1.]
+-- [2 3 1]
+-- [3 2 1]
 function methods.sort(t, by, given)
     local descending = core.options("table.sort", given, { descending = true }).descending
     by = tables.names(t, "table.sort", by)
@@ -369,7 +380,7 @@ tables.joined_column = joined_column
 --- table:concat(other, …): the rows of this table and of others with the same columns, in any order.
 --- > t = np.table{a = {1, 2}}
 --- > t:concat(t:head(1)).a
--- [1. 2. 1.]
+-- [1 2 1]
 function methods.concat(t, ...)
     local all, rows = { t, ... }, 0
     for k, other in ipairs(all) do
@@ -390,8 +401,8 @@ end
 --- table:to_array{name, …}: the columns, or those that are named, side by side: a 2-d array of the dtype that they
 -- have together.
 --- > np.table{a = {1, 2}, b = {3, 4}}:to_array()
--- [[1. 3.]
---  [2. 4.]]
+-- [[1 3]
+--  [2 4]]
 function methods.to_array(t, list)
     list = list == nil and t._names or tables.names(t, "table.to_array", list)
     if #list == 0 then return np.zeros { t._rows, 0 } end

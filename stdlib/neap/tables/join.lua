@@ -85,10 +85,10 @@ end
 --- > u = np.table({{"city", {"Bern", "Rome"}}, {"country", {"CH", "IT"}}})
 --- > t:join(u, {on="city", how="left"})
 -- city  price  country
--- text    f32  text
--- Rome    1.0  IT
--- Bern    2.0  CH
--- Oslo    4.0  -
+-- text    i64  text
+-- Rome      1  IT
+-- Bern      2  CH
+-- Oslo      4  -
 -- [3 rows, 3 columns]
 function methods.join(t, other, given)
     local name = "table.join"
