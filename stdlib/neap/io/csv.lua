@@ -200,7 +200,7 @@ local function wanted_columns(name, list, names, n)
     if type(list) ~= "table" or #list == 0 then
         bad_argument(name, nil, "usecols", "a list of names, or of numbers from 0", list)
     end
-    for k, key in ipairs(list) do
+    for k, key in ipairs(core.list(name, "option 'usecols'", list)) do
         local number = type(key) == "string" and by_name[key] or key
         if type(number) == "number" and number < 0 then number = number + n end
         if type(number) ~= "number" or number % 1 ~= 0 or number < 0 or number >= n then
