@@ -183,6 +183,8 @@ function loop.run(endpoints, key)
     if not ok then error(failure, 0) end -- who has started the kernel sees it, now that stderr is the process's again
 end
 
-for _, f in ipairs { take_new, take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do jit.off(f, true) end
+for _, f in ipairs { take_new, take, handle, wait, serve, loop.run, loop.take_cells, loop.abort } do
+    jit.off(f, true)
+end
 
 return loop

@@ -367,9 +367,11 @@ end
 function np.arange(...)
     local numbers, given, wide = {}, nil, nil
     for k = 1, select("#", ...) do
-        local value = core.plain(select(k, ...))
-        if not rawequal(value, (select(k, ...))) then
-            wide = ffi.istype("int64_t", (select(k, ...))) and I64 or wide or U64
+        local value = select(k, ...)
+        local plain = core.plain(value)
+        if not rawequal(plain, value) then
+            local code = core.integer64(value)
+            wide, value = code == I64 and I64 or wide or code, plain
         end
         if type(value) == "table" and k == select("#", ...) then
             given = value

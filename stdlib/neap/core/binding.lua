@@ -286,7 +286,7 @@ end
 
 --- A 64-bit integer of LuaJIT as a number, if that counts as far; any other value as it is.
 function core.plain(value)
-    if type(value) ~= "cdata" or not (istype("int64_t", value) or istype("uint64_t", value)) then return value end
+    if type(value) ~= "cdata" or not core.integer64(value) then return value end
     local n = tonumber(value)
     return math.abs(n) <= 2 ^ 53 and value == n and n or value
 end
