@@ -133,7 +133,7 @@ static void run_command(lua_State *L, const char *command) {
     lua_pushstring(L, command);
     session_call(L, "neap.interp.repl", "run", 1);
     lua_settop(L, 0);
-    fflush(stdout);
+    neap_effects_adopt(neap_ctx_effects(session_context(L)));
 }
 
 /* A line of plain text at once, in order with everything written before. */
