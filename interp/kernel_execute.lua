@@ -188,28 +188,32 @@ end
 -- no cell runs. What is no exit status is an error, behind which the kernel lives.
 local function finish_before_exit()
     local exit = os.exit
-    function os.exit(status) -- luacheck: ignore 122
+    function os.exit(status, close) -- luacheck: ignore 122
         if status ~= nil and type(status) ~= "boolean" and type(status) ~= "number" then return exit(status) end
         drain.finish(0, true)
         channels.flush()
         if cell then answer_last() end
         channels.close()
-        return exit(status)
+        return exit(status, close)
     end
     jit.off(os.exit)
 end
 
---- What a child writes comes before what is written behind its end.
+local function collected(...)
+    channels.flush()
+    return ...
+end
+
+--- What a child writes comes before what is written behind its end: closing a file of io.popen waits for that.
 local function collect_children()
-    local run = os.execute
-    function os.execute(...) -- luacheck: ignore 122
-        local function collected(...)
-            channels.flush()
-            return ...
-        end
-        return collected(run(...))
-    end
-    jit.off(os.execute)
+    local files = getmetatable(io.stdout).__index
+    local run, close, io_close = os.execute, files.close, io.close
+    -- luacheck: push ignore 122
+    function os.execute(...) return collected(run(...)) end
+    function files.close(...) return collected(close(...)) end
+    function io.close(...) return collected(io_close(...)) end
+    -- luacheck: pop
+    for _, f in ipairs { os.execute, files.close, io.close } do jit.off(f) end
 end
 
 --- Adds the handler, and lets neap show things to the notebook.

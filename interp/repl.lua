@@ -251,7 +251,7 @@ local function run_code(text, session)
 end
 
 -- Words that mean a command, unless they are variables.
-local WORDS = { exit = "os.exit()", quit = "os.exit()", help = ":help" }
+local WORDS = { exit = "os.exit(nil, true)", quit = "os.exit(nil, true)", help = ":help" }
 
 --- The command that a text means.
 local function meant_by(text, session)
