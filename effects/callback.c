@@ -262,6 +262,7 @@ static bool is_cancelled(const neap_request *request) {
 neap_request *neap_request_take(neap_effects *effects) {
     if (!neap_effects_requested(effects) || engine_check_alive() != NEAP_OK)
         return NULL;
+    neap_effects_adopt(effects);
     engine_bulk_flush(engine_self());
     for (;;) {
         engine_lock_take(&effects->lock);
@@ -289,6 +290,7 @@ int neap_request_end(neap_effects *effects, neap_request *request, int status) {
         return neap_error(NEAP_E_STATE, "the callback that ends is not the innermost open one");
     if (status < 0)
         set_failure(request, status);
+    neap_effects_adopt(effects);
     engine_bulk_flush(engine_self());
     effects_scope *frame = &request->frame;
     engine_lock_take(&effects->lock);

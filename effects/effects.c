@@ -261,6 +261,7 @@ static void release_effect(void *arg) {
 
 int effects_check(neap_effects *effects, const neap_push *push) {
     int status = engine_check_running();
+    neap_effects_adopt(effects);
     if (!status && (push->device < 0 || push->device >= effects->devices))
         status = neap_error(NEAP_E_ARGUMENT, "effect on device %d of %d", push->device, effects->devices);
     return status;
@@ -342,6 +343,7 @@ static int watch_effects(neap_effects *effects, neap_waker *waker) {
 
 int neap_effects_poll(neap_effects *effects, neap_waker *waker) {
     int status = engine_check_alive();
+    neap_effects_adopt(effects);
     if (!status)
         engine_bulk_flush(engine_self());
     if (!status)
@@ -372,6 +374,7 @@ static bool may_wait(void) {
 }
 
 void neap_effects_drain(neap_effects *effects) {
+    neap_effects_adopt(effects);
     if (!may_wait())
         return;
     wait_for_scope(effects);

@@ -55,6 +55,9 @@ NEAP_API int neap_effects_work(neap_effects *effects, int kinds, int collective,
 /* NEAP_OK when every effect pushed so far, ordered or not, has happened and its text was handed to the operating
  * system; else NEAP_PENDING and `waker` will be woken. Inside a callback: the effects that the callback pushed. */
 NEAP_API int neap_effects_poll(neap_effects *effects, neap_waker *waker);
+/* Makes text that C code has left in stdout's buffer (puts, printf) an effect, which stands behind those so far. Every
+ * push of an effect does it, whoever waits for them, and a callback where it begins and ends. */
+NEAP_API void neap_effects_adopt(neap_effects *effects);
 /* Blocking form, for C programs and for the end of the process. Returns early when a callback waits for this thread. */
 NEAP_API void neap_effects_drain(neap_effects *effects);
 
@@ -120,6 +123,7 @@ NEAP_API int neap_out_write(int stream, const char *text, size_t bytes);
 NEAP_API int neap_out_status(void);
 /* The same for one stream, however often it was told; neap_out_status does not tell of it again. */
 NEAP_API int neap_out_failure(int stream);
+NEAP_API int neap_out_errno(int stream); /* of the write that failed; 0: none did */
 /* NEAP_OK while the queue has room; else NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. For
  * the user thread to ask before it records more output: writing is never refused. */
 NEAP_API int neap_out_capacity(neap_waker *waker);

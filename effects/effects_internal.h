@@ -56,7 +56,7 @@ struct neap_effects {
 void effects_scope_init(effects_scope *frame, neap_effects *store, neap_request *request);
 void effects_scope_clear(effects_scope *frame);
 
-/* Checks a push of any sort. */
+/* Checks a push of any sort, before which text of C code has its place. */
 int effects_check(neap_effects *effects, const neap_push *push);
 /* The tokens that order effects of these kinds (a bit each) in the innermost frame, each once: there must be room for
  * NEAP_EFFECT_MOST, or for one if there is one kind. Returns their number, or a status. */

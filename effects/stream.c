@@ -441,16 +441,32 @@ int neap_out_status(void) {
     return status;
 }
 
+/* A stream of this number that has failed, or NULL. The caller holds the mutex. */
+static stream *find_failed(int number) {
+    stream *of = out.streams;
+    while (of && (of->number != number || !of->error))
+        of = of->next;
+    return of;
+}
+
+int neap_out_errno(int number) {
+    if (engine_check_alive() != NEAP_OK)
+        return 0;
+    pthread_mutex_lock(&out.mutex);
+    const stream *of = find_failed(number);
+    int error = of ? of->error : 0;
+    pthread_mutex_unlock(&out.mutex);
+    return error;
+}
+
 int neap_out_failure(int number) {
     int status = engine_check_alive();
     if (status)
         return status;
     pthread_mutex_lock(&out.mutex);
-    stream *of = out.streams;
-    while (of && of->number != number)
-        of = of->next;
+    stream *of = find_failed(number);
     char text[128];
-    if (of && of->error) {
+    if (of) {
         status = neap_error(NEAP_E_IO, "%s: %s", of->name, strerror_r(of->error, text, sizeof text));
         of->told = true;
     }

@@ -6,8 +6,10 @@
 #include "interp/kernel.h"
 
 #include <lauxlib.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "effects/effects.h"
 #include "interp/indent.h"
@@ -51,10 +53,25 @@ static int channels_open(lua_State *L) {
     return 1;
 }
 
-/* close(): sends what is queued, and ends the channels. */
+static void on_limit(int signal_number) {
+    (void)signal_number;
+    _exit(SESSION_FAILED);
+}
+
+/* Nobody can press Ctrl-C where finalizers run for ever, and who has started the kernel may be gone. */
+static void limit_end(void) {
+    enum { END_S = 5 };
+    struct sigaction action = {.sa_handler = on_limit};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(END_S);
+}
+
+/* close(): sends what is queued, and ends the channels, before the end of the process. */
 static int channels_close(lua_State *L) {
     (void)L;
     kernel_close();
+    limit_end();
     return 0;
 }
 

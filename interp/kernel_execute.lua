@@ -190,29 +190,30 @@ end
 local function finish_before_exit()
     local os = shared.os
     local exit = os.exit
-    function os.exit(status)
+    function os.exit(status, close)
         if status ~= nil and type(status) ~= "boolean" and type(status) ~= "number" then return exit(status) end
         drain.finish(0, true)
         channels.flush()
         if cell then answer_last() end
         channels.close()
-        return exit(status)
+        return exit(status, close)
     end
     jit.off(os.exit)
 end
 
---- What a child writes comes before what is written behind its end.
+local function collected(...)
+    channels.flush()
+    return ...
+end
+
+--- What a child writes comes before what is written behind its end: closing a file of io.popen waits for that.
 local function collect_children()
-    local os = shared.os
-    local run = os.execute
-    function os.execute(...)
-        local function collected(...)
-            channels.flush()
-            return ...
-        end
-        return collected(run(...))
-    end
-    jit.off(os.execute)
+    local files, io, os = shared.files, shared.io, shared.os
+    local run, close, io_close = os.execute, files.close, io.close
+    function os.execute(...) return collected(run(...)) end
+    function files.close(...) return collected(close(...)) end
+    function io.close(...) return collected(io_close(...)) end
+    for _, f in ipairs { os.execute, files.close, io.close } do jit.off(f) end
 end
 
 --- Adds the handler, and lets neap show things to the notebook.

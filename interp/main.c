@@ -187,6 +187,7 @@ static int check_processes(char **argv, const options *options) {
 int main(int argc, char **argv) {
     options options;
     keep_standard_streams();
+    session_survive_writes();
     if (options_parse(argc, argv, &options) < 0)
         return SESSION_USAGE;
     if (options.help || options.version) {
@@ -212,5 +213,5 @@ int main(int argc, char **argv) {
     else if (status == SESSION_OK && !options.doctor)
         status = run_all(L, argc, argv, &options);
     options_free(&options);
-    session_exit(L, status);
+    session_exit(L, status, true);
 }

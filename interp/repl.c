@@ -132,7 +132,7 @@ static bool run_command(lua_State *L, const char *command) {
     lua_pushstring(L, command);
     int status = session_call(L, "neap.interp.repl", "run", 1);
     lua_settop(L, 0);
-    fflush(stdout);
+    neap_effects_adopt(neap_ctx_effects(session_context(L)));
     return status == SESSION_INTERRUPTED;
 }
 

@@ -276,7 +276,7 @@ local function run_command(text, session)
     core.command = results.count
     sites.enter(chunk_name():sub(2))
     if word == "exit" or word == "quit" then
-        os.exit()
+        os.exit(nil, true)
     elseif is_special(text) then
         require("neap.interp.commands").run(text, session)
     else

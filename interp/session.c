@@ -36,11 +36,15 @@ static volatile sig_atomic_t presses; /* since the last command began */
 static timer_t termination_timer;
 static volatile sig_atomic_t terminations; /* SIGTERMs that came */
 static bool termination_reported;
+static volatile sig_atomic_t finalizing; /* finalizers run, for the end of the process */
 
 static bool status_chosen;  /* the program has said, by os.exit, with which status it ends */
 static const char *failure; /* the error that the script has ended with; NULL: none */
 
 static neap_ctx *context; /* NULL: the library is not loaded */
+
+static void finalize_last(lua_State *L);
+static bool finish_output(lua_State *L);
 
 static void *reserve; /* address space of RESERVE_BYTES for when Lua has run out of it; NULL: none */
 
@@ -105,11 +109,11 @@ bool session_push_function(lua_State *L, const char *module, const char *name) {
 
 /* ---- The state -------------------------------------------------------------------------------------------------- */
 
-/* os.exit([code]): true or nothing is 0, false is 1. */
+/* os.exit([code [, close]]): code true or nothing is 0, false is 1. */
 static int os_exit(lua_State *L) {
     status_chosen = !lua_isnoneornil(L, 1);
     int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : (int)luaL_optinteger(L, 1, 0);
-    session_exit(L, status);
+    session_exit(L, status, lua_toboolean(L, 2));
 }
 
 static void set_arguments(lua_State *L, int argc, char **argv, int script) {
@@ -130,11 +134,32 @@ static int end_at_once(lua_State *L) {
     _exit(SESSION_FAILED);
 }
 
+/* A finalizer that is called behind those of the program: what they have shown comes out. Objects that finalizers make
+ * have theirs called later, so there is another one behind these. */
+static int finish_finalizers(lua_State *L) {
+    finalizing = false; /* Ctrl-C means the output now */
+    finish_output(L);
+    finalizing = true;
+    finalize_last(L);
+    return 0;
+}
+
+/* Makes its object: the first of the state, since the last one is finalized first. */
+static void finalize_last(lua_State *L) {
+    lua_newuserdata(L, 1);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, finish_finalizers);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_setfield(L, LUA_REGISTRYINDEX, "neap.last");
+}
+
 lua_State *session_new(int argc, char **argv, int script) {
     lua_State *L = luaL_newstate();
     if (!L)
         return NULL;
     lua_atpanic(L, end_at_once);
+    finalize_last(L);
     luaL_openlibs(L);
     set_arguments(L, argc, argv, script);
     lua_getglobal(L, "os");
@@ -267,7 +292,6 @@ static bool drain(lua_State *L, const char *name, int nargs) {
 /* Waits for everything shown so far. Returns whether all of it came out. */
 static bool finish_output(lua_State *L) {
     int count = presses;
-    fflush(stdout);
     session_interrupt_clear(L);
     lua_pushinteger(L, count);
     lua_pushboolean(L, interrupt_prompt);
@@ -519,7 +543,8 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar) {
 
 /* Stops Lua's code; for signal handlers, from which lua_sethook is made to be called. */
 static void stop_code(void) {
-    lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
+    if (interrupt_state)
+        lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
     if (nudges) {
         struct itimerspec soon = {.it_interval = {.tv_nsec = NUDGE_MS * 1000000L},
                                   .it_value = {.tv_nsec = NUDGE_MS * 1000000L}};
@@ -531,6 +556,8 @@ static void stop_code(void) {
 static void on_interrupt(int signal_number, siginfo_t *info, void *machine) {
     (void)signal_number, (void)machine;
     bool from_terminal = info->si_code > 0;
+    if (finalizing) /* no hook would stop them */
+        _exit(SESSION_INTERRUPTED);
     presses++;
     neap_interrupt_raise();
     if (!system_pass_interrupt(from_terminal) && !interrupt_prompt && presses > 2)
@@ -590,13 +617,13 @@ static void ignore_signal(int signal_number) {
     (void)signal_number;
 }
 
-/* Writing to a child that has ended fails, and does not end neap without a word. A handler, and not SIG_IGN, which
- * children would inherit; a process that was started with SIG_IGN keeps that. */
-static void survive_closed_pipes(void) {
+void session_survive_writes(void) {
+    static const int signals[] = {SIGPIPE, SIGXFSZ};
     struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
-    if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-        sigaction(SIGPIPE, &action, NULL);
+    for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
+        if (sigaction(signals[k], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[k], &action, NULL);
 }
 
 /* A signal that arrives right before a system call does not end that call. So it is followed by others, which do
@@ -614,7 +641,6 @@ void session_catch_interrupts(lua_State *L, bool prompt) {
     interrupt_prompt = prompt;
     if (!nudges)
         prepare_nudges();
-    survive_closed_pipes();
     struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO}; /* no SA_RESTART, see above */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -708,13 +734,38 @@ static int end_processes(int status) {
     return ended;
 }
 
-void session_exit(lua_State *L, int status) {
+/* Calls finalizers, closes files and waits for children of io.popen, as stock luajit at its end. */
+static void close_state(lua_State *L) {
+    static bool closed; /* a finalizer may call os.exit */
+    if (closed)
+        return;
+    closed = true;
+    interrupt_state = NULL;
+    finalizing = true;
+    lua_close(L);
+    finalizing = false;
+}
+
+/* The exit status, after signals that came. */
+static int with_signals(int status) {
+    if (terminations > 0)
+        return SESSION_TERMINATED;
+    return status == SESSION_OK && presses > 0 ? SESSION_INTERRUPTED : status;
+}
+
+void session_exit(lua_State *L, int status, bool close) {
     line_restore_terminal(); /* a callback may end the process while a line is edited */
-    if (!termination_reported && finish_output(L))
-        fflush(NULL);
-    if (status == SESSION_OK && presses > 0)
-        status = SESSION_INTERRUPTED;
-    status = end_processes(terminations > 0 ? SESSION_TERMINATED : status);
+    if (!termination_reported)
+        finish_output(L);
+    status = with_signals(status);
+    bool failed = status != SESSION_OK; /* other processes are told at once; finalizers do not wait for them then */
+    if (failed)
+        status = end_processes(status);
+    if (close)
+        close_state(L);
+    fflush(NULL);
+    if (!failed)
+        status = end_processes(with_signals(status));
     bool by_itself = !interrupt_prompt && !status_chosen;
     if (status == SESSION_OK && by_itself && neap_effects_failures() > 0) /* told where they happened */
         status = SESSION_FAILED;

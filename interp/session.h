@@ -43,6 +43,10 @@ int session_call(lua_State *L, const char *module, const char *name, int nargs);
 /* Pushes that function. If it cannot, pushes an error and returns false. */
 bool session_push_function(lua_State *L, const char *module, const char *name);
 
+/* Writing to a child that has ended, or beyond the limit for files (ulimit -f), fails, and does not end the process
+ * without a word. By handlers, and not SIG_IGN, which children would inherit; a process that was started with SIG_IGN
+ * keeps that. */
+void session_survive_writes(void);
 /* Installs SIGINT's handler for this state: raises neap's interrupt and stops Lua code at its next instruction outside
  * the library. When a script (not a prompt) was interrupted twice in vain, a third SIGINT ends the process. */
 void session_catch_interrupts(lua_State *L, bool prompt);
@@ -55,10 +59,10 @@ int session_presses(void);
 /* Whether SIGTERM came. */
 bool session_terminated(void);
 
-/* Ends the process: waits for effects and their text (neap.interp.drain says how long), closes the timeline, and leaves
- * with _exit, since other threads may still run. A status of SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C was
- * pressed, SESSION_FAILED if stdout or the timeline could not be written, or if effects of a script have failed and it
- * has not said with which status it ends. */
-_Noreturn void session_exit(lua_State *L, int status);
+/* Ends the process: waits for effects and their text (neap.interp.drain says how long), calls Lua's finalizers if it is
+ * to `close` the state, closes the timeline, and leaves with _exit, since other threads may still run. A status of
+ * SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C was pressed, SESSION_FAILED if stdout or the timeline could not be
+ * written, or if effects of a script have failed and it has not said with which status it ends. */
+_Noreturn void session_exit(lua_State *L, int status, bool close);
 
 #endif

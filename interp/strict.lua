@@ -17,9 +17,14 @@ local SHORTEST = 3 -- letters of a name that can be a misspelt one
 local everywhere = false -- --strict
 local scope_of_prompt    -- local variables of earlier commands: near names
 
+--- `exit` and `quit`: the end of the prompt, as by Ctrl-D.
+local function leave(status)
+    os.exit(status, true)
+end
+
 --- The value that a name has at the prompt alone.
 local function special(name)
-    if name == "exit" or name == "quit" then return os.exit end
+    if name == "exit" or name == "quit" then return leave end
     if name ~= "Out" and not name:find "^_%d*$" then return nil end
     local results = require "neap.interp.results"
     if name == "Out" then return results.out end

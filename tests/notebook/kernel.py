@@ -233,6 +233,16 @@ class Outputs(WithKernel):
         cell = self.run_cell("print 'a'\n os.execute 'echo b; echo c >&2'\n print 'd'")
         self.assertEqual(cell.text(), "a\nb\nd\n")
         self.assertEqual(cell.text("stderr"), "c\n")
+        cell = self.run_cell("print(1)\n local p = io.popen('cat', 'w') p:write 'child\\n' p:close()\n print(2)")
+        self.assertEqual(cell.text(), "1\nchild\n2\n")
+        cell = self.run_cell("io.stderr:write '1\\n' io.popen('echo child >&2'):close() io.stderr:write '2\\n'")
+        self.assertEqual(cell.text("stderr"), "1\nchild\n2\n")
+
+    def test_c_code(self):
+        self.run_cell("ffi = require 'ffi' ffi.cdef 'int puts(const char *);'")
+        cell = self.run_cell("print('a', np.debug.sleep(np.ones(1), 20)) ffi.C.puts 'b' print 'c' ffi.C.puts 'd'")
+        self.assertEqual(cell.text(), "a\t[1.]\nb\nc\nd\n")
+        self.assertEqual(self.run_cell("print 'e'").text(), "e\n")
 
 
 class Values(WithKernel):
@@ -564,6 +574,25 @@ class Lives(unittest.TestCase):
                 kc.control_channel.send(kc.session.msg("shutdown_request", {"restart": False}))
                 self.assertEqual(kc.get_control_msg(timeout=TIMEOUT)["content"], {"status": "ok", "restart": False})
                 self.assertEqual(km.provisioner.process.wait(TIMEOUT), 0)
+
+    def test_finalizers(self):
+        """They run at each end that is in order, and one without end ends nevertheless."""
+        ends = {"exit": lambda km, kc: kc.execute("exit"),
+                "os.exit(0, true)": lambda km, kc: kc.execute("os.exit(0, true)"),
+                "shutdown": lambda km, kc: km.shutdown_kernel(), "restart": lambda km, kc: km.restart_kernel(),
+                "restart of a loop": lambda km, kc: (kc.execute("while true do end"), km.restart_kernel())}
+        for name, end in ends.items():
+            for forever in ("", "while true do end"):
+                with self.subTest((name, forever)), tempfile.TemporaryDirectory() as folder:
+                    km, kc = self.start()
+                    process, path = km.provisioner.process, folder + "/notes"
+                    kc.execute_interactive("KEPT = io.open('%s', 'w') KEPT:write 'tail ' OBJECT = newproxy(true) "
+                                           "getmetatable(OBJECT).__gc = function() KEPT:write 'gc' KEPT:flush() %s end"
+                                           % (path, forever), timeout=TIMEOUT)
+                    end(km, kc)
+                    process.wait(TIMEOUT)
+                    with open(path) as notes:
+                        self.assertEqual(notes.read(), "tail gc")
 
     def test_exit_in_a_cell(self):
         """It is answered, as IPython's exit is, behind all that it has shown."""

@@ -167,6 +167,8 @@ end)
 
 local tensor_box, id_box = ffi.new("struct DLManagedTensor *[1]"), ffi.new("int32_t[1]")
 
+local delete_tensor = core.finalizer(function(tensor) tensor.deleter(tensor) end)
+
 --- The array that a call has left in id_box, which is not to be called again.
 local function adopted(rc, name)
     if rc < 0 then core.raise_status(rc, name) end
@@ -185,7 +187,7 @@ define("dlpack", function(x)
     if not is_array(x) then bad_argument("dlpack", 1, "x", "an array", x) end
     core.wait(x)
     core.call("dlpack", function() return C.neap_array_to_dlpack(ctx, x._id, tensor_box) end)
-    return ffi.gc(tensor_box[0], function(tensor) tensor.deleter(tensor) end)
+    return ffi.gc(tensor_box[0], delete_tensor)
 end)
 
 local taken = setmetatable({}, { __mode = "k" }) -- pointers to tensors that may be gone
@@ -215,14 +217,14 @@ end
 
 -- ---- Memory-mapped files --------------------------------------------------------------------------------------------
 
-local buffer_box = ffi.new("neap_buffer *[1]")
+local buffer_box, release_buffer = ffi.new("neap_buffer *[1]"), core.finalizer(C.neap_buffer_release)
 local buffer = {}
 
 --- A mapped file: { data, size, keep, own }, as files.block gives; nil and a message if there is none.
 function buffer.map(path)
     local failure = core.failure(function() return C.neap_buffer_map(path, buffer_box) end)
     if failure then return nil, failure end
-    local keep = ffi.gc(buffer_box[0], C.neap_buffer_release)
+    local keep = ffi.gc(buffer_box[0], release_buffer)
     return { data = ffi.cast("uint8_t *", C.neap_buffer_data(keep)), size = tonumber(C.neap_buffer_bytes(keep)),
              keep = keep, own = true }
 end

@@ -52,6 +52,16 @@ local C, embedded = open_library()
 core.C = C
 core.embedded = embedded
 
+-- LuaJIT gives up a library when the state is closed, and finds nothing more in it then; finalizers that are called
+-- later, of objects that are older, may need it. (libneap itself stays in memory to the end of the process.)
+if not embedded then
+    local meta = debug.getmetatable(C)
+    local close = meta.__gc
+    function meta.__gc(library)
+        if library ~= C then close(library) end
+    end
+end
+
 do
     local found = ffi.string(C.neap_abi_hash())
     if found ~= cdef.hash then
@@ -59,6 +69,22 @@ do
     end
 end
 core.version = ffi.string(C.neap_version())
+
+-- In a finalizer, where LuaJIT compiles nothing, it refuses to be told what it shall not compile: it is told later.
+local refused = {}
+for _, name in ipairs { "off", "on", "flush" } do
+    local tell = jit[name]
+    jit[name] = function(...) -- luacheck: ignore 122
+        if not pcall(tell, ...) then refused[#refused + 1] = { name, ... } end
+    end
+end
+
+--- Tells LuaJIT what it has refused.
+function core.tell_refused()
+    local list = refused
+    refused = {}
+    for _, call in ipairs(list) do jit[call[1]](unpack(call, 2)) end
+end
 
 -- Many C functions fill a box that stands here for good. Compiled code that moves the load of a field into the
 -- instruction that uses it, as LuaJIT does even past a later call (2.1 of 2022, for one), would read what the next call
@@ -404,6 +430,15 @@ local function reclaim()
     C.neap_collected(ctx)
 end
 core.reclaim = reclaim
+
+--- A finalizer, for ffi.gc, of what `free` frees. When the state is closed, finalizers of cdata are called first, and
+-- those of userdata may still use what the cdata stands for: so nothing is freed then. At any other time there is a
+-- function below the finalizer.
+function core.finalizer(free)
+    return function(object)
+        if getinfo(2, "S") then free(object) end
+    end
+end
 
 --- A sentinel dies in each cycle of the collector, tells C, and leaves a new one behind.
 local function arm_sentinel()

@@ -86,3 +86,5 @@ function core.refuse_surplus(path, holder, meta, methods)
     for name, value in next, holder do put(holder, name, value) end
     meta.__newindex = put
 end
+-- A part may be loaded in a finalizer, where a LuaJIT of before 2023 may stick in such a loop, when it is compiled.
+jit.off(core.refuse_surplus)

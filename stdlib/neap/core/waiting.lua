@@ -264,6 +264,7 @@ local function attend()
         local file, line = user_site()
         if file then C.neap_site(ctx, file, line) end
     end
+    core.tell_refused()
     if band(what, COLLECT) ~= 0 then
         reclaim()
     elseif band(what, SWEEP) ~= 0 then

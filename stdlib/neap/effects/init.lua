@@ -8,6 +8,7 @@ local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"
 local output = require "neap.effects.output"
+local ending = require "neap.effects.ending"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise, describe = core.is_array, core.raise, core.describe
@@ -219,6 +220,7 @@ local function push_callback(how, callee, arrays)
     local file, line = core.user_site()
     local site = file and file .. ":" .. line or "?"
     local number = core.add_callee(callee)
+    ending.renew()
     local call = ffi.new("neap_callback", { callee = number, kind = how.kind, unordered = how.unordered,
                                             tolerant = how.tolerant, nresults = #how.results, results = how.specs,
                                             name = how.place, site = site })

@@ -2,8 +2,9 @@
 --
 -- print(…) hands texts and arrays to the core and returns; an array's text is written when its value is there, in the
 -- order in which the program printed. Everything that writes to stdout or stderr goes through that one stream: print,
--- io.write, io.stdout:write, io.stderr:write. What would overtake it waits for it first: flush, reading from stdin,
--- os.execute, io.popen, os.exit. Other files are Lua's own, which write at once: their write waits for arrays.
+-- io.write, io.stdout:write, io.stderr:write. What would overtake it waits for it first: flush, seek, reading from
+-- stdin, os.execute, io.popen and what is written to its child, os.exit. Other files are Lua's own, which write at
+-- once: their write waits for arrays.
 local ffi = require "ffi"
 local core = require "neap.core"
 local shared = require("neap.core.globals").shared
@@ -11,6 +12,12 @@ local shared = require("neap.core.globals").shared
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise = core.is_array, core.raise
 local select, tostring, type = select, tostring, type
+
+ffi.cdef [[
+    long neap_output_seek(int fd, long offset, int whence) __asm__("lseek");
+    char *neap_output_error(int code) __asm__("strerror");
+]]
+local SEEK_CUR = 1 -- of Linux
 
 local output = {}
 
@@ -259,36 +266,26 @@ local function own_values(...)
     return unpack(values, 1, n)
 end
 
---- Ends together with the other processes, if there are any; what was recorded is done first.
-local function end_processes(status)
-    if C.neap_process_count() == 1 then return end
-    local function wait(poll)
-        while poll() == C.NEAP_PENDING do
-            C.neap_waker_sleep(core.waker, 1000)
-            C.neap_waker_clear(core.waker)
-        end
-    end
-    wait(function() return C.neap_poll_everything(ctx) end)
-    wait(function() return C.neap_processes_end(status, "its script has ended with a failure", core.waker) end)
-end
-
 --- Replaces Lua's output functions, once.
 function output.install()
     local files, io, os, coroutine = shared.files, shared.io, shared.os, shared.coroutine
-    local raw = { write = files.write, flush = files.flush, read = files.read, lines = files.lines,
-                  io_write = io.write, io_flush = io.flush, io_read = io.read, io_lines = io.lines,
-                  execute = os.execute, popen = io.popen, exit = os.exit }
+    local raw = { write = files.write, flush = files.flush, read = files.read, lines = files.lines, seek = files.seek,
+                  close = files.close, io_write = io.write, io_flush = io.flush, io_read = io.read,
+                  io_lines = io.lines, io_close = io.close, execute = os.execute, popen = io.popen, exit = os.exit }
     local streams = { [io.stdout] = C.NEAP_STDOUT, [io.stderr] = C.NEAP_STDERR }
+    local children = setmetatable({}, { __mode = "k" }) -- files of io.popen: what they get may be shown at once
 
     shared._G.print = output.print
     function files.write(file, ...)
         local stream = streams[file]
+        if children[file] then barrier() end
         if not stream then return raw.write(file, own_values(...)) end
         write_values(stream, "write", ...)
         return file
     end
     function io.write(...)
         local stream = streams[io.output()]
+        if children[io.output()] then barrier() end
         if not stream then return raw.io_write(own_values(...)) end
         write_values(stream, "write", ...)
         return io.output()
@@ -299,8 +296,24 @@ function output.install()
             return f(...)
         end
     end
-    files.flush = drained(raw.flush, function(file) return streams[file] ~= nil end)
-    io.flush = drained(raw.io_flush, function() return streams[io.output()] ~= nil end)
+    local function is_shown(file) return streams[file] or children[file] end
+    local function flushed(f, file, ...)
+        if is_shown(file) then barrier() end
+        local code = streams[file] and C.neap_out_errno(streams[file]) or 0
+        if code ~= 0 then return nil, ffi.string(ffi.C.neap_output_error(code)), code end
+        return f(...)
+    end
+    function files.flush(file) return flushed(raw.flush, file, file) end
+    function io.flush() return flushed(raw.io_flush, io.output()) end
+    function files.seek(file, whence, offset)
+        if not streams[file] then return raw.seek(file, whence, offset) end
+        barrier()
+        local at = ffi.C.neap_output_seek(streams[file], 0, SEEK_CUR) -- C's library knows where it was itself
+        if at >= 0 and (whence == nil or whence == "cur") then whence, offset = "set", tonumber(at) + (offset or 0) end
+        return raw.seek(file, whence, offset)
+    end
+    files.close = drained(raw.close, function(file) return children[file] end)
+    io.close = drained(raw.io_close, function(file) return children[file or io.output()] end)
     files.read = drained(raw.read, function(file) return file == io.stdin end)
     files.lines = drained(raw.lines, function(file) return file == io.stdin end)
     io.read = drained(raw.io_read, function() return io.input() == io.stdin end)
@@ -310,23 +323,20 @@ function output.install()
         core.check_yield()
         return yield(...)
     end
-    os.execute, io.popen = drained(raw.execute), drained(raw.popen)
-    if not core.embedded then -- the executable does this itself
-        function os.exit(code, ...)
-            barrier()
-            end_processes(type(code) == "number" and code or code == false and 1 or 0)
-            return raw.exit(code, ...)
-        end
-        output.last = newproxy(true)
-        getmetatable(output.last).__gc = function()
-            C.neap_effects_drain(C.neap_ctx_effects(ctx))
-            end_processes(0)
-        end
+    os.execute = drained(raw.execute)
+    local function with_child(file, ...)
+        if file then children[file] = true end
+        return file, ...
     end
+    function io.popen(...)
+        barrier()
+        return with_child(raw.popen(...))
+    end
+    if not core.embedded then require("neap.effects.ending").install(raw.exit, barrier) end
 end
 
-for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values, own_values,
-                     end_processes } do
+for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values,
+                     own_values } do
     jit.off(f)
 end
 

@@ -4,7 +4,8 @@
 -- engine's, which counts with that of arrays and heeds their limit.
 --
 -- A file is written under a name of its own, PATH.HEX.part with 16 random digits, and takes the name PATH when all of
--- it is on the disk. While that lasts, the writer holds a lock (flock) on the file, which ends with the process however
+-- it is on the disk. What has been written stays when the power fails, under its name: the folder is put on the disk
+-- too. While that lasts, the writer holds a lock (flock) on the file, which ends with the process however
 -- it ends. So who gets the lock of such a temporary knows that its writer is dead, and may remove it; where there are
 -- no locks, nobody removes anything.
 local ffi = require "ffi"
@@ -56,7 +57,7 @@ local files = {}
 local O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_NOCTTY, O_TRUNC = 0, 1, 2, 64, 128, 256, 512
 local O_NONBLOCK, O_CLOEXEC = 2048, 524288
 local SEEK_SET, SEEK_END = 0, 2
-local ENOENT, EINTR, EAGAIN, EEXIST, EISDIR, EINVAL, ELOOP = 2, 4, 11, 17, 21, 22, 40
+local ENOENT, EINTR, EAGAIN, EACCES, EEXIST, EISDIR, EINVAL, ELOOP, EOPNOTSUPP = 2, 4, 11, 13, 17, 21, 22, 40, 95
 local AT_FDCWD, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, AT_EACCESS = -100, 0x1000, 0x100, 0x200
 local BASIC_STATS, S_IFMT, S_IFDIR, S_IFREG, S_IFLNK = 0x7ff, 0xf000, 0x4000, 0x8000, 0xa000
 local W_OK, LOCK_EX, LOCK_NB = 2, 2, 4
@@ -67,14 +68,14 @@ local function errno_text()
     return ffi.string(C.strerror(ffi.errno()))
 end
 
-local buffer_box = ffi.new("neap_buffer *[1]")
+local buffer_box, release_buffer = ffi.new("neap_buffer *[1]"), core.finalizer(engine.neap_buffer_release)
 
 --- A block of memory of its own; nil and a message if there is none. Its memory goes back with the garbage, or with
 -- files.release.
 function files.block(size)
     local failure = core.failure(function() return engine.neap_buffer_new(0, size, buffer_box) end)
     if failure then return nil, failure end
-    local keep = ffi.gc(buffer_box[0], engine.neap_buffer_release)
+    local keep = ffi.gc(buffer_box[0], release_buffer)
     return { data = ffi.cast("uint8_t *", engine.neap_buffer_data(keep)), size = size, keep = keep, own = true }
 end
 
@@ -140,31 +141,6 @@ function files.open(path)
     return file
 end
 
---- Makes a folder, or finds it. Returns true, or nil and a message.
-function files.folder(path)
-    if C.mkdir(path, 511) == 0 then return true end
-    local problem = errno_text()
-    if ffi.errno() == EEXIST then
-        local fd = C.open(path .. "/.", bit.bor(O_RDONLY, O_CLOEXEC))
-        if fd >= 0 then
-            C.close(fd)
-            return true
-        end
-        problem = errno_text()
-    end
-    return nil, ("cannot make the folder '%s': %s"):format(path, problem)
-end
-
---- Puts on the disk which files a folder has. Returns true, or nil and a message.
-function files.sync_folder(path)
-    local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
-    local good = fd >= 0 and C.fsync(fd) == 0
-    local problem = not good and ("cannot write '%s': %s"):format(path, errno_text())
-    if fd >= 0 then C.close(fd) end
-    if good then return true end
-    return nil, problem
-end
-
 --- Removes a file, if it is there and can be removed.
 function files.remove(path)
     C.unlink(path)
@@ -194,6 +170,31 @@ end
 local function is_process_folder(folder)
     local text = ffi.new("char[?]", PATH_MAX + 1)
     return C.realpath(folder, text) ~= nil and ffi.string(text):find "^/proc/" ~= nil
+end
+
+--- Puts on the disk which files a folder has: until then a file may lose its new name when the power fails. Some file
+-- systems do not do that for folders, and it needs the right to read the folder. Returns true, or nil and the error
+-- number.
+local function sync_folder(path)
+    local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
+    if fd < 0 then return ffi.errno() == EACCES or nil, ffi.errno() end
+    local good, code = C.fsync(fd) == 0, ffi.errno()
+    C.close(fd)
+    return good or code == EINVAL or code == EOPNOTSUPP or nil, code
+end
+
+--- Makes a folder, and puts it on the disk, or finds it. Returns true, or nil and a message.
+function files.folder(path)
+    local good, code = C.mkdir(path, 511) == 0, ffi.errno()
+    if good then
+        good, code = sync_folder((split(path:match "^(.-)/*$")))
+    elseif code == EEXIST then
+        local fd = C.open(path .. "/.", bit.bor(O_RDONLY, O_CLOEXEC))
+        good, code = fd >= 0, ffi.errno()
+        if good then C.close(fd) end
+    end
+    if good then return true end
+    return nil, ("cannot make the folder '%s': %s"):format(path, ffi.string(C.strerror(code)))
 end
 
 --- Follows symbolic links to the file that a path means, which need not be there. Returns its path, and its facts if it
@@ -307,14 +308,15 @@ local function take_over(fd, facts)
     C.fchmod(fd, bit.band(facts.mode, owned and 4095 or 511)) -- another's set-user bits would be ours
 end
 
---- Writes a new file and gives it the name `path`, which is no link; `old`: the facts of the file that has that name.
--- Returns its descriptor, which has the lock, or nil and the error number.
+--- Writes a new file and gives it the name `path`, which is no link, for good; `old`: the facts of the file that has
+-- that name. Returns its descriptor, which has the lock, or nil and the error number.
 local function put(path, old, pieces)
     local fd, temporary = create_temporary(path, old and 384 or 438) -- 0600, 0666
     if not fd then return nil, temporary end
     if old then take_over(fd, old) end
     local good, code = write_pieces(fd, pieces)
     if good and C.rename(temporary, path) ~= 0 then good, code = nil, ffi.errno() end
+    if good then good, code = sync_folder((split(path))) end
     if good then return fd end
     C.unlink(temporary)
     C.close(fd)

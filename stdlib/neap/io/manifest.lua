@@ -168,9 +168,7 @@ end
 --- Puts a manifest, { generation, files, leaves }, in the place of the folder's, and on the disk.
 function manifest.write(folder, m)
     m.format, m.version, m.order = FORMAT, VERSION, ORDER
-    local good, problem = files.sync_folder(folder)
-    if good then good, problem = files.write(manifest.path(folder), manifest.pieces(m)) end
-    if good then good, problem = files.sync_folder(folder) end
+    local good, problem = files.write(manifest.path(folder), manifest.pieces(m))
     if not good then wrong("%s", problem) end
 end
 

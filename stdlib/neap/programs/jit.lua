@@ -37,6 +37,7 @@ local jits = {}
 
 local jit_box, form_box = ffi.new("neap_jit *[1]"), ffi.new("neap_form *[1]")
 local number_box, results_box = ffi.new("int32_t[1]"), ffi.new("const int32_t *[1]")
+local free_jit = core.finalizer(C.neap_jit_free)
 local recent_box = ffi.new("int32_t[?]", MOST_COMPARED)
 local entry_info, leaf_info = ffi.new("neap_entry_info"), ffi.new("neap_info")
 
@@ -48,7 +49,7 @@ local function reset(state)
         if type(n) == "number" then state[n] = nil end
     end
     core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
-    state.jit = ffi.gc(jit_box[0], C.neap_jit_free)
+    state.jit = ffi.gc(jit_box[0], free_jit)
     state.forms, state.count, state.identities, state.chains, state.records = {}, 0, { n = 0 }, {}, {}
 end
 

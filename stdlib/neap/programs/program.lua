@@ -27,7 +27,7 @@ Program.__index = Program
 -- ---- Inputs and outputs ---------------------------------------------------------------------------------------------
 
 local info_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
-local program_box = ffi.new("neap_program *[1]")
+local program_box, free_program = ffi.new("neap_program *[1]"), core.finalizer(C.neap_program_free)
 
 --- A list of the inputs (or outputs) of a core's program: { name, shape, dtype, number = true for a number, device =
 -- the name of the one that it is committed to }.
@@ -233,7 +233,7 @@ local function refitted(program, leaves)
     local keys = program.keys
     if #keys == MOST_REFITS then program.refits[table.remove(keys, 1)] = nil end
     keys[#keys + 1] = key
-    program.refits[key] = { program = ffi.gc(program_box[0], C.neap_program_free), template = entry.template,
+    program.refits[key] = { program = ffi.gc(program_box[0], free_program), template = entry.template,
                             n = entry.n, outputs = entry.outputs, captures = {} }
     return program.refits[key]
 end

@@ -393,7 +393,7 @@ local function bind_layouts(layouts, given)
     return numbers, #layouts.list
 end
 
-local program_box = ffi.new("neap_program *[1]")
+local program_box, free_program = ffi.new("neap_program *[1]"), core.finalizer(C.neap_program_free)
 
 --- The core's program of a section; raises.
 local function read_graph(section, version, callees, shardings, nshardings)
@@ -408,7 +408,7 @@ local function read_graph(section, version, callees, shardings, nshardings)
         for k = 1, n do core.remove_callee(numbers[k - 1]) end
         damaged("%s", failure)
     end
-    return ffi.gc(program_box[0], C.neap_program_free)
+    return ffi.gc(program_box[0], free_program)
 end
 
 local port_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")

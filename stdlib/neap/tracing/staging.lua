@@ -267,7 +267,7 @@ local function fill_results(name, template, arrays)
     return unpack(results, 1, template.n)
 end
 
-local program_box = ffi.new("neap_program *[1]")
+local program_box, free_program = ffi.new("neap_program *[1]"), core.finalizer(C.neap_program_free)
 
 --- The argument with placeholders for its arrays and numbers, which are appended to `inputs`; or numbers as they are.
 local function stand_in(name, level, argument, inputs, fixes_numbers)
@@ -284,7 +284,7 @@ local function end_trace(name, level, n, results)
     local count = #outputs
     local ids = ids_of(outputs, count)
     core.call(name, function() return C.neap_trace_end(ctx, level, count, ids, program_box) end)
-    return { program = ffi.gc(program_box[0], C.neap_program_free), template = template, n = n, outputs = count }
+    return { program = ffi.gc(program_box[0], free_program), template = template, n = n, outputs = count }
 end
 
 --- The arrays that a closed trace has lifted; they become inputs of the entry.
