@@ -14,8 +14,6 @@
  * A while_loop has as many turns as it has, so its answers have no shape: inside of another node its results are answers
  * themselves, and it is constant to the derivative.
  */
-#include <string.h>
-
 #include "lazy/control/derive.h"
 #include "lazy/dtype/scalar.h"
 

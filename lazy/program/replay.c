@@ -54,12 +54,12 @@ static bool print_happens(const replay *r, const lazy_effect *effect) {
     return happens;
 }
 
-/* Prints, up to the next effect that is a node. */
-static int replay_prints(replay *r) {
+/* Prints, up to the next effect that is a node; those that were recorded before the node in this position. */
+static int replay_prints(replay *r, int64_t position) {
     int status = 0;
     while (r->next_effect < r->program->effects.n && status == 0) {
         const lazy_effect *effect = r->program->effects.at[r->next_effect];
-        if (effect->node)
+        if (effect->node || effect->place > position)
             break;
         bool happens = print_happens(r, effect);
         if (happens && (status = replay_print(r, effect)) != 0)
@@ -103,13 +103,11 @@ static neap_node *replay_effect(replay *r, int64_t position, const neap_node *no
     lazy_levels *levels = &r->ctx->levels;
     int without = levels->without_effects;
     bool leaves_out = without && payload->without_effects && !is_late(r, position);
-    if (replay_prints(r))
+    if (replay_prints(r, INT64_MAX))
         return NULL;
-    levels->answers = is_late(r, position) ? NULL : r->answers;
     levels->without_effects = leaves_out ? without : 0;
     neap_node *again = leaves_out ? payload->without_effects(r->ctx, node, in) : program_node_again(r->ctx, node, in);
     levels->without_effects = without;
-    levels->answers = NULL;
     if (again) {
         r->happened |= !leaves_out;
         r->next_effect++;
@@ -120,18 +118,26 @@ static neap_node *replay_effect(replay *r, int64_t position, const neap_node *no
 
 /* An effect that is a node, and reads what is not recorded. */
 static int pass_effect(replay *r) {
-    int status = replay_prints(r);
+    int status = replay_prints(r, INT64_MAX);
     r->next_effect++;
     r->root++;
     return status;
+}
+
+/* A node that is no effect. Control flow may come to have some, of a rule for derivatives: in its place. */
+static neap_node *replay_plain(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
+    if (graph_node_op(node)->control && replay_prints(r, position))
+        return NULL;
+    return program_node_again(r->ctx, node, in);
 }
 
 /* A node that is made again keeps its line, and its scope, inside of that of the call. */
 static neap_node *replay_node(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
     int32_t around = r->ctx->sites.again;
     r->ctx->sites.again = node->site ? graph_site_within(r->ctx, r->scope, node->site) : around;
-    neap_node *made =
-        graph_is_effect(node) ? replay_effect(r, position, node, in) : program_node_again(r->ctx, node, in);
+    r->ctx->levels.answers = is_late(r, position) ? NULL : r->answers;
+    neap_node *made = graph_is_effect(node) ? replay_effect(r, position, node, in) : replay_plain(r, position, node, in);
+    r->ctx->levels.answers = NULL;
     r->ctx->sites.again = around;
     if (made && take_answer(r, node, made)) {
         graph_release(r->ctx, made);
@@ -190,7 +196,7 @@ static int replay_program(replay *r, neap_node **outputs) {
     if (status == 0)
         status = start_prints(r);
     if (status == 0)
-        status = replay_prints(r);
+        status = replay_prints(r, INT64_MAX);
     for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++) {
         neap_node *node = r->now[r->program->root_nodes.at[r->program->effect_roots + k]];
         outputs[k] = node ? graph_retain(node) : NULL;
