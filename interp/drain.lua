@@ -109,6 +109,7 @@ function drain.abandon()
     if C.neap_abandon(core.ctx) == OK then forget() end
 end
 
-for _, f in ipairs { watch_progress, wait, forget, cancel, drain.finish, drain.press, drain.abandon } do jit.off(f, true) end
+for _, f in ipairs { watch_progress, wait, forget, cancel, drain.finish, drain.press,
+                     drain.abandon } do jit.off(f, true) end
 
 return drain

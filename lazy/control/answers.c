@@ -1,7 +1,7 @@
 /* control/answers.c: callbacks with results in branches and loops that are differentiated.
  *
- * A derivative runs the programs of a node again. What their callbacks have answered cannot be asked for again, so it is
- * kept, and given to that run:
+ * A derivative runs the programs of a node again. What their callbacks have answered cannot be asked for again, so it
+ * is kept, and given to that run:
  *
  *      on a tape        the node's programs hand out the answers of their callbacks, and of nodes inside, behind their
  *                       results: the branch that runs, each turn (stacked), the call. (rules.c, LAZY_RULES_KEPT)
@@ -11,8 +11,8 @@
  *      scan   in: carries…, xs…, answers…, own…             a turn sees its own
  *      call   in: operands…, own…, answers…, own of its rule…
  *
- * A while_loop has as many turns as it has, so its answers have no shape: inside of another node its results are answers
- * themselves, and it is constant to the derivative.
+ * Nobody knows how many turns a while_loop has, so its answers have no shape: inside of another node its results are
+ * answers themselves, and it is constant to the derivative.
  */
 #include "lazy/control/derive.h"
 #include "lazy/dtype/scalar.h"
@@ -85,8 +85,8 @@ static neap_program **answered_programs(neap_ctx *ctx, lazy_control *control) {
 
 /* ---- Whether answers are constant -------------------------------------------------------------------------------- */
 /* What callbacks are asked must not depend on what is differentiated. They say so themselves, where they are left out:
- * the program is applied on a tape, and nothing is kept of that. active: by input of the node; of a loop's carries those
- * are added that its turns make depend on others, *more tells. */
+ * the program is applied on a tape, and nothing is kept of that. active: by input of the node; those carries of a loop
+ * are added that a turn makes depend on others, *more tells. */
 static int check_program(neap_ctx *ctx, const lazy_control *control, int p, bool *active, bool *more) {
     neap_program *program = control->programs[p], *made = NULL;
     const lazy_control_shape *shape = &control->shape;
@@ -240,8 +240,8 @@ static int stand_in_new(neap_ctx *ctx, neap_node *node, const bool *active, stan
     lazy_nodes answers = {0};
     neap_node **in = calloc((size_t)node->nin + 1, sizeof *in);
     *s = (stand_in){.node = *node};
-    int status = in ? control_take_answers(ctx, node, &answers)
-                    : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
+    int status =
+        in ? control_take_answers(ctx, node, &answers) : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (int k = 0; k < node->nin && status == 0; k++)
         in[k] = graph_node_in(node, k);
     if (status == 0)

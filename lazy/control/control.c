@@ -103,10 +103,16 @@ static int check_arrays(const char *op, int nin, neap_node *const *in) {
     return 0;
 }
 
+/* The open trace that the node belongs to whatever it reads, since it has effects; NULL: none. What only exchanges data
+ * with other processes belongs to one if something that it reads does. */
+static lazy_level *trace_of_effects(neap_ctx *ctx, const lazy_control *control) {
+    return control->effects & ~LAZY_EFFECTS_EXCHANGE ? effect_open_trace(ctx) : NULL;
+}
+
 /* Numbers become arrays of one f64; what is from outside of closed traces is captured. given[k] is OWNED. */
 static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **captured,
                        neap_node **given) {
-    lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
+    lazy_level *trace = trace_of_effects(ctx, control);
     memcpy(captured, in, (size_t)nin * sizeof *captured);
     int status = ctx->levels.closed ? graph_capture_inputs(ctx, nin, in, captured) : 0;
     if (status == 0 && trace && trace->closed)
@@ -118,7 +124,6 @@ static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap
     return status;
 }
 
-/* A node with effects belongs to the open trace, whatever it reads. */
 static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     int nattrs = call->nattrs;
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {control->bytes}};
@@ -135,7 +140,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     if (!node)
         return NULL;
     control->refs++;
-    lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
+    lazy_level *trace = trace_of_effects(ctx, control);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels.at);
@@ -161,11 +166,10 @@ static int start_control_node(neap_ctx *ctx, neap_node *node) {
             graph_node_drop(ctx, node);
         return status;
     }
-    lazy_level *trace = graph_is_effect(node) ? effect_open_trace(ctx) : NULL;
-    if (trace)
-        return effect_record(ctx, trace, node);
-    if (node->flags & LAZY_ABSTRACT)
-        return 0;
+    if (node->flags & LAZY_ABSTRACT) {
+        lazy_level *trace = graph_is_effect(node) ? effect_open_trace(ctx) : NULL;
+        return trace ? effect_record(ctx, trace, node) : 0;
+    }
     int status = control_prepare(ctx, node);
     if (status) {
         plan_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
@@ -420,8 +424,7 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
         status = (in[k] = graph_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
     graph_call call = {.op = how->op, .nin = n, .nattrs = how->nattrs, .in = in, .attrs = how->attrs};
     const lazy_control_as as = {.site = graph_site_intern(ctx, how->site)};
-    if (status == 0 && !(node = control_record_as(ctx, &as, how->nprograms,
-                                                  how->programs, &call)))
+    if (status == 0 && !(node = control_record_as(ctx, &as, how->nprograms, how->programs, &call)))
         status = neap_error_code();
     if (status == 0 && how->nresults > control_of(node)->nresults)
         status =

@@ -69,7 +69,7 @@ typedef struct lazy_control {
 /* What tells the kinds of control flow apart. Each row (ops/control.c) names its kind. */
 enum { LAZY_CONTROL_ATTRS = 5 }; /* the most attributes of a kind, without the counts of own inputs */
 struct lazy_control_kind {
-    int takes; /* the attribute that counts the inputs among which answers can be given; -1: they cannot */
+    int takes;      /* the attribute that counts the inputs among which answers can be given; -1: they cannot */
     bool rules;     /* only its first program runs: the others are those of a rule for derivatives */
     bool branches;  /* one of its programs runs: the one whose number is input 0 */
     bool loop;      /* its operands are carries: each turn takes them, and gives the next ones */

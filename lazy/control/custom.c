@@ -4,9 +4,10 @@
  * derivative applies again: so nothing inside is kept for the backward pass. A rule for reverse mode is two programs:
  * one from the operands to the results and residuals, one from these and cotangents to cotangents. On a tape the call
  * itself is one of the first program, so its residuals are kept. A rule for forward mode is one program, linear in its
- * tangents, which also gets the answers (answers.c) that the call has behind its results; for reverse mode it is transposed, on a tape whose tangents have no values: so a cotangent that needs them
- * tells that the rule is not linear. Branches and loops in the rule read their operands again in reverse, be they
- * needed or not; with those, the tangents are zeros, as good as any others.
+ * tangents, which also gets the answers (answers.c) that the call has behind its results; for reverse mode it is
+ * transposed, on a tape whose tangents have no values: so a cotangent that needs them tells that the rule is not
+ * linear. Branches and loops in the rule read their operands again in reverse, be they needed or not; with those, the
+ * tangents are zeros, as good as any others.
  *
  * Forward mode has no use for a rule for reverse mode, and refuses such a call.
  *

@@ -107,5 +107,10 @@ const lazy_control_kind control_call = {
 const lazy_control_kind control_cond = {.takes = 0, .branches = true, .parse = parse_cond, .write = write_operands};
 const lazy_control_kind control_while = {
     .takes = -1, .loop = true, .condition = true, .rest = true, .parse = parse_while, .write = write_operands};
-const lazy_control_kind control_scan = {
-    .takes = 4, .loop = true, .stacks = true, .rest = true, .parse = parse_scan, .write = write_scan, .is_default = scan_default};
+const lazy_control_kind control_scan = {.takes = 4,
+                                        .loop = true,
+                                        .stacks = true,
+                                        .rest = true,
+                                        .parse = parse_scan,
+                                        .write = write_scan,
+                                        .is_default = scan_default};

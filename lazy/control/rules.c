@@ -112,8 +112,8 @@ static int make_answered_rule(neap_ctx *ctx, const lazy_control *control, neap_p
     if (status == 0)
         status = rule_inputs(&m, control, late, given);
     if (status == 0)
-        status = control_maker_apply(
-            &m, &(lazy_answers){.program = rule, .first = first, .given = given, .late = late});
+        status =
+            control_maker_apply(&m, &(lazy_answers){.program = rule, .first = first, .given = given, .late = late});
     for (int64_t k = 0; k < first && status == 0; k++)
         status = lazy_push(&m.results, m.out[k]);
     free(late);

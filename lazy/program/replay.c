@@ -136,7 +136,8 @@ static neap_node *replay_node(replay *r, int64_t position, const neap_node *node
     int32_t around = r->ctx->sites.again;
     r->ctx->sites.again = node->site ? graph_site_within(r->ctx, r->scope, node->site) : around;
     r->ctx->levels.answers = is_late(r, position) ? NULL : r->answers;
-    neap_node *made = graph_is_effect(node) ? replay_effect(r, position, node, in) : replay_plain(r, position, node, in);
+    neap_node *made =
+        graph_is_effect(node) ? replay_effect(r, position, node, in) : replay_plain(r, position, node, in);
     r->ctx->levels.answers = NULL;
     r->ctx->sites.again = around;
     if (made && take_answer(r, node, made)) {

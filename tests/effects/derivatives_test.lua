@@ -74,8 +74,9 @@ check.test("a loop of unknown length is an answer itself where it is constant", 
     end
     -- 3 doubles six times to 192, then 576 none
     check.equal(counted(np.grad(f), 3), { 192 * 576, 6 })
-    local grows = function(x)
-        return np.while_loop(function(s) return s:lt(100) end, function(s) return s * double(np.stop_gradient(s)) end, x)
+    local function grows(x)
+        return np.while_loop(function(s) return s:lt(100) end,
+                             function(s) return s * double(np.stop_gradient(s)) end, x)
     end
     check.raises(function() np.jvp(grows, { np.array(3) }, { np.array(1) }) end, "nobody knows how many answers")
 end)

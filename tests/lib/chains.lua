@@ -1,11 +1,11 @@
---- chains.lua: seeded random functions of one number with effects in loops, branches and rules for derivatives, and what
--- their derivatives are and print.
+--- chains.lua: seeded random functions of one number with effects in loops, branches and rules for derivatives, and
+-- what their derivatives are and print.
 --
 --     chains.run(17)               -- prints what the ways of seed 17 print, and their values
 --     chains.expected(17)          -- that text, by plain Lua
 --
--- A function is a chain: each statement makes the next number of the last one, so that derivatives are products. Numbers
--- are integers in f64, and are kept small where that leaves the derivative as it is: all is exact.
+-- A function is a chain: each statement makes the next number of the last one, so that derivatives are products.
+-- Numbers are integers in f64, and are kept small where that leaves the derivative as it is: all is exact.
 local np = require "neap"
 
 local chains = {}
@@ -80,7 +80,7 @@ end
 
 local function asked(at, v, seen)
     seen.calls = seen.calls + 1
-    tell(seen, "asked %d %g", at.tag, v)
+    tell(seen, "asked %d %.0f", at.tag, v)
     return (v + at.b) % 4 + 1
 end
 
@@ -100,12 +100,12 @@ function plain.square(_, v, seen)
 end
 
 function plain.print(at, v, seen)
-    tell(seen, "print %d %g", at.tag, v)
+    tell(seen, "print %d %.0f", at.tag, v)
     return v
 end
 
 function plain.tell(at, v, seen)
-    tell(seen, "told %d %g", at.tag, v)
+    tell(seen, "told %d %.0f", at.tag, v)
     return v
 end
 
@@ -117,9 +117,9 @@ end
 
 --- A rule: of x it gives x times a, or times an answer, and a derivative of its own.
 local function plain_rule(at, v, seen)
-    if at.tells and at.first then tell(seen, "rule %d %g", at.tag, v) end
+    if at.tells and at.first then tell(seen, "rule %d %.0f", at.tag, v) end
     local factor = at.asks and asked(at, v, seen) or at.a
-    if at.tells and not at.first then tell(seen, "rule %d %g", at.tag, v) end
+    if at.tells and not at.first then tell(seen, "rule %d %.0f", at.tag, v) end
     return factor
 end
 
@@ -164,7 +164,7 @@ end
 local function go_back(seen, ct)
     for k = #seen.slopes, 1, -1 do
         local value, tag, printed = unpack(seen.slopes[k], 1, 3)
-        if printed == "bwd" then tell(seen, "bwd %d %g", tag, ct) end
+        if printed == "bwd" then tell(seen, "bwd %d %.0f", tag, ct) end
         ct = ct * value
     end
     return ct
@@ -172,7 +172,7 @@ end
 
 local function go_along(seen, dot)
     for _, at in ipairs(seen.slopes) do
-        if at[3] == "late" then tell(seen, "late %d %g", at[2], dot) end
+        if at[3] == "late" then tell(seen, "late %d %.0f", at[2], dot) end
         dot = dot * at[1]
     end
     return dot
@@ -199,7 +199,7 @@ local SPEC = { result = { shape = {}, dtype = "f64" } }
 local function ask(at, v, run)
     return np.callback(function(x)
         run.calls = run.calls + 1
-        np.printf("asked %d %g\n", at.tag, x)
+        np.printf("asked %d %.0f\n", at.tag, x)
         return (x + at.b) % 4 + 1
     end, SPEC)(still(v))
 end
@@ -213,21 +213,21 @@ function staged.affine(at, v) return small(v * at.a + at.b) end
 function staged.square(_, v) return small(v * v) end
 
 function staged.print(at, v)
-    np.printf("print %d %g\n", at.tag, v)
+    np.printf("print %d %.0f\n", at.tag, v)
     return v
 end
 
 function staged.tell(at, v)
-    np.callback(function(x) np.printf("told %d %g\n", at.tag, x) end)(v)
+    np.callback(function(x) np.printf("told %d %.0f\n", at.tag, x) end)(v)
     return v
 end
 
 function staged.ask(at, v, run) return small(v * ask(at, v, run)) end
 
 local function rule_of(at, v, run)
-    if at.tells and at.first then np.printf("rule %d %g\n", at.tag, v) end
+    if at.tells and at.first then np.printf("rule %d %.0f\n", at.tag, v) end
     local factor = at.asks and ask(at, v, run) or v * 0 + at.a
-    if at.tells and not at.first then np.printf("rule %d %g\n", at.tag, v) end
+    if at.tells and not at.first then np.printf("rule %d %.0f\n", at.tag, v) end
     return factor
 end
 
@@ -238,7 +238,7 @@ function staged.vjp(at, v, run)
         local factor = rule_of(at, x, run)
         return reset(x * factor), factor
     end, function(factor, ct)
-        if at.tells then np.printf("bwd %d %g\n", at.tag, ct) end
+        if at.tells then np.printf("bwd %d %.0f\n", at.tag, ct) end
         return ct * factor * at.b
     end)(v)
 end
@@ -246,7 +246,7 @@ end
 function staged.jvp(at, v, run)
     return np.custom_jvp(function(x) return reset(x * at.a) end):defjvp(function(primals, tangents)
         local factor = rule_of(at, primals[1], run)
-        if at.late then np.printf("late %d %g\n", at.tag, tangents[1]) end
+        if at.late then np.printf("late %d %.0f\n", at.tag, tangents[1]) end
         return reset(primals[1] * factor), tangents[1] * factor * at.b
     end)(v)
 end
@@ -324,7 +324,7 @@ function chains.expected(seed)
     elseif not seen.value then
         value = go_back(seen, 1)
     end
-    tell(seen, "seed %d %s %g %d", seed, chain.way, value, seen.calls)
+    tell(seen, "seed %d %s %.0f %d", seed, chain.way, value, seen.calls)
     return table.concat(seen)
 end
 
@@ -334,7 +334,7 @@ function chains.run(seed)
     local ok, value = pcall(run_way[chain.way], function(v) return record(chain.list, v, run) end, x)
     np.effects_barrier()
     if not ok then return print("seed", seed, chain.way, value) end
-    np.printf("seed %d %s %g %d\n", seed, chain.way, value, run.calls)
+    np.printf("seed %d %s %.0f %d\n", seed, chain.way, value, run.calls)
 end
 
 return chains

@@ -335,8 +335,9 @@ end
 core.attend, core.settle = attend, settle
 
 -- All of this walks the stack, calls back or waits: nothing in it is worth a trace, and a trace would pin handles.
-for _, f in ipairs { attend, pump, await_work, cycle, collect_some, attempt, settle, forget_callees, check_room, failure_text,
-                     call_next, call_callee, run_callback, run_callbacks, core.failure, core.call, core.call_ids } do
+for _, f in ipairs { attend, pump, await_work, cycle, collect_some, attempt, settle, forget_callees, check_room,
+                     failure_text, call_next, call_callee, run_callback, run_callbacks, core.failure, core.call,
+                     core.call_ids } do
     jit.off(f)
 end
 
