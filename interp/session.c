@@ -366,7 +366,7 @@ static void report_error(lua_State *L) {
     if (is_broken_pipe(text))
         neap_out_drain();
     else if ((!complete && !interrupt_prompt && neap_out_waiting() > 0) || /* a prompt's terminal will take it */
-             neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE) /* a fork's child has no streams */
+             neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE)     /* a fork's child has no streams */
         write_past(STDERR_FILENO, line, bytes);
     else if (complete)
         finish_output(L);

@@ -236,6 +236,8 @@ typedef struct lazy_payload {
     neap_node *(*without_effects)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
     /* The same for a program on inputs of other types (program/refit.h); NULL: as again. OWNED. */
     neap_node *(*refit)(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
+    /* Can it not be run again for a derivative, so that its results are answers (graph/context.h)? NULL: it can. */
+    bool (*once)(const neap_node *node);
     /* Do its results have types of their own, whatever it reads? */
     bool (*fixed)(const neap_node *node);
     /* Result k of a node whose parts are such results; OWNED. */

@@ -23,9 +23,11 @@ static int sum_up_programs(lazy_control *control) {
             control->effects |= effect_bits(program->effects.at[e]);
         for (int64_t k = 0; k < program->nodes.n; k++) {
             const neap_node *node = program->nodes.at[k];
+            control->asks |= p < own && effect_is_callback(node) && effect_callback_of(node)->nresults > 0;
             if (!control_is_control(node) || !(node->flags & LAZY_ABSTRACT))
                 continue;
             control->ruled |= p < own && control_of(node)->ruled;
+            control->asks |= p < own && control_of(node)->asks;
             if (control_of(node)->depth > control->depth)
                 control->depth = control_of(node)->depth;
         }
@@ -101,10 +103,16 @@ static int check_arrays(const char *op, int nin, neap_node *const *in) {
     return 0;
 }
 
+/* The open trace that the node belongs to whatever it reads, since it has effects; NULL: none. What only exchanges data
+ * with other processes belongs to one if something that it reads does. */
+static lazy_level *trace_of_effects(neap_ctx *ctx, const lazy_control *control) {
+    return control->effects & ~LAZY_EFFECTS_EXCHANGE ? effect_open_trace(ctx) : NULL;
+}
+
 /* Numbers become arrays of one f64; what is from outside of closed traces is captured. given[k] is OWNED. */
 static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **captured,
                        neap_node **given) {
-    lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
+    lazy_level *trace = trace_of_effects(ctx, control);
     memcpy(captured, in, (size_t)nin * sizeof *captured);
     int status = ctx->levels.closed ? graph_capture_inputs(ctx, nin, in, captured) : 0;
     if (status == 0 && trace && trace->closed)
@@ -116,7 +124,6 @@ static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap
     return status;
 }
 
-/* A node with effects belongs to the open trace, whatever it reads. */
 static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     int nattrs = call->nattrs;
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {control->bytes}};
@@ -133,7 +140,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     if (!node)
         return NULL;
     control->refs++;
-    lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
+    lazy_level *trace = trace_of_effects(ctx, control);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels.at);
@@ -159,11 +166,10 @@ static int start_control_node(neap_ctx *ctx, neap_node *node) {
             graph_node_drop(ctx, node);
         return status;
     }
-    lazy_level *trace = graph_is_effect(node) ? effect_open_trace(ctx) : NULL;
-    if (trace)
-        return effect_record(ctx, trace, node);
-    if (node->flags & LAZY_ABSTRACT)
-        return 0;
+    if (node->flags & LAZY_ABSTRACT) {
+        lazy_level *trace = graph_is_effect(node) ? effect_open_trace(ctx) : NULL;
+        return trace ? effect_record(ctx, trace, node) : 0;
+    }
     int status = control_prepare(ctx, node);
     if (status) {
         plan_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
@@ -196,7 +202,7 @@ static neap_node *record_control_node(neap_ctx *ctx, lazy_control *control, int3
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     if (control->shape.kind->rules && control_call_check(ctx, control, call->nin, call->in))
         return NULL;
-    if (control->ruled && !control->kept && control_on_tape(ctx, call->nin, call->in))
+    if ((control->ruled || control->asks) && !control->kept && control_on_tape(ctx, call->nin, call->in))
         return control_record_ruled(ctx, control, LAZY_RULES_KEPT, site, call);
     return record_control_node(ctx, control, site, call);
 }
@@ -216,6 +222,7 @@ static neap_node *record_meshed_control(neap_ctx *ctx, const lazy_control *given
     if (control_fix_shardings(ctx, given, call, to, &control) == 0) {
         control->serial = given->serial;
         control->kept = given->kept;
+        control->answers = given->answers;
         node = record_checked(ctx, control, site, &fitted);
         control_release(control);
     }
@@ -233,7 +240,7 @@ static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site,
                                                              : record_checked(ctx, control, site, call);
 }
 
-neap_node *control_record_as(neap_ctx *ctx, int32_t site, bool kept, int nprograms, neap_program *const *programs,
+neap_node *control_record_as(neap_ctx *ctx, const lazy_control_as *as, int nprograms, neap_program *const *programs,
                              const graph_call *call) {
     lazy_control *control = NULL;
     neap_node *node = NULL;
@@ -241,19 +248,27 @@ neap_node *control_record_as(neap_ctx *ctx, int32_t site, bool kept, int nprogra
         check_arrays(lazy_ops[call->op]->name, call->nin, call->in) || control_new(nprograms, programs, call, &control))
         return NULL;
     control->serial = ++ctx->callbacks.last;
-    control->kept = kept;
-    node = record_any(ctx, control, site, call);
+    control->kept = as->kept;
+    control->answers = as->answers;
+    node = record_any(ctx, control, as->site, call);
     control_release(control);
     return node;
 }
 
 neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call) {
-    return control_record_as(ctx, 0, false, nprograms, programs, call);
+    return control_record_as(ctx, &(lazy_control_as){0}, nprograms, programs, call);
+}
+
+/* Is a node that has no rule, nor any inside, one whose answers somebody takes? */
+static bool gives_answers(const lazy_control *control, const lazy_answers *answers) {
+    return answers && answers->taken && control->asks && !control->ruled && control->shape.kind->takes >= 0;
 }
 
 /* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
 static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     lazy_control *control = control_of(node);
+    const lazy_answers *answers = ctx->levels.answers;
+    ctx->levels.answers = NULL;
     if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
     if (control_has_stand_ins(ctx, node))
@@ -261,17 +276,19 @@ static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, nea
     graph_call call = {
         .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = in, .attrs = node->attrs + 1};
     int rules = ctx->levels.rules;
-    if (rules && control->ruled) {
+    bool gives = gives_answers(control, answers);
+    if (gives || (rules && control->ruled)) {
         ctx->levels.rules = LAZY_RULES_AS_THEY_ARE;
-        neap_node *made = control_record_ruled(ctx, control, rules, node->site, &call);
+        neap_node *made = control_record_ruled(ctx, control, gives ? LAZY_RULES_KEPT : rules, node->site, &call);
         ctx->levels.rules = rules;
+        if (made && answers && answers->taken && control_take_answers(ctx, made, answers->taken)) {
+            graph_release(ctx, made);
+            made = NULL;
+        }
         return made;
     }
-    if (ctx->levels.without_effects && control->effects) {
-        neap_program **programs = control_derived_again(ctx, control, 'm', control_maker_apply);
-        bool kept = control->kept;
-        return programs ? control_record_as(ctx, node->site, kept, control->nprograms, programs, &call) : NULL;
-    }
+    if (ctx->levels.without_effects && control->effects)
+        return control_record_answered(ctx, node, in, answers);
     return record_any(ctx, control, node->site, &call);
 }
 
@@ -297,6 +314,11 @@ static void release_programs(const neap_node *node) {
 
 static int effects_of_bodies(const neap_node *node) {
     return control_of(node)->effects;
+}
+
+/* A loop whose number of turns nobody knows cannot hand out what its callbacks have answered. */
+static bool asks_for_itself(const neap_node *node) {
+    return control_of(node)->asks && control_of(node)->shape.kind->takes < 0;
 }
 
 static uint64_t serial_of_programs(const neap_node *node) {
@@ -382,6 +404,7 @@ const lazy_payload control_payload = {
     .result = control_result,
     .leave_tape = control_leave_tape,
     .without_effects = record_control_again, /* its programs without their effects */
+    .once = asks_for_itself,
     .programs = list_programs,
     .has_part = has_part,
     .is_default = is_default,
@@ -402,8 +425,8 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
     for (int k = 0; k < n && status == 0; k++)
         status = (in[k] = graph_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
     graph_call call = {.op = how->op, .nin = n, .nattrs = how->nattrs, .in = in, .attrs = how->attrs};
-    if (status == 0 && !(node = control_record_as(ctx, graph_site_intern(ctx, how->site), false, how->nprograms,
-                                                  how->programs, &call)))
+    const lazy_control_as as = {.site = graph_site_intern(ctx, how->site)};
+    if (status == 0 && !(node = control_record_as(ctx, &as, how->nprograms, how->programs, &call)))
         status = neap_error_code();
     if (status == 0 && how->nresults > control_of(node)->nresults)
         status =

@@ -56,7 +56,9 @@ typedef struct lazy_control {
     int lacks_on;
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
     bool ruled;  /* it has a rule for derivatives, or a node with one is in the programs that it runs */
-    bool kept;   /* such rules give the results (rules.c): of its own, in its first program */
+    bool asks;   /* a callback with results is in these programs */
+    bool kept;   /* for a derivative: such rules give the results (rules.c), of its own, in its first program; and */
+    int answers; /* so many of its last results are answers (answers.c) */
     bool joined; /* its inputs and results are the blocks of a node on a mesh, side by side */
     /* Of a node on a mesh (control/mesh.c): the sharding whose blocks get a node each. NULL: an ordinary node */
     const lazy_sharding *apart;
@@ -67,6 +69,7 @@ typedef struct lazy_control {
 /* What tells the kinds of control flow apart. Each row (ops/control.c) names its kind. */
 enum { LAZY_CONTROL_ATTRS = 5 }; /* the most attributes of a kind, without the counts of own inputs */
 struct lazy_control_kind {
+    int takes;      /* the attribute that counts the inputs among which answers can be given; -1: they cannot */
     bool rules;     /* only its first program runs: the others are those of a rule for derivatives */
     bool branches;  /* one of its programs runs: the one whose number is input 0 */
     bool loop;      /* its operands are carries: each turn takes them, and gives the next ones */
@@ -125,8 +128,13 @@ void control_release(lazy_control *control);
 /* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained.
  * In a trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
 neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call);
-/* The same at a script line (0: Lua is asked for it); `kept` as in lazy_control. OWNED. */
-neap_node *control_record_as(neap_ctx *ctx, int32_t site, bool kept, int nprograms, neap_program *const *programs,
+/* The same as another node that is made anew, but for its programs, inputs and attributes. OWNED. */
+typedef struct lazy_control_as {
+    int32_t site; /* 0: Lua is asked for it */
+    bool kept;    /* this and answers as in lazy_control */
+    int answers;
+} lazy_control_as;
+neap_node *control_record_as(neap_ctx *ctx, const lazy_control_as *as, int nprograms, neap_program *const *programs,
                              const graph_call *call);
 /* Result k; OWNED. */
 neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
@@ -185,6 +193,16 @@ neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules,
 neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control);
 /* Of all rows: the node leaves the innermost derivative that it belongs to, and others are open. */
 int control_leave_tape(neap_ctx *ctx, neap_node *node);
+
+/* control/answers.c ------------------------------------------------------------------------------------------------ */
+/* Records the node without its effects, on other inputs and with the answers that are given for it. OWNED. */
+neap_node *control_record_answered(neap_ctx *ctx, const neap_node *node, neap_node *const *in,
+                                   const lazy_answers *given);
+/* Appends the answers that a node has made (in the arena). */
+int control_take_answers(neap_ctx *ctx, neap_node *node, lazy_nodes *to);
+/* A rule for derivatives applied to a node that asks: to the same node without its effects, with its answers. */
+int control_grad_answered(lazy_grad *g, int (*rule)(lazy_grad *g));
+int control_jvp_answered(lazy_tangent *t, int (*rule)(lazy_tangent *t));
 
 /* control/grad.c --------------------------------------------------------------------------------------------------- */
 int control_cond_grad(lazy_grad *g);

@@ -4,9 +4,10 @@
  * derivative applies again: so nothing inside is kept for the backward pass. A rule for reverse mode is two programs:
  * one from the operands to the results and residuals, one from these and cotangents to cotangents. On a tape the call
  * itself is one of the first program, so its residuals are kept. A rule for forward mode is one program, linear in its
- * tangents; for reverse mode it is transposed, on a tape whose tangents have no values: so a cotangent that needs them
- * tells that the rule is not linear. Branches and loops in the rule read their operands again in reverse, be they
- * needed or not; with those, the tangents are zeros, as good as any others.
+ * tangents, which also gets the answers (answers.c) that the call has behind its results; for reverse mode it is
+ * transposed, on a tape whose tangents have no values: so a cotangent that needs them tells that the rule is not
+ * linear. Branches and loops in the rule read their operands again in reverse, be they needed or not; with those, the
+ * tangents are zeros, as good as any others.
  *
  * Forward mode has no use for a rule for reverse mode, and refuses such a call.
  *
@@ -125,6 +126,16 @@ static int vjp_grad(lazy_grad *g) {
 }
 
 /* ---- Rules for forward mode -------------------------------------------------------------------------------------- */
+/* The answers of the call go to `to`. */
+static int take_answers(neap_ctx *ctx, neap_node *node, neap_node **to) {
+    lazy_nodes answers = {0};
+    int status = control_take_answers(ctx, node, &answers);
+    for (int64_t k = 0; k < answers.n && status == 0; k++)
+        to[k] = answers.at[k];
+    lazy_vector_free(&answers);
+    return status;
+}
+
 static bool has_control(const neap_program *program) {
     for (int64_t k = 0; k < program->nodes.n; k++)
         if (graph_has_programs(program->nodes.at[k]))
@@ -168,7 +179,9 @@ static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given
     if (status == 0)
         status = floats_or_zeros(g->ctx, results, control->results, g->cts, seeds, &used);
     if (status == 0)
-        status = apply_rule_program(g->ctx, g->node, 1, operands + n, given, &outputs);
+        status = take_answers(g->ctx, g->node, given + operands + n);
+    if (status == 0)
+        status = apply_rule_program(g->ctx, g->node, 1, operands + n + control->answers, given, &outputs);
     if (status == 0)
         status = derive_tape_gradient(g->ctx, tape, used, outputs + results, seeds, n, given + operands, back);
     for (int k = 0, made = status == 0 ? n : 0; k < made; k++) {
@@ -187,7 +200,7 @@ static int jvp_grad(lazy_grad *g) {
     int n = 0, trace = -1, tape = -1;
     if (control_of(g->node)->programs[1]->effects.n)
         return refuse_custom_rule(g->ctx, g->node, "custom_jvp",
-                                  "the rule has effects, which reverse mode cannot have");
+                                  "the rule has effects that read its tangents, which have no values in reverse mode");
     neap_node **given = inputs_capacity(g->node), **back = calloc((size_t)g->node->nin + 1, sizeof *back);
     int status = given && back ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     if (status == 0)
@@ -209,7 +222,9 @@ static int jvp_jvp(lazy_tangent *g) {
     neap_node **given = inputs_capacity(g->node), **outputs = NULL;
     int status = given ? floats_or_zeros(g->ctx, operands, control->shape.in, g->in, given, &n) : NEAP_E_MEMORY;
     if (status == 0)
-        status = apply_rule_program(g->ctx, g->node, 1, n, given, &outputs);
+        status = take_answers(g->ctx, g->node, given + n);
+    if (status == 0)
+        status = apply_rule_program(g->ctx, g->node, 1, n + control->answers, given, &outputs);
     for (int k = 0; k < results && status == 0; k++)
         if (is_float_result(&control->results[k]))
             g->outs[k] = outputs[results + used++];
@@ -221,15 +236,31 @@ static int jvp_jvp(lazy_tangent *g) {
 /* ---- What the row of calls asks for ------------------------------------------------------------------------------ */
 static const char *const names[] = {"checkpoint", "custom_vjp", "custom_jvp"};
 
+/* By its program. */
+static int program_grad(lazy_grad *g) {
+    const lazy_control *control = control_of(g->node);
+    g->ctx->levels.without_effects += control->shape.rule == NEAP_RULE_USED;
+    int status = derive_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
+    g->ctx->levels.without_effects -= control->shape.rule == NEAP_RULE_USED;
+    return status;
+}
+
+static int program_jvp(lazy_tangent *g) {
+    const lazy_control *control = control_of(g->node);
+    g->ctx->levels.without_effects += control->shape.rule == NEAP_RULE_USED;
+    int status = derive_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
+    g->ctx->levels.without_effects -= control->shape.rule == NEAP_RULE_USED;
+    for (int k = 0; k < g->nresults && status == 0; k++)
+        if (!is_float_result(&control->results[k]))
+            g->outs[k] = NULL;
+    return status;
+}
+
 int control_call_grad(lazy_grad *g) {
     const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
-    if (!control_has_rule(&control->shape)) {
-        g->ctx->levels.without_effects += rule == NEAP_RULE_USED;
-        int status = derive_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
-        g->ctx->levels.without_effects -= rule == NEAP_RULE_USED;
-        return status;
-    }
+    if (!control_has_rule(&control->shape))
+        return control_grad_answered(g, program_grad);
     for (int k = control->shape.operands; k < g->node->nin; k++)
         if (g->wants[k])
             return refuse_custom_rule(g->ctx, g->node, names[rule], reads_around);
@@ -239,15 +270,8 @@ int control_call_grad(lazy_grad *g) {
 int control_call_jvp(lazy_tangent *g) {
     const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
-    if (!control_has_rule(&control->shape)) {
-        g->ctx->levels.without_effects += rule == NEAP_RULE_USED;
-        int status = derive_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
-        g->ctx->levels.without_effects -= rule == NEAP_RULE_USED;
-        for (int k = 0; k < g->nresults && status == 0; k++)
-            if (!is_float_result(&control->results[k]))
-                g->outs[k] = NULL;
-        return status;
-    }
+    if (!control_has_rule(&control->shape))
+        return control_jvp_answered(g, program_jvp);
     if (rule == NEAP_RULE_VJP)
         return refuse_custom_rule(g->ctx, g->node, "jvp", "a function with np.custom_vjp has no forward derivative");
     for (int k = control->shape.operands; k < g->node->nin; k++)

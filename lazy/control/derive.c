@@ -66,14 +66,23 @@ int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped
     return m->in[k] ? 0 : neap_error_code();
 }
 
-int control_maker_apply(lazy_maker *m) {
-    int rules = m->ctx->levels.rules;
-    m->ctx->levels.rules = LAZY_RULES_AS_THEY_ARE;
-    m->ctx->levels.without_effects++;
+static int apply_program(lazy_maker *m, int rules, int without_effects, const lazy_answers *answers) {
+    lazy_levels *levels = &m->ctx->levels, before = *levels;
+    levels->rules = rules;
+    levels->without_effects = without_effects;
+    levels->answers = answers;
     int status = program_apply(m->ctx, m->program, m->in, m->out);
-    m->ctx->levels.without_effects--;
-    m->ctx->levels.rules = rules;
+    levels->rules = before.rules;
+    levels->without_effects = before.without_effects;
     return status;
+}
+
+int control_maker_apply(lazy_maker *m, const lazy_answers *given) {
+    return apply_program(m, LAZY_RULES_AS_THEY_ARE, 1, given);
+}
+
+int control_maker_apply_as(lazy_maker *m, int rules, bool takes) {
+    return apply_program(m, rules, 0, takes ? &(lazy_answers){.taken = &m->answers} : NULL);
 }
 
 int control_maker_end(lazy_maker *m, int status, neap_program **made) {
@@ -87,7 +96,37 @@ int control_maker_end(lazy_maker *m, int status, neap_program **made) {
         graph_release(m->ctx, m->out[k]);
     free(m->in);
     lazy_vector_free(&m->results);
+    lazy_vector_free(&m->answers);
     return status;
+}
+
+static int push_all_results(lazy_maker *m) {
+    int status = 0;
+    for (int64_t k = 0; k < m->program->outputs.n && status == 0; k++)
+        status = lazy_push(&m->results, m->out[k]);
+    for (int64_t k = 0; k < m->answers.n && status == 0; k++)
+        status = lazy_push(&m->results, m->answers.at[k]);
+    return status;
+}
+
+static int apply_again(neap_ctx *ctx, neap_program *program, int (*apply)(lazy_maker *), neap_program **made) {
+    lazy_maker m;
+    int status = control_maker_begin(&m, ctx, program, false);
+    for (int k = 0; k < program->inputs.n && status == 0; k++)
+        status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
+    if (status == 0)
+        status = apply(&m);
+    if (status == 0)
+        status = push_all_results(&m);
+    return control_maker_end(&m, status, made);
+}
+
+static int apply_asking(lazy_maker *m) {
+    return control_maker_apply_as(m, LAZY_RULES_AS_THEY_ARE, true);
+}
+
+int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **made) {
+    return apply_again(ctx, program, apply_asking, made);
 }
 
 neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *)) {
@@ -96,22 +135,11 @@ neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char 
     int status = 0, made = 0;
     if (!found && !list)
         neap_error(NEAP_E_MEMORY, "out of memory for a program");
-    for (; list && made < control->nprograms && status == 0; made += status == 0) {
-        lazy_maker m;
-        neap_program *program = control->programs[made];
-        if (made >= control_bodies(control)) {
-            list[made] = program_retain(program);
-            continue;
-        }
-        status = control_maker_begin(&m, ctx, program, false);
-        for (int k = 0; k < program->inputs.n && status == 0; k++)
-            status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
-        if (status == 0)
-            status = apply(&m);
-        for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
-            status = lazy_push(&m.results, m.out[k]);
-        status = control_maker_end(&m, status, &list[made]);
-    }
+    for (; list && made < control->nprograms && status == 0; made += status == 0)
+        if (made >= control_bodies(control))
+            list[made] = program_retain(control->programs[made]);
+        else
+            status = apply_again(ctx, control->programs[made], apply, &list[made]);
     if (list && status == 0)
         found = control_derived_keep(control, rule, 0, NULL, made, list);
     while (list && status && made-- > 0)

@@ -23,12 +23,13 @@ typedef struct lazy_maker { /* a program that is being made of another one */
     int trace, tape;       /* the level of the trace; that of the tape, -1: there is none */
     neap_node **in, **out; /* its inputs and outputs: in BORROWED, out OWNED */
     lazy_nodes results;    /* outputs of the new one. BORROWED */
+    lazy_nodes answers;    /* those that were taken as it was applied */
 } lazy_maker;
 
 /* The programs that were made, or NULL. BORROWED from the control. */
 neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
-/* Those that were made, or else the node's programs, each of those that run applied again in this way; the programs of
- * a rule stay as they are. BORROWED; NULL: error. */
+/* Those that were made, or else the node's programs, each of those that run applied again in this way, with the answers
+ * that it takes behind the outputs; the programs of a rule stay as they are. BORROWED; NULL: error. */
 neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *));
 /* Keeps programs (TAKES, also on failure). NULL: memory. */
 neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
@@ -41,8 +42,12 @@ int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, boo
 neap_node *control_maker_input(lazy_maker *m, const neap_node *like);
 /* Input k of the applied program, as a placeholder; on the tape, if so asked. */
 int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped);
-/* Applies the program, without its effects. */
-int control_maker_apply(lazy_maker *m);
+/* Applies the program without its effects, with answers that are given (NULL: none). */
+int control_maker_apply(lazy_maker *m, const lazy_answers *given);
+/* Applies it with its effects, and rules as LAZY_RULES_… says. `takes`: takes its answers. */
+int control_maker_apply_as(lazy_maker *m, int rules, bool takes);
+/* The program with its answers as outputs behind the others, rules as they are. */
+int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **made);
 /* Ends the trace, whatever became of it, with a status; *made gets the program of `results`. */
 int control_maker_end(lazy_maker *m, int status, neap_program **made);
 

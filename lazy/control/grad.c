@@ -11,7 +11,8 @@
  *      while    forward   the same as a while loop. Nobody knows how often it runs, so nothing can be stored for
  *                         reverse
  *
- * Effects of a body happen once: where its programs are run again for a derivative they are left out.
+ * Effects of a body happen once: where its programs are run again for a derivative they are left out. What callbacks
+ * have answered is given to them (answers.c).
  */
 #include <string.h>
 
@@ -151,7 +152,7 @@ static int branch_gradient(void *arg, const lazy_control *control, int p, const 
     if (status == 0)
         status = branch_inputs(&m, shape, p, control->nresults, g->cts, seeds, wants);
     if (status == 0)
-        status = control_maker_apply(&m);
+        status = control_maker_apply(&m, NULL);
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
         if (wants[control_input_of(shape, p, k)])
             wrt[n++] = m.in[k];
@@ -237,7 +238,7 @@ static int derive_branches(lazy_control *control, char kind, int nkey, const boo
     return status;
 }
 
-int control_cond_grad(lazy_grad *g) {
+static int cond_grad(lazy_grad *g) {
     lazy_control *control = control_of(g->node);
     int n = control->nprograms, nkey = control->shape.nin + control->nresults;
     bool *key = gradient_key(g, control);
@@ -275,7 +276,7 @@ static int branch_tangent(void *arg, const lazy_control *control, int p, const b
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
         given[k] = key[control_input_of(shape, p, k)] ? dots[control_input_of(shape, p, k)] : NULL;
     if (status == 0)
-        status = control_maker_apply(&m);
+        status = control_maker_apply(&m, NULL);
     if (status == 0)
         status = find_tangents(&m, given, tangents);
     for (int k = 0; k < control->nresults && status == 0; k++)
@@ -295,7 +296,7 @@ static bool *tangent_key(const lazy_tangent *t, const lazy_control *control) {
     return key;
 }
 
-int control_cond_jvp(lazy_tangent *t) {
+static int cond_jvp(lazy_tangent *t) {
     lazy_control *control = control_of(t->node);
     int n = control->nprograms, nkey = control->shape.nin;
     bool *key = tangent_key(t, control);
@@ -328,7 +329,7 @@ static int storing_program(neap_ctx *ctx, lazy_control *control, neap_program **
     for (int k = 0; k < program->inputs.n && status == 0; k++)
         status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
     if (status == 0)
-        status = control_maker_apply(&m);
+        status = control_maker_apply(&m, NULL);
     for (int k = 0; k < program->outputs.n && status == 0; k++)
         status = lazy_push(&m.results, m.out[k]);
     for (int k = 0; k < control->shape.operands && status == 0; k++)
@@ -407,7 +408,7 @@ static int scan_back_program(neap_ctx *ctx, scan_back *b, neap_program **made) {
     if (status == 0)
         status = scan_back_inputs(&m, b);
     if (status == 0)
-        status = control_maker_apply(&m);
+        status = control_maker_apply(&m, NULL);
     for (int k = 0; k < shape->operands && status == 0; k++)
         if (is_real(&shape->in[k]))
             b->wrt[b->nwrt++] = m.in[k];
@@ -483,7 +484,7 @@ static int plan_scan_back(lazy_grad *g, const lazy_control *control, const bool 
     return status;
 }
 
-int control_scan_grad(lazy_grad *g) {
+static int scan_grad(lazy_grad *g) {
     lazy_control *control = control_of(g->node);
     const lazy_control_shape *shape = &control->shape;
     int own = shape->operands + shape->xs, status = 0;
@@ -541,7 +542,7 @@ static int loop_tangent(lazy_tangent *t, const lazy_control *control, int p, con
                 status = NEAP_E_MEMORY;
     }
     if (status == 0)
-        status = control_maker_apply(&m);
+        status = control_maker_apply(&m, NULL);
     if (status == 0 && step)
         status = find_tangents(&m, dots, tangents);
     for (int k = 0; k < (step ? control->shape.operands : nout) && status == 0; k++)
@@ -604,7 +605,7 @@ static int plan_loop(lazy_tangent *t, const lazy_control *control, plan *p) {
     return status || scan ? status : lazy_push(&p->attrs, test);
 }
 
-int control_loop_jvp(lazy_tangent *t) {
+static int loop_jvp(lazy_tangent *t) {
     lazy_control *control = control_of(t->node);
     const lazy_control_shape *shape = &control->shape;
     bool *key = tangent_key(t, control);
@@ -625,6 +626,23 @@ int control_loop_jvp(lazy_tangent *t) {
     free(spare);
     free(key);
     return status;
+}
+
+/* ---- What the rows ask for --------------------------------------------------------------------------------------- */
+int control_cond_grad(lazy_grad *g) {
+    return control_grad_answered(g, cond_grad);
+}
+
+int control_cond_jvp(lazy_tangent *t) {
+    return control_jvp_answered(t, cond_jvp);
+}
+
+int control_scan_grad(lazy_grad *g) {
+    return control_grad_answered(g, scan_grad);
+}
+
+int control_loop_jvp(lazy_tangent *t) {
+    return control_jvp_answered(t, loop_jvp);
 }
 
 int control_while_grad(lazy_grad *g) {

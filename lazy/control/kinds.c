@@ -103,9 +103,14 @@ static bool scan_default(const int64_t *attrs, int k) {
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 const lazy_control_kind control_call = {
-    .rules = true, .parse = parse_call, .write = write_call, .is_default = call_default};
-const lazy_control_kind control_cond = {.branches = true, .parse = parse_cond, .write = write_operands};
+    .takes = 3, .rules = true, .parse = parse_call, .write = write_call, .is_default = call_default};
+const lazy_control_kind control_cond = {.takes = 0, .branches = true, .parse = parse_cond, .write = write_operands};
 const lazy_control_kind control_while = {
-    .loop = true, .condition = true, .rest = true, .parse = parse_while, .write = write_operands};
-const lazy_control_kind control_scan = {
-    .loop = true, .stacks = true, .rest = true, .parse = parse_scan, .write = write_scan, .is_default = scan_default};
+    .takes = -1, .loop = true, .condition = true, .rest = true, .parse = parse_while, .write = write_operands};
+const lazy_control_kind control_scan = {.takes = 4,
+                                        .loop = true,
+                                        .stacks = true,
+                                        .rest = true,
+                                        .parse = parse_scan,
+                                        .write = write_scan,
+                                        .is_default = scan_default};

@@ -10,6 +10,10 @@
  * Calls inside the programs of branches, loops and np.checkpoint are treated alike: where such a node is recorded on a
  * tape its programs are made again with kept calls, and when it leaves the tape with used ones. What the program of a
  * used call calls in turn has its rule still: that serves the next derivative.
+ *
+ * A program that is kept has the answers of its callbacks behind its results (answers.c). The effects of a rule for
+ * forward mode happen with the results, where they do not read tangents: the rule itself is then one without them, to
+ * which the answers are given.
  */
 #include <string.h>
 
@@ -30,60 +34,192 @@ static neap_node *zeros_of_trace(lazy_maker *m, const neap_node *like) {
     return zeros ? graph_arena(m->ctx, program_take_in(m->ctx, m->trace, zeros)) : NULL;
 }
 
-/* A rule for forward mode without its tangents: (operands…, own…) → results. */
-static int make_values(neap_ctx *ctx, const lazy_control *control, neap_program **made) {
+/* Is input k of a rule for forward mode a tangent? */
+static bool is_tangent(const lazy_control *control, int64_t k) {
     const lazy_control_shape *shape = &control->shape;
-    neap_program *rule = control->programs[1];
-    int n = (int)rule->inputs.n;
+    return k >= shape->operands && k < control->programs[1]->inputs.n - shape->consts[1];
+}
+
+/* A rule for forward mode without its tangents: (operands…, own…) → results. One with effects has no tangents at all,
+ * so that what reads them does not happen; its answers are behind the results. */
+static int make_values(neap_ctx *ctx, const lazy_control *control, neap_program *rule, neap_program **made) {
+    bool effects = rule->effects.n > 0;
     lazy_maker m;
     int status = control_maker_begin(&m, ctx, rule, false);
-    for (int k = 0; k < n && status == 0; k++) {
-        bool tangent = k >= shape->operands && k < n - shape->consts[1];
+    for (int k = 0; k < rule->inputs.n && status == 0; k++) {
         const neap_node *like = rule->inputs.at[k];
-        status = control_maker_given(&m, k, tangent ? zeros_of_trace(&m, like) : control_maker_input(&m, like), false);
+        if (!is_tangent(control, k))
+            status = control_maker_given(&m, k, control_maker_input(&m, like), false);
+        else if (!effects)
+            status = control_maker_given(&m, k, zeros_of_trace(&m, like), false);
     }
     if (status == 0)
-        status = control_maker_apply(&m);
-    for (int k = 0; k < shape->results && status == 0; k++)
-        status = lazy_push(&m.results, m.out[k]);
+        status = control_maker_apply_as(&m, LAZY_RULES_AS_THEY_ARE, false);
+    for (int64_t k = 0; k < rule->outputs.n && status == 0; k++) {
+        bool answer = k >= control->programs[1]->outputs.n;
+        if (k < control->shape.results || (answer && m.out[k]))
+            status = m.out[k] ? lazy_push(&m.results, m.out[k])
+                              : neap_error(NEAP_E_ARGUMENT, "custom_jvp: a rule with effects must compute its results "
+                                                            "apart from the tangents");
+    }
     return control_maker_end(&m, status, made);
 }
 
-/* BORROWED. */
-static neap_program *values_of_rule(neap_ctx *ctx, lazy_control *control) {
-    if (control->kept)
-        return control->programs[0];
-    if (control->shape.rule == NEAP_RULE_VJP)
-        return control->programs[1];
-    neap_program *made = NULL, **found = control_derived_find(control, 'v', 0, NULL);
-    if (!found && make_values(ctx, control, &made) == 0)
-        found = control_derived_keep(control, 'v', 0, NULL, 1, &made);
-    return found ? *found : NULL;
+/* By node of a program: does it depend on a tangent? OWNED. */
+static bool *find_late(const lazy_control *control, const neap_program *rule) {
+    bool *late = calloc((size_t)rule->nodes.n + 1, sizeof *late);
+    const int32_t *link = rule->links.at;
+    for (int64_t k = 0; k < rule->nodes.n && late; k++) {
+        const neap_node *node = rule->nodes.at[k];
+        if (graph_is_placeholder(node)) {
+            late[k] = is_tangent(control, (int64_t)node->value);
+        } else if (node->flags & LAZY_ABSTRACT) {
+            for (int a = 0; a < node->nin; a++)
+                late[k] |= late[*link++];
+        }
+    }
+    if (!late)
+        neap_error(NEAP_E_MEMORY, "out of memory for a rule");
+    return late;
 }
 
-/* ---- Programs with kept and used calls in them ------------------------------------------------------------------ */
-static int apply_as(lazy_maker *m, int rules) {
-    lazy_levels *levels = &m->ctx->levels;
-    lazy_levels before = *levels;
-    levels->rules = rules;
-    levels->without_effects = 0;
-    int status = program_apply(m->ctx, m->program, m->in, m->out);
-    levels->rules = before.rules;
-    levels->without_effects = before.without_effects;
+/* Inputs of the rule to which answers are given: (operands…, tangents…, answers…, own…). Answers that depend on
+ * tangents are not given: `late`. */
+static int rule_inputs(lazy_maker *m, const lazy_control *control, const bool *late, neap_node **given) {
+    const neap_program *rule = m->program;
+    int64_t first = control->programs[1]->outputs.n, own = rule->inputs.n - control->shape.consts[1];
+    int status = 0;
+    for (int64_t k = 0; k < own && status == 0; k++)
+        status = control_maker_given(m, (int)k, control_maker_input(m, rule->inputs.at[k]), false);
+    for (int64_t k = first; k < rule->outputs.n && status == 0; k++)
+        if (!late[rule->root_nodes.at[rule->effect_roots + k]] &&
+            !(given[k - first] = control_maker_input(m, rule->outputs.at[k])))
+            status = NEAP_E_MEMORY;
+    for (int64_t k = own; k < rule->inputs.n && status == 0; k++)
+        status = control_maker_given(m, (int)k, control_maker_input(m, rule->inputs.at[k]), false);
     return status;
 }
 
+/* The rule itself, without the effects that happen with the values. */
+static int make_answered_rule(neap_ctx *ctx, const lazy_control *control, neap_program *rule, neap_program **made) {
+    int64_t first = control->programs[1]->outputs.n;
+    bool *late = find_late(control, rule);
+    neap_node **given = calloc((size_t)(rule->outputs.n - first) + 1, sizeof *given);
+    lazy_maker m;
+    int status = control_maker_begin(&m, ctx, rule, false);
+    if (status == 0 && (!late || !given))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a rule");
+    if (status == 0)
+        status = rule_inputs(&m, control, late, given);
+    if (status == 0)
+        status =
+            control_maker_apply(&m, &(lazy_answers){.program = rule, .first = first, .given = given, .late = late});
+    for (int64_t k = 0; k < first && status == 0; k++)
+        status = lazy_push(&m.results, m.out[k]);
+    free(late);
+    free(given);
+    return control_maker_end(&m, status, made);
+}
+
+/* Of a rule for forward mode: what gives its values, and the rule. */
+static int split_rule(neap_ctx *ctx, const lazy_control *control, neap_program *made[2]) {
+    neap_program *rule = program_retain(control->programs[1]), *asking;
+    int status = 0;
+    if (rule->effects.n && (status = control_program_asking(ctx, rule, &asking)) == 0) {
+        neap_program_free(rule);
+        rule = asking;
+    }
+    if (status == 0)
+        status = make_values(ctx, control, rule, &made[0]);
+    if (status == 0) {
+        made[1] = program_retain(rule);
+        if (rule->effects.n) {
+            neap_program_free(made[1]);
+            status = make_answered_rule(ctx, control, rule, &made[1]);
+        }
+        if (status)
+            neap_program_free(made[0]);
+    }
+    neap_program_free(rule);
+    return status;
+}
+
+/* The programs of a kept call: what gives its results and answers, then those of its rule. BORROWED. */
+static neap_program **programs_of_call(neap_ctx *ctx, lazy_control *control) {
+    if (control->kept)
+        return control->programs;
+    neap_program *made[3] = {0}, **found = control_derived_find(control, 'v', 0, NULL);
+    if (found)
+        return found;
+    int status;
+    if (control->shape.rule == NEAP_RULE_JVP) {
+        status = split_rule(ctx, control, made);
+    } else if ((status = control_program_asking(ctx, control->programs[1], &made[0])) == 0) {
+        made[1] = program_retain(control->programs[1]);
+        made[2] = program_retain(control->programs[2]);
+    }
+    return status ? NULL : control_derived_keep(control, 'v', 0, NULL, control->nprograms, made);
+}
+
+/* ---- Programs with kept and used calls in them ------------------------------------------------------------------ */
 static int apply_kept(lazy_maker *m) {
-    return apply_as(m, LAZY_RULES_KEPT);
+    return control_maker_apply_as(m, LAZY_RULES_KEPT, true);
+}
+
+static int apply_kept_alone(lazy_maker *m) {
+    return control_maker_apply_as(m, LAZY_RULES_KEPT, false);
 }
 
 static int apply_used(lazy_maker *m) {
-    return apply_as(m, LAZY_RULES_USED);
+    return control_maker_apply_as(m, LAZY_RULES_USED, false);
+}
+
+/* Branch p, which has the answers of all of `branches`: zeros for those of others. */
+static int give_all_answers(neap_ctx *ctx, const lazy_control *control, neap_program *const *branches, int p,
+                            neap_program **made) {
+    lazy_maker m;
+    int status = control_maker_begin(&m, ctx, branches[p], false);
+    for (int k = 0; k < branches[p]->inputs.n && status == 0; k++)
+        status = control_maker_given(&m, k, control_maker_input(&m, branches[p]->inputs.at[k]), false);
+    if (status == 0)
+        status = control_maker_apply_as(&m, LAZY_RULES_AS_THEY_ARE, false);
+    for (int k = 0; k < control->nresults && status == 0; k++)
+        status = lazy_push(&m.results, m.out[k]);
+    for (int q = 0; q < control->nprograms; q++)
+        for (int64_t k = control->nresults; k < branches[q]->outputs.n && status == 0; k++) {
+            neap_node *answer = q == p ? m.out[k] : zeros_of_trace(&m, branches[q]->outputs.at[k]);
+            status = answer ? lazy_push(&m.results, answer) : neap_error_code();
+        }
+    return control_maker_end(&m, status, made);
+}
+
+/* Branches of one number of results. BORROWED. */
+static neap_program **branches_kept(neap_ctx *ctx, lazy_control *control) {
+    int n = control->nprograms, made = 0, status = 0;
+    bool same = true;
+    neap_program **found = control_derived_find(control, 'K', 0, NULL);
+    neap_program **apart = found ? NULL : control_derived_again(ctx, control, 'k', apply_kept), **list = NULL;
+    for (int p = 0; p < n && apart; p++)
+        same &= apart[p]->outputs.n == control->nresults;
+    if (found || !apart || same)
+        return found ? found : apart;
+    if (!(list = calloc((size_t)n, sizeof *list)))
+        neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    for (; list && made < n && status == 0; made += status == 0)
+        status = give_all_answers(ctx, control, apart, made, &list[made]);
+    if (list && status == 0)
+        found = control_derived_keep(control, 'K', 0, NULL, n, list);
+    while (list && status && made-- > 0)
+        neap_program_free(list[made]);
+    free(list);
+    return found;
 }
 
 /* Of a node without a rule of its own. BORROWED. */
 static neap_program **programs_kept(neap_ctx *ctx, lazy_control *control) {
-    return control_derived_again(ctx, control, 'k', apply_kept);
+    const lazy_control_kind *kind = control->shape.kind;
+    return kind->branches ? branches_kept(ctx, control)
+                          : control_derived_again(ctx, control, 'k', kind->takes < 0 ? apply_kept_alone : apply_kept);
 }
 
 neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control) {
@@ -97,33 +233,44 @@ static neap_node *record_call(neap_ctx *ctx, lazy_control *control, bool keeps, 
     const lazy_control_shape *shape = &control->shape;
     int n = keeps ? control->nprograms : 1;
     int64_t attrs[3 + MOST] = {keeps ? shape->rule : NEAP_RULE_USED, shape->operands, shape->results};
-    neap_program *programs[MOST] = {values_of_rule(ctx, control)};
+    neap_program **programs = programs_of_call(ctx, control);
     lazy_nodes given = {0};
-    int status = programs[0] ? 0 : neap_error_code();
+    int status = programs ? 0 : neap_error_code();
     for (int k = 0; k < shape->operands && status == 0; k++)
         status = lazy_push(&given, in[k]);
     for (int p = 0; p < n && status == 0; p++) {
         int own = p || control->kept ? p : 1;
-        programs[p] = p ? control->programs[p] : programs[0];
         attrs[3 + p] = shape->consts[own];
         for (int k = 0; k < shape->consts[own] && status == 0; k++)
             status = lazy_push(&given, in[shape->const_at[own] + k]);
     }
     graph_call call = {.op = shape->op, .nin = (int)given.n, .nattrs = 3 + n, .in = given.at, .attrs = attrs};
-    neap_node *node = status == 0 ? control_record_as(ctx, site, keeps, n, programs, &call) : NULL;
+    lazy_control_as as = {.site = site, .kept = keeps, .answers = control->answers};
+    if (status == 0 && !control->kept) {
+        int64_t known = shape->rule == NEAP_RULE_VJP ? control->programs[1]->outputs.n : shape->results;
+        as.answers = (int)(programs[0]->outputs.n - known);
+    }
+    neap_node *node = status == 0 ? control_record_as(ctx, &as, n, programs, &call) : NULL;
     lazy_vector_free(&given);
     return node;
 }
 
+/* The node with programs in which rules are kept, or used. */
+static neap_node *record_with_rules(neap_ctx *ctx, lazy_control *control, bool keeps, int32_t site,
+                                    const graph_call *call) {
+    int giver = control_giver(control->shape.kind);
+    neap_program **programs = keeps ? programs_kept(ctx, control) : control_programs_used(ctx, control);
+    lazy_control_as as = {.site = site, .kept = keeps, .answers = control->answers};
+    if (programs && keeps)
+        as.answers = (int)(programs[giver]->outputs.n - control->programs[giver]->outputs.n);
+    return programs ? control_record_as(ctx, &as, control->nprograms, programs, call) : NULL;
+}
+
 neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules, int32_t site, const graph_call *call) {
     plan_hold(ctx);
-    neap_node *node = NULL;
-    neap_program **programs = NULL;
     bool keeps = rules == LAZY_RULES_KEPT;
-    if (control_has_rule(&control->shape))
-        node = record_call(ctx, control, keeps, site, call->in);
-    else if ((programs = keeps ? programs_kept(ctx, control) : control_programs_used(ctx, control)) != NULL)
-        node = control_record_as(ctx, site, keeps, control->nprograms, programs, call);
+    neap_node *node = control_has_rule(&control->shape) ? record_call(ctx, control, keeps, site, call->in)
+                                                        : record_with_rules(ctx, control, keeps, site, call);
     int held = plan_unhold(ctx);
     if (held && node) {
         graph_release(ctx, node);
@@ -138,6 +285,7 @@ static int take_over(lazy_control *now, const lazy_control *before) {
     size_t n = (size_t)(before->shape.nin + 2 * before->nresults);
     now->serial = before->serial;
     now->joined = before->joined;
+    now->answers = before->answers;
     now->apart = before->apart;
     if (!before->shardings)
         return 0;

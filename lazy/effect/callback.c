@@ -135,18 +135,23 @@ void effect_callback_free_all(neap_ctx *ctx) {
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
-static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
-    for (int k = 0; k < n; k++) {
-        if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
-            return neap_error(NEAP_E_TRACE, "callback: argument %d belongs to a trace that has ended", k + 1);
-        if (callback->nresults && in[k]->levels & ~graph_trace_levels(ctx))
+/* Results are constants to derivatives. */
+static int check_constant(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
+    for (int k = 0; k < n && callback->nresults; k++)
+        if (in[k]->levels & ~graph_trace_levels(ctx))
             return neap_error(
                 NEAP_E_ARGUMENT,
                 "callback: the results of the function at %s, called at %s, cannot be differentiated; give it "
                 "np.stop_gradient(x) for its arguments",
                 callback->name, callback->site);
-    }
     return 0;
+}
+
+static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
+    for (int k = 0; k < n; k++)
+        if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
+            return neap_error(NEAP_E_TRACE, "callback: argument %d belongs to a trace that has ended", k + 1);
+    return check_constant(ctx, callback, n, in);
 }
 
 /* What lies on a mesh is given to the function as a whole; of a trace, when it is lowered. */
@@ -422,11 +427,12 @@ static neap_node *call_again(neap_ctx *ctx, const neap_node *node, neap_node *co
     return effect_callback_again(ctx, effect_callback_of(node), node->nin, in);
 }
 
-/* Of a call that does not happen nothing is left, which is possible if it has no results. */
+/* Of a call that does not happen nothing is left: it has no results, or these are given. */
 static neap_node *leave_out_call(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
-    (void)in;
     const lazy_callback *callback = effect_callback_of(node);
-    if (callback->nresults == 0)
+    if (check_constant(ctx, callback, node->nin, in))
+        return NULL;
+    if (callback->nresults == 0 || (ctx->levels.answers && ctx->levels.answers->given))
         return graph_constant(ctx, NEAP_DTYPE_U8, false, 0);
     neap_error(NEAP_E_ARGUMENT,
                "the results of the function at %s, called at %s, cannot be differentiated: it would be called again",
@@ -455,6 +461,7 @@ const lazy_payload effect_callback_payload = {
     .push = push_request,
     .again = call_again,
     .without_effects = leave_out_call,
+    .once = has_results,
     .fixed = has_results,
     .print = print_callback,
 };

@@ -308,6 +308,7 @@ const char *effect_site(neap_ctx *ctx, const lazy_effect *effect) {
 void effect_free(neap_ctx *ctx, lazy_effect *effect) {
     for (int64_t k = 0; k < effect->nodes.n; k++)
         graph_release(ctx, effect->nodes.at[k]);
+    graph_release(ctx, effect->after);
     lazy_vector_free(&effect->nodes);
     for (int k = 0; k < effect->nfragments; k++) {
         free(effect->fragments[k].text);
@@ -358,6 +359,15 @@ static int copy_fragment(neap_ctx *ctx, int level, lazy_effect *effect, const la
     return status;
 }
 
+/* The last node of the trace so far. OWNED */
+static neap_node *last_recorded(const neap_ctx *ctx, const lazy_level *level) {
+    uint32_t bit = 1u << (level - ctx->levels.at);
+    for (int64_t k = ctx->levels.tape.n; k-- > level->start;)
+        if (ctx->levels.tape.at[k]->levels & bit)
+            return graph_retain(ctx->levels.tape.at[k]);
+    return NULL;
+}
+
 static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const lazy_fragment *fragments,
                         neap_node *const *nodes) {
     lazy_effect *effect = calloc(1, sizeof *effect);
@@ -366,6 +376,7 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
     int status = effect && effect->fragments ? 0 : NEAP_E_MEMORY;
     if (status == 0) {
         effect->how = *how;
+        effect->after = last_recorded(ctx, level);
         if (how->site && !(effect->how.site = copy_text(how->site, strlen(how->site))))
             status = NEAP_E_MEMORY;
     }

@@ -42,6 +42,9 @@ struct lazy_effect {
     int nfragments;
     lazy_fragment *fragments;
     lazy_nodes nodes; /* what becomes a root: the arrays of a print, or the node. One reference each */
+    neap_node
+        *after;    /* of a print: the node of the trace that was recorded last before it; NULL: none. One reference */
+    int64_t place; /* in a program, in place of that: how many of its nodes come before it, to a replay */
 };
 
 /* What a call of a Lua function needs when its turn has come, and who may still need it: nodes and requests in flight.

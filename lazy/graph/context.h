@@ -82,6 +82,20 @@ typedef struct lazy_level {
     LAZY_VECTOR(lazy_effect *) effects;
 } lazy_level;
 
+/* A callback with results is called once, also where a derivative applies the program again: that gets its *answers*.
+ * These are results of such callbacks, and of nodes that run some, which a program hands out behind its other outputs.
+ * Set as ctx->levels.answers, which the next program_apply takes. */
+typedef struct lazy_answers {
+    lazy_nodes *taken; /* the program's answers are appended (in the arena); NULL: nobody takes them */
+    /* Answers that are given: what the program's outputs from `first` on are. What they come from is not recorded.
+     * NULL among them: that answer is not given. */
+    const struct neap_program *program;
+    int64_t first;
+    neap_node *const *given;
+    /* By node: whether its effects happen although levels.without_effects is set; NULL: no such node. */
+    const bool *late;
+} lazy_answers;
+
 typedef struct lazy_levels {
     lazy_nodes tape; /* nodes that belong to an open level, in order of recording */
     lazy_level at[LAZY_MAX_LEVELS];
@@ -94,6 +108,7 @@ typedef struct lazy_levels {
     uint32_t walked;     /* tapes that are being walked over, one bit each: what is recorded then is no part of them */
     int rules;           /* LAZY_RULES_…: how programs are applied that have calls with rules (control/rules.c) */
     const struct lazy_stand_ins *stand_ins; /* for constants of programs that are applied (deferred.c). NULL: none */
+    const lazy_answers *answers;            /* for the program that is applied, or the node recorded, next */
 } lazy_levels;
 
 /* effect/callback.c */

@@ -123,6 +123,17 @@ static int64_t rank_of(const neap_node *node, int64_t end) {
     return !recorded ? INT64_MIN : node->tape < end ? node->tape : node->tape - INT64_MAX;
 }
 
+/* Finds where among the nodes the prints were recorded. */
+static void place_prints(const neap_program *program, int64_t end, int64_t n, const ranked *ranks) {
+    int64_t place = 0;
+    for (int64_t e = 0; e < program->effects.n; e++) {
+        lazy_effect *effect = program->effects.at[e];
+        while (effect->after && place < n && ranks[place].rank <= rank_of(effect->after, end))
+            place++;
+        effect->place = place;
+    }
+}
+
 /* The nodes stand in the order in which they were recorded, that of the tape, behind what they start from. So a replay
  * records them as the function did, and the cotangents of a node are summed in the same order, with the same bits,
  * whether a program is differentiated or the function itself. */
@@ -139,6 +150,8 @@ static int order_nodes(neap_ctx *ctx, int64_t end, neap_program *program, const 
         qsort(ranks, (size_t)found.n, sizeof *ranks, compare_ranks);
     for (int64_t k = 0; k < found.n && status == 0; k++)
         status = add_replay_node(program, ranks[k].node);
+    if (status == 0)
+        place_prints(program, end, found.n, ranks);
     for (int64_t r = 0; r < roots->n && status == 0; r++)
         status = lazy_push(&program->root_nodes, (int32_t)roots->at[r]->index);
     lazy_vector_free(&found);
@@ -397,6 +410,10 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
         return status;
     }
     ctx->levels.at[level].effects.n = 0; /* the program has taken them over */
+    for (int64_t e = 0; e < program->effects.n; e++) {
+        graph_release(ctx, program->effects.at[e]->after);
+        program->effects.at[e]->after = NULL;
+    }
     neap_level_end(ctx, level);
     ctx->counters.programs++;
     program->link = &ctx->programs.first;

@@ -74,8 +74,8 @@ neap_node *program_stand_in(const neap_ctx *ctx, neap_node *node);
 
 /* ---- Replaying and running -------------------------------------------------------------------------------------- */
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or
- * happen. outputs are OWNED; on failure there are none. If the program has no effects, inputs may be NULL: what depends
- * on these is not recorded, and outputs that depend on them are NULL. */
+ * happen. outputs are OWNED; on failure there are none. Inputs may be NULL: what depends on these is not recorded, such
+ * effects do not happen, and such outputs are NULL. */
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 /* The same for a call that the script makes: the nodes are in the open scope. */
 int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);

@@ -10,8 +10,10 @@ typedef struct replay { /* a program whose ops are being recorded again */
     neap_ctx *ctx;
     neap_program *program;
     neap_node *const *inputs;
+    const lazy_answers *answers;
     neap_node **now; /* by position in program->nodes */
     int64_t next_effect, root;
+    bool happened; /* an effect has */
     int32_t scope; /* around all of it; 0: none */
 } replay;
 
@@ -36,67 +38,145 @@ static int replay_print(replay *r, const lazy_effect *effect) {
     return status;
 }
 
-/* Prints, up to the next effect that is a node. */
-static int replay_prints(replay *r) {
+static bool is_late(const replay *r, int64_t position) {
+    return r->answers && r->answers->late && r->answers->late[position];
+}
+
+/* Does a print happen, of what is recorded? */
+static bool print_happens(const replay *r, const lazy_effect *effect) {
+    bool happens = !r->ctx->levels.without_effects;
+    for (int64_t k = 0; k < effect->nodes.n; k++) {
+        int64_t position = r->program->root_nodes.at[r->root + k];
+        if (!r->now[position])
+            return false;
+        happens |= is_late(r, position);
+    }
+    return happens;
+}
+
+/* Prints, up to the next effect that is a node; those that were recorded before the node in this position. */
+static int replay_prints(replay *r, int64_t position) {
     int status = 0;
-    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->levels.without_effects) {
+    while (r->next_effect < r->program->effects.n && status == 0) {
         const lazy_effect *effect = r->program->effects.at[r->next_effect];
-        if (effect->node)
+        if (effect->node || effect->place > position)
             break;
-        if ((status = replay_print(r, effect)) == 0) {
-            r->next_effect++;
-            r->root += effect->nodes.n;
-        }
+        bool happens = print_happens(r, effect);
+        if (happens && (status = replay_print(r, effect)) != 0)
+            break;
+        r->happened |= happens;
+        r->next_effect++;
+        r->root += effect->nodes.n;
     }
     return status;
 }
 
-static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
-    const lazy_payload *payload = graph_node_op(node)->payload;
-    if (r->ctx->levels.without_effects && payload->without_effects)
-        return payload->without_effects(r->ctx, node, in);
-    if (replay_prints(r))
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
+/* Is it a result of a node that cannot run again? */
+static bool is_answer(const neap_node *node) {
+    const lazy_payload *payload = node->nin == 1 ? graph_node_op(node->in[0])->payload : NULL;
+    return payload && payload->once && payload->once(node->in[0]);
+}
+
+/* What is given for a node; NULL: it is recorded. */
+static neap_node *given_for(const replay *r, const neap_node *node) {
+    const lazy_answers *answers = r->answers;
+    if (!answers || !answers->given || !(is_answer(node) || graph_node_op(node)->flags & LAZY_OP_PART))
         return NULL;
-    neap_node *again = program_node_again(r->ctx, node, in);
+    for (int64_t k = answers->first; k < r->program->outputs.n; k++)
+        if (r->program->outputs.at[k] == node)
+            return answers->given[k - answers->first];
+    return NULL;
+}
+
+static int take_answer(const replay *r, const neap_node *node, neap_node *made) {
+    if (!r->answers || !r->answers->taken || !is_answer(node))
+        return 0;
+    neap_node *kept = graph_arena(r->ctx, graph_retain(made));
+    return kept ? lazy_push(r->answers->taken, kept) : NEAP_E_MEMORY;
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
+/* An effect that is a node; in its place what is left of it, if it does not happen. */
+static neap_node *replay_effect(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    lazy_levels *levels = &r->ctx->levels;
+    int without = levels->without_effects;
+    bool leaves_out = without && payload->without_effects && !is_late(r, position);
+    if (replay_prints(r, INT64_MAX))
+        return NULL;
+    levels->without_effects = leaves_out ? without : 0;
+    neap_node *again = leaves_out ? payload->without_effects(r->ctx, node, in) : program_node_again(r->ctx, node, in);
+    levels->without_effects = without;
     if (again) {
+        r->happened |= !leaves_out;
         r->next_effect++;
         r->root++;
     }
     return again;
 }
 
+/* An effect that is a node, and reads what is not recorded. */
+static int pass_effect(replay *r) {
+    int status = replay_prints(r, INT64_MAX);
+    r->next_effect++;
+    r->root++;
+    return status;
+}
+
+/* A node that is no effect. Control flow may come to have some, of a rule for derivatives: in its place. */
+static neap_node *replay_plain(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
+    if (graph_node_op(node)->control && replay_prints(r, position))
+        return NULL;
+    return program_node_again(r->ctx, node, in);
+}
+
 /* A node that is made again keeps its line, and its scope, inside of that of the call. */
-static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
+static neap_node *replay_node(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
     int32_t around = r->ctx->sites.again;
     r->ctx->sites.again = node->site ? graph_site_within(r->ctx, r->scope, node->site) : around;
-    neap_node *made = graph_is_effect(node) ? replay_effect(r, node, in) : program_node_again(r->ctx, node, in);
+    r->ctx->levels.answers = is_late(r, position) ? NULL : r->answers;
+    neap_node *made =
+        graph_is_effect(node) ? replay_effect(r, position, node, in) : replay_plain(r, position, node, in);
+    r->ctx->levels.answers = NULL;
     r->ctx->sites.again = around;
+    if (made && take_answer(r, node, made)) {
+        graph_release(r->ctx, made);
+        made = NULL;
+    }
     return made;
+}
+
+/* Records an abstract node that is no input, on what its inputs are now. */
+static int replay_at(replay *r, int64_t position, const int32_t *link) {
+    neap_node *in[LAZY_MAX_CONTROL_INPUTS], *node = r->program->nodes.at[position], *given = given_for(r, node);
+    if (given) {
+        r->now[position] = graph_retain(given);
+        return 0;
+    }
+    for (int a = 0; a < node->nin; a++)
+        if (!(in[a] = r->now[link[a]]))
+            return graph_is_effect(node) ? pass_effect(r) : 0;
+    r->now[position] = replay_node(r, position, node, in);
+    return r->now[position] ? 0 : neap_error_code();
 }
 
 static int replay_nodes(replay *r) {
     const int32_t *link = r->program->links.at;
-    neap_node *in[LAZY_MAX_CONTROL_INPUTS];
-    for (int64_t k = 0; k < r->program->nodes.n; k++) {
+    int status = 0;
+    for (int64_t k = 0; k < r->program->nodes.n && status == 0; k++) {
         neap_node *node = r->program->nodes.at[k];
         if (graph_is_placeholder(node)) {
             neap_node *input = r->inputs[(int)node->value];
             r->now[k] = input ? graph_retain(input) : NULL;
-            continue;
-        }
-        if (!(node->flags & LAZY_ABSTRACT)) {
+        } else if (!(node->flags & LAZY_ABSTRACT)) {
             r->now[k] = graph_retain(program_stand_in(r->ctx, node));
-            continue;
+        } else {
+            status = replay_at(r, k, link);
+            link += node->nin;
         }
-        bool given = true;
-        for (int a = 0; a < node->nin; a++)
-            given &= (in[a] = r->now[*link++]) != NULL;
-        if (!given)
-            continue;
-        if (!(r->now[k] = replay_node(r, node, in)))
-            return neap_error_code();
     }
-    return 0;
+    return status;
 }
 
 /* What the prints need is started before the first of them, so that a failure of that can still be repeated. */
@@ -104,7 +184,7 @@ static int start_prints(replay *r) {
     int status = 0;
     for (int64_t k = r->root; k < r->program->effect_roots && status == 0; k++) {
         neap_node *node = r->now[r->program->root_nodes.at[k]];
-        if (!(node->flags & LAZY_ABSTRACT))
+        if (node && !(node->flags & LAZY_ABSTRACT))
             status = plan_force(r->ctx, node);
     }
     return status;
@@ -117,7 +197,7 @@ static int replay_program(replay *r, neap_node **outputs) {
     if (status == 0)
         status = start_prints(r);
     if (status == 0)
-        status = replay_prints(r);
+        status = replay_prints(r, INT64_MAX);
     for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++) {
         neap_node *node = r->now[r->program->root_nodes.at[r->program->effect_roots + k]];
         outputs[k] = node ? graph_retain(node) : NULL;
@@ -129,7 +209,8 @@ static int replay_program(replay *r, neap_node **outputs) {
 
 static int apply_in_scope(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs,
                           int32_t scope) {
-    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .scope = scope};
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .answers = ctx->levels.answers, .scope = scope};
+    ctx->levels.answers = NULL;
     r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
     int status = r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     lazy_level *trace = effect_open_trace(ctx);
@@ -141,7 +222,7 @@ static int apply_in_scope(neap_ctx *ctx, neap_program *program, neap_node *const
     for (int64_t k = 0; r.now && k < program->nodes.n; k++)
         graph_release(ctx, r.now[k]);
     free(r.now);
-    return status ? program_fail_for_good(status, !trace && r.next_effect > 0) : 0;
+    return status ? program_fail_for_good(status, !trace && r.happened) : 0;
 }
 
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {

@@ -16,13 +16,30 @@ check.test("fields", function()
     ]], "nothing\n1 a nil true\n2.5 is 2.500,     3|ab  |ff\n{} {[0 1 2]} 100%\n0.1\n0.5\n")
 end)
 
+check.test("numbers and names of fields, and trees", function()
+    check.equal(output [[
+        local x = np.array(2.5)
+        np.debug.print("{1} {0} {1:.2f}", "a", x)
+        np.debug.print("{} {x} {y:d} {}", 1, {x = x, y = 3, 7})
+        np.debug.print("{x}{x}", {x = {}})
+        local tree = {x, {1, "b"}, w = np.arange(2), [true] = 0, [7] = {f = x * 2}}
+        tree.self = tree
+        np.debug.print("{}", tree)
+        np.jit(function(t) np.debug.print("{} {a}", t, {a = t.b}) end)({b = x})
+    ]], "2.5 a 2.50\n1 2.5 3 {7, x = 2.5, y = 3}\n{}{}\n"
+        .. "{2.5, {1, b}, [7] = {f = 5.0}, self = {…}, [true] = 0, w = [0 1]}\n{b = 2.5} 2.5\n")
+end)
+
 check.test("formats that cannot be read", function()
     check.raises(function() np.debug.print("{", 1) end, "np%.debug%.print: cannot read the format at \"{\"")
     check.raises(function() np.debug.print("a } b") end, "cannot read the format at \"} b\"")
-    check.raises(function() np.debug.print("{0}", 1) end, "fields are {} and {:%.3f}")
+    check.raises(function() np.debug.print("{0x}", 1) end, "fields are {}, {0}, {x} and {:%.3f}")
+    check.raises(function() np.debug.print("{1}", 1) end, "no argument for field {1}")
+    check.raises(function() np.debug.print("{y}", { x = 1 }) end, "no argument for field {y}")
+    check.raises(function() np.debug.print("{x}", 1) end, "no argument for field {x}")
     check.raises(function() np.debug.print("{:}", 1) end, "cannot read the format")
     check.raises(function() np.debug.print("{:>3}", 1) end, "cannot read the conversion")
-    check.raises(function() np.debug.print("{} {}", 1) end, "no argument for field 2, {}")
+    check.raises(function() np.debug.print("{} {}", 1) end, "no argument for field 2")
     check.raises(function() np.debug.print("{}", 1, 2) end, "2 arguments for 1 fields")
     check.raises(function() np.debug.print("{:d}", "a") end, "argument 2 does not fit %%d")
     check.raises(function() np.debug.print({}, "{:d}", np.ones(2)) end,

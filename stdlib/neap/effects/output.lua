@@ -168,16 +168,78 @@ end
 
 local debug_print_options = { ordered = true, kind = true }
 
+local append_tree
+
+--- Appends what stands in a table, as Lua writes tables: the list, then other keys in the order of their texts.
+local function append_table(list, n, tree, above)
+    if above[tree] then return append_piece(list, n, "{…}") end
+    above[tree] = true
+    local keys, separator = {}, ""
+    n = append_piece(list, n, "{")
+    for k = 1, #tree do
+        n = append_tree(list, append_piece(list, n, separator), tree[k], above)
+        separator = ", "
+    end
+    for key in next, tree do
+        if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > #tree then keys[#keys + 1] = key end
+    end
+    table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+    for _, key in ipairs(keys) do
+        local name = type(key) == "string" and key or "[" .. tostring(key) .. "]"
+        n = append_tree(list, append_piece(list, n, separator .. name .. " = "), tree[key], above)
+        separator = ", "
+    end
+    above[tree] = nil
+    return append_piece(list, n, "}")
+end
+
+--- Appends a value; of a table without a metatable, the whole tree.
+function append_tree(list, n, value, above)
+    if type(value) == "table" and not is_array(value) and not getmetatable(value) then
+        return append_table(list, n, value, above)
+    end
+    return append_piece(list, n, piece_of(value))
+end
+
+--- What fields of a format stand for: they take one argument after the other, or say by a number from 0 or a name which
+-- they mean; names are keys of the last argument, a table. `first`: the position of the format.
+local function fields_of(name, first, ...)
+    local count, used, named = select("#", ...) - first, {}, 0
+    local last = count > 0 and select(first + count, ...)
+    local fields = {}
+    function fields.get(which, ...) -- returns the value and its position
+        if which:find "^[%a_]" then
+            if type(last) ~= "table" or last[which] == nil then raise(name, "no argument for field {%s}", which) end
+            used[count] = true
+            return last[which], first + count
+        end
+        if which == "" then named = named + 1 end
+        local k = which == "" and named or tonumber(which) + 1
+        if k > count then raise(name, "no argument for field %s", which == "" and k or "{" .. which .. "}") end
+        used[k] = true
+        return (select(first + k, ...)), first + k
+    end
+    function fields.check()
+        local n = 0
+        for _ in next, used do n = n + 1 end
+        if n < count then raise(name, "%d arguments for %d fields", count, n) end
+    end
+    return fields
+end
+
 np.debug = {} -- inspect/debug.lua adds to it
 
 --- np.debug.print({ordered=false, kind="print"}, format, …), np.debug.print(format, …) -> nothing: prints a line as
 -- soon as its values are there, whatever the order of other output; with ordered=true in the order of its kind, which
--- by default is that of print. Fields of the format: {} is a value as print shows it; {:.3f}, {:5d}, … is one under
--- the conversion of np.printf that stands behind the colon; {{ and }} are braces. Does not wait.
+-- by default is that of print. Fields of the format: {} is a value as print shows it, and a table with what is in it;
+-- {:.3f}, {:5d}, … is one under the conversion of np.printf that stands behind the colon; {0}, {1:.3f} count arguments
+-- from 0; {x}, {x:.3f} are keys of the last argument, a table; {{ and }} are braces. Does not wait.
 --- ordered: true: in the order of its kind
 --- kind: a kind of effects, from np.effects.kind
 --- > np.debug.print("x is {:.2f}", np.array(0.5))
 -- x is 0.50
+--- > np.debug.print("{loss:.1f} of {0}", np.arange(2), {loss=np.array(0.5)})
+-- 0.5 of [0 1]
 --- > np.debug.print({ordered=true}, "x is {}", np.arange(2))
 -- x is [0 1]
 function np.debug.print(...)
@@ -192,7 +254,7 @@ function np.debug.print(...)
     end
     local format = select(first, ...)
     if type(format) ~= "string" then core.bad_argument(name, first, "format", "a string", format) end
-    local list, n, used, count, place = {}, 0, 0, select("#", ...) - first, 1
+    local list, n, place, fields = {}, 0, 1, fields_of(name, first, ...)
     while place <= #format do
         local from = format:find("[{}]", place)
         if not from then
@@ -205,21 +267,18 @@ function np.debug.print(...)
             n = append_piece(list, n, brace)
             place = from + 2
         else
-            local field, colon, spec = format:match("^({(:?)([^{}]*)})", from)
-            if not field or (colon == "") ~= (spec == "") then
-                raise(name, "cannot read the format at %q: fields are {} and {:.3f}, braces are {{ and }}",
+            local field, which, colon, spec = format:match("^({([%w_]*)(:?)([^{}]*)})", from)
+            if not field or (colon == "") ~= (spec == "") or not (which:find "^%d*$" or which:find "^[%a_]") then
+                raise(name, "cannot read the format at %q: fields are {}, {0}, {x} and {:.3f}, braces are {{ and }}",
                       format:sub(from, from + 9))
             end
-            used = used + 1
-            if used > count then raise(name, "no argument for field %d, %s", used, field) end
-            local position = first + used
-            local value = select(position, ...)
-            local piece = spec == "" and piece_of(value) or format_value(name, "%" .. spec, value, position)
-            n = append_piece(list, n, piece)
+            local value, position = fields.get(which, ...)
+            n = spec == "" and append_tree(list, n, value, {})
+                or append_piece(list, n, format_value(name, "%" .. spec, value, position))
             place = from + #field
         end
     end
-    if used < count then raise(name, "%d arguments for %d fields", count, used) end
+    fields.check()
     emit(kind, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
 end
 
