@@ -109,7 +109,7 @@ end
 
 --- cuBLAS: that which neap uses, in the folder of the one that stands in for it (tests/cuda/fake).
 local function load_blas()
-    local folder = os.getenv "NEAP_FAKE_LIBRARIES"
+    local folder = os.getenv "NEAP_CUDA_LIBRARIES"
     local ok, library
     for _, name in ipairs { "libcublas.so.13", "libcublas.so.12" } do
         ok, library = pcall(ffi.load, folder and folder .. "/" .. name or name)

@@ -28,7 +28,7 @@ do
 end
 
 local MONOTONIC, PROCESS_CPU = 1, 2
-local SLICE_NS = 4e6 -- of one contender in one round, about
+measure.slice_ns = 4e6 -- of one contender in one round, about; a group may take longer ones
 local WARM = 0.5 -- of a slice, before it
 local REST_US = 2000 -- between two contenders
 local clock = ffi.new("neap_bench_clock")
@@ -66,8 +66,8 @@ local function calibrate(f)
     run(f, 1)
     while true do
         local each = math.min(run(f, count), run(f, count))
-        if each * count >= SLICE_NS / 2 or count >= 1e7 then
-            return math.max(1, math.floor(SLICE_NS / math.max(each, 1)))
+        if each * count >= measure.slice_ns / 2 or count >= 1e7 then
+            return math.max(1, math.floor(measure.slice_ns / math.max(each, 1)))
         end
         count = count * 2
     end

@@ -2,32 +2,49 @@
  *
  * The engine only counts; it never refuses a push. Whoever can pause between two pushes asks neap_ahead_poll, and is
  * woken when half of the budget is free, so that work does not run dry while it starts again.
+ *
+ * Results have their memory from the push on, scratch is asked for when the work begins: so results of what is under
+ * way get a part only of what a device has left, or its memory would be gone before its ops have had theirs.
  */
-#include "engine/op_internal.h"
+#include "engine/device_internal.h"
 
 #include <stdlib.h>
 
 /* More of either bought no overlap in any loop that was measured, and each op ahead holds memory of its own: blocks
  * that are taken fresh from the system cost more than the work that they were taken for. */
 static const int64_t BYTES = INT64_C(64) << 20, NS_PER_WORKER = 25000000;
+enum { ROOM_PART = 4 };
 
 static struct {
     _Atomic int64_t bytes, cost;
     _Atomic int64_t most_bytes, most_cost; /* 0: the default */
+    _Atomic int64_t room;                  /* a part of the memory that the device with the least of it has left */
     engine_lock lock;
     engine_watch *watches;
     _Atomic bool awaited; /* looked at without the lock */
-} ahead;
+} ahead = {.room = INT64_MAX};
 
 /* Whether what is under way is at most 1/part of the budget. */
 static bool within(int part) {
     int64_t most_bytes = atomic_load_explicit(&ahead.most_bytes, memory_order_relaxed);
     int64_t most_cost = atomic_load_explicit(&ahead.most_cost, memory_order_relaxed);
+    int64_t room = atomic_load_explicit(&ahead.room, memory_order_relaxed);
     if (most_bytes == 0)
-        most_bytes = BYTES;
+        most_bytes = room < BYTES ? room : BYTES;
     if (most_cost == 0)
         most_cost = NS_PER_WORKER * engine_pool_workers();
     return atomic_load(&ahead.bytes) <= most_bytes / part && atomic_load(&ahead.cost) <= most_cost / part;
+}
+
+static void find_least(engine_device *device, void *arg) {
+    int64_t *least = arg, left = engine_memory_left(device);
+    *least = left < *least ? left : *least;
+}
+
+void engine_ahead_look(void) {
+    int64_t least = INT64_MAX / 2;
+    engine_devices_each(find_least, &least);
+    atomic_store_explicit(&ahead.room, (least + atomic_load(&ahead.bytes)) / ROOM_PART, memory_order_relaxed);
 }
 
 static void fire(void) {
@@ -54,6 +71,8 @@ void engine_ahead_ended(int64_t bytes, int64_t cost) {
 int neap_ahead_poll(neap_waker *waker) {
     if (engine_phase() == ENGINE_DEAD)
         return engine_check_alive();
+    if (!within(1) && atomic_load_explicit(&ahead.room, memory_order_relaxed) < BYTES)
+        engine_ahead_look(); /* some may have come back */
     if (within(1))
         return NEAP_OK;
     engine_bulk_flush(engine_self());

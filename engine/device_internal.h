@@ -100,6 +100,8 @@ void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives so man
 void engine_memory_tidy(engine_device *device, int64_t now);
 /* In how many ns to come again: something may be unused for too long by then. Negative: no need to. */
 int64_t engine_memory_due(engine_device *device);
+/* Bytes that can still be had of a device's memory, pooled ones too; very many of the CPU's, and where nobody knows. */
+int64_t engine_memory_left(engine_device *device);
 void engine_memory_window(int64_t ns);    /* how long windows last; for tests */
 void engine_memory_slack(uint64_t bytes); /* free bytes that are never too many; 0: what suits the device; for tests */
 

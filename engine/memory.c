@@ -90,6 +90,13 @@ static uint64_t total_bytes(engine_device *home) {
     return known;
 }
 
+int64_t engine_memory_left(engine_device *device) {
+    neap_device_facts facts = {.memory_free = 0};
+    if (device->memory.host || device->kind->facts(device->handle, &facts) != NEAP_OK || facts.memory_free == 0)
+        return INT64_MAX / 2;
+    return (int64_t)(facts.memory_free + pooled_bytes(&device->memory));
+}
+
 static uint64_t slack_of(engine_device *home) {
     uint64_t said = read_counter(&slack_bytes), part = total_bytes(home) / SLACK_PART;
     return said ? said : part > SLACK ? part : SLACK;
@@ -218,6 +225,8 @@ static int make_block(engine_device *home, int class, uint64_t live, neap_buffer
     size_t bytes = class_bytes(class);
     if (bytes >= LARGE)
         evict_for_block(home, live, bytes);
+    if (bytes >= LARGE && !memory->host)
+        engine_ahead_look();
     engine_slab *slab = slab_of(home, class);
     neap_buffer *buffer = engine_slab_get(slab);
     if (!buffer)

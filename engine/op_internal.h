@@ -124,6 +124,7 @@ static inline void engine_bulk_flush(engine_thread *self) {
 /* ---- Running ahead (ahead.c) ------------------------------------------------------------------------------------- */
 void engine_ahead_began(int64_t bytes, int64_t cost);
 void engine_ahead_ended(int64_t bytes, int64_t cost);
+void engine_ahead_look(void); /* at how much memory devices have left */
 
 /* ---- Pools (pool.c, parallel.c) ---------------------------------------------------------------------------------- */
 typedef struct engine_parallel engine_parallel;

@@ -8,7 +8,8 @@
 --                          in a graph, 40 us for each turn of a while_loop, which asks the host
 --      training steps      1.2 times as fast as the faster of JAX and PyTorch on the same GPU (bench/steps.lua)
 --
--- Where there is no GPU the group says so, with the reason. In tests the fake driver stands in for one.
+-- Where there is no GPU the group says so, with the reason. In tests the fake driver stands in for one. A case is one
+-- of "memory", "products", "first", "launches", "loops", "steps". NEAP_BENCH_PEERS="torch gpu" leaves the others out.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local core = require "neap.core"
@@ -25,6 +26,20 @@ do
         os.exit(0)
     end
     np.default_device(found[1])
+end
+
+local function wanted(case) return case:find(measure.case) ~= nil end
+
+-- A GPU that has had nothing to do has a low clock, which it raises under load, within some tenths of a second: an H200
+-- goes from 345 MHz to 1980. So slices are long, and each row begins with work that does not count.
+measure.slice_ns = measure.quick and 4e6 or 4e7
+local WARM_NS = measure.quick and 0 or 5e8
+
+local warm_input
+local function warm_up()
+    local start = measure.now()
+    warm_input = warm_input or np.random.uniform(np.random.key(1), { 2048, 2048 }):wait()
+    while measure.now() - start < WARM_NS do np.wait(np.tanh(warm_input:matmul(warm_input))) end
 end
 
 local KERNELS = measure.quick and 8 or 64
@@ -56,6 +71,7 @@ local function memory_row(kernel)
     for k = 1, kernel.inputs or 1 do inputs[k] = kernels.input(k, n, kernel.columns) end
     local copies, bytes = cuda.copies(4 * n), bytes_of(kernel, n)
     local own = queued("neap", function() return kernel.lua(unpack(inputs)) end)
+    warm_up()
     local ratio, times, of_copies = measure.pair(own, copies)
     cuda.free(copies)
     measure.row { name = kernel.name .. " on a GPU", value = bytes / measure.median(times),
@@ -65,7 +81,7 @@ local function memory_row(kernel)
 end
 
 for _, kernel in ipairs(kernels) do
-    if kernel.group ~= "small" then memory_row(kernel) end
+    if kernel.group ~= "small" and wanted "memory" then memory_row(kernel) end
 end
 
 -- ---- Products -------------------------------------------------------------------------------------------------------
@@ -80,9 +96,11 @@ local function product_row(dtype, p)
     local key = np.random.key(3)
     local a = np.random.uniform(key, { p.batch, p.m, p.k }):astype(dtype):wait()
     local b = np.random.uniform(np.random.fold_in(key, 1), { p.batch, p.k, p.n }):astype(dtype):wait()
+    a:matmul(b):wait() -- neap finds cuBLAS, which then is there for others
     local direct = cuda.products(dtype, p)
     local name = ("product %s, %d of %dx%d by %dx%d"):format(dtype, p.batch, p.m, p.k, p.k, p.n)
     local own = queued("neap", function() return a:matmul(b) end)
+    warm_up()
     if not direct then -- where neap has no cuBLAS, either
         local median, best = measure.one(own)
         measure.row { name = name, value = median / 1e3, best = best / 1e3, unit = "us" }
@@ -94,7 +112,7 @@ local function product_row(dtype, p)
                   reference = measure.median(of_blas) / 1e3, ratio = 1 / ratio, goal = 0.98, better = "more" }
 end
 
-for _, product in ipairs(PRODUCTS) do product_row(unpack(product)) end
+for _, product in ipairs(wanted "products" and PRODUCTS or {}) do product_row(unpack(product)) end
 
 -- ---- First results --------------------------------------------------------------------------------------------------
 
@@ -116,6 +134,7 @@ end
 
 local function first_row(name, f)
     local x, y, times = np.linspace(0, 1, 10000):wait(), np.linspace(1, 2, 10000):wait(), {}
+    warm_up()
     for k = 1, WARM + measure.rounds do
         local start = measure.now()
         expression(x, y, f):wait()
@@ -125,9 +144,11 @@ local function first_row(name, f)
                   unit = "ms", goal = 15 }
 end
 
-first_row("map", function(x) return x + 1 end)
-first_row("reduction", function(x) return x:sum() end)
-first_row("softmax", function(x) return np.softmax(x:reshape(100, 100), { axis = 1 }) end)
+if wanted "first" then
+    first_row("map", function(x) return x + 1 end)
+    first_row("reduction", function(x) return x:sum() end)
+    first_row("softmax", function(x) return np.softmax(x:reshape(100, 100), { axis = 1 }) end)
+end
 
 -- ---- Launches -------------------------------------------------------------------------------------------------------
 
@@ -142,15 +163,16 @@ local function many_kernels()
     end), list
 end
 
-do
+if wanted "launches" then
     local step, list = many_kernels()
     local function steps_in_a_row(count)
-        local start = measure.now()
+        local start, turns = measure.now(), math.ceil(count / KERNELS)
         local now = list
-        for _ = 1, count do now = step(now) end
+        for _ = 1, turns do now = step(now) end
         np.wait(now)
-        return (measure.now() - start) / count / KERNELS
+        return (measure.now() - start) / turns / KERNELS
     end
+    warm_up()
     local median, best = measure.one { timer = steps_in_a_row }
     measure.row { name = ("a kernel of a cached step of %d"):format(KERNELS), value = median / 1e3, best = best / 1e3,
                   unit = "us", goal = 2 }
@@ -163,23 +185,22 @@ local TURNS = measure.quick and 50 or 5000
 --- A jitted loop of TURNS turns, by turn.
 local function loop_row(name, goal, f, ...)
     local loop, given = np.jit(f), { ... }
-    local median, best = measure.one { timer = function(count)
-        local start = measure.now()
-        for _ = 1, count do np.wait((loop(unpack(given)))) end
-        return (measure.now() - start) / count / TURNS
-    end }
+    warm_up()
+    local median, best = measure.one { timer = measure.timer(function() np.wait((loop(unpack(given)))) end, TURNS) }
     measure.row { name = name, value = median / 1e3, best = best / 1e3, unit = "us", goal = goal }
 end
 
-loop_row("a turn of a scan", 3, function(c, xs)
-    return (np.scan(function(a, x) return a * 0.5 + x, nil end, c, xs))
-end, np.ones(4096):wait(), np.ones({ TURNS, 4096 }):wait())
-loop_row("a turn of a fori_loop", 4, function(c)
-    return np.fori_loop(0, TURNS, function(i, a) return a * 0.5 + i end, c)
-end, np.ones(4096):wait())
-loop_row("a turn of a while_loop", 40, function(c)
-    return np.while_loop(function(a) return a[0]:lt(TURNS) end, function(a) return a + 1 end, c)
-end, np.zeros(2 ^ 16):wait())
+if wanted "loops" then
+    loop_row("a turn of a scan", 3, function(c, xs)
+        return (np.scan(function(a, x) return a * 0.5 + x, nil end, c, xs))
+    end, np.ones(4096):wait(), np.ones({ TURNS, 4096 }):wait())
+    loop_row("a turn of a fori_loop", 4, function(c)
+        return np.fori_loop(0, TURNS, function(i, a) return a * 0.5 + i end, c)
+    end, np.ones(4096):wait())
+    loop_row("a turn of a while_loop", 40, function(c)
+        return np.while_loop(function(a) return a[0]:lt(TURNS) end, function(a) return a + 1 end, c)
+    end, np.zeros(2 ^ 16):wait())
+end
 
 -- ---- Training steps -------------------------------------------------------------------------------------------------
 
@@ -194,6 +215,7 @@ local function training_row(name, which, sizes, others)
     local list, peer_times, checks, fastest = { steps.make(name, sizes) }, {}, {}, nil
     list[1]()
     for _, peer in ipairs(others) do list[#list + 1] = peer:step(name, steps.sizes_text(sizes)) or nil end
+    warm_up()
     local times = measure.rounds_of(list)
     local best = measure.min(times[1])
     for k = 2, #list do
@@ -209,8 +231,12 @@ local function training_row(name, which, sizes, others)
     core.reclaim()
 end
 
-local others = peers.start({ "jax gpu", "torch gpu", "torch compile gpu" }, 1)
-for _, set in ipairs(SETS) do
+local names = {}
+for name in (os.getenv "NEAP_BENCH_PEERS" or "jax gpu,torch gpu,torch compile gpu"):gmatch "[^,]+" do
+    names[#names + 1] = name
+end
+local others = wanted "steps" and peers.start(names, 1) or {}
+for _, set in ipairs(wanted "steps" and SETS or {}) do
     for _, name in ipairs { "mlp", "transformer", "cnn" } do training_row(name, set[1], set[2], others) end
 end
 os.exit(0)

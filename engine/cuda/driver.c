@@ -54,9 +54,7 @@ static int load_driver(void) {
     cuda.neap_host_address = host_address ? *host_address : NULL;
     const char **code_target = dlsym(library, "neap_code_target");
     cuda.neap_code_target = code_target ? *code_target : NULL;
-    const char **folder = dlsym(library, "neap_library_folder");
-    cuda.neap_stands_in = folder != NULL;
-    cuda.neap_library_folder = folder ? *folder : NULL;
+    cuda.neap_stands_in = code_target != NULL;
     return NEAP_OK;
 }
 

@@ -201,10 +201,7 @@ typedef struct cuda_driver {
      * done. The second is the target of the code that it takes; NULL: that of the devices' compute capability. */
     void *(*neap_host_address)(CUdeviceptr memory);
     const char *neap_code_target;
-    /* Nor is this: such a driver says in which folder the libraries that go with it are, since others do not; NULL:
-     * there are none. */
-    bool neap_stands_in;
-    const char *neap_library_folder;
+    bool neap_stands_in; /* there is such a driver: libraries that do not go with it are not looked for */
 } cuda_driver;
 
 /* The driver, once cuda_driver_load has returned 0. */

@@ -6,10 +6,13 @@
 #include "engine/cuda/cuda.h"
 
 #include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 cublas_functions cublas;
 cusolver_functions cusolver;
@@ -132,6 +135,7 @@ enum { BLAS, SOLVER, FFT, DNN, NCCL, LIBRARIES, FILES = 2 };
 static struct library {
     const char *name;
     const char *files[FILES]; /* the newest first; NULL: no other */
+    int newest_wants;         /* of the driver: a version of CUDA, for the first file */
     const char *(*find)(void *library);
     int (*version)(int property, int *out);
     _Atomic bool tried;
@@ -140,51 +144,108 @@ static struct library {
 } libraries[LIBRARIES] = {
     [BLAS] = {.name = "cuBLAS",
               .files = {"libcublas.so.13", "libcublas.so.12"},
+              .newest_wants = 13,
               .find = find_blas,
               .version = blas_version},
     [SOLVER] = {.name = "cuSOLVER",
                 .files = {"libcusolver.so.12", "libcusolver.so.11"},
+                .newest_wants = 13,
                 .find = find_solver,
                 .version = solver_version},
-    [FFT] = {.name = "cuFFT", .files = {"libcufft.so.12", "libcufft.so.11"}, .find = find_fft, .version = fft_version},
+    [FFT] = {.name = "cuFFT",
+             .files = {"libcufft.so.12", "libcufft.so.11"},
+             .newest_wants = 13,
+             .find = find_fft,
+             .version = fft_version},
     [DNN] = {.name = "cuDNN", .files = {"libcudnn.so.9", "libcudnn.so.8"}, .find = find_dnn, .version = dnn_version},
     [NCCL] = {.name = "NCCL", .files = {"libnccl.so.2"}, .find = find_nccl, .version = nccl_version},
 };
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void *open_file(struct library *library, const char *file) {
-    char path[1024];
-    const char *folder = cuda.neap_library_folder, *name = file;
-    if (folder) {
-        snprintf(path, sizeof path, "%s/%s", folder, file);
-        name = path;
-    }
-    void *handle = cuda.neap_stands_in && !folder ? NULL : dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    const char *text = handle || (cuda.neap_stands_in && !folder) ? NULL : dlerror();
-    if (handle)
-        library->file = file;
-    else if (!text || (strstr(text, name) == text && strstr(text, "No such file")))
-        snprintf(library->lacks, sizeof library->lacks, "%s is not installed", file);
-    else
+/* Loads a file of a library, by a path or as the system's loader finds it. What keeps it from that is told in
+ * `lacks`, which stays as it is where there is no such file. */
+static void *open_path(struct library *library, const char *file, const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *text = handle ? NULL : dlerror();
+    if (text && !(strstr(text, path) == text && strstr(text, "No such file")))
         snprintf(library->lacks, sizeof library->lacks, "%s cannot be loaded: %s", file, text);
     return handle;
 }
 
-static void load(struct library *library) {
+/* The same in the folders of a pattern. */
+static void *open_in(struct library *library, const char *file, const char *pattern) {
+    char path[PATH_MAX];
+    glob_t found = {0};
     void *handle = NULL;
-    char first[CUDA_TEXT_BYTES] = "";
-    for (int k = 0; k < FILES && library->files[k] && !handle; k++) {
-        handle = open_file(library, library->files[k]);
-        if (k == 0)
-            memcpy(first, library->lacks, sizeof first);
+    if (glob(pattern, 0, NULL, &found) == 0)
+        for (size_t k = 0; k < found.gl_pathc && !handle; k++)
+            if (snprintf(path, sizeof path, "%s/%s", found.gl_pathv[k], file) < PATH_MAX && access(path, R_OK) == 0)
+                handle = open_path(library, file, path);
+    globfree(&found);
+    return handle;
+}
+
+/* The same in each folder of a list, with something behind its name. */
+static void *open_in_list(struct library *library, const char *file, const char *list, const char *behind) {
+    char pattern[PATH_MAX];
+    void *handle = NULL;
+    while (list && *list && !handle) {
+        const int length = (int)strcspn(list, ":");
+        if (length > 0 && snprintf(pattern, sizeof pattern, "%.*s%s", length, list, behind) < PATH_MAX)
+            handle = open_in(library, file, pattern);
+        list += length + (list[length] == ':');
     }
-    memcpy(library->lacks, first, sizeof first); /* that of the newest one is told */
+    return handle;
+}
+
+/* In the folders that NEAP_CUDA_LIBRARIES names, and nowhere else; without it where the system's loader looks, in the
+ * toolkit, and in packages of the Pythons on the path, where PyTorch and JAX have theirs. */
+static void *open_file(struct library *library, const char *file) {
+    const char *folders = getenv("NEAP_CUDA_LIBRARIES");
+    void *handle = NULL;
+    library->lacks[0] = '\0';
+    if (folders) {
+        handle = open_in_list(library, file, folders, "");
+    } else if (!cuda.neap_stands_in) {
+        handle = open_path(library, file, file);
+        if (!handle)
+            handle = open_in_list(library, file, getenv("CUDA_HOME"), "/lib64");
+        if (!handle)
+            handle = open_in(library, file, "/usr/local/cuda/lib64");
+        if (!handle)
+            handle = open_in_list(library, file, getenv("PATH"), "/../lib/python3*/*-packages/nvidia/*/lib");
+    }
+    if (handle)
+        library->file = file;
+    else if (!library->lacks[0])
+        snprintf(library->lacks, sizeof library->lacks, "%s is not installed", file);
+    return handle;
+}
+
+/* What a file lacks to be used; empty: nothing. */
+static void try_file(struct library *library, const char *file) {
+    void *handle = open_file(library, file);
     if (!handle)
         return;
-    library->lacks[0] = '\0';
     const char *missing = library->find(handle);
+    library->lacks[0] = '\0';
     if (missing)
-        snprintf(library->lacks, sizeof library->lacks, "%s has no %s", library->file, missing);
+        snprintf(library->lacks, sizeof library->lacks, "%s has no %s", file, missing);
+}
+
+/* Of the files that the driver may serve the newest one that can be used; what the newest lacks is told. */
+static void load(struct library *library) {
+    int driver = 0, first = 0;
+    char lacks[CUDA_TEXT_BYTES];
+    if (cuda.cuDriverGetVersion(&driver) == CUDA_SUCCESS && driver / 1000 < library->newest_wants)
+        first = 1;
+    try_file(library, library->files[first]);
+    for (int k = first + 1; k < FILES && library->files[k] && library->lacks[0]; k++) {
+        memcpy(lacks, library->lacks, sizeof lacks);
+        try_file(library, library->files[k]);
+        if (library->lacks[0])
+            memcpy(library->lacks, lacks, sizeof lacks);
+    }
 }
 
 /* NULL, or why the library cannot be used, for ever. */

@@ -179,13 +179,15 @@ static void close_device(neap_device *handle) {
     free(device);
 }
 
-/* What other processes take counts, too. Of a lost device: 0. */
+/* What other processes take counts, too. Of a lost device: 0; where all is taken: 1, as 0 is what nobody knows. */
 static uint64_t find_free_memory(cuda_device *device) {
     size_t available = 0, total = 0;
     if (cuda_enter(device) != NEAP_OK)
         return 0;
     if (cuda_check(device, cuda.cuMemGetInfo_v2(&available, &total), "cuMemGetInfo") != NEAP_OK)
         available = 0;
+    else if (available == 0)
+        available = 1;
     cuda_leave();
     return available;
 }

@@ -10,7 +10,7 @@ local function run(environment)
     local folder = os.tmpname()
     os.execute(("rm %s && mkdir %s"):format(folder, folder))
     local command = { "env", "NEAP_BENCH_PYTHON=/nowhere", "LD_LIBRARY_PATH=" .. fake,
-                      "NEAP_FAKE_LIBRARIES=" .. fake .. "/libraries" }
+                      "NEAP_CUDA_LIBRARIES=" .. fake .. "/libraries" }
     for name, value in pairs(environment) do command[#command + 1] = name .. "=" .. value end
     local words = { process.neap, "bench/run.lua", "--neap", process.neap, "--only", "^gpu$", "--quick", "--results",
                     folder }

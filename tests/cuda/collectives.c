@@ -309,7 +309,7 @@ int main(void) {
     char path[PATH_MAX + 64];
     use_libraries();
     load_cuda();
-    snprintf(path, sizeof path, "%s/libnccl.so.2", getenv("NEAP_FAKE_LIBRARIES"));
+    snprintf(path, sizeof path, "%s/libnccl.so.2", getenv("NEAP_CUDA_LIBRARIES"));
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *found = library ? dlsym(library, "fake_nccl_hang") : NULL;
     CHECK(found != NULL);
     memcpy(&hang, &found, sizeof hang);

@@ -56,7 +56,7 @@ check.test("they give the bits of the CPU", function()
 end)
 
 check.test("without NCCL all blocks go to one device, and np.explain says so", function()
-    check.equal(with.output({ SAY = 1, NEAP_FAKE_LIBRARIES = "/nowhere" }, options), expected .. "false\ttrue\n")
+    check.equal(with.output({ SAY = 1, NEAP_CUDA_LIBRARIES = "/nowhere" }, options), expected .. "false\ttrue\n")
 end)
 
 check.done()

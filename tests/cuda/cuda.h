@@ -35,7 +35,7 @@ static inline const char *test_folder(void) {
 static inline void use_libraries(void) {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/fake/libraries", test_folder());
-    setenv("NEAP_FAKE_LIBRARIES", path, 1);
+    setenv("NEAP_CUDA_LIBRARIES", path, 1);
 }
 
 /* Loads the fake driver and the backend, which stand in the build's folder. */

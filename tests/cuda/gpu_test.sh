@@ -22,21 +22,7 @@ for room in $NEAP_TEST_GPU; do
     bash tests/lib/null_device.sh "$room" cuda || failed=1
 done
 
-# same NAME COMMAND…: the same lines from a command on the CPU and on the GPU.
-same() {
-    local name=$1 cpu gpu
-    shift
-    cpu=$("$@" 2>&1)
-    gpu=$(NEAP_DEVICE=cuda "$@" 2>&1)
-    if [ "$cpu" = "$gpu" ] && [ -n "$cpu" ]; then
-        echo "1 passed, 0 failed"
-    else
-        failed=1
-        printf '%s\n' "FAILED $name: the GPU gives other bits" "0 passed, 1 failed"
-        diff <(echo "$cpu") <(echo "$gpu") | head -n 10
-    fi
-}
-same "random programs" "$NEAP" tests/lazy/identical_test.lua run 1 "${NEAP_TEST_PROGRAMS:-16}" tier=auto
+bash tests/cuda/same.sh "$NEAP" tests/lazy/identical_test.lua run 1 "${NEAP_TEST_PROGRAMS:-16}" tier=auto || failed=1
 
 if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck; do

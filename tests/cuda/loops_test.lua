@@ -65,7 +65,7 @@ check.test("what a library multiplies is near, what none does is done on the hos
     end
     check.ok(told:find("products: cpu:0", 1, true), told)
     check.equal(output({ NEAP_FAKE_HOST = 0 }, { "--gpu", "tests/cuda/loops.lua" }), expected)
-    local libraries = { NEAP_FAKE_HOST = 0, NEAP_FAKE_LIBRARIES = fake .. "/libraries" }
+    local libraries = { NEAP_FAKE_HOST = 0, NEAP_CUDA_LIBRARIES = fake .. "/libraries" }
     check.equal(select(3, run(libraries, { "--gpu", "tests/cuda/loops.lua", "told" })), "")
     check.equal(output(libraries, { "--gpu", "-e", counting .. [[
         local key = np.random.key(2)

@@ -6,4 +6,4 @@ LD_LIBRARY_PATH=$(dirname "$NEAP")/tests/cuda/fake
 export LD_LIBRARY_PATH
 bash tests/lib/null_device.sh lazy cuda control fusion program slices views
 bash tests/lib/null_device.sh effects cuda callback debug_print
-NEAP_FAKE_LIBRARIES=$LD_LIBRARY_PATH/libraries bash tests/lib/null_device.sh golden cuda linalg complex_linalg conv
+NEAP_CUDA_LIBRARIES=$LD_LIBRARY_PATH/libraries bash tests/lib/null_device.sh golden cuda linalg complex_linalg conv

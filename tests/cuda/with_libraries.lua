@@ -1,4 +1,5 @@
---- with_libraries.lua: scripts on GPUs of the fake driver with libraries that stand in for CUDA's, for tests.
+--- with_libraries.lua: scripts on GPUs of the fake driver with libraries that stand in for CUDA's, for tests; or, with
+-- NEAP_TEST_ON=cuda in the environment, on the GPU of the machine with those that are there.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
@@ -7,9 +8,14 @@ local with = {}
 --- The folder of the fake driver.
 with.fake = process.neap:match "^(.*)/[^/]*$" .. "/tests/cuda/fake"
 
---- Runs neap with the fake driver and its libraries. Returns its exit status, stdout, stderr.
+with.is_fake = not os.getenv "NEAP_TEST_ON"
+
+--- Runs neap with the driver and its libraries. Returns its exit status, stdout, stderr.
 function with.run(environment, arguments)
-    local command = { "env", "LD_LIBRARY_PATH=" .. with.fake, "NEAP_FAKE_LIBRARIES=" .. with.fake .. "/libraries" }
+    local command = { "env" }
+    if with.is_fake then
+        command = { "env", "LD_LIBRARY_PATH=" .. with.fake, "NEAP_CUDA_LIBRARIES=" .. with.fake .. "/libraries" }
+    end
     for name, value in pairs(environment) do command[#command + 1] = name .. "=" .. value end
     command[#command + 1] = process.neap
     for _, word in ipairs(arguments) do command[#command + 1] = word end
@@ -22,12 +28,24 @@ function with.output(environment, arguments)
     return out
 end
 
---- What scripts share: how often a library was asked, and a function that computes on both sides.
-with.head = ([[
+--- A test that the fake driver alone can pass.
+function with.fake_test(name, f)
+    if with.is_fake then
+        check.test(name, f)
+    else
+        check.skip(name, "the driver is not the fake one")
+    end
+end
+
+local counting = with.is_fake and ([[
     local ffi = require "ffi"
     ffi.cdef "uint64_t fake_library_launches(void);"
     local driver = ffi.load "%s/libcuda.so.1"
     local function launches() return tonumber(driver.fake_library_launches()) end
+]]):format(with.fake) or "local function launches() end\n"
+
+--- What scripts share: how often a library was asked (nil: nobody knows), and a function that computes on both sides.
+with.head = counting .. [[
     local function random(shape, dtype, seed)
         local part = dtype:gsub("c64", "f32"):gsub("c128", "f64")
         local x = np.random.normal(np.random.key(seed), shape):astype(part)
@@ -41,8 +59,8 @@ with.head = ([[
         local expected = f(...):wait()
         local before = launches()
         local got = f(unpack(on_gpu)):wait()
-        local asked = launches() - before
-        if asked ~= (times or math.max(asked, 1)) then print(name, "asked libraries", asked) end
+        local asked = before and launches() - before
+        if asked and asked ~= (times or math.max(asked, 1)) then print(name, "asked libraries", asked) end
         if tostring(got.device) ~= "cuda:0" then print(name, "is on", got.device) end
         got = np.device_put(got, "cpu:0")
         if tostring(got.dtype) ~= tostring(expected.dtype) then print(name, got.dtype, expected.dtype) end
@@ -51,6 +69,6 @@ with.head = ([[
         local most = ({ f16 = 2e-3, f32 = 1e-5, c64 = 1e-5, f64 = 1e-13, c128 = 1e-13 })[got.dtype]
         if not (error <= most) then print(name, "is wrong by", error) end
     end
-]]):format(with.fake)
+]]
 
 return with

@@ -1,7 +1,7 @@
 /* gpu_calls.c: whole-array ops as launches on GPUs (lazy/vm/gpu_calls.h): scans, sorts, rows written and added at
- * places, random draws, boxes, searches. Run on the CPU as an emulated grid they give the bits of the ops themselves,
- * for every dtype; their PTX says how each operation rounds, and ptxas assembles it. Skipped without a generator; what
- * takes ptxas, without that. (release build only: generated code has no sanitizer in it) */
+ * places, random draws, boxes, searches. Run on the CPU as an emulated grid, or on a GPU (vm_gpu.h), they give the bits
+ * of the ops themselves, for every dtype; their PTX says how each operation rounds, and ptxas assembles it. Skipped
+ * without a generator; what takes ptxas, without that. (release build only: generated code has no sanitizer in it) */
 #include "lazy/vm/gpu_calls.h"
 #include "tests/lazy/vm_gpu.h"
 #include "tests/lazy/vm_ptx.h"
@@ -53,7 +53,7 @@ static struct {
     bool collects;
     gpu_kernel kernel;
     gpu_entries entries;
-    gpu_code *code;
+    gpu_made code;
 } all;
 
 static void collect(const vm_gpu_call *plan) {
@@ -74,42 +74,41 @@ static bool make_code(int dtype) {
     all.kernel.call = &all.entries;
     all.kernel.nwords = GPU_CALL_WORDS;
     all.entries.dtype = (uint8_t)dtype;
-    ptx_try(&all.kernel, dtype);
-    const bool is_made = CHECK_EQ(gpu_code_new(&all.kernel, &all.code), NEAP_OK);
-    if (!is_made)
-        fprintf(stderr, "%s\n", neap_error_text());
-    return is_made;
+    if (gpu_device < 0)
+        ptx_try(&all.kernel, dtype);
+    return gpu_make(&all.kernel, all.entries.names[0], &all.code);
 }
 
-static void run_launches(const vm_gpu_call *plan, void *const *operands, bool backwards) {
-    void *buffers[OPERANDS + 1] = {NULL};
-    uint64_t words[GPU_CALL_WORDS];
-    memcpy(buffers, operands, (size_t)(plan->code.nbuffers - 1) * sizeof *buffers);
-    char *scratch = malloc((size_t)plan->scratch_bytes + GUARD);
-    memset(scratch, 0x77, (size_t)plan->scratch_bytes + GUARD);
-    buffers[plan->code.nbuffers - 1] = scratch;
+static void run_launches(const vm_gpu_call *plan, void *const *operands, const int64_t *bytes) {
+    static uint64_t words[VM_GPU_CALL_LAUNCHES][GPU_CALL_WORDS];
+    gpu_launch launches[VM_GPU_CALL_LAUNCHES];
     for (int k = 0; k < plan->nlaunches; k++) {
-        const uint64_t groups = plan->launches[k].groups;
-        vm_gpu_call_words(plan, k, words);
-        for (uint64_t g = 0; g < groups; g++)
-            gpu_code_entry(all.code, plan->launches[k].entry)(buffers, words,
-                                                              backwards ? (groups - 1 - g) | GPU_BACKWARDS : g);
+        vm_gpu_call_words(plan, k, words[k]);
+        launches[k] = (gpu_launch){plan->launches[k].entry, plan->launches[k].groups, words[k]};
     }
-    for (int k = 0; k < GUARD; k++)
-        CHECK_EQ(scratch[plan->scratch_bytes + k], 0x77);
-    free(scratch);
+    gpu_launches steps = {.made = &all.code,
+                          .n = plan->nlaunches,
+                          .nbuffers = plan->code.nbuffers - 1,
+                          .nwords = GPU_CALL_WORDS,
+                          .of = launches,
+                          .buffers = operands,
+                          .bytes = bytes,
+                          .scratch_bytes = plan->scratch_bytes,
+                          .taken = all.kernel.nbuffers};
+    gpu_do(&steps, below(2));
 }
 
 /* Runs a call by its row's function and by its launches. */
 static void run_both(sample *s, const vm_gpu_call *plan) {
     lazy_tensor *out = &s->tensors[s->call.nin];
     void *operands[OPERANDS + 1], *mine = result_new(s, out), *theirs = out->data = result_new(s, out);
+    int64_t bytes[OPERANDS + 1];
     const neap_run run = {.worker = -1};
     CHECK_EQ(s->call.op->call(&s->call, &run), NEAP_OK);
     for (int k = 0; k < s->call.nin; k++)
-        operands[k] = s->tensors[k].data;
-    operands[s->call.nin] = mine;
-    run_launches(plan, operands, below(2));
+        operands[k] = s->tensors[k].data, bytes[k] = bytes_of(&s->tensors[k]);
+    operands[s->call.nin] = mine, bytes[s->call.nin] = bytes_of(out) + GUARD;
+    run_launches(plan, operands, bytes);
     if (!CHECK(same(out->dtype, mine, theirs, bytes_of(out) + GUARD / 2)))
         fprintf(stderr, "%s of %s: %d axes, %d %d, attributes %d %d\n", s->call.op->name, neap_dtype_name(out->dtype),
                 out->ndim, (int)out->shape[0], out->ndim > 1 ? (int)out->shape[1] : 1, (int)s->attrs[0],
@@ -408,19 +407,23 @@ static void try_dtype(int dtype) {
         try_bitcasts(dtype);
 }
 
-int main(void) {
+/* gpu_calls [DTYPE] */
+int main(int argc, char **argv) {
     if (!gpu_begin())
         return 0;
     ptx_begin();
-    neap_engine_start(&(neap_engine_config){.workers = 2});
+    if (gpu_device < 0)
+        neap_engine_start(&(neap_engine_config){.workers = 2});
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++) {
+        if (argc > 1 && strcmp(argv[1], neap_dtype_name(dtype)) != 0)
+            continue;
         memset(&all, 0, sizeof all);
         all.collects = true;
         try_dtype(dtype);
         all.collects = false;
         if (CHECK(all.entries.n > 0) && make_code(dtype))
             try_dtype(dtype);
-        gpu_code_free(all.code);
+        gpu_unmake(&all.code);
     }
     return check_end();
 }

@@ -1,39 +1,13 @@
-/* gpu_rows.c: every map, cast and reduction of each dtype as code for GPUs. Run on the CPU as an emulated grid, it
- * gives the VM's bits for several sizes with one code; its PTX says how each operation rounds, and ptxas assembles it.
+/* gpu_rows.c: every map, cast and reduction of each dtype as code for GPUs. Run on the CPU as an emulated grid, or on a
+ * GPU (vm_gpu.h), it gives the VM's bits for several sizes with one code; its PTX says how each operation rounds, and
+ * ptxas assembles it.
  * Skipped without a generator; what takes ptxas, without that. (release build only: generated code has no sanitizer in
  * it) */
 #include "tests/lazy/vm_gpu.h"
 #include "tests/lazy/vm_ptx.h"
+#include "tests/lazy/vm_rows.h"
 
-enum { INPUTS = 5, MOST_INS = 400, PART = 40, MOST = 1300 };
-
-typedef struct rows { /* all rows of one dtype: instruction k gives buffer INPUTS + k */
-    lazy_ins ins[MOST_INS];
-    int n, dtype;
-} rows;
-
-static void add(rows *r, int op, int result, int32_t a, int32_t b, int32_t c) {
-    if (CHECK(r->n < MOST_INS))
-        r->ins[r->n++] = (lazy_ins){(int16_t)op, (uint8_t)r->dtype, (uint8_t)result, lazy_ops[op]->arity, {a, b, c}};
-}
-
-/* Inputs: a condition, three operands of the dtype, and a number. */
-static void rows_new(rows *r, int dtype) {
-    *r = (rows){.dtype = dtype};
-    for (int op = 0; op < LAZY_OP_COUNT; op++) {
-        const lazy_op *row = lazy_ops[op];
-        if (row->kind != LAZY_MAP)
-            continue;
-        for (int to = 0; row->flags & LAZY_OP_CASTS && to < NEAP_DTYPE_COUNT; to++)
-            if (vm_simd()->cast[dtype][to])
-                add(r, op, to, 1, 1, 1);
-        if (row->flags & LAZY_OP_CASTS || !vm_simd()->map[op][dtype].by_scalars[0])
-            continue;
-        add(r, op, result_of(row, dtype), row->dtype == graph_dtype_where ? 0 : 1, 2, 3);
-        if (row->arity == 2)
-            add(r, op, result_of(row, dtype), 4, 2, 2);
-    }
-}
+enum { INPUTS = ROWS_INPUTS, PART = 40, MOST = 1300 };
 
 /* ---- The emulated grid ------------------------------------------------------------------------------------------- */
 typedef struct job { /* a kernel of some rows, or of all reductions, with its buffers */
@@ -101,7 +75,7 @@ static void reductions_begin(job *j, int dtype, int64_t outer, int64_t inner) {
 
 typedef struct made { /* code of the last job, and its plan */
     vm_gpu *plan;
-    gpu_code *code;
+    gpu_made code;
 } made;
 
 /* Runs a job, by the last one's code if it is the same; else code is made, and its PTX tried. Returns whether it was
@@ -111,12 +85,12 @@ static bool try_job(job *j, made *last) {
     bool ok = CHECK_EQ(vm_gpu_new(&j->kernel, &plan), NEAP_OK) && CHECK(!vm_gpu_lacks(plan));
     bool fresh = ok && !(last->plan && gpu_same(&last->plan->code, &plan->code));
     if (fresh) {
-        gpu_code_free(last->code);
-        ptx_try(&plan->code, j->loads[1].dtype);
-        if (!(ok = CHECK_EQ(gpu_code_new(&plan->code, &last->code), NEAP_OK)))
-            fprintf(stderr, "%s\n", neap_error_text());
+        gpu_unmake(&last->code);
+        if (gpu_device < 0)
+            ptx_try(&plan->code, j->loads[1].dtype);
+        ok = gpu_make(&plan->code, plan->launches[0].entry, &last->code);
     }
-    if (ok && !gpu_agrees_by(&j->kernel, plan, last->code, j->bufs, j->bytes, j->nbufs, &j->number))
+    if (ok && !gpu_agrees_by(&j->kernel, plan, &last->code, j->bufs, j->bytes, j->nbufs, &j->number))
         fprintf(stderr, "%s\n", neap_dtype_name(j->loads[1].dtype));
     for (int k = 0; k < j->nbufs; k++)
         free(j->bufs[k]);
@@ -140,15 +114,17 @@ static void try_dtype(int dtype) {
         reductions_begin(&j, dtype, shapes[k][0], shapes[k][1]);
         CHECK_EQ(try_job(&j, &last), k == 0);
     }
-    gpu_code_free(last.code);
+    gpu_unmake(&last.code);
     vm_gpu_free(last.plan);
 }
 
-int main(void) {
+/* gpu_rows [DTYPE] */
+int main(int argc, char **argv) {
     if (!gpu_begin())
         return 0;
     ptx_begin();
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
-        try_dtype(dtype);
+        if (argc < 2 || strcmp(argv[1], neap_dtype_name(dtype)) == 0)
+            try_dtype(dtype);
     return check_end();
 }

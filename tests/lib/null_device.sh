@@ -40,6 +40,10 @@ for test in "${tests[@]}"; do
     read -r p f s < <(awk '/^[0-9]+ passed, [0-9]+ failed/ { p += $1; f += $3; s += $5 }
                            END { print p+0, f+0, s+0 }' <<<"$out")
     passed=$((passed + p)) skipped=$((skipped + s))
+    if [ "$status" -ne 0 ] && grep -q "there is no device $kind:[0-9]*: there are" <<<"$out"; then
+        skipped=$((skipped + 1)) # it takes more of them than this machine has
+        continue
+    fi
     if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
         failed=$((failed + 1))
         printf '%s on %s devices ended with status %d\n%s\n' "$name" "$kind" "$status" "$(tail -n 20 <<<"$out")"

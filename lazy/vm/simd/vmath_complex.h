@@ -98,6 +98,12 @@ static __attribute__((noinline, unused)) double vm_called_atan2(double y, double
     return vm_atan2_f64(y, x);
 }
 
+/* A value with the sign of another: of a NaN, whose own sign is any, that of a plus. So no zero and no infinity has a
+ * sign that one processor or another gives to NaNs. */
+VM_INLINE double vm_signed(double size, double like) {
+    return vm_copysign_f64(size, like == like ? like : 1);
+}
+
 /* i z, and z / i. */
 VM_INLINE neap_c128 vm_turned(neap_c128 z) {
     return __builtin_complex(-__imag__ z, __real__ z);
@@ -116,7 +122,7 @@ VM_COMPLEX vm_exp_c128(neap_c128 z) {
     if (y == 0)
         return __builtin_complex(vm_called_exp(x), y);
     if (!vm_is_finite(y) && vm_abs_f64(x) == vm_highest_f64)
-        return x < 0 ? __builtin_complex(0.0, vm_copysign_f64(0, y)) : __builtin_complex(x, y - y);
+        return x < 0 ? __builtin_complex(0.0, vm_signed(0, y)) : __builtin_complex(x, y - y);
     const double half = x > 700 ? vm_called_exp(x / 2) : 1, size = x > 700 ? half : vm_called_exp(x);
     return __builtin_complex(size * vm_called_cos(y) * half, size * vm_called_sin(y) * half);
 }
@@ -140,26 +146,26 @@ VM_COMPLEX vm_sinh_c128(neap_c128 z) {
         return __builtin_complex(x, vm_called_sin(y));
     if (vm_abs_f64(x) > 700) {
         const neap_c128 half = vm_exp_c128(__builtin_complex(vm_abs_f64(x), y)) * 0.5;
-        return __builtin_complex(vm_copysign_f64(1, x) * __real__ half, __imag__ half);
+        return __builtin_complex(vm_signed(1, x) * __real__ half, __imag__ half);
     }
     return __builtin_complex(vm_called_sinh(x) * vm_called_cos(y), vm_called_cosh(x) * vm_called_sin(y));
 }
 VM_COMPLEX vm_cosh_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
     if (y == 0)
-        return __builtin_complex(vm_called_cosh(x), vm_copysign_f64(1, x) * y);
+        return __builtin_complex(vm_called_cosh(x), vm_signed(1, x) * y);
     if (x == 0)
-        return __builtin_complex(vm_called_cos(y), vm_is_finite(y) ? x * vm_copysign_f64(1, vm_called_sin(y)) : 0);
+        return __builtin_complex(vm_called_cos(y), vm_is_finite(y) ? x * vm_signed(1, vm_called_sin(y)) : 0);
     if (vm_abs_f64(x) > 700) {
         const neap_c128 half = vm_exp_c128(__builtin_complex(vm_abs_f64(x), y)) * 0.5;
-        return __builtin_complex(__real__ half, vm_copysign_f64(1, x) * __imag__ half);
+        return __builtin_complex(__real__ half, vm_signed(1, x) * __imag__ half);
     }
     return __builtin_complex(vm_called_cosh(x) * vm_called_cos(y), vm_called_sinh(x) * vm_called_sin(y));
 }
 VM_COMPLEX vm_tanh_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
     if (vm_abs_f64(x) > 22) {
-        const double sign = vm_copysign_f64(1, x);
+        const double sign = vm_signed(1, x);
         if (!vm_is_finite(y))
             return __builtin_complex(sign, 0.0);
         const double small = vm_called_exp(-vm_abs_f64(x)), twice = 4 * vm_called_sin(y) * vm_called_cos(y);
@@ -223,8 +229,8 @@ VM_COMPLEX vm_sqrt_c128(neap_c128 z) {
     if (vm_abs_f64(y) == vm_highest_f64)
         return __builtin_complex(vm_highest_f64, y);
     if (vm_abs_f64(x) == vm_highest_f64)
-        return x > 0 ? __builtin_complex(x, y != y ? y : vm_copysign_f64(0, y))
-                     : __builtin_complex(y != y ? y : 0, vm_copysign_f64(-x, y));
+        return x > 0 ? __builtin_complex(x, y != y ? y : vm_signed(0, y))
+                     : __builtin_complex(y != y ? y : 0, vm_signed(-x, y));
     if (vm_abs_f64(x) > 0x1p1020 || vm_abs_f64(y) > 0x1p1020)
         x *= 0x1p-4, y *= 0x1p-4, scale = 4;
     else if (vm_abs_f64(x) < 0x1p-960 && vm_abs_f64(y) < 0x1p-960)
@@ -232,7 +238,7 @@ VM_COMPLEX vm_sqrt_c128(neap_c128 z) {
     const double t = vm_sqrt_f64(0.5 * (vm_abs_f64(x) + vm_called_hypot(x, y)));
     if (x >= 0)
         return __builtin_complex(t * scale, y / (2 * t) * scale);
-    return __builtin_complex(vm_abs_f64(y) / (2 * t) * scale, vm_copysign_f64(t, y) * scale);
+    return __builtin_complex(vm_abs_f64(y) / (2 * t) * scale, vm_signed(t, y) * scale);
 }
 VM_COMPLEX vm_rsqrt_c128(neap_c128 z) {
     return vm_divide_c128(1, vm_sqrt_c128(z));
@@ -280,24 +286,24 @@ VM_COMPLEX vm_asin_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
     if (vm_is_large(z)) {
         const neap_c128 log = vm_log_double(vm_abs_f64(y), vm_abs_f64(x));
-        return __builtin_complex(vm_copysign_f64(__imag__ log, x), vm_copysign_f64(__real__ log, y));
+        return __builtin_complex(vm_signed(__imag__ log, x), vm_signed(__real__ log, y));
     }
     const neap_c128 below = vm_sqrt_c128(__builtin_complex(1 - x, -y)),
                     above = vm_sqrt_c128(__builtin_complex(1 + x, y));
     return __builtin_complex(
         vm_called_atan2(x, __real__ below * __real__ above - __imag__ below * __imag__ above),
-        vm_copysign_f64(vm_called_asinh(__real__ below * __imag__ above - __imag__ below * __real__ above), y));
+        vm_signed(vm_called_asinh(__real__ below * __imag__ above - __imag__ below * __real__ above), y));
 }
 VM_COMPLEX vm_acos_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
     if (vm_is_large(z))
         return __builtin_complex(vm_called_atan2(vm_abs_f64(y), x),
-                                 vm_copysign_f64(__real__ vm_log_double(vm_abs_f64(x), y), -y));
+                                 vm_signed(__real__ vm_log_double(vm_abs_f64(x), y), -y));
     const neap_c128 below = vm_sqrt_c128(__builtin_complex(1 - x, -y)),
                     above = vm_sqrt_c128(__builtin_complex(1 + x, y));
     return __builtin_complex(
         2 * vm_called_atan2(__real__ below, __real__ above),
-        vm_copysign_f64(vm_called_asinh(__real__ above * __imag__ below - __imag__ above * __real__ below), -y));
+        vm_signed(vm_called_asinh(__real__ above * __imag__ below - __imag__ above * __real__ below), -y));
 }
 VM_COMPLEX vm_acosh_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
@@ -311,18 +317,17 @@ VM_COMPLEX vm_acosh_c128(neap_c128 z) {
 VM_COMPLEX vm_atanh_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z, size = vm_abs_f64(x), above = 1 - size;
     if (z != z)
-        return __builtin_complex(y == y && vm_is_finite(y) ? (double)NAN : vm_copysign_f64(0, x),
-                                 vm_abs_f64(y) == vm_highest_f64 ? vm_copysign_f64(VM_PI / 2, y) : (double)NAN);
+        return __builtin_complex(y == y && vm_is_finite(y) ? (double)NAN : vm_signed(0, x),
+                                 vm_abs_f64(y) == vm_highest_f64 ? vm_signed(VM_PI / 2, y) : (double)NAN);
     if (size > 0x1p60 || vm_abs_f64(y) > 0x1p60) {
         const double down = __real__ vm_divide_c128(1, z);
-        return __builtin_complex(vm_copysign_f64(down == down ? vm_abs_f64(down) : 0, x),
-                                 vm_copysign_f64(VM_PI / 2, y));
+        return __builtin_complex(vm_signed(down == down ? vm_abs_f64(down) : 0, x), vm_signed(VM_PI / 2, y));
     }
     if (size == 1 && y == 0)
-        return __builtin_complex(vm_copysign_f64(vm_highest_f64, x), y);
+        return __builtin_complex(vm_signed(vm_highest_f64, x), y);
     const double real = 0.25 * vm_called_log1p(4 * size / (above * above + y * y));
     const double imag = 0.5 * vm_called_atan2(2 * y, above * (1 + size) - y * y);
-    return __builtin_complex(vm_copysign_f64(real, x), imag);
+    return __builtin_complex(vm_signed(real, x), imag);
 }
 VM_COMPLEX vm_asinh_c128(neap_c128 z) {
     return vm_turned_back(vm_asin_c128(vm_turned(z)));

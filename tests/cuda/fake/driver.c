@@ -150,7 +150,6 @@ void fake_enqueue_item(CUstream stream, fake_item item) {
 static void *host_address(CUdeviceptr memory);
 void *(*neap_host_address)(CUdeviceptr memory) = host_address; /* not of CUDA, as the next */
 const char *neap_code_target = "host";
-const char *neap_library_folder; /* not of CUDA, either */
 
 /* ---- The driver and its devices ---------------------------------------------------------------------------------- */
 
@@ -177,7 +176,6 @@ CUresult cuInit(unsigned int flags) {
             neap_host_address = NULL;
         if (number("NEAP_FAKE_PTX", 0))
             neap_code_target = NULL;
-        neap_library_folder = getenv("NEAP_FAKE_LIBRARIES");
         fake.fail_code = CUDA_ERROR_OUT_OF_MEMORY;
         fake.fail_in = number_and_code("NEAP_FAKE_FAIL", &fake.fail_code);
         for (int k = 0; k < FAKE_DEVICES; k++)
@@ -192,7 +190,7 @@ CUresult cuInit(unsigned int flags) {
 }
 
 CUresult cuDriverGetVersion(int *version) {
-    *version = 13000;
+    *version = (int)number("NEAP_FAKE_VERSION", 13000);
     return CUDA_SUCCESS;
 }
 

@@ -353,7 +353,7 @@ static void factor_each(void *const *buffers, const uint64_t *words, uint64_t gr
     (void)group;
     for (uint64_t k = 0; k < words[2]; k++)
         ((int *)buffers[2])[k] = factor_matrix(fake_library_address(((void *const *)buffers[0])[k]), words[0], n,
-                                               (int *)buffers[1] + (int64_t)k * n);
+                                               (int *)buffers[1] + (int64_t)k * n, true);
 }
 
 static void substitute_each(void *const *buffers, const uint64_t *words, uint64_t group) {

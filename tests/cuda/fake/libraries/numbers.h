@@ -47,18 +47,19 @@ static inline void exchange_rows(void *a, uint64_t type, int64_t ld, int64_t col
     }
 }
 
-/* What LAPACK compares to choose a pivot. */
-static inline double magnitude(double _Complex x) {
-    return fabs(creal(x)) + fabs(cimag(x));
+/* What is compared to choose a pivot: by LAPACK and cuSOLVER |real| + |imag|, by cuBLAS the absolute value. */
+static inline double magnitude(double _Complex x, bool absolute) {
+    return absolute ? cabs(x) : fabs(creal(x)) + fabs(cimag(x));
 }
 
 /* As LAPACK's getrf, n × n. Returns the number of the first pivot that is zero; 0: none. */
-static inline int factor_matrix(void *a, uint64_t type, int64_t n, int *pivots) {
+static inline int factor_matrix(void *a, uint64_t type, int64_t n, int *pivots, bool absolute) {
     int info = 0;
     for (int64_t k = 0; k < n; k++) {
         int64_t pivot = k;
         for (int64_t i = k + 1; i < n; i++)
-            pivot = magnitude(get(a, type, i + k * n)) > magnitude(get(a, type, pivot + k * n)) ? i : pivot;
+            if (magnitude(get(a, type, i + k * n), absolute) > magnitude(get(a, type, pivot + k * n), absolute))
+                pivot = i;
         pivots[k] = (int)pivot + 1;
         exchange_rows(a, type, n, n, k, pivot);
         const double _Complex over = get(a, type, k + k * n);

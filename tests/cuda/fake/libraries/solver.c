@@ -65,7 +65,7 @@ static cusolverStatus_t begin(const char *name, cusolverDnHandle_t handle, bool 
 
 static void factor(void *const *buffers, const uint64_t *words, uint64_t group) {
     (void)group;
-    *(int *)buffers[3] = factor_matrix(buffers[0], words[0], (int64_t)words[1], buffers[2]);
+    *(int *)buffers[3] = factor_matrix(buffers[0], words[0], (int64_t)words[1], buffers[2], false);
     memset(buffers[1], 0xdd, (size_t)(item_bytes[words[0]] * (int64_t)words[1] * WORK));
 }
 
