@@ -77,7 +77,8 @@ neap_node *control_record_replaced(neap_ctx *ctx, const neap_node *node, neap_no
     else if (replace_programs(&r, node, in) == 0) {
         graph_call call = {
             .op = node->op, .nin = (int)r.in.n, .nattrs = (int)r.attrs.n, .in = r.in.at, .attrs = r.attrs.at};
-        made = control_record_as(ctx, node->site, r.control->kept, n, r.programs, &call);
+        lazy_control_as as = {.site = node->site, .kept = r.control->kept, .answers = r.control->answers};
+        made = control_record_as(ctx, &as, n, r.programs, &call);
     }
     for (int p = 0; p < n && r.programs; p++)
         neap_program_free(r.programs[p]);
