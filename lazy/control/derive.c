@@ -28,7 +28,8 @@ neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, 
     *d = (lazy_derived){.next = control->derived, .rule = rule, .nkey = nkey, .nprograms = n, .programs = list};
     if (nkey)
         memcpy(d->key, key, (size_t)nkey * sizeof *key);
-    memcpy(list, programs, (size_t)n * sizeof *list);
+    if (n)
+        memcpy(list, programs, (size_t)n * sizeof *list);
     control->derived = d;
     return list;
 }
