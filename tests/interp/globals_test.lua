@@ -190,7 +190,7 @@ function print(...) raw("printed", ...) end
 io.write("a\n") print(np.ones(1))
 tostring = function() return "t" end
 print(5, np.table { a = { 1 } })
-]], "x\t[0 1]\nx3\t[[1.]\n [2.]]\ny\tx2\ttrue\n<a\nprinted\t[1.]\nprinted\t5\t  a\nf32\n1.0\n[1 row, 1 column]\n")
+]], "x\t[0 1]\nx3\t[[1.]\n [2.]]\ny\tx2\ttrue\n<a\nprinted\t[1.]\nprinted\t5\t  a\ni64\n  1\n[1 row, 1 column]\n")
 
 both("environments", [[
 local print, setfenv, require = print, setfenv, require

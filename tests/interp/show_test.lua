@@ -21,7 +21,7 @@ check.test("tables of columns", function()
     local wide = "t = np.table({ { 'first', { 'a', 'b' } }, { 'second', np.arange(2) }, { 'third', { 1, 2 } } })"
     says({}, {
         { wide, "" },
-        { "t", "first  second  third\ntext      i32    f32\na           0    1.0\nb           1    2.0\n"
+        { "t", "first  second  third\ntext      i32    i64\na           0      1\nb           1      2\n"
                .. "[2 rows, 3 columns]" },
         { "{ t }", "{a table of 2 rows and the columns first, second, third}" },
         { "t.first", '{"a", "b"}' },

@@ -27,6 +27,7 @@ local getinfo, setfenv = debug.getinfo, setfenv
 local own, globals = {}, {}
 globals.own = own
 globals.package = registered.package -- the user's, of which the search for the user's modules asks
+globals.modules = registered         -- all modules by name, the user's and Lua's too
 
 local function copy(t)
     local copied = {}
@@ -43,9 +44,10 @@ for _, name in next, { "bit", "coroutine", "debug", "io", "jit", "math", "os", "
 end
 for _, name in next, { "ffi", "jit.opt", "jit.util" } do loaded[name] = copy(require_any(name)) end
 loaded["table.new"] = require_any "table.new"
-for _, name in next, { "assert", "collectgarbage", "error", "getfenv", "getmetatable", "ipairs", "load", "loadfile",
-                       "loadstring", "newproxy", "next", "pairs", "pcall", "print", "rawequal", "rawget", "rawset",
-                       "select", "setfenv", "setmetatable", "tonumber", "tostring", "type", "unpack", "xpcall" } do
+for _, name in next, { "assert", "collectgarbage", "dofile", "error", "getfenv", "getmetatable", "ipairs", "load",
+                       "loadfile", "loadstring", "newproxy", "next", "pairs", "pcall", "print", "rawequal", "rawget",
+                       "rawset", "select", "setfenv", "setmetatable", "tonumber", "tostring", "type", "unpack",
+                       "xpcall" } do
     own[name] = registered._G[name]
 end
 own._G = registered._G

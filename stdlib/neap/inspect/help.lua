@@ -5,6 +5,7 @@
 -- found by its name or, if it is given itself, by what np has under each name. Of a user's function the comment above
 -- its definition is its help.
 local core = require "neap.core"
+local globals = require "neap.core.globals"
 local layout = require "neap.inspect.help_layout"
 local elsewhere = require "neap.core.elsewhere"
 local language = require "neap.inspect.help_language"
@@ -364,7 +365,7 @@ end
 --- Whether a value is the user's own: no function, and no table that Lua or the library has as a module.
 local function is_users(value)
     if value == nil or type(value) == "function" then return false end
-    for _, module in pairs(type(value) == "table" and package.loaded or {}) do
+    for _, module in pairs(type(value) == "table" and globals.modules or {}) do
         if rawequal(module, value) then return false end
     end
     return true
