@@ -2,9 +2,11 @@
 --
 --     request ─▶ status busy ─▶ handler (kernel_execute, kernel_questions) ─▶ answer ─▶ its text ─▶ status idle
 --
--- While there is none the loop waits as the prompt does: callbacks run, late text goes to the cell that has caused it.
+-- While there is none the loop waits as the prompt does: callbacks run, late text goes to the cell that has caused it,
+-- and a second interrupt gives up what cells have left running.
 local core = require "neap.core"
 local channels = require "neap.interp.channels"
+local drain = require "neap.interp.drain"
 local input = require "neap.interp.input"
 local json = require "neap.files.json"
 local messages = require "neap.interp.kernel_messages"
@@ -20,6 +22,7 @@ local QUIET, HELD_MOST = 0.1, 2 -- seconds: see loop.take_cells
 local handlers = {} -- by type: f(request, content), which returns the content of the answer, if there is one
 local put_back = {} -- requests that were taken and wait again
 local stopped = false
+local pressed = false -- an interrupt came since the last cell, which found none running
 
 -- ---- One request ----------------------------------------------------------------------------------------------------
 
@@ -58,6 +61,7 @@ end
 
 local function handle(taken)
     local request, handler = taken.request, handlers[taken.type]
+    if taken.type == "execute_request" then pressed = false end
     messages.publish(request, "status", { execution_state = "busy" })
     if handler then
         local ok, content = channels.try(handler, request, taken.content, taken)
@@ -151,7 +155,11 @@ function handlers.comm_close() end
 local function wait()
     local taken, orphaned
     input.wait_until(function()
-        system.forget_interrupt() -- nothing runs
+        if C.neap_interrupt_pending() ~= 0 then
+            system.forget_interrupt()
+            drain.press(pressed)
+            pressed = true
+        end
         orphaned = channels.orphaned()
         taken = not orphaned and take() or nil
         return taken ~= nil or orphaned

@@ -530,6 +530,21 @@ class Interrupts(WithKernel):
             time.sleep(0.1)
             self.check_alive()
 
+    def test_work_that_a_cell_has_left(self):
+        """One interrupt says that work goes on, the next one gives it up; the kernel and its variables live."""
+        self.run_cell("""
+            kept = 5
+            loop = np.jit(function(x)
+                return np.while_loop(function(s) return s:lt(1e9) end, function(s) return s + 1 end, x)
+            end)
+            y = loop(np.array(0.0))
+        """)
+        for _ in range(2):
+            self.km.interrupt_kernel()
+            time.sleep(0.3)
+        self.assertIn("interrupted", self.run_cell("y:item()").reply["evalue"])
+        self.assertEqual(self.run_cell("print(kept)").text(), "5\n")
+
     def test_heartbeat_during_a_loop(self):
         request = self.send("print 'on' while true do end")
         self.wait_for_text("on\n")
