@@ -820,7 +820,30 @@ class History(unittest.TestCase):
         self.assertEqual(self.history(kc), [(1, 1, "z = 1")])
 
 
-class BadInput(WithKernel):
+class WithClients(WithKernel):
+    """Clients beside the one that all tests have."""
+
+    def dealer(self, port):
+        made = zmq.Context.instance().socket(zmq.DEALER)
+        made.linger = 1000
+        made.connect(f"tcp://{self.km.ip}:{port}")
+        self.addCleanup(made.close)
+        return made
+
+    def signed(self, header, content=b"{}", parts=None):
+        four = parts or [header, b"{}", b"{}", content]
+        return [b"<IDS|MSG>", self.kc.session.sign(four)] + four
+
+    def read_output(self):
+        """Reads what is there of the output of all: a client that does not for five seconds loses some."""
+        try:
+            while True:
+                self.kc.get_iopub_msg(timeout=0)
+        except queue.Empty:
+            pass
+
+
+class BadInput(WithClients):
     @classmethod
     def setUpClass(cls):
         cls.errors = open(os.environ["NEAP_TEST_ERRORS"], "w+")
@@ -836,17 +859,6 @@ class BadInput(WithKernel):
         while text not in self.told():
             self.assertLess(time.monotonic(), end, f"stderr does not tell '{text}': {self.told()}")
             time.sleep(0.02)
-
-    def dealer(self, port):
-        made = zmq.Context.instance().socket(zmq.DEALER)
-        made.linger = 1000
-        made.connect(f"tcp://{self.km.ip}:{port}")
-        self.addCleanup(made.close)
-        return made
-
-    def signed(self, header, content=b"{}", parts=None):
-        four = parts or [header, b"{}", b"{}", content]
-        return [b"<IDS|MSG>", self.kc.session.sign(four)] + four
 
     def test_bytes_that_are_no_zeromq(self):
         for port in (self.km.shell_port, self.km.control_port, self.km.stdin_port, self.km.iopub_port,
@@ -920,14 +932,6 @@ class BadInput(WithKernel):
             text = bytearray(draw.choice([b"[", b'{"a":'])) * 100000
         return bytes(text)
 
-    def read_output(self):
-        """Reads what is there of the output of all: a client that does not for five seconds loses some."""
-        try:
-            while True:
-                self.kc.get_iopub_msg(timeout=0)
-        except queue.Empty:
-            pass
-
     def test_random_messages(self):
         """For three seconds: fields of any type, broken JSON, broken frames; rightly signed, mostly."""
         fields = ("code", "cursor_pos", "silent", "store_history", "user_expressions", "allow_stdin", "detail_level",
@@ -967,6 +971,65 @@ class BadInput(WithKernel):
                 if client.poll(10):
                     answer = b"".join(client.recv_multipart())
         self.check_alive()
+
+    def test_clients_that_vanish(self):
+        for _ in range(20):
+            client = self.dealer(self.km.shell_port)
+            header = json.dumps({"msg_id": "x", "msg_type": "execute_request", "session": "s"}).encode()
+            client.send_multipart(self.signed(header, b'{"code": "print(1)"}'))
+            client.close(100)
+        self.check_alive()
+
+    def subscriber(self):
+        """A client of iopub that takes what comes into small buffers; it knows that it misses nothing from here on."""
+        made = zmq.Context.instance().socket(zmq.SUB)
+        made.rcvhwm, made.rcvbuf = 1, 4096
+        made.subscribe(b"")
+        made.connect(f"tcp://{self.km.ip}:{self.km.iopub_port}")
+        self.addCleanup(made.close, 0)
+        self.assertTrue(made.poll(TIMEOUT * 1000))
+        self.assertIn(b"iopub_welcome", b"".join(made.recv_multipart()))
+        return made
+
+    def numbers(self, count):
+        """Reads a cell's displays of 1 to count, one after another."""
+        shown = 0
+        while shown < count:
+            message = self.kc.get_iopub_msg(timeout=TIMEOUT)
+            if message["msg_type"] == "display_data":
+                shown += 1
+                self.assertEqual(message["content"]["data"]["text/plain"], str(shown))
+                yield shown
+
+    def test_client_that_vanishes_from_its_output(self):
+        """One that has read nothing and is gone has no part in what others get."""
+        gone = self.subscriber()
+        request = self.send("for k = 1, 15000 do np.display(k) end")
+        for shown in self.numbers(15000):
+            if shown == 5000:
+                gone.close(0)
+        self.assertEqual(self.finish(request).reply["status"], "ok")
+
+    def test_client_that_never_reads(self):
+        """It is waited for, then it alone loses messages: who reads slowly behind that is waited for still."""
+        count = 60000
+        stuck = self.subscriber()
+        request = self.send(f"for k = 1, {count} do np.display(k) end")
+        paused = False
+        for shown in self.numbers(count):
+            if not paused and shown % 100 == 0 and "has not read for 5 s" in self.told():
+                paused = time.sleep(2) is None
+        self.assertTrue(paused, "nothing was told")
+        self.assertEqual(self.finish(request).reply["status"], "ok")
+        self.check_alive()
+        stuck.rcvtimeo = 1000
+        self.assertTrue(stuck.recv_multipart())
+
+
+class Hostile(WithClients):
+    @classmethod
+    def setUpClass(cls):
+        cls.km, cls.kc = start_kernel(stderr=subprocess.DEVNULL)  # it complains of much
 
     def beats(self):
         """A client of the heartbeat; it fails the test if one is not answered."""
@@ -1026,59 +1089,6 @@ class BadInput(WithKernel):
             self.assertTrue(client.poll(TIMEOUT * 1000))
             self.assertEqual(client.recv_multipart(), parts)
             beat()
-
-    def test_clients_that_vanish(self):
-        for _ in range(20):
-            client = self.dealer(self.km.shell_port)
-            header = json.dumps({"msg_id": "x", "msg_type": "execute_request", "session": "s"}).encode()
-            client.send_multipart(self.signed(header, b'{"code": "print(1)"}'))
-            client.close(100)
-        self.check_alive()
-
-    def subscriber(self):
-        """A client of iopub that takes what comes into small buffers; it knows that it misses nothing from here on."""
-        made = zmq.Context.instance().socket(zmq.SUB)
-        made.rcvhwm, made.rcvbuf = 1, 4096
-        made.subscribe(b"")
-        made.connect(f"tcp://{self.km.ip}:{self.km.iopub_port}")
-        self.addCleanup(made.close, 0)
-        self.assertTrue(made.poll(TIMEOUT * 1000))
-        self.assertIn(b"iopub_welcome", b"".join(made.recv_multipart()))
-        return made
-
-    def numbers(self, count):
-        """Reads a cell's displays of 1 to count, one after another."""
-        shown = 0
-        while shown < count:
-            message = self.kc.get_iopub_msg(timeout=TIMEOUT)
-            if message["msg_type"] == "display_data":
-                shown += 1
-                self.assertEqual(message["content"]["data"]["text/plain"], str(shown))
-                yield shown
-
-    def test_client_that_vanishes_from_its_output(self):
-        """One that has read nothing and is gone has no part in what others get."""
-        gone = self.subscriber()
-        request = self.send("for k = 1, 15000 do np.display(k) end")
-        for shown in self.numbers(15000):
-            if shown == 5000:
-                gone.close(0)
-        self.assertEqual(self.finish(request).reply["status"], "ok")
-
-    def test_client_that_never_reads(self):
-        """It is waited for, then it alone loses messages: who reads slowly behind that is waited for still."""
-        count = 60000
-        stuck = self.subscriber()
-        request = self.send(f"for k = 1, {count} do np.display(k) end")
-        paused = False
-        for shown in self.numbers(count):
-            if not paused and shown % 100 == 0 and "has not read for 5 s" in self.told():
-                paused = time.sleep(2) is None
-        self.assertTrue(paused, "nothing was told")
-        self.assertEqual(self.finish(request).reply["status"], "ok")
-        self.check_alive()
-        stuck.rcvtimeo = 1000
-        self.assertTrue(stuck.recv_multipart())
 
 
 if __name__ == "__main__":
