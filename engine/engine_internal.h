@@ -204,8 +204,9 @@ static inline int engine_var_access(const neap_var *var, int access, uint32_t ep
     bool anew = access == ENGINE_WRITE && var->failure && engine_failure_settled(var->failure, epoch);
     return anew ? ENGINE_FRESH : access;
 }
-/* Adds a watch for all writes pushed so far. NEAP_OK: there are none; NEAP_PENDING; NEAP_E_MEMORY. */
-int engine_var_watch(neap_var *var, neap_waker *waker);
+uint64_t engine_var_target(neap_var *var); /* the version that all writes pushed so far will have made */
+/* Adds a watch for a version. NEAP_OK: it is reached. NEAP_PENDING: the waker is woken when one should look again. */
+int engine_var_watch(neap_var *var, neap_waker *waker, uint64_t target);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
 
 /* ---- State (engine.c) -------------------------------------------------------------------------------------------- */

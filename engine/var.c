@@ -332,13 +332,19 @@ void engine_var_wrote(neap_var *var, int access, engine_failure *failure) {
 
 /* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
-int engine_var_watch(neap_var *var, neap_waker *waker) {
+uint64_t engine_var_target(neap_var *var) {
+    engine_lock_take(&var->lock);
+    uint64_t target = atomic_load_explicit(&var->version, memory_order_relaxed) + var->writes;
+    engine_lock_drop(&var->lock);
+    return target;
+}
+
+int engine_var_watch(neap_var *var, neap_waker *waker, uint64_t target) {
     engine_watch *made = engine_watch_new(waker);
     if (!made)
         return NEAP_PENDING;
     engine_lock_take(&var->lock);
-    bool pending = var->writes > 0;
-    uint64_t target = atomic_load_explicit(&var->version, memory_order_relaxed) + var->writes;
+    bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < target;
     if (pending)
         made = engine_watch_add(&var->watches, made, waker, target);
     engine_lock_drop(&var->lock);
@@ -362,7 +368,7 @@ int neap_var_poll(neap_var *var, neap_waker *waker) {
             engine_failure_release(failure);
             return status;
         }
-        status = waker ? engine_var_watch(var, waker) : NEAP_PENDING;
+        status = waker ? engine_var_watch(var, waker, engine_var_target(var)) : NEAP_PENDING;
         if (status != NEAP_OK)
             return status; /* else the writes completed in between */
     }

@@ -39,29 +39,23 @@ static int report_failure(neap_var *var) {
     return status;
 }
 
-static bool writes_pending(neap_var *var) {
-    engine_lock_take(&var->lock);
-    bool pending = var->writes > 0;
-    engine_lock_drop(&var->lock);
-    return pending;
-}
-
-/* Registers a fresh waker with `arrange` and blocks until it is woken. */
-static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker)) {
+/* Registers a fresh waker with `arrange`, which gets `target`, and blocks until it is woken. */
+static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker, uint64_t target), uint64_t target) {
     int status = refuse_inside_op();
     if (status)
         return status;
     neap_waker *waker = engine_waker_local();
     if (!waker)
         return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
-    status = arrange(var, waker);
+    status = arrange(var, waker, target);
     if (status == NEAP_PENDING)
         engine_waker_block(waker, var);
     neap_waker_free(waker);
     return status < 0 ? status : NEAP_OK;
 }
 
-static int arrange_fence(neap_var *var, neap_waker *waker) {
+static int arrange_fence(neap_var *var, neap_waker *waker, uint64_t target) {
+    (void)target;
     int status = engine_push_fence(var, waker);
     return status ? status : NEAP_PENDING;
 }
@@ -70,8 +64,9 @@ int neap_var_wait_to_read(neap_var *var) {
     int status = engine_check_alive();
     if (!status)
         engine_bulk_flush(engine_self());
-    while (!status && writes_pending(var)) /* again where a watch found no memory */
-        status = block_on(var, engine_var_watch);
+    uint64_t target = status ? 0 : engine_var_target(var);
+    while (!status && neap_var_version(var) < target) /* again where a watch found no memory */
+        status = block_on(var, engine_var_watch, target);
     return status ? status : report_failure(var);
 }
 
@@ -80,7 +75,7 @@ int neap_var_wait_to_write(neap_var *var) {
     if (!status)
         engine_bulk_flush(engine_self());
     if (!status && !engine_var_idle(var))
-        status = block_on(var, arrange_fence);
+        status = block_on(var, arrange_fence, 0);
     return status ? status : report_failure(var);
 }
 
