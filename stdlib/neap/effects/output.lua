@@ -204,13 +204,13 @@ end
 --- What fields of a format stand for: they take one argument after the other, or say by a number from 0 or a name which
 -- they mean; names are keys of the last argument, a table. `first`: the position of the format.
 local function fields_of(name, first, ...)
-    local count, used, named = select("#", ...) - first, {}, 0
+    local count, used, named, asked = select("#", ...) - first, {}, 0, {}
     local last = count > 0 and select(first + count, ...)
     local fields = {}
     function fields.get(which, ...) -- returns the value and its position
         if which:find "^[%a_]" then
             if type(last) ~= "table" or last[which] == nil then raise(name, "no argument for field {%s}", which) end
-            used[count] = true
+            asked[which] = true
             return last[which], first + count
         end
         if which == "" then named = named + 1 end
@@ -220,6 +220,12 @@ local function fields_of(name, first, ...)
         return (select(first + k, ...)), first + k
     end
     function fields.check()
+        if next(asked) and not used[count] then
+            used[count] = true
+            for key in next, last do
+                if not asked[key] then raise(name, "no field takes the argument '%s'", tostring(key)) end
+            end
+        end
         local n = 0
         for _ in next, used do n = n + 1 end
         if n < count then raise(name, "%d arguments for %d fields", count, n) end
