@@ -155,13 +155,14 @@ function handlers.comm_close() end
 local function wait()
     local taken, orphaned
     input.wait_until(function()
-        if C.neap_interrupt_pending() ~= 0 then
-            system.forget_interrupt()
-            drain.press(pressed)
-            pressed = true
-        end
+        local interrupted = C.neap_interrupt_pending() ~= 0
+        system.forget_interrupt() -- nothing runs
         orphaned = channels.orphaned()
         taken = not orphaned and take() or nil
+        if interrupted and not taken then -- a shutdown sends interrupts, too
+            pcall(drain.press, pressed)
+            pressed = true
+        end
         return taken ~= nil or orphaned
     end, function() C.neap_waker_sleep(core.waker, SLEEP_MS) end)
     return taken
