@@ -527,11 +527,18 @@ static bool reads_texts(const char *source) {
     return false;
 }
 
+/* What runs; in place of a function of Lua's own that is written in Lua (table.remove), who has called it. */
+static void find_code(lua_State *L, lua_Debug *ar) {
+    lua_getinfo(L, "Sl", ar);
+    for (int level = 1; strncmp(ar->short_src, "[builtin:", 9) == 0 && lua_getstack(L, level, ar); level++)
+        lua_getinfo(L, "Sl", ar);
+}
+
 /* Raises the interrupt in the user's code. Most of the library's frames are left alone: they may be between the two
  * ends of a bracket, and raise it themselves where that is safe. Stays installed, so the error cannot be caught for
  * good. */
 static void raise_interrupt(lua_State *L, lua_Debug *ar) {
-    lua_getinfo(L, "Sl", ar);
+    find_code(L, ar);
     if (strncmp(ar->source, "@neap/", 6) != 0)
         lua_pushfstring(L, "%s:%d: interrupted", ar->short_src, ar->currentline);
     else if (reads_texts(ar->source))

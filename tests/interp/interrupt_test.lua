@@ -183,6 +183,14 @@ check.test("a callback at the end of a script stops, and what it was to give fai
     check.ok(terminal.seen:find "neap: %(command line%):1: [^\n]*interrupted\r\n$", terminal.seen)
 end)
 
+check.test("in a function of Lua's own that is written in Lua the line is its caller's", function()
+    local source = "local t = {} for i = 1, 1e5 do t[i] = i end\nprint 'ready'\n"
+        .. "while true do t[#t + 1] = table.remove(t, 1) end\n"
+    local status, text, _, script = interrupt(source)
+    check.equal(status, 130)
+    check.ok(text:find(script .. ":3: interrupted", 1, true), text)
+end)
+
 check.test("a script cannot turn an interrupt into success", function()
     local caught = "pcall(function() while true do x = np.arange(3) + 1 end end)"
     local status = interrupt("print 'ready'\n" .. caught .. "\nprint 'went on'\n")
