@@ -40,7 +40,8 @@ static int64_t place_in_program(const lazy_control *control, int p) {
 }
 
 /* Program p without its effects, to which answers are given. */
-static int make_answered(neap_ctx *ctx, const lazy_control *control, int p, neap_program **made) {
+static int make_answered(neap_ctx *ctx, const lazy_control *control, int p, const void *how, neap_program **made) {
+    (void)how;
     neap_program *program = control->programs[p];
     int64_t first = program->outputs.n - control->answers, at = place_in_program(control, p);
     neap_node **given = calloc((size_t)control->answers + 1, sizeof *given);
@@ -61,26 +62,6 @@ static int make_answered(neap_ctx *ctx, const lazy_control *control, int p, neap
         status = lazy_push(&m.results, k < first ? m.out[k] : given[k - first]);
     free(given);
     return control_maker_end(&m, status, made);
-}
-
-/* BORROWED. */
-static neap_program **answered_programs(neap_ctx *ctx, lazy_control *control) {
-    neap_program **found = control_derived_find(control, 'm', 0, NULL);
-    neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
-    int status = 0, made = 0;
-    if (!found && !list)
-        neap_error(NEAP_E_MEMORY, "out of memory for a program");
-    for (; list && made < control->nprograms && status == 0; made += status == 0)
-        if (made >= control_bodies(control))
-            list[made] = program_retain(control->programs[made]);
-        else
-            status = make_answered(ctx, control, made, &list[made]);
-    if (list && status == 0)
-        found = control_derived_keep(control, 'm', 0, NULL, made, list);
-    while (list && status && made-- > 0)
-        neap_program_free(list[made]);
-    free(list);
-    return found;
 }
 
 /* ---- Whether answers are constant -------------------------------------------------------------------------------- */
@@ -138,7 +119,7 @@ static int answer(neap_ctx *ctx, const neap_node *node, neap_node *const *in, co
                   neap_node *const *answers, answered *a) {
     lazy_control *control = control_of(node);
     int at = place_in_node(&control->shape), takes = control->shape.kind->takes;
-    *a = (answered){.programs = answered_programs(ctx, control)};
+    *a = (answered){.programs = control_derived_make(ctx, control, 'm', control_bodies(control), make_answered, NULL)};
     int status = a->programs ? 0 : neap_error_code();
     if (status == 0 && control->asks && !control_has_rule(&control->shape))
         status = check_constant(ctx, control, active);

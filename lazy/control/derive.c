@@ -130,21 +130,34 @@ int control_program_asking(neap_ctx *ctx, neap_program *program, neap_program **
     return apply_again(ctx, program, apply_asking, made);
 }
 
-neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *)) {
+neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char rule, int counted, control_make_fn make,
+                                    const void *how) {
     neap_program **found = control_derived_find(control, rule, 0, NULL);
     neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
     int status = 0, made = 0;
     if (!found && !list)
         neap_error(NEAP_E_MEMORY, "out of memory for a program");
     for (; list && made < control->nprograms && status == 0; made += status == 0)
-        if (made >= control_bodies(control))
+        if (made >= counted)
             list[made] = program_retain(control->programs[made]);
         else
-            status = apply_again(ctx, control->programs[made], apply, &list[made]);
+            status = make(ctx, control, made, how, &list[made]);
     if (list && status == 0)
         found = control_derived_keep(control, rule, 0, NULL, made, list);
     while (list && status && made-- > 0)
         neap_program_free(list[made]);
     free(list);
     return found;
+}
+
+typedef struct again {
+    int (*apply)(lazy_maker *m);
+} again;
+
+static int make_again(neap_ctx *ctx, const lazy_control *control, int p, const void *how, neap_program **made) {
+    return apply_again(ctx, control->programs[p], ((const again *)how)->apply, made);
+}
+
+neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *)) {
+    return control_derived_make(ctx, control, rule, control_bodies(control), make_again, &(again){apply});
 }

@@ -28,6 +28,11 @@ typedef struct lazy_maker { /* a program that is being made of another one */
 
 /* The programs that were made, or NULL. BORROWED from the control. */
 neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
+/* Those that were made, or else for each of the first `counted` programs of the node what `make` makes of it, by `how`;
+ * the others stay as they are. BORROWED; NULL: error. */
+typedef int (*control_make_fn)(neap_ctx *ctx, const lazy_control *control, int p, const void *how, neap_program **made);
+neap_program **control_derived_make(neap_ctx *ctx, lazy_control *control, char rule, int counted, control_make_fn make,
+                                    const void *how);
 /* Those that were made, or else the node's programs, each of those that run applied again in this way, with the answers
  * that it takes behind the outputs; the programs of a rule stay as they are. BORROWED; NULL: error. */
 neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *));

@@ -174,9 +174,9 @@ static int apply_used(lazy_maker *m) {
     return control_maker_apply_as(m, LAZY_RULES_USED, false);
 }
 
-/* Branch p, which has the answers of all of `branches`: zeros for those of others. */
-static int give_all_answers(neap_ctx *ctx, const lazy_control *control, neap_program *const *branches, int p,
-                            neap_program **made) {
+/* Branch p, which has the answers of all branches, `how`: zeros for those of others. */
+static int give_all_answers(neap_ctx *ctx, const lazy_control *control, int p, const void *how, neap_program **made) {
+    neap_program *const *branches = how;
     lazy_maker m;
     int status = control_maker_begin(&m, ctx, branches[p], false);
     for (int k = 0; k < branches[p]->inputs.n && status == 0; k++)
@@ -195,24 +195,15 @@ static int give_all_answers(neap_ctx *ctx, const lazy_control *control, neap_pro
 
 /* Branches of one number of results. BORROWED. */
 static neap_program **branches_kept(neap_ctx *ctx, lazy_control *control) {
-    int n = control->nprograms, made = 0, status = 0;
+    int n = control->nprograms;
     bool same = true;
     neap_program **found = control_derived_find(control, 'K', 0, NULL);
-    neap_program **apart = found ? NULL : control_derived_again(ctx, control, 'k', apply_kept), **list = NULL;
+    neap_program **apart = found ? NULL : control_derived_again(ctx, control, 'k', apply_kept);
     for (int p = 0; p < n && apart; p++)
         same &= apart[p]->outputs.n == control->nresults;
     if (found || !apart || same)
         return found ? found : apart;
-    if (!(list = calloc((size_t)n, sizeof *list)))
-        neap_error(NEAP_E_MEMORY, "out of memory for a program");
-    for (; list && made < n && status == 0; made += status == 0)
-        status = give_all_answers(ctx, control, apart, made, &list[made]);
-    if (list && status == 0)
-        found = control_derived_keep(control, 'K', 0, NULL, n, list);
-    while (list && status && made-- > 0)
-        neap_program_free(list[made]);
-    free(list);
-    return found;
+    return control_derived_make(ctx, control, 'K', n, give_all_answers, apart);
 }
 
 /* Of a node without a rule of its own. BORROWED. */
