@@ -3,8 +3,8 @@
  *      options ──▶ timeline, engine configured ──▶ Lua state, library as `np`
  *              ──▶ -e code, script, prompt ──▶ session_exit
  *
- * The process always ends through session_exit, which drains effects and leaves with _exit, because workers and
- * writers may still run.
+ * The process always ends through session_exit, which drains effects, closes the Lua state and leaves with _exit,
+ * because workers and writers may still run.
  */
 #include <errno.h>
 #include <fcntl.h>
