@@ -5,6 +5,7 @@
 --     15.0  f32                   b  f32[3]    [0. 0. 0.]                         [[0.        0.7615942]
 --                                 w  f32[4,3]  [[ 0.634 -0.588 …                   [0.9640276 0.9950548]]  f32[2,2]
 local core = require "neap.core"
+local trees = require "neap.core.trees"
 local system = require "neap.interp.system"
 
 local show = {}
@@ -76,12 +77,6 @@ end
 
 -- ---- Tables ---------------------------------------------------------------------------------------------------------
 
-local function key_less(a, b)
-    local ta, tb = type(a), type(b)
-    if ta == tb and (ta == "number" or ta == "string") then return a < b end
-    return ta < tb
-end
-
 local table_text
 
 local function value_text(value, depth, seen)
@@ -117,7 +112,7 @@ local function keys_of(value)
             others[#others + 1] = key
         end
     end
-    table.sort(others, key_less)
+    table.sort(others, trees.key_less)
     for _, key in ipairs(others) do keys[#keys + 1] = key end
     return keys, listed
 end

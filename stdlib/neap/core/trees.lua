@@ -70,6 +70,19 @@ end
 
 trees.keys_of = keys_of
 
+--- The order in which keys of any type are shown: those of one type together, numbers and texts by what they are.
+function trees.key_less(a, b)
+    local ta, tb = type(a), type(b)
+    if ta == tb and (ta == "number" or ta == "string") then return a < b end
+    return ta < tb
+end
+
+--- A key as Lua writes it in a table.
+function trees.key_text(key)
+    if type(key) ~= "string" then return "[" .. tostring(key) .. "]" end
+    return key:find "^[%a_][%w_]*$" and key or ("[%q]"):format(key)
+end
+
 --- Raises if a table lies that deep in a tree.
 function trees.check_depth(name, depth)
     if depth > MAX_DEPTH then too_deep(name) end

@@ -8,6 +8,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local shared = require("neap.core.globals").shared
+local trees = require "neap.core.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise = core.is_array, core.raise
@@ -170,23 +171,24 @@ local debug_print_options = { ordered = true, kind = true }
 
 local append_tree
 
---- Appends what stands in a table, as Lua writes tables: the list, then other keys in the order of their texts.
+--- Appends what stands in a table, as Lua writes tables: the list, then other keys in order.
 local function append_table(list, n, tree, above)
     if above[tree] then return append_piece(list, n, "{…}") end
     above[tree] = true
-    local keys, separator = {}, ""
+    local keys, separator, listed = {}, "", 0
     n = append_piece(list, n, "{")
-    for k = 1, #tree do
-        n = append_tree(list, append_piece(list, n, separator), tree[k], above)
+    while tree[listed + 1] ~= nil do
+        listed = listed + 1
+        n = append_tree(list, append_piece(list, n, separator), tree[listed], above)
         separator = ", "
     end
     for key in next, tree do
-        if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > #tree then keys[#keys + 1] = key end
+        if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > listed then keys[#keys + 1] = key end
     end
-    table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+    table.sort(keys, trees.key_less)
     for _, key in ipairs(keys) do
-        local name = type(key) == "string" and key or "[" .. tostring(key) .. "]"
-        n = append_tree(list, append_piece(list, n, separator .. name .. " = "), tree[key], above)
+        local head = separator .. trees.key_text(key) .. " = "
+        n = append_tree(list, append_piece(list, n, head), tree[key], above)
         separator = ", "
     end
     above[tree] = nil

@@ -4,6 +4,7 @@
 -- before one changes.
 local ffi = require "ffi"
 local core = require "neap.core"
+local trees = require "neap.core.trees"
 
 local np, C = core.np, core.C
 local bad_argument, is_array = core.bad_argument, core.is_array
@@ -134,17 +135,6 @@ end
 
 local MOST_LINES = 1000
 
-local function key_less(a, b)
-    local ta, tb = type(a), type(b)
-    if ta == tb and (ta == "number" or ta == "string") then return a < b end
-    return ta < tb
-end
-
-local function key_text(key)
-    return type(key) == "string" and key:find "^[%a_][%w_]*$" and key or ("[%s]"):format(
-        type(key) == "string" and ("%q"):format(key) or tostring(key))
-end
-
 local function type_of(x)
     local dims = core.shape_of(x)
     return core.dtype_of(x).name .. (#dims > 0 and "[" .. table.concat(dims, ",") .. "]" or "")
@@ -181,14 +171,14 @@ local function add_lines(lines, value, head, indent, seen)
             lines[#lines + 1] = indent .. head .. "{}"
             return
         end
-        table.sort(keys, key_less)
+        table.sort(keys, trees.key_less)
         seen[value] = true
         local deeper = indent
         if head ~= "" then
             lines[#lines + 1] = indent .. head:gsub("%s*=%s*$", "")
             deeper = indent .. "  "
         end
-        for _, key in ipairs(keys) do add_lines(lines, value[key], key_text(key) .. " = ", deeper, seen) end
+        for _, key in ipairs(keys) do add_lines(lines, value[key], trees.key_text(key) .. " = ", deeper, seen) end
         seen[value] = nil
     else
         lines[#lines + 1] = indent .. head .. (type(value) == "string" and ("%q"):format(value) or tostring(value))
