@@ -16,6 +16,7 @@
 #include "interp/kernel/channels.h"
 #include "interp/kernel/libs.h"
 #include "interp/session.h"
+#include "interp/signals.h"
 
 static const char request_name[] = "neap.request";
 
@@ -213,7 +214,7 @@ int kernel_open_module(lua_State *L) {
 }
 
 int kernel_main(lua_State *L, int argc, char **argv) {
-    session_catch_interrupts(L, true);
+    signals_catch(L, true);
     for (int k = 0; k < argc; k++)
         lua_pushstring(L, argv[k]);
     int status = session_call(L, "neap.interp.kernel_command", "run", argc);

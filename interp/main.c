@@ -20,6 +20,7 @@
 #include "interp/processes.h"
 #include "interp/repl.h"
 #include "interp/session.h"
+#include "interp/signals.h"
 #include "lazy/lazy.h"
 
 /* The status of a process that has written to C's stdout: told, if that failed. */
@@ -153,8 +154,8 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
     if ((options->script > 0 || from_input) && status == SESSION_OK)
         status = run_script(L, argc, argv, options->script, prompt);
     if (prompt) {
-        session_catch_interrupts(L, true);
-        session_interrupt_forget(L);
+        signals_catch(L, true);
+        signals_forget(L);
         status = repl_run(L);
     }
     return status;
@@ -187,7 +188,7 @@ static int check_processes(char **argv, const options *options) {
 int main(int argc, char **argv) {
     options options;
     keep_standard_streams();
-    session_survive_writes();
+    signals_survive_writes();
     if (options_parse(argc, argv, &options) < 0)
         return SESSION_USAGE;
     if (options.help || options.version) {
@@ -206,7 +207,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "neap: out of memory\n");
         return SESSION_FAILED;
     }
-    session_catch_interrupts(L, false);
+    signals_catch(L, false);
     int status = options.doctor ? finish_stdout(doctor_run(L)) : session_load_library(L);
     if (status == SESSION_OK && options.kernel > 0)
         status = kernel_main(L, argc - options.kernel, argv + options.kernel);

@@ -18,6 +18,7 @@
 #include "effects/effects.h"
 #include "interp/line.h"
 #include "interp/session.h"
+#include "interp/signals.h"
 
 static lua_State *prompt_state;
 
@@ -122,7 +123,7 @@ static void run_callbacks(void) {
     session_call(prompt_state, "neap.core", "run_callbacks", 0);
     session_call(prompt_state, "neap.core", "check_interrupt", 0);
     lua_settop(prompt_state, 0);
-    session_interrupt_forget(prompt_state);
+    signals_forget(prompt_state);
 }
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
@@ -141,7 +142,7 @@ static void deal_with_press(lua_State *L, bool again) {
     lua_pushboolean(L, again);
     session_call(L, "neap.interp.drain", "press", 1);
     lua_settop(L, 0);
-    session_interrupt_forget(L);
+    signals_forget(L);
 }
 
 /* A line of plain text at once, in order with everything written before. */
@@ -184,7 +185,7 @@ int repl_read_command(lua_State *L) {
     prompt_state = L; /* which may be a coroutine's */
     line_status status = editor->read(prompt, &command);
     prompt_state = outer;
-    session_interrupt_forget(L);
+    signals_forget(L);
     if (status == LINE_OK) {
         editor->remember(command);
         lua_pushstring(L, command);
@@ -209,15 +210,15 @@ int repl_run(lua_State *L) {
     for (bool pressed = false;;) {
         char *command = NULL;
         line_status status = editor->read("> ", &command);
-        bool again = pressed || session_presses() > 1;
-        session_interrupt_forget(L);
+        bool again = pressed || signals_presses() > 1;
+        signals_forget(L);
         if (status == LINE_END)
             return SESSION_OK;
         if (status == LINE_OK) {
             editor->remember(command);
             pressed = run_command(L, command);
             free(command);
-            session_interrupt_forget(L);
+            signals_forget(L);
         } else {
             deal_with_press(L, again);
             pressed = true;

@@ -5,13 +5,11 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "interp/embedded.h"
@@ -19,25 +17,12 @@
 #include "interp/kernel.h"
 #include "interp/line.h"
 #include "interp/processes.h"
+#include "interp/signals.h"
 #include "interp/system.h"
 
-enum {
-    NUDGE_MS = 50,
-    TERMINATION_MS = 800, /* from SIGTERM to the end, at most: mpirun sends SIGKILL after a second */
-    RESERVE_BYTES = 4 << 20
-};
+enum { RESERVE_BYTES = 4 << 20 };
 
-/* What SIGINT's handler needs; written before the handler is installed. */
-static lua_State *interrupt_state;
-static bool interrupt_prompt; /* also: errors need no "neap:" in front */
-static timer_t nudge_timer;
-static bool nudges;
-static volatile sig_atomic_t presses; /* since the last command began */
-static timer_t termination_timer;
-static volatile sig_atomic_t terminations; /* SIGTERMs that came */
 static bool termination_reported;
-static volatile sig_atomic_t finalizing; /* finalizers run, for the end of the process */
-
 static bool status_chosen;  /* the program has said, by os.exit, with which status it ends */
 static const char *failure; /* the error that the script has ended with; NULL: none */
 
@@ -137,9 +122,9 @@ static int end_at_once(lua_State *L) {
 /* A finalizer that is called behind those of the program: what they have shown comes out. Objects that finalizers make
  * have theirs called later, so there is another one behind these. */
 static int finish_finalizers(lua_State *L) {
-    finalizing = false; /* Ctrl-C means the output now */
+    signals_finalize(false); /* Ctrl-C means the output now */
     finish_output(L);
-    finalizing = true;
+    signals_finalize(true);
     finalize_last(L);
     return 0;
 }
@@ -291,10 +276,10 @@ static bool drain(lua_State *L, const char *name, int nargs) {
 
 /* Waits for everything shown so far. Returns whether all of it came out. */
 static bool finish_output(lua_State *L) {
-    int count = presses;
-    session_interrupt_clear(L);
+    int count = signals_presses();
+    signals_clear(L);
     lua_pushinteger(L, count);
-    lua_pushboolean(L, interrupt_prompt);
+    lua_pushboolean(L, signals_prompt());
     bool complete = drain(L, "finish", 2);
     if (complete)
         neap_out_drain();
@@ -336,6 +321,7 @@ static void report_termination(lua_State *L) {
     if (!several)
         finish_output(L);
     termination_reported = true;
+    signals_termination_told();
     write_past(STDERR_FILENO, line, strlen(line));
     if (several)
         finish_output(L);
@@ -345,27 +331,28 @@ static void report_termination(lua_State *L) {
 /* Writes the error at the top of the stack behind everything that the program printed before it. Needs no memory of
  * Lua's. */
 static void report_error(lua_State *L) {
-    if (terminations > 0) {
+    if (signals_terminated()) {
         report_termination(L);
         return;
     }
     const char *text = errors_text(L);
     bool complete = finish_output(L);
-    if (!interrupt_prompt && !failure && presses == 0) {
+    if (!signals_prompt() && !failure && signals_presses() == 0) {
         const char *copy = strdup(text);
         failure = copy ? copy : "out of memory";
+        signals_termination_told(); /* by this error */
         if (!processes_tells(text)) {
             lua_pop(L, 1);
             return;
         }
     }
     char before[64];
-    snprintf(before, sizeof before, "%s%s", interrupt_prompt ? "" : "neap: ", processes_mark());
+    snprintf(before, sizeof before, "%s%s", signals_prompt() ? "" : "neap: ", processes_mark());
     const char *line = errors_line(before);
     size_t bytes = strlen(line);
     if (is_broken_pipe(text))
         neap_out_drain();
-    else if ((!complete && !interrupt_prompt && neap_out_waiting() > 0) || /* a prompt's terminal will take it */
+    else if ((!complete && !signals_prompt() && neap_out_waiting() > 0) || /* a prompt's terminal will take it */
              neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE)     /* a fork's child has no streams */
         write_past(STDERR_FILENO, line, bytes);
     else if (complete)
@@ -394,12 +381,12 @@ static int run_protected(lua_State *L, int nargs, void (*deal_with_error)(lua_St
         make_room(L);
     bool interrupted = neap_interrupt_pending() != 0;
     if (interrupted) /* what tells of the error runs to its end */
-        session_interrupt_clear(L);
+        signals_clear(L);
     deal_with_error(L);
     if (keep)
         lua_replace(L, base);
     lua_settop(L, base - 1 + keep);
-    if (interrupted && context && interrupt_prompt)
+    if (interrupted && context && signals_prompt())
         drain(L, "abandon", 0);
     return interrupted ? SESSION_INTERRUPTED : SESSION_FAILED;
 }
@@ -511,174 +498,6 @@ int session_call(lua_State *L, const char *module, const char *name, int nargs) 
     return session_run(L, nargs);
 }
 
-/* ---- Interrupts ------------------------------------------------------------------------------------------------- */
-
-/* Whether a chunk of the library only reads texts: it holds nothing that an error would leave open, and the text may be
- * long. */
-static bool reads_texts(const char *source) {
-    static const char *const chunks[] = {"core/lexer",    "core/source",     "core/misuse",  "core/near",
-                                         "interp/tokens", "interp/mistakes", "interp/slips", "interp/excerpt",
-                                         "interp/infer",  "interp/complete"};
-    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
-        size_t n = strlen(chunks[k]);
-        if (strncmp(source + 6, chunks[k], n) == 0 && strcmp(source + 6 + n, ".lua") == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What runs; in place of a function of Lua's own that is written in Lua (table.remove), who has called it. */
-static void find_code(lua_State *L, lua_Debug *ar) {
-    lua_getinfo(L, "Sl", ar);
-    for (int level = 1; strncmp(ar->short_src, "[builtin:", 9) == 0 && lua_getstack(L, level, ar); level++)
-        lua_getinfo(L, "Sl", ar);
-}
-
-/* Raises the interrupt in the user's code. Most of the library's frames are left alone: they may be between the two
- * ends of a bracket, and raise it themselves where that is safe. Stays installed, so the error cannot be caught for
- * good. */
-static void raise_interrupt(lua_State *L, lua_Debug *ar) {
-    find_code(L, ar);
-    if (strncmp(ar->source, "@neap/", 6) != 0)
-        lua_pushfstring(L, "%s:%d: interrupted", ar->short_src, ar->currentline);
-    else if (reads_texts(ar->source))
-        lua_pushliteral(L, "interrupted");
-    else
-        return;
-    lua_error(L);
-}
-
-/* Stops Lua's code; for signal handlers, from which lua_sethook is made to be called. */
-static void stop_code(void) {
-    if (interrupt_state)
-        lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
-    if (nudges) {
-        struct itimerspec soon = {.it_interval = {.tv_nsec = NUDGE_MS * 1000000L},
-                                  .it_value = {.tv_nsec = NUDGE_MS * 1000000L}};
-        timer_settime(nudge_timer, 0, &soon, NULL);
-    }
-}
-
-/* SIGINT's handler. */
-static void on_interrupt(int signal_number, siginfo_t *info, void *machine) {
-    (void)signal_number, (void)machine;
-    bool from_terminal = info->si_code > 0;
-    if (finalizing) /* no hook would stop them */
-        _exit(SESSION_INTERRUPTED);
-    presses++;
-    neap_interrupt_raise();
-    if (!system_pass_interrupt(from_terminal) && !interrupt_prompt && presses > 2)
-        _exit(SESSION_INTERRUPTED);
-    stop_code();
-}
-
-/* SIGTERM's handler, while a script runs: as Ctrl-C, but the process ends, and soon. */
-static void on_terminate(int signal_number) {
-    (void)signal_number;
-    if (terminations++ > 0)
-        return;
-    struct itimerspec limit = {.it_value = {.tv_nsec = TERMINATION_MS * 1000000L}};
-    timer_settime(termination_timer, 0, &limit, NULL);
-    presses++;
-    neap_interrupt_raise();
-    system_terminate_child();
-    stop_code();
-}
-
-static void on_termination_limit(int signal_number) {
-    (void)signal_number;
-    static const char text[] = "neap: terminated (SIGTERM) before everything that was printed had come out\n";
-    if (!termination_reported && !failure && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        _exit(SESSION_TERMINATED); /* nobody reads it */
-    _exit(SESSION_TERMINATED);
-}
-
-static void catch_termination(void) {
-    struct sigaction action = {.sa_handler = on_termination_limit};
-    sigemptyset(&action.sa_mask);
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
-    if (sigaction(SIGALRM, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &termination_timer) == 0) {
-        action.sa_handler = on_terminate; /* no SA_RESTART, see below */
-        sigaction(SIGTERM, &action, NULL);
-    }
-}
-
-/* Of signals that end a prompt at once, and of crashes. The action is the usual one again. */
-static void on_end(int signal_number) {
-    line_restore_terminal();
-    raise(signal_number);
-}
-
-/* A prompt leaves the terminal in order. A signal that is ignored, as SIGHUP is under nohup, or that somebody else
- * handles, stays so. */
-static void catch_ends(void) {
-    static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESETHAND | SA_NODEFER}, before;
-    sigemptyset(&action.sa_mask);
-    for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
-        if (sigaction(signals[k], NULL, &before) == 0 && (before.sa_handler == SIG_DFL || signals[k] == SIGTERM))
-            sigaction(signals[k], &action, NULL);
-}
-
-static void ignore_signal(int signal_number) {
-    (void)signal_number;
-}
-
-void session_survive_writes(void) {
-    static const int signals[] = {SIGPIPE, SIGXFSZ};
-    struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART}, before;
-    sigemptyset(&action.sa_mask);
-    for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
-        if (sigaction(signals[k], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(signals[k], &action, NULL);
-}
-
-/* A signal that arrives right before a system call does not end that call. So it is followed by others, which do
- * nothing but end the call, until the interrupt has been dealt with. */
-
-static void prepare_nudges(void) {
-    struct sigaction action = {.sa_handler = ignore_signal};
-    sigemptyset(&action.sa_mask);
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
-    nudges = sigaction(SIGURG, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &nudge_timer) == 0;
-}
-
-void session_catch_interrupts(lua_State *L, bool prompt) {
-    interrupt_state = L;
-    interrupt_prompt = prompt;
-    if (!nudges)
-        prepare_nudges();
-    struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO}; /* no SA_RESTART, see above */
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    if (!prompt)
-        catch_termination();
-    else
-        catch_ends();
-}
-
-void session_interrupt_clear(lua_State *L) {
-    neap_interrupt_clear();
-    lua_sethook(L, NULL, 0, 0);
-    if (nudges)
-        timer_settime(nudge_timer, 0, &(struct itimerspec){0}, NULL);
-}
-
-void session_interrupt_forget(lua_State *L) {
-    if (terminations == 0) {
-        session_interrupt_clear(L);
-        presses = 0;
-    }
-}
-
-int session_presses(void) {
-    return presses;
-}
-
-bool session_terminated(void) {
-    return terminations > 0;
-}
-
 /* ---- The end ---------------------------------------------------------------------------------------------------- */
 
 /* Tells of files that could not be written, where the program has not met that. Returns whether there are any. */
@@ -699,6 +518,7 @@ static void session_report_termination(void) {
     char report[2048], line[2200];
     if (!termination_reported && !failure) {
         termination_reported = true;
+        signals_termination_told();
         snprintf(line, sizeof line, "neap: %sterminated (SIGTERM)%s\n", processes_mark(),
                  processes_report(report, sizeof report));
         write_past(STDERR_FILENO, line, strlen(line));
@@ -706,7 +526,7 @@ static void session_report_termination(void) {
 }
 
 static bool is_stopped(void) {
-    return presses > 0;
+    return signals_presses() > 0;
 }
 
 /* Does all that was recorded, since other processes may wait for parts of it; failures of what nobody has read are no
@@ -731,12 +551,12 @@ static int end_processes(int status) {
         return status;
     if (status == SESSION_OK)
         finish_work();
-    const char *why = terminations > 0 ? "it was terminated (SIGTERM)"
-                      : presses > 0    ? "it was interrupted"
-                      : failure        ? failure
-                                       : "its script has ended with an exit status that is not 0";
+    const char *why = signals_terminated()    ? "it was terminated (SIGTERM)"
+                      : signals_presses() > 0 ? "it was interrupted"
+                      : failure               ? failure
+                                              : "its script has ended with an exit status that is not 0";
     int ended = processes_end(status, why, neap_ctx_waker(context), is_stopped, problem, sizeof problem);
-    if (*problem != '\0' && presses == 0)
+    if (*problem != '\0' && signals_presses() == 0)
         fprintf(stderr, "neap: %s%s\n", processes_mark(), problem);
     return ended;
 }
@@ -747,17 +567,16 @@ static void close_state(lua_State *L) {
     if (closed)
         return;
     closed = true;
-    interrupt_state = NULL;
-    finalizing = true;
+    signals_finalize(true);
     lua_close(L);
-    finalizing = false;
+    signals_finalize(false);
 }
 
 /* The exit status, after signals that came. */
 static int with_signals(int status) {
-    if (terminations > 0)
+    if (signals_terminated())
         return SESSION_TERMINATED;
-    return status == SESSION_OK && presses > 0 ? SESSION_INTERRUPTED : status;
+    return status == SESSION_OK && signals_presses() > 0 ? SESSION_INTERRUPTED : status;
 }
 
 void session_exit(lua_State *L, int status, bool close) {
@@ -773,10 +592,10 @@ void session_exit(lua_State *L, int status, bool close) {
     fflush(NULL);
     if (!failed)
         status = end_processes(with_signals(status));
-    bool by_itself = !interrupt_prompt && !status_chosen;
+    bool by_itself = !signals_prompt() && !status_chosen;
     if (status == SESSION_OK && by_itself && neap_effects_failures() > 0) /* told where they happened */
         status = SESSION_FAILED;
-    if (terminations > 0) {
+    if (signals_terminated()) {
         status = SESSION_TERMINATED;
         session_report_termination();
         while (processes_follow()) /* until the limit: process 0 has things to write */

@@ -1,4 +1,4 @@
-/* session.h: one Lua state with neap's library in it: running code, errors, interrupts, the end of the process.
+/* session.h: one Lua state with neap's library in it: running code, errors, the end of the process.
  *
  * Invariant: Lua code runs only between session_run's entry and return, under its error handler; an interrupt is
  * cleared only here, so code that catches errors cannot swallow it.
@@ -42,22 +42,6 @@ int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs);
 int session_call(lua_State *L, const char *module, const char *name, int nargs);
 /* Pushes that function. If it cannot, pushes an error and returns false. */
 bool session_push_function(lua_State *L, const char *module, const char *name);
-
-/* Writing to a child that has ended, or beyond the limit for files (ulimit -f), fails, and does not end the process
- * without a word. By handlers, and not SIG_IGN, which children would inherit; a process that was started with SIG_IGN
- * keeps that. */
-void session_survive_writes(void);
-/* Installs SIGINT's handler for this state: raises neap's interrupt and stops Lua code at its next instruction outside
- * the library. When a script (not a prompt) was interrupted twice in vain, a third SIGINT ends the process. */
-void session_catch_interrupts(lua_State *L, bool prompt);
-/* The interrupt is being dealt with: Lua code may run again. Presses stay counted. */
-void session_interrupt_clear(lua_State *L);
-/* As if Ctrl-C had not been pressed: before the next command. Not after SIGTERM. */
-void session_interrupt_forget(lua_State *L);
-/* Of Ctrl-C, since then. */
-int session_presses(void);
-/* Whether SIGTERM came. */
-bool session_terminated(void);
 
 /* Ends the process: waits for effects and their text (neap.interp.drain says how long), calls Lua's finalizers if it is
  * to `close` the state, closes the timeline, and leaves with _exit, since other threads may still run. A status of

@@ -24,6 +24,7 @@
 #include "interp/line.h"
 #include "interp/repl.h"
 #include "interp/session.h"
+#include "interp/signals.h"
 
 extern char **environ;
 
@@ -186,19 +187,19 @@ static int system_ended(lua_State *L) {
 
 /* clear_interrupt(): the press of Ctrl-C is being dealt with. */
 static int system_clear_interrupt(lua_State *L) {
-    session_interrupt_clear(L);
+    signals_clear(L);
     return 0;
 }
 
 /* forget_interrupt(): the press was the child's, which has dealt with it. */
 static int system_forget_interrupt(lua_State *L) {
-    session_interrupt_forget(L);
+    signals_forget(L);
     return 0;
 }
 
 /* terminated(): whether SIGTERM came. */
 static int system_terminated(lua_State *L) {
-    lua_pushboolean(L, session_terminated());
+    lua_pushboolean(L, signals_terminated());
     return 1;
 }
 
