@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # notebook_test.sh (release build only): the kernel for notebooks under jupyter_kernel_test (suite.py), under tests of
-# its own through jupyter_client (kernel.py), and with the notebooks of docs/notebooks (notebooks.py). The packages of
-# requirements.txt are installed into a virtual environment outside the tree, once; where that cannot be done the test
-# is skipped, and says so.
+# its own through jupyter_client (kernel.py, clients.py), and with the notebooks of docs/notebooks (notebooks.py). The
+# packages of requirements.txt are installed into a virtual environment outside the tree, once; where that cannot be
+# done the test is skipped, and says so.
 set -eu
 cd "$(dirname "$0")"
 neap=$(cd ../.. && realpath "${NEAP:-build/neap}")
@@ -35,10 +35,11 @@ run() { # run FILE PREFIX: the tests of a file, with the kernel that is installe
 
 run suite.py "$work"
 run kernel.py "$work"
+run clients.py "$work"
 "$neap" kernel install --prefix "$work/many" --devices 8 # for the notebook about meshes
 run notebooks.py "$work/many"
 
 # A file that has ended without a count is a failure too.
 awk -v status=$status '{ p += $1; f += $3; s += $5 }
-    END { if (status || NR < 3) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
+    END { if (status || NR < 4) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
     "$NEAP_TEST_COUNTS"
