@@ -19,14 +19,15 @@ end)
 check.test("numbers and names of fields, and trees", function()
     check.equal(output [[
         local x = np.array(2.5)
-        np.debug.print("{1} {0} {1:.2f}", "a", x)
-        np.debug.print("{} {x} {y:d} {}", 1, {x = x, y = 3, 7})
-        np.debug.print("{x}{x}", {x = {}})
+        local function show(...) np.debug.print({ordered = true}, ...) end
+        show("{1} {0} {1:.2f}", "a", x)
+        show("{} {x} {y:d} {}", 1, {x = x, y = 3, 7})
+        show("{x}{x}", {x = {}})
         local tree = {x, {1, "b"}, w = np.arange(2), [true] = 0, [7] = {f = x * 2}}
         tree.self = tree
-        np.debug.print("{}", tree)
-        np.debug.print("{}", {[10] = 1, [2] = 2, ["a b"] = 3})
-        np.jit(function(t) np.debug.print("{} {a}", t, {a = t.b}) end)({b = x})
+        show("{}", tree)
+        show("{}", {[10] = 1, [2] = 2, ["a b"] = 3})
+        np.jit(function(t) show("{} {a}", t, {a = t.b}) end)({b = x})
     ]], "2.5 a 2.50\n1 2.5 3 {7, x = 2.5, y = 3}\n{}{}\n"
         .. "{2.5, {1, b}, [true] = 0, [7] = {f = 5.0}, self = {…}, w = [0 1]}\n"
         .. '{[2] = 2, [10] = 1, ["a b"] = 3}\n{b = 2.5} 2.5\n')
