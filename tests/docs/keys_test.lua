@@ -75,13 +75,8 @@ check.test(("%d tables of examples"):format(#cases), function()
     local folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir " .. folder) == 0)
-    local function write(name, text)
-        local file = assert(io.open(folder .. "/" .. name, "wb"))
-        file:write(text)
-        file:close()
-    end
-    write("cases.lua", "return {\n" .. table.concat(written, ",\n") .. "}\n")
-    write("keys.lua", CHILD)
+    process.write(folder .. "/cases.lua", "return {\n" .. table.concat(written, ",\n") .. "}\n")
+    process.write(folder .. "/keys.lua", CHILD)
     local neap = process.neap:find "^/" and process.neap or io.popen "pwd":read "*l" .. "/" .. process.neap
     process.run { "sh", "-c", ("cd %s && exec %s keys.lua"):format(folder, neap) }
     local problems, k = {}, 0

@@ -9,6 +9,8 @@
 --     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_TEXT      a file: only its text is read
 --     NEAP_FUZZ_KEEP      a path: the text that is being read stands there when the process dies
+local process = require "tests.lib.process"
+
 local seconds = tonumber(os.getenv "NEAP_FUZZ_SECONDS" or 4)
 local seed = tonumber(os.getenv "NEAP_FUZZ_SEED" or 1)
 local LIMIT = 2    -- seconds of the processor that a tool may take, and
@@ -23,19 +25,6 @@ local function random(n)
 end
 
 local function pick(list) return list[random(#list)] end
-
-local function contents(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read "*a"
-    file:close()
-    return text
-end
-
-local function write(path, text)
-    local file = assert(io.open(path, "wb"))
-    file:write(text)
-    file:close()
-end
 
 -- ---- Texts ----------------------------------------------------------------------------------------------------------
 
@@ -75,7 +64,7 @@ local files = {}
 for path in io.popen("ls interp/*.lua stdlib/neap/core/*.lua scripts/*.lua"):lines() do files[#files + 1] = path end
 
 local function changed_file(size)
-    local text = contents(pick(files))
+    local text = process.read(pick(files))
     local from = random(#text)
     text = text:sub(from, from + size)
     for _ = 1, random(6) do
@@ -233,8 +222,8 @@ local function read_texts(notes)
     for name in pairs(tools) do names[#names + 1] = name end
     table.sort(names)
     local function try(name, text, first)
-        write(notes, ("seed %d, tool %s, %d bytes"):format(first, name, #text))
-        if KEEP then write(KEEP, text) end
+        process.write(notes, ("seed %d, tool %s, %d bytes"):format(first, name, #text))
+        if KEEP then process.write(KEEP, text) end
         local before = os.clock()
         local ok, problem = pcall(tools[name], text)
         local took = os.clock() - before
@@ -248,12 +237,12 @@ local function read_texts(notes)
     local start, count, only = os.time(), 0, os.getenv "NEAP_FUZZ_TEXT"
     while os.time() - start < seconds or count < LEAST do
         local first = seed
-        local text = only and contents(only) or some_text()
+        local text = only and process.read(only) or some_text()
         for _, name in ipairs(names) do
             if only or #text < 1000 or IS_LONG or random(4) == 1 then try(name, text, first) end
         end
         if #text < 10000 then
-            write(notes, ("seed %d, lexers"):format(first))
+            process.write(notes, ("seed %d, lexers"):format(first))
             compare_lexers(text, system)
         end
         count = count + 1
@@ -276,13 +265,12 @@ end
 -- ---- The test -------------------------------------------------------------------------------------------------------
 
 local check = require "tests.lib.check"
-local process = require "tests.lib.process"
 
 check.test("texts", function()
     local notes = os.tmpname()
     local status, out, err = process.run { "timeout", "-s", "KILL", tostring(seconds + 300), process.neap, arg[0],
                                            "texts", notes }
-    local last = contents(notes)
+    local last = process.read(notes)
     os.remove(notes)
     check.equal({ status, err }, { 0, "" }, ("%s\nthe last one: %s"):format(out, last))
     if IS_LONG then io.stdout:write(out) end

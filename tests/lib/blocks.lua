@@ -160,12 +160,6 @@ end
 
 -- ---- Running --------------------------------------------------------------------------------------------------------
 
-local function write(path, text)
-    local file = assert(io.open(path, "wb"))
-    file:write(text)
-    file:close()
-end
-
 --- Runs a line of shell in the folder. Returns the status, and what it prints on both streams, in order.
 local function shell(folder, line)
     local command = ([[cd %s && { %s
@@ -235,7 +229,7 @@ local function run_page_script(page, folder, problem)
     local script = script_of(page)
     if not script then return end
     local name = page.path:match "[^/]+$"
-    write(folder .. "/" .. name, script)
+    process.write(folder .. "/" .. name, script)
     local status, out = shell(folder, ("exec neap %s %s"):format(page.options, name))
     local parts = parts_of(out)
     for k, block in ipairs(page.blocks) do
@@ -332,7 +326,7 @@ local function run_block(page, k, folder, problem)
     local block = page.blocks[k]
     local body = table.concat(page.lines, "\n", block.first + 1, block.last - 1)
     if block.kind == "lua" and block.name then
-        write(folder .. "/" .. block.name, body .. "\n")
+        process.write(folder .. "/" .. block.name, body .. "\n")
         local _, out = shell(folder, ("exec neap %s %s"):format(block.options ~= "" and block.options or page.options,
                                                              block.name))
         problem(compare(split(out), shown_by(page, block, page.blocks[k + 1]), block.first))

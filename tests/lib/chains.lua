@@ -6,6 +6,7 @@
 --
 -- A function is a chain: each statement makes the next number of the last one, so that derivatives are products.
 -- Numbers are integers in f64, and are kept small where that leaves the derivative as it is: all is exact.
+local seeds = require "tests.lib.seeds"
 local np = require "neap"
 
 local chains = {}
@@ -13,15 +14,6 @@ local chains = {}
 local DEEPEST = 4
 
 -- ---- Drawing --------------------------------------------------------------------------------------------------------
-
---- A generator of integers from 1 to n (Park and Miller's).
-local function generator(seed)
-    local state = seed % 2147483646 + 1
-    return function(n)
-        for _ = 1, 3 do state = state * 16807 % 2147483647 end
-        return state % n + 1
-    end
-end
 
 -- What each way of running a function can have in it besides plain statements.
 local WAYS = {
@@ -307,7 +299,7 @@ local run_way = {
 }
 
 local function chain_of(seed)
-    local draws = { random = generator(seed), tag = 0 }
+    local draws = { random = seeds.generator(seed), tag = 0 }
     local way = WAYS[seed % #WAYS + 1]
     return { list = draw(draws, 1, way, false), way = way.name, start = draws.random(8) - 1 }
 end

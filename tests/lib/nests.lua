@@ -6,6 +6,7 @@
 -- A nest is a function of one number. Its statements compute with the number, print it, give it to loops, branches,
 -- jitted functions, programs that were traced or read from a file, and to callbacks: with a result or without,
 -- ordered or not, in which there are statements again. Numbers are small integers, so that all of it is exact.
+local seeds = require "tests.lib.seeds"
 local np = require "neap"
 
 local nests = {}
@@ -14,15 +15,6 @@ local LARGEST = 1009 -- numbers are below it
 local DEEPEST = 4
 
 -- ---- Drawing --------------------------------------------------------------------------------------------------------
-
---- A generator of integers from 1 to n (Park and Miller's).
-local function generator(seed)
-    local state = seed % 2147483646 + 1
-    return function(n)
-        for _ = 1, 3 do state = state * 16807 % 2147483647 end
-        return state % n + 1
-    end
-end
 
 local KINDS = { "step", "step", "product", "print", "callback", "callback", "callback", "fori", "scan", "while", "cond",
                 "jit", "trace", "load" }
@@ -190,7 +182,7 @@ end
 local BUDGETS = { { 1, 1 }, { 1, 1 }, { 1e5, 1e4 }, { 0, 1e6 }, { 0, 0 } }
 
 local function nest_of(seed)
-    local draws = { random = generator(seed), tag = 0 }
+    local draws = { random = seeds.generator(seed), tag = 0 }
     return { list = draw(draws, 1, false), budget = BUDGETS[draws.random(#BUDGETS)],
              way = ({ "eager", "jit", "trace", "load" })[draws.random(4)], start = draws.random(100) }
 end

@@ -47,6 +47,13 @@ function process.read(path)
     return text
 end
 
+--- Writes a file.
+function process.write(path, text)
+    local file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+end
+
 local function read_and_remove(path)
     local text = process.read(path)
     os.remove(path)
@@ -58,9 +65,7 @@ local made = {}
 function process.file(text)
     local path = os.tmpname()
     made[#made + 1] = path
-    local file = assert(io.open(path, "wb"))
-    file:write(text)
-    file:close()
+    process.write(path, text)
     return path
 end
 
