@@ -1,5 +1,5 @@
---- loops_test.lua (not under tsan): loops on GPUs of the fake driver: the CPU's bits, where they run and why not there,
--- what crosses to the host, how far they run ahead, calls of the driver that fail, Ctrl-C.
+--- loops_test.lua (not under tsan, starts first): loops on GPUs of the fake driver: the CPU's bits, where they run and
+-- why not there, what crosses to the host, how far they run ahead, calls of the driver that fail, Ctrl-C.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

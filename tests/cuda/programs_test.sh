@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# programs_test.sh: Lua tests of other folders on devices of the fake driver, those of linear algebra with libraries
-# that stand in for CUDA's; release build only.
+# programs_test.sh (release build only, starts first): Lua tests of other folders on devices of the fake driver, those
+# of linear algebra with libraries that stand in for CUDA's.
 set -eu
 LD_LIBRARY_PATH=$(dirname "$NEAP")/tests/cuda/fake
 export LD_LIBRARY_PATH

@@ -8,7 +8,7 @@ local nests = require "tests.lib.nests"
 
 local COUNT, FROM = tonumber(os.getenv "NEAP_TEST_WAITS") or 120, tonumber(os.getenv "NEAP_TEST_WAITS_FROM") or 1
 local AT_ONCE = 20    -- nests in a process
-local SECONDS = "60" -- after which a process hangs
+local SECONDS = "300" -- after which a process hangs
 
 --- Runs neap, which is ended when it hangs: then its status is 124.
 local function run(...)

@@ -1,5 +1,5 @@
---- complex_linalg_test.lua: np.linalg of complex matrices: values and gradients as NumPy's and JAX's
--- (complex_linalg.txt; make_complex_linalg.py has the same functions), what factors are, and np.linalg.eig.
+--- complex_linalg_test.lua (under tsan with --long): np.linalg of complex matrices: values and gradients as NumPy's and
+-- JAX's (complex_linalg.txt; make_complex_linalg.py has the same functions), what factors are, and np.linalg.eig.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

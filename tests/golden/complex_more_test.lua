@@ -1,5 +1,5 @@
---- complex_more_test.lua: complex numbers in order, cumulative products, roots of polynomials, functions of matrices
--- and random numbers (complex_more.txt, make_complex_more.py); derivatives, files, named axes.
+--- complex_more_test.lua (under tsan with --long): complex numbers in order, cumulative products, roots of polynomials,
+-- functions of matrices and random numbers (complex_more.txt, make_complex_more.py); derivatives, files, named axes.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

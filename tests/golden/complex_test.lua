@@ -1,5 +1,6 @@
---- complex_test.lua: complex numbers: functions, gradients and text as NumPy's and JAX's (complex.txt; make_complex.py
--- has the same functions), in both dtypes; and what holds of all dtypes: movement, views, jit, batches, files.
+--- complex_test.lua (under tsan with --long): complex numbers: functions, gradients and text as NumPy's and JAX's
+-- (complex.txt; make_complex.py has the same functions), in both dtypes; and what holds of all dtypes: movement,
+-- views, jit, batches, files.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

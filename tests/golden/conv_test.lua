@@ -1,5 +1,6 @@
---- conv_test.lua: np.nn.conv, max_pool and avg_pool equal JAX, with derivatives (conv.txt; make_conv.py has the same
--- functions). Every case runs in f64 (by the BLAS) and in f32 (by oneDNN where it is there), and under np.vmap.
+--- conv_test.lua (under tsan with --long): np.nn.conv, max_pool and avg_pool equal JAX, with derivatives (conv.txt;
+-- make_conv.py has the same functions). Every case runs in f64 (by the BLAS) and in f32 (by oneDNN where it is there),
+-- and under np.vmap.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

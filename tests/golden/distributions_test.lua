@@ -1,5 +1,5 @@
---- distributions_test.lua: the distributions of np.random equal JAX's for the same key (distributions.txt, made by
--- make_distributions.py).
+--- distributions_test.lua (under tsan with --long): the distributions of np.random equal JAX's for the same key
+-- (distributions.txt, made by make_distributions.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

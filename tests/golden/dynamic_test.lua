@@ -1,5 +1,5 @@
---- dynamic_test.lua: slices at places that are data, and their gradients, equal JAX's (dynamic.txt, made by
--- make_dynamic.py).
+--- dynamic_test.lua (under tsan with --long): slices at places that are data, and their gradients, equal JAX's
+-- (dynamic.txt, made by make_dynamic.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

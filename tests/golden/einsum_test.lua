@@ -1,5 +1,5 @@
---- einsum_test.lua: einsum with ellipses and diagonals, and its gradients, equal NumPy's and JAX's (einsum.txt, made by
--- make_einsum.py).
+--- einsum_test.lua (under tsan with --long): einsum with ellipses and diagonals, and its gradients, equal NumPy's and
+-- JAX's (einsum.txt, made by make_einsum.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

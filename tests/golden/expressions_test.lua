@@ -1,4 +1,5 @@
---- expressions_test.lua: 10,000 seeded random expressions (expressions.txt; make_expressions.py defines the language).
+--- expressions_test.lua (sanitized with --long): 10,000 seeded random expressions (expressions.txt; make_expressions.py
+-- defines the language).
 --
 -- All expressions are built first, with the flush limits off, and building launches and compiles nothing. Then each is
 -- evaluated and its dtype, shape and summary are compared with the golden ones.

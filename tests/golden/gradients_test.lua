@@ -1,4 +1,5 @@
---- gradients_test.lua: values and derivatives equal JAX's (gradients.txt; make_gradients.py has the same functions).
+--- gradients_test.lua (sanitized with --long): values and derivatives equal JAX's (gradients.txt; make_gradients.py has
+-- the same functions).
 --
 -- Every case runs in f64 and, against the same values, in f32: by np.value_and_grad with all inputs as one tree, and
 -- once more inside np.jit. Derivatives of the second and third order are made of forward and reverse mode in several

@@ -1,4 +1,5 @@
---- half_test.lua: f16 and bf16 equal NumPy's, ml_dtypes' and JAX's values (half.txt, made by make_half.py).
+--- half_test.lua (under tsan with --long): f16 and bf16 equal NumPy's, ml_dtypes' and JAX's values (half.txt, made by
+-- make_half.py).
 local check = require "tests.lib.check"
 local np = require "neap"
 local reader = require "tests.lib.golden_reader"

@@ -1,5 +1,5 @@
---- images_test.lua: images of Pillow read to its pixels, damaged ones refused, and what is saved is read again
--- (images.txt and images/, made by make_images.py).
+--- images_test.lua (under tsan with --long): images of Pillow read to its pixels, damaged ones refused, and what is
+-- saved is read again (images.txt and images/, made by make_images.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

@@ -1,5 +1,5 @@
---- index_test.lua: random indices give the elements that NumPy's give (index.txt, made by make_index.py), in text and
--- in tables; x:at(index) writes just these, and gradients come back to these.
+--- index_test.lua (under tsan with --long): random indices give the elements that NumPy's give (index.txt, made by
+-- make_index.py), in text and in tables; x:at(index) writes just these, and gradients come back to these.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

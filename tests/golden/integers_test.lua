@@ -1,5 +1,6 @@
---- integers_test.lua: integer dtypes over their whole range equal NumPy's and JAX's values (integers.txt, made by
--- make_integers.py). Elements are compared as they are in memory, since not all of them are Lua numbers.
+--- integers_test.lua (under tsan with --long): integer dtypes over their whole range equal NumPy's and JAX's values
+-- (integers.txt, made by make_integers.py). Elements are compared as they are in memory, since not all of them are Lua
+-- numbers.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local dtypes = require "tests.lib.dtypes"

@@ -1,5 +1,5 @@
---- io_test.lua: files of NumPy and of the IDX format read back as they were written, damaged ones raise, and what neap
--- saves it loads (io.txt and io/, made by make_io.py).
+--- io_test.lua (under tsan with --long): files of NumPy and of the IDX format read back as they were written, damaged
+-- ones raise, and what neap saves it loads (io.txt and io/, made by make_io.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

@@ -1,4 +1,5 @@
---- library_test.lua: functions by NumPy's names equal NumPy's and SciPy's (library.txt, made by make_library.py).
+--- library_test.lua (under tsan with --long): functions by NumPy's names equal NumPy's and SciPy's (library.txt, made
+-- by make_library.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

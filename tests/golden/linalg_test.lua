@@ -1,6 +1,6 @@
---- linalg_test.lua: np.linalg, and what else works along axes, equal NumPy and JAX, with derivatives of first to third
--- order (linalg.txt; make_linalg.py has the same functions and says what is compared). Every case runs in f64 and
--- in f32.
+--- linalg_test.lua (under tsan with --long): np.linalg, and what else works along axes, equal NumPy and JAX, with
+-- derivatives of first to third order (linalg.txt; make_linalg.py has the same functions and says what is compared).
+-- Every case runs in f64 and in f32.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

@@ -1,5 +1,6 @@
---- mesh_test.lua: random programs under shard_map, with derivatives, compared with stored results of JAX (mesh.txt).
--- The slicing reference of the other tests (tests/lib/mesh_reference.lua) is compared with them too.
+--- mesh_test.lua (under tsan with --long): random programs under shard_map, with derivatives, compared with stored
+-- results of JAX (mesh.txt). The slicing reference of the other tests (tests/lib/mesh_reference.lua) is compared with
+-- them too.
 local np = require "neap"
 local check = require "tests.lib.check"
 local programs = require "tests.lib.mesh_programs"

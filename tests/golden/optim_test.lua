@@ -1,4 +1,5 @@
---- optim_test.lua: np.nn and np.optim equal the formulas of their papers (optim.txt, made by make_optim.py).
+--- optim_test.lua (under tsan with --long): np.nn and np.optim equal the formulas of their papers (optim.txt, made by
+-- make_optim.py).
 --
 -- Optimisers run in f64 and f32, plain and as a jitted step whose learning rate is an argument.
 local np = require "neap"

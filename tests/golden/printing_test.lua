@@ -1,4 +1,4 @@
---- printing_test.lua: tostring(x) is NumPy's str() (printing.txt, made by make_printing.py).
+--- printing_test.lua (under tsan with --long): tostring(x) is NumPy's str() (printing.txt, made by make_printing.py).
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"
 

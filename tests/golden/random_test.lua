@@ -1,4 +1,5 @@
---- random_test.lua: random numbers equal JAX's for the same key (random.txt, made by make_random.py).
+--- random_test.lua (under tsan with --long): random numbers equal JAX's for the same key (random.txt, made by
+-- make_random.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

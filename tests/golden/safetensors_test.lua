@@ -1,5 +1,6 @@
---- safetensors_test.lua: files of the safetensors package read as they were written, mapped too; those that it refuses
--- are refused; and what neap writes is what the package writes (safetensors.txt, safetensors/, make_safetensors.py).
+--- safetensors_test.lua (under tsan with --long): files of the safetensors package read as they were written, mapped
+-- too; those that it refuses are refused; and what neap writes is what the package writes (safetensors.txt,
+-- safetensors/, make_safetensors.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local json = require "neap.files.json"

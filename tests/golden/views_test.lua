@@ -1,4 +1,5 @@
---- views_test.lua: views, indexing, joining and creation equal NumPy's (views.txt, made by make_views.py).
+--- views_test.lua (under tsan with --long): views, indexing, joining and creation equal NumPy's (views.txt, made by
+-- make_views.py).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

@@ -1,7 +1,7 @@
---- stop_test.lua: one press of Ctrl-C at the prompt stops whatever runs, says "interrupted" once, and the next command
--- works; with line editing and without. Callbacks among it: those of a waiting command, those that run while a line is
--- typed, and those inside each other. Work in flight goes on if somebody wants it, and is given up else, or at a second
--- press.
+--- stop_test.lua (starts first): one press of Ctrl-C at the prompt stops whatever runs, says "interrupted" once, and
+-- the next command works; with line editing and without. Callbacks among it: those of a waiting command, those that
+-- run while a line is typed, and those inside each other. Work in flight goes on if somebody wants it, and is given up
+-- else, or at a second press.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

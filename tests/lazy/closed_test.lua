@@ -1,4 +1,4 @@
---- closed_test.lua: closed traces: what they lift, and that derivatives reach it.
+--- closed_test.lua (under tsan with --long): closed traces: what they lift, and that derivatives reach it.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local np = require "neap"

@@ -1,5 +1,5 @@
--- costs_test.lua: what a plan stores, computes once and computes again. What is asserted is what runs: ops in kernels,
--- kernels, bytes; and that the bits are those of computing every intermediate by itself.
+-- costs_test.lua (under tsan with --long): what a plan stores, computes once and computes again. What is asserted is
+-- what runs: ops in kernels, kernels, bytes; and that the bits are those of computing every intermediate by itself.
 local check = require "tests.lib.check"
 local np = require "neap"
 local programs = require "tests.lib.programs"

@@ -14,7 +14,7 @@ local function collect()
     core.reclaim()
 end
 
-local DEPTH = os.getenv "NEAP_TEST_BUILD" == "release" and 1000000 or 100000
+local DEPTH = os.getenv "NEAP_TEST_BUILD" == "release" and 1000000 or 30000
 
 -- ---- Recipes --------------------------------------------------------------------------------------------------------
 

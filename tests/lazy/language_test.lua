@@ -1,6 +1,6 @@
---- language_test.lua: the view language: 10,000 random expressions, which neap builds without any work, evaluates as
--- the interpreter on the host does (tests/lib/host.lua), and stages into programs with the same values; constructors
--- without memory; and what a jitted function makes of the layout of its arguments.
+--- language_test.lua (under tsan with --long): the view language: 10,000 random expressions, which neap builds without
+-- any work, evaluates as the interpreter on the host does (tests/lib/host.lua), and stages into programs with the same
+-- values; constructors without memory; and what a jitted function makes of the layout of its arguments.
 local check = require "tests.lib.check"
 local host = require "tests.lib.host"
 local np = require "neap"

@@ -1,5 +1,6 @@
---- little_test.lua: of a large array of which little is read, only that is computed and stored: past the limit of
--- pending bytes too, on a mesh, and however often it is read. Counted in bytes of memory, at sizes far past the limit.
+--- little_test.lua (under tsan with --long): of a large array of which little is read, only that is computed and
+-- stored: past the limit of pending bytes too, on a mesh, and however often it is read. Counted in bytes of memory, at
+-- sizes far past the limit.
 local check = require "tests.lib.check"
 local np = require "neap"
 local programs = require "tests.lib.programs"

@@ -1,6 +1,7 @@
---- native_test.lua (not under tsan): native code gives what the VM gives, whenever a kernel changes to it; processes
--- end, fork and are interrupted as ever while some is made; np.explain and --trace tell of it. What each row gives is
--- in native_rows.c, kernels of all forms are in vm_kernels.c and vm_stages.c. Skipped without a generator.
+--- native_test.lua (not under tsan, starts first): native code gives what the VM gives, whenever a kernel changes to
+-- it; processes end, fork and are interrupted as ever while some is made; np.explain and --trace tell of it. What each
+-- row gives is in native_rows.c, kernels of all forms are in vm_kernels.c and vm_stages.c. Skipped without a
+-- generator.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

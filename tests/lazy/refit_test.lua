@@ -1,5 +1,6 @@
---- refit_test.lua: programs called with arrays of other shapes, dtypes and devices than those with which they were
--- recorded, and loaded ones: the results of the function itself, bit by bit, or an error that says what does not fit.
+--- refit_test.lua (under tsan with --long): programs called with arrays of other shapes, dtypes and devices than those
+-- with which they were recorded, and loaded ones: the results of the function itself, bit by bit, or an error that
+-- says what does not fit.
 local check = require "tests.lib.check"
 local np = require "neap"
 local programs = require "tests.lib.programs"

@@ -1,4 +1,5 @@
---- reuse_test.lua: arrays that nobody can ask for any more share memory: how much is live at the peak of a region.
+--- reuse_test.lua (starts first): arrays that nobody can ask for any more share memory: how much is live at the peak of
+-- a region.
 --
 -- Sizes are powers of two, so that a block is as large as its array, and everything is waited for, so that peaks are
 -- exact.
@@ -6,24 +7,27 @@
 --     NEAP_TEST_STEPS=500000 …        steps of the training loop (2000 in a release build); so many take about an hour
 local check = require "tests.lib.check"
 
-local MIB = 2 ^ 20
-local N = 512 -- a matrix of N × N floats is 1 MiB
-local STEPS = tonumber(os.getenv "NEAP_TEST_STEPS" or (os.getenv "NEAP_TEST_BUILD" == "release" and 2000 or 100))
+local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
+local full = release or os.getenv "NEAP_TEST_LONG"
+local N = full and 512 or 256
+local MATRIX = N * N * 4 -- bytes: memory is counted in matrices of N × N floats
+local STEPS = tonumber(os.getenv "NEAP_TEST_STEPS" or (release and 2000 or 60))
+local LONG = full and 30 or 10 -- products of a long chain
 
 local function settle()
     np.wait_all()
     np.memory.trim()
 end
 
---- The highest number of MiB that were live beyond what was before, while f(…) ran and its results were made. Other
--- results of f are dropped.
+--- The highest number of matrices that were live beyond what was before, while f(…) ran and its results were made.
+-- Other results of f are dropped.
 local function peak(f, ...)
     settle()
     np.memory.reset_peak()
     local before = np.memory().live
     local results = { f(...) }
     np.wait_all()
-    local highest = (np.memory().peak - before) / MIB
+    local highest = (np.memory().peak - before) / MATRIX
     for k = #results, 1, -1 do results[k] = nil end
     return highest
 end
@@ -41,7 +45,7 @@ local x = (np.arange(N * N, { dtype = "f32" }):reshape(N, N) / (N * N) - 0.5):wa
 local w = (np.arange(N * N, { dtype = "f32" }):reshape(N, N):transpose() / (N * N) - 0.3):wait()
 
 check.test("a chain of products takes two buffers, however long it is", function()
-    for _, length in ipairs { 2, 3, 10, 40 } do
+    for _, length in ipairs { 2, 3, 10, LONG + 10 } do
         check.equal(jitted_peak(function(a, b)
             for _ = 1, length do a = a:matmul(b) end
             return a
@@ -97,7 +101,7 @@ check.test("sizes that differ share memory where little of it is wasted", functi
         local again = whole:matmul(c)             -- 0.5, over `half`
         return again:matmul(c:transpose()):matmul(b)
     end, x, w, narrow)
-    local copies = (highest - 2) * MIB / (40 * 1024)
+    local copies = (highest - 2) * MATRIX / (40 * 1024)
     check.ok(copies >= 0 and copies <= 30 and copies % 1 == 0, copies .. " copies of tiles beside the arrays")
     local row = w[{ { 0, 4 }, {} }]:wait()        -- a result never keeps much more than its size
     check.equal(jitted_peak(function(a, b, c) return c:matmul(a:matmul(b)):matmul(b) end, x, w, row), 1 + 2 * 4 / N)
@@ -142,7 +146,7 @@ check.test("recorded work without a handle shares memory, other work does not", 
         local last, handles = chain(8, kept)
         np.memory.trim() -- collects handles
         np.wait_all()
-        local highest = (np.memory().peak - before) / MIB
+        local highest = (np.memory().peak - before) / MATRIX
         check.equal(highest, kept and 8 or 2, kept and "kept" or "not kept")
         if kept then check.equal(handles[2]:totable(), x:matmul(w):matmul(w):totable()) end
         check.equal(#handles, 8)
@@ -165,7 +169,7 @@ check.test("an array that nobody holds any more is overwritten by its last reade
         np.memory.trim()
         np.memory.reset_peak()
         b:wait()
-        check.equal((np.memory().peak - before) / MIB, keep and 2 or 1)
+        check.equal((np.memory().peak - before) / MATRIX, keep and 2 or 1)
         check.equal(b:totable(), ((x + 1) * 2):totable())
         if keep then check.equal(a:totable(), (x + 1):totable()) end
     end
@@ -178,12 +182,12 @@ check.test("a failure stays with what it belongs to", function()
         local lost = failed:matmul(b)
         local sum = lost:sum()
         local h = b
-        for _ = 1, 30 do h = h:matmul(a) end -- takes over the memory of what failed
+        for _ = 1, LONG do h = h:matmul(a) end -- takes over the memory of what failed
         return sum, h
     end)
     local sum, h = f(x, w)
     local expected = w
-    for _ = 1, 30 do expected = expected:matmul(x) end
+    for _ = 1, LONG do expected = expected:matmul(x) end
     check.equal(h:totable(), expected:totable())
     check.raises(function() sum:item() end, "debug_fail")
     pcall(np.wait_all)
@@ -194,7 +198,7 @@ check.test("what a callback was given is its own", function()
     local f = np.jit(function(a, b)
         local h = a:matmul(b)
         np.callback(function(given) seen = given end)(h)
-        for _ = 1, 30 do h = h:matmul(b) end
+        for _ = 1, LONG do h = h:matmul(b) end
         return h
     end)
     f(x, w)

@@ -1,5 +1,5 @@
---- rules_test.lua: what a flush computes, numbers as operands, weak numbers and default dtypes, depth, and levels, as a
--- script sees them.
+--- rules_test.lua (under tsan with --long): what a flush computes, numbers as operands, weak numbers and default
+-- dtypes, depth, and levels, as a script sees them.
 local check = require "tests.lib.check"
 local np = require "neap"
 

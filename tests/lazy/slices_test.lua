@@ -1,5 +1,5 @@
--- slices_test.lua: where a slice begins is told at each run: slices of an array that begin elsewhere share a plan, and
--- the bits are those of copies.
+-- slices_test.lua (under tsan with --long): where a slice begins is told at each run: slices of an array that begin
+-- elsewhere share a plan, and the bits are those of copies.
 local check = require "tests.lib.check"
 local np = require "neap"
 local programs = require "tests.lib.programs"

@@ -1,5 +1,5 @@
---- spaces_test.lua: arrays in a memory that the host cannot touch: that of null devices, where a stray read of the host
--- is a crash. What is computed there has the bits of the CPU; what the host reads is copied.
+--- spaces_test.lua (under tsan with --long): arrays in a memory that the host cannot touch: that of null devices, where
+-- a stray read of the host is a crash. What is computed there has the bits of the CPU; what the host reads is copied.
 local check = require "tests.lib.check"
 local np = require "neap"
 

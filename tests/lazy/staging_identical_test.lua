@@ -1,4 +1,5 @@
---- staging_identical_test.lua: a program has the same results, to the bit, whichever way it is staged.
+--- staging_identical_test.lua (under tsan with --long): a program has the same results, to the bit, whichever way it is
+-- staged.
 --
 -- Random programs (tests/lib/programs.lua) are run op by op; then traced, saved and loaded, jitted, jitted inside of
 -- jit, deferred, exported, as a branch; as the body of np.scan and over a batch by np.vmap, which are compared with

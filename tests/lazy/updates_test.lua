@@ -1,6 +1,6 @@
---- updates_test.lua: x:at{…}:set(v) and its kin touch what they write: chains of updates, donated arrays, carries of
--- loops. Bytes are counted (np.debug.counters().written), never times. Values are compared with a mirror in Lua tables
--- and with the same ops where each is waited for.
+--- updates_test.lua (under tsan with --long): x:at{…}:set(v) and its kin touch what they write: chains of updates,
+-- donated arrays, carries of loops. Bytes are counted (np.debug.counters().written), never times. Values are compared
+-- with a mirror in Lua tables and with the same ops where each is waited for.
 local check = require "tests.lib.check"
 local np = require "neap"
 

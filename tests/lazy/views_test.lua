@@ -1,4 +1,5 @@
---- views_test.lua: the view language: what only rearranges elements launches nothing, plans nothing, and reads right.
+--- views_test.lua (under tsan with --long): the view language: what only rearranges elements launches nothing, plans
+-- nothing, and reads right.
 local check = require "tests.lib.check"
 local np = require "neap"
 

@@ -1,5 +1,5 @@
---- derivatives_test.lua: pullbacks and linearized functions take (co)tangents wherever those lie, as np.jvp does. Runs
--- itself again with two devices.
+--- derivatives_test.lua (under tsan with --long): pullbacks and linearized functions take (co)tangents wherever those
+-- lie, as np.jvp does. Runs itself again with two devices.
 local check = require "tests.lib.check"
 local np = require "neap"
 require "tests.lib.devices"(2, "tests/mesh/derivatives_test.lua")

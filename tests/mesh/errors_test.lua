@@ -1,5 +1,5 @@
---- errors_test.lua: what np.mesh, np.P, np.device_put and np.shard_map refuse, and that the errors name the argument or
--- result, the axes of array and mesh, both sizes, and the line.
+--- errors_test.lua (under tsan with --long): what np.mesh, np.P, np.device_put and np.shard_map refuse, and that the
+-- errors name the argument or result, the axes of array and mesh, both sizes, and the line.
 require "tests.lib.devices" (8, "tests/mesh/errors_test.lua")
 local check = require "tests.lib.check"
 local np = require "neap"

@@ -1,5 +1,5 @@
---- examples_test.lua: small worked examples of np.shard_map, eager and jitted: the shapes of blocks and results, and
--- values against ordinary arrays.
+--- examples_test.lua (under tsan with --long): small worked examples of np.shard_map, eager and jitted: the shapes of
+-- blocks and results, and values against ordinary arrays.
 local np = require "neap"
 local check = require "tests.lib.check"
 

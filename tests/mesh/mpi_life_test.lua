@@ -1,5 +1,5 @@
---- mpi_life_test.lua: how several processes live and end, in real runs of mpirun: one that dies, ends early, raises an
--- error or never comes is named by the others, which end with a status that is not 0; nothing hangs.
+--- mpi_life_test.lua (starts first): how several processes live and end, in real runs of mpirun: one that dies, ends
+-- early, raises an error or never comes is named by the others, which end with a status that is not 0; nothing hangs.
 local check = require "tests.lib.check"
 local mpirun = require "tests.lib.mpirun"
 local process = require "tests.lib.process"

@@ -1,5 +1,5 @@
---- nested_test.lua: np.shard_map inside the body of another one, over further axes of the mesh, compared with the
--- slicing reference: values, gradients to order 2 and tangents, eager and jitted.
+--- nested_test.lua (under tsan with --long): np.shard_map inside the body of another one, over further axes of the
+-- mesh, compared with the slicing reference: values, gradients to order 2 and tangents, eager and jitted.
 local np = require "neap"
 local check = require "tests.lib.check"
 local reference = require "tests.lib.mesh_reference"

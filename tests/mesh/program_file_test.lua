@@ -1,5 +1,6 @@
---- program_file_test.lua: files of programs that have something on a mesh: bodies of np.shard_map with collectives,
--- derivatives and control flow in them, and captured arrays that are divided. Runs itself again with four devices.
+--- program_file_test.lua (under tsan with --long): files of programs that have something on a mesh: bodies of
+-- np.shard_map with collectives, derivatives and control flow in them, and captured arrays that are divided. Runs
+-- itself again with four devices.
 local check = require "tests.lib.check"
 local np = require "neap"
 require "tests.lib.devices"(4, "tests/mesh/program_file_test.lua")

@@ -1,5 +1,6 @@
---- pvary_test.lua: np.pvary, by which the gradient in the body of np.shard_map with respect to what devices share is
--- each device's own; and the warnings of np.psum and its kin about what is the same on all devices, once a line.
+--- pvary_test.lua (under tsan with --long): np.pvary, by which the gradient in the body of np.shard_map with respect to
+-- what devices share is each device's own; and the warnings of np.psum and its kin about what is the same on all
+-- devices, once a line.
 require "tests.lib.devices" (8, "tests/mesh/pvary_test.lua")
 local np = require "neap"
 local check = require "tests.lib.check"

@@ -1,5 +1,6 @@
---- shard_map_test.lua: np.shard_map: specs as prefixes of trees, what arguments and results may be, tuples of axes,
--- axes that stay whole, bodies in bodies, control flow, collectives against slices; eager, and under np.jit.
+--- shard_map_test.lua (under tsan with --long): np.shard_map: specs as prefixes of trees, what arguments and results
+-- may be, tuples of axes, axes that stay whole, bodies in bodies, control flow, collectives against slices; eager, and
+-- under np.jit.
 require "tests.lib.devices" (8, "tests/mesh/shard_map_test.lua")
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

@@ -1,4 +1,5 @@
---- surface_test.lua: meshes, specs, arrays laid out on meshes, what they say of themselves, pictures, np.breakpoint.
+--- surface_test.lua (under tsan with --long): meshes, specs, arrays laid out on meshes, what they say of themselves,
+-- pictures, np.breakpoint.
 require "tests.lib.devices" (8, "tests/mesh/surface_test.lua")
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

@@ -1,5 +1,6 @@
---- train_test.lua: the scripts that train on a mesh: their losses depend on the mesh alone, not on which processes hold
--- the devices; between meshes they agree as far as f32 goes; checkpoints go from one mesh to another.
+--- train_test.lua (under tsan with --long): the scripts that train on a mesh: their losses depend on the mesh alone,
+-- not on which processes hold the devices; between meshes they agree as far as f32 goes; checkpoints go from one mesh
+-- to another.
 local check = require "tests.lib.check"
 local mpirun = require "tests.lib.mpirun"
 local process = require "tests.lib.process"

@@ -1,5 +1,5 @@
---- vmap_test.lua: np.vmap of shard_map and inside of its body, against a loop over the examples; named axes of both
--- kinds together. Runs itself again with four devices.
+--- vmap_test.lua (under tsan with --long): np.vmap of shard_map and inside of its body, against a loop over the
+-- examples; named axes of both kinds together. Runs itself again with four devices.
 local check = require "tests.lib.check"
 local np = require "neap"
 require "tests.lib.devices"(4, "tests/mesh/vmap_test.lua")

@@ -1,5 +1,6 @@
---- batch_test.lua: every row under np.vmap against a Lua loop, bit for bit: with each combination of batched inputs,
--- along the first and the last axis, and with as many nodes and launches for two examples as for a thousand.
+--- batch_test.lua (under tsan with --long): every row under np.vmap against a Lua loop, bit for bit: with each
+-- combination of batched inputs, along the first and the last axis, and with as many nodes and launches for two
+-- examples as for a thousand.
 --
 -- Maps and reductions are called with inputs of several ranks; every other row has cases below, or stands in
 -- ELSEWHERE. A row without either fails.

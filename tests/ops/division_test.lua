@@ -1,6 +1,6 @@
--- division_test.lua: quotients and remainders of integers against exact ones: all pairs of 8 bits; of more bits all
--- pairs of the numbers around powers of two, around the ends, and of random ones of every length. C's fmod is exact,
--- and so is the quotient of what it leaves.
+-- division_test.lua (under tsan with --long): quotients and remainders of integers against exact ones: all pairs of 8
+-- bits; of more bits all pairs of the numbers around powers of two, around the ends, and of random ones of every
+-- length. C's fmod is exact, and so is the quotient of what it leaves.
 package.path = "./?.lua;" .. package.path
 local check = require "tests.lib.check"
 

@@ -1,5 +1,6 @@
---- extremes_test.lua: the greatest and smallest elements of columns against loops in Lua, on each instruction set:
--- NaN, infinities and zeros of both signs at any place of a strip of vectors, of a single vector and of the rest.
+--- extremes_test.lua (under tsan with --long): the greatest and smallest elements of columns against loops in Lua, on
+-- each instruction set: NaN, infinities and zeros of both signs at any place of a strip of vectors, of a single vector
+-- and of the rest.
 package.path = "./?.lua;" .. package.path
 local check = require "tests.lib.check"
 local np = require "neap"

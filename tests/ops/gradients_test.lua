@@ -1,7 +1,7 @@
---- gradients_test.lua: the gradient of every row that has one against central differences in f64, and the gradient of
--- that gradient; the forward derivative of each against differences and against the gradient. A row that is neither a
--- map nor a reduction needs an expression in `structural`; a row that accepts floats and has no gradient must say that
--- it is zero (LAZY_OP_ZERO_GRAD).
+--- gradients_test.lua (under tsan with --long): the gradient of every row that has one against central differences in
+-- f64, and the gradient of that gradient; the forward derivative of each against differences and against the gradient.
+-- A row that is neither a map nor a reduction needs an expression in `structural`; a row that accepts floats and has
+-- no gradient must say that it is zero (LAZY_OP_ZERO_GRAD).
 local check = require "tests.lib.check"
 local values = require "tests.lib.values"
 local np = require "neap"

@@ -1,5 +1,5 @@
---- block_test.lua: np.nn.Block: parameters from shapes, hybridized blocks (line E6 of docs/deferred.md), and the layers
--- of np.nn that need an oracle.
+--- block_test.lua (under tsan with --long): np.nn.Block: parameters from shapes, hybridized blocks (line E6 of
+-- docs/deferred.md), and the layers of np.nn that need an oracle.
 local check = require "tests.lib.check"
 
 local nn = np.nn

@@ -1,5 +1,5 @@
---- collective_test.lua: np.psum and its kin over a named axis of np.vmap, against what a Lua loop over the examples
--- computes; their derivatives, other batches around and inside, jit, names and errors.
+--- collective_test.lua (under tsan with --long): np.psum and its kin over a named axis of np.vmap, against what a Lua
+-- loop over the examples computes; their derivatives, other batches around and inside, jit, names and errors.
 local check = require "tests.lib.check"
 local np = require "neap"
 

@@ -1,6 +1,6 @@
---- constants_test.lua: what a traced function computes from constants alone is part of its program: nothing of it runs
--- while the function is traced, no result of it is kept, and the values are those of the function itself. Runs itself
--- again with four devices.
+--- constants_test.lua (under tsan with --long): what a traced function computes from constants alone is part of its
+-- program: nothing of it runs while the function is traced, no result of it is kept, and the values are those of the
+-- function itself. Runs itself again with four devices.
 local np = require "neap"
 local check = require "tests.lib.check"
 require "tests.lib.devices"(4, "tests/stdlib/constants_test.lua")

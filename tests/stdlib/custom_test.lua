@@ -1,5 +1,5 @@
---- custom_test.lua: np.custom_vjp, np.custom_jvp, np.checkpoint, np.stop_gradient: whose derivatives are taken, in
--- which modes, orders and surroundings; what is refused.
+--- custom_test.lua (under tsan with --long): np.custom_vjp, np.custom_jvp, np.checkpoint, np.stop_gradient: whose
+-- derivatives are taken, in which modes, orders and surroundings; what is refused.
 local check = require "tests.lib.check"
 local np = require "neap"
 

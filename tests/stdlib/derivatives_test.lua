@@ -1,5 +1,6 @@
---- derivatives_test.lua: np.vjp, np.jvp, np.linearize: conventions, trees, and how they compose with each other,
--- np.grad and np.jit. (Numbers: tests/ops/gradients_test.lua and tests/golden/gradients_test.lua.)
+--- derivatives_test.lua (under tsan with --long): np.vjp, np.jvp, np.linearize: conventions, trees, and how they
+-- compose with each other, np.grad and np.jit. (Numbers: tests/ops/gradients_test.lua and
+-- tests/golden/gradients_test.lua.)
 local check = require "tests.lib.check"
 local np = require "neap"
 

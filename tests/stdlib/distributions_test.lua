@@ -1,6 +1,7 @@
---- distributions_test.lua: np.random's distributions against what they are: means and variances of many numbers at a
--- fixed key, whose error is within 5 standard deviations; the greatest distance from a distribution function; shapes,
--- dtypes, batches, programs, derivatives; streams. tests/golden/distributions_test.lua compares with JAX.
+--- distributions_test.lua (under tsan with --long): np.random's distributions against what they are: means and
+-- variances of many numbers at a fixed key, whose error is within 5 standard deviations; the greatest distance from a
+-- distribution function; shapes, dtypes, batches, programs, derivatives; streams. tests/golden/distributions_test.lua
+-- compares with JAX.
 local np = require "neap"
 local check = require "tests.lib.check"
 

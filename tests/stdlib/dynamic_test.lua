@@ -1,6 +1,6 @@
---- dynamic_test.lua: np.dynamic_slice and its kin under transformations, in loops and on a mesh; costs; errors.
--- Values and gradients are compared with JAX's in tests/golden/dynamic_test.lua, single rows in tests/ops and
--- tests/mesh/rows_test.lua.
+--- dynamic_test.lua (under tsan with --long): np.dynamic_slice and its kin under transformations, in loops and on a
+-- mesh; costs; errors. Values and gradients are compared with JAX's in tests/golden/dynamic_test.lua, single rows in
+-- tests/ops and tests/mesh/rows_test.lua.
 require "tests.lib.devices" (4, "tests/stdlib/dynamic_test.lua")
 local np = require "neap"
 local check = require "tests.lib.check"

@@ -1,5 +1,5 @@
---- eval_shape_test.lua: np.eval_shape: shapes and dtypes of results, without running anything. Runs itself again with
--- four devices.
+--- eval_shape_test.lua (under tsan with --long): np.eval_shape: shapes and dtypes of results, without running anything.
+-- Runs itself again with four devices.
 local np = require "neap"
 local check = require "tests.lib.check"
 require "tests.lib.devices"(4, "tests/stdlib/eval_shape_test.lua")

@@ -1,5 +1,5 @@
--- extents_test.lua: functions in Lua on arrays of no elements, of no axes, and of more elements than their integers can
--- count: shapes and values as NumPy 2.4 has them.
+-- extents_test.lua (under tsan with --long): functions in Lua on arrays of no elements, of no axes, and of more
+-- elements than their integers can count: shapes and values as NumPy 2.4 has them.
 local check = require "tests.lib.check"
 local np = require "neap"
 

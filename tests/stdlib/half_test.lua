@@ -1,5 +1,5 @@
---- half_test.lua: f16 and bf16: every bit pattern, every map against that of f32, roundings at every tie, fused and
--- jitted code against op by op, sums and products through f32.
+--- half_test.lua (under tsan with --long): f16 and bf16: every bit pattern, every map against that of f32, roundings at
+-- every tie, fused and jitted code against op by op, sums and products through f32.
 local check = require "tests.lib.check"
 local values = require "tests.lib.values"
 local np = require "neap"

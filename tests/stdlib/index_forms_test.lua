@@ -1,6 +1,6 @@
---- index_forms_test.lua: every form of index, in random order and number, read and written, with values of Lua as the
--- oracle: computed at once, jitted, differentiated, for a batch, for a batch jitted, and traced.
--- NEAP_TEST_PROGRAMS says how many, NEAP_TEST_SEED where from.
+--- index_forms_test.lua (under tsan with --long): every form of index, in random order and number, read and written,
+-- with values of Lua as the oracle: computed at once, jitted, differentiated, for a batch, for a batch jitted, and
+-- traced. NEAP_TEST_PROGRAMS says how many, NEAP_TEST_SEED where from.
 local check = require "tests.lib.check"
 
 local first = tonumber(os.getenv("NEAP_TEST_SEED") or 1)

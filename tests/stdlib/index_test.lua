@@ -1,4 +1,5 @@
---- index_test.lua: x[…], x"…", x:at{…}. Values of NumPy's indexing are in tests/golden; here are the rest and errors.
+--- index_test.lua (under tsan with --long): x[…], x"…", x:at{…}. Values of NumPy's indexing are in tests/golden; here
+-- are the rest and errors.
 local np = require "neap"
 local check = require "tests.lib.check"
 

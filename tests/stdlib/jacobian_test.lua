@@ -1,5 +1,5 @@
---- jacobian_test.lua: np.jacobian, np.jacfwd, np.jacrev, np.hessian: values against single vectors and closed forms,
--- trees, options, nesting; and that their work does not grow with the number of vectors.
+--- jacobian_test.lua (under tsan with --long): np.jacobian, np.jacfwd, np.jacrev, np.hessian: values against single
+-- vectors and closed forms, trees, options, nesting; and that their work does not grow with the number of vectors.
 local ffi = require "ffi"
 local check = require "tests.lib.check"
 local core = require "neap.core"

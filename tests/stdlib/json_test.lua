@@ -1,4 +1,4 @@
---- json_test.lua: neap.json: what is written is read again, and what is no JSON is refused.
+--- json_test.lua (under tsan with --long): neap.json: what is written is read again, and what is no JSON is refused.
 local check = require "tests.lib.check"
 local json = require "neap.files.json"
 

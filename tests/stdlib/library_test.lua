@@ -1,5 +1,5 @@
---- library_test.lua: np.tree, np.nn, np.optim, np.data, np.random's arguments. Values of JAX and NumPy are in
--- tests/golden.
+--- library_test.lua (under tsan with --long): np.tree, np.nn, np.optim, np.data, np.random's arguments. Values of JAX
+-- and NumPy are in tests/golden.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,5 @@
---- linalg_test.lua: np.linalg and np.nn.conv at their edges: arguments that do not fit, empty and singular matrices,
--- batches, vmap. Values are in tests/golden/linalg_test.lua and conv_test.lua.
+--- linalg_test.lua (under tsan with --long): np.linalg and np.nn.conv at their edges: arguments that do not fit, empty
+-- and singular matrices, batches, vmap. Values are in tests/golden/linalg_test.lua and conv_test.lua.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

@@ -1,4 +1,5 @@
---- named_scope_test.lua: np.named_scope: what carries the names, where they are shown, and that nothing else changes.
+--- named_scope_test.lua (under tsan with --long): np.named_scope: what carries the names, where they are shown, and
+-- that nothing else changes.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

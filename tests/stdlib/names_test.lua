@@ -1,4 +1,5 @@
---- names_test.lua: functions by NumPy's names under jit, vmap and grad; what they refuse; printing by options.
+--- names_test.lua (under tsan with --long): functions by NumPy's names under jit, vmap and grad; what they refuse;
+-- printing by options.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,5 @@
---- number_index_test.lua: number arguments of jitted functions as indices: read at each call, integral, counting from
--- the end if negative.
+--- number_index_test.lua (under tsan with --long): number arguments of jitted functions as indices: read at each call,
+-- integral, counting from the end if negative.
 local np = require "neap"
 local check = require "tests.lib.check"
 

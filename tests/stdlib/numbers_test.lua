@@ -1,5 +1,5 @@
---- numbers_test.lua: Lua numbers that meet arrays: which dtype comes of it, comparisons, jitted functions, and integers
--- that no Lua number is.
+--- numbers_test.lua (under tsan with --long): Lua numbers that meet arrays: which dtype comes of it, comparisons,
+-- jitted functions, and integers that no Lua number is.
 local check = require "tests.lib.check"
 local dtypes = require "tests.lib.dtypes"
 local np = require "neap"

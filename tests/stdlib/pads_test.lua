@@ -1,5 +1,6 @@
---- pads_test.lua: np.pad and np.roll against elements that are looked up one by one: shapes, empty ones, inputs that
--- are views, elements of every width, rows of lengths at which they are copied in another way; and how much is written.
+--- pads_test.lua (under tsan with --long): np.pad and np.roll against elements that are looked up one by one: shapes,
+-- empty ones, inputs that are views, elements of every width, rows of lengths at which they are copied in another way;
+-- and how much is written.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,5 @@
---- places_combined_test.lua: x:at{i}:mul, max, min and segment_prod where places are named several times, against a
--- loop over the updates; their derivatives; np.bincount against a loop.
+--- places_combined_test.lua (under tsan with --long): x:at{i}:mul, max, min and segment_prod where places are named
+-- several times, against a loop over the updates; their derivatives; np.bincount against a loop.
 local check = require "tests.lib.check"
 local np = require "neap"
 

@@ -1,5 +1,6 @@
---- places_test.lua: indices and loops over them, values at places, digits, attention: under transforms, at their ends,
--- and what they refuse. Their values stand beside NumPy's and JAX's in tests/golden/library.txt.
+--- places_test.lua (under tsan with --long): indices and loops over them, values at places, digits, attention: under
+-- transforms, at their ends, and what they refuse. Their values stand beside NumPy's and JAX's in
+-- tests/golden/library.txt.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,6 @@
---- standard_test.lua: what the Python array API standard asks of functions that other tests do not ask: the options
--- `device` and `copy`, signs of zeros, shapes that are refused. tests/array_api holds the whole standard against neap.
+--- standard_test.lua (under tsan with --long): what the Python array API standard asks of functions that other tests do
+-- not ask: the options `device` and `copy`, signs of zeros, shapes that are refused. tests/array_api holds the whole
+-- standard against neap.
 local np = require "neap"
 local check = require "tests.lib.check"
 

@@ -1,5 +1,5 @@
---- statistics_test.lua: what golden values do not say of statistics, histograms and sets: jitted and batched they give
--- the same bits, dtypes, identities between functions, errors.
+--- statistics_test.lua (under tsan with --long): what golden values do not say of statistics, histograms and sets:
+-- jitted and batched they give the same bits, dtypes, identities between functions, errors.
 local np = require "neap"
 local check = require "tests.lib.check"
 local dtypes = require "tests.lib.dtypes"

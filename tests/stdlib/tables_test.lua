@@ -1,5 +1,5 @@
---- tables_test.lua: np.table, and text files: what golden files do not have: options, dtypes, mistakes, what is written
--- is read again. (Golden: tests/golden/tables_test.lua.)
+--- tables_test.lua (under tsan with --long): np.table, and text files: what golden files do not have: options, dtypes,
+-- mistakes, what is written is read again. (Golden: tests/golden/tables_test.lua.)
 local np = require "neap"
 local check = require "tests.lib.check"
 local dtypes = require "tests.lib.dtypes"

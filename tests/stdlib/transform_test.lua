@@ -1,4 +1,4 @@
---- transform_test.lua: grad, value_and_grad and trace: trees, levels, errors.
+--- transform_test.lua (under tsan with --long): grad, value_and_grad and trace: trees, levels, errors.
 local np = require "neap"
 local check = require "tests.lib.check"
 

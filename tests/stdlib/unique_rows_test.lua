@@ -1,5 +1,5 @@
---- unique_rows_test.lua: np.unique along an axis: rows in the order of words, each with its first place, its inverse
--- and its count.
+--- unique_rows_test.lua (under tsan with --long): np.unique along an axis: rows in the order of words, each with its
+-- first place, its inverse and its count.
 local check = require "tests.lib.check"
 local np = require "neap"
 

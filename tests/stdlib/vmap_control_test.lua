@@ -1,5 +1,5 @@
---- vmap_control_test.lua: control flow under np.vmap, against a Lua loop over the examples, bit for bit: every choice
--- of what is batched, derivatives, nesting, effects, and the number of steps.
+--- vmap_control_test.lua (under tsan with --long): control flow under np.vmap, against a Lua loop over the examples,
+-- bit for bit: every choice of what is batched, derivatives, nesting, effects, and the number of steps.
 local check = require "tests.lib.check"
 local np = require "neap"
 

@@ -1,6 +1,6 @@
---- vmap_test.lua: np.vmap: trees and axes of arguments and results, nesting with itself and the other
--- transformations, what functions read from around them, effects, errors. That each op batches as a loop computes it:
--- tests/ops/batch_test.lua.
+--- vmap_test.lua (under tsan with --long): np.vmap: trees and axes of arguments and results, nesting with itself and
+-- the other transformations, what functions read from around them, effects, errors. That each op batches as a loop
+-- computes it: tests/ops/batch_test.lua.
 local check = require "tests.lib.check"
 local np = require "neap"
 

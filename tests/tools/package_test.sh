@@ -3,7 +3,7 @@
 # who is not root: prompt, scripts, libraries that are loaded by need, stock luajit; then removed.
 #
 # The root is made once by debootstrap, which wants root's rights and the network, and kept in
-# build/deps/clean_root.tar. It takes minutes, so it wants NEAP_TEST_LONG=1; without that, and without these, it is
+# build/deps/clean_root.tar. It takes minutes, so it wants `tools/test --long`; without that, and without these, it is
 # skipped.
 set -u
 passed=0 failed=0
@@ -17,7 +17,7 @@ skip() {
     exit 0
 }
 
-[ -n "${NEAP_TEST_LONG:-}" ] || skip "it takes minutes: NEAP_TEST_LONG=1 runs it"
+[ -n "${NEAP_TEST_LONG:-}" ] || skip "it takes minutes: tools/test --long runs it"
 [ "$(id -u)" -eq 0 ] || skip "it takes root's rights"
 for tool in cpack debootstrap unshare chroot dpkg-shlibdeps; do
     command -v "$tool" >/dev/null || skip "no $tool (tools/setup --packages installs it)"
