@@ -35,7 +35,8 @@ check.test("what does not fit is one error, and work goes on", function()
 end)
 
 check.test("a loop that runs ahead leaves memory for what its own steps need", function()
-    for _, free in ipairs(with.is_fake and { 60, 80, 120 } or { 120, 200, 400 }) do
+    local sanitized = (os.getenv "NEAP_TEST_BUILD" or "release") ~= "release"
+    for _, free in ipairs(sanitized and { 80 } or with.is_fake and { 60, 80, 120 } or { 120, 200, 400 }) do
         local environment = { NEAP_FAKE_DELAY = 1000, NEAP_FAKE_PTX = 1 } -- no kernel computes: that is not looked at
         check.equal(output_with(free * 2 ^ 20, [[
             local step = np.jit(function(a) return np.sort(a * 1.0001) end)

@@ -6,4 +6,5 @@ LD_LIBRARY_PATH=$(dirname "$NEAP")/tests/cuda/fake
 export LD_LIBRARY_PATH
 bash tests/lib/null_device.sh lazy cuda control fusion program slices views
 bash tests/lib/null_device.sh effects cuda callback debug_print
-NEAP_CUDA_LIBRARIES=$LD_LIBRARY_PATH/libraries bash tests/lib/null_device.sh golden cuda linalg complex_linalg conv
+NEAP_CUDA_LIBRARIES=$LD_LIBRARY_PATH/libraries bash tests/lib/null_device.sh golden cuda complex_linalg conv \
+    ${NEAP_TEST_LONG:+linalg} # factors_test.lua has the same factors of real matrices

@@ -6,7 +6,9 @@ local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 local nests = require "tests.lib.nests"
 
-local COUNT, FROM = tonumber(os.getenv "NEAP_TEST_WAITS") or 120, tonumber(os.getenv "NEAP_TEST_WAITS_FROM") or 1
+local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
+local COUNT = tonumber(os.getenv "NEAP_TEST_WAITS") or (release and 120 or 80) -- in 80 there is each scheduler
+local FROM = tonumber(os.getenv "NEAP_TEST_WAITS_FROM") or 1
 local AT_ONCE = 20    -- nests in a process
 local SECONDS = "300" -- after which a process hangs
 

@@ -1,6 +1,6 @@
---- fft_test.lua (sanitized with --long): np.fft: values as NumPy's (fft.txt, make_fft.py), of any length, in both
--- precisions; derivatives, jit, batches; the same bits whatever the number of rows. All of it twice: with FFTW, if it
--- is there, and in a process that leaves it alone.
+--- fft_test.lua (not under tsan, sanitized with --long): np.fft: values as NumPy's (fft.txt, make_fft.py), of any
+-- length, in both precisions; derivatives, jit, batches; the same bits whatever the number of rows. All of it twice:
+-- with FFTW, if it is there, and in a process that leaves it alone.
 local np = require "neap"
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"

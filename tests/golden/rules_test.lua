@@ -1,5 +1,5 @@
---- rules_test.lua (sanitized with --long): derivatives of functions with rules of their own equal JAX's, in all orders,
--- places and ways (rules.txt; make_rules.py has the same functions, places and ways).
+--- rules_test.lua (not under tsan, sanitized with --long): derivatives of functions with rules of their own equal
+-- JAX's, in all orders, places and ways (rules.txt; make_rules.py has the same functions, places and ways).
 local np = require "neap"
 local check = require "tests.lib.check"
 local reader = require "tests.lib.golden_reader"

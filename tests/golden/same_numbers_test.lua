@@ -1,4 +1,4 @@
---- same_numbers_test.lua: when and how an expression is computed never changes its bits.
+--- same_numbers_test.lua (sanitized with --long): when and how an expression is computed never changes its bits.
 --
 -- A part of the golden expressions is computed in several ways, and every result must equal the plain one bit by bit:
 -- all pending work at once, every node by itself (flush limit 1), with every second node's value asked for on the way,

@@ -1,6 +1,6 @@
---- staging_size_test.lua (not under tsan): staging has no hidden loops and no hidden depth: what a transformation
--- records does not depend on the number of examples or turns, functions are traced once for each form of their
--- arguments, and a program of 100,000 operations passes through everything on a small C stack.
+--- staging_size_test.lua (not under tsan, sanitized with --long): staging has no hidden loops and no hidden depth: what
+-- a transformation records does not depend on the number of examples or turns, functions are traced once for each form
+-- of their arguments, and a program of 100,000 operations passes through everything on a small C stack.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 

@@ -215,7 +215,7 @@ static void try_samples(int samples, int others) {
 
 /* vm_kernels [SAMPLES [NATIVE_SAMPLES]] */
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 130);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(900, 80);
     int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10), others = check_times(120, 40);
     neap_engine_start(&(neap_engine_config){.workers = 7});
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;

@@ -380,7 +380,7 @@ static void try_samples(int samples) {
 
 /* vm_stages [SAMPLES [NATIVE_SAMPLES]] */
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : check_times(160, 30);
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(160, 20);
     int native_samples = argc > 2 ? atoi(argv[2]) : check_times(30, 10);
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     test_empty();

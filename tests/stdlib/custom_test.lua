@@ -1,4 +1,4 @@
---- custom_test.lua (under tsan with --long): np.custom_vjp, np.custom_jvp, np.checkpoint, np.stop_gradient: whose
+--- custom_test.lua (sanitized with --long): np.custom_vjp, np.custom_jvp, np.checkpoint, np.stop_gradient: whose
 -- derivatives are taken, in which modes, orders and surroundings; what is refused.
 local check = require "tests.lib.check"
 local np = require "neap"

@@ -1,4 +1,4 @@
---- many_test.lua (under tsan with --long): lists of ten thousand: what takes a list of the user's takes a long one.
+--- many_test.lua (sanitized with --long): lists of ten thousand: what takes a list of the user's takes a long one.
 -- Lua's stack has room for some 8000 values, so a list that is passed on or copied by way of it is one too many.
 local np = require "neap"
 local check = require "tests.lib.check"

@@ -1,5 +1,5 @@
---- transformer_test.lua (sanitized with --long): scripts/transformer.lua: its loss falls, it writes letters of its
--- text, equal seeds give equal bits, and what it refuses.
+--- transformer_test.lua (not under tsan, sanitized with --long): scripts/transformer.lua: its loss falls, it writes
+-- letters of its text, equal seeds give equal bits, and what it refuses.
 local check = require "tests.lib.check"
 local process = require "tests.lib.process"
 
