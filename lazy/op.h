@@ -145,7 +145,8 @@ enum { LAZY_RESIDUAL_OUT = 1, LAZY_RESIDUAL_IN0 = 2, LAZY_RESIDUAL_IN1 = 4, LAZY
 
 enum {
     LAZY_OP_DENSE = 1,     /* call: wants contiguous operands */
-    LAZY_OP_ZERO_GRAD = 2, /* the gradient is zero everywhere or undefined: differentiation stops here */
+    LAZY_OP_ZERO_GRAD = 2, /* the gradient is zero everywhere or undefined: differentiation stops here, but for complex
+                              numbers of a row that has a rule */
     LAZY_OP_HIDDEN = 4,    /* no Lua constructor is generated */
     LAZY_OP_ARG = 8,       /* a reduction to an index: the first element that wins */
     LAZY_OP_CASTS = 16,    /* its result's dtype is its first attribute */

@@ -368,7 +368,8 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     node->work = (work < LAZY_WORK_MOST ? work : LAZY_WORK_MOST) & LAZY_WORK_MOST;
     node->flags |= (some & LAZY_ABSTRACT) | all;
     node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
-    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (!dtype_is_inexact(node->dtype) && !row->results)))
+    const bool flat = row->flags & LAZY_OP_ZERO_GRAD && !(row->grad && neap_dtype_kind(node->dtype) == 'c');
+    if (node->levels && (flat || (!dtype_is_inexact(node->dtype) && !row->results)))
         node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)
         count_consumer(ctx, node, row);

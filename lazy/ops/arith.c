@@ -9,27 +9,51 @@ GRAD2(grad_divide, BUILD2(divide, ct, b), BUILD1(negative, BUILD2(multiply, ct, 
 GRAD2(grad_fmod, ct, BUILD1(negative, BUILD2(multiply, ct, BUILD1(trunc, BUILD2(divide, a, b)))))
 GRAD2(grad_remainder, ct, BUILD1(negative, BUILD2(multiply, ct, BUILD2(floor_divide, a, b))))
 
-/* d/da = b a^(b-1), 0 where b is 0; d/db = log(a) a^b, 0 where a is 0. */
-GRAD2(grad_pow,
-      BUILD3(where, BUILD2(equal, b, NUMBER(0)), NUMBER(0),
-             BUILD2(multiply, ct, BUILD2(multiply, b, BUILD2(pow, a, BUILD2(subtract, b, NUMBER(1)))))),
+/* b a^(b-1), and 0 where b is 0 and the power is none: elsewhere b has derivatives of its own. */
+static neap_node *slope_of_base(lazy_grad *g, neap_node *a, neap_node *b) {
+    neap_node *power = BUILD2(pow, a, BUILD2(subtract, b, NUMBER(1)));
+    neap_node *none = BUILD2(logical_and, BUILD2(equal, b, NUMBER(0)), BUILD1(logical_not, BUILD1(isfinite, power)));
+    return BUILD2(multiply, b, BUILD3(where, none, NUMBER(0), power));
+}
+
+/* d/da = b a^(b-1); d/db = log(a) a^b, 0 where a is 0. */
+GRAD2(grad_pow, BUILD2(multiply, ct, slope_of_base(g, a, b)),
       BUILD2(multiply, ct, BUILD2(multiply, y, BUILD1(log, BUILD3(where, BUILD2(equal, a, NUMBER(0)), NUMBER(1), a)))))
 
 GRAD1(grad_negative, BUILD1(negative, ct))
 GRAD1(grad_positive, ct)
+/* |x| of complex numbers, and 1 where that is 0. */
+static neap_node *size_of_complex(neap_ctx *ctx, neap_node *x) {
+    neap_node *size = graph_build1(ctx, LAZY_OP_abs, x), *one = graph_build_number(ctx, 1);
+    neap_node *zero = graph_build2(ctx, LAZY_OP_equal, size, graph_build_number(ctx, 0));
+    return graph_build3(ctx, LAZY_OP_where, zero, one, size);
+}
+
 /* The sign of x, of a complex one conj(x) / abs(x), as a function that has derivatives of its own. */
 static neap_node *slope_of_abs(neap_ctx *ctx, neap_node *x) {
     if (neap_dtype_kind(graph_node_aval(x).dtype) != 'c')
         return graph_build1(ctx, LAZY_OP_sign, x);
-    neap_node *size = graph_build1(ctx, LAZY_OP_abs, x), *one = graph_build_number(ctx, 1);
-    neap_node *zero = graph_build2(ctx, LAZY_OP_equal, size, graph_build_number(ctx, 0));
-    return graph_build2(ctx, LAZY_OP_divide, graph_build1(ctx, LAZY_OP_conj, x),
-                        graph_build3(ctx, LAZY_OP_where, zero, one, size));
+    return graph_build2(ctx, LAZY_OP_divide, graph_build1(ctx, LAZY_OP_conj, x), size_of_complex(ctx, x));
 }
 GRAD1(grad_abs, BUILD2(multiply, ct, slope_of_abs(g->ctx, x)))
 
 static int jvp_abs(lazy_tangent *g) {
     g->out = BUILD1(real, BUILD2(multiply, g->in[0], slope_of_abs(g->ctx, INPUT(0))));
+    return jvp_done(g);
+}
+
+/* Of real numbers 0. With w = z / |z| the change of w is i w Im(conj(w) dz) / |z|; 0 at 0. */
+static int grad_sign(lazy_grad *g) {
+    neap_node *w = g->node, *turned = BUILD1(imag, BUILD2(multiply, g->ct, w));
+    neap_node *part = BUILD2(divide, turned, size_of_complex(g->ctx, INPUT(0)));
+    g->out[0] = BUILD2(complex, BUILD2(multiply, BUILD1(imag, w), part), BUILD2(multiply, BUILD1(real, w), part));
+    return grad_done(g, 1);
+}
+static int jvp_sign(lazy_tangent *g) {
+    neap_node *w = g->node, *turned = BUILD1(imag, BUILD2(multiply, BUILD1(conj, w), g->in[0]));
+    neap_node *part = BUILD2(divide, turned, size_of_complex(g->ctx, INPUT(0)));
+    neap_node *back = BUILD1(negative, BUILD2(multiply, BUILD1(imag, w), part));
+    g->out = BUILD2(complex, back, BUILD2(multiply, BUILD1(real, w), part));
     return jvp_done(g);
 }
 
@@ -186,7 +210,7 @@ NEAP_OP(sign,
     .doc = "-1, 0 or 1 by the sign of a; 0 for -0 too, NaN for NaN. Complex: a / abs(a), and 0 for 0.",
     .example = "np.sign(np.array{-2, 0, 3})\n[-1.  0.  1.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
-    .dtype = graph_dtype_promote,
+    .dtype = graph_dtype_promote, .grad = grad_sign, .jvp = jvp_sign, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .kernel = {.integer = "(T)((a > 0) - (a < 0))", .real = "a > 0 ? 1 : a < 0 ? -1 : a + 0",
                .complex = "F(sign)(a)"},
     .domain = {-10, 10}, .reference = "a > 0 and 1 or a < 0 and -1 or a + 0")

@@ -16,16 +16,45 @@ GRAD1(grad_log10, BUILD2(divide, ct, BUILD2(multiply, x, NUMBER(2.30258509299404
 GRAD1(grad_sin, BUILD2(multiply, ct, BUILD1(cos, x)))
 GRAD1(grad_cos, BUILD1(negative, BUILD2(multiply, ct, BUILD1(sin, x))))
 GRAD1(grad_tan, BUILD2(multiply, ct, BUILD2(add, BUILD1(square, y), NUMBER(1))))
-GRAD1(grad_asin, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(subtract, NUMBER(1), BUILD1(square, x)))))
-GRAD1(grad_acos, BUILD1(negative, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(subtract, NUMBER(1), BUILD1(square, x))))))
-GRAD1(grad_atan, BUILD2(divide, ct, BUILD2(add, BUILD1(square, x), NUMBER(1))))
+/* Products of two roots, not the root of a product: of complex numbers it stays on the sheet of the function, and none
+ * overflows where its argument is large. */
+static bool is_complex(neap_node *x) {
+    return neap_dtype_kind(graph_node_aval(x).dtype) == 'c';
+}
+static neap_node *two_roots(lazy_grad *g, neap_node *a, neap_node *b) {
+    if (!is_complex(a))
+        return BUILD1(rsqrt, BUILD2(multiply, a, b));
+    return BUILD2(multiply, BUILD1(rsqrt, a), BUILD1(rsqrt, b));
+}
+static neap_node *quotient_of_two(lazy_grad *g, neap_node *a, neap_node *b) {
+    if (!is_complex(a))
+        return BUILD2(divide, g->ct, BUILD2(multiply, a, b));
+    return BUILD2(divide, BUILD2(divide, g->ct, a), b);
+}
+static neap_node *one_plus(lazy_grad *g, neap_node *x) {
+    return BUILD2(add, x, NUMBER(1));
+}
+static neap_node *one_less(lazy_grad *g, neap_node *x) {
+    return BUILD2(subtract, NUMBER(1), x);
+}
+/* i x, of complex x. */
+static neap_node *turned(lazy_grad *g, neap_node *x) {
+    return BUILD2(complex, BUILD1(negative, BUILD1(imag, x)), BUILD1(real, x));
+}
+GRAD1(grad_asin, BUILD2(multiply, ct, two_roots(g, one_less(g, x), one_plus(g, x))))
+GRAD1(grad_acos, BUILD1(negative, BUILD2(multiply, ct, two_roots(g, one_less(g, x), one_plus(g, x)))))
+GRAD1(grad_atan, is_complex(x) ? quotient_of_two(g, one_plus(g, turned(g, x)), one_less(g, turned(g, x)))
+                               : BUILD2(divide, ct, one_plus(g, BUILD1(square, x))))
 GRAD1(grad_sinh, BUILD2(multiply, ct, BUILD1(cosh, x)))
 GRAD1(grad_cosh, BUILD2(multiply, ct, BUILD1(sinh, x)))
 GRAD1(grad_tanh, BUILD2(multiply, ct, BUILD2(subtract, NUMBER(1), BUILD1(square, y))))
-GRAD1(grad_asinh, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(add, BUILD1(square, x), NUMBER(1)))))
+GRAD1(grad_asinh, is_complex(x)
+                      ? BUILD2(multiply, ct, two_roots(g, one_plus(g, turned(g, x)), one_less(g, turned(g, x))))
+                      : BUILD2(divide, ct, BUILD2(hypot, x, NUMBER(1))))
 GRAD1(grad_acosh,
-      BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(multiply, BUILD2(subtract, x, NUMBER(1)), BUILD2(add, x, NUMBER(1))))))
-GRAD1(grad_atanh, BUILD2(divide, ct, BUILD2(multiply, BUILD2(subtract, NUMBER(1), x), BUILD2(add, x, NUMBER(1)))))
+      BUILD2(multiply, ct,
+             BUILD2(multiply, BUILD1(rsqrt, BUILD2(subtract, x, NUMBER(1))), BUILD1(rsqrt, one_plus(g, x)))))
+GRAD1(grad_atanh, quotient_of_two(g, one_less(g, x), one_plus(g, x)))
 GRAD1(grad_erf,
       BUILD2(multiply, ct,
              BUILD2(multiply, NUMBER(1.128379167095512573896), BUILD1(exp, BUILD1(negative, BUILD1(square, x))))))

@@ -135,7 +135,8 @@ static int jvp_prod(lazy_tangent *g) {
 static int grad_extremum(lazy_grad *g) {
     neap_node *ties = BUILD2(equal, INPUT(0), SPREAD(g->node));
     neap_node *count = REDUCE(sum, graph_build_cast(g->ctx, ties, graph_node_aval(g->ct).dtype));
-    g->out[0] = BUILD3(where, ties, SPREAD(BUILD2(divide, g->ct, count)), NUMBER(0));
+    neap_node *none = SPREAD(BUILD2(divide, NUMBER(0), count)); /* NaN where nothing equals a NaN */
+    g->out[0] = BUILD3(where, ties, SPREAD(BUILD2(divide, g->ct, count)), none);
     return grad_done(g, 1);
 }
 

@@ -9,11 +9,6 @@
 
 #define SQRT_PI 1.772453850905516027298
 
-/* x, and 1 where it is 0: what a quotient is divided by where another value is chosen. */
-static neap_node *but_one(lazy_grad *g, neap_node *x) {
-    return BUILD3(where, BUILD2(equal, x, NUMBER(0)), NUMBER(1), x);
-}
-
 static neap_node *no_derivative(const char *name, const char *argument) {
     neap_error(NEAP_E_ARGUMENT, "%s has no derivative with respect to %s", name, argument);
     return NULL;
@@ -26,8 +21,27 @@ static int refused(const lazy_grad *g, bool refuses) {
 
 GRAD1(grad_erfc,
       BUILD2(multiply, ct, BUILD2(multiply, NUMBER(-2 / SQRT_PI), BUILD1(exp, BUILD1(negative, BUILD1(square, x))))))
-GRAD1(grad_erfcx,
-      BUILD2(multiply, ct, BUILD2(subtract, BUILD2(multiply, BUILD2(multiply, NUMBER(2), x), y), NUMBER(2 / SQRT_PI))))
+/* c[0] + c[1] x + … + c[n-1] x^(n-1). */
+static neap_node *polynomial(lazy_grad *g, const double *c, int n, neap_node *x) {
+    neap_node *sum = NUMBER(c[n - 1]);
+    for (int k = n - 2; k >= 0; k--)
+        sum = BUILD2(add, BUILD2(multiply, sum, x), NUMBER(c[k]));
+    return sum;
+}
+
+/* 2 x y - 2 / sqrt(pi), which has no digits left where x is large: there the derivative of the asymptotic series,
+ * -u / sqrt(pi) times the sum of (-1)^k (2k + 1)!! / 2^k u^k with u = 1 / x². */
+static neap_node *slope_of_erfcx(lazy_grad *g, neap_node *x, neap_node *y) {
+    enum { TERMS = 12 };
+    double c[TERMS] = {-1 / SQRT_PI};
+    for (int k = 1; k < TERMS; k++)
+        c[k] = c[k - 1] * -(2 * k + 1) / 2;
+    neap_node *far = BUILD2(greater, x, NUMBER(10));
+    neap_node *u = BUILD1(reciprocal, BUILD1(square, BUILD3(where, far, x, NUMBER(10))));
+    neap_node *near = BUILD2(subtract, BUILD2(multiply, BUILD2(multiply, NUMBER(2), x), y), NUMBER(2 / SQRT_PI));
+    return BUILD3(where, far, BUILD2(multiply, u, polynomial(g, c, TERMS, u)), near);
+}
+GRAD1(grad_erfcx, BUILD2(multiply, ct, slope_of_erfcx(g, x, y)))
 GRAD1(grad_erfcinv, BUILD2(multiply, ct, BUILD2(multiply, NUMBER(-0.5 * SQRT_PI), BUILD1(exp, BUILD1(square, y)))))
 GRAD1(grad_lgamma, BUILD2(multiply, ct, BUILD1(digamma, x)))
 GRAD1(grad_gamma, BUILD2(multiply, ct, BUILD2(multiply, y, BUILD1(digamma, x))))
@@ -77,18 +91,37 @@ static int grad_betainc(lazy_grad *g) {
     return g->wants[0] || g->wants[1] ? neap_error_code() : grad_done(g, 3);
 }
 
-/* y / x, and its limit 1/2 at 0, for y that is a function of order 1. */
-static neap_node *slope_part(lazy_grad *g, neap_node *x, neap_node *y) {
-    return BUILD3(where, BUILD2(equal, x, NUMBER(0)), NUMBER(0.5), BUILD2(divide, y, but_one(g, x)));
+/* y / x for y that is a function of order 1: j1 (sign -1), i1 or i1e. From -1 to 1 it is its series, the sum of
+ * (±x²/4)^k / (2 k! (k + 1)!), since derivatives of the quotient have few digits there; i1e has a factor exp(-|x|). */
+static neap_node *slope_part(lazy_grad *g, neap_node *x, neap_node *y, int sign, bool scaled) {
+    enum { TERMS = 10 };
+    double c[TERMS] = {0.5};
+    for (int k = 1; k < TERMS; k++)
+        c[k] = c[k - 1] * sign / (4.0 * k * (k + 1));
+    neap_node *size = BUILD1(abs, x), *near = BUILD2(less, size, NUMBER(1));
+    neap_node *small = BUILD3(where, near, x, NUMBER(0)), *series = polynomial(g, c, TERMS, BUILD1(square, small));
+    if (scaled)
+        series = BUILD2(multiply, series, BUILD1(exp, BUILD1(negative, BUILD1(abs, small))));
+    return BUILD3(where, near, series, BUILD2(divide, y, BUILD3(where, near, NUMBER(1), x)));
 }
 GRAD1(grad_i0, BUILD2(multiply, ct, BUILD1(i1, x)))
-GRAD1(grad_i1, BUILD2(multiply, ct, BUILD2(subtract, BUILD1(i0, x), slope_part(g, x, y))))
+GRAD1(grad_i1, BUILD2(multiply, ct, BUILD2(subtract, BUILD1(i0, x), slope_part(g, x, y, 1, false))))
 GRAD1(grad_i0e, BUILD2(multiply, ct, BUILD2(subtract, BUILD1(i1e, x), BUILD2(multiply, BUILD1(sign, x), y))))
 GRAD1(grad_i1e, BUILD2(multiply, ct,
-                       BUILD2(subtract, BUILD2(subtract, BUILD1(i0e, x), slope_part(g, x, y)),
+                       BUILD2(subtract, BUILD2(subtract, BUILD1(i0e, x), slope_part(g, x, y, 1, true)),
                               BUILD2(multiply, BUILD1(sign, x), y))))
 GRAD1(grad_j0, BUILD1(negative, BUILD2(multiply, ct, BUILD1(j1, x))))
-GRAD1(grad_j1, BUILD2(multiply, ct, BUILD2(subtract, BUILD1(j0, x), slope_part(g, x, y))))
+GRAD1(grad_j1, BUILD2(multiply, ct, BUILD2(subtract, BUILD1(j0, x), slope_part(g, x, y, -1, false))))
+
+/* a / b, and 0 where both are 0. */
+static neap_node *ratio(lazy_grad *g, neap_node *a, neap_node *b) {
+    neap_node *none = BUILD2(logical_and, BUILD2(equal, a, NUMBER(0)), BUILD2(equal, b, NUMBER(0)));
+    return BUILD2(divide, a, BUILD3(where, none, NUMBER(1), b));
+}
+GRAD2(grad_xlogy, BUILD2(multiply, ct, BUILD1(log, b)), BUILD2(multiply, ct, ratio(g, a, b)))
+GRAD2(grad_xlog1py, BUILD2(multiply, ct, BUILD1(log1p, b)),
+      BUILD2(multiply, ct, ratio(g, a, BUILD2(add, b, NUMBER(1)))))
+GRAD1(grad_entr, BUILD2(multiply, ct, BUILD2(subtract, NUMBER(-1), BUILD1(log, x))))
 
 /* Rows read as tables. */
 /* clang-format off */
@@ -99,6 +132,27 @@ NEAP_OP(erfc,
     .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.real = "F(erfc)(a)"}, .ns = 12,
     .domain = {-2, 4}, .ulp = 4)
+
+NEAP_OP(xlogy,
+    .doc = "a * log(b), and 0 for a = 0 unless b is NaN.",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_xlogy,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .flags = LAZY_OP_HIDDEN,
+    .kernel = {.real = "F(xlogy)(a, b)"}, .ns = 0.4,
+    .domain = {0.5, 3}, .reference = "a * math.log(b)", .ulp = 3)
+
+NEAP_OP(xlog1py,
+    .doc = "a * log1p(b), and 0 for a = 0 unless b is NaN.",
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_xlog1py,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .flags = LAZY_OP_HIDDEN,
+    .kernel = {.real = "F(xlog1py)(a, b)"}, .ns = 0.5,
+    .domain = {0.5, 3}, .reference = "a * math.log(1 + b)", .ulp = 4)
+
+NEAP_OP(entr,
+    .doc = "-a * log(a), 0 at 0, -infinite below.",
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_entr,
+    .residual = LAZY_RESIDUAL_IN0, .flags = LAZY_OP_HIDDEN,
+    .kernel = {.real = "F(entr)(a)"}, .ns = 0.4,
+    .domain = {0.5, 3}, .reference = "-a * math.log(a)", .ulp = 3)
 
 NEAP_OP(erfcx,
     .doc = "exp(a * a) * erfc(a), without overflow or underflow in between; infinite from -26.7 down.",

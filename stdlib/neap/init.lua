@@ -69,13 +69,14 @@ local np = core.np
 -- true
 -- false
 
---- np.isscalar(value) -> boolean: whether a value is a number or a boolean, not an array.
+--- np.isscalar(value) -> boolean: whether a value is a number (a complex or a 64-bit one too) or a boolean, not an
+-- array.
 --- > np.isscalar(2.5), np.isscalar(np.array(2.5))
 -- true
 -- false
 function np.isscalar(value)
     local kind = type(value)
-    return kind == "number" or kind == "boolean" or core.integer64(value) ~= nil
+    return kind == "number" or kind == "boolean" or core.integer64(value) ~= nil or core.complex.is(value)
 end
 
 --- np.pi, np.e, np.euler_gamma, np.inf, np.nan -> number: π, the base of natural logarithms, Euler's constant, infinity

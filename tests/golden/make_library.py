@@ -377,7 +377,8 @@ def networks(case, b, v, m, **_):
     query, key, value = F(qkv)[:, :3], F(qkv)[:, :, :2], F(qkv)[:, :, 2:]
     bias, mask = (np.arange(5) % 2 * 0.5).astype(F).reshape(1, 1, 1, 5), np.tri(3, 5, 1).astype(bool)[None, None]
     for options, given in (("", {}), (", {is_causal=true, scale=0.5}", dict(is_causal=True, scale=0.5)),
-                           (", {bias=np.arange(5) % 2 * 0.5, mask=np.tri(3, 5, 1)}", dict(bias=bias, mask=mask))):
+                           (', {bias=np.arange(5) % 2 * 0.5, mask=np.tri(3, 5, 1, {dtype="bool"})}',
+                            dict(bias=bias, mask=mask))):
         case(g, "(function(x) return np.nn.dot_product_attention(x[{{}, {0, 3}}], x[{{}, {}, {0, 2}}], "
                 f"x[{{{{}}, {{}}, {{2, 4}}}}]{options}) end)({text_of})",
              jax.nn.dot_product_attention(query, key, value, **given), tol="abs 2e-6")

@@ -29,6 +29,15 @@ static wide rsqrt(wide x) {
 static wide logaddexp(wide x, wide y) {
     return fmaxl(x, y) + (x == y ? logl(2) : log1pl(expl(-fabsl(x - y))));
 }
+static wide xlogy(wide x, wide y) {
+    return x == 0 && y == y ? 0 : x * logl(y);
+}
+static wide xlog1py(wide x, wide y) {
+    return x == 0 && y == y ? 0 : x * log1pl(y);
+}
+static wide entr(wide x) {
+    return x < 0 ? -HUGE_VALL : x == 0 ? 0 : -x * logl(x);
+}
 /* By bisection on erf, or on erfc near the ends. */
 static wide erf_inv(wide x) {
     wide a = fabsl(x), low = 0, high = 8;
@@ -53,22 +62,41 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {LAZY_OP_exp, expl, 0, -105, 90},         {LAZY_OP_exp2, exp2l, 0, -151, 129},
-    {LAZY_OP_expm1, expm1l, 0, -5, 5},        {LAZY_OP_log, logl, 0, 0, 3},
-    {LAZY_OP_log1p, log1pl, 0, -1, 2},        {LAZY_OP_log2, log2l, 0, 0, 3},
-    {LAZY_OP_log10, log10l, 0, 0, 3},         {LAZY_OP_sin, sinl, 0, -100, 100},
-    {LAZY_OP_cos, cosl, 0, -100, 100},        {LAZY_OP_tan, tanl, 0, -10, 10},
-    {LAZY_OP_asin, asinl, 0, -1, 1},          {LAZY_OP_acos, acosl, 0, -1, 1},
-    {LAZY_OP_atan, atanl, 0, -4, 4},          {LAZY_OP_sinh, sinhl, 0, -5, 5},
-    {LAZY_OP_cosh, coshl, 0, -5, 5},          {LAZY_OP_tanh, tanhl, 0, -5, 5},
-    {LAZY_OP_asinh, asinhl, 0, -5, 5},        {LAZY_OP_acosh, acoshl, 0, 1, 5},
-    {LAZY_OP_atanh, atanhl, 0, -1, 1},        {LAZY_OP_erf, erfl, 0, -6, 6},
-    {LAZY_OP_erf_inv, erf_inv, 0, -1, 1},     {LAZY_OP_sigmoid, sigmoid, 0, -20, 20},
-    {LAZY_OP_cbrt, cbrtl, 0, -10, 10},        {LAZY_OP_rsqrt, rsqrt, 0, 0, 10},
-    {LAZY_OP_sqrt, sqrtl, 0, 0, 10},          {LAZY_OP_pow, 0, powl, 0, 10},
-    {LAZY_OP_atan2, 0, atan2l, -4, 4},        {LAZY_OP_hypot, 0, hypotl, -4, 4},
-    {LAZY_OP_logaddexp, 0, logaddexp, -4, 4}, {LAZY_OP_erfc, erfcl, 0, -6, 28},
-    {LAZY_OP_lgamma, lgammal, 0, -20, 20},    {LAZY_OP_gamma, tgammal, 0, -20, 40},
+    {LAZY_OP_exp, expl, 0, -105, 90},
+    {LAZY_OP_exp2, exp2l, 0, -151, 129},
+    {LAZY_OP_expm1, expm1l, 0, -5, 5},
+    {LAZY_OP_log, logl, 0, 0, 3},
+    {LAZY_OP_log1p, log1pl, 0, -1, 2},
+    {LAZY_OP_log2, log2l, 0, 0, 3},
+    {LAZY_OP_log10, log10l, 0, 0, 3},
+    {LAZY_OP_sin, sinl, 0, -100, 100},
+    {LAZY_OP_cos, cosl, 0, -100, 100},
+    {LAZY_OP_tan, tanl, 0, -10, 10},
+    {LAZY_OP_asin, asinl, 0, -1, 1},
+    {LAZY_OP_acos, acosl, 0, -1, 1},
+    {LAZY_OP_atan, atanl, 0, -4, 4},
+    {LAZY_OP_sinh, sinhl, 0, -5, 5},
+    {LAZY_OP_cosh, coshl, 0, -5, 5},
+    {LAZY_OP_tanh, tanhl, 0, -5, 5},
+    {LAZY_OP_asinh, asinhl, 0, -5, 5},
+    {LAZY_OP_acosh, acoshl, 0, 1, 5},
+    {LAZY_OP_atanh, atanhl, 0, -1, 1},
+    {LAZY_OP_erf, erfl, 0, -6, 6},
+    {LAZY_OP_erf_inv, erf_inv, 0, -1, 1},
+    {LAZY_OP_sigmoid, sigmoid, 0, -20, 20},
+    {LAZY_OP_cbrt, cbrtl, 0, -10, 10},
+    {LAZY_OP_rsqrt, rsqrt, 0, 0, 10},
+    {LAZY_OP_sqrt, sqrtl, 0, 0, 10},
+    {LAZY_OP_pow, 0, powl, 0, 10},
+    {LAZY_OP_atan2, 0, atan2l, -4, 4},
+    {LAZY_OP_hypot, 0, hypotl, -4, 4},
+    {LAZY_OP_logaddexp, 0, logaddexp, -4, 4},
+    {LAZY_OP_erfc, erfcl, 0, -6, 28},
+    {LAZY_OP_lgamma, lgammal, 0, -20, 20},
+    {LAZY_OP_gamma, tgammal, 0, -20, 40},
+    {LAZY_OP_xlogy, 0, xlogy, 0, 3},
+    {LAZY_OP_xlog1py, 0, xlog1py, -1, 2},
+    {LAZY_OP_entr, entr, 0, 0, 3},
 };
 
 /* Rows whose bounds tests/golden/special_test.lua tries. */

@@ -25,12 +25,16 @@ function references.bitwise_count(a)
     return count
 end
 
+-- Of each dtype of floats: its digits, and the exponent of its smallest number.
+local FLOATS = { f64 = { 53, -1074 }, f32 = { 24, -149 }, f16 = { 11, -24 }, bf16 = { 8, -133 } }
+
 --- By the distance to the next float, which is half as long below a power of two.
 function references.nextafter(a, b, _, dtype)
-    if a == b or a == 0 then return a == b and b or (b < 0 and -1 or 1) * (dtype == "f64" and 2 ^ -1074 or 2 ^ -149) end
+    local digits, smallest = unpack(FLOATS[dtype] or FLOATS.f32)
+    if a == b or a == 0 then return a == b and b or (b < 0 and -1 or 1) * 2 ^ smallest end
     local fraction, exponent = math.frexp(math.abs(a))
     local grows = (a < b) == (a > 0)
-    local unit = 2 ^ (exponent - (dtype == "f64" and 53 or 24) - (fraction == 0.5 and not grows and 1 or 0))
+    local unit = 2 ^ math.max(exponent - digits - (fraction == 0.5 and not grows and 1 or 0), smallest)
     return a + (a < b and unit or -unit)
 end
 

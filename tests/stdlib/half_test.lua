@@ -110,7 +110,8 @@ test("each map is that of f32, rounded", function(half)
     for _, row in ipairs(values.rows) do
         local real = false
         for _, kind in ipairs(row.types) do real = real or kind == "real" end
-        if row.class == "map" and real and row.name ~= "astype" then
+        -- The neighbours of a half are further away than those of an f32.
+        if row.class == "map" and real and row.name ~= "astype" and row.name ~= "nextafter" then
             local given, wide = { x, y, z }, {}
             if row.name == "where" then given[1] = np.greater(x, y) end
             for k = 1, row.arity do wide[k] = k == 1 and row.name == "where" and given[1] or given[k]:astype "f32" end

@@ -117,7 +117,7 @@ check.test("arguments that do not fit are named", function()
         ["np.polyval: argument 1 must be coefficients"] = function() np.polyval(a, 1) end,
         ["np.packbits: takes bools or integers"] = function() np.packbits(a) end,
         ["np.matvec: shapes of the matrices and vectors"] = function() np.matvec(a, np.ones(2)) end,
-        ["np.linalg.lu: argument 1 must be square"] = function() np.linalg.lu(a) end,
+        ["np.linalg.lu: argument 1 must be matrices"] = function() np.linalg.lu(a[0]) end,
         ["np.linalg.tensorsolve: shapes"] = function() np.linalg.tensorsolve(a, np.ones(2)) end,
         ["np.nn.glu: axis 1 has an odd extent"] = function() np.nn.glu(a) end,
         ["np.nn.group_norm: needs shape"] = function() np.nn.group_norm(a, 2) end,

@@ -6,6 +6,13 @@ local np = require "neap"
 
 local function of(dtype, list) return np.array(list, { dtype = dtype }) end
 
+check.test("a 64-bit integer without a sign is one of u64", function()
+    local x = of("u64", { 1 })
+    check.equal((x + 5ULL).dtype, "u64")
+    check.equal((x - 2ULL):item(), -1ULL)
+    check.equal(tostring(np.maximum(x, -1ULL)), "[18446744073709551615]")
+end)
+
 check.test("a fraction makes integers real, a whole number leaves them, and makes bools integers", function()
     check.equal((np.arange(3) * 0.5):totable(), { 0, 0.5, 1 })
     for _, name in ipairs(dtypes.integers) do
@@ -150,7 +157,7 @@ check.test("questions about dtypes", function()
     check.equal(np.bitcast(np.array(1), "u16").shape, { 2 })
     check.raises(function() return np.arange(3):view("i64") end, "is not a number of i64")
     check.raises(function() return x:view(4, 3) end, "x:reshape")
-    check.raises(function() return np.bitcast(np.array { true }, "u8") end, "bools are no bits")
+    check.equal(np.bitcast(np.array { true, false }, "u8"):totable(), { 1, 0 })
     check.equal(np.vmap(function(v) return np.bitcast(v, "u8") end)(x).shape, { 3, 4, 4 })
 end)
 

@@ -48,11 +48,15 @@ VM_CALLED double vm_i1e_f64(double x) {
 }
 VM_CALLED double vm_i0_f64(double x) {
     const double a = vm_abs_f64(x);
-    return a < 720 ? vm_unscaled(vm_i0e_right(a), a) : x * x;
+    if (x != x)
+        return x;
+    return a < 720 ? vm_unscaled(vm_i0e_right(a), a) : vm_highest_f64;
 }
 VM_CALLED double vm_i1_f64(double x) {
     const double a = vm_abs_f64(x);
-    return a < 720 ? vm_copysign_f64(vm_unscaled(vm_i1e_right(a), a), x) : x * a;
+    if (x != x)
+        return x;
+    return vm_copysign_f64(a < 720 ? vm_unscaled(vm_i1e_right(a), a) : vm_highest_f64, x);
 }
 
 /* sqrt(2 / (pi x)) (P cos(chi) - Q sin(chi)), chi = x - pi/4 or x - 3 pi/4, whose sine and cosine are sums and

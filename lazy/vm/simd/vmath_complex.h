@@ -82,6 +82,7 @@ VM_COMPLEX_OF(c128, neap_c128, double, f64)
         return of(x);                                                                                                  \
     }
 VM_C_CALLS(exp, vm_slow_exp_f64)
+VM_C_CALLS(exp2, vm_slow_exp2_f64)
 VM_C_CALLS(expm1, vm_slow_expm1_f64)
 VM_C_CALLS(sin, vm_slow_sin_f64)
 VM_C_CALLS(cos, vm_slow_cos_f64)
@@ -127,6 +128,11 @@ VM_COMPLEX vm_exp_c128(neap_c128 z) {
     return __builtin_complex(size * vm_called_cos(y) * half, size * vm_called_sin(y) * half);
 }
 VM_COMPLEX vm_exp2_c128(neap_c128 z) {
+    const double x = __real__ z, y = __imag__ z * 0.693147180559945309417;
+    if (vm_is_finite(x) && vm_is_finite(y)) { /* the real part loses no digit by a factor */
+        const double half = x > 1000 ? vm_called_exp2(x / 2) : 1, size = x > 1000 ? half : vm_called_exp2(x);
+        return __builtin_complex(size * vm_called_cos(y) * half, y == 0 ? y : size * vm_called_sin(y) * half);
+    }
     return vm_exp_c128(__builtin_complex(__real__ z * 0.693147180559945309417, __imag__ z * 0.693147180559945309417));
 }
 VM_COMPLEX vm_expm1_c128(neap_c128 z) {
@@ -143,7 +149,7 @@ VM_COMPLEX vm_sinh_c128(neap_c128 z) {
     if (y == 0)
         return __builtin_complex(vm_called_sinh(x), y);
     if (x == 0)
-        return __builtin_complex(x, vm_called_sin(y));
+        return __builtin_complex(vm_is_finite(y) ? x * vm_signed(1, vm_called_cos(y)) : x, vm_called_sin(y));
     if (vm_abs_f64(x) > 700) {
         const neap_c128 half = vm_exp_c128(__builtin_complex(vm_abs_f64(x), y)) * 0.5;
         return __builtin_complex(vm_signed(1, x) * __real__ half, __imag__ half);
@@ -167,7 +173,7 @@ VM_COMPLEX vm_tanh_c128(neap_c128 z) {
     if (vm_abs_f64(x) > 22) {
         const double sign = vm_signed(1, x);
         if (!vm_is_finite(y))
-            return __builtin_complex(sign, 0.0);
+            return vm_is_finite(x) ? __builtin_complex(y - y, y - y) : __builtin_complex(sign, 0.0);
         const double small = vm_called_exp(-vm_abs_f64(x)), twice = 4 * vm_called_sin(y) * vm_called_cos(y);
         return __builtin_complex(sign, twice * small * small);
     }
@@ -244,9 +250,11 @@ VM_COMPLEX vm_rsqrt_c128(neap_c128 z) {
     return vm_divide_c128(1, vm_sqrt_c128(z));
 }
 VM_COMPLEX vm_sign_c128(neap_c128 z) {
-    const double size = vm_called_hypot(__real__ z, __imag__ z);
+    const double x = __real__ z, y = __imag__ z, size = vm_called_hypot(x, y);
     if (size == 0)
         return 0;
+    if (size == vm_highest_f64 && x == x && y == y && vm_is_finite(x) != vm_is_finite(y))
+        return __builtin_complex(vm_copysign_f64(!vm_is_finite(x), x), vm_copysign_f64(!vm_is_finite(y), y));
     if (size > vm_max_finite_f64 && vm_is_finite(__real__ z) && vm_is_finite(__imag__ z))
         return vm_sign_c128(__builtin_complex(__real__ z * 0.25, __imag__ z * 0.25));
     return __builtin_complex(__real__ z / size, __imag__ z / size);
@@ -284,6 +292,8 @@ VM_INLINE bool vm_is_large(neap_c128 z) {
 }
 VM_COMPLEX vm_asin_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
+    if (x == 0 && y != y)
+        return z;
     if (vm_is_large(z)) {
         const neap_c128 log = vm_log_double(vm_abs_f64(y), vm_abs_f64(x));
         return __builtin_complex(vm_signed(__imag__ log, x), vm_signed(__real__ log, y));
@@ -296,6 +306,8 @@ VM_COMPLEX vm_asin_c128(neap_c128 z) {
 }
 VM_COMPLEX vm_acos_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
+    if (x == 0 && y != y)
+        return __builtin_complex(VM_PI / 2, y);
     if (vm_is_large(z))
         return __builtin_complex(vm_called_atan2(vm_abs_f64(y), x),
                                  vm_signed(__real__ vm_log_double(vm_abs_f64(x), y), -y));
@@ -307,6 +319,8 @@ VM_COMPLEX vm_acos_c128(neap_c128 z) {
 }
 VM_COMPLEX vm_acosh_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z;
+    if (x == 0 && y != y)
+        return __builtin_complex(y, VM_PI / 2);
     if (vm_is_large(z))
         return __builtin_complex(__real__ vm_log_double(vm_abs_f64(x), y), vm_called_atan2(y, x));
     const neap_c128 below = vm_sqrt_c128(__builtin_complex(x - 1, y)),
@@ -316,8 +330,9 @@ VM_COMPLEX vm_acosh_c128(neap_c128 z) {
 }
 VM_COMPLEX vm_atanh_c128(neap_c128 z) {
     const double x = __real__ z, y = __imag__ z, size = vm_abs_f64(x), above = 1 - size;
-    if (z != z)
-        return __builtin_complex(y == y && vm_is_finite(y) ? (double)NAN : vm_signed(0, x),
+    if (z != z) /* the real part is 0 where either part says so */
+        return __builtin_complex(vm_abs_f64(y) == vm_highest_f64 || x == 0 || size == vm_highest_f64 ? vm_signed(0, x)
+                                                                                                     : (double)NAN,
                                  vm_abs_f64(y) == vm_highest_f64 ? vm_signed(VM_PI / 2, y) : (double)NAN);
     if (size > 0x1p60 || vm_abs_f64(y) > 0x1p60) {
         const double down = __real__ vm_divide_c128(1, z);
@@ -325,7 +340,9 @@ VM_COMPLEX vm_atanh_c128(neap_c128 z) {
     }
     if (size == 1 && y == 0)
         return __builtin_complex(vm_signed(vm_highest_f64, x), y);
-    const double real = 0.25 * vm_called_log1p(4 * size / (above * above + y * y));
+    const double square = above * above + y * y; /* beside 1 and -1 it underflows */
+    const double real = square < 0x1p-900 ? 0.5 * (0.693147180559945309417 - vm_called_log(vm_called_hypot(above, y)))
+                                          : 0.25 * vm_called_log1p(4 * size / square);
     const double imag = 0.5 * vm_called_atan2(2 * y, above * (1 + size) - y * y);
     return __builtin_complex(vm_signed(real, x), imag);
 }

@@ -201,7 +201,7 @@ VM_INLINE double vm_zeta_sum(double s, double q) {
     for (int k = 0; k < 10 || at < 9; k++, at += 1) {
         const double term = vm_pow_f64(at, -s);
         sum += term;
-        if (at > 0 && term < sum * 0x1p-54 * (s - 1) / at)
+        if (at > 0 && (term == 0 || term < sum * 0x1p-54 * (s - 1) / at))
             return sum;
     }
     const double power = vm_pow_f64(at, -s), inverse = 1 / (at * at);

@@ -178,6 +178,37 @@ VM_RARE2(logaddexp, f64, double, !(vm_abs_f64(x - y) < 700))
 VM_AREA(f32, F32, float)
 VM_AREA(f64, F64, double)
 
+/* x log(y), x log1p(y) and -x log(x). Where x is 0 they are 0, the first two unless y is NaN; the last is -infinite
+ * below 0. */
+VM_RARE2(xlogy, f32, float, (x == 0) | vm_rare_log_f32(y))
+VM_RARE2(xlogy, f64, double, (x == 0) | vm_rare_log_f64(y))
+VM_RARE2(xlog1py, f32, float, (x == 0) | vm_rare_log1p_f32(y))
+VM_RARE2(xlog1py, f64, double, (x == 0) | vm_rare_log1p_f64(y))
+VM_RARE(entr, f32, float, vm_rare_log_f32(x))
+VM_RARE(entr, f64, double, vm_rare_log_f64(x))
+#define VM_LOG_PRODUCTS(D, T)                                                                                          \
+    VM_INLINE T vm_xlogy_##D(T x, T y) {                                                                               \
+        return x * vm_log_##D(y);                                                                                      \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_xlogy_##D(T x, T y) {                                                                          \
+        return (x == 0) & (y == y) ? 0 : x * vm_slow_log_##D(y);                                                       \
+    }                                                                                                                  \
+    VM_INLINE T vm_xlog1py_##D(T x, T y) {                                                                             \
+        return x * vm_log1p_##D(y);                                                                                    \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_xlog1py_##D(T x, T y) {                                                                        \
+        return (x == 0) & (y == y) ? 0 : x * vm_slow_log1p_##D(y);                                                     \
+    }                                                                                                                  \
+    VM_INLINE T vm_entr_##D(T x) {                                                                                     \
+        return -(x * vm_log_##D(x));                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_slow_entr_##D(T x) {                                                                                \
+        const T value = -(x * vm_slow_log_##D(x));                                                                     \
+        return x < 0 ? vm_lowest_##D : x == 0 ? 0 : value;                                                             \
+    }
+VM_LOG_PRODUCTS(f32, float)
+VM_LOG_PRODUCTS(f64, double)
+
 /* log(x) as high + *low with a relative error near 2^-65: 2 atanh(s), whose first two terms are sums of two numbers. */
 VM_INLINE double vm_log_double_f64(double x, double *low) {
     double e;

@@ -1,6 +1,7 @@
 --- applied.lua: functions of Lua applied to parts of arrays: along an axis, over several, and to single elements.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -69,9 +70,9 @@ local function values_of(x)
 end
 
 --- np.vectorize(f, {dtype=…}) -> function: a function of arrays and numbers that calls f, a function of Lua numbers,
--- for each element; arguments broadcast. Its results are arrays of f's results, f32 (bool where they are booleans).
--- Convenient, not fast: it waits for its arguments, and raises while tracing. For a function of arrays np.vmap is
--- better.
+-- for each element; arguments broadcast. Its results are arrays of f's results, in the dtype of floats that the arrays
+-- and a fraction have (bool where they are booleans). Convenient, not fast: it waits for its arguments, and raises
+-- while tracing. For a function of arrays np.vmap is better.
 --- dtype: of the results: a name, or a table of one for each result
 --- > step = np.vectorize(function(a, b) if a > b then return a - b end return a + b end)
 --- > step(np.array{1, 2, 3, 4}, 2)
@@ -83,11 +84,9 @@ np.vectorize = function(f, given)
     for k = 1, #wanted do core.dtype("vectorize", wanted[k]) end
     return function(...)
         local n = select("#", ...)
-        local arrays, columns, shapes = { ... }, {}, {}
-        for k = 1, n do
-            arrays[k] = coerce("vectorize", k, arrays[k])
-            shapes[k] = shape_of(arrays[k])
-        end
+        local arrays, columns, shapes = operands.meet_list("vectorize", n, { ... }), {}, {}
+        for k = 1, n do shapes[k] = shape_of(arrays[k]) end
+        local floats = core.dtypes[core.dtype_codes[np.result_type(0.5, unpack(arrays, 1, n))]].real
         local dims = n > 0 and shape.broadcast("vectorize", unpack(shapes)) or {}
         for k = 1, n do columns[k] = values_of(shape.broadcast_to(arrays[k], dims)) end
         local results, width = {}, 0
@@ -97,7 +96,7 @@ np.vectorize = function(f, given)
             local list = { f(unpack(arguments, 1, n)) }
             if i == 1 then width = #list end
             for k = 1, width do
-                if type(list[k]) ~= "number" and type(list[k]) ~= "boolean" then
+                if type(list[k]) ~= "number" and type(list[k]) ~= "boolean" and not core.integer64(list[k]) then
                     raise("vectorize", "result %d of the function must be a number or a boolean, got %s", k,
                           core.describe(list[k]))
                 end
@@ -107,7 +106,7 @@ np.vectorize = function(f, given)
             if width == 0 then raise("vectorize", "the function gives no result") end
         end
         for k = 1, math.max(width, 1) do
-            local dtype = wanted[k]
+            local dtype = wanted[k] or (not results[k] or type(results[k][1]) ~= "boolean") and floats or nil
             results[k] = results[k] and np.reshape(np.array(results[k], { dtype = dtype }), dims)
                 or np.zeros(dims, { dtype = dtype })
         end

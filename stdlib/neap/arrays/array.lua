@@ -393,20 +393,61 @@ meta.__div, meta.__mod = operators.divide, operators.remainder
 local negative = np.negative
 function meta.__unm(x) return negative(x) end -- Lua passes the operand twice
 
---- np.pow(a, b), np.power(a, b): … also x ^ y. A square is a product, as in NumPy: rounded once, and cheap.
+--- np.pow(a, b, {keep_base=false}), np.power(a, b, {keep_base=false}): … also x ^ y. A square is a product, as in
+-- NumPy: rounded once, and cheap.
+--- keep_base: true gives the dtype of a, whatever that of b: powers of integers with a real exponent are computed in
+-- f64 and lose their fraction
 --- > np.array{1, 2, 3} ^ 2
 -- [1. 4. 9.]
+--- > np.pow(np.array({4, 10}, {dtype="i32"}), np.array{0.5, 1.5}, {keep_base=true})
+-- [ 2 31]
 --- > np.pow(2, np.array{0, 0.5, -1}), np.power(np.arange(3), 3)
 -- [1.        1.4142135 0.5      ]
 -- [0 1 8]
 local pow, multiply = np.pow, np.multiply
-local function raised(x, y, extra)
-    if type(y) == "number" and y == 2 and extra == nil then return multiply(x, x) end
-    return pow(x, y, extra)
+local function keeping_base(x, y)
+    x, y = coerce("pow", 1, x), coerce("pow", 2, y)
+    local base = core.dtype_of(x)
+    if not base.inexact and core.dtype_of(y).inexact then x = np.astype(x, "f64") end
+    return np.astype(pow(x, y), base.name)
+end
+local function raised(x, y, given, extra)
+    if given ~= nil then
+        if extra ~= nil then core.too_many("pow", 3, extra) end
+        if core.options("pow", given, { keep_base = true }).keep_base then return keeping_base(x, y) end
+    end
+    if type(y) == "number" and y == 2 then return multiply(x, x) end
+    return pow(x, y)
 end
 define("pow", raised)
 define("power", raised)
-meta.__pow = raised
+function meta.__pow(x, y) return raised(x, y) end
+
+local divide, floor_divide = np.divide, np.floor_divide
+
+--- The quotient of two arrays, rounded towards zero; of integers one of integers.
+local function truncated(x, y)
+    if core.dtype_of(x).inexact or core.dtype_of(y).inexact then return np.trunc(divide(x, y)) end
+    local quotient, rest = floor_divide(x, y), np.remainder(x, y)
+    local up = np.logical_and(np.not_equal(rest, 0), np.not_equal(np.less(x, 0), np.less(y, 0)))
+    return quotient + np.astype(up, core.dtype_of(quotient).name)
+end
+
+--- np.divide(a, b, {rounding_mode=…}): … also x / y.
+--- rounding_mode: "trunc" rounds the quotient towards zero, "floor" down, as np.floor_divide does: then that of
+-- integers is one of their dtype, and 0 where b is 0
+--- > np.divide(np.array{1, 2}, 4), np.divide(np.array({-7, 7}, {dtype="i32"}), 2, {rounding_mode="trunc"})
+-- [0.25 0.5 ]
+-- [-3  3]
+define("divide", function(x, y, given, extra)
+    if given == nil and extra == nil then return divide(x, y) end
+    if extra ~= nil then core.too_many("divide", 3, extra) end
+    local mode = core.options("divide", given, { rounding_mode = true }).rounding_mode
+    if mode == nil then return divide(x, y) end
+    if mode == "floor" then return floor_divide(x, y) end
+    if mode ~= "trunc" then core.bad_argument("divide", nil, "rounding_mode", '"trunc" or "floor"', mode) end
+    return truncated(require "neap.arrays.operands".meet("divide", 2, x, y))
+end)
 
 ffi.metatype(core.Handle, meta)
 

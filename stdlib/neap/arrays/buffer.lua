@@ -29,9 +29,10 @@ typedef struct DLManagedTensor { // https://dmlc.github.io/dlpack
 
 -- ---- Bytes as elements ----------------------------------------------------------------------------------------------
 
---- Options that are counts: an integer from 0 up; nil where it is not given, or -1 for all.
-local function count_of(name, what, value)
-    if value == nil or value == -1 then return nil end
+--- Options that are counts: an integer from 0 up; nil where it is not given, or is `all`.
+local function count_of(name, what, value, all)
+    value = core.plain(value)
+    if value == nil or value == all then return nil end
     if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value > 2 ^ 53 then
         bad_argument(name, nil, what, "an integer from 0 up", value)
     end
@@ -45,7 +46,7 @@ local function asked(name, given, bytes)
         raise(name, "option 'dtype' is needed: what the bytes are, as in np.%s(…, {dtype=\"u8\"})", name)
     end
     local dtype = dtypes[core.dtype(name, o.dtype)]
-    local count, offset = count_of(name, "count", o.count), count_of(name, "offset", o.offset) or 0
+    local count, offset = count_of(name, "count", o.count, -1), count_of(name, "offset", o.offset) or 0
     if not bytes and not count then
         raise(name, "option 'count' is needed: a pointer does not say how much there is")
     end

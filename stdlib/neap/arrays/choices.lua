@@ -3,6 +3,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -23,7 +24,8 @@ define("argwhere", function(x, given, extra)
     x = operand("argwhere", 1, x)
     local o = options("argwhere", given, { size = true, fill_value = true })
     if core.ndim(x) == 0 then
-        return np.zeros({ np.nonzero(shape.reshape(x, { 1 }), o).size, 0 }, { dtype = "i32" })
+        local places = np.nonzero(shape.reshape(x, { 1 }), o)
+        return np.zeros({ shape_of(places)[1], 0 }, { dtype = "i32" })
     end
     return np.stack({ np.nonzero(x, o) }, { axis = 1 })
 end)
@@ -93,7 +95,8 @@ local function conditions(name, list)
 end
 
 --- np.select(conditions, choices, default): by element the choice whose condition is the first one that is true, and
--- `default` (0 without it) where none is. Tables of arrays, which broadcast.
+-- `default` (0 without it) where none is. Tables of arrays, which broadcast; numbers and tables among the choices take
+-- the dtype of the arrays.
 --- > x = np.arange(5)
 --- > np.select({x:lt(2), x:lt(4)}, {x, x * 10}, -1)
 -- [ 0  1 20 30 -1]
@@ -105,15 +108,18 @@ function np.select(conds, choices, default, extra)
         raise("select", "%d conditions need a table of as many choices, got %s", #conds,
               type(choices) == "table" and #choices or core.describe(choices))
     end
-    core.list("select", "the table of choices", choices)
-    local result = default == nil and 0 or default
-    for k = #conds, 1, -1 do result = np.where(conds[k], operand("select", 2, choices[k]), result) end
+    local n = #core.list("select", "the table of choices", choices)
+    local values = core.copy_list(choices)
+    values[n + 1] = default == nil and 0 or default
+    values = operands.meet_list("select", n + 1, values)
+    local result = values[n + 1]
+    for k = n, 1, -1 do result = np.where(conds[k], values[k], result) end
     return result
 end
 
 --- np.piecewise(x, conditions, functions, …): by element what the function of the last condition that is true gives of
--- x, in x's dtype. Functions may be numbers; one more than there are conditions is for where none is true, 0 without
--- it. Further arguments go to the functions. Each function is called with all of x.
+-- x, in x's dtype. Functions may be numbers and tables; one more than there are conditions is for where none is true, 0
+-- without it. Further arguments go to the functions. Each function is called with all of x.
 --- > x = np.array{-2, 0, 3}
 --- > np.piecewise(x, {x:lt(0), x:ge(0)}, {-1, function(x) return x * 2 end})
 -- [-1.  0.  6.]
@@ -125,14 +131,14 @@ define("piecewise", function(x, conds, functions, ...)
               type(functions) == "table" and #functions or core.describe(functions))
     end
     core.list("piecewise", "the table of functions", functions)
-    local dtype = x.dtype
+    local code = core.dtype_of(x).code
     local function value(f, ...)
         local result = f
         if type(f) == "function" then result = f(x, ...) end
-        if type(result) ~= "number" and type(result) ~= "boolean" and not is_array(result) then
+        if type(result) == "string" or type(result) == "function" or result == nil then
             bad_argument("piecewise", 3, "functions", "functions that give arrays, or numbers", result)
         end
-        return np.astype(coerce("piecewise", 3, result), dtype)
+        return create.value("piecewise", result, code)
     end
     local result = np.zeros_like(x)
     if functions[#conds + 1] ~= nil then result = value(functions[#conds + 1], ...) end
@@ -171,15 +177,16 @@ define("choose", function(index, choices, given, extra)
         index = selects.not_below(index)
     end
     index = selects.by_mode("choose", index, n, mode or "clip")
-    local result = operand("choose", 2, choices[n])
-    for k = n - 1, 1, -1 do result = np.where(np.equal(index, k - 1), operand("choose", 2, choices[k]), result) end
+    local values = operands.meet_list("choose", n, choices)
+    local result = values[n]
+    for k = n - 1, 1, -1 do result = np.where(np.equal(index, k - 1), values[k], result) end
     return shape.broadcast_to(result, shape.broadcast("choose", shape_of(result), shape_of(index)))
 end)
 
 -- ---- Writing at places ----------------------------------------------------------------------------------------------
 
 --- np.put(x, indices, values, {mode="drop"}): a copy of x with values written at places of the flattened array. Of
--- fewer values than places they are repeated.
+-- fewer values than places they are repeated. Arrays are cast to x's dtype, which has to have numbers.
 --- mode: what indices out of range do, as in x:at{…}:set; with "clip" negative ones write to the first element
 --- > np.put(np.arange(5), {0, -1}, {7, 8}), np.put(np.arange(5), {0, 6}, 9, {mode="clip"})
 -- [7 1 2 3 8]
@@ -187,7 +194,8 @@ end)
 define("put", function(x, index, values, given, extra)
     if extra ~= nil then core.too_many("put", 4, extra) end
     local mode = selects.mode_option("put", given, "drop")
-    x, values = operand("put", 1, x), np.ravel(operand("put", 3, values))
+    if not is_array(x) then x = operands.meet("put", 2, x, values) end
+    values = np.ravel(create.value("put", values, core.dtype_of(x).code))
     index = np.ravel(selects.index_array("put", index, given and math.huge or x.size))
     local n, m = index.size, values.size
     if n == 0 then return x end
@@ -200,18 +208,28 @@ define("put", function(x, index, values, given, extra)
     return shape.reshape(flat:set(values, { mode = mode }), shape_of(x))
 end)
 
---- np.put_along_axis(x, indices, values, {axis=-1, mode="drop"}): a copy of x with values written where
--- np.take_along_axis with the same indices reads.
+local REDUCTIONS = { set = true, add = true, mul = true, min = true, max = true }
+
+--- np.put_along_axis(x, indices, values, {axis=-1, mode="drop", reduce="set"}): a copy of x with values written where
+-- np.take_along_axis with the same indices reads, or combined with what is there. Values are cast to x's dtype.
 --- mode: what indices out of range do, as in x:at{…}:set
+--- reduce: "set" (of several values at one place the last one is taken), "add", "mul", "min" or "max", of all of them,
+-- as in x:at{…}:add
 --- > x = np.array{{10, 30, 20}, {60, 40, 50}}
 --- > np.put_along_axis(x, np.argmax(x, {axis=1, keepdims=true}), 99, {axis=1, mode="clip"})
 -- [[10. 99. 20.]
 --  [99. 40. 50.]]
+--- > np.put_along_axis(np.zeros{1, 3}, np.array({{2, 0, 2}}, {dtype="i32"}), 1, {axis=1, reduce="add"})
+-- [[1. 0. 2.]]
 define("put_along_axis", function(x, index, values, given, extra)
     if extra ~= nil then core.too_many("put_along_axis", 4, extra) end
-    x = operand("put_along_axis", 1, x)
+    if not is_array(x) then x = operands.meet("put_along_axis", 2, x, values) end
     if type(given) == "number" then given = { axis = given } end
-    local o = options("put_along_axis", given, { axis = true, mode = true })
+    local o = options("put_along_axis", given, { axis = true, mode = true, reduce = true })
+    local how = o.reduce == nil and "set" or o.reduce
+    if not REDUCTIONS[how] then
+        bad_argument("put_along_axis", nil, "reduce", '"set", "add", "mul", "min" or "max"', how)
+    end
     local dims = shape_of(x)
     local axis = core.axis("put_along_axis", o.axis == nil and -1 or o.axis, #dims)
     index = selects.index_array("put_along_axis", index, dims[axis + 1])
@@ -222,16 +240,16 @@ define("put_along_axis", function(x, index, values, given, extra)
               core.shape_text(dims))
     end
     local mode = selects.mode_of("put_along_axis", o, "drop")
-    values = operand("put_along_axis", 3, values)
+    values = create.value("put_along_axis", values, core.dtype_of(x).code)
     if not shape.broadcasts_to(shape_of(values), wide) then
         raise("put_along_axis", "values of shape %s do not broadcast to %s", core.shape_text(values),
               core.shape_text(wide))
     end
     local places = selects.positions_along(dims, index, wide, axis, mode, "put_along_axis")
-    local flat, new = np.ravel(x), np.ravel(shape.broadcast_to(np.astype(values, x.dtype), wide))
+    local flat, new = np.ravel(x), np.ravel(shape.broadcast_to(values, wide))
     places = np.ravel(places)
     core.attrs[0] = 0
-    return shape.reshape(core.recordn(ids.put_set, { flat, places, new }, 3, 1), dims)
+    return shape.reshape(core.recordn(ids["put_" .. how], { flat, places, new }, 3, 1), dims)
 end)
 
 -- ---- Order ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 --
 -- Arrays of a formula (zeros, arange, eye, …) are expressions over numbers and iota: they hold no memory until needed.
 -- Default dtypes: f32; bool for tables of booleans; i32 for arange of integers.
+local ffi = require "ffi"
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np, define, C, ctx = core.np, core.define, core.C, core.ctx
@@ -13,6 +15,12 @@ local F32, F64, I32, I64 = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dt
 local BOOL, C64 = dtype_codes.bool, dtype_codes.c64
 
 local create = {}
+
+--- core.integer, which takes LuaJIT's 64-bit integers, too.
+local function integer(name, position, what, value)
+    return core.integer(name, position, what, core.plain(value))
+end
+create.integer = integer
 
 -- ---- From Lua values ------------------------------------------------------------------------------------------------
 
@@ -55,6 +63,20 @@ local function examine(data)
     end
     visit(data, 0)
     return dims, has_array, complex and C64 or wide or all_bool and level ~= nil and BOOL or F32
+end
+
+--- Raises if an integer dtype does not hold a 64-bit integer of LuaJIT.
+local function check_wide(name, value, dtype)
+    if not dtype.lowest then return end
+    local unsigned = core.integer64(value) ~= I64
+    local fits
+    if dtype.bits == 64 then
+        fits = (dtype.kind == "u") == unsigned or ffi.cast("int64_t", value) >= 0
+    else
+        local n = tonumber(value)
+        fits = n >= dtype.lowest and n <= dtype.highest
+    end
+    if not fits then raise(name, "%s does not fit into dtype %s", tostring(value), dtype.name) end
 end
 
 --- Raises if an integer dtype does not hold a number.
@@ -108,6 +130,7 @@ local function check_each(data, dims, dtype)
                 raise("array", "item%s must be a number or a boolean, got %s", path, core.describe(value))
             end
             if kind == "number" then check_number(value, dtype) end
+            if is_number then check_wide("array", value, dtype) end
             return
         end
         if type(value) ~= "table" then
@@ -284,15 +307,28 @@ for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
     end
 end
 
---- A value given to np.name as a 0-d array of a dtype: the second argument of full, at{…}:set and their like.
+--- A value given to np.name as an array of a dtype: a number as one of no axes, a table, or an array, which is cast.
+-- What the dtype has not raises. The second argument of full, at{…}:set and their like.
 local function fill_value(name, value, code)
     if is_array(value) then
         if code then value = np.astype(value, dtypes[code].name) end
         return value
     end
-    if core.complex.is(value) then return np.astype(core.complex.array(value), dtypes[code or C64].name) end
+    if core.complex.is(value) then
+        if code and dtypes[code].kind ~= "c" then
+            raise(name, "the complex number %s does not fit into dtype %s", tostring(value), dtypes[code].name)
+        end
+        return np.astype(core.complex.array(value), dtypes[code or C64].name)
+    end
     local wide = core.integer64(value)
-    if wide then return np.array(value, { dtype = dtypes[code or wide].name }) end
+    if wide then
+        if code and dtypes[code].kind == "b" then return core.number(value ~= 0 and 1 or 0, code) end
+        check_wide(name, value, dtypes[code or wide])
+        return np.array(value, { dtype = dtypes[code or wide].name })
+    end
+    if type(value) == "table" and getmetatable(value) == nil then
+        return np.array(value, { dtype = code and dtypes[code].name })
+    end
     if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
     if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
@@ -304,8 +340,8 @@ local function fill_value(name, value, code)
 end
 create.value = fill_value
 
---- np.full({2, 3}, 7, {dtype=…, device=…}): all elements `value`, a number, a boolean or an array that broadcasts to
--- the shape.
+--- np.full({2, 3}, 7, {dtype=…, device=…}): all elements `value`, a number, a boolean, or an array or table that
+-- broadcasts to the shape.
 --- > np.full({2, 2}, 7)
 -- [[7. 7.]
 --  [7. 7.]]
@@ -359,24 +395,51 @@ local function ramp(n, offset, scale, code)
     return np.astype(x, dtypes[code].name)
 end
 
+--- The range of integers beyond 2^53, in 64 bits: `code` is the dtype that they ask for.
+local function long_range(start, stop, step, code, asked)
+    local int64 = ffi.typeof(code == I64 and "int64_t" or "uint64_t")
+    local list = { start, stop, step }
+    for k, value in ipairs(list) do
+        if type(value) == "number" and value ~= floor(value) then
+            raise("arange", "beside 64-bit integers beyond 2^53 all must be integers, got %.14g", value)
+        end
+        list[k] = np.array(type(value) == "number" and int64(value) or value, { dtype = dtypes[code].name })
+    end
+    local up = code == dtype_codes.u64 or int64(step) > 0
+    local first, behind, by = int64(start), int64(stop), up and int64(step) or -int64(step)
+    local gap = ffi.cast("uint64_t", up and behind - first or first - behind)
+    local empty = (up and behind <= first) or (not up and behind >= first)
+    local count = empty and 0 or tonumber((gap - 1) / ffi.cast("uint64_t", by)) + 1
+    if count >= 2 ^ 53 then
+        raise("arange", "cannot count from %s to %s by %s", tostring(start), tostring(stop), tostring(step))
+    end
+    local x = np.astype(iota(count, I64), dtypes[code].name) * list[3] + list[1]
+    local result = dtypes[core.dtype("arange", asked, code)]
+    if result.kind == "b" then raise("arange", "dtype must be one of numbers, got bool") end
+    if count > 0 then
+        check_wide("arange", first, result)
+        check_wide("arange", first + (count - 1) * int64(step), result)
+    end
+    return np.astype(x, result.name)
+end
+
 --- np.arange(stop), np.arange(start, stop, step, {dtype=…, device=…}): the numbers start, start + step, … up to, not
 -- including, stop. i32 when all are integers, i64 (u64) when one is a 64-bit integer of LuaJIT, else f32.
 --- > np.arange(5), np.arange(1, 2, 0.25)
 -- [0 1 2 3 4]
 -- [1.   1.25 1.5  1.75]
 function np.arange(...)
-    local numbers, given, wide = {}, nil, nil
+    local numbers, given, wide, long = {}, nil, nil, false
     for k = 1, select("#", ...) do
         local value = select(k, ...)
         local plain = core.plain(value)
-        if not rawequal(plain, value) then
-            local code = core.integer64(value)
-            wide, value = code == I64 and I64 or wide or code, plain
-        end
+        local code = core.integer64(value)
+        wide = code == I64 and code or wide or code
         if type(value) == "table" and k == select("#", ...) then
             given = value
-        elseif type(value) == "number" then
-            numbers[#numbers + 1] = value
+        elseif code or type(value) == "number" then
+            long = long or type(plain) ~= "number" -- beyond 2^53
+            numbers[#numbers + 1] = plain
         elseif value ~= nil then
             bad_argument("arange", k, "start, stop or step", "a number", value)
         end
@@ -385,8 +448,9 @@ function np.arange(...)
     local start, stop, step = 0, numbers[1], numbers[3] or 1
     if #numbers > 1 then start, stop = numbers[1], numbers[2] end
     if step == 0 then raise("arange", "step must not be 0") end
-    local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
     given = options("arange", given, { dtype = true, device = true })
+    if long then return core.placed("arange", long_range(start, stop, step, wide, given.dtype), given.device) end
+    local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
     local code = core.dtype("arange", given.dtype, integral and (wide or I32) or F32)
     local count = math.max(0, math.ceil((stop - start) / step))
     if count ~= count or count >= 2 ^ 53 then
@@ -403,12 +467,14 @@ function np.arange(...)
     return core.placed("arange", ramp(count, start, step, code), given.device)
 end
 
---- The numbers i = 0 … n-1 as fractions of `gaps`, along axis `axis` of a result of one more axis than start and stop
--- have.
-local function spread_between(start, stop, n, gaps, exact_end, axis, dtype)
-    start, stop = np.broadcast_arrays(coerce("linspace", 1, start), coerce("linspace", 2, stop))
-    local meets = core.dtypes[C.neap_dtype_promote(core.dtype_of(start).code, core.dtype_of(stop).code)]
-    local name = meets.real
+--- n numbers between the arrays start and stop, along axis `axis` of a result of one more axis than these have, with
+-- `gaps` gaps. Halves are computed in f32, integers as floats; all in the dtype that was asked for, if that is wider.
+local function spread_between(start, stop, n, gaps, exact_end, axis, asked)
+    start, stop = np.broadcast_arrays(start, stop)
+    local name = dtypes[C.neap_dtype_promote(core.dtype_of(start).code, core.dtype_of(stop).code)].real
+    if asked and dtypes[asked].inexact then name = np.promote_types(name, dtypes[asked].name) end
+    local half = dtypes[dtype_codes[name]].half and name
+    if half then name = "f32" end
     start, stop = np.astype(start, name), np.astype(stop, name)
     local dims = shape_of(start)
     axis = core.axis("linspace", axis == nil and 0 or axis, #dims + 1)
@@ -419,14 +485,49 @@ local function spread_between(start, stop, n, gaps, exact_end, axis, dtype)
     end
     start, stop = shape.reshape(start, wide), shape.reshape(stop, wide)
     local i = shape.reshape(iota(n, I32), own)
-    local x = np.astype(i, name) * (gaps > 0 and (stop - start) / gaps or 0 * start) + start
+    local x
+    if gaps > 0 then
+        local gap = stop - start
+        local t = np.astype(i, name) / gaps
+        x = np.astype(i, name) * (gap / gaps) + start
+        if dtypes[dtype_codes[name]].kind == "f" then -- a gap beyond the largest number
+            local far = np.logical_and(np.isinf(gap), np.logical_and(np.isfinite(start), np.isfinite(stop)))
+            x = np.where(far, start * (1 - t) + stop * t, x)
+        end
+    else
+        for k = 1, #dims + 1 do own[k] = k == axis + 1 and n or wide[k] end
+        x = shape.broadcast_to(start, own)
+    end
     if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
-    return dtype and np.astype(x, dtype) or x
+    return half and np.astype(x, half) or x
+end
+
+--- A bound of np.linspace as a number or an array, and whether it is an array.
+local function spread_bound(name, position, what, value)
+    if type(value) == "number" then return value, false end
+    local number = core.integer64(value) and tonumber(value)
+    if number and number == value and math.abs(number) < 2 ^ 63 then return number, false end
+    local kind = type(value)
+    if is_array(value) or core.complex.is(value) or kind == "boolean" or kind == "table"
+        and not getmetatable(value) then
+        return value, true
+    end
+    bad_argument(name, position, what, "a number or an array", value)
+end
+
+--- A spacing in the dtype that was asked for, which of integers has the next lower ones.
+local function spread_as(x, dtype)
+    if not dtype then return x end
+    local row = dtypes[dtype_codes[dtype]]
+    if row.lowest and core.dtype_of(x).kind == "f" then x = np.floor(x) end
+    return np.astype(x, dtype)
 end
 
 --- np.linspace(start, stop, n, {endpoint=true, dtype=…, axis=0, device=…}): n evenly spaced numbers (50 without n); the
 -- last is exactly stop. start and stop may be arrays, which broadcast: then the numbers lie along a new axis, in the
 -- dtype that these have as real numbers.
+-- Of an integer dtype these are the next lower integers, as in NumPy and JAX. Numbers and tables beside arrays take
+-- their dtype.
 --- endpoint: false leaves stop out: then the gaps are (stop - start) / n
 --- axis: the axis of the result that counts the numbers, for arrays
 --- > np.linspace(0, 1, 5)
@@ -441,24 +542,30 @@ np.linspace = function(start, stop, n, given)
     if type(n) == "table" and given == nil then n, given = nil, n end
     if n == nil then n = 50 end
     given = options("linspace", given, { endpoint = true, dtype = true, axis = true, device = true })
-    local array = is_array(start) or is_array(stop)
-    if not array and type(start) ~= "number" then
-        bad_argument("linspace", 1, "start", "a number or an array", start)
-    end
-    if not array and type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number or an array", stop) end
-    n = core.plain(n)
-    if core.integer("linspace", 3, "n", n) < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
+    local of_start, of_stop
+    start, of_start = spread_bound("linspace", 1, "start", start)
+    stop, of_stop = spread_bound("linspace", 2, "stop", stop)
+    local array = of_start or of_stop
+    n = integer("linspace", 3, "n", n)
+    if n < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
     local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
     local dtype = code and dtypes[code].name
     local gaps, exact_end = given.endpoint == false and n or n - 1, given.endpoint ~= false and n > 1
     if array then
-        local x = spread_between(start, stop, n, gaps, exact_end, given.axis, dtype)
+        start, stop = operands.meet("linspace", 2, start, stop)
+        local x = spread_as(spread_between(start, stop, n, gaps, exact_end, given.axis, code), dtype)
         return core.placed("linspace", x, given.device)
     end
-    local i = iota(n, F64)
-    local x = i * (gaps > 0 and (stop - start) / gaps or 0) + start
+    core.axis("linspace", given.axis == nil and 0 or given.axis, 1)
+    local i, gap = iota(n, F64), stop - start
+    local x
+    if math.abs(gap) == math.huge and gaps > 0 and math.abs(start) < math.huge and math.abs(stop) < math.huge then
+        x = start * (1 - i / gaps) + stop * (i / gaps)
+    else
+        x = i * (gaps > 0 and gap / gaps or 0) + start
+    end
     if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
-    return core.placed("linspace", np.astype(x, dtype), given.device)
+    return core.placed("linspace", spread_as(x, dtype), given.device)
 end
 
 --- Row numbers plus k as a column, and column numbers as a row: for masks of matrices.
@@ -476,11 +583,12 @@ local function matrix_arguments(name, n, m, k, given)
     given = options(name, given, { m = true, k = true, dtype = true, device = true })
     if m == nil then m = given.m end
     if k == nil then k = given.k end
-    if core.integer(name, 1, "n", n) < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
-    m = core.integer(name, 2, "m", m == nil and n or m)
+    n = integer(name, 1, "n", n)
+    if n < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
+    m = integer(name, 2, "m", m == nil and n or m)
     if m < 0 then bad_argument(name, 2, "m", "an integer from 0 up", m) end
-    k = core.integer(name, 3, "k", k == nil and 0 or k)
-    return m, k, dtypes[core.dtype(name, given.dtype, F32)].name, given.device
+    k = integer(name, 3, "k", k == nil and 0 or k)
+    return n, m, k, dtypes[core.dtype(name, given.dtype, F32)].name, given.device
 end
 
 --- np.eye(n, m, k, {m=…, k=…, dtype=…, device=…}): ones on the k-th diagonal (0, the main one, by default; above for
@@ -494,8 +602,8 @@ end
 --  [0. 0. 1.]
 --  [0. 0. 0.]]
 function np.eye(n, m, k, given)
-    local columns, diagonal, dtype, device = matrix_arguments("eye", n, m, k, given)
-    local i, j = grid(n, columns, diagonal)
+    local rows, columns, diagonal, dtype, device = matrix_arguments("eye", n, m, k, given)
+    local i, j = grid(rows, columns, diagonal)
     return core.placed("eye", np.astype(np.equal(i, j), dtype), device)
 end
 
@@ -507,8 +615,8 @@ end
 --  [1. 1. 0.]
 --  [1. 1. 1.]]
 function np.tri(n, m, k, given)
-    local columns, diagonal, dtype, device = matrix_arguments("tri", n, m, k, given)
-    local i, j = grid(n, columns, diagonal)
+    local rows, columns, diagonal, dtype, device = matrix_arguments("tri", n, m, k, given)
+    local i, j = grid(rows, columns, diagonal)
     return core.placed("tri", np.astype(np.greater_equal(i, j), dtype), device)
 end
 
@@ -539,7 +647,7 @@ local function triangle(name, compare)
     define(name, function(x, k)
         x = coerce(name, 1, x)
         if type(k) == "table" then k = options(name, k, { k = true }).k end
-        k = core.integer(name, 2, "k", k == nil and 0 or k)
+        k = integer(name, 2, "k", k == nil and 0 or k)
         local dims = shape_of(x)
         if #dims == 0 then raise(name, "needs at least 1 axis, got shape ()") end
         local i, j = grid(dims[#dims - 1] or dims[1], dims[#dims], k)
@@ -566,7 +674,7 @@ triangle("triu", np.less_equal)
 -- [1. 4.]
 define("diag", function(x, k)
     x = coerce("diag", 1, x)
-    k = core.integer("diag", 2, "k", k == nil and 0 or k)
+    k = integer("diag", 2, "k", k == nil and 0 or k)
     local dims = shape_of(x)
     if #dims == 1 then
         local n = dims[1] + math.abs(k)

@@ -3,21 +3,20 @@
 -- All of it is slices and arithmetic of these, so it is lazy, and gradients and batches come with it.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
-local create = require "neap.arrays.create"
-local reduces = require "neap.arrays.reduce"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local shape_of, is_array, operand = core.shape_of, core.is_array, create.operand
+local shape_of, is_array = core.shape_of, core.is_array
 local cut = shape.cut
 
 --- What diff gets in front of x or behind it: an array of x's axes, or a number, which stands once.
 local function beside(name, option, value, x, axis)
     if value == nil then return nil end
-    if not is_array(value) and type(value) ~= "number" and type(value) ~= "table" then
-        bad_argument(name, nil, option, "an array or a number", value)
-    end
-    value = operand(name, 1, value)
+    local known = is_array(value) or type(value) == "number" or type(value) == "table" or core.complex.is(value)
+        or core.integer64(value)
+    if not known then bad_argument(name, nil, option, "an array or a number", value) end
+    value = operands.beside(name, 1, value, core.dtype_of(x))
     local dims, own = shape_of(x), shape_of(value)
     if #own == 0 then -- in the dtype that both have: a number has none of its own
         dims[axis + 1] = 1
@@ -56,14 +55,15 @@ define("diff", function(x, given, extra)
         local list = { front or x, front and x or back, front and back or nil }
         x = shape.join(list, axis)
     end
-    local minus = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract
+    local minus, half = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract, nil
+    if times > 1 then x, half = operands.wide(x) end
     local n = shape_of(x)[axis + 1]
     for _ = 1, math.min(times, n) do
         local from = math.min(1, n)
         x = minus(cut(x, axis, from, n, true), cut(x, axis, 0, n - from, true))
         n = n - from
     end
-    return x
+    return operands.narrow(x, half)
 end)
 
 --- np.ediff1d(x, {to_begin=…, to_end=…}): the differences of neighbours in the flattened array.
@@ -74,11 +74,22 @@ end)
 define("ediff1d", function(x, given, extra)
     if extra ~= nil then core.too_many("ediff1d", 2, extra) end
     local o = options("ediff1d", given, { to_begin = true, to_end = true })
-    local result = np.diff(np.ravel(coerce("ediff1d", 1, x)))
+    local front, back = o.to_begin, o.to_end
+    local met = is_array(front) and front or is_array(back) and back or nil
+    x = operands.beside("ediff1d", 1, x, met and core.dtype_of(met))
+    local result = np.diff(np.ravel(x))
+    local dtype = core.dtype_of(result)
+    local function ends(name, value)
+        value = operands.beside("ediff1d", 2, value, dtype)
+        local own = core.dtype_of(value)
+        if own.kind == "c" and dtype.kind ~= "c" or own.inexact and not dtype.inexact then
+            raise("ediff1d", "option '%s' of dtype %s does not fit differences of dtype %s", name, own.name, dtype.name)
+        end
+        return np.astype(np.ravel(value), dtype.name)
+    end
     local list = { result }
-    if o.to_begin ~= nil then table.insert(list, 1, np.ravel(operand("ediff1d", 2, o.to_begin))) end
-    if o.to_end ~= nil then list[#list + 1] = np.ravel(operand("ediff1d", 2, o.to_end)) end
-    for k = 1, #list do list[k] = np.astype(list[k], result.dtype) end
+    if front ~= nil then table.insert(list, 1, ends("to_begin", front)) end
+    if back ~= nil then list[#list + 1] = ends("to_end", back) end
     return #list == 1 and result or shape.join(list, 0)
 end)
 
@@ -90,6 +101,13 @@ local function along(x, axis, ndim)
 end
 
 -- ---- Derivatives and integrals --------------------------------------------------------------------------------------
+
+--- The distances of neighbouring coordinates along an axis, as floats: of integers exact before they become such.
+local function distances(at, axis)
+    local dtype = core.dtype_of(at)
+    if dtype.inexact then return np.diff(operands.wide(at), { axis = axis }) end
+    return np.astype(np.diff(np.astype(at, "i64"), { axis = axis }), dtype.real)
+end
 
 --- The derivative at an end of the axis by the next one or two elements: `f(k)` is element k counted from that end,
 -- `h1`, `h2` the distances of the first elements, negative at the end of the axis.
@@ -112,7 +130,7 @@ local function gradient_along(x, axis, spacing, order)
             raise("gradient", "coordinates for axis %d must have shape (%d,), got %s", axis, n,
                   core.shape_text(spacing))
         end
-        h, even = along(np.diff(reduces.real(spacing)), axis, ndim), false
+        h, even = along(distances(spacing, 0), axis, ndim), false
     end
     local function at(from, to) return cut(x, axis, from, to, true) end
     local function step(k) return even and h or cut(h, axis, k, k + 1, true) end
@@ -122,8 +140,9 @@ local function gradient_along(x, axis, spacing, order)
             parts[2] = (at(2, n) - at(0, n - 2)) / (h * 2)
         else
             local h1, h2 = cut(h, axis, 0, n - 2, true), cut(h, axis, 1, n - 1, true)
-            parts[2] = (h1 * h1 * at(2, n) + (h2 * h2 - h1 * h1) * at(1, n - 1) - h2 * h2 * at(0, n - 2))
-                / (h1 * h2 * (h1 + h2))
+            local whole = h1 + h2 -- weights first: what fits stays below infinity
+            parts[2] = at(2, n) * (h1 / (h2 * whole)) + at(1, n - 1) * ((h2 - h1) / (h1 * h2))
+                - at(0, n - 2) * (h2 / (h1 * whole))
         end
     end
     parts[#parts + 1] = edge(function(k) return at(n - 1 - k, n - k) end, -step(n - 2), n > 2 and -step(n - 3), order)
@@ -141,11 +160,15 @@ end
 -- [0.5 1.  2.  2.5]
 -- [0. 2. 6.]
 define("gradient", function(x, ...)
-    x = reduces.real(operand("gradient", 1, x))
     local spacings = { ... }
     local last, given = spacings[#spacings], nil
     if type(last) == "table" and #last == 0 then given = table.remove(spacings) end
     local o = options("gradient", given, { axis = true, edge_order = true })
+    local met, half
+    for k = 1, #spacings do met = met or is_array(spacings[k]) and core.dtype_of(spacings[k]) end
+    x = operands.float(operands.beside("gradient", 1, x, met))
+    local dtype = core.dtype_of(x)
+    x, half = operands.wide(x)
     local order, ndim = o.edge_order == nil and 1 or o.edge_order, core.ndim(x)
     if order ~= 1 and order ~= 2 then bad_argument("gradient", nil, "edge_order", "1 or 2", order) end
     local axes = {}
@@ -157,18 +180,42 @@ define("gradient", function(x, ...)
     if #spacings > 1 and #spacings ~= #axes then
         raise("gradient", "takes no spacing, one, or one for each of the %d axes, got %d", #axes, #spacings)
     end
-    for k = 1, #spacings do spacings[k] = type(spacings[k]) == "number" and spacings[k]
-        or operand("gradient", k + 1, spacings[k]) end
+    for k = 1, #spacings do
+        spacings[k] = type(spacings[k]) == "number" and spacings[k]
+            or operands.beside("gradient", k + 1, spacings[k], dtype)
+    end
     local results = {}
     for k, axis in ipairs(axes) do
         local spacing = spacings[k] or spacings[1]
         results[k] = gradient_along(x, axis, spacing == nil and 1 or spacing, order)
+        local other = is_array(spacing) and core.dtype_of(spacing)
+        if not other or not other.inexact or other == dtype then results[k] = operands.narrow(results[k], half) end
     end
     return unpack(results)
 end)
 
+--- y, which gets more axes in front where x has more, the axis there, and the widths between coordinates x.
+local function with_coordinates(y, x, axis, n)
+    local own, of_x, of_y = core.ndim(x), shape_of(x), shape_of(y)
+    local behind = #of_y - axis
+    local fits = own == 1 and x.size == n or own >= behind and of_x[own - behind + 1] == n
+    for k = 1, own > 1 and fits and math.min(own, #of_y) or 0 do -- from the last axis on
+        local a, b = of_x[own - k + 1], of_y[#of_y - k + 1]
+        fits = fits and (k == behind or a == b or a == 1 or b == 1)
+    end
+    if not fits then
+        raise("trapezoid", "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
+              core.shape_text(y))
+    end
+    if own == 1 then return y, axis, along(distances(x, 0), axis, #of_y) end
+    local dims = {}
+    for k = 1, own - #of_y do dims[k] = 1 end
+    for k = 1, #of_y do dims[#dims + 1] = of_y[k] end
+    return shape.reshape(y, dims), #dims - behind, distances(x, own - behind)
+end
+
 --- np.trapezoid(y, x, {dx=1, axis=-1}), np.trapz(y, x): the integral of y along an axis, by straight lines between
--- neighbours. x, if there is one, has their coordinates: 1-d, or of y's shape, where other axes may have the extent 1.
+-- neighbours. x, if there is one, has their coordinates: 1-d, or of a shape that broadcasts with y's.
 --- dx: the distance of neighbours, without x
 --- > np.trapezoid(np.array{1, 2, 3}), np.trapz(np.array{1, 2, 3}, np.array{0, 1, 3})
 -- 4.0
@@ -176,7 +223,9 @@ end)
 local function trapezoid(y, x, given, extra)
     if type(x) == "table" and x[1] == nil then x, given, extra = nil, x, given or extra end
     if extra ~= nil then core.too_many("trapezoid", 3, extra) end
-    y = reduces.real(operand("trapezoid", 1, y))
+    if x ~= nil then y, x = operands.meet("trapezoid", 2, y, x) end
+    local half
+    y, half = operands.wide(operands.float(operands.beside("trapezoid", 1, y)))
     local o = options("trapezoid", given, { dx = true, axis = true })
     local axis = core.axis("trapezoid", o.axis == nil and -1 or o.axis, core.ndim(y))
     local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or o.dx
@@ -184,19 +233,13 @@ local function trapezoid(y, x, given, extra)
         bad_argument("trapezoid", nil, "dx", "a number or an array", width)
     end
     if x ~= nil then
-        x = operand("trapezoid", 2, x)
-        local own, of_x, of_y = core.ndim(x), shape_of(x), shape_of(y)
-        local fits = own == 1 and x.size == n or own == #of_y and of_x[axis + 1] == n
-        for k = 1, own > 1 and fits and own or 0 do fits = fits and (of_x[k] == of_y[k] or of_x[k] == 1) end
-        if not fits then
-            raise("trapezoid", "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
-                  core.shape_text(y))
-        end
-        width = own == 1 and along(np.diff(x), axis, core.ndim(y)) or np.diff(x, { axis = axis })
+        y, axis, width = with_coordinates(y, x, axis, n)
+        local other = core.dtype_of(x)
+        if other.inexact and other.name ~= half then half = nil end
     end
-    if n < 2 then return np.sum(cut(y, axis, 0, 0), { axis = axis }) end
+    if n < 2 then return operands.narrow(np.sum(cut(y, axis, 0, 0), { axis = axis }), half) end
     local sums = cut(y, axis, 1, n, true) + cut(y, axis, 0, n - 1, true)
-    return np.sum(sums * width, { axis = axis }) / 2
+    return operands.narrow(np.sum(sums * width, { axis = axis }) / 2, half)
 end
 define("trapezoid", trapezoid)
 define("trapz", trapezoid)
@@ -226,7 +269,7 @@ end
 local function sliding(name, default, turned)
     define(name, function(a, v, given, extra)
         if extra ~= nil then core.too_many(name, 3, extra) end
-        a, v = operand(name, 1, a), operand(name, 2, v)
+        a, v = operands.meet(name, 2, a, v)
         if type(given) == "string" then given = { mode = given } end
         local mode = options(name, given, { mode = true }).mode or default
         if not MODES[mode] then bad_argument(name, nil, "mode", '"full", "same" or "valid"', mode) end

@@ -4,7 +4,8 @@
 -- numbers are drawn by rejection (lazy/vm/simd/samplers.h), by JAX's algorithms.
 --
 -- Parameters are numbers or arrays, which broadcast to the shape; without a shape, they broadcast to each other and
--- give it. They are cast to the dtype of the result, f32 without the option.
+-- give it. They are cast to the dtype of the result, f32 without the option; numbers of 16 bits are drawn in f32 and
+-- rounded once.
 
 --- {dtype}: the dtype of the result; for floats f32, f64, f16 or bf16
 
@@ -13,38 +14,11 @@ local shape = require "neap.arrays.shape"
 local random = require "neap.arrays.random"
 
 local np = core.np
-local raise, bad_argument, options, is_array = core.raise, core.bad_argument, core.options, core.is_array
+local raise, bad_argument, is_array = core.raise, core.bad_argument, core.is_array
 local tools = core.random_tools -- what random.lua shares
-local check_key, dims_of, float_dtype = tools.check_key, tools.dims_of, tools.float_dtype
-local between, unit = tools.between, tools.unit
+local check_key, settings, float_dtype = tools.check_key, tools.settings, tools.float_dtype
+local parameter, drawn_shape, between, unit = tools.parameter, tools.drawn_shape, tools.between, tools.unit
 local ids, attrs, shape_of, codes, dtypes = core.ids, core.attrs, core.shape_of, core.dtype_codes, core.dtypes
-
---- The options of random.NAME, and its shape, which may have been left out.
-local function settings(name, dims, given, known)
-    if given == nil and type(dims) == "table" and next(dims) ~= nil and #dims == 0 then dims, given = nil, dims end
-    local o = options("random." .. name, given, known or { dtype = true })
-    return dims ~= nil and dims_of(name, dims) or nil, o
-end
-
---- A parameter: a number or an array, in the dtype.
-local function parameter(name, position, what, value, dtype)
-    if type(value) == "number" then return core.number(value, dtype.code) end
-    if not is_array(value) then bad_argument("random." .. name, position, what, "a number or an array", value) end
-    return np.astype(value, dtype.name)
-end
-
---- The shape of a draw: as given, if the parameters broadcast to it, or theirs.
-local function drawn_shape(name, dims, ...)
-    local theirs = {}
-    for _, x in ipairs { ... } do theirs = shape.broadcast("random." .. name, theirs, shape_of(x)) end
-    if not dims then return theirs end
-    local both = shape.broadcast("random." .. name, theirs, dims)
-    if core.shape_text(both) ~= core.shape_text(dims) then
-        raise("random." .. name, "parameters of shape %s do not fit into shape %s", core.shape_text(theirs),
-              core.shape_text(dims))
-    end
-    return dims
-end
 
 --- What most have: the key checked, shape and dtype, and the parameters in the dtype, whose names are a table. Returns
 -- the shape, the dtype, the parameters.
@@ -57,23 +31,24 @@ local function prepare(name, key, dims, given, names, ...)
     return drawn_shape(name, dims, unpack(parameters)), dtype, unpack(parameters)
 end
 
---- Shape and options with f32 in place of a dtype of 16 bits; and that dtype's name, or nil. So numbers of 16 bits are
--- computed in f32 and rounded once, where their formula would lose too much or the sampler has none.
-local function widened(name, dims, given)
-    local alone = given == nil and type(dims) == "table" and #dims == 0
-    local o = given
-    if alone then o = dims end
-    local asked = type(o) == "table" and o.dtype ~= nil and dtypes[core.dtype("random." .. name, o.dtype)]
-    if not asked or not asked.half then return dims, given, nil end
-    local wide = {}
-    for key, value in pairs(o) do wide[key] = value end
-    wide.dtype = "f32"
-    if alone then return wide, nil, asked.name end
-    return dims, wide, asked.name
-end
-
-local function rounded(x, half)
-    return half and np.astype(x, half) or x
+--- Lets np.random.NAME, whose shape is argument `position`, draw numbers of 16 bits in f32 and round them once: its
+-- formula would lose too much in halves, or its sampler has none.
+local function round_once(name, position)
+    local draw = random[name]
+    random[name] = function(...)
+        local extra = select(position + 2, ...)
+        if extra ~= nil then core.too_many("random." .. name, position + 1, extra) end
+        local dims, o = select(position, ...)
+        local at = position + 1
+        if o == nil and type(dims) == "table" and #dims == 0 then at, o = position, dims end
+        local asked = type(o) == "table" and o.dtype ~= nil and dtypes[core.dtype("random." .. name, o.dtype)]
+        if not asked or not asked.half then return draw(...) end
+        local arguments, wide = { ... }, {}
+        for key, value in pairs(o) do wide[key] = value end
+        wide.dtype = "f32"
+        arguments[at] = wide
+        return np.astype(draw(unpack(arguments, 1, position + 1)), asked.name)
+    end
 end
 
 --- Arguments without which a parameter is 1 (or another default).
@@ -100,32 +75,29 @@ local EPS = { f32 = 2 ^ -23, f64 = 2 ^ -52 }
 --- > np.random.laplace(np.random.key(0), {3})
 -- [-2.2569816  -3.1502788   0.40859547]
 function random.laplace(key, dims, given)
-    local dtype, half
-    dims, given, half = widened("laplace", dims, given)
+    local dtype
     dims, dtype = prepare("laplace", key, dims, given, {})
     local u = between(key, dims, dtype, -1 + EPS[dtype.name] / 2, 1)
-    return rounded(np.sign(u) * np.log1p(-np.abs(u)), half)
+    return np.sign(u) * np.log1p(-np.abs(u))
 end
 
 --- np.random.logistic(key, shape, {dtype="f32"}): the logistic distribution: log(u) - log1p(-u).
 --- > np.random.logistic(np.random.key(0), {3})
 -- [ 2.896376   3.8217716 -0.6978392]
 function random.logistic(key, dims, given)
-    local dtype, half
-    dims, given, half = widened("logistic", dims, given)
+    local dtype
     dims, dtype = prepare("logistic", key, dims, given, {})
     local u = between(key, dims, dtype, TINY[dtype.name], 1)
-    return rounded(np.log(u) - np.log1p(-u), half)
+    return np.log(u) - np.log1p(-u)
 end
 
 --- np.random.cauchy(key, shape, {dtype="f32"}): the Cauchy distribution: tan(pi (u - 1/2)).
 --- > np.random.cauchy(np.random.key(0), {3})
 -- [ 6.0274944  14.837895   -0.58172226]
 function random.cauchy(key, dims, given)
-    local dtype, half
-    dims, given, half = widened("cauchy", dims, given)
+    local dtype
     dims, dtype = prepare("cauchy", key, dims, given, {})
-    return rounded(np.tan((between(key, dims, dtype, EPS[dtype.name], 1) - 0.5) * math.pi), half)
+    return np.tan((between(key, dims, dtype, EPS[dtype.name], 1) - 0.5) * math.pi)
 end
 
 --- np.random.rademacher(key, shape, {dtype="i32"}): -1 or 1, each with probability 1/2.
@@ -147,7 +119,8 @@ end
 function random.rayleigh(key, scale, dims, given)
     local dtype
     dims, dtype, scale = prepare("rayleigh", key, dims, given, { "scale" }, scale)
-    return scale * np.sqrt(np.log(unit(key, dims, dtype)) * -2)
+    local u = unit(key, dims, dtype)
+    return scale * np.sqrt(np.log(np.where(np.equal(u, 0), EPS[dtype.name] / 2, u)) * -2) -- 0 would be infinitely far
 end
 
 --- np.random.weibull_min(key, scale, concentration, shape, {dtype="f32"}): the Weibull distribution:
@@ -244,15 +217,17 @@ end
 
 --- np.random.wald(key, mean, shape, {dtype="f32"}): the Wald (inverse Gaussian) distribution of a mean and scale 1.
 --- > np.random.wald(np.random.key(0), 2, {3})
--- [0.5334213 0.5981152 0.7254839]
+-- [0.5334217  0.5981153  0.72548366]
 function random.wald(key, mean, dims, given)
     local dtype
     dims, dtype, mean = prepare("wald", key, dims, given, { "mean" }, mean)
     local first, second = split2(key)
     local y, z = normal(first, dims, dtype) ^ 2, unit(second, dims, dtype)
-    local square = mean ^ 2
-    local x = mean + square * y / 2 - mean / 2 * np.sqrt(4 * mean * y + square * y ^ 2)
-    return np.where(np.less_equal(z, mean / (mean + x)), x, square / x)
+    local b = mean * y
+    local over = 1 + b / 2 + np.sqrt(b) * np.sqrt(1 + b / 4)
+    local x = mean / over -- mean (1 + b / 2 - sqrt(b + b^2 / 4)), where nothing cancels
+    local valid = np.logical_and(np.greater(mean, 0), np.isfinite(mean))
+    return np.where(valid, np.where(np.less_equal(z, mean / (mean + x)), x, mean * over), np.nan)
 end
 
 --- np.random.multivariate_normal(key, mean, cov, shape, {dtype="f32", method="cholesky"}): normal vectors of a mean
@@ -323,12 +298,11 @@ end
 -- ---- Gamma and what is made of it -----------------------------------------------------------------------------------
 
 local function draw_gamma(name, logarithm, key, a, dims, given)
-    local _, half
-    dims, given, half = widened(name, dims, given)
+    local _
     dims, _, a = prepare(name, key, dims, given, { "a" }, a)
     a = np.broadcast_to(a, dims)
     attrs[0] = logarithm
-    return rounded(core.record2(ids.random_gamma, a, key, 1), half)
+    return core.record2(ids.random_gamma, a, key, 1)
 end
 
 --- np.random.gamma(key, a, shape, {dtype="f32"}): the gamma distribution of shape a and rate 1. Has a derivative
@@ -347,10 +321,9 @@ function random.loggamma(key, a, dims, given) return draw_gamma("loggamma", 1, k
 --- > np.random.chisquare(np.random.key(0), 4, {3})
 -- [3.1795757 3.5198827 2.2580147]
 function random.chisquare(key, df, dims, given)
-    local dtype, half
-    dims, given, half = widened("chisquare", dims, given)
+    local dtype
     dims, dtype, df = prepare("chisquare", key, dims, given, { "df" }, df)
-    return rounded(np.exp(random.loggamma(key, df / 2, dims, { dtype = dtype.name })) * 2, half)
+    return np.exp(random.loggamma(key, df / 2, dims, { dtype = dtype.name })) * 2
 end
 
 --- np.random.f(key, dfnum, dfden, shape, {dtype="f32"}): the F distribution: the quotient of two chi-square numbers
@@ -358,41 +331,38 @@ end
 --- > np.random.f(np.random.key(0), 4, 6, {3})
 -- [2.3246076  0.30951998 0.2259369 ]
 function random.f(key, dfnum, dfden, dims, given)
-    local dtype, half
-    dims, given, half = widened("f", dims, given)
+    local dtype
     dims, dtype, dfnum, dfden = prepare("f", key, dims, given, { "dfnum", "dfden" }, dfnum, dfden)
     local of_den, of_num = split2(key)
     local top = random.chisquare(of_num, dfnum, dims, { dtype = dtype.name })
     local bottom = random.chisquare(of_den, dfden, dims, { dtype = dtype.name })
-    return rounded((top / dfnum) / (bottom / dfden), half)
+    return (top / dfnum) / (bottom / dfden)
 end
 
 --- np.random.t(key, df, shape, {dtype="f32"}): Student's t distribution: n sqrt(df / 2 / gamma(df / 2)), n normal.
 --- > np.random.t(np.random.key(0), 5, {3})
 -- [ 0.75895   -2.055918  -1.2818335]
 function random.t(key, df, dims, given)
-    local dtype, half
-    dims, given, half = widened("t", dims, given)
+    local dtype
     dims, dtype, df = prepare("t", key, dims, given, { "df" }, df)
     local of_normal, of_gamma = split2(key)
     df = df / 2
     local g = random.gamma(of_gamma, df, dims, { dtype = dtype.name })
-    return rounded(normal(of_normal, dims, dtype) * np.sqrt(df / g), half)
+    return normal(of_normal, dims, dtype) * np.sqrt(df / g)
 end
 
 --- np.random.beta(key, a, b, shape, {dtype="f32"}): the beta distribution: g / (g + h), gamma numbers of a and b.
 --- > np.random.beta(np.random.key(0), 2, 3, {3})
 -- [0.23627362 0.4904596  0.6837948 ]
 function random.beta(key, a, b, dims, given)
-    local dtype, half
-    dims, given, half = widened("beta", dims, given)
+    local dtype
     dims, dtype, a, b = prepare("beta", key, dims, given, { "a", "b" }, a, b)
     local of_a, of_b = split2(key)
     local left = random.loggamma(of_a, a, dims, { dtype = dtype.name })
     local right = random.loggamma(of_b, b, dims, { dtype = dtype.name })
     local most = np.maximum(left, right)
     local x, y = np.exp(left - most), np.exp(right - most)
-    return rounded(x / (x + y), half)
+    return x / (x + y)
 end
 
 --- np.random.dirichlet(key, alpha, shape, {dtype="f32"}): vectors that sum to 1: gamma numbers of alpha (…, n) over
@@ -400,8 +370,6 @@ end
 --- > np.random.dirichlet(np.random.key(0), np.array{1, 2, 3})
 -- [0.1422856  0.40488255 0.45283186]
 function random.dirichlet(key, alpha, dims, given)
-    local half
-    dims, given, half = widened("dirichlet", dims, given)
     check_key("dirichlet", key)
     local o
     dims, o = settings("dirichlet", dims, given)
@@ -411,7 +379,7 @@ function random.dirichlet(key, alpha, dims, given)
     if #of_alpha < 1 then raise("random.dirichlet", "argument 2 (alpha) needs at least 1 axis, got 0") end
     local all = { unpack(dims or { unpack(of_alpha, 1, #of_alpha - 1) }) }
     all[#all + 1] = of_alpha[#of_alpha]
-    return rounded(np.softmax(random.loggamma(key, alpha, all, { dtype = dtype.name })), half)
+    return np.softmax(random.loggamma(key, alpha, all, { dtype = dtype.name }))
 end
 
 --- np.random.generalized_normal(key, p, shape, {dtype="f32"}): the distribution of density exp(-|x|^p): a random
@@ -419,25 +387,20 @@ end
 --- > np.random.generalized_normal(np.random.key(0), 3, {3})
 -- [ 0.89282674  0.09650235 -0.9955045 ]
 function random.generalized_normal(key, p, dims, given)
-    local half
-    dims, given, half = widened("generalized_normal", dims, given)
-    if type(p) ~= "number" then bad_argument("random.generalized_normal", 2, "p", "a number", p) end
     local dtype
-    dims, dtype = prepare("generalized_normal", key, dims, given, {})
+    dims, dtype, p = prepare("generalized_normal", key, dims, given, { "p" }, p)
     local first, second = split2(key)
-    local g = random.gamma(first, 1 / p, dims, { dtype = dtype.name })
-    return rounded(random.rademacher(second, dims, { dtype = dtype.name }) * g ^ (1 / p), half)
+    local g = random.loggamma(first, 1 / p, dims, { dtype = dtype.name }) -- gamma numbers of a large p are 0
+    return random.rademacher(second, dims, { dtype = dtype.name }) * np.exp(g / p)
 end
 
 --- np.random.ball(key, d, shape, {p=2, dtype="f32"}): points of the unit ball of the p-norm in d dimensions, of the
 -- shape and d.
 --- p: the norm
 --- > np.random.ball(np.random.key(0), 2, {2})
--- [[ 0.917222    0.39276883]
---  [ 0.0426431  -0.9093296 ]]
+-- [[ 0.917222    0.3927688 ]
+--  [ 0.04264311 -0.9093296 ]]
 function random.ball(key, d, dims, given)
-    local half
-    dims, given, half = widened("ball", dims, given)
     check_key("ball", key)
     local o
     dims, o = settings("ball", dims, given, { p = true, dtype = true })
@@ -451,7 +414,7 @@ function random.ball(key, d, dims, given)
     all[#all + 1] = d
     local g = random.generalized_normal(first, p, all, { dtype = dtype.name })
     local size = (np.sum(np.abs(g) ^ p, { axis = -1 }) + exponential(second, dims, dtype)) ^ (1 / p)
-    return rounded(g / np.expand_dims(size, -1), half)
+    return g / np.expand_dims(size, -1)
 end
 
 -- ---- Counts ---------------------------------------------------------------------------------------------------------
@@ -477,11 +440,10 @@ end
 --- > np.random.binomial(np.random.key(0), 10, 0.5, {5})
 -- [6. 7. 5. 6. 7.]
 function random.binomial(key, n, p, dims, given)
-    local _, half
-    dims, given, half = widened("binomial", dims, given)
+    local _
     dims, _, n, p = prepare("binomial", key, dims, given, { "n", "p" }, n, p)
     local counts, odds = np.broadcast_to(np.stop_gradient(n), dims), np.broadcast_to(np.stop_gradient(p), dims)
-    return rounded(core.recordn(ids.random_binomial, { counts, odds, key }, 3, 0), half)
+    return core.recordn(ids.random_binomial, { counts, odds, key }, 3, 0)
 end
 
 --- np.random.multinomial(key, n, p, shape, {dtype="f32"}): how often each of k outcomes comes in n trials, as floats:
@@ -490,8 +452,6 @@ end
 --- > np.random.multinomial(np.random.key(0), 10, np.array{0.2, 0.3, 0.5})
 -- [1. 1. 8.]
 function random.multinomial(key, n, p, dims, given)
-    local half
-    dims, given, half = widened("multinomial", dims, given)
     check_key("multinomial", key)
     local o
     dims, o = settings("multinomial", dims, given)
@@ -510,8 +470,15 @@ function random.multinomial(key, n, p, dims, given)
         counts[k + 1] = random.binomial(core.index(keys, k), left, ratio, batch, { dtype = dtype.name })
         left = left - counts[k + 1]
     end
-    if count == 0 then return rounded(np.zeros(all, { dtype = dtype.name }), half) end
-    return rounded(np.stack(counts, { axis = -1 }), half)
+    if count == 0 then return np.zeros(all, { dtype = dtype.name }) end
+    return np.stack(counts, { axis = -1 })
 end
+
+for name, position in pairs {
+    ball = 3, beta = 4, binomial = 4, cauchy = 2, chisquare = 3, dirichlet = 3, double_sided_maxwell = 4, f = 4,
+    gamma = 3, generalized_normal = 3, laplace = 2, loggamma = 3, logistic = 2, lognormal = 3, maxwell = 2,
+    multinomial = 4, multivariate_normal = 4, orthogonal = 3, pareto = 3, rayleigh = 3, t = 3, triangular = 5,
+    truncated_normal = 4, wald = 3, weibull_min = 4,
+} do round_once(name, position) end
 
 return random

@@ -258,7 +258,7 @@ end
 
 --- np.bitcast(x, dtype): the bits of x as another dtype, as jax.lax.bitcast_convert_type gives them. Narrower elements
 -- lie along a new last axis, the lowest bits first; to a wider dtype the last axis of x goes away, which must have as
--- many elements as one of those takes.
+-- many elements as one of those takes. A bool has the bits of a u8 that is 0 or 1; bits that are not 0 are true.
 --- > np.bitcast(np.array{1, -2}, "u32"), np.bitcast(np.array(1), "u8")
 -- [1065353216 3221225472]
 -- [  0   0 128  63]
@@ -266,6 +266,8 @@ core.define("bitcast", function(x, dtype)
     x = coerce("bitcast", 1, x)
     local row = plain_dtype("bitcast", dtype)
     if row == core.dtype_of(x) then return x end
+    if core.dtype_of(x).kind == "b" then return np.bitcast(np.astype(x, "u8"), dtype) end
+    if row.kind == "b" then return np.astype(np.bitcast(x, "u8"), "bool") end
     core.attrs[0] = row.code
     return core.record1(core.ids.bitcast, x, 1)
 end)
@@ -282,7 +284,9 @@ function core.methods.view(x, dtype, ...)
         raise("view", "argument 2 must be a dtype name; x:reshape(…) gives another shape")
     end
     local row, own, dims = plain_dtype("view", dtype), core.dtype_of(x), core.shape_of(x)
-    if select("#", ...) > 0 then raise("view", "takes a dtype alone; x:reshape(…) gives another shape") end
+    if select("#", ...) > 0 then
+        raise("view", "takes a dtype alone, got also %s; x:reshape(…) gives another shape", core.describe((...)))
+    end
     if row.bytes == own.bytes then return np.bitcast(x, dtype) end
     local last = dims[#dims]
     if not last then raise("view", "a 0-d array has no axis along which elements of another size would lie") end

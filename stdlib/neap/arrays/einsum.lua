@@ -1,6 +1,7 @@
 --- einsum.lua: np.einsum. An operand is an array and its labels, a text with one letter for each axis. The axes that
 -- `...` stands for have letters of their own, which no user can write: "\1" the last one, "\2" the one before it, …
 local core = require "neap.core"
+local operand_rules = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np = core.np
@@ -42,7 +43,7 @@ end
 
 --- The labels of the result: those that are given, or NumPy's choice: the axes of the ellipsis, then the labels that
 -- stand once, in alphabetical order. `widest` is the number of axes of the longest ellipsis.
-local function result_labels(spec, operands, right, widest)
+local function result_labels(operands, right, widest)
     local times, once = {}, {}
     for _, labels in ipairs(operands) do
         for label in labels:gmatch("%a") do times[label] = (times[label] or 0) + 1 end
@@ -53,9 +54,6 @@ local function result_labels(spec, operands, right, widest)
         end
         table.sort(once)
         return ellipsis_labels(widest) .. table.concat(once)
-    end
-    if widest > 0 and not right:find(".", 1, true) then
-        raise("einsum", "the result of %q has no ellipsis, but those of the arrays have %d axes", spec, widest)
     end
     for label in right:gmatch("%a") do
         if not times[label] then raise("einsum", "label '%s' of the result stands in no array", label) end
@@ -159,7 +157,7 @@ local function sum_out(x, labels, keep)
         local label = labels:sub(k, k)
         if keep(label) then left[#left + 1] = label else axes[#axes + 1] = k - 1 end
     end
-    if #axes > 0 then x = np.sum(x, { axis = axes }) end
+    if #axes > 0 then x = np.sum(x, { axis = axes, dtype = core.dtype_of(x).name }) end
     return x, table.concat(left)
 end
 
@@ -255,36 +253,39 @@ local function find_path(list, right, extent)
 end
 
 --- The arrays and labels of np.name(spec, …), ready to be multiplied: diagonals taken, axes that broadcast left out;
--- the labels of the result; the extents of labels.
+-- the labels of the result; the extents of labels; which half the result is, computed as f32.
 local function prepare(name, spec, ...)
-    local arrays = { ... }
+    local arrays = operand_rules.literals(name, 2, { ... }, select("#", ...))
     local operands, right = parse_spec(spec, select("#", ...))
     local widest = 0
     local function labels_of(k, ndim) return (written_out(operands[k], k, ndim)) end
     for k = 1, #operands do arrays[k] = coerce(name, k + 1, arrays[k], arrays, labels_of) end
+    local half
+    arrays, half = operand_rules.wide_all(arrays)
     for k = 1, #arrays do
         local axes
         operands[k], axes = written_out(operands[k], k, core.ndim(arrays[k]))
         widest = math.max(widest, axes)
     end
-    right = result_labels(spec, operands, right, widest)
+    right = result_labels(operands, right, widest)
     for k = 1, #arrays do arrays[k], operands[k] = without_repeats(arrays[k], operands[k]) end
     local extent = extents(arrays, operands)
     for k = 1, #arrays do arrays[k], operands[k] = squeezed(arrays[k], operands[k], extent) end
-    return arrays, operands, right, extent
+    return arrays, operands, right, extent, half
 end
 
 --- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. `...` stands for
--- any number of axes; a label that stands twice in one array is its diagonal; an extent of 1 broadcasts. Without `->`
--- the result has the axes of `...`, then the labels that stand once, in alphabetical order. Three arrays and more are
--- combined in the order that takes the fewest multiplications, which np.einsum_path tells.
+-- any number of axes, which are summed where the result has no `...`; a label that stands twice in one array is its
+-- diagonal; an extent of 1 broadcasts. Without `->` the result has the axes of `...`, then the labels that stand once,
+-- in alphabetical order. Three arrays and more are combined in the order that takes the fewest multiplications, which
+-- np.einsum_path tells.
 --- > a = np.array{{1, 2}, {3, 4}}
 --- > np.einsum("ij,jk->ik", a, a), np.einsum("ii", a)
 -- [[ 7. 10.]
 --  [15. 22.]]
 -- 5.0
 function np.einsum(spec, ...)
-    local arrays, operands, right, extent = prepare("einsum", spec, ...)
+    local arrays, operands, right, extent, half = prepare("einsum", spec, ...)
     for _, pair in ipairs((find_path(operands, right, extent))) do
         local i, j = pair[1], pair[2]
         local kept = left_of(operands, i, j, right)
@@ -293,7 +294,7 @@ function np.einsum(spec, ...)
         arrays, operands = combined_list(arrays, i, j, x), combined_list(operands, i, j, labels)
     end
     local x, labels = sum_out(arrays[1], operands[1], function(label) return right:find(label, 1, true) end)
-    return arrange(x, labels, right)
+    return operand_rules.narrow(arrange(x, labels, right), half)
 end
 
 --- np.einsum_path("ij,jk->ik", a, b, …) -> path, text: in which order np.einsum combines its arrays: a table of pairs,

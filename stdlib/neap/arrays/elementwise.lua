@@ -2,18 +2,13 @@
 -- bits.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local shape_of, type = core.shape_of, type
+local shape_of, is_array, type = core.shape_of, core.is_array, type
 
---- Argument `position` of np.name as real numbers: bool and integers as the dtype that real functions of them compute
--- in.
-local function real(name, position, x)
-    x = coerce(name, position, x)
-    local dtype = core.dtype_of(x)
-    return dtype.inexact and x or np.astype(x, dtype.real)
-end
+local real, floats = operands.real, operands.reals
 
 -- ---- Quotients and parts --------------------------------------------------------------------------------------------
 
@@ -57,14 +52,35 @@ end)
 --- > np.float_power(np.arange(1, 4), -1)
 -- [1.         0.5        0.33333334]
 define("float_power", function(a, b)
-    return np.pow(real("float_power", 1, a), real("float_power", 2, b))
+    local narrow
+    narrow, a, b = floats("float_power", nil, 2, a, b)
+    return operands.narrow(np.pow(a, b), narrow)
+end)
+
+local nextafter = np.nextafter
+
+--- np.nextafter(a, b): … Of halves, in their dtype. The op knows the neighbours in f32, which round back to where they
+-- came from; the bits of halves count magnitudes up, with the sign above.
+define("nextafter", function(a, b, extra)
+    if extra ~= nil then core.too_many("nextafter", 2, extra) end
+    local halves = is_array(a) and core.dtype_of(a).half or is_array(b) and core.dtype_of(b).half
+    if not halves then return nextafter(a, b) end
+    a, b = operands.meet("nextafter", 2, a, b)
+    local half = np.result_type(a, b)
+    if not core.dtypes[core.dtype_codes[half]].half then return nextafter(a, b) end
+    a, b = np.astype(a, half), np.astype(b, half)
+    local bits = np.bitcast(a, "i16")
+    local away = np.equal(np.less(a, b), np.greater_equal(bits, 0))
+    local moved = np.where(np.equal(a, 0), np.where(np.less(b, 0), -32767, 1), bits + np.where(away, 1, -1))
+    local stays = np.logical_or(np.equal(a, b), np.isnan(a + b))
+    return np.where(stays, np.where(np.isnan(a), a, b), np.bitcast(np.astype(moved, "i16"), half))
 end)
 
 --- np.spacing(x): the distance from x to the next number away from 0, with x's sign; NaN for infinities.
 --- > np.spacing(np.array{1, -2})
 -- [ 1.1920929e-07 -2.3841858e-07]
 define("spacing", function(x)
-    x = real("spacing", 1, x)
+    x = np.stop_gradient(real("spacing", 1, x))
     local size = np.abs(x)
     local gap = np.where(np.isinf(x), np.nan, np.nextafter(size, np.inf) - size)
     return np.where(np.less(x, 0), -gap, gap)
@@ -86,6 +102,26 @@ define("fix", function(x) return np.trunc(x) end)
 
 local round = np.round
 
+--- Integers rounded to `digits` digits before the point, halves to the even one, by whole arithmetic.
+local function tens(x, dtype, digits)
+    if digits > 19 or 10 ^ digits > dtype.highest * 2 then return np.zeros_like(x) end
+    -- In twice the width: half a power may not fit. Of 64 bits the largest power that fits is more than half the range.
+    local wide = dtype.bytes < 8 and np.astype(x, "i64") or x
+    if 10 ^ digits > (dtype.bytes < 8 and 2 ^ 62 or dtype.highest) then return np.zeros_like(x) end
+    local power = dtype.kind == "u" and 1ULL or 1LL
+    for _ = 1, digits do power = power * 10 end
+    power = np.array(power, { dtype = core.dtype_of(wide).name })
+    local quotient = np.floor_divide(wide, power)
+    local rest = wide - quotient * power
+    local over = rest - (power - rest) -- below 0, 0 or above by the side of the middle; it fits, both being positive
+    if dtype.kind == "u" and dtype.bytes == 8 then
+        over = np.where(np.greater(rest, power - rest), 1, np.where(np.equal(rest, power - rest), 0, -1))
+    end
+    local odd = np.not_equal(np.bitwise_and(quotient, 1), 0)
+    local up = np.logical_or(np.greater(over, 0), np.logical_and(np.equal(over, 0), odd))
+    return np.astype((quotient + np.astype(up, core.dtype_of(wide).name)) * power, dtype.name)
+end
+
 --- np.round(x, decimals), np.around: x rounded to decimals, 0 without it; halves to the even one. Negative decimals
 -- round tens, hundreds, … As in NumPy, x is multiplied by a power of 10, rounded and divided, each exactly rounded.
 --- > np.round(np.array{0.5, 1.5, 2.4}), np.round(np.array{1.234, 5.678}, 2)
@@ -94,17 +130,20 @@ local round = np.round
 --- > np.around(np.array({125, 175}, {dtype="i32"}), -1)
 -- [120 180]
 local around
-function around(x, decimals)
+function around(x, decimals, extra)
+    if extra ~= nil then core.too_many("round", 2, extra) end
     x = coerce("round", 1, x)
     if type(decimals) == "table" then decimals = options("round", decimals, { decimals = true }).decimals end
     decimals = core.integer("round", 2, "decimals", decimals == nil and 0 or decimals)
     local dtype = core.dtype_of(x)
     if dtype.kind == "c" then return np.complex(around(np.real(x), decimals), around(np.imag(x), decimals)) end
     if decimals == 0 or dtype.kind ~= "f" and decimals > 0 then return round(x) end
+    if dtype.kind ~= "f" then return tens(x, dtype, -decimals) end
+    local half
+    x, half = operands.wide(np.stop_gradient(x))
     local power = 10 ^ math.min(math.abs(decimals), 400)
-    if dtype.kind ~= "f" then return np.astype(round(np.astype(x, "f64") / power) * power, dtype.name) end
     local moved = decimals > 0 and round(x * power) / power or round(x / power) * power
-    return np.where(np.isfinite(moved), moved, x)
+    return operands.narrow(np.where(np.isfinite(moved), moved, x), half)
 end
 define("round", around)
 define("around", around)
@@ -125,28 +164,36 @@ end
 --- np.heaviside(x, h): 0 below 0, h at 0, 1 above; NaN for NaN.
 --- > np.heaviside(np.array{-1, 0, 2}, 0.5)
 -- [0.  0.5 1. ]
-define("heaviside", function(x, h)
-    x, h = real("heaviside", 1, x), real("heaviside", 2, h)
+define("heaviside", function(x, h, extra)
+    if extra ~= nil then core.too_many("heaviside", 2, extra) end
+    x, h = operands.meet("heaviside", 2, x, h)
+    x, h = operands.float(x), operands.float(h)
     return np.where(np.isnan(x), x, np.where(np.equal(x, 0), h, np.astype(np.greater(x, 0), core.dtype_of(x).name)))
 end)
 
---- np.lerp(a, b, t): a + t * (b - a): from a at t = 0 to b at t = 1, which are exactly reached, as in PyTorch.
+--- np.lerp(a, b, t): a + t * (b - a): from a at t = 0 to b at t = 1, which are exactly reached, as in PyTorch. Of
+-- complex numbers |t| says which end is near.
 --- > np.lerp(np.array{0, 10}, np.array{10, 20}, 0.25)
 -- [ 2.5 12.5]
 define("lerp", function(a, b, t)
-    a, b, t = real("lerp", 1, a), real("lerp", 2, b), coerce("lerp", 3, t)
-    local rise = b - a
-    return np.where(np.less(t, 0.5), a + t * rise, b - (1 - t) * rise)
+    local narrow
+    narrow, a, b, t = floats("lerp", nil, 3, a, b, t)
+    local rise, size = b - a, core.dtype_of(t).kind == "c" and np.abs(t) or t
+    local value = np.where(np.less(size, 0.5), a + t * rise, b - (1 - t) * rise)
+    return operands.narrow(value, narrow)
 end)
 
 --- np.logaddexp2(a, b): the logarithm to base 2 of 2^a + 2^b without overflow.
 --- > np.logaddexp2(np.array{0, 1000}, np.array{0, 1000})
 -- [1.000e+00 1.001e+03]
 define("logaddexp2", function(a, b)
-    a, b = real("logaddexp2", 1, a), real("logaddexp2", 2, b)
-    local high, low = np.maximum(a, b), np.minimum(a, b)
-    local gap = np.where(np.equal(high, low), 0, low - high) -- the same infinity has no gap
-    return high + np.log1p(np.exp2(gap)) * (1 / math.log(2))
+    local narrow
+    narrow, a, b = floats("logaddexp2", nil, 2, a, b)
+    -- Either order is right at ties, and has all derivatives; the same infinity has no gap.
+    local first, ends = np.greater_equal(a, b), np.logical_and(np.equal(a, b), np.isinf(a))
+    local high = np.where(ends, a * 0.5 + b * 0.5, np.where(first, a, b))
+    local gap = np.where(ends, 0, np.where(first, b - a, a - b))
+    return operands.narrow(high + np.log1p(np.exp2(gap)) * (1 / math.log(2)), narrow)
 end)
 
 -- ---- Angles ---------------------------------------------------------------------------------------------------------
@@ -165,6 +212,22 @@ for name, factor in pairs { degrees = 180 / math.pi, radians = math.pi / 180 } d
     define(name == "degrees" and "rad2deg" or "deg2rad", convert)
 end
 
+--- What np.unwrap gives behind the first one of integers along an axis. Sizes of jumps are numbers of u64 and what is
+-- left of them after whole periods of i64, so nothing is lost of any dtype.
+local function unwrapped(x, behind, before, period, discont, axis)
+    local dtype = core.dtype_of(x)
+    local a, b, half = before(x), behind(x), math.floor(period / 2)
+    local rises = np.greater(b, a)
+    local size = np.where(rises, np.astype(b, "u64") - np.astype(a, "u64"), np.astype(a, "u64") - np.astype(b, "u64"))
+    local rest = np.astype(np.remainder(size, np.array(period, { dtype = "u64" })), "i64")
+    rest = np.where(rises, rest, -rest)
+    local near = np.remainder(rest + half, period) - half
+    if period % 2 == 0 then near = np.where(np.logical_and(np.equal(near, -half), rises), half, near) end
+    local change = np.where(np.less(size, discont), np.where(rises, 1, -1) * np.astype(size, "i64"), near)
+    local sums = np.cumsum(change, { axis = axis })
+    return np.astype(np.astype(shape.cut(a, axis, 0, 1), "i64") + sums, dtype.name)
+end
+
 --- np.unwrap(x, {discont=…, axis=-1, period=2*np.pi}): x with whole periods added, so that neighbours along an axis
 -- differ by at most half a period: a phase without jumps.
 --- discont: jumps up to this stay as they are; half the period without it, and never less
@@ -172,7 +235,8 @@ end
 --- > np.unwrap(np.array{0, 3, 6, 2}, {period=4})
 -- [ 0. -1. -2. -2.]
 define("unwrap", function(x, given)
-    x = coerce("unwrap", 1, x)
+    local half_dtype
+    x, half_dtype = operands.wide(coerce("unwrap", 1, x))
     local o = options("unwrap", given, { discont = true, axis = true, period = true })
     local period = o.period == nil and 2 * math.pi or o.period
     if type(period) ~= "number" then bad_argument("unwrap", nil, "period", "a number", period) end
@@ -181,14 +245,21 @@ define("unwrap", function(x, given)
     local axis = core.axis("unwrap", o.axis == nil and -1 or o.axis, core.ndim(x))
     if core.dtype_of(x).kind ~= "f" and period % 1 ~= 0 then x = real("unwrap", 1, x) end
     local n = shape_of(x)[axis + 1]
-    if n < 2 then return x end
-    local jump = shape.cut(x, axis, 1, n) - shape.cut(x, axis, 0, n - 1)
-    local half = core.dtype_of(x).kind == "f" and period / 2 or math.floor(period / 2)
-    local near = np.remainder(jump + half, period) - half
-    near = np.where(np.logical_and(np.equal(near, -half), np.greater(jump, 0)), half, near)
-    local step = np.where(np.less(np.abs(jump), discont), 0, near - jump)
-    local behind = shape.cut(x, axis, 1, n) + np.astype(np.cumsum(step, { axis = axis }), core.dtype_of(x).name)
-    return shape.join({ shape.cut(x, axis, 0, 1), behind }, axis)
+    if n < 2 then return operands.narrow(x, half_dtype) end
+    local function behind(y) return shape.cut(y, axis, 1, n) end
+    local function before(y) return shape.cut(y, axis, 0, n - 1) end
+    local first = shape.cut(x, axis, 0, 1)
+    local result
+    if core.dtype_of(x).kind == "f" then
+        local jump, half = behind(x) - before(x), period / 2
+        local near = np.remainder(jump + half, period) - half
+        near = np.where(np.logical_and(np.equal(near, -half), np.greater(jump, 0)), half, near)
+        local step = np.where(np.less(np.abs(jump), discont), 0, near - jump)
+        result = behind(x) + np.cumsum(step, { axis = axis })
+    else
+        result = unwrapped(x, behind, before, period, discont, axis)
+    end
+    return operands.narrow(shape.join({ first, result }, axis), half_dtype)
 end)
 
 -- ---- Bits -----------------------------------------------------------------------------------------------------------
@@ -198,8 +269,10 @@ local bitwise_count = np.bitwise_count
 --- np.bitwise_count(x): how many bits of the magnitude of x are set, as u8.
 --- > np.bitwise_count(np.array({0, 7, -7, 255}, {dtype="i32"}))
 -- [0 3 3 8]
-define("bitwise_count", function(x)
-    return np.astype(bitwise_count(x), "u8")
+define("bitwise_count", function(x, extra)
+    if extra ~= nil then core.too_many("bitwise_count", 1, extra) end
+    x = coerce("bitwise_count", 1, x)
+    return np.astype(core.dtype_of(x).kind == "b" and x or bitwise_count(x), "u8")
 end)
 
 --- 0, …, 7 or 7, …, 0: by which each bit of a byte is shifted.

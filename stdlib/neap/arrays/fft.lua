@@ -2,9 +2,10 @@
 --
 -- All of them are made of three rows (lazy/ops/fft.c), which transform along an axis without a factor: dft complex
 -- numbers, rdft real ones, irdft back to real ones; the rest is views, padding and products, so derivatives, np.jit and
--- np.vmap follow from those. f32 and integers give c64, f64 gives c128. FFTW transforms, if it is installed (Debian:
--- libfftw3-single3, libfftw3-double3), c64 with rounding errors of f32; else our own code does, in f64, whose results
--- are rounded once. Either way a row has the same bits alone and among others; `neap doctor` says which one it is.
+-- np.vmap follow from those. f32 and integers give c64, f64 and integers of 64 bits c128. FFTW transforms, if it is
+-- installed (Debian: libfftw3-single3, libfftw3-double3), c64 with rounding errors of f32; else our own code does, in
+-- f64, whose results are rounded once. Either way a row has the same bits alone and among others; `neap doctor` says
+-- which one it is.
 
 --- {n}: how many elements are transformed: longer axes are cut, shorter ones get zeros behind; all without it
 --- {axis}: along which axis; the last one without it

@@ -5,10 +5,11 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local dtype_codes, shape_of, is_array = core.dtype_codes, core.shape_of, core.is_array
+local dtype_codes, shape_of = core.dtype_codes, core.shape_of
 local type, abs = type, math.abs
 
 -- ---- Spacings by powers ---------------------------------------------------------------------------------------------
@@ -24,6 +25,23 @@ local function cast(x, name, dtype, fallback)
     return code and np.astype(x, core.dtypes[code].name) or x
 end
 
+--- The bounds of np.name as arrays of floats, halves as f32, in the dtype that is asked for if that is wider; whether
+-- both were plain numbers, and the half.
+local function power_bounds(name, start, stop, asked)
+    start, stop = core.plain(start), core.plain(stop)
+    local plain = type(start) == "number" and type(stop) == "number"
+    if plain then
+        return np.array(start, { dtype = "f64" }), np.array(stop, { dtype = "f64" }), true, nil
+    end
+    start, stop = operands.meet(name, 2, start, stop)
+    start, stop = np.broadcast_arrays(operands.float(start), operands.float(stop))
+    local dtype, code = np.result_type(start, stop), core.dtype(name, asked)
+    if code and core.dtypes[code].kind == "f" then dtype = np.promote_types(dtype, core.dtypes[code].name) end
+    local _, half = operands.wide(np.astype(start, dtype))
+    dtype = half and "f32" or dtype
+    return np.astype(start, dtype), np.astype(stop, dtype), false, half
+end
+
 --- np.logspace(start, stop, n, {endpoint=true, base=10, dtype=…, axis=0}): n numbers (50 without n) from base ^ start
 -- to base ^ stop whose logarithms are evenly spaced. start and stop may be arrays, as in np.linspace.
 --- endpoint: false leaves base ^ stop out
@@ -34,34 +52,44 @@ end
 -- [1. 2. 4. 8.]
 np.logspace = function(start, stop, n, given)
     n, given = spacing_arguments("logspace", n, given, { endpoint = true, base = true, dtype = true, axis = true })
-    local plain = type(start) == "number" and type(stop) == "number"
-    local exponents = np.linspace(start, stop, n, { endpoint = given.endpoint, axis = given.axis,
-                                                    dtype = plain and "f64" or nil })
-    local x = np.pow(given.base == nil and 10 or given.base, exponents)
-    return cast(x, "logspace", given.dtype, plain and dtype_codes.f32 or nil)
+    local base = given.base == nil and 10 or given.base
+    local low, high, plain, half = power_bounds("logspace", start, stop, given.dtype)
+    local exponents = np.linspace(low, high, n, { endpoint = given.endpoint, axis = given.axis })
+    local x = np.pow(base, exponents)
+    return cast(half and not given.dtype and np.astype(x, half) or x, "logspace", given.dtype,
+                plain and dtype_codes.f32 or nil)
 end
 
---- np.geomspace(start, stop, n, {endpoint=true, dtype=…}): n numbers (50 without n) from start to stop, each the one
--- before times the same factor. Both are numbers of one sign, and not 0; the first and the last are exactly these.
+--- np.geomspace(start, stop, n, {endpoint=true, dtype=…, axis=0}): n numbers (50 without n) from start to stop, each
+-- the one before times the same factor. Both have one sign, and are not 0; the first and the last are exactly these.
+-- They may be arrays, as in np.linspace: where their signs differ, or one is 0, what is between them is NaN.
 --- endpoint: false leaves stop out
+--- axis: the axis of the result that counts the numbers, for arrays
 --- > np.geomspace(1, 1000, 4), np.geomspace(-1, -16, 3)
 -- [   1.   10.  100. 1000.]
 -- [ -1.  -4. -16.]
 np.geomspace = function(start, stop, n, given)
-    n, given = spacing_arguments("geomspace", n, given, { endpoint = true, dtype = true })
-    if type(start) ~= "number" then bad_argument("geomspace", 1, "start", "a number", start) end
-    if type(stop) ~= "number" then bad_argument("geomspace", 2, "stop", "a number", stop) end
-    if not (start * stop ~= 0 and (start > 0) == (stop > 0)) then
+    n, given = spacing_arguments("geomspace", n, given, { endpoint = true, dtype = true, axis = true })
+    start, stop = core.plain(start), core.plain(stop)
+    if type(start) == "number" and type(stop) == "number" and not (start * stop ~= 0 and (start > 0) == (stop > 0)) then
         raise("geomspace", "start and stop must not be 0 and have one sign, got %.14g and %.14g", start, stop)
     end
-    local sign = start > 0 and 1 or -1
-    local exponents = np.linspace(math.log10(abs(start)), math.log10(abs(stop)), n, { endpoint = given.endpoint,
-                                                                                      dtype = "f64" })
-    local count = shape_of(exponents)[1]
-    local i, x = create.iota(count, dtype_codes.f64), np.pow(10, exponents) * sign
-    x = np.where(np.equal(i, 0), start, x)
-    if given.endpoint ~= false and count > 1 then x = np.where(np.equal(i, count - 1), stop, x) end
-    return cast(x, "geomspace", given.dtype, dtype_codes.f32)
+    local plain, half
+    start, stop, plain, half = power_bounds("geomspace", start, stop, given.dtype)
+    local sign = np.where(np.logical_or(np.less(start * 0 + stop, 0), np.less(start, 0)), -1, 1)
+    local low, high = np.log10(start * sign), np.log10(stop * sign)
+    local exponents = np.linspace(low, high, n, { endpoint = given.endpoint, axis = given.axis })
+    local axis = core.axis("geomspace", given.axis == nil and 0 or given.axis, core.ndim(exponents))
+    local count, along = np.dim(exponents, axis), {}
+    for k = 1, core.ndim(exponents) do along[k] = k == axis + 1 and count or 1 end
+    local i = shape.reshape(create.iota(count, dtype_codes.i32), along)
+    local x = np.pow(10, exponents) * np.expand_dims(sign, axis)
+    x = np.where(np.equal(i, 0), np.expand_dims(start, axis), x)
+    if given.endpoint ~= false and count > 1 then
+        x = np.where(np.equal(i, count - 1), np.expand_dims(stop, axis), x)
+    end
+    return cast(half and not given.dtype and np.astype(x, half) or x, "geomspace", given.dtype,
+                plain and dtype_codes.f32 or nil)
 end
 
 -- ---- Matrices -------------------------------------------------------------------------------------------------------
@@ -72,7 +100,8 @@ end
 --  [0. 1.]]
 np.identity = function(n, given)
     given = options("identity", given, { dtype = true })
-    if core.integer("identity", 1, "n", n) < 0 then bad_argument("identity", 1, "n", "an integer from 0 up", n) end
+    n = create.integer("identity", 1, "n", n)
+    if n < 0 then bad_argument("identity", 1, "n", "an integer from 0 up", n) end
     return np.eye(n, { dtype = given.dtype })
 end
 
@@ -83,7 +112,7 @@ end
 --  [0. 0. 2.]
 --  [0. 0. 0.]]
 define("diagflat", function(x, k)
-    return np.diag(np.ravel(coerce("diagflat", 1, x)), core.integer("diagflat", 2, "k", k == nil and 0 or k))
+    return np.diag(np.ravel(coerce("diagflat", 1, x)), create.integer("diagflat", 2, "k", k == nil and 0 or k))
 end)
 
 --- np.vander(x, n, {increasing=false}): the matrix whose columns are powers of the 1-d x: x^(n-1), …, x, 1. n is the
@@ -99,13 +128,14 @@ define("vander", function(x, n, given)
     given = options("vander", given, { increasing = true })
     local dims = shape_of(x)
     if #dims ~= 1 then raise("vander", "argument 1 must have 1 axis, got shape %s", core.shape_text(x)) end
-    n = core.integer("vander", 2, "n", n == nil and dims[1] or n)
+    n = create.integer("vander", 2, "n", n == nil and dims[1] or n)
     if n < 0 then bad_argument("vander", 2, "n", "an integer from 0 up", n) end
     local dtype = core.dtype_of(x)
     if dtype.kind == "b" then x, dtype = np.astype(x, "i32"), core.dtypes[dtype_codes.i32] end
-    local exponents = create.iota(n, dtype_codes.i32)
-    if not given.increasing then exponents = np.flip(exponents) end
-    return np.pow(shape.reshape(x, { dims[1], 1 }), np.astype(exponents, dtype.name))
+    local first = np.equal(create.iota(n, dtype_codes.i32), 0)
+    local factors = np.where(first, core.number(1, dtype.code), shape.reshape(x, { dims[1], 1 }))
+    local powers = np.astype(np.cumprod(factors, { axis = 1 }), dtype.name)
+    return given.increasing and powers or np.flip(powers, { axis = 1 })
 end)
 
 -- ---- Grids ----------------------------------------------------------------------------------------------------------
@@ -130,7 +160,8 @@ end
 function np.meshgrid(...)
     local n, given = select("#", ...), nil
     local arrays = { ... }
-    if n > 0 and type(arrays[n]) == "table" and not is_array(arrays[n]) then
+    local last = arrays[n]
+    if n > 0 and type(last) == "table" and not (last[1] ~= nil and next(last, #last) == nil) then -- no list of numbers
         given, arrays[n], n = arrays[n], nil, n - 1
     end
     given = options("meshgrid", given, { indexing = true, sparse = true })
@@ -140,7 +171,7 @@ function np.meshgrid(...)
     end
     local dims = {}
     for k = 1, n do
-        arrays[k] = np.ravel(coerce("meshgrid", k, arrays[k]))
+        arrays[k] = np.ravel(create.operand("meshgrid", k, arrays[k]))
         dims[k] = arrays[k].size
     end
     local swap = indexing == "xy" and n > 1
@@ -177,7 +208,9 @@ end
 --- One range of np.mgrid, a number n, {from, to, step} or the text "from:to:step", as numbers; a step "5j" in the text
 -- is a count, with `to` among the numbers.
 local function range_of(name, item, place)
+    item = core.plain(item)
     if type(item) == "number" then item = { 0, item } end
+    if type(item) == "table" and getmetatable(item) == nil then core.list(name, ("range %d"):format(place), item) end
     if type(item) == "string" then
         local from, to, step = item:match "^%s*([^:]*):([^:]*):?([^:]*)$"
         local count = step and step:match "^%s*(%d+)j%s*$"
@@ -187,6 +220,7 @@ local function range_of(name, item, place)
     end
     if type(item) ~= "table" then bad_argument(name, place, "range", "a number, a table or a text", item) end
     local from, to, step = item[1] or 0, item[2], item[3] or 1
+    from, to, step = core.plain(from), core.plain(to), core.plain(step)
     for _, value in ipairs { from, to == nil and "nothing" or to, step } do
         if type(value) ~= "number" then
             raise(name, "range %d must be made of numbers, {from, to, step}; got %s", place, core.describe(value))
@@ -280,7 +314,8 @@ np.fromiter = function(iterator, given)
     while count < 0 or #list < count do
         local value = next_one()
         if value == nil then break end
-        if type(value) ~= "number" and type(value) ~= "boolean" then
+        if type(value) ~= "number" and type(value) ~= "boolean" and not core.integer64(value)
+            and not core.complex.is(value) then
             raise("fromiter", "item %d must be a number or a boolean, got %s", #list + 1, core.describe(value))
         end
         list[#list + 1] = value
@@ -295,7 +330,8 @@ end
 local MOST_ROWS = 2 ^ 24 -- whose indices are listed one by one
 
 local function count_argument(name, position, what, n)
-    if core.integer(name, position, what, n) < 0 or n > MOST_ROWS then
+    n = create.integer(name, position, what, n)
+    if n < 0 or n > MOST_ROWS then
         bad_argument(name, position, what, ("an integer from 0 to %d"):format(MOST_ROWS), n)
     end
     return n
@@ -303,8 +339,8 @@ end
 
 --- Rows and columns of the elements of an n by m matrix that stand in columns first(i) … last(i) of row i.
 local function triangle(name, n, m, k, first, last)
-    count_argument(name, 1, "n", n)
-    k = core.integer(name, 2, "k", k == nil and 0 or k)
+    n = count_argument(name, 1, "n", n)
+    k = create.integer(name, 2, "k", k == nil and 0 or k)
     m = count_argument(name, 3, "m", m == nil and n or m)
     local total, from, to = 0, {}, {}
     for i = 0, n - 1 do
@@ -351,7 +387,7 @@ end
 -- [0 1 2]
 -- [0 1 2]
 np.diag_indices = function(n, ndim)
-    count_argument("diag_indices", 1, "n", n)
+    n = count_argument("diag_indices", 1, "n", n)
     ndim = count_argument("diag_indices", 2, "ndim", ndim == nil and 2 or ndim)
     if ndim > core.MAX_DIMS then raise("diag_indices", "at most %d axes, got %d", core.MAX_DIMS, ndim) end
     local list = {}
@@ -375,6 +411,7 @@ end
 
 --- Integers of a user: an array, a Lua number or nested tables of them.
 local function integers(name, position, value)
+    value = core.plain(value)
     if type(value) == "number" then
         core.integer(name, position, "indices", value)
         return create.integers({ value }, {}, abs(value) >= 2 ^ 31), true
@@ -404,6 +441,7 @@ end
 np.unravel_index = function(places, dims)
     dims = shape_argument("unravel_index", 2, dims)
     local size = shape.product(dims)
+    places = core.plain(places)
     if type(places) == "number" and (places < -size or places >= size) then
         raise("unravel_index", "index %.14g is out of range for shape %s of %d elements", places, core.shape_text(dims),
               size)
@@ -443,7 +481,7 @@ np.ravel_multi_index = function(list, dims, given)
     local dtype = place_dtype(shape.product(dims))
     local place
     for k = 1, #dims do
-        local index, n = list[k], dims[k]
+        local index, n = core.plain(list[k]), dims[k]
         if mode == nil and type(index) == "number" and (index < 0 or index >= n) then
             raise("ravel_multi_index", "index %.14g is out of range for axis %d of extent %d", index, k - 1, n)
         end

@@ -11,6 +11,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local operands = require "neap.arrays.operands"
 local reduces = require "neap.arrays.reduce"
 
 local np, define = core.np, core.define
@@ -121,7 +122,7 @@ local function edges_of(name, x, bins, range, weights)
         end
         return even_edges(x, bins, range), bins
     end
-    local edges = operand(name, 2, bins)
+    local edges = operands.beside(name, 2, bins, core.dtype_of(x))
     if core.ndim(edges) ~= 1 or edges.size < 2 then
         raise(name, "edges must have 1 axis and at least 2 elements, got shape %s", core.shape_text(edges))
     end
@@ -163,13 +164,27 @@ end
 --- Weights of elements, an option, flattened; sums of them have their dtype.
 local function weights_of(name, weights, x)
     if weights == nil then return nil end
-    weights = operand(name, 2, weights)
+    weights = operands.beside(name, 2, weights,
+                              core.dtypes[core.dtype_codes[reduces.real(x).dtype == "f64" and "f64" or "f32"]])
     if weights.size ~= x.size then
         raise(name, "weights of shape %s do not fit the elements of shape %s", core.shape_text(weights),
               core.shape_text(x))
     end
     if core.dtype_of(weights).kind == "b" then weights = np.astype(weights, "i32") end
     return np.ravel(weights)
+end
+
+--- Counts, or sums of weights, divided by the sizes of the bins and by their total.
+local function density(found, edges)
+    local half
+    found, half = operands.wide(reduces.real(found))
+    local sum, n = np.sum(found), #edges
+    for k = 1, n do
+        local dims = {}
+        for d = 1, n do dims[d] = d == k and edges[k].size - 1 or 1 end
+        found = found / shape.reshape(np.diff((operands.wide(edges[k]))), dims)
+    end
+    return operands.narrow(found / sum, half)
 end
 
 local histogram_options = { bins = true, range = true, weights = true, density = true }
@@ -197,12 +212,11 @@ end
 define("histogram", function(x, bins, given, extra)
     local o
     bins, o = with_bins("histogram", bins, given, extra, histogram_options)
-    x = operand("histogram", 1, x)
+    x = operands.beside("histogram", 1, x, core.is_array(bins) and core.dtype_of(bins) or nil)
     local edges, even = edges_of("histogram", x, bins, o.range, o.weights)
     local n, weights = edges.size - 1, weights_of("histogram", o.weights, x)
     local found = counts(bins_of(np.ravel(x), edges, n, even ~= nil), n, weights)
-    if o.density then found = reduces.real(found) / np.diff(edges) / reduces.real(np.sum(found)) end
-    return found, edges
+    return o.density and density(found, { edges }) or found, edges
 end)
 
 --- np.histogram_bin_edges(x, bins, {bins=10, range=…, weights=…}): the edges that np.histogram would use.
@@ -239,17 +253,7 @@ local function histogram_of(name, columns, bins, o)
         end
     end
     local found = shape.reshape(counts(place, total, weights_of(name, o.weights, columns[1])), dims)
-    if o.density then
-        local sum = reduces.real(np.sum(found))
-        found = reduces.real(found)
-        for k = 1, #dims do
-            local wide = {}
-            for d = 1, #dims do wide[d] = d == k and dims[k] or 1 end
-            found = found / shape.reshape(np.diff(edges[k]), wide)
-        end
-        found = found / sum
-    end
-    return found, edges
+    return o.density and density(found, edges) or found, edges
 end
 
 --- For each of n dimensions its bins: a table of n, or one for all.

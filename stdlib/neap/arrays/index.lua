@@ -149,9 +149,9 @@ local function slice_of(item, n, axis)
             fail("array index: a slice is {from, to, step}, got a table with %s (axis %d)", core.describe(key), axis)
         end
     end
-    local from, to, step = item[1], item[2], item[3]
+    local from, to, step = core.plain(item[1]), core.plain(item[2]), core.plain(item[3])
     for k = 1, 3 do
-        local part = item[k]
+        local part = core.plain(item[k])
         if is_array(part) then
             fail("array index: the bounds of a slice are part of a program and cannot be arrays or number arguments "
                  .. "(axis %d); for a start that is data use np.dynamic_slice(x, starts, sizes)", axis)

@@ -5,6 +5,7 @@ local shape = require "neap.arrays.shape"
 local pieces = require "neap.arrays.pieces"
 local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -68,9 +69,13 @@ np.column_stack = function(list)
     end), 1)
 end
 
---- How deep tables of arrays are nested, and the greatest number of axes; all leaves must be equally deep.
-local function depth_of(list, path)
-    if is_array(list) or type(list) == "number" then return 0, is_array(list) and core.ndim(list) or 0 end
+--- How deep tables of arrays are nested, and the greatest number of axes; all leaves must be equally deep. They are
+-- added to the list `leaves`.
+local function depth_of(list, path, leaves)
+    if type(list) == "cdata" or type(list) == "number" or type(list) == "boolean" then
+        leaves[#leaves + 1] = list
+        return 0, is_array(list) and core.ndim(list) or 0
+    end
     if type(list) ~= "table" then
         raise("block", "item%s must be an array, a number or a table of them, got %s", path, core.describe(list))
     end
@@ -79,7 +84,7 @@ local function depth_of(list, path)
     end
     local depth, ndim
     for k = 1, #list do
-        local inner, axes = depth_of(list[k], ("%s[%d]"):format(path, k))
+        local inner, axes = depth_of(list[k], ("%s[%d]"):format(path, k), leaves)
         if depth and inner ~= depth then
             raise("block", "item%s[%d] is nested to another depth than item%s[1]", path, k, path)
         end
@@ -96,11 +101,14 @@ end
 --  [0. 1. 0.]
 --  [1. 1. 1.]]
 np.block = function(list)
-    local depth, axes = depth_of(list, "")
+    local leaves, at = {}, 0
+    local depth, axes = depth_of(list, "", leaves)
     local ndim = math.max(depth, axes)
+    leaves = operands.meet_list("block", #leaves, leaves)
     local function build(part, level)
         if level == 0 then
-            local x = coerce("block", 1, part)
+            at = at + 1
+            local x = leaves[at]
             local dims = shape_of(x)
             while #dims < ndim do table.insert(dims, 1, 1) end
             return shape.reshape(x, dims)
@@ -179,20 +187,16 @@ end
 
 -- ---- Elements added and taken out -----------------------------------------------------------------------------------
 
---- np.append(x, values, {axis=…}): x with the values behind it: both flattened, or joined along an axis. A number takes
--- x's dtype, as it does in x + 7.
+--- np.append(x, values, {axis=…}): x with the values behind it: both flattened, or joined along an axis. Numbers and
+-- tables of them take x's dtype, as they do in x + 7.
 --- axis: along which they are joined; both are flattened without it
---- > np.append(np.arange(2), np.array{7, 8}), np.append(np.arange(2), 7)
+--- > np.append(np.arange(2), np.array{7, 8}), np.append(np.arange(2), 7), np.append(np.arange(2), {7, 8})
 -- [0. 1. 7. 8.]
 -- [0 1 7]
+-- [0 1 7 8]
 define("append", function(x, values, given)
     local axis = type(given) == "number" and given or options("append", given, { axis = true }).axis
-    x = coerce("append", 1, x)
-    if type(values) == "number" then
-        values = np.array(values, { dtype = np.result_type(x, values) })
-    else
-        values = type(values) == "table" and np.array(values) or coerce("append", 2, values)
-    end
+    x, values = operands.meet("append", 2, x, values)
     if axis == nil then return np.concatenate({ np.ravel(x), np.ravel(values) }) end
     return np.concatenate({ x, values }, { axis = axis })
 end)
@@ -227,22 +231,22 @@ local function places_of(name, where, n, most)
 end
 
 --- np.insert(x, places, values, {axis=…}): x with values before the elements at these places, which count in x as it
--- is: an integer from 0 to the extent, a list or an array. values broadcast, and are cast to x's dtype; before one
--- place any number of them can come.
+-- is: an integer from 0 to the extent, a list or an array. values broadcast; arrays are cast to x's dtype, which has
+-- to have numbers. Before one place any number of them can come.
 --- axis: along which they are inserted; the flattened array without it
 --- > np.insert(np.arange(4), 1, 9), np.insert(np.arange(3), {0, 3}, np.array{7, 8})
 -- [0 9 1 2 3]
 -- [7 0 1 2 8]
 define("insert", function(x, where, values, given)
-    x = coerce("insert", 1, x)
-    local dtype = core.dtype_of(x).name
+    if not is_array(x) then x = operands.meet("insert", 2, x, values) end
+    local code = core.dtype_of(x).code
     local axis
     x, axis = axis_or_flat("insert", x, given)
     local dims = shape_of(x)
     local n = dims[axis + 1]
     if n == nil then raise("insert", "a 0-d array has no places") end
     local places, single = places_of("insert", where, n, n)
-    values = np.astype(type(values) == "table" and np.array(values) or coerce("insert", 3, values), dtype)
+    values = create.value("insert", values, code)
     local own = shape_of(values)
     if #own > #dims then
         raise("insert", "values of shape %s have more axes than the array of shape %s", core.shape_text(own),

@@ -8,6 +8,7 @@
 -- A matrix that is singular or not positive definite is no error, as values are not looked at: its result is made of
 -- infinities or NaN, as in JAX, and the other matrices of a batch keep theirs.
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
@@ -103,6 +104,12 @@ local function symmetric(x)
     return (x + adjoint(x)) * 0.5
 end
 
+--- The symmetric matrices of the diagonal of x, of complex ones its real part, and of what stands on one side of it.
+local function of_triangle(x, side)
+    local diagonal = np.tril(np.triu(x))
+    return side + (is_complex(x) and symmetric(diagonal) or diagonal) + adjoint(side)
+end
+
 --- np.linalg.cholesky(x, {upper=false, symmetrize_input=true}): lower triangular L with L Lᵀ = x, or upper U with Uᵀ U
 -- = x. x is first made symmetric, unless symmetrize_input is false: then its lower triangle is read. NaN where x is not
 -- positive definite.
@@ -114,7 +121,11 @@ end
 function linalg.cholesky(x, given)
     local o = options("linalg.cholesky", given, { upper = true, symmetrize_input = true })
     x = square("cholesky", 1, x)
-    if o.symmetrize_input ~= false then x = symmetric(x) end
+    if o.symmetrize_input == false then
+        x = of_triangle(x, np.tril(x, -1)) -- so that derivatives know which triangle is read
+    else
+        x = symmetric(x)
+    end
     local lower = core.record1(ids.cholesky, x, 0)
     return o.upper and adjoint(lower) or lower
 end
@@ -226,12 +237,73 @@ function linalg.slogdet(x)
     return both["..., 0"], both["..., 1"]
 end
 
---- np.linalg.det(x): the determinant. Its derivative is made of the inverse: not finite where x is singular.
---- > np.linalg.det(np.array{{2, 0}, {0, 4}})
--- 8.0
-function linalg.det(x)
-    x = square("det", 1, x)
+local function plain_det(x)
     return core.record2(ids.det, x, factors(x), 0)
+end
+
+--- For each element of singular values the product of the others, along the last axis.
+local function products_of_others(s)
+    local axis, n = core.ndim(s) - 1, shape_of(s)[core.ndim(s)]
+    local one = np.ones_like(shape.cut(s, axis, 0, 1))
+    local function before(x) return shape.join({ one, np.cumprod(shape.cut(x, axis, 0, n - 1), { axis = axis }) },
+                                               axis) end
+    return before(s) * np.flip(before(np.flip(s, axis)), axis)
+end
+
+--- The cofactors of matrices of any rank, by singular values: u diag(products of the others) vh times det(u vh).
+local function cofactors_by_svd(x)
+    local u, s, vh = linalg.svd(x, { full_matrices = false })
+    local c = np.matmul(u * np.expand_dims(np.astype(products_of_others(s), x.dtype), -2), vh)
+    c = is_complex(x) and np.conj(c) or c
+    return c * np.expand_dims(plain_det(u) * plain_det(vh), { -2, -1 })
+end
+
+--- The cofactors of matrices of four rows and more: det(x) inv(x)ᵀ, and of singular ones by singular values.
+local function cofactors_by_inverse(x)
+    x = np.stop_gradient(x)
+    local dims, det = shape_of(x), np.expand_dims(plain_det(x), { -2, -1 })
+    local singular = np.equal(det, 0)
+    local regular = np.where(singular, np.eye(dims[#dims], { dtype = x.dtype }), x)
+    local c = det * transposed(core.record1(ids.inv, regular, 0))
+    return np.where(singular, np.cond(np.any(singular), cofactors_by_svd, np.zeros_like, x), c)
+end
+
+local cofactors_of_many, det_of
+
+--- Their derivative is that of det(x) inv(x)ᵀ.
+local function cofactors_rule(inputs, tangents)
+    local c, inverse = cofactors_of_many(inputs[1]), linalg.inv(inputs[1])
+    local over = transposed(np.matmul(tangents[1], inverse))
+    local trace = np.sum(c * tangents[1], { axis = { -2, -1 }, keepdims = true })
+    return c, trace * transposed(inverse) - np.matmul(over, c)
+end
+
+--- The derivatives of det(x) by the elements of x.
+local function cofactors(x)
+    local dims = shape_of(x)
+    local n = dims[#dims]
+    if n == 0 then return x end
+    if n == 1 then return np.ones_like(x) end
+    if n == 2 then return np.flip(x, { -2, -1 }) * np.array({ { 1, -1 }, { -1, 1 } },
+                                                            { dtype = core.dtype_of(x).part }) end
+    if n == 3 then return np.cross(np.roll(x, -1, { axis = -2 }), np.roll(x, -2, { axis = -2 })) end
+    cofactors_of_many = cofactors_of_many or np.custom_jvp(cofactors_by_inverse):defjvp(cofactors_rule)
+    return cofactors_of_many(x)
+end
+
+--- np.linalg.det(x): the determinant. Its derivative is made of the cofactors, also where x is singular; there second
+-- ones of four rows and more are not finite.
+--- > np.linalg.det(np.array{{2, 0}, {0, 4}}), np.grad(np.linalg.det)(np.array{{1, 2}, {2, 4}})
+-- 8.0
+-- [[ 4. -2.]
+--  [-2.  1.]]
+function linalg.det(x)
+    local half
+    x, half = operands.wide((square("det", 1, x)))
+    det_of = det_of or np.custom_jvp(plain_det):defjvp(function(inputs, tangents)
+        return det_of(inputs[1]), np.sum(cofactors(inputs[1]) * tangents[1], { axis = { -2, -1 } })
+    end)
+    return operands.narrow(det_of(x), half)
 end
 
 -- ---- Factorizations -------------------------------------------------------------------------------------------------
@@ -288,9 +360,9 @@ local function eigh(name, x, given, vectors)
     if o.UPLO == nil then
         if o.symmetrize_input ~= false then x = symmetric(x) end
     elseif o.UPLO == "L" then
-        x = np.tril(x) + adjoint(np.tril(x, -1))
+        x = of_triangle(x, np.tril(x, -1))
     elseif o.UPLO == "U" then
-        x = np.triu(x) + adjoint(np.triu(x, 1))
+        x = of_triangle(x, np.triu(x, 1))
     else
         raise("linalg." .. name, "option 'UPLO' must be \"L\" or \"U\", got %s", core.describe(o.UPLO))
     end
@@ -341,7 +413,11 @@ end
 -- [ 1. -1.]
 function linalg.eig(x)
     local packed = eig("eig", x, 1)
-    return packed["..., 0, :"], packed["..., 1:, :"]
+    local vectors = packed["..., 1:, :"]
+    -- The row's derivatives do not keep the length 1: this factor is 1, and takes from them what changes the length.
+    local size = np.log(np.sum(np.square(np.real(vectors)) + np.square(np.imag(vectors)),
+                               { axis = -2, keepdims = true }))
+    return packed["..., 0, :"], vectors * np.exp((np.stop_gradient(size) - size) * 0.5)
 end
 
 --- np.linalg.eigvals(x): the eigenvalues of square matrices alone: complex, of real matrices too.
@@ -362,9 +438,35 @@ local function svd(x, dims, full)
     return part(packed, 0, m, mu), s, part(packed, m * mu + k, nv, n)
 end
 
-local function svdvals(x)
+local function plain_svdvals(x)
     attrs[0], attrs[1] = 0, 0
     return real(core.record1(ids.svd, x, 2))
+end
+
+local complex_values
+
+--- Of complex matrices, whose singular vectors have no derivative: (u; v) / sqrt(2) are the eigenvectors of ((0, x),
+-- (xᴴ, 0)) of the eigenvalues s, which come last.
+local function complex_values_rule(inputs, tangents)
+    local x, dims = inputs[1], shape_of(inputs[1])
+    local rank, m, n = #dims, dims[#dims - 1], dims[#dims]
+    local function zeros(size)
+        local own = { unpack(dims, 1, rank - 2) }
+        own[rank - 1], own[rank] = size, size
+        return np.zeros(own, { dtype = x.dtype })
+    end
+    local _, vectors = linalg.eigh(shape.join({ shape.join({ zeros(m), x }, rank - 1),
+                                                shape.join({ adjoint(x), zeros(n) }, rank - 1) }, rank - 2))
+    local k = math.min(m, n)
+    local last = np.flip(shape.cut(vectors, rank - 1, m + n - k, m + n), rank - 1)
+    local u, v = shape.cut(last, rank - 2, 0, m), shape.cut(last, rank - 2, m, m + n)
+    return complex_values(x), 2 * np.real(np.sum(np.conj(u) * np.matmul(tangents[1], v), { axis = -2 }))
+end
+
+local function svdvals(x)
+    if not is_complex(x) then return plain_svdvals(x) end
+    complex_values = complex_values or np.custom_jvp(plain_svdvals):defjvp(complex_values_rule)
+    return complex_values(x)
 end
 
 --- np.linalg.svd(x, {full_matrices=true, compute_uv=true}) -> u, s, vh: three results u, s, vh with u diag(s) vh = x
@@ -405,8 +507,7 @@ local function rank_tolerance(x, dims, factor)
     return math.max(dims[#dims - 1], dims[#dims]) * eps_of(x) * factor
 end
 
---- The pseudoinverse of x, singular values of at most `rtol` times the largest counting as zeros; also those values and
--- which of them count.
+--- The pseudoinverse of x, singular values of at most `rtol` times the largest counting as zeros.
 local function pseudoinverse(x, dims, rtol)
     local of_u, values, of_vh = svd(x, dims, false)
     local u, s, vh = np.stop_gradient(of_u), np.stop_gradient(values), np.stop_gradient(of_vh)
@@ -418,7 +519,7 @@ local function pseudoinverse(x, dims, rtol)
     end
     local inverse = np.where(counts, 1 / np.where(counts, s, 1), 0)
     local p = np.matmul(transposed(vh), np.expand_dims(inverse, -1) * transposed(u))
-    return core.record2(ids.pinv, x, p, 0), values, counts
+    return core.record2(ids.pinv, x, p, 0)
 end
 
 --- np.linalg.pinv(x, {rtol=…, rcond=…, hermitian=false}): the Moore-Penrose pseudoinverse. Singular values of at most
@@ -433,12 +534,15 @@ function linalg.pinv(x, given)
     local o = options("linalg.pinv", given, { rtol = true, rcond = true, hermitian = true })
     local dims
     x, dims = (o.hermitian and square or matrices)("pinv", 1, x)
+    local rtol, least = o.rtol, rank_tolerance(x, dims, 10)
+    local half
+    x, half = operands.wide(x)
     if o.hermitian then x = symmetric(x) end
-    local rtol = o.rtol
     if rtol == nil then rtol = o.rcond end
-    rtol = tolerance("pinv", "rtol", rtol, rank_tolerance(x, dims, 10))
-    if is_complex(x) then return as_complex(linalg.pinv(as_real(x), { rtol = rtol })) end
-    return (pseudoinverse(x, dims, rtol))
+    rtol = tolerance("pinv", "rtol", rtol, least)
+    if not is_complex(x) then return operands.narrow(pseudoinverse(x, dims, rtol), half) end
+    local doubled = as_real(x)
+    return as_complex(pseudoinverse(doubled, shape_of(doubled), rtol))
 end
 
 --- np.linalg.matrix_rank(x, {rtol=…, tol=…}): the number (i32) of singular values above rtol times the largest; by
@@ -467,18 +571,29 @@ local function squares(x)
     return is_complex(x) and np.square(np.real(x)) + np.square(np.imag(x)) or x * x
 end
 
---- The results of lstsq beside x.
+--- The x of lstsq, of matrices a and b of one batch, complex ones as real ones of twice the size.
+local function least_squares(a, b, over_batch, rcond)
+    local wide = is_complex(a)
+    local left, right = wide and as_real(a) or a, wide and as_real(b) or b
+    local dtype = core.dtype_of(left)
+    local limit = type(rcond) == "number" and core.number(rcond, dtype.code) or np.astype(rcond, dtype.name)
+    local x = core.recordn(ids.lstsq, { left, right, over_batch(shape.reshape(limit, { 1, 1 }), 1, 1) }, 3, 0)
+    return wide and as_complex(x) or x
+end
+
+--- The results of lstsq beside x: of matrices a, b and x.
 local function beside_solution(a, b, x, rcond)
     local s = svdvals(a)
     local counts = s
-    if core.info(s).size > 0 then counts = np.greater(s, np.max(s) * rcond) end
-    return np.sum(squares(b - np.matmul(a, x)), { axis = 0 }), np.sum(np.astype(counts, "i32")), s
+    if core.info(s).size > 0 then counts = np.greater(s, np.max(s, { axis = -1, keepdims = true }) * rcond) end
+    return np.sum(squares(b - np.matmul(a, x)), { axis = -2 }), np.sum(np.astype(counts, "i32"), { axis = -1 }), s
 end
 
 --- np.linalg.lstsq(a, b, {rcond=…}) -> x, residuals, rank, values: x that minimises |a x - b|, the smallest such x, for
--- a of shape (m, n) and b of shape (m,) or (m, k). Four results: x, the squared residuals (one for each column of b),
--- the rank of a, its singular values. Those of at most rcond times the largest count as zeros; by default max(m, n)
--- eps. The last three are computed when they are read: singular values take several times as long as x.
+-- a of shape (…, m, n) and b of shape (m,) or (…, m, k), whose leading axes broadcast. Four results: x, the squared
+-- residuals (one for each column of b), the rank of a, its singular values. Those of at most rcond times the largest
+-- count as zeros; by default max(m, n) eps. The last three are computed when they are read: singular values take
+-- several times as long as x.
 --- rcond: which singular values count as zeros, relative to the largest
 --- > x, residuals, rank = np.linalg.lstsq(np.array{{1, 0}, {0, 2}, {0, 0}}, np.array{1, 4, 3})
 --- > x:round(), residuals:round(), rank
@@ -490,8 +605,10 @@ function linalg.lstsq(a, b, given)
     local of_a, of_b
     a, of_a = matrices("lstsq", 1, a)
     b, of_b = floats("lstsq", 2, b)
-    if #of_a ~= 2 or #of_b < 1 or #of_b > 2 or of_b[1] ~= of_a[1] then
-        raise("linalg.lstsq", "expected arrays of shapes (m, n) and (m,) or (m, k), got %s and %s", shape_text(of_a),
+    local vector = #of_b == 1
+    if #of_b < 1 or of_b[vector and 1 or #of_b - 1] ~= of_a[#of_a - 1] then
+        raise("linalg.lstsq", "expected arrays of shapes (…, m, n) and (m,) or (…, m, k), got %s and %s",
+              shape_text(of_a),
               shape_text(of_b))
     end
     a, b = promoted(a, b)
@@ -499,31 +616,39 @@ function linalg.lstsq(a, b, given)
     if type(rcond) ~= "number" and not (core.is_array(rcond) and rcond.size == 1) then
         bad_argument("linalg.lstsq", nil, "rcond", "a number or an array of one element", rcond)
     end
-    local wide, right = is_complex(a), #of_b == 1 and shape.reshape(b, { of_b[1], 1 }) or b
-    local left = wide and as_real(a) or a
-    right = wide and as_real(right) or right
-    local dtype = core.dtype_of(left)
-    local limit = type(rcond) == "number" and core.number(rcond, dtype.code) or np.astype(rcond, dtype.name)
-    local x = core.recordn(ids.lstsq, { left, right, shape.reshape(limit, { 1, 1 }) }, 3, 0)
-    x = wide and as_complex(x) or x
-    x = #of_b == 1 and shape.reshape(x, { of_a[2] }) or x
+    local half
+    a, half = operands.wide(a)
+    b = vector and shape.reshape(operands.wide(b), { of_b[1], 1 }) or operands.wide(b)
+    of_b = shape_of(b)
+    local batch = shape.broadcast("linalg.lstsq", { unpack(of_a, 1, #of_a - 2) }, { unpack(of_b, 1, #of_b - 2) })
+    local function over_batch(x, rows, columns)
+        local dims = { unpack(batch) }
+        dims[#batch + 1], dims[#batch + 2] = rows, columns
+        return spread(x, dims)
+    end
+    a, b = over_batch(a, of_a[#of_a - 1], of_a[#of_a]), over_batch(b, of_b[#of_b - 1], of_b[#of_b])
+    local x = least_squares(a, b, over_batch, rcond)
     local before = C.neap_aside(ctx, 1)
     local ok, residuals, rank, values = pcall(beside_solution, a, b, x, rcond)
     C.neap_aside(ctx, before)
     if not ok then error(residuals, 0) end
-    return x, residuals, rank, values
+    if vector then x, residuals = without_last(x), without_last(residuals) end
+    return operands.narrow(x, half), operands.narrow(residuals, half), rank, operands.narrow(values, half)
 end
 
 -- ---- Products -------------------------------------------------------------------------------------------------------
 
 --- np.linalg.matrix_power(x, n): x multiplied n times by itself, by repeated squaring; of the inverse for negative n.
+-- Integers stay integers, but for negative n.
 --- > np.linalg.matrix_power(np.array{{1, 1}, {0, 1}}, 5)
 -- [[1. 5.]
 --  [0. 1.]]
 function linalg.matrix_power(x, n)
-    local dims
-    x, dims = square("matrix_power", 1, x)
     core.integer("linalg.matrix_power", 2, "n", n)
+    x = coerce("linalg.matrix_power", 1, x)
+    local whole = n >= 0 and not core.dtype_of(x).inexact
+    local floats_of_x, dims = square("matrix_power", 1, x)
+    if not whole then x = floats_of_x end
     if n == 0 then return shape.broadcast_to(np.eye(dims[#dims], { dtype = core.dtype_of(x).name }), dims) end
     if n < 0 then x, n = linalg.inv(x), -n end
     local result
@@ -539,15 +664,15 @@ end
 -- first and the last may be vectors.
 --- > np.linalg.multi_dot{np.ones{2, 3}, np.ones{3, 4}, np.ones(4)}
 -- [12. 12.]
-function linalg.multi_dot(list)
+function linalg.multi_dot(list, extra)
+    if extra ~= nil then core.too_many("linalg.multi_dot", 1, extra) end
     if type(list) ~= "table" or #list < 2 then
         bad_argument("linalg.multi_dot", 1, "arrays", "a table of at least 2 arrays", list)
     end
-    local items, extents, n = {}, {}, #core.list("linalg.multi_dot", "the table of arrays", list)
+    local extents, n = {}, #core.list("linalg.multi_dot", "the table of arrays", list)
+    local items, half = operands.wide_all({ operands.meet("linalg.multi_dot", n, unpack(list)) })
     for k = 1, n do
-        local dims
-        items[k] = coerce("linalg.multi_dot", 1, list[k])
-        dims = shape_of(items[k])
+        local dims = shape_of(items[k])
         local rank = #dims
         if rank == 1 and k == 1 then dims = { 1, dims[1] } elseif rank == 1 and k == n then dims[2] = 1 end
         if #dims ~= 2 or (k > 1 and extents[k] ~= dims[1]) then
@@ -571,7 +696,7 @@ function linalg.multi_dot(list)
         if i == j then return items[i] end
         return np.matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j))
     end
-    return product(1, n)
+    return operands.narrow(product(1, n), half)
 end
 
 --- np.linalg.matmul, np.linalg.tensordot, np.linalg.vecdot, np.linalg.cross, np.linalg.matrix_transpose: np's functions
@@ -594,7 +719,7 @@ end
 -- [[3. 4.]
 --  [6. 8.]]
 function linalg.outer(a, b)
-    a, b = coerce("linalg.outer", 1, a), coerce("linalg.outer", 2, b)
+    a, b = operands.meet("linalg.outer", 2, a, b)
     for k, x in ipairs { a, b } do
         if core.ndim(x) ~= 1 then
             raise("linalg.outer", "argument %d must be a vector, got shape %s (np.outer flattens)", k, shape_text(x))
@@ -631,9 +756,22 @@ function linalg.trace(x, given)
     return np.astype(np.sum(np.astype(diagonal, name), { axis = -1 }), name)
 end
 
+--- What is made of several ops computes f16 and bf16 as f32, and rounds once.
+local function of_halves(name)
+    local of_others = linalg[name]
+    linalg[name] = function(x, given)
+        local dtype = core.is_array(x) and core.dtype_of(x)
+        if not dtype or not dtype.half then return of_others(x, given) end
+        local results = { of_others(np.astype(x, "f32"), given) }
+        for k = 1, #results do results[k] = np.astype(results[k], dtype.name) end
+        return unpack(results)
+    end
+end
+
 local helpers = { square = square, floats = floats, matrices = matrices, real = real, is_complex = is_complex,
-                  squares = squares, svdvals = svdvals }
+                  squares = squares, svdvals = svdvals, adjoint = adjoint }
 require "neap.arrays.linalg_norms"(linalg, helpers)
 require "neap.arrays.linalg_forms"(linalg, helpers)
+for _, name in ipairs { "cholesky", "qr", "eigh", "eigvalsh", "matrix_power", "cond" } do of_halves(name) end
 
 return linalg

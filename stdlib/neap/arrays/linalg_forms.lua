@@ -3,13 +3,14 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local operands = require "neap.arrays.operands"
 
 local np, ids = core.np, core.ids
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, bad_argument, options = core.raise, core.bad_argument, core.options
 local shape_of, shape_text = core.shape_of, core.shape_text
 
 return function(linalg, helpers)
-    local square, floats, is_complex = helpers.square, helpers.floats, helpers.is_complex
+    local square, matrices, floats, is_complex = helpers.square, helpers.matrices, helpers.floats, helpers.is_complex
     local function define(name, f) linalg[name] = f end
 
     local function transposed(x)
@@ -50,17 +51,36 @@ return function(linalg, helpers)
     end
 
     -- With F = inv(l) inv(p) dx inv(u): dl = l tril(F, -1), du = triu(F) u.
+    local lu
+
     local function lu_rule(inputs, tangents)
-        local p, l, u = lu_parts(inputs[1])
+        local p, l, u = lu(inputs[1])
         local f = linalg.solve_triangular(l, np.matmul(transposed(p), tangents[1]), { lower = true })
         f = transposed(linalg.solve_triangular(transposed(u), transposed(f), { lower = true }))
         return p, l, u, false, np.matmul(l, np.tril(f, -1)), np.matmul(np.triu(f), u)
     end
 
-    local lu
+    --- Of wide matrices: of their first columns, with which the rest of u is a solution.
+    local function lu_wide(x, rank, m, n)
+        local p, l, u = lu(shape.cut(x, rank - 1, 0, m))
+        local rest = np.matmul(transposed(p), shape.cut(x, rank - 1, m, n))
+        return p, l,
+        shape.join({ u, linalg.solve_triangular(l, rest, { lower = true, unit_diagonal = true }) }, rank - 1)
+    end
+
+    --- Of tall matrices: beside columns of the permutation, which make them regular and add ones to u's diagonal.
+    local function lu_tall(x, rank, m, n)
+        local dims = shape_of(x)
+        dims[rank] = m - n
+        local zeros = np.zeros(dims, { dtype = x.dtype })
+        local order = lu(shape.join({ np.stop_gradient(x), zeros }, rank - 1))
+        local p, l, u = lu(shape.join({ x, shape.cut(order, rank - 1, n, m) }, rank - 1))
+        return p, shape.cut(l, rank - 1, 0, n), shape.cut(shape.cut(u, rank - 2, 0, n), rank - 1, 0, n)
+    end
 
     --- np.linalg.lu(x) -> p, l, u: three results with p l u = x: a permutation matrix, a lower triangular matrix with
-    -- ones on its diagonal, an upper triangular one. x is (…, n, n). Differentiable in l and u.
+    -- ones on its diagonal, an upper triangular one. Of m × n matrices p is m × m, l is m × k and u is k × n, with k =
+    -- min(m, n). Differentiable in l and u.
     --- > p, l, u = np.linalg.lu(np.array{{0, 2}, {1, 4}})
     --- > p, l, u
     -- [[0. 1.]
@@ -70,20 +90,27 @@ return function(linalg, helpers)
     -- [[1. 4.]
     --  [0. 2.]]
     define("lu", function(x)
-        x = square("lu", 1, x)
+        local dims
+        x, dims = matrices("lu", 1, x)
         lu = lu or np.custom_jvp(lu_parts):defjvp(lu_rule)
-        return lu(x)
+        local rank, m, n = #dims, dims[#dims - 1], dims[#dims]
+        if m == n then return lu(x) end
+        return (m < n and lu_wide or lu_tall)(x, rank, m, n)
     end)
 
-    --- np.linalg.cho_solve(c, b, {lower=true}): x with a x = b, for a given by its Cholesky factor c: c cᵀ = a. Shapes
+    --- np.linalg.cho_solve(c, b, {lower=true}): x with a x = b, for a given by its Cholesky factor c: c cᴴ = a. Shapes
     -- as in np.linalg.solve.
-    --- lower: false: c is upper triangular, and cᵀ c = a
+    --- lower: false: c is upper triangular, and cᴴ c = a
     --- > np.linalg.cho_solve(np.array{{2, 0}, {1, 2}}, np.array{4, 7})
     -- [0.375 1.25 ]
     define("cho_solve", function(c, b, given)
         local lower = options("linalg.cho_solve", given, { lower = true }).lower ~= false
-        local y = linalg.solve_triangular(c, b, { lower = lower, trans = not lower })
-        return linalg.solve_triangular(c, y, { lower = lower, trans = lower })
+        local both, half = operands.wide_all({ operands.meet("linalg.cho_solve", 2, c, b) })
+        c, b = both[1], both[2]
+        local other = helpers.adjoint((square("cho_solve", 1, c)))
+        local first, second = lower and c or other, lower and other or c
+        local y = linalg.solve_triangular(first, b, { lower = true })
+        return operands.narrow(linalg.solve_triangular(second, y), half)
     end)
 
     --- np.linalg.tensorsolve(a, b, {axes=…}): x with tensordot(a, x, ndim of x) = b. The first axes of a, as many as b
@@ -165,6 +192,8 @@ return function(linalg, helpers)
     define("expm", function(x)
         local dims
         x, dims = square("expm", 1, x)
+        local half
+        x, half = operands.wide(x)
         local n, name = dims[#dims], core.dtype_of(x).name
         if n == 0 then return x end
         local b = PADE[core.dtype_of(x).part] or PADE.f32
@@ -178,7 +207,7 @@ return function(linalg, helpers)
         odd = np.matmul(small, odd)
         local result = linalg.solve(even - odd, even + odd)
         for k = 1, MOST_SQUARINGS do result = np.where(np.less(s, k), result, np.matmul(result, result)) end
-        return result
+        return operands.narrow(result, half)
     end)
 
     --- A function of any square matrices, by their Schur form: complex.
@@ -189,6 +218,28 @@ return function(linalg, helpers)
         if dims[#dims] == 0 then return x end
         core.attrs[0] = which
         return core.record1(ids.matrix_function, x, 1)
+    end
+
+    local function plain_root(x)
+        local values, vectors = linalg.eigh(x)
+        local noise = shape_of(x)[core.ndim(x)] * np.finfo(core.dtype_of(x).name).eps
+            * np.max(np.abs(values), { axis = -1, keepdims = true })
+        local zero = np.logical_and(np.less_equal(values, 0), np.greater_equal(values, -noise))
+        local roots = np.where(zero, 0, np.sqrt(np.where(zero, 1, values)))
+        return np.matmul(vectors * np.expand_dims(roots, -2), transposed(vectors))
+    end
+
+    local root
+
+    --- The derivative is the upper right block of the root of ((x, dx), (0, x)), also where eigenvalues are equal.
+    local function root_rule(inputs, tangents)
+        local function symmetric(x) return (x + transposed(x)) * 0.5 end
+        local x, along, rank = symmetric(inputs[1]), symmetric(tangents[1]), core.ndim(inputs[1])
+        local n = shape_of(x)[rank]
+        local both = shape.join({ shape.join({ x, along }, rank - 1), shape.join({ np.zeros_like(x), x }, rank - 1) },
+                                rank - 2)
+        local right = shape.cut(by_schur("sqrtm", both, 0), rank - 1, n, 2 * n)
+        return root(inputs[1]), np.real(shape.cut(right, rank - 2, 0, n))
     end
 
     --- np.linalg.sqrtm(x): the square root of matrices: r with r r = x. Of real ones the symmetric root: x is first
@@ -203,12 +254,10 @@ return function(linalg, helpers)
         x, dims = square("sqrtm", 1, x)
         if is_complex(x) then return by_schur("sqrtm", x, 0) end
         if dims[#dims] == 0 then return x end
-        local values, vectors = linalg.eigh(x)
-        local noise = dims[#dims] * np.finfo(core.dtype_of(x).name).eps
-            * np.max(np.abs(np.stop_gradient(values)), { axis = -1, keepdims = true })
-        local zero = np.logical_and(np.less_equal(values, 0), np.greater_equal(values, -noise))
-        local roots = np.where(zero, 0, np.sqrt(np.where(zero, 1, values)))
-        return np.matmul(vectors * np.expand_dims(roots, -2), transposed(vectors))
+        root = root or np.custom_jvp(plain_root):defjvp(root_rule)
+        local half
+        x, half = operands.wide(x)
+        return operands.narrow(root(x), half)
     end)
 
     --- np.linalg.logm(x): the principal logarithm of square matrices, the inverse of np.linalg.expm: complex, of real
@@ -227,9 +276,10 @@ return function(linalg, helpers)
     -- [[1. 1. 0.]
     --  [0. 0. 7.]]
     function linalg.block_diag(...)
-        local blocks, dims, rows, columns = { ... }, {}, 0, 0
-        for k = 1, select("#", ...) do
-            local x = np.atleast_2d(coerce("linalg.block_diag", k, blocks[k]))
+        local n = select("#", ...)
+        local blocks, dims, rows, columns = { operands.meet("linalg.block_diag", n, ...) }, {}, 0, 0
+        for k = 1, n do
+            local x = np.atleast_2d(blocks[k])
             if core.ndim(x) ~= 2 then
                 raise("linalg.block_diag", "argument %d must have at most 2 axes, got shape %s", k, shape_text(x))
             end
@@ -248,16 +298,20 @@ return function(linalg, helpers)
     end
 
     --- np.linalg.toeplitz(c, r): the matrix with the first column c and the first row r, constant along its diagonals;
-    -- r is c without it, and its first element is not read.
+    -- r is the conjugate of c without it, and its first element is not read.
     --- > np.linalg.toeplitz(np.array{1, 2, 3}, np.array{0, 8, 9})
     -- [[1. 8. 9.]
     --  [2. 1. 8.]
     --  [3. 2. 1.]]
     define("toeplitz", function(c, r)
-        c = np.ravel(coerce("linalg.toeplitz", 1, c))
-        r = r == nil and c or np.ravel(coerce("linalg.toeplitz", 2, r))
+        if r == nil then
+            c = operands.meet("linalg.toeplitz", 1, c)
+            r = is_complex(c) and np.conj(c) or c
+        end
+        c, r = operands.meet("linalg.toeplitz", 2, c, r)
+        c, r = np.ravel(c), np.ravel(r)
         local m, n = c.size, r.size
-        if m * n == 0 then return np.zeros({ m, n }, { dtype = core.dtype_of(c).name }) end
+        if m * n == 0 then return np.zeros({ m, n }, { dtype = np.result_type(c, r) }) end
         -- c backwards, then r: row i is what begins m - 1 - i elements in.
         local all = shape.join({ np.flip(c), shape.cut(r, 0, 1, n) }, 0)
         core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, n, 1, 1

@@ -118,20 +118,30 @@ return function(linalg, helpers)
         return shape.reshape(result, dims)
     end
 
-    --- np.linalg.cond(x, {p=2}): the condition number |x| |x⁻¹| in the norm of ord p; 2 and -2 by singular values.
-    --- p: the order of the norm, as in np.linalg.matrix_norm
-    --- > np.linalg.cond(np.array{{4, 0}, {0, 1}})
-    -- 4.0
-    function linalg.cond(x, given)
-        local p = kind_of_norm("cond", "p", options("linalg.cond", given, { p = true }).p)
+    local function condition(x, p)
         if p == nil or p == 2 or p == -2 then
-            x = matrices("cond", 1, x)
             local s = svdvals(x)
             local top, bottom = np.max(s, { axis = -1 }), np.min(s, { axis = -1 })
             if p == -2 then return bottom / top end
             return top / bottom
         end
-        x = square("cond", 1, x)
         return matrix_norm("cond", x, p) * matrix_norm("cond", linalg.inv(x), p)
+    end
+
+    --- np.linalg.cond(x, {p=2}): the condition number |x| |x⁻¹| in the norm of ord p; 2 and -2 by singular values. Of
+    -- zeros, and where the inverse is not finite: inf.
+    --- p: the order of the norm, as in np.linalg.matrix_norm
+    --- > np.linalg.cond(np.array{{4, 0}, {0, 1}})
+    -- 4.0
+    function linalg.cond(x, given)
+        local p = kind_of_norm("cond", "p", options("linalg.cond", given, { p = true }).p)
+        local dims
+        x, dims = ((p == nil or p == 2 or p == -2) and matrices or square)("cond", 1, x)
+        if shape.product({ dims[#dims - 1], dims[#dims] }) == 0 then
+            raise("linalg.cond", "matrices without elements have no condition number, got shape %s", shape_text(dims))
+        end
+        local result = condition(x, p)
+        local known = np.any(np.isnan(x), { axis = { -2, -1 } })
+        return np.where(np.logical_and(np.isnan(result), np.logical_not(known)), math.huge, result)
     end
 end

@@ -11,6 +11,7 @@
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 local reduces = require "neap.arrays.reduce"
 
 local np, define, coerce, raise = core.np, core.define, core.coerce, core.raise
@@ -46,7 +47,7 @@ local function define_sum(name, plain, neutral)
 end
 --- np.nansum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0}), np.nanprod(x, {axis=…, keepdims=false, dtype=…,
 -- where=…, initial=1}): np.sum and np.prod of the elements that are not NaN; of none: 0, 1.
---- dtype: what x is cast to before
+--- dtype: that of the result: x is cast to it before
 --- > x = np.array{1, np.nan, 3}
 --- > np.nansum(x), np.nanprod(x)
 -- 4.0
@@ -63,7 +64,7 @@ end
 --- np.nancumsum(x, {axis=…, dtype=…}), np.nancumprod(x, {axis=…, dtype=…}): np.cumsum and np.cumprod that take NaN for
 -- 0 and for 1.
 --- axis: along which it runs; the flattened array without it
---- dtype: what x is cast to before
+--- dtype: that of the result: x is cast to it before
 --- > np.nancumsum(np.array{1, np.nan, 3}), np.nancumprod(np.array{2, np.nan, 3})
 -- [1. 1. 4.]
 -- [2. 2. 6.]
@@ -84,24 +85,29 @@ end
 define("nanmean", function(x, given, extra)
     x = coerce("nanmean", 1, x)
     local o = reduces.options("nanmean", given, named "axis keepdims dtype where", extra)
-    x = o.dtype ~= nil and np.astype(x, o.dtype) or reduces.real(x)
+    local half
+    x, half = operands.wide(o.dtype ~= nil and np.astype(x, o.dtype) or reduces.real(x))
     local mask = reduces.mask_of("nanmean", x, o.axis)
-    return (reduces.mean_of(x, counted("nanmean", x, o.where), mask, o.keepdims))
+    local result = reduces.mean_of(x, counted("nanmean", x, o.where), mask, o.keepdims)
+    return operands.narrow(result, half)
 end)
 
-local function variance(name, x, given, extra)
-    x = reduces.real(coerce(name, 1, x))
+--- The variance, or its root where `root` says so.
+local function variance(name, root, x, given, extra)
+    local half
+    x, half = operands.wide(reduces.real(coerce(name, 1, x)))
     local o = reduces.options(name, given, named "axis keepdims correction ddof where", extra)
     local mask = reduces.mask_of(name, x, o.axis)
-    return reduces.variance_of(x, counted(name, x, o.where), mask, o.keepdims, reduces.correction(name, o))
+    local result = reduces.variance_of(x, counted(name, x, o.where), mask, o.keepdims, reduces.correction(name, o))
+    return operands.narrow(root and np.sqrt(result) or result, half)
 end
 --- np.nanvar(x, {axis=…, keepdims=false, correction=0, ddof=0, where=…}), np.nanstd(x, {axis=…, keepdims=false,
 -- correction=0, ddof=0, where=…}): np.var and np.std of the elements that are not NaN; of none: NaN.
 --- > np.nanvar(np.array{1, np.nan, 3}), np.nanstd(np.array{1, np.nan, 3}, {correction=1})
 -- 1.0
 -- 1.4142135
-define("nanvar", function(x, given, extra) return variance("nanvar", x, given, extra) end)
-define("nanstd", function(x, given, extra) return np.sqrt(variance("nanstd", x, given, extra)) end)
+define("nanvar", function(x, given, extra) return variance("nanvar", false, x, given, extra) end)
+define("nanstd", function(x, given, extra) return variance("nanstd", true, x, given, extra) end)
 
 local function define_extremum(name, plain, combine)
     define(name, function(x, given, extra)
@@ -116,7 +122,7 @@ local function define_extremum(name, plain, combine)
             x = np.where(reduces.mask_array(name, x, o.where), x, core.number(core.NAN, core.dtype_of(x).code))
         end
         local result = reduces.over(name, x, mask, o.keepdims)
-        return o.initial == nil and result or combine(result, reduces.scalar_option(name, "initial", o.initial))
+        return o.initial == nil and result or combine(result, reduces.scalar_option(name, "initial", o.initial, x))
     end)
 end
 --- np.nanmax(x, {axis=…, keepdims=false, where=…, initial=…}), np.nanmin(x, {axis=…, keepdims=false, where=…,
@@ -130,18 +136,21 @@ define_extremum("nanmin", "min", np.fmin)
 local function define_index(name, plain, extremum)
     define(name, function(x, given, extra)
         x = coerce(name, 1, x)
-        local o = reduces.options(name, given, named "axis keepdims", extra)
+        local o = reduces.options(name, given, reduces.index_options, extra)
         if not has_nan(x) then return np[plain](x, o) end
         local mask, count = reduces.mask_of(name, x, o.axis)
         if count == 0 then raise(name, "nothing to take it of: shape %s", core.shape_text(x)) end
         local is_top = np.equal(x, np[extremum](x, { axis = o.axis, keepdims = true }))
         local found = reduces.over("any", is_top, mask, o.keepdims)
-        return np.where(found, reduces.over("argmax", is_top, mask, o.keepdims), core.number(-1, core.dtype_codes.i32))
+        return np.where(found, reduces.place_of("argmax", is_top, mask, count, o),
+                        core.number(-1, core.dtype_codes.i32))
     end)
 end
---- np.nanargmax(x, {axis=…, keepdims=false}), np.nanargmin(x, {axis=…, keepdims=false}): the index (i32, from 0) of the
--- first greatest or smallest element that is not NaN; -1 if all are, as in JAX, where NumPy raises.
+--- np.nanargmax(x, {axis=…, keepdims=false, last=false}), np.nanargmin(x, {axis=…, keepdims=false, last=false}): the
+-- index (i32, from 0) of the first greatest or smallest element that is not NaN; -1 if all are, as in JAX, where NumPy
+-- raises.
 --- axis: an axis or a table of them, negative ones counted from the end; the flattened array without it
+--- last: true takes the last one of equal elements
 --- > np.nanargmax(np.array{1, np.nan, 3}), np.nanargmin(np.array{np.nan, 2, 1})
 -- 2
 -- 2

@@ -4,6 +4,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -38,9 +39,7 @@ end
 
 --- A number, boolean or array as an array of x's dtype.
 local function as_value(x, value)
-    if is_array(value) then return np.astype(value, core.dtype_of(x).name) end
-    if type(value) == "boolean" then value = value and 1 or 0 end
-    return core.number(value, core.dtype_of(x).code)
+    return create.value("pad", value, core.dtype_of(x).code)
 end
 
 --- x between `before` and `behind`, arrays of x's dtype that broadcast to the new elements of one axis.
@@ -165,7 +164,8 @@ end
 local MODES = "constant edge empty linear_ramp maximum mean minimum reflect symmetric wrap"
 
 local function is_value(value)
-    return type(value) == "number" or type(value) == "boolean" or is_array(value) and core.ndim(value) == 0
+    return type(value) == "number" or type(value) == "boolean" or core.complex.is(value) or core.integer64(value) ~= nil
+        or is_array(value) and core.ndim(value) == 0
 end
 
 --- np.pad(x, width, {mode="constant", value=0, constant_values=0, end_values=0, stat_length=…}), np.pad(x, width,
@@ -230,6 +230,8 @@ define("pad", function(x, width, given, more)
         end
         return extended(x, axes, 1, mode, widths)
     end
+    local half -- corners are made of what is computed for the axes before
+    if mode == "mean" or mode == "linear_ramp" then x, half = operands.wide(x) end
     for axis = 0, ndim - 1 do x = pad_axis(x, axis, mode, widths[axis + 1][1], widths[axis + 1][2], o) end
-    return x
+    return operands.narrow(x, half)
 end)

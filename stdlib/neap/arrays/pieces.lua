@@ -2,6 +2,7 @@
 -- op rows that shape.lua has functions for, so gradients come with them.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -14,20 +15,22 @@ local pieces = {} -- what other files of the library use
 
 -- ---- Joining and splitting ------------------------------------------------------------------------------------------
 
---- The arrays of np.name{a, b, …}, checked.
+--- The arrays of np.name{a, b, …}, checked; numbers and tables among them take the dtype of the arrays.
 function pieces.array_list(name, list)
     if type(list) ~= "table" then
         raise(name, "argument 1 (arrays) must be a table of arrays, as in np.%s{x, y}, got %s", name,
               core.describe(list))
     end
     if #list == 0 then raise(name, "argument 1 (arrays) is empty") end
-    local arrays = {}
-    for k = 1, #core.list(name, "the table of arrays", list) do
-        if not is_array(list[k]) and type(list[k]) ~= "number" then
+    local n = #core.list(name, "the table of arrays", list)
+    for k = 1, n do
+        local kind = type(list[k])
+        if kind ~= "cdata" and kind ~= "number" and kind ~= "table" and kind ~= "boolean" then
             raise(name, "item %d of argument 1 must be an array, got %s", k, core.describe(list[k]))
         end
-        arrays[k] = coerce(name, k, list[k])
     end
+    local arrays, met = {}, operands.meet_list(name, n, list)
+    for k = 1, n do arrays[k] = met[k] end
     return arrays
 end
 local array_list = pieces.array_list
@@ -125,8 +128,8 @@ define("split", function(x, where, given)
     cuts[#cuts + 1] = n
     for k = 1, #cuts do
         local to = cuts[k] < 0 and cuts[k] + n or cuts[k]
-        to = math.max(from, math.min(to, n))
-        parts[k] = cut(x, axis, from, to)
+        to = math.max(0, math.min(to, n))
+        parts[k] = cut(x, axis, from, math.max(from, to))
         from = to
     end
     return parts
@@ -252,12 +255,14 @@ end)
 --  [0. 1.]]
 define("roll", function(x, shift, given)
     x = coerce("roll", 1, x)
+    if shift == nil then raise("roll", "argument 2 (shift) is missing") end
     local axis = type(given) == "number" and given or options("roll", given, { axis = true }).axis
     local dims = shape_of(x)
     if axis == nil then return reshape(np.roll(ravel(x), shift, { axis = 0 }), dims) end
     local axes, shifts = type(axis) == "table" and axis or { axis }, type(shift) == "table" and shift or { shift }
     core.list("roll", "option 'axis'", axes)
     core.list("roll", "the table of shifts", shifts)
+    for k = 1, #shifts do core.integer("roll", 2, "shift", shifts[k]) end
     if #axes ~= #shifts and #axes ~= 1 and #shifts ~= 1 then
         raise("roll", "%d shifts for %d axes", #shifts, #axes)
     end

@@ -3,10 +3,11 @@
 local core = require "neap.core"
 local create = require "neap.arrays.create"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local shape_of, type = core.shape_of, type
+local shape_of, is_array, type = core.shape_of, core.is_array, type
 
 -- ---- Indices --------------------------------------------------------------------------------------------------------
 
@@ -137,17 +138,18 @@ end)
 
 --- Arguments (x, mask, values) of np.name: as arrays, the mask of x's shape, values 1-d and of x's dtype, at least one.
 local function masked_arguments(name, x, mask, values)
-    x, mask = coerce(name, 1, x), np.astype(create.operand(name, 2, mask), "bool")
+    if not is_array(x) then x = operands.meet(name, 2, x, values) end
+    mask = np.astype(create.operand(name, 2, mask), "bool")
     if mask.size ~= x.size then
         raise(name, "argument 2 must have as many elements as x, %d, got shape %s", x.size, core.shape_text(mask))
     end
-    values = np.astype(np.ravel(create.operand(name, 3, values)), core.dtype_of(x).name)
+    values = np.ravel(create.value(name, values, core.dtype_of(x).code))
     if values.size == 0 then raise(name, "argument 3 (values) has no elements") end
     return x, np.reshape(mask, shape_of(x)), values
 end
 
 --- np.place(x, mask, values): x with the values in turn at the places where the mask is true, from the first one again
--- when they end. (NumPy's changes x.)
+-- when they end. Arrays are cast to x's dtype, which has to have numbers. (NumPy's changes x.)
 --- > np.place(np.arange(5), np.arange(5):gt(1), {7, 8})
 -- [0 1 7 8 7]
 define("place", function(x, mask, values)
@@ -165,8 +167,9 @@ define("putmask", function(x, mask, values)
     return np.where(mask, np.resize(values, shape_of(x)), x)
 end)
 
---- np.fill_diagonal(x, value, {wrap=false}): x with other values along its main diagonal: a number, or an array whose
--- elements are taken in turn. x has two axes, or more that are all of one extent. (NumPy's changes x.)
+--- np.fill_diagonal(x, value, {wrap=false}): x with other values along its main diagonal: a number, which x's dtype
+-- has, or an array whose elements are taken in turn. x has two axes, or more that are all of one extent. (NumPy's
+-- changes x.)
 --- wrap: true goes on below the square part of matrices of more rows than columns, a row apart
 --- > np.fill_diagonal(np.zeros{3, 3}, np.array{1, 2, 3})
 -- [[1. 0. 0.]
@@ -174,7 +177,7 @@ end)
 --  [0. 0. 3.]]
 define("fill_diagonal", function(x, value, given)
     local wrap = options("fill_diagonal", given, { wrap = true }).wrap
-    x = coerce("fill_diagonal", 1, x)
+    if not is_array(x) then x = operands.meet("fill_diagonal", 2, x, value) end
     local dims, step, every = shape_of(x), 1, 1
     if #dims < 2 then raise("fill_diagonal", "needs at least 2 axes, got shape %s", core.shape_text(x)) end
     for k = #dims, 2, -1 do
@@ -184,7 +187,7 @@ define("fill_diagonal", function(x, value, given)
         every = every * dims[k]
         step = step + every
     end
-    value = np.astype(np.ravel(create.operand("fill_diagonal", 2, value)), core.dtype_of(x).name)
+    value = np.ravel(create.value("fill_diagonal", value, core.dtype_of(x).code))
     if value.size == 0 then raise("fill_diagonal", "argument 2 (value) has no elements") end
     if x.size == 0 then return x end
     local i = np.reshape(np.arange(x.size), dims)

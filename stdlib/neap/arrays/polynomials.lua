@@ -2,6 +2,7 @@
 -- kin. Leading zeros stay, as in JAX: how many there are is not known before the values are.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -29,13 +30,13 @@ end
 --- > np.polyval({1, 0, -2}, np.array{0, 1, 3})
 -- [-2. -1.  7.]
 np.polyval = function(p, x)
-    local n
+    local half, n
+    half, p, x = operands.halves("polyval", 2, p, x)
     p, n = coefficients("polyval", 1, p)
-    x = coerce("polyval", 2, x)
     if core.info(x).weak ~= 0 then x = x + np.zeros({}, { dtype = core.dtype_of(p).name }) end
     local y = np.zeros_like(x)
     for k = 0, n - 1 do y = y * x + p[k] end
-    return y
+    return operands.narrow(y, half)
 end
 
 for name, f in pairs { polyadd = np.add, polysub = np.subtract } do
@@ -45,6 +46,7 @@ for name, f in pairs { polyadd = np.add, polysub = np.subtract } do
     -- [1. 1.]
     np[name] = function(p, q)
         local n, m
+        p, q = operands.meet(name, 2, p, q)
         p, n = coefficients(name, 1, p)
         q, m = coefficients(name, 2, q)
         return f(widened(p, math.max(n, m)), widened(q, math.max(n, m)))
@@ -65,10 +67,11 @@ end
 --- > np.polymul({1, 1}, {1, -1})
 -- [ 1.  0. -1.]
 np.polymul = function(p, q)
-    local n, m
+    local half, n, m
+    half, p, q = operands.halves("polymul", 2, p, q)
     p, n = coefficients("polymul", 1, p)
     q, m = coefficients("polymul", 2, q)
-    return product(p, n, q, m)
+    return operands.narrow(product(p, n, q, m), half)
 end
 
 --- np.polydiv(u, v) -> quotient, remainder: the coefficients of both, for u = quotient v + remainder. The remainder has
@@ -77,12 +80,14 @@ end
 -- [ 1. -1.]
 -- [0.]
 np.polydiv = function(u, v)
-    local n, m
+    local half, n, m
+    half, u, v = operands.reals("polydiv", nil, 2, u, v)
     u, n = coefficients("polydiv", 1, u)
     v, m = coefficients("polydiv", 2, v)
     if m == 0 then raise("polydiv", "argument 2 has no coefficients") end
-    u, v = u / 1, v / 1
-    if n < m then return np.zeros_like(shape.cut(v, 0, 0, 1)), u end
+    if n < m then
+        return operands.narrow(np.zeros({ 1 }, { dtype = u.dtype }), half), operands.narrow(u, half)
+    end
     local parts, first = {}, shape.cut(v, 0, 0, 1)
     for k = 1, n - m + 1 do -- u is what is left, without its first k - 1 coefficients, which are 0 by now
         local times = shape.cut(u, 0, 0, 1) / first
@@ -91,7 +96,7 @@ np.polydiv = function(u, v)
         u = shape.cut(u, 0, 1, n - k + 1)
     end
     local rest = m > 1 and u or np.zeros_like(first)
-    return shape.join(parts, 0), rest
+    return operands.narrow(shape.join(parts, 0), half), operands.narrow(rest, half)
 end
 
 --- np.roots(p, {strip_zeros=true}): the roots of the polynomial with the coefficients p, the highest power first:
@@ -121,8 +126,9 @@ np.roots = function(p, given)
     return shape.join({ np.linalg.eigvals(shape.join({ shape.reshape(row, { 1, m }), below }, 0)), zeros }, 0)
 end
 
---- np.poly(roots): the coefficients of the polynomial with these roots, 1 being that of the highest power; of a square
--- matrix, of its characteristic polynomial: of a real one, whose coefficients are real, by its complex eigenvalues.
+--- np.poly(roots): the coefficients of the polynomial with these roots, floats, 1 being that of the highest power; of a
+-- square matrix, of its characteristic polynomial: of a real one, whose coefficients are real, by its complex
+-- eigenvalues.
 --- > np.poly{1, 2}, np.poly(np.array{{2, 1}, {1, 2}})
 -- [ 1. -3.  2.]
 -- [ 1. -4.  3.]
@@ -132,12 +138,13 @@ np.poly = function(roots)
     if #dims == 0 then roots, dims = shape.reshape(roots, { 1 }), { 1 } end
     if #dims == 2 and dims[1] == dims[2] then
         local real = core.dtype_of(roots).kind ~= "c"
-        local p = np.poly(np.linalg.eigvals(roots))
-        return real and np.real(p) or p
+        local p, dtype = np.poly(np.linalg.eigvals(roots)), core.dtype_of(roots)
+        return real and operands.narrow(np.real(p), dtype.half and dtype.name) or p
     elseif #dims ~= 1 then
         raise("poly", "argument 1 must be roots, 1-d, or a square matrix; got shape %s", core.shape_text(roots))
     end
-    if core.dtype_of(roots).kind == "b" then roots = np.astype(roots, "i32") end
+    local half
+    roots, half = operands.wide(operands.float(roots))
     local dtype = core.dtype_of(roots).name
     local p = np.ones({ 1 }, { dtype = dtype })
     for k = 0, shape_of(roots)[1] - 1 do
@@ -145,7 +152,7 @@ np.poly = function(roots)
         p = shape.join({ p, np.zeros({ 1 }, { dtype = dtype }) }, 0)
             - shape.join({ np.zeros({ 1 }, { dtype = dtype }), p * root }, 0)
     end
-    return p
+    return operands.narrow(p, half)
 end
 
 --- The powers n - 1, …, 0 in the dtype of p.
@@ -165,14 +172,16 @@ end
 --- > np.polyder({1, 2, 3}), np.polyder({1, 2, 3}, 2)
 -- [2. 2.]
 -- [2.]
-np.polyder = function(p, m)
-    local n
+np.polyder = function(p, m, extra)
+    if extra ~= nil then core.too_many("polyder", 2, extra) end
+    local n, half
     p, n = coefficients("polyder", 1, p)
+    p, half = operands.wide(p)
     for _ = 1, math.min(order("polyder", m), n) do
         n = math.max(n - 1, 0)
         p = shape.cut(p, 0, 0, n) * powers(p, n, 1)
     end
-    return p
+    return operands.narrow(p, half)
 end
 
 --- np.polyint(p, m, k): the coefficients of the m-th integral (the first without m), with the constants k: a number, or
@@ -180,22 +189,24 @@ end
 --- > np.polyint({2, 2}), np.polyint({2, 2}, 1, 5)
 -- [1. 2. 0.]
 -- [1. 2. 5.]
-np.polyint = function(p, m, k)
-    local n
+np.polyint = function(p, m, k, extra)
+    if extra ~= nil then core.too_many("polyint", 3, extra) end
+    local n, half
     p, n = coefficients("polyint", 1, p)
     m = order("polyint", m)
-    p = np.astype(p, core.dtype_of(p).real)
+    p, half = operands.wide(operands.float(p))
     local constants = k == nil and 0 or k
     if type(constants) == "table" and #constants ~= m then
         raise("polyint", "%d constants for %d integrals", #constants, m)
     end
     for i = 1, m do
-        local last = coerce("polyint", 3, type(constants) == "table" and constants[i] or constants)
+        local last = type(constants) == "table" and constants[i] or constants
+        last = operands.beside("polyint", 3, last, core.dtype_of(p))
         last = np.astype(shape.reshape(last, { 1 }), core.dtype_of(p).name)
         p = shape.join({ p / powers(p, n, 1), last }, 0)
         n = n + 1
     end
-    return p
+    return operands.narrow(p, half)
 end
 
 --- np.polyfit(at, y, degree, {rcond=…, w=…}): the coefficients of the polynomial of that degree that fits the points
@@ -207,8 +218,8 @@ end
 -- [1. 1. 1.]
 np.polyfit = function(x, y, degree, given)
     local o = options("polyfit", given, { rcond = true, w = true })
-    x = coerce("polyfit", 1, type(x) == "table" and np.array(x) or x)
-    y = coerce("polyfit", 2, type(y) == "table" and np.array(y) or y)
+    local half
+    half, x, y = operands.reals("polyfit", nil, 2, x, y)
     if core.integer("polyfit", 3, "degree", degree) < 0 then
         bad_argument("polyfit", 3, "degree", "an integer from 0 up", degree)
     end
@@ -219,10 +230,10 @@ np.polyfit = function(x, y, degree, given)
     if core.ndim(y) < 1 or core.ndim(y) > 2 or shape_of(y)[1] ~= n then
         raise("polyfit", "argument 2 must have %d points, got shape %s", n, core.shape_text(y))
     end
-    x, y = np.astype(x, core.dtype_of(x).real), np.astype(y, core.dtype_of(y).real)
     local a = np.vander(x, degree + 1)
     if o.w ~= nil then
-        local w = coerce("polyfit", nil, o.w)
+        local w = operands.beside("polyfit", nil, o.w, core.dtype_of(y))
+        if half then w = np.astype(w, "f32") end
         if not shape.same(shape_of(w), { n }) then
             raise("polyfit", "option 'w' must have shape (%d,), got %s", n, core.shape_text(w))
         end
@@ -233,5 +244,6 @@ np.polyfit = function(x, y, degree, given)
     scale = np.where(np.equal(scale, 0), 1, scale)
     local rcond = o.rcond == nil and n * np.finfo(core.dtype_of(a).name).eps or o.rcond
     local found = np.linalg.lstsq(a / scale, y, { rcond = rcond })
-    return core.ndim(y) == 2 and found / shape.reshape(scale, { degree + 1, 1 }) or found / scale
+    found = core.ndim(y) == 2 and found / shape.reshape(scale, { degree + 1, 1 }) or found / scale
+    return operands.narrow(found, half)
 end

@@ -1,10 +1,11 @@
 --- product.lua: products of matrices and what reduces to them. All of them end in the row matmul2: batches of matrices,
 -- a[…, m, k] · b[…, k, n], with equal batch axes.
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
+local raise, bad_argument = core.raise, core.bad_argument
 local shape_of, ids = core.shape_of, core.ids
 
 local function matmul2(a, b)
@@ -70,7 +71,7 @@ define("matmul", matmul)
 --- > np.tensordot(np.ones{2, 3}, np.ones{2, 3}, {axes={{0, 1}, {0, 1}}})
 -- 6.0
 local function tensordot(a, b, axes)
-    a, b = coerce("tensordot", 1, a), coerce("tensordot", 2, b)
+    a, b = operands.meet("tensordot", 2, a, b)
     local da, db = shape_of(a), shape_of(b)
     local of_a, of_b = {}, {}
     if type(axes) == "table" and #axes == 0 then axes = core.options("tensordot", axes, { axes = true }).axes end
@@ -133,7 +134,7 @@ end
 --- > np.vdot(np.eye(2), np.array{{1, 2}, {3, 4}})
 -- 5.0
 define("vdot", function(a, b)
-    a, b = coerce("vdot", 1, a), coerce("vdot", 2, b)
+    a, b = operands.meet("vdot", 2, a, b)
     if a.size ~= b.size then
         raise("vdot", "shapes %s and %s have different sizes", core.shape_text(a), core.shape_text(b))
     end
@@ -145,7 +146,8 @@ end)
 -- [[3. 4.]
 --  [6. 8.]]
 define("outer", function(a, b)
-    a, b = np.ravel(coerce("outer", 1, a)), np.ravel(coerce("outer", 2, b))
+    a, b = operands.meet("outer", 2, a, b)
+    a, b = np.ravel(a), np.ravel(b)
     return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
 end)
 
@@ -155,7 +157,7 @@ end)
 -- [3. 7.]
 define("vecdot", function(a, b, given)
     local axis = core.options("vecdot", given, { axis = true }).axis
-    a, b = coerce("vecdot", 1, a), coerce("vecdot", 2, b)
+    a, b = operands.meet("vecdot", 2, a, b)
     axis = axis == nil and -1 or axis
     local na, nb = core.ndim(a), core.ndim(b)
     local n, m = shape_of(a)[core.axis("vecdot", axis, na) + 1], shape_of(b)[core.axis("vecdot", axis, nb) + 1]
@@ -176,7 +178,8 @@ define("cross", function(a, b, given)
     local axis = core.options("cross", given, { axis = true }).axis
     axis = axis == nil and -1 or axis
     local parts, flat = {}, true
-    for k, x in ipairs { coerce("cross", 1, a), coerce("cross", 2, b) } do
+    local vectors, half = operands.wide_all({ operands.meet("cross", 2, a, b) })
+    for k, x in ipairs(vectors) do
         local at = core.axis("cross", axis, core.ndim(x))
         local n = shape_of(x)[at + 1]
         if n ~= 3 and n ~= 2 then
@@ -190,17 +193,17 @@ define("cross", function(a, b, given)
     end
     local u, v = parts[1], parts[2]
     local third = u[0] * v[1] - u[1] * v[0]
-    if flat then return np.squeeze(third, { axis = -1 }) end
+    if flat then return operands.narrow(np.squeeze(third, { axis = -1 }), half) end
     local result = shape.join({ u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], third },
                               math.max(core.ndim(u[0]), core.ndim(v[0])) - 1)
-    return np.moveaxis(result, -1, axis)
+    return operands.narrow(np.moveaxis(result, -1, axis), half)
 end)
 
 --- np.inner(a, b): sums of products over the last axes of a and b; numbers multiply.
 --- > np.inner(np.array{{1, 2}, {3, 4}}, np.array{1, 1})
 -- [3. 7.]
 define("inner", function(a, b)
-    a, b = coerce("inner", 1, a), coerce("inner", 2, b)
+    a, b = operands.meet("inner", 2, a, b)
     if core.ndim(a) == 0 or core.ndim(b) == 0 then return a * b end
     return tensordot(a, b, { { -1 }, { -1 } })
 end)
@@ -227,13 +230,14 @@ define("matvec", function(a, v)
     return np.squeeze(matmul(a, np.expand_dims(v, -1)), { axis = -1 })
 end)
 
---- np.vecmat(v, a): products of vectors (…, m) and matrices (…, m, n), as (…, n); leading axes broadcast.
+--- np.vecmat(v, a): products of vectors (…, m), their elements conjugated, and matrices (…, m, n), as (…, n); leading
+-- axes broadcast.
 --- > np.vecmat(np.array{1, 1}, np.array{{1, 2}, {3, 4}})
 -- [4. 6.]
 np.vecmat = function(v, a)
     v, a = core.coerce2("vecmat", v, a)
     check_vector("vecmat", a, v, -2, 1)
-    return np.squeeze(matmul(np.expand_dims(v, -2), a), { axis = -2 })
+    return np.squeeze(matmul(np.expand_dims(conjugate(v), -2), a), { axis = -2 })
 end
 
 --- np.kron(a, b): the Kronecker product: element i * m + j of an axis, b having m there, is a's element i times b's j.
@@ -241,7 +245,7 @@ end
 --- > np.kron(np.array{1, 10}, np.array{1, 2})
 -- [ 1.  2. 10. 20.]
 define("kron", function(a, b)
-    a, b = coerce("kron", 1, a), coerce("kron", 2, b)
+    a, b = operands.meet("kron", 2, a, b)
     local da, db = shape_of(a), shape_of(b)
     while #da < #db do table.insert(da, 1, 1) end
     while #db < #da do table.insert(db, 1, 1) end

@@ -6,6 +6,7 @@
 --- {axis}: an integer or a table of integers, negative ones counted from the end; all axes without it
 
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local reduces = require "neap.arrays.reduce"
 local nans = require "neap.arrays.nans"
@@ -45,14 +46,32 @@ end
 local METHODS = {
     linear = { 1, 1 }, lower = { 1, 1, "lower" }, higher = { 1, 1, "higher" }, midpoint = { 1, 1, "midpoint" },
     nearest = { 1, 1, "nearest" }, hazen = { 0.5, 0.5 }, weibull = { 0, 0 }, median_unbiased = { 1 / 3, 1 / 3 },
-    normal_unbiased = { 0.375, 0.375 }, interpolated_inverted_cdf = { 0, 1 },
+    normal_unbiased = { 0.375, 0.375 }, interpolated_inverted_cdf = { 0, 1 }, inverted_cdf = { 0, 1, "higher" },
+    averaged_inverted_cdf = { 0, 1, "averaged" }, closest_observation = { -0.5, 1.5, "closest" },
 }
 
---- Between two elements, by a weight from 0 to 1; equal ones and weights of 0 give the element itself.
+-- The weight of the upper one of two places, by the rule of a method: of the part of the place behind the lower one,
+-- and that.
+local RULES = {
+    lower = function(part) return np.zeros_like(part) end,
+    higher = function(part) return np.ceil(part) end,
+    midpoint = function(part) return np.ceil(part) * 0.5 end,
+    nearest = function(part, low) return np.round(low + part) - low end,
+    averaged = function(part) return np.where(np.equal(part, 0), 0.5, 1) end,
+    closest = function(part, low)
+        local stays = np.logical_and(np.equal(part, 0), np.equal(np.remainder(low, 2), 1))
+        return np.where(stays, np.zeros_like(part), np.ones_like(part))
+    end,
+}
+
+--- Between two elements, by a weight from 0 to 1: weights of 0 and 1 give an element itself, and so do two of one
+-- infinity. All others, equal ones too, are mixed: so each gets its share of the derivative.
 local function between(low, high, weight)
     local gap = high - low
     local mixed = np.where(np.less(weight, 0.5), low + gap * weight, high - gap * (1 - weight))
-    return np.where(np.logical_or(np.equal(weight, 0), np.equal(low, high)), low, mixed)
+    local far = np.where(np.equal(low, high), low, low * (1 - weight) + high * weight)
+    mixed = np.where(np.isfinite(gap), mixed, far)
+    return np.where(np.equal(weight, 0), low, np.where(np.equal(weight, 1), high, mixed))
 end
 
 --- The quantiles q (f64, 1-d) of lines in order, of `count` elements each, a number or an array of extent 1 along the
@@ -62,21 +81,20 @@ local function at_quantiles(sorted, count, q, method)
     local a, b, rule = unpack(METHODS[method])
     local last = count - 1
     local place = a == 1 and b == 1 and q * last or q * count + q * (1 - a - b) + (a - 1)
+    local inside = np.greater_equal(place, 0)
     place = np.maximum(np.minimum(place, last), 0)
     local low = np.floor(place)
     local weight = place - low
-    if rule == "lower" then weight = np.zeros_like(weight) end
-    if rule == "higher" then weight = np.ceil(weight) end
-    if rule == "midpoint" then weight = np.ceil(weight) * 0.5 end
-    if rule == "nearest" then weight = np.round(place) - low end
+    if rule then weight = np.where(inside, RULES[rule](weight, low), 0) end
     low = np.astype(low, "i64")
     local high = np.minimum(low + 1, is_array(last) and np.astype(last, "i64") or last)
-    weight = np.astype(weight, dtype.name)
+    weight = np.astype(weight, dtype.half and "f32" or dtype.name)
     local function at(index)
         if core.ndim(index) == 1 then return np.take(sorted, index, { axis = -1 }) end
         return np.take_along_axis(sorted, index, { axis = #dims - 1 })
     end
-    return between(at(low), at(high), weight)
+    local below, half = operands.wide(at(low))
+    return operands.narrow(between(below, operands.wide(at(high)), weight), half)
 end
 
 --- q as an f64 array of one axis, and the shape in which it came.
@@ -105,6 +123,9 @@ local function quantile(name, x, q, o, whole, ignore)
         bad_argument(name, nil, "method", "one of " .. table.concat(list, ", "), method)
     end
     x = reduces.real(coerce(name, 1, x))
+    if core.dtype_of(x).kind == "c" then
+        raise(name, "argument 1 is complex (%s): such numbers have no order", core.dtype_of(x).name)
+    end
     local places, asked = fractions(name, q, whole)
     local sorted, count, kept = ordered(name, x, o.axis, "NaN")
     local axis = core.ndim(sorted) - 1
@@ -137,7 +158,8 @@ end
 -- as many results, along new first axes. With NaN among the elements it is NaN; np.nanquantile leaves NaN out. Of no
 -- elements it is NaN.
 --- method: what is taken between two elements: "linear", "lower", "higher", "midpoint", "nearest", or one of "hazen",
--- "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf", which see other places (NumPy has them)
+-- "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf", "inverted_cdf",
+-- "averaged_inverted_cdf", "closest_observation", which see other places (NumPy has them)
 --- > np.quantile(np.array{1, 2, 4, 8}, 0.5), np.quantile(np.array{1, 2, 4, 8}, {0, 0.25, 1})
 -- 3.0
 -- [1.   1.75 8.  ]

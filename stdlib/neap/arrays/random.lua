@@ -11,13 +11,15 @@
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 local selects = require "neap.arrays.select"
 
 local np = core.np
 local raise, bad_argument, options, coerce = core.raise, core.bad_argument, core.options, core.coerce
 local is_array, ids, attrs, shape_of = core.is_array, core.ids, core.attrs, core.shape_of
 local codes, dtypes = core.dtype_codes, core.dtypes
-local floor = math.floor
+local floor, tonumber = math.floor, tonumber
+local ffi = require "ffi"
 
 local random = {}
 
@@ -45,10 +47,18 @@ local function dims_of(name, dims)
     return (shape.arguments("random." .. name, dims))
 end
 
---- Shape and options, when the shape may have been left out.
-local function shape_and_options(name, dims, given, known)
+--- The shape of random.NAME, nil where it was left out, and its options.
+local function settings(name, dims, given, known)
     if given == nil and type(dims) == "table" and next(dims) ~= nil and #dims == 0 then dims, given = nil, dims end
-    return dims_of(name, dims), options("random." .. name, given, known)
+    local o = options("random." .. name, given, known or { dtype = true })
+    return dims ~= nil and dims_of(name, dims) or nil, o
+end
+
+--- Shape and options of what is 0-d without a shape.
+local function shape_and_options(name, dims, given, known)
+    local o
+    dims, o = settings(name, dims, given, known)
+    return dims or {}, o
 end
 
 local function float_dtype(name, value)
@@ -57,10 +67,15 @@ local function float_dtype(name, value)
     return dtypes[code]
 end
 
---- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits, u32 of shape (2,).
+--- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits, u32 of shape (2,). 64-bit
+-- integers of LuaJIT, as 5LL, give all of theirs.
 --- > np.random.key(7)
 -- [0 7]
 function random.key(seed)
+    if core.integer64(seed) then
+        local words = ffi.new("uint64_t", seed)
+        return np.array({ tonumber(words / 0x100000000ULL), tonumber(words % 0x100000000ULL) }, { dtype = "u32" })
+    end
     if type(seed) ~= "number" or seed ~= floor(seed) or math.abs(seed) > 2 ^ 53 * 2048 then
         bad_argument("random.key", 1, "seed", "an integer", seed)
     end
@@ -97,11 +112,15 @@ end
 function random.fold_in(key, data)
     check_key("fold_in", key)
     local low
+    if core.integer64(data) then data = tonumber(ffi.cast("uint32_t", data)) end
     if type(data) == "number" then
         core.integer("random.fold_in", 2, "data", data)
         low = np.array({ 0, data % 2 ^ 32 }, { dtype = "u32" })
     else
         data = coerce("random.fold_in", 2, data)
+        if core.dtype_of(data).inexact then
+            bad_argument("random.fold_in", 2, "data", "an integer", core.dtype_of(data).name)
+        end
         if core.ndim(data) ~= 0 then
             raise("random.fold_in", "data must be 0-d, got shape %s", core.shape_text(data))
         end
@@ -125,6 +144,19 @@ end
 
 --- Uniform in [0, 1): the highest bits of each draw as the fraction of a number in [1, 2), less 1.
 local function unit(key, dims, dtype) return draw_floats(UNIFORM, key, dims, dtype) end
+
+--- The floats next to those of an array.
+local function above(x) return np.nextafter(x, np.full_like(x, math.huge)) end
+local function below(x) return np.nextafter(x, np.full_like(x, -math.huge)) end
+
+--- The number of a dtype of 32 or 64 bits next below a number.
+local function last_below(high, dtype)
+    if dtype.bits == 32 then high = tonumber(ffi.new("float", high)) end
+    local fraction, exponent = math.frexp(high)
+    local least = dtype.bits == 32 and -149 or -1074
+    local step = 2 ^ (high == 0 and least or math.max(exponent - dtype.digits - (fraction == 0.5 and 1 or 0), least))
+    return high == 0 and -step or high - step
+end
 
 --- Uniform between two bounds (numbers or arrays).
 local function between(key, dims, dtype, low, high)
@@ -156,29 +188,63 @@ halves[GUMBEL] = function(key, dims, dtype)
     return -np.log(-np.log(between(key, dims, dtype, tiny, 1)))
 end
 
---- A bound: a number, or an array cast to the dtype.
+--- A parameter, given at a position or by the name of an option, as an array of the dtype of the result: numbers,
+-- 64-bit integers and tables of them have the digits that it has.
+local function parameter(name, position, what, value, dtype)
+    if type(value) == "number" then return core.number(value, dtype.code) end
+    if is_array(value) then
+        if core.dtype_of(value).kind == "c" then
+            bad_argument("random." .. name, position, what, "real numbers", core.dtype_of(value).name)
+        end
+        return np.astype(value, dtype.name)
+    end
+    if core.integer64(value) or type(value) == "boolean" or type(value) == "table" and getmetatable(value) == nil then
+        return np.array(value, { dtype = dtype.name })
+    end
+    bad_argument("random." .. name, position, what, "a number or an array", value)
+end
+
+--- The shape of a draw: as given, if the parameters broadcast to it, or theirs.
+local function drawn_shape(name, dims, ...)
+    local theirs = {}
+    for _, x in ipairs { ... } do theirs = shape.broadcast("random." .. name, theirs, shape_of(x)) end
+    if not dims then return theirs end
+    local both = shape.broadcast("random." .. name, theirs, dims)
+    if core.shape_text(both) ~= core.shape_text(dims) then
+        raise("random." .. name, "parameters of shape %s do not fit into shape %s", core.shape_text(theirs),
+              core.shape_text(dims))
+    end
+    return dims
+end
+
+--- A bound: a number, or an array of the dtype.
 local function bound(name, option, value, default, dtype)
     if value == nil then return default end
     if type(value) == "number" then return value end
-    if not is_array(value) then bad_argument("random." .. name, nil, option, "a number or an array", value) end
-    return np.astype(value, dtype.name)
+    return parameter(name, nil, option, value, dtype)
 end
 
---- np.random.uniform(key, shape, {minval=0, maxval=1, dtype="f32"}): floats in [minval, maxval).
+--- np.random.uniform(key, shape, {minval=0, maxval=1, dtype="f32"}): floats in [minval, maxval). The bounds are numbers
+-- or arrays, which broadcast to the shape; without a shape they give it.
 --- minval: the lowest value
---- maxval: what values are below
+--- maxval: what values are below; where it is not above minval, the value is minval
 --- > np.random.uniform(np.random.key(0), {3})
 -- [0.947667   0.9785799  0.33229148]
 function random.uniform(key, dims, given)
     check_key("uniform", key)
     local o
-    dims, o = shape_and_options("uniform", dims, given, { minval = true, maxval = true, dtype = true })
+    dims, o = settings("uniform", dims, given, { minval = true, maxval = true, dtype = true })
     local dtype = float_dtype("uniform", o.dtype)
     local low, high = bound("uniform", "minval", o.minval, 0, dtype), bound("uniform", "maxval", o.maxval, 1, dtype)
-    if type(low) ~= type(high) then -- one is an array: so is the other
-        if type(low) == "number" then low = core.number(low, dtype.code) else high = core.number(high, dtype.code) end
+    if rawequal(low, 0) and rawequal(high, 1) then return unit(key, dims or {}, dtype) end
+    if type(low) == "number" and type(high) == "number" and not dtype.half and math.abs(high) < math.huge then
+        local last = math.max(low, last_below(high, dtype)) -- what was rounded up to the bound becomes this
+        return np.minimum(between(key, dims or {}, dtype, low, high), last)
     end
-    return between(key, dims, dtype, low, high)
+    low, high = parameter("uniform", nil, "minval", low, dtype), parameter("uniform", nil, "maxval", high, dtype)
+    dims = drawn_shape("uniform", dims, low, high)
+    local x = between(key, dims, dtype, low, high)
+    return np.where(np.greater_equal(x, high), np.maximum(below(high), low), x) -- what was rounded up to the bound
 end
 
 -- ---- Integers -------------------------------------------------------------------------------------------------------
@@ -189,22 +255,39 @@ local function limited(value, lowest, highest)
     return math.max(lowest, highest and math.min(value, highest) or value)
 end
 
---- A bound of randint as an array of the dtype that is drawn.
-local function integer_bound(name, position, what, value, dims, dtype)
+--- An integer array limited to [lowest, highest], which are numbers or, of 64 bits, nil: then to what the dtype has.
+local function fitted(x, dtype, lowest, highest)
+    local from = core.dtype_of(x)
+    if dtype.bits == 64 and from ~= dtype then
+        if dtype.kind == "u" and from.kind == "i" then x = np.maximum(x, 0) end
+        if dtype.kind == "i" and from.name == "u64" then
+            x = np.minimum(x, np.array(0x7fffffffffffffffULL, { dtype = "u64" }))
+        end
+    end
+    if lowest and from.lowest and lowest > from.lowest then x = np.maximum(x, lowest) end
+    if highest and from.highest and highest < from.highest then x = np.minimum(x, highest) end
+    return np.astype(x, dtype.name)
+end
+
+--- A bound of randint as an array of the dtype that is drawn, limited to [lowest, highest].
+local function integer_bound(name, position, what, value, dims, dtype, lowest, highest)
     if type(value) == "number" then
         core.integer("random." .. name, position, what, value)
         return core.number(value, dtype.code)
+    end
+    if core.integer64(value) or type(value) == "table" and getmetatable(value) == nil then
+        value = np.array(value, type(value) == "table" and { dtype = "i64" } or nil)
     end
     value = coerce("random." .. name, position, value)
     if core.dtype_of(value).inexact then
         raise("random." .. name, "argument %d (%s) must be of integers, got dtype %s", position, what,
               core.dtype_of(value).name)
     end
-    return np.broadcast_to(np.astype(value, dtype.name), dims)
+    return np.broadcast_to(fitted(value, dtype, lowest, highest), dims)
 end
 
 --- np.random.randint(key, shape, minval, maxval, {dtype="i32"}): integers in [minval, maxval). Bounds are numbers or
--- integer arrays that broadcast to the shape; numbers outside of the dtype are limited to it. Raises for a number that
+-- integer arrays that broadcast to the shape; what lies outside of the dtype is limited to it. Raises for a number that
 -- is not below the other; of arrays the lower bound is drawn there.
 --- dtype: an integer dtype
 --- > np.random.randint(np.random.key(0), {5}, 1, 7)
@@ -215,6 +298,7 @@ function random.randint(key, dims, minval, maxval, given)
         raise("random.randint", "takes randint(key, shape, minval, maxval): the shape is missing, or a bound")
     end
     dims = dims_of("randint", dims)
+    minval, maxval = core.plain(minval), core.plain(maxval)
     local o = options("random.randint", given, { dtype = true })
     local result = dtypes[core.dtype("random.randint", o.dtype, codes.i32)]
     if not result.lowest then
@@ -229,8 +313,9 @@ function random.randint(key, dims, minval, maxval, given)
     if highest and not narrow and type(maxval) == "number" and maxval > highest then inclusive = 1 end
     minval = limited(minval, result.lowest, highest)
     maxval = limited(maxval, result.lowest, narrow and highest + 1 or highest)
-    local low = integer_bound("randint", 3, "minval", minval, dims, drawn)
-    local high = integer_bound("randint", 4, "maxval", maxval, dims, drawn)
+    local lowest = result.bits < 64 and result.lowest or nil
+    local low = integer_bound("randint", 3, "minval", minval, dims, drawn, lowest, highest)
+    local high = integer_bound("randint", 4, "maxval", maxval, dims, drawn, lowest, narrow and highest + 1 or highest)
     attrs[0] = inclusive
     for k = 1, #dims do attrs[k] = dims[k] end
     local x = core.recordn(ids.random_integers, { low, high, key }, 3, 1 + #dims)
@@ -278,6 +363,7 @@ function random.permutation(key, x, given)
     check_key("permutation", key)
     local o = options("random.permutation", given, { axis = true, independent = true })
     local axis = o.axis or 0
+    x = core.plain(x)
     if type(x) == "number" then
         if core.integer("random.permutation", 2, "n", x) < 0 then
             bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
@@ -303,6 +389,7 @@ function random.choice(key, x, dims, given)
     local o
     dims, o = shape_and_options("choice", dims, given, { replace = true, p = true, axis = true })
     local n, axis
+    x = core.plain(x)
     if type(x) == "number" then
         n, axis = core.integer("random.choice", 2, "x", x), 0
     else
@@ -358,21 +445,21 @@ function random.normal(key, dims, given)
     return np.complex(drawn(0), drawn(1))
 end
 
---- np.random.truncated_normal(key, lower, upper, shape, {dtype="f32"}): the standard normal distribution within two
--- numbers.
+--- np.random.truncated_normal(key, lower, upper, shape, {dtype="f32"}): the standard normal distribution between two
+-- bounds, numbers or arrays, neither of which it takes.
 --- > np.random.truncated_normal(np.random.key(0), -1, 1, {3})
 -- [ 0.8618594   0.9412884  -0.29104838]
 function random.truncated_normal(key, lower, upper, dims, given)
     check_key("truncated_normal", key)
-    if type(lower) ~= "number" then bad_argument("random.truncated_normal", 2, "lower", "a number", lower) end
-    if type(upper) ~= "number" then bad_argument("random.truncated_normal", 3, "upper", "a number", upper) end
     local o
-    dims, o = shape_and_options("truncated_normal", dims, given, { dtype = true })
+    dims, o = settings("truncated_normal", dims, given)
     local dtype = float_dtype("truncated_normal", o.dtype)
+    local low, high = parameter("truncated_normal", 2, "lower", lower, dtype),
+                      parameter("truncated_normal", 3, "upper", upper, dtype)
+    dims = drawn_shape("truncated_normal", dims, low, high)
     local root = math.sqrt(2)
-    local low, high = core.number(lower, dtype.code), core.number(upper, dtype.code)
     local u = between(key, dims, dtype, np.erf(low / root), np.erf(high / root))
-    return np.clip(np.erf_inv(u) * root, low, high)
+    return np.clip(np.erf_inv(u) * root, above(np.stop_gradient(low)), below(np.stop_gradient(high)))
 end
 
 --- np.random.exponential(key, shape, {dtype="f32"}): the exponential distribution of rate 1: -log(1 - u).
@@ -396,33 +483,32 @@ function random.gumbel(key, dims, given)
 end
 
 --- np.random.bernoulli(key, p, shape): true with probability p (0.5 by default; a number or an array that broadcasts to
--- the shape, which is p's by default).
+-- the shape, which is p's by default); never where p is 0 or NaN, always where it is 1.
 --- > np.random.bernoulli(np.random.key(1), 0.5, {4})
 -- [ True False  True  True]
 function random.bernoulli(key, p, dims)
     check_key("bernoulli", key)
     if p == nil then p = 0.5 end
-    if type(p) ~= "number" and not is_array(p) then
-        bad_argument("random.bernoulli", 2, "p", "a number or an array", p)
-    end
     local dtype = dtypes[codes.f32]
     if is_array(p) then
         dtype = core.dtype_of(p)
         if dtype.kind ~= "f" then raise("random.bernoulli", "p must be floats, got dtype %s", dtype.name) end
-        if dims == nil then dims = shape_of(p) end
     end
-    return np.less(unit(key, dims_of("bernoulli", dims), dtype), p)
+    p = parameter("bernoulli", 2, "p", p, dtype)
+    dims = drawn_shape("bernoulli", dims ~= nil and dims_of("bernoulli", dims) or nil, p)
+    return np.less(unit(key, dims, dtype), p)
 end
 
 --- np.random.categorical(key, logits, {axis=-1, shape=…, replace=true}): indices (i32) along the axis, with
--- probabilities softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
+-- probabilities softmax(logits). The shape of logits without the axis broadcasts to `shape`, which may have more axes
+-- in front: each of its elements is a draw of its own.
 --- shape: of the result; that of logits without the axis
---- replace: false draws each index at most once for the axes in front
+--- replace: false draws each index at most once for the axes in front; then the shape ends in that of logits
 --- > np.random.categorical(np.random.key(1), np.log(np.array{0.2, 0.3, 0.5}), {shape={5}})
 -- [2 1 0 2 2]
 function random.categorical(key, logits, given)
     check_key("categorical", key)
-    logits = coerce("random.categorical", 2, logits)
+    logits = operands.real("random.categorical", 2, logits)
     local o = options("random.categorical", given, { axis = true, shape = true, replace = true })
     local dims = shape_of(logits)
     local axis = core.axis("random.categorical", o.axis or -1, #dims)
@@ -430,10 +516,12 @@ function random.categorical(key, logits, given)
     local result = o.shape == nil and dims or dims_of("categorical", o.shape)
     local front = #result - #dims
     for k = 1, #dims do
-        if front < 0 or result[front + k] ~= dims[k] then
+        local same = result[front + k] == dims[k] or dims[k] == 1 and o.replace ~= false
+        if front < 0 or not same then
             raise("random.categorical", "shape %s must end in %s", core.shape_text(result), core.shape_text(dims))
         end
     end
+    if n == 0 and shape.product(result) > 0 then raise("random.categorical", "there is nothing to choose from") end
     if o.replace == false then
         local count = shape.product { unpack(result, 1, front) }
         if count > n then raise("random.categorical", "cannot draw %d of %d without replacement", count, n) end
@@ -443,12 +531,13 @@ function random.categorical(key, logits, given)
     end
     local drawn = { unpack(result) }
     table.insert(drawn, front + axis + 1, n)
+    if n == 0 then return np.zeros(result, { dtype = "i32" }) end
     local noise = random.gumbel(key, drawn, { dtype = core.dtype_of(logits).name })
     return np.argmax(noise + logits, { axis = front + axis })
 end
 
 -- For distributions.lua, which has the others.
-core.random_tools = { check_key = check_key, dims_of = dims_of, float_dtype = float_dtype, between = between,
-                      unit = unit }
+core.random_tools = { check_key = check_key, dims_of = dims_of, settings = settings, float_dtype = float_dtype,
+                      parameter = parameter, drawn_shape = drawn_shape, between = between, unit = unit }
 
 return random

@@ -11,6 +11,7 @@
 local bit = require "bit"
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -78,13 +79,15 @@ local function mask_array(name, x, mask)
 end
 reduces.mask_array = mask_array
 
---- An option of np.name that is a number, a boolean or an array of no axes, as an array.
-local function scalar_option(name, option, value)
-    local is_scalar = type(value) == "number" or type(value) == "boolean"
+--- An option of np.name that is a number, a boolean or an array of no axes, as an array that meets x: 64-bit integers
+-- keep their digits.
+local function scalar_option(name, option, value, x)
+    local wide = core.integer64(value) or core.complex.is(value)
+    local is_scalar = wide or type(value) == "number" or type(value) == "boolean"
     if not is_scalar and not (core.is_array(value) and core.ndim(value) == 0) then
         bad_argument(name, nil, option, "a number or an array of no axes", value)
     end
-    return coerce(name, 2, value)
+    return wide and operands.beside(name, 2, value, core.dtype_of(x)) or coerce(name, 2, value)
 end
 reduces.scalar_option = scalar_option
 
@@ -96,10 +99,22 @@ end
 local NEUTRAL = { sum = 0, prod = 1, any = 0, all = 1 }
 local COMBINE = { sum = "add", prod = "multiply", max = "maximum", min = "minimum" }
 
+local reduce_some
+
+--- The same of a half whose result is one: what is added at the end is so before the result is rounded.
+local function reduce_half(name, x, o)
+    local wide, half = operands.wide(x)
+    return operands.narrow(reduce_some(name, wide, o), half)
+end
+
 --- A reduction with `where` and `initial`.
-local function reduce_some(name, x, o)
+function reduce_some(name, x, o)
+    local dtype = core.dtype_of(x)
+    if dtype.half and o.initial ~= nil and np.result_type(x, o.initial) == dtype.name then
+        return reduce_half(name, x, o)
+    end
     local mask, count = mask_of(name, x, o.axis)
-    local initial = o.initial ~= nil and scalar_option(name, "initial", o.initial)
+    local initial = o.initial ~= nil and scalar_option(name, "initial", o.initial, x)
     local neutral = NEUTRAL[name]
     if o.where ~= nil then
         local chosen = mask_array(name, x, o.where)
@@ -119,6 +134,11 @@ local function reduce_some(name, x, o)
     return initial and np[COMBINE[name]](result, initial) or result
 end
 
+--- A sum in the dtype that was asked for: sums of narrow integers and of bools are wider.
+local function asked(result, dtype)
+    return dtype ~= nil and np.astype(result, dtype) or result
+end
+
 local function define_reduction(name, known)
     local op = ids[name]
     define(name, function(x, given, extra)
@@ -131,13 +151,13 @@ local function define_reduction(name, known)
         if o.initial == nil and count == 0 and (name == "max" or name == "min") then
             raise(name, "nothing to take it of: shape %s", core.shape_text(x))
         end
-        if o.where ~= nil or o.initial ~= nil then return reduce_some(name, x, o) end
-        return reduce(op, x, mask, o.keepdims)
+        local some = o.where ~= nil or o.initial ~= nil
+        return asked(some and reduce_some(name, x, o) or reduce(op, x, mask, o.keepdims), o.dtype)
     end)
 end
 
 --- np.sum(x, {axis=…, keepdims=false, dtype=…, where=…, initial=0}): … an axis may stand alone: x:sum(0).
---- dtype: what x is cast to before the sum
+--- dtype: that of the result: x is cast to it before the sum
 --- > np.array{{1, 2}, {3, 4}}:sum()
 -- 10.0
 --- > np.sum(np.array{{1, 2}, {3, 4}}, {axis=0})
@@ -151,7 +171,7 @@ end
 -- 12.0
 define_reduction("sum", sum_options)
 --- np.prod(x, {axis=…, keepdims=false, dtype=…, where=…, initial=1})
---- dtype: what x is cast to before the product
+--- dtype: that of the result: x is cast to it before the product
 --- > np.array{1, 2, 3, 4}:prod(), np.array{{1, 2}, {3, 4}}:prod{axis=0}
 -- 24.0
 -- [3. 8.]
@@ -179,23 +199,39 @@ define("amin", np.min)
 define_reduction("any", any_options)
 define_reduction("all", any_options)
 
+local index_options = { axis = true, keepdims = true, last = true }
+reduces.index_options = index_options
+
+--- The place along the axes of a mask where `op`, argmax or argmin, finds an element of x; with `last` the last of
+-- equal ones, which is the first from behind.
+function reduces.place_of(op, x, mask, count, o)
+    if not o.last then return reduce(ids[op], x, mask, o.keepdims) end
+    local axes = {}
+    for k = 0, core.ndim(x) - 1 do
+        if bit.band(mask, bit.lshift(1, k)) ~= 0 then axes[#axes + 1] = k end
+    end
+    return core.count(count - 1, 1) - reduce(ids[op], np.flip(x, axes), mask, o.keepdims)
+end
+
 local function define_index(name)
-    local op = ids[name]
     define(name, function(x, given, extra)
         x = coerce(name, 1, x)
-        local o = reduction_options(name, given, known_options, extra)
+        local o = reduction_options(name, given, index_options, extra)
         local mask, count = mask_of(name, x, o.axis)
         if count == 0 then raise(name, "nothing to take it of: shape %s", core.shape_text(x)) end
-        return reduce(op, x, mask, o.keepdims)
+        return reduces.place_of(name, x, mask, count, o)
     end)
 end
---- np.argmax(x, {axis=…, keepdims=false}), np.argmin(x, {axis=…, keepdims=false}): the index (i32, from 0) of the first
--- greatest or smallest element; along several axes, in row-major order of these. A NaN wins. Raises if there is nothing
--- to take it of.
+--- np.argmax(x, {axis=…, keepdims=false, last=false}), np.argmin(x, {axis=…, keepdims=false, last=false}): the index
+-- (i32, from 0) of the first greatest or smallest element; along several axes, in row-major order of these. A NaN wins.
+-- Raises if there is nothing to take it of.
 --- axis: an axis or a table of them, negative ones counted from the end; the flattened array without it
+--- last: true takes the last one of equal elements
 --- > np.array{3, 1, 3}:argmax(), np.array{{3, 1}, {2, 4}}:argmin{axis=1}
 -- 0
 -- [1 0]
+--- > np.argmax(np.array{3, 1, 3}, {last=true})
+-- 2
 define_index("argmax")
 define_index("argmin")
 
@@ -238,21 +274,36 @@ end
 define("mean", function(x, given, extra)
     x = coerce("mean", 1, x)
     local o = reduction_options("mean", given, dtype_options, extra)
-    x = o.dtype ~= nil and np.astype(x, o.dtype) or real(x)
+    local half
+    x, half = operands.wide(o.dtype ~= nil and np.astype(x, o.dtype) or real(x))
     local mask, count = mask_of("mean", x, o.axis)
-    if o.where ~= nil then return (reduces.mean_of(x, mask_array("mean", x, o.where), mask, o.keepdims)) end
-    return mean(x, mask, count, o.keepdims)
+    local result
+    if o.where ~= nil then
+        result = reduces.mean_of(x, mask_array("mean", x, o.where), mask, o.keepdims)
+    else
+        result = mean(x, mask, count, o.keepdims)
+    end
+    return operands.narrow(result, half)
 end)
 
 local variance_options = { axis = true, keepdims = true, correction = true, ddof = true, where = true }
+
+--- The squares of numbers, of complex ones those of their magnitudes, which are real.
+local function squared(x)
+    if core.dtype_of(x).kind ~= "c" then return x * x end
+    local re, im = np.real(x), np.imag(x)
+    return re * re + im * im
+end
+reduces.squared = squared
 
 --- The squared distances to the mean of the elements where `chosen` is true, added up and divided; of no more elements
 -- than `correction`: NaN.
 function reduces.variance_of(x, chosen, mask, keepdims, correction)
     local center = reduces.mean_of(x, chosen, mask, true)
     local off = only(x - center, chosen, 0)
-    local left = np.maximum(count_of(x, chosen, mask, keepdims) - correction, 0)
-    return reduce(ids.sum, off * off, mask, keepdims) / left
+    local square = squared(off)
+    local left = np.maximum(count_of(square, chosen, mask, keepdims) - correction, 0)
+    return reduce(ids.sum, square, mask, keepdims) / left
 end
 
 --- The correction among the options of a variance.
@@ -272,8 +323,7 @@ local function variance(name, x, given, extra)
     end
     local off = x - mean(x, mask, count, true)
     local left = math.max(count - correction, 0)
-    local square = core.dtype_of(x).kind == "c" and np.square(np.abs(off)) or off * off
-    local sum = reduce(ids.sum, square, mask, o.keepdims)
+    local sum = reduce(ids.sum, squared(off), mask, o.keepdims)
     if correction % 1 ~= 0 or correction < 0 or correction > 1000 then return sum / left end
     return per_element(sum, left, correction)
 end
@@ -384,13 +434,13 @@ local function define_cumulative(name, known)
         x = coerce(name, 1, x)
         local o = reduction_options(name, given, known, extra)
         if o.dtype ~= nil then x = np.astype(x, o.dtype) end
-        return scan(op, line_of(name, x, o.axis))
+        return asked(scan(op, line_of(name, x, o.axis)), o.dtype)
     end)
 end
 --- np.cumsum(x, {axis=…, dtype=…}), np.cumprod(x, {axis=…, dtype=…}): sums or products of all elements up to each one;
 -- of the flattened array without axis. Dtypes as in np.sum. The order of additions depends on the extent alone.
 --- axis: along which it runs; the flattened array without it
---- dtype: what x is cast to before
+--- dtype: that of the result: x is cast to it before
 --- > np.array{1, 2, 3}:cumsum(), np.array{1, 2, 3}:cumprod()
 -- [1. 3. 6.]
 -- [1. 2. 6.]
@@ -413,7 +463,7 @@ local function define_standard(name, op, neutral)
         if o.axis == nil and ndim ~= 1 then raise(name, "needs the option 'axis' for an array of %d axes", ndim) end
         if o.dtype ~= nil then x = np.astype(x, o.dtype) end
         local result, axis = line_of(name, x, o.axis)
-        result = scan(op, result, axis)
+        result = asked(scan(op, result, axis), o.dtype)
         if not o.include_initial then return result end
         local lo, none = {}, {}
         for k = 1, ndim do lo[k], none[k] = k == axis + 1 and 1 or 0, 0 end
@@ -423,7 +473,7 @@ end
 --- np.cumulative_sum(x, {axis=…, dtype=…, include_initial=false}), np.cumulative_prod(x, {axis=…, dtype=…,
 -- include_initial=false}): np.cumsum and np.cumprod by the names and options of the Python array standard.
 --- axis: along which it runs; only an array of one axis needs none
---- dtype: what x is cast to before
+--- dtype: that of the result: x is cast to it before
 --- include_initial: true puts the sum (0) or the product (1) of nothing in front
 --- > np.cumulative_sum(np.array{1, 2, 3}, {include_initial=true}), np.cumulative_prod(np.array{1, 2, 3})
 -- [0. 1. 3. 6.]
@@ -442,7 +492,8 @@ define("logcumsumexp", function(x, given, extra)
     x, axis = line_of("logcumsumexp", x, reduction_options("logcumsumexp", given, { axis = true }, extra).axis)
     local n = shape_of(x)[axis + 1]
     if n == 0 then return x end
-    local top = np.stop_gradient(scan(ids.cummax, x, axis))
+    local greatest = scan(ids.cummax, x, axis)
+    local top = np.stop_gradient(greatest)
     local finite = np.isfinite(top)
     local shift = np.where(finite, top, core.number(0, core.dtype_of(x).code))
     -- h[i] = h[i - 1] exp(shift[i - 1] - shift[i]) + exp(x[i] - shift[i]); before the first finite maximum h is 0.
@@ -453,18 +504,18 @@ define("logcumsumexp", function(x, given, extra)
     factor = shape.pad(factor, core.number(0, core.dtype_of(x).code), lo, none, none)
     local e = np.exp(x - shift)
     attrs[0], attrs[1] = axis, 0
-    return np.log(core.record2(ids.recurrence, factor, e, 2)) + shift
+    local sums = core.record2(ids.recurrence, factor, e, 2)
+    local empty = np.equal(top, -math.huge) -- whose logarithm has no slope
+    return np.where(empty, greatest, np.log(np.where(empty, 1, sums)) + shift)
 end)
 
 -- What is made of several ops computes f16 and bf16 as f32, and rounds once.
-for _, name in ipairs { "mean", "var", "std", "logsumexp", "softmax", "log_softmax" } do
+for _, name in ipairs { "var", "std", "logsumexp", "softmax", "log_softmax", "logcumsumexp" } do
     local of_others = np[name]
     define(name, function(x, given)
         local dtype = core.is_array(x) and core.dtype_of(x)
         if not dtype or not dtype.half then return of_others(x, given) end
-        local y = of_others(np.astype(x, "f32"), given)
-        if type(given) == "table" and given.dtype ~= nil then return y end
-        return np.astype(y, dtype.name)
+        return np.astype(of_others(np.astype(x, "f32"), given), dtype.name)
     end)
 end
 

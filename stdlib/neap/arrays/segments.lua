@@ -4,6 +4,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local histogram = require "neap.arrays.histogram"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -115,7 +116,7 @@ end)
 define("digitize", function(x, bins, given, extra)
     if type(given) == "boolean" then given = { right = given } end
     if extra ~= nil then core.too_many("digitize", 3, extra) end
-    x, bins = operand("digitize", 1, x), operand("digitize", 2, bins)
+    x, bins = operands.meet("digitize", 2, x, bins)
     local right = options("digitize", given, { right = true }).right
     if core.ndim(bins) ~= 1 then
         raise("digitize", "argument 2 must have 1 axis, got shape %s", core.shape_text(bins))

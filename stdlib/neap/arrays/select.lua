@@ -7,6 +7,7 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local divided = require "neap.arrays.divided"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -130,7 +131,7 @@ local take = selects.take
 --- An index array of a user: a number argument of a traced function, or a number computed of such, becomes an i64,
 -- which it has to be at each call; a number that is known, a Lua number.
 function selects.index_of(name, index)
-    if not is_array(index) then return index end
+    if not is_array(index) then return core.plain(index) end
     local known = core.info(index)
     if known.weak == 0 then return index end
     if known.traced == 0 then return index:item() end
@@ -161,7 +162,7 @@ function selects.index_array(name, index, extent)
         bad_argument(name, 2, "indices", "an integer array, an integer or a table of them", index)
     end
     for k = 1, #index do
-        local i = core.integer(name, 2, "indices", index[k])
+        local i = core.integer(name, 2, "indices", core.plain(index[k]))
         if i < -extent or i >= extent then raise(name, "index %d is out of range for extent %d", i, extent) end
     end
     return create.integers(index, dims)
@@ -255,7 +256,7 @@ end
 
 --- np.take_along_axis(x, indices, {axis=-1, mode="clip", fill_value=…}): indices have x's rank; element [i…] is x at i
 -- with the axis' coordinate replaced by indices[i…]. Other axes broadcast.
---- mode: what indices out of range read, as in np.take
+--- mode: what indices out of range read, as in np.take; with "clip", too, negative ones count from the end
 --- fill_value: what mode "fill" gives, as in np.take
 --- > x = np.array{{3, 1, 2}, {4, 6, 5}}
 --- > np.take_along_axis(x, np.argsort(x), {axis=-1})
@@ -293,6 +294,11 @@ define("take_along_axis", function(x, index, given, extra)
     return there and np.where(there, result, fill) or result
 end)
 
+--- Whether a value is a table of numbers.
+local function is_table(value)
+    return type(value) == "table" and getmetatable(value) == nil
+end
+
 --- np.where(c, a, b): elements of a where c is true, of b elsewhere; all three broadcast. np.where(c) is np.nonzero(c).
 --- > x = np.array{-1, 0, 2}
 --- > np.where(x:gt(0), x, 0)
@@ -300,12 +306,25 @@ end)
 local where = ids.where
 define("where", function(c, a, b, extra)
     if a == nil and b == nil then return np.nonzero(c) end
-    if a == nil or b == nil or extra ~= nil then raise("where", "takes a condition and two values, or a condition") end
+    if extra ~= nil then core.too_many("where", 3, extra) end
+    if a == nil or b == nil then raise("where", "takes a condition and two values, or a condition") end
+    if is_table(c) or is_table(a) or is_table(b) then
+        c = operand("where", 1, c)
+        a, b = operands.meet("where", 2, a, b)
+    end
     return core.recordn(where, core.coerce_all("where", { c, a, b }, 3), 3, 0)
 end)
 
---- np.clip(x, lo, hi), np.clip(x, {min=…, max=…}): x limited to [lo, hi]; nil is no limit. Limits are numbers or arrays
--- that broadcast.
+--- A limit of np.clip beside an array of integers of the dtype `dtype`: a number beyond them that limits nothing is
+-- none.
+local function limit_of(dtype, limit, upper)
+    if type(limit) ~= "number" or not dtype.lowest then return limit end
+    if upper and limit > dtype.highest or not upper and limit < dtype.lowest then return nil end
+    return limit
+end
+
+--- np.clip(x, lo, hi), np.clip(x, {min=…, max=…}): x limited to [lo, hi]; nil is no limit, and so is a number that is
+-- beyond all of x's dtype. Limits are numbers, tables or arrays that broadcast; NaN gives NaN.
 --- min: the lower limit
 --- max: the upper limit
 --- > np.array{-2, 0.5, 2}:clip(-1, 1), np.array{-2, 2}:clip(nil, 0), np.array{-2, 2}:clip{min=0}
@@ -313,35 +332,51 @@ end)
 -- [-2.  0.]
 -- [0. 2.]
 define("clip", function(x, lo, hi, extra)
-    if extra ~= nil then raise("clip", "takes an array and two limits") end
-    if type(lo) == "table" then
+    if extra ~= nil then core.too_many("clip", 3, extra) end
+    if is_table(lo) and lo[1] == nil then
         local limits = options("clip", lo, { min = true, max = true })
         if hi ~= nil then raise("clip", "takes two limits, or a table of them") end
         lo, hi = limits.min, limits.max
     end
-    if lo == nil and hi == nil then return coerce("clip", 1, x) end
-    if lo == nil then return np.minimum(x, type(hi) == "number" and hi or coerce("clip", 3, hi)) end
-    if hi == nil then return np.maximum(x, type(lo) == "number" and lo or coerce("clip", 2, lo)) end
+    if not is_array(x) or is_table(lo) or is_table(hi) then
+        local list = operands.meet_list("clip", 3, { x, lo == nil and 0 or lo, hi == nil and 0 or hi })
+        x, lo, hi = list[1], lo ~= nil and list[2] or nil, hi ~= nil and list[3] or nil
+    end
+    local dtype = core.dtype_of(x)
+    if dtype.lowest then lo, hi = limit_of(dtype, lo, false), limit_of(dtype, hi, true) end
+    if lo == nil and hi == nil then return x end
+    if lo == nil then return np.minimum(x, hi) end
+    if hi == nil then return np.maximum(x, lo) end
     return core.recordn(ids.clip, core.coerce_all("clip", { x, lo, hi }, 3), 3, 0)
 end)
 
---- np.one_hot(labels, n, {dtype="f32"}): a new last axis of n elements, 1 at the label and 0 elsewhere; all 0 for
+--- np.one_hot(labels, n, {axis=-1, dtype="f32"}): a new axis of n elements, 1 at the label and 0 elsewhere; all 0 for
 -- labels outside [0, n).
---- > np.one_hot(np.array({0, 2}, {dtype="i32"}), 3)
+--- axis: the place of the new axis in the result
+--- dtype: of the result
+--- > np.one_hot(np.array({0, 2}, {dtype="i32"}), 3), np.one_hot(np.array({0, 2}, {dtype="i32"}), 3, {axis=0})
 -- [[1. 0. 0.]
 --  [0. 0. 1.]]
+-- [[1. 0.]
+--  [0. 0.]
+--  [0. 1.]]
 define("one_hot", function(labels, n, given, extra)
     if extra ~= nil then core.too_many("one_hot", 3, extra) end
-    labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
+    labels = selects.index_of("one_hot", labels)
+    if type(labels) == "number" or is_table(labels) then labels = np.array(labels, { dtype = "i32" }) end
+    labels = coerce("one_hot", 1, labels)
     local dtype = core.dtype_of(labels)
     if dtype.inexact or dtype.kind == "b" then
         core.not_integers("one_hot", "labels", dtype)
     end
     if core.integer("one_hot", 2, "n", n) < 0 then bad_argument("one_hot", 2, "n", "an integer from 0 up", n) end
-    local code = core.dtype("one_hot", options("one_hot", given, { dtype = true }).dtype, core.dtype_codes.f32)
-    local dims = shape_of(labels)
-    dims[#dims + 1] = 1
-    local classes = create.iota(n, core.dtype_codes.i32)
+    local o = options("one_hot", given, { axis = true, dtype = true })
+    local code = core.dtype("one_hot", o.dtype, core.dtype_codes.f32)
+    local dims, wide = shape_of(labels), { n }
+    local axis = axis_of("one_hot", o.axis == nil and -1 or o.axis, #dims + 1)
+    for _ = axis + 1, #dims do wide[#wide + 1] = 1 end
+    table.insert(dims, axis + 1, 1)
+    local classes = shape.reshape(create.iota(n, core.dtype_codes.i32), wide)
     return np.astype(np.equal(shape.reshape(labels, dims), classes), core.dtypes[code].name)
 end)
 
@@ -403,23 +438,28 @@ define("sort", function(x, given, extra)
     return core.record1(ids.sort, x, 2)
 end)
 
---- np.top_k(x, k, {axis=-1}) -> values, indices: two results: the k largest elements along an axis, descending, and
--- their indices (i32). Of equal ones the first come first; NaN comes last.
+--- np.top_k(x, k, {axis=-1, largest=true}) -> values, indices: two results: the k largest elements along an axis,
+-- descending, and their indices (i32). Of equal ones the first come first; NaN comes last.
+--- largest: false gives the k smallest, ascending
 --- > np.array{3, 1, 4, 1, 5}:top_k(2)
 -- [5. 4.]
 -- [4 2]
+--- > np.array{3, 1, 4, 1, 5}:top_k(3, {largest=false})
+-- [1. 1. 3.]
+-- [1 3 0]
 define("top_k", function(x, k, given, extra)
     if extra ~= nil then core.too_many("top_k", 3, extra) end
     x = coerce("top_k", 1, x)
-    local axis = options("top_k", given, { axis = true }).axis
+    local o = options("top_k", given, { axis = true, largest = true })
+    local axis, largest = o.axis, o.largest ~= false
     axis = axis_of("top_k", axis == nil and -1 or axis, core.ndim(x))
     local n = shape_of(x)[axis + 1]
     if core.integer("top_k", 2, "k", k) < 0 or k > n then
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
     local order
-    if 8 * k > n or is_complex(x) then -- nearly all
-        order = shape.cut(np.argsort(x, { axis = axis, descending = true }), axis, 0, k)
+    if 8 * k > n or not largest or is_complex(x) then -- nearly all, or an order that the op has not
+        order = shape.cut(np.argsort(x, { axis = axis, descending = largest }), axis, 0, k)
     else
         core.attrs[0], core.attrs[1] = axis, k
         order = core.record1(ids.argtop, x, 2)
@@ -458,7 +498,7 @@ end
 -- [1 2]
 define("searchsorted", function(a, v, given, extra)
     if extra ~= nil then core.too_many("searchsorted", 3, extra) end
-    a, v = operand("searchsorted", 1, a), operand("searchsorted", 2, v)
+    a, v = operands.compared("searchsorted", 2, a, v)
     local o = options("searchsorted", given, { side = true, sorter = true })
     local side = o.side or "left"
     if side ~= "left" and side ~= "right" then
@@ -478,28 +518,77 @@ define("searchsorted", function(a, v, given, extra)
     return core.record2(ids.searchsorted, a, v, 1)
 end)
 
---- np.interp(x, xp, fp, {left=fp[0], right=fp[-1]}): at each x the line through the neighbouring points (xp, fp), which
--- are 1-d, xp ascending; `left` and `right` stand outside of them. Differentiable in all.
+--- x and the points (xp, fp), in order and with one more at each end, in a period.
+local function in_period(x, xp, fp, period)
+    xp = np.remainder(xp, period)
+    local order, n = np.argsort(xp), shape_of(xp)[1]
+    xp, fp = take(xp, order, 0), take(fp, order, 0)
+    local function around(from, to) return shape.cut(xp, 0, from, to), shape.cut(fp, 0, from, to) end
+    local first, first_value = around(0, 1)
+    local last, last_value = around(n - 1, n)
+    return np.remainder(x, period), shape.join({ last - period, xp, first + period }, 0),
+           shape.join({ last_value, fp, first_value }, 0)
+end
+
+--- The line through the points beside each x, all of one dtype of floats. Infinite values give what NumPy gives: on a
+-- point its value, beside an infinite one that.
+local function between_points(x, xp, fp, left, right)
+    local n = shape_of(xp)[1]
+    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, core.count(math.max(n - 1, 1), 1))
+    local before = index - 1
+    local x0, f0, x1, f1 = take(xp, before, 0), take(fp, before, 0), take(xp, index, 0), take(fp, index, 0)
+    local run, rise, inner = x1 - x0, f1 - f0, np.where(np.isinf(x), x0, x)
+    local straight, on_right = np.isfinite(rise), np.equal(x, x1)
+    run, rise = np.where(np.equal(run, 0), 1, run), np.where(straight, rise, 0)
+    -- From the point itself, since f0 + rise may not be all of f1.
+    local y = np.where(on_right, f1 + (inner - x1) / run * rise, f0 + (inner - x0) / run * rise)
+    local crooked = np.where(on_right, f1, np.where(np.isfinite(f0), f1 - f0, f0 + f1))
+    crooked = np.where(np.equal(x, x0), f0, crooked)
+    y = np.where(np.logical_or(straight, np.isnan(x)), y, crooked)
+    y = np.where(np.less(x, xp[0]), left == nil and fp[0] or left, y)
+    return np.where(np.greater(x, xp[-1]), right == nil and fp[-1] or right, y)
+end
+
+--- np.interp(x, xp, fp, {left=fp[0], right=fp[-1], period=…}): at each x the line through the neighbouring points (xp,
+-- fp), which are 1-d, xp ascending; `left` and `right` stand outside of them. Numbers and tables take the dtype of the
+-- arrays. Differentiable in all.
 --- left: the value before xp begins; fp[0] without it
 --- right: the value after xp ends; fp[-1] without it
+--- period: how far apart x are that count as the same: xp may be in any order then, and nothing is outside
 --- > np.interp(np.array{0, 0.5, 3}, np.array{0, 1, 2}, np.array{0, 10, 20})
 -- [ 0.  5. 20.]
+--- > np.interp(np.array{-10, 370}, {0, 180}, {0, 180}, {period=360})
+-- [10. 10.]
 define("interp", function(x, xp, fp, given, extra)
     if extra ~= nil then core.too_many("interp", 4, extra) end
-    x, xp, fp = coerce("interp", 1, x), coerce("interp", 2, xp), coerce("interp", 3, fp)
-    local o = options("interp", given, { left = true, right = true })
+    x, xp, fp = operands.meet("interp", 3, x, xp, fp)
+    local o = options("interp", given, { left = true, right = true, period = true })
     local n = core.ndim(xp) == 1 and shape_of(xp)[1] or 0
     if n == 0 or not shape.same(shape_of(xp), shape_of(fp)) then
         raise("interp", "arguments 2 and 3 must be 1-d of one length above 0, got shapes %s and %s",
               core.shape_text(xp), core.shape_text(fp))
     end
-    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, core.count(math.max(n - 1, 1), 1))
-    local x0, f0 = take(xp, index - 1, 0), take(fp, index - 1, 0)
-    local run, rise = take(xp, index, 0) - x0, take(fp, index, 0) - f0
-    local level = np.equal(run, 0)
-    local y = np.where(level, f0, f0 + (x - x0) / np.where(level, 1, run) * rise)
-    y = np.where(np.less(x, xp[0]), o.left == nil and fp[0] or o.left, y)
-    return np.where(np.greater(x, xp[-1]), o.right == nil and fp[-1] or o.right, y)
+    local period, left, right = o.period, o.left, o.right
+    if period ~= nil then
+        if type(period) ~= "number" or period == 0 or period ~= period then
+            bad_argument("interp", nil, "period", "a number other than 0", period)
+        end
+        left, right = nil, nil
+    end
+    local result = core.dtypes[core.dtype_codes[np.result_type(x, xp, fp, 0.5)]]
+    -- Integers are counted in f64, which has all their differences, and halves in f32.
+    local exact = core.dtype_of(x).inexact and core.dtype_of(xp).inexact and core.dtype_of(fp).inexact
+    local counted = not exact and "f64" or result.half and "f32" or result.real
+    if result.kind == "c" then
+        local function part(of)
+            local function side(value) return value ~= nil and of(coerce("interp", 4, value)) or nil end
+            return np.interp(x, xp, of(fp), { left = side(left), right = side(right), period = period })
+        end
+        return np.complex(part(np.real), part(np.imag))
+    end
+    x, xp, fp = np.astype(x, counted), np.astype(xp, counted), np.astype(fp, counted)
+    if period then x, xp, fp = in_period(x, xp, fp, math.abs(period)) end
+    return np.astype(between_points(x, xp, fp, left, right), result.name)
 end)
 
 -- ---- By looking at values -------------------------------------------------------------------------------------------
@@ -578,11 +667,12 @@ end)
 local close_options = { rtol = true, atol = true, equal_nan = true }
 
 local function isclose(name, a, b, given)
-    a, b = operand(name, 1, a), operand(name, 2, b)
+    a, b = operands.compared(name, 2, a, b)
     given = options(name, given, close_options)
     local rtol, atol = given.rtol or 1e-5, given.atol or 1e-8
     if not core.dtype_of(a).inexact then a = np.astype(a, "f64") end
     if not core.dtype_of(b).inexact then b = np.astype(b, "f64") end
+    a, b = operands.wide(a), operands.wide(b)
     local near = np.less_equal(np.abs(a - b), np.abs(b) * rtol + atol)
     local result = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
     if given.equal_nan then result = np.logical_or(result, np.logical_and(np.isnan(a), np.isnan(b))) end
@@ -620,7 +710,7 @@ end)
 -- true
 define("array_equal", function(a, b, given, extra)
     if extra ~= nil then core.too_many("array_equal", 3, extra) end
-    a, b = operand("array_equal", 1, a), operand("array_equal", 2, b)
+    a, b = operands.compared("array_equal", 2, a, b)
     local o = options("array_equal", given, { equal_nan = true })
     if not shape.same(shape_of(a), shape_of(b)) then return false end
     local same = np.equal(a, b)
@@ -635,7 +725,7 @@ end)
 -- false
 define("array_equiv", function(a, b, extra)
     if extra ~= nil then core.too_many("array_equiv", 2, extra) end
-    a, b = operand("array_equiv", 1, a), operand("array_equiv", 2, b)
+    a, b = operands.compared("array_equiv", 2, a, b)
     local dims, own = shape_of(a), shape_of(b)
     for k = 1, math.min(#dims, #own) do
         local n, m = dims[#dims + 1 - k], own[#own + 1 - k]

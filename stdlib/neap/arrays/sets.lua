@@ -7,10 +7,11 @@ local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
 local nans = require "neap.arrays.nans"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, options = core.raise, core.options
-local shape_of, operand, ids = core.shape_of, create.operand, core.ids
+local shape_of, is_array, operand, ids = core.shape_of, core.is_array, create.operand, core.ids
 
 --- Rows (n, m) put in order by their first column, then by the second, and so on: the order, as indices.
 local function order_of_rows(rows, n, m)
@@ -46,6 +47,11 @@ end
 local function unique(name, x, o, want)
     local lines, dims = lines_of(name, x, o.axis)
     local n, found = shape_of(lines)[1], {}
+    local nothing = n == 0 and o.size ~= nil -- then a line of zeros stands there, which is none of those
+    if nothing then
+        local lo, hi = { 0, dims and 0 or nil }, { 1, dims and 0 or nil }
+        lines, n = shape.pad(lines, core.number(0, core.dtype_of(x).code), lo, hi, lo), 1
+    end
     local order, sorted
     if dims then
         order = order_of_rows(lines, n, shape_of(lines)[2])
@@ -61,7 +67,8 @@ local function unique(name, x, o, want)
     if n > 0 and ordered and o.size == nil and o.equal_nan ~= false and not dims and not want.inverse then
         places = selects.marked(ids.marks_changes, sorted)
     else
-        starts = n > 0 and starts_of(sorted, n, o.equal_nan ~= false) or np.zeros({ 0 }, { dtype = "bool" })
+        starts = not nothing and n > 0 and starts_of(sorted, n, o.equal_nan ~= false)
+            or np.zeros({ n }, { dtype = "bool" })
         places, valid = selects.places(starts, o.size)
     end
     local values = selects.take(sorted, places, 0)
@@ -70,8 +77,8 @@ local function unique(name, x, o, want)
     if valid then
         local fill = o.fill_value
         if fill == nil then fill = shape.cut(values, 0, 0, 1) end
-        values = np.where(dims and np.expand_dims(valid, 1) or valid, values,
-                          create.operand(name, 2, fill))
+        values, fill = operands.meet(name, 2, values, fill)
+        values = np.where(dims and np.expand_dims(valid, 1) or valid, values, fill)
     end
     if want.index then found.index = selects.take(order, places, 0) end
     if want.inverse then
@@ -79,6 +86,7 @@ local function unique(name, x, o, want)
         local zeros = shape.broadcast_to(core.number(0, core.dtype_codes.i32), { n })
         core.attrs[0] = 0
         found.inverse = core.recordn(ids.put_set, { zeros, order, groups }, 3, 1)
+        if nothing then found.inverse = shape.cut(found.inverse, 0, 0, 0) end
         if not dims then found.inverse = shape.reshape(found.inverse, shape_of(x)) end
     end
     if want.counts then
@@ -191,7 +199,7 @@ define_standard("unique_all", { index = true, inverse = true, counts = true }, {
 
 --- Two arguments of np.name in the dtype that they have in common.
 local function alike(name, a, b)
-    a, b = operand(name, 1, a), operand(name, 2, b)
+    a, b = operands.compared(name, 2, a, b) -- what no array has as an element is in no set
     local function none(x) return shape.cut(np.ravel(x), 0, 0, 0) end
     local dtype = np.where(true, none(a), none(b)).dtype
     return np.astype(a, dtype), np.astype(b, dtype)
@@ -233,12 +241,23 @@ for _, name in ipairs { "isin", "in1d" } do
     end)
 end
 
---- Defines np.intersect1d's kin: f(name, a, b) of 1-d arrays of one dtype with different elements in order.
-local function define_set(name, f)
+--- Arguments of which what the result has stands in a: an array beside numbers or a table keeps its dtype.
+local function from_first(name, a, b)
+    if not is_array(a) or is_array(b) then return alike(name, a, b) end
+    return operands.compared(name, 2, a, b)
+end
+
+--- Arguments of both of which elements stand in the result.
+local function from_both(name, a, b)
+    return alike(name, operands.meet(name, 2, a, b))
+end
+
+--- Defines np.intersect1d's kin: f(name, a, b) of 1-d arrays with different elements in order, which `prepare` made.
+local function define_set(name, prepare, f)
     define(name, function(a, b, given, extra)
         if extra ~= nil then core.too_many(name, 3, extra) end
         options(name, given, { assume_unique = true })
-        a, b = alike(name, a, b)
+        a, b = prepare(name, a, b)
         return f(name, np.unique(a), np.unique(b))
     end)
 end
@@ -250,7 +269,8 @@ end
 
 --- np.intersect1d(a, b, {assume_unique=false, return_indices=false}), np.union1d(a, b), np.setdiff1d(a, b,
 -- {assume_unique=false}), np.setxor1d(a, b, {assume_unique=false}): the different elements, in order, that both arrays
--- have, that any of them has, that a has and b does not, that one of them has and not both. 1-d. Waits.
+-- have, that any of them has, that a has and b does not, that one of them has and not both. 1-d. Waits. Numbers and
+-- tables take the dtype of the array beside them.
 --- assume_unique: nothing is gained by it here; NumPy's and JAX's name
 --- return_indices: true gives two further results: where each is first in a, and in b, flattened
 --- > np.intersect1d(np.array{3, 1, 2}, {2, 3, 4}), np.union1d(np.array{3, 1}, {2, 3})
@@ -262,7 +282,7 @@ end
 define("intersect1d", function(a, b, given, extra)
     if extra ~= nil then core.too_many("intersect1d", 3, extra) end
     local o = options("intersect1d", given, { assume_unique = true, return_indices = true })
-    a, b = alike("intersect1d", a, b)
+    a, b = from_first("intersect1d", a, b)
     local in_a, first_a = np.unique(a, { return_index = true })
     local in_b, first_b = np.unique(b, { return_index = true })
     local places = selects.places(is_in("intersect1d", in_a, in_b, {}))
@@ -274,10 +294,10 @@ define("intersect1d", function(a, b, given, extra)
 end)
 define("union1d", function(a, b, extra)
     if extra ~= nil then core.too_many("union1d", 2, extra) end
-    a, b = alike("union1d", a, b)
+    a, b = from_both("union1d", a, b)
     return np.unique(shape.join({ np.ravel(a), np.ravel(b) }, 0))
 end)
-define_set("setdiff1d", function(name, a, b) return filtered(name, a, b, true) end)
-define_set("setxor1d", function(name, a, b)
+define_set("setdiff1d", from_first, function(name, a, b) return filtered(name, a, b, true) end)
+define_set("setxor1d", from_both, function(name, a, b)
     return np.sort(shape.join({ filtered(name, a, b, true), filtered(name, b, a, true) }, 0))
 end)

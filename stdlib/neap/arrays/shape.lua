@@ -3,6 +3,7 @@
 -- All stand on six op rows: reshape, transpose, broadcast_to, slice (views), concatenate and pad (copies of pieces,
 -- pieces.lua), so gradients come with them. Axes count from 0 and may be negative.
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -455,14 +456,12 @@ end)
 -- [[1. 1.]
 --  [2. 2.]]
 function np.broadcast_arrays(...)
-    local arrays, shapes = { ... }, {}
-    for k = 1, #arrays do
-        arrays[k] = coerce("broadcast_arrays", k, arrays[k])
-        shapes[k] = shape_of(arrays[k])
-    end
+    local n, shapes, wide = select("#", ...), {}, {}
+    local arrays = operands.meet_list("broadcast_arrays", n, { ... })
+    for k = 1, n do shapes[k] = shape_of(arrays[k]) end
     local dims = shape.broadcast("broadcast_arrays", unpack(shapes))
-    for k = 1, #arrays do arrays[k] = broadcast_to(arrays[k], dims) end
-    return unpack(arrays)
+    for k = 1, n do wide[k] = broadcast_to(arrays[k], dims) end
+    return unpack(wide, 1, n)
 end
 
 --- np.flip(x, {axis=…}), np.flip(x, axis): reverses the order along axes. A view.
@@ -487,20 +486,33 @@ define("flip", function(x, axis)
     return slice(x, start, step, dims)
 end)
 
-local function at_least(ndim, name)
-    define(name, function(x)
-        x = coerce(name, 1, x)
+--- Defines np.name(x, …), which gives each argument with the axes that `widened` adds to a shape of fewer.
+function shape.at_least(name, ndim, widened)
+    local function one(x)
         local dims = shape_of(x)
-        if #dims >= ndim then return x end
-        while #dims < ndim do table.insert(dims, 1, 1) end
-        return reshape(x, dims)
+        return #dims >= ndim and x or reshape(x, widened(dims))
+    end
+    define(name, function(x, ...)
+        local n = select("#", ...)
+        if n == 0 and core.is_array(x) then return one(x) end
+        local list, results = operands.meet_list(name, n + 1, { x, ... }), {}
+        for k = 1, n + 1 do results[k] = one(list[k]) end
+        return unpack(results, 1, n + 1)
     end)
 end
---- np.atleast_1d(x), np.atleast_2d(x): leading axes of extent 1 until there are that many.
+
+local function in_front(ndim)
+    return function(dims)
+        while #dims < ndim do table.insert(dims, 1, 1) end
+        return dims
+    end
+end
+--- np.atleast_1d(x, …), np.atleast_2d(x, …): leading axes of extent 1 until there are that many. Several arguments give
+-- as many results.
 --- > np.atleast_1d(np.array(7)), np.atleast_2d(np.arange(2))
 -- [7.]
 -- [[0 1]]
-at_least(1, "atleast_1d")
-at_least(2, "atleast_2d")
+shape.at_least("atleast_1d", 1, in_front(1))
+shape.at_least("atleast_2d", 2, in_front(2))
 
 return shape

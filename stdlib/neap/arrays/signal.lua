@@ -17,6 +17,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local operands = require "neap.arrays.operands"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
 local raise, bad_argument = core.raise, core.bad_argument
@@ -73,15 +74,22 @@ local function window_of(name, window, n, periodic)
     return make(n, periodic, parameter)
 end
 
---- np.signal.get_window(window, n, fftbins): a window of n points (f64) by name: "boxcar", "hann", "hamming",
--- "blackman", "bartlett", {"tukey", alpha} or {"kaiser", beta}. It is periodic, as transforms want it; symmetric where
--- fftbins is false.
+--- np.signal.get_window(window, n, {fftbins=true}): a window of n points (f64) by name: "boxcar", "hann", "hamming",
+-- "blackman", "bartlett", {"tukey", alpha} or {"kaiser", beta}.
+--- fftbins: true: periodic, as transforms want it; false: symmetric. It may stand alone behind n
 --- > np.signal.get_window("hann", 4), np.signal.get_window({"tukey", 0.5}, 5, false)
 -- [0.  0.5 1.  0.5]
 -- [0. 1. 1. 1. 0.]
-function signal.get_window(window, n, fftbins)
+function signal.get_window(window, n, given)
     if core.integer("signal.get_window", 2, "n", n) < 1 then
         bad_argument("signal.get_window", 2, "n", "an integer from 1 up", n)
+    end
+    local fftbins = given
+    if type(given) ~= "boolean" then
+        fftbins = core.options("signal.get_window", given, { fftbins = true }).fftbins
+        if fftbins ~= nil and type(fftbins) ~= "boolean" then
+            bad_argument("signal.get_window", nil, "fftbins", "true or false", fftbins)
+        end
     end
     return window_of("get_window", window, n, fftbins ~= false)
 end
@@ -123,9 +131,11 @@ end
 -- [-1.75 -0.75  1.25  1.25]
 function signal.detrend(x, given)
     local o = core.options("signal.detrend", given, { axis = true, type = true })
-    local axis
+    local axis, half
+    x, half = operands.wide(core.coerce("signal.detrend", 1, x))
     x, axis = signal_of("detrend", 1, x, o.axis)
-    return np.moveaxis(without_trend("detrend", x, o.type == nil and "linear" or o.type), -1, axis)
+    local rest = without_trend("detrend", x, o.type == nil and "linear" or o.type)
+    return operands.narrow(np.moveaxis(rest, -1, axis), half)
 end
 
 -- ---- Segments and their transforms ----------------------------------------------------------------------------------

@@ -1,14 +1,16 @@
 --- special.lua: np.special: the special functions, under the names of scipy.special and jax.scipy.special, with those
 -- of torch.special beside them where they differ. Functions of one element each: any shapes, which broadcast; bool and
--- integers become f32. Most are rows of lazy/ops/special.c, the others are made of rows here. Derivatives are JAX's.
+-- integers become f32, 64-bit ones f64. Most are rows of lazy/ops/special.c, the others are made of rows here: of those
+-- that are computed in f64 in f64, of others in the dtype of the arguments, halves in f32. Derivatives are JAX's.
 --
 -- Errors are those of the rows: `ulp` counts units in the last place of the result. f32 results are f64 ones rounded,
 -- so theirs is 0.5 ulp and what is said of f64 counts there alone, unless a function is said to be made of others.
 
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 
 local np, define, ids = core.np, core.define, core.ids
-local raise, coerce, coerce2 = core.raise, core.coerce, core.coerce2
+local raise, coerce, floats = core.raise, core.coerce, operands.reals
 
 local special = {}
 
@@ -146,34 +148,40 @@ local function none(name, takes, extra)
     if extra ~= nil then raise(name, "takes %d arguments, got also %s", takes, core.describe(extra)) end
 end
 
---- x as an array of floats: bool and integers become f32.
-local function real(name, position, x)
-    x = coerce(name, position, x)
-    local kind = core.dtype_of(x).kind
-    if kind == "b" or kind == "i" or kind == "u" then return np.astype(x, "f32") end
-    return x
+--- Makes special.name of f(a, b), on arrays of one dtype of floats: f32 and f64, or f64 alone, with `least` "f64".
+local function define_two(name, least, f)
+    local full = "special." .. name
+    special[name] = function(a, b, extra)
+        none(full, 2, extra)
+        local narrow
+        narrow, a, b = floats(full, least, 2, a, b)
+        return operands.narrow(f(a, b), narrow)
+    end
 end
 
---- Two operands as arrays of floats.
-local function reals(name, a, b)
-    a, b = coerce2(name, a, b)
-    return real(name, 1, a), real(name, 2, b)
+--- The same of f(x).
+local function define_one(name, least, f)
+    local full = "special." .. name
+    special[name] = function(x, extra)
+        none(full, 1, extra)
+        local narrow
+        narrow, x = floats(full, least, 1, x)
+        return operands.narrow(f(x), narrow)
+    end
 end
 
 --- np.special.beta(a, b): gamma(a) gamma(b) / gamma(a + b), with its sign. Made of gamma where its values are moderate,
 -- of exp(betaln(a, b)) elsewhere: relative error some 2e-15, for large parameters 2e-15 (1 + |log(result)|).
 --- > np.special.beta(np.array{1, 2}, np.array{2, 3})
 -- [0.5        0.08333334]
-function special.beta(a, b, extra)
-    none("special.beta", 2, extra)
-    a, b = reals("special.beta", a, b)
+define_two("beta", "f64", function(a, b)
     local sum = a + b
     local plain = np.logical_and(np.less(np.abs(a), 20), np.less(np.abs(b), 20))
     local sign = special.gammasgn(a) * special.gammasgn(b) * special.gammasgn(sum)
     local x, y = np.where(plain, a, 1), np.where(plain, b, 1)
     local direct = special.gamma(x) / special.gamma(x + y) * special.gamma(y)
     return np.where(plain, direct, sign * np.exp(special.betaln(a, b)))
-end
+end)
 
 --- np.special.gammasgn(x): the sign of gamma(x): 1 for x above 0, 1 or -1 below; of the zeros their sign, NaN at the
 -- negative integers.
@@ -181,32 +189,34 @@ end
 -- [-1.  1.  1.]
 function special.gammasgn(x, extra)
     none("special.gammasgn", 1, extra)
-    x = np.stop_gradient(real("special.gammasgn", 1, x))
+    x = np.stop_gradient(operands.real("special.gammasgn", 1, x))
     local low, one = np.floor(x), np.ones_like(x)
     local left = np.where(np.equal(low, x), np.nan, np.where(np.equal(np.remainder(low, 2), 0), one, -one))
     return np.where(np.less(x, 0), left, np.where(np.equal(x, 0), np.copysign(one, x), np.where(np.isnan(x), x, one)))
 end
 
 --- np.special.polygamma(n, x): derivative n of digamma: (-1)^(n + 1) n! zeta(n + 1, x), digamma for n = 0. n may be an
--- array. Made of lgamma and zeta: relative error at most 1e-15 (4 + log(n!)).
+-- array. Made of lgamma and zeta, in f64: relative error at most 1e-15 (4 + log(n!)).
 --- > np.special.polygamma(1, np.array{1, 2})
 -- [1.644934   0.64493406]
 function special.polygamma(n, x, extra)
     none("special.polygamma", 2, extra)
+    local narrow
     if type(n) == "number" then
         if n ~= math.floor(n) or n < 0 then
             core.bad_argument("special.polygamma", 1, "n", "an integer from 0 up", n)
         end
-        if n == 0 then return np.digamma(x) end
+        narrow, x = floats("special.polygamma", "f64", 1, x)
+        if n == 0 then return operands.narrow(np.digamma(x), narrow) end
         local factor = n % 2 == 1 and 1 or -1
         for k = 2, math.min(n, 171) do factor = factor * k end -- 171! is infinite
-        return factor * zeta(n + 1, real("special.polygamma", 2, x))
+        return operands.narrow(factor * zeta(n + 1, x), narrow)
     end
-    n, x = reals("special.polygamma", n, x)
+    narrow, n, x = floats("special.polygamma", "f64", 2, n, x)
     n = np.stop_gradient(n)
     local sign = 2 * np.remainder(n, 2) - 1
     local value = sign * np.exp(np.lgamma(n + 1)) * zeta(np.maximum(n, 1) + 1, x)
-    return np.where(np.equal(n, 0), np.digamma(x), value)
+    return operands.narrow(np.where(np.equal(n, 0), np.digamma(x), value), narrow)
 end
 
 local MOST_TERMS = 2 ^ 20
@@ -214,156 +224,153 @@ local MOST_TERMS = 2 ^ 20
 --- np.special.multigammaln(x, d): the logarithm of the multivariate gamma function: d (d - 1) / 4 log(pi) + the sum of
 -- gammaln(x - j / 2) for j below d.
 --- > np.special.multigammaln(np.array{3, 4}, 2)
--- [1.550195  3.5650978]
+-- [1.550195 3.565098]
 function special.multigammaln(x, d, extra)
     none("special.multigammaln", 2, extra)
     if core.integer("special.multigammaln", 2, "d", d) < 1 or d > MOST_TERMS then
         core.bad_argument("special.multigammaln", 2, "d", "an integer from 1 to 2^20", d)
     end
-    x = real("special.multigammaln", 1, x)
+    local narrow
+    narrow, x = floats("special.multigammaln", "f64", 1, x)
     local halves = np.arange(d, { dtype = core.dtype_of(x).name }) * 0.5
-    return np.sum(np.lgamma(np.expand_dims(x, -1) - halves), { axis = -1 }) + d * (d - 1) / 4 * math.log(math.pi)
+    local sum = np.sum(np.lgamma(np.expand_dims(x, -1) - halves), { axis = -1 })
+    return operands.narrow(sum + d * (d - 1) / 4 * math.log(math.pi), narrow)
 end
 
 --- np.special.factorial(n): n!, as gamma(n + 1); 0 for n below 0, as in SciPy and JAX.
 --- > np.special.factorial(np.array{0, 5, 10})
 -- [1.0000e+00 1.2000e+02 3.6288e+06]
-function special.factorial(n, extra)
-    none("special.factorial", 1, extra)
-    n = real("special.factorial", 1, n)
+define_one("factorial", "f64", function(n)
     return np.where(np.less(n, 0), 0, special.gamma(np.maximum(n, 0) + 1))
-end
+end)
 
 --- np.special.comb(n, k): the number of ways to choose k of n: gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)), 0 for k
--- below 0 or above n. Exact where n and k are integers and the result is at most 2^18 (f32) or 2^40 (f64).
+-- below 0 or above n. Computed in f64, and exact there where n and k are integers and the result is at most 2^40.
 --- > np.special.comb(np.array{5, 10}, 2)
 -- [10. 45.]
-function special.comb(n, k, extra)
-    none("special.comb", 2, extra)
-    n, k = reals("special.comb", n, k)
+define_two("comb", "f64", function(n, k)
     local inside = np.logical_and(np.greater_equal(k, 0), np.less_equal(k, n))
     local top, part = np.where(inside, n, 1), np.where(inside, k, 0)
     local value = np.exp(-special.betaln(top - part + 1, part + 1)) / (top + 1)
     local whole = np.logical_and(np.equal(np.floor(n), n), np.equal(np.floor(k), k))
-    local limit = core.dtype_of(value).bytes == 8 and 2 ^ 40 or 2 ^ 18
     local exact = np.stop_gradient(np.round(value) - value)
-    value = value + np.where(np.logical_and(whole, np.less(value, limit)), exact, 0)
-    return np.where(inside, value, 0)
-end
+    value = value + np.where(np.logical_and(whole, np.less(value, 2 ^ 40)), exact, 0)
+    local hidden = np.logical_or(np.isnan(n), np.isnan(k))
+    return np.where(inside, value, np.where(hidden, np.nan, 0))
+end)
+
+local xlogy = core.binary(ids.xlogy, "special.xlogy")
+local xlog1py = core.binary(ids.xlog1py, "special.xlog1py")
 
 --- np.special.xlogy(x, y): x log(y), and 0 for x = 0 unless y is NaN.
 --- > np.special.xlogy(np.array{0, 2}, np.array{0, 3})
 -- [0.        2.1972246]
-function special.xlogy(x, y, extra)
-    none("special.xlogy", 2, extra)
-    x, y = reals("special.xlogy", x, y)
-    local zero = np.logical_and(np.equal(x, 0), np.logical_not(np.isnan(y)))
-    return np.where(zero, 0, x * np.log(np.where(zero, 1, y)))
-end
+special.xlogy = xlogy
 
 --- np.special.xlog1py(x, y): x log1p(y), and 0 for x = 0 unless y is NaN.
 --- > np.special.xlog1py(np.array{0, 2}, np.array{-1, 3})
 -- [0.        2.7725887]
-function special.xlog1py(x, y, extra)
-    none("special.xlog1py", 2, extra)
-    x, y = reals("special.xlog1py", x, y)
-    local zero = np.logical_and(np.equal(x, 0), np.logical_not(np.isnan(y)))
-    return np.where(zero, 0, x * np.log1p(np.where(zero, 0, y)))
-end
+special.xlog1py = xlog1py
 
 --- np.special.entr(x): -x log(x), 0 at 0, -infinite below.
 --- > np.special.entr(np.array{0, 0.5, -1})
--- [-0.         0.3465736       -inf]
-function special.entr(x, extra)
-    none("special.entr", 1, extra)
-    x = real("special.entr", 1, x)
-    return np.where(np.less(x, 0), -np.inf, -special.xlogy(x, x))
+-- [0.        0.3465736      -inf]
+special.entr = core.unary(ids.entr, "special.entr")
+
+--- Whether p and q are above 0, whether p is 0 and q from 0 up, and p log(p / q) where the first holds, by the way from
+-- q to p where that is short, so that no digit is lost.
+local function relative(p, q)
+    local both = np.logical_and(np.greater(p, 0), np.greater(q, 0))
+    local zero = np.logical_and(np.equal(p, 0), np.greater_equal(q, 0))
+    local a, b = np.where(both, p, 1), np.where(both, q, 1)
+    local quotient = a / b
+    local near = np.logical_and(np.greater(quotient, 0.5), np.less(quotient, 2))
+    local short = np.log1p(np.where(near, a - b, 0) / b)
+    return both, zero, a * np.where(near, short, np.log(a) - np.log(b))
+end
+
+local function nan_or(p, q, value)
+    return np.where(np.logical_or(np.isnan(p), np.isnan(q)), np.nan, value)
 end
 
 --- np.special.rel_entr(p, q): p log(p / q) for p and q above 0, 0 for p = 0 and q from 0 up, infinite elsewhere.
 --- > np.special.rel_entr(np.array{0, 0.5, 1}, np.array{0, 0.25, 0})
 -- [0.        0.3465736       inf]
-function special.rel_entr(p, q, extra)
-    none("special.rel_entr", 2, extra)
-    p, q = reals("special.rel_entr", p, q)
-    local both = np.logical_and(np.greater(p, 0), np.greater(q, 0))
-    local zero = np.logical_and(np.equal(p, 0), np.greater_equal(q, 0))
-    local a, b = np.where(both, p, 1), np.where(both, q, 1)
-    local value = np.where(both, a * (np.log(a) - np.log(b)), np.where(zero, np.zeros_like(a), np.inf))
-    return np.where(np.logical_or(np.isnan(p), np.isnan(q)), np.nan, value)
-end
+define_two("rel_entr", nil, function(p, q)
+    local both, zero, value = relative(p, q)
+    return nan_or(p, q, np.where(both, value, np.where(zero, np.zeros_like(value), np.inf)))
+end)
 
 --- np.special.kl_div(p, q): rel_entr(p, q) - p + q, infinite where rel_entr is.
 --- > np.special.kl_div(np.array{0.5, 1}, np.array{0.25, 0})
 -- [0.09657359        inf]
-function special.kl_div(p, q, extra)
-    none("special.kl_div", 2, extra)
-    p, q = reals("special.kl_div", p, q)
-    return special.rel_entr(p, q) - p + q
-end
+define_two("kl_div", nil, function(p, q)
+    local both, zero, value = relative(p, q)
+    return nan_or(p, q, np.where(both, value - p + q, np.where(zero, q, np.inf)))
+end)
 
 --- np.special.logit(x): log(x / (1 - x)), the inverse of expit; infinite at 0 and 1, NaN outside.
 --- > np.special.logit(np.array{0.5, 0.75, 1})
 -- [0.        1.0986123       inf]
-function special.logit(x, extra)
-    none("special.logit", 1, extra)
-    x = real("special.logit", 1, x)
+define_one("logit", nil, function(x)
     local low = np.less(x, 0.25) -- 2x - 1 keeps the digits around 1/2
     local middle = np.logical_and(np.greater_equal(x, 0.25), np.less_equal(x, 0.75))
     local near = 2 * np.atanh(2 * np.where(middle, x, 0.5) - 1)
     local outside = np.where(middle, 0.25, x)
     return np.where(middle, near, np.where(low, np.log(outside) - np.log1p(-outside), np.log(outside / (1 - outside))))
-end
+end)
 
 --- np.special.ndtr(x): the distribution function of the standard normal distribution: erfc(-x / sqrt(2)) / 2.
 --- > np.special.ndtr(np.array{-10, 0, 1})
--- [7.619854e-24 5.000000e-01 8.413447e-01]
-function special.ndtr(x, extra)
-    none("special.ndtr", 1, extra)
-    return 0.5 * np.erfc(real("special.ndtr", 1, x) * -math.sqrt(0.5))
-end
+-- [7.619853e-24 5.000000e-01 8.413448e-01]
+define_one("ndtr", "f64", function(x)
+    return 0.5 * np.erfc(x * -math.sqrt(0.5))
+end)
 
 --- np.special.ndtri(p): the inverse of ndtr: -sqrt(2) erfcinv(2 p); infinite at 0 and 1, NaN outside.
 --- > np.special.ndtri(np.array{1e-20, 0.5, 0.975})
--- [-9.26234    0.         1.9599643]
-function special.ndtri(p, extra)
-    none("special.ndtri", 1, extra)
-    return 0 - math.sqrt(2) * special.erfcinv(2 * real("special.ndtri", 1, p))
-end
+-- [-9.262341   0.         1.9599644]
+define_one("ndtri", "f64", function(p)
+    return 0 - math.sqrt(2) * special.erfcinv(2 * p)
+end)
 
 --- np.special.log_ndtr(x): the logarithm of ndtr(x), of large negative x too.
 --- > np.special.log_ndtr(np.array{-100, 0, 10})
--- [-5.0055244e+03 -6.9314718e-01 -7.6198536e-24]
-function special.log_ndtr(x, extra)
-    none("special.log_ndtr", 1, extra)
-    x = real("special.log_ndtr", 1, x)
+-- [-5.0055244e+03 -6.9314718e-01 -7.6198528e-24]
+define_one("log_ndtr", "f64", function(x)
     local root, left = math.sqrt(0.5), np.less(x, -1)
     local a, b = np.where(left, x, -1), np.where(left, 0, x)
     local tail = np.log(0.5 * special.erfcx(a * -root)) - 0.5 * a * a
     return np.where(left, tail, np.log1p(-0.5 * np.erfc(b * root)))
+end)
+
+local SERIES = { 1 } -- of sin(a) / a in a²
+for k = 1, 9 do SERIES[k + 1] = -SERIES[k] / (2 * k * (2 * k + 1)) end
+
+--- sin(pi x) / (pi x), by its series where |pi x| is below 1: derivatives of the quotient have few digits there.
+local function sinc_of(x)
+    local angle = x * math.pi
+    local near = np.less(np.abs(angle), 1)
+    local square = np.square(np.where(near, angle, 0))
+    local dtype = core.dtype_of(x).name
+    local terms = (dtype == "f32" or dtype == "c64") and 7 or #SERIES
+    local series = square * SERIES[terms] + SERIES[terms - 1]
+    for k = terms - 2, 1, -1 do series = series * square + SERIES[k] end
+    local other = np.where(near, 1, angle)
+    return np.where(near, series, np.sin(other) / other)
 end
 
 --- np.special.sinc(x): sin(pi x) / (pi x), 1 at 0: np.sinc.
 --- > np.special.sinc(np.array{0, 0.5})
 -- [1.         0.63661975]
-local function sinc(x, extra)
-    none("sinc", 1, extra)
-    x = real("sinc", 1, x)
-    local angle = x * math.pi
-    local zero = np.equal(x, 0)
-    local square = np.where(zero, angle, 0) ^ 2 -- the series has the derivatives at 0
-    local series = 1 - square / 6 * (1 - square / 20 * (1 - square / 42))
-    local other = np.where(zero, 1, angle)
-    return np.where(zero, series, np.sin(other) / other)
-end
-special.sinc = sinc
+define_one("sinc", nil, sinc_of)
 
 -- ---- Names that NumPy, JAX or PyTorch have at their top -------------------------------------------------------------
 
 --- np.sinc(x): sin(pi x) / (pi x), 1 at 0.
 --- > np.sinc(np.array{0, 0.5})
 -- [1.         0.63661975]
-define("sinc", sinc)
+define("sinc", special.sinc)
 --- np.erfinv(x): the inverse of the error function: np.erf_inv.
 --- > np.erfinv(np.array{0, 0.5})
 -- [0.         0.47693628]
@@ -382,7 +389,7 @@ define("xlogy", special.xlogy)
 np.polygamma = special.polygamma
 --- np.mvlgamma(x, d): the logarithm of the multivariate gamma function: np.special.multigammaln.
 --- > np.mvlgamma(np.array{3, 4}, 2)
--- [1.550195  3.5650978]
+-- [1.550195 3.565098]
 define("mvlgamma", special.multigammaln)
 
 np.special = special

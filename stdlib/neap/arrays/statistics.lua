@@ -4,12 +4,12 @@
 
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
-local create = require "neap.arrays.create"
+local operands = require "neap.arrays.operands"
 local reduces = require "neap.arrays.reduce"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local shape_of, operand = core.shape_of, create.operand
+local shape_of = core.shape_of
 
 --- np.count_nonzero(x, {axis=…, keepdims=false}): how many elements are not 0 (i32); NaN is none that is 0.
 --- > np.count_nonzero(np.array{{0, 7}, {8, 9}}), np.count_nonzero(np.eye(2), {axis=0})
@@ -37,7 +37,6 @@ end)
 
 --- Weights in x's shape: those of one axis run along it.
 local function weights_of(x, weights, axis)
-    weights = operand("average", 2, weights)
     local dims, own = shape_of(x), shape_of(weights)
     if shape.same(dims, own) then return weights end
     local axes = axis ~= nil and shape.axes("average", axis, #dims)
@@ -71,19 +70,27 @@ local average_options = { axis = true, weights = true, returned = true, keepdims
 -- [1.5 2.5]
 -- [4. 4.]
 define("average", function(x, given, extra)
-    x = reduces.real(operand("average", 1, x))
     local o = reduces.options("average", given, average_options, extra)
     local over = { axis = o.axis, keepdims = o.keepdims }
-    local result, total
+    local weights, half
     if o.weights == nil then
+        x, half = operands.wide(operands.real("average", 1, x))
+    else
+        x, weights = operands.meet("average", 2, x, o.weights)
+        local both
+        both, half = operands.wide_all({ reduces.real(x), weights_of(x, weights, o.axis) })
+        x, weights = both[1], both[2]
+    end
+    local result, total
+    if weights then
+        total = np.sum(np.broadcast_to(np.astype(weights, np.result_type(x, weights)), shape_of(x)), over)
+        result = np.sum(x * weights, over) / total
+    else
         result = np.mean(x, over)
         if o.returned then total = np.sum(np.ones_like(x), over) end
-    else
-        local weights = weights_of(x, o.weights, o.axis)
-        total = np.sum(np.broadcast_to(np.astype(weights, (x + weights).dtype), shape_of(x)), over)
-        result = np.sum(x * weights, over) / total
     end
-    if o.returned then return result, total end
+    result = operands.narrow(result, half)
+    if o.returned then return result, operands.narrow(total, half) end
     return result
 end)
 
@@ -93,16 +100,16 @@ local covariance_options = { rowvar = true, bias = true, ddof = true, fweights =
 
 --- The variables of cov and corrcoef as rows.
 local function variables(name, position, x, rowvar)
-    x = reduces.real(operand(name, position, x))
+    x = reduces.real(x)
     local ndim = core.ndim(x)
     if ndim > 2 then raise(name, "argument %d must have at most 2 axes, got shape %s", position, core.shape_text(x)) end
     if ndim < 2 then return shape.reshape(x, { 1, x.size }) end
     return rowvar and x or np.matrix_transpose(x)
 end
 
---- Weights of observations, an option, of n elements.
-local function observation_weights(name, option, value, n)
-    value = operand(name, 2, value)
+--- Weights of observations, an option, of n elements, beside arrays of a dtype.
+local function observation_weights(name, option, value, n, dtype)
+    value = operands.beside(name, 2, value, dtype)
     if core.ndim(value) ~= 1 or value.size ~= n then
         raise(name, "option '%s' must have shape (%d,), one for each observation, got %s", option, n,
               core.shape_text(value))
@@ -110,8 +117,15 @@ local function observation_weights(name, option, value, n)
     return value
 end
 
+--- The transposed matrix, of complex numbers conjugated.
+local function adjoint(x)
+    return core.dtype_of(x).kind == "c" and np.conj(x.T) or x.T
+end
+
+--- The matrix of covariances, of halves as f32; the half.
 local function covariance(name, x, y, o)
     local rowvar = o.rowvar ~= false
+    x, y = operands.meet(name, y == nil and 1 or 2, x, y)
     local rows = variables(name, 1, x, rowvar)
     if y ~= nil then
         local more = variables(name, 2, y, rowvar)
@@ -120,30 +134,34 @@ local function covariance(name, x, y, o)
         end
         rows = shape.join({ rows, more }, 0)
     end
+    local met = core.dtypes[core.dtype_codes[core.dtype_of(rows).part]]
+    local half
+    rows, half = operands.wide(rows)
     local n, ddof = shape_of(rows)[2], o.ddof
     if ddof == nil then ddof = o.bias and 0 or 1 end
     if type(ddof) ~= "number" then bad_argument(name, nil, "ddof", "a number", ddof) end
-    local f = o.fweights ~= nil and observation_weights(name, "fweights", o.fweights, n)
-    local a = o.aweights ~= nil and observation_weights(name, "aweights", o.aweights, n)
+    local f = o.fweights ~= nil and observation_weights(name, "fweights", o.fweights, n, met)
+    local a = o.aweights ~= nil and observation_weights(name, "aweights", o.aweights, n, met)
     local weights = f and a and f * a or f or a
     local result
     if weights then
-        weights = np.astype(weights, rows.dtype)
+        weights = np.astype(weights, core.dtype_of(rows).part)
         local total = np.sum(weights)
         local off = rows - np.sum(rows * weights, { axis = 1, keepdims = true }) / total
         local left = total - ddof
         if a then left = total - np.sum(weights * a) * ddof / total end
-        result = np.matmul(off * weights, off.T) / np.maximum(left, 0)
+        result = np.matmul(off * weights, adjoint(off)) / np.maximum(left, 0)
     else
         local off = rows - np.mean(rows, { axis = 1, keepdims = true })
         local left = ddof == 1 and core.count(math.max(n - 1, 0), 1) or math.max(n - ddof, 0)
-        result = np.matmul(off, off.T) / left
+        result = np.matmul(off, adjoint(off)) / left
     end
-    return np.astype(result, rows.dtype)
+    return np.astype(result, rows.dtype), half
 end
 
 --- np.cov(x, y, {rowvar=true, bias=false, ddof=1, fweights=…, aweights=…}): the covariances of variables, whose
--- observations are the rows of x, and of y, if it is there; a number for one variable.
+-- observations are the rows of x, and of y, if it is there; a number for one variable. Of complex ones, the second
+-- factors are conjugated.
 --- rowvar: false takes columns for the variables
 --- bias: true divides by the number of observations n instead of n - 1
 --- ddof: what is taken from n; overrides bias
@@ -159,7 +177,8 @@ end
 define("cov", function(x, y, given, extra)
     if type(y) == "table" and y[1] == nil then y, given, extra = nil, y, given or extra end
     if extra ~= nil then core.too_many("cov", 3, extra) end
-    local result = covariance("cov", x, y, options("cov", given, covariance_options))
+    local result, half = covariance("cov", x, y, options("cov", given, covariance_options))
+    result = operands.narrow(result, half)
     return result.size == 1 and shape.reshape(result, {}) or result
 end)
 
@@ -172,9 +191,12 @@ end)
 define("corrcoef", function(x, y, given, extra)
     if type(y) == "table" and y[1] == nil then y, given, extra = nil, y, given or extra end
     if extra ~= nil then core.too_many("corrcoef", 3, extra) end
-    local result = covariance("corrcoef", x, y, options("corrcoef", given, { rowvar = true }))
-    if result.size == 1 then return shape.reshape(result / result, {}) end
-    local deviation = np.sqrt(np.diagonal(result))
+    local result, half = covariance("corrcoef", x, y, options("corrcoef", given, { rowvar = true }))
+    if result.size == 1 then return operands.narrow(shape.reshape(result / result, {}), half) end
+    local diagonal = np.diagonal(result)
+    local complex = core.dtype_of(result).kind == "c"
+    local deviation = np.sqrt(complex and np.real(diagonal) or diagonal)
     result = result / np.expand_dims(deviation, 1) / np.expand_dims(deviation, 0)
-    return np.clip(result, -1, 1)
+    if complex then return np.complex(np.clip(np.real(result), -1, 1), np.clip(np.imag(result), -1, 1)) end
+    return operands.narrow(np.clip(result, -1, 1), half)
 end)

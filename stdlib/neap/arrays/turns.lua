@@ -56,14 +56,12 @@ define("rollaxis", function(x, axis, start)
     return np.moveaxis(x, axis, axis < start and start - 1 or start)
 end)
 
---- np.atleast_3d(x): x with three axes or more: a 1-d array of n elements becomes (1, n, 1), an (m, n) one (m, n, 1).
+--- np.atleast_3d(x, …): x with three axes or more: a 1-d array of n elements becomes (1, n, 1), an (m, n) one (m, n,
+-- 1). Several arguments give as many results.
 --- > np.atleast_3d(np.arange(2)).shape[2]
 -- 2
-define("atleast_3d", function(x)
-    x = coerce("atleast_3d", 1, x)
-    local dims = shape_of(x)
-    if #dims >= 3 then return x end
-    return shape.reshape(x, #dims == 2 and { dims[1], dims[2], 1 } or { 1, dims[1] or 1, 1 })
+shape.at_least("atleast_3d", 3, function(dims)
+    return #dims == 2 and { dims[1], dims[2], 1 } or { 1, dims[1] or 1, 1 }
 end)
 
 --- np.sliding_window_view(x, {2, 3}, {axis=…}): all windows of that shape over x, whose axes come last: (m, n) gives (m

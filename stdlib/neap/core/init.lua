@@ -123,9 +123,8 @@ end
 
 local function coerce_rare(name, position, value, inputs, how)
     if type(value) == "boolean" then return core.number(value and 1 or 0, BOOL) end
-    if core.integer64(value) then
-        return core.fill(C.NEAP_DTYPE_I64, {}, function(data) data[0] = value end, "int64_t *")
-    end
+    local wide = core.integer64(value)
+    if wide then return core.fill(wide, {}, function(data) data[0] = value end, core.dtypes[wide].pointer) end
     if core.complex.is(value) then return core.complex.array(value) end
     local meta = getmetatable(value)
     if type(meta) == "table" and meta.__array then return meta.__array(value, name, inputs, how) end
@@ -134,9 +133,9 @@ local function coerce_rare(name, position, value, inputs, how)
     raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
 end
 
---- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64. Of a function
--- whose arguments tell each other's sizes, `inputs` has them all, for parameters with open sizes (nn/open.lua, which
--- says what `how` is).
+--- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64 or u64. Of a
+-- function whose arguments tell each other's sizes, `inputs` has them all, for parameters with open sizes (nn/open.lua,
+-- which says what `how` is).
 function core.coerce(name, position, value, inputs, how)
     if is_array(value) then return value end
     if type(value) == "number" then return core.number(value) end
