@@ -7,12 +7,13 @@
 
 --- {strides}: by how many places the window moves: an integer or one for each spatial axis
 --- {padding}: "SAME", "VALID", an integer, or {before, after} for each spatial axis
---- {layout}: "NHWC", channels last, or "NCHW", channels first; of other numbers of axes alike
+--- {layout}: channels last, "NHWC" (1 axis: "NWC", 3: "NDHWC"), or first, "NCHW" ("NCW", "NCDHW"); so of the kernel
 --- {kernel_dilation}: how many places lie between elements of the kernel, from 1
 --- {input_dilation}: how many places lie between elements of x, from 1
 --- {groups}: into how many parts the channels and features are divided
 
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local block = require "neap.nn.block"
 
@@ -115,9 +116,13 @@ local function surround(x, value, low, high, gaps)
     return x
 end
 
-local function float_image(x)
-    local dtype = core.dtype_of(x)
-    return dtype.inexact and x or np.astype(x, dtype.real)
+--- x with an axis more at its end for each of n spatial axes: the windows that each place sees.
+local function windows(x, n, window, strides, dilation)
+    for k = 1, n do
+        attrs[0], attrs[1], attrs[2], attrs[3] = k, window[k], strides[k], dilation and dilation[k] or 1
+        x = core.record1(ids.windows, x, 4)
+    end
+    return x
 end
 
 -- ---- Convolution ----------------------------------------------------------------------------------------------------
@@ -132,6 +137,30 @@ local function record_conv(x, w, n, groups, strides, low, high, dilation)
         attrs[4 * k - 3], attrs[4 * k - 2], attrs[4 * k - 1], attrs[4 * k] = strides[k], low[k], high[k], dilation[k]
     end
     return core.record2(ids.conv, x, w, 1 + 4 * n)
+end
+
+--- The same of integers, which are exact and wrap around, as products of windows and kernels: paddings are in x.
+local function integer_conv(x, w, n, groups, strides, dilation)
+    local kernel, features = shape_of(w), shape_of(w)[n + 2]
+    x = windows(x, n, kernel, strides, dilation)
+    local dims, places, extents = shape_of(x), ("opq"):sub(1, n), ("xyz"):sub(1, n)
+    local apart, divided = { unpack(dims, 1, n + 1) }, { unpack(kernel, 1, n + 1) }
+    apart[n + 2], divided[n + 2] = groups, groups
+    apart[n + 3], divided[n + 3] = dims[n + 2] / groups, features / groups
+    for k = 1, n do apart[n + 3 + k] = kernel[k] end
+    local y = np.einsum(("b%sgc%s,%scgf->b%sgf"):format(places, extents, extents, places), shape.reshape(x, apart),
+                        shape.reshape(w, divided))
+    apart[n + 2] = features
+    return shape.reshape(y, { unpack(apart, 1, n + 2) })
+end
+
+--- x and w of one dtype: floats, or integers, where they meet as such; bools count as f32.
+local function meeting(x, w)
+    local of_x, of_w = core.dtype_of(x), core.dtype_of(w)
+    if of_x == of_w and of_x.kind ~= "b" then return x, w end
+    local met = core.dtypes[core.dtype_codes[np.result_type(x, w)]]
+    local name = met.kind == "b" and met.real or met.name
+    return np.astype(x, name), np.astype(w, name)
 end
 
 --- A kernel as an array, which meets images with their channels last.
@@ -161,10 +190,11 @@ end
 
 --- np.nn.conv(x, w, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1, groups=1, layout="NHWC"}): y[n, o,
 -- f] is the sum over k, c of x[n, o * stride - before + k * dilation, c] w[k, c, f], for 1 to 3 spatial axes; x counts
--- as 0 outside. With layout "NCHW" w is (features, channels / groups, spatial axes…), too. Padding: "SAME" (as many
--- places as strides go into the extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after};
--- negative ones cut. input_dilation puts zeros between elements of x. The channels of x and the features of w come in
--- `groups`, of which equal ones meet. Options of spatial axes are one number or a table of one for each.
+-- as 0 outside. With channels first, layout "NCHW", w is (features, channels / groups, spatial axes…), too. Padding:
+-- "SAME" (as many places as strides go into the extent), "VALID" (none), an integer, or one for each axis, or pairs
+-- {before, after}; negative ones cut. input_dilation puts zeros between elements of x. The channels of x and the
+-- features of w come in `groups`, of which equal ones meet. Options of spatial axes are one number or a table of one
+-- for each. Integers give integers, which wrap around; bools count as f32.
 --- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
 -- [3. 6. 9.]
 local function conv(x, w, given)
@@ -187,12 +217,14 @@ local function conv(x, w, given)
     end
     local low, high = paddings(name, o.padding == nil and "SAME" or o.padding, extents, window, strides)
     for k = 1, n do spread = spread or low[k] < 0 or high[k] < 0 end
-    x, w = float_image(x), float_image(w)
-    if spread then
+    x, w = meeting(x, w)
+    local whole = not core.dtype_of(x).inexact
+    if spread or whole then
         x = surround(x, 0, low, high, gaps)
         for k = 1, n do low[k], high[k] = 0, 0 end
     end
-    local y = record_conv(x, w, n, groups, strides, low, high, dilation)
+    local y = whole and integer_conv(x, w, n, groups, strides, dilation)
+              or record_conv(x, w, n, groups, strides, low, high, dilation)
     return first and np.moveaxis(y, -1, 1) or y
 end
 
@@ -235,9 +267,11 @@ end
 
 -- ---- Pooling --------------------------------------------------------------------------------------------------------
 
+local max_pool_options = { strides = true, padding = true, layout = true }
 local pool_options = { strides = true, padding = true, layout = true, count_include_pad = true }
 
---- x with an axis more at its end for each spatial axis: the windows that each place sees. Outside of x is `value`.
+--- The windows of images that each place of a pool sees; the options of reductions over them; whether channels came
+-- first; the extents of windows. Outside of x is `value`.
 local function windows_of(name, x, window, o, value)
     local n, first
     x, n, first = images(name, x, o.layout)
@@ -246,13 +280,9 @@ local function windows_of(name, x, window, o, value)
     local low, high = paddings(name, o.padding == nil and "VALID" or o.padding, spatial(shape_of(x), n, 2), window,
                                strides)
     x = surround(x, value(core.dtype_of(x)), low, high)
-    for k = 1, n do
-        attrs[0], attrs[1], attrs[2], attrs[3] = k, window[k], strides[k], 1
-        x = core.record1(ids.windows, x, 4)
-    end
     local axes = {}
     for k = 1, n do axes[k] = -k end
-    return x, { axis = axes }, first, window
+    return windows(x, n, window, strides), { axis = axes }, first, window
 end
 
 local function restore_layout(y, first)
@@ -262,7 +292,8 @@ end
 --- What no element of a dtype is below.
 local function least(dtype)
     if dtype.kind == "f" then return -math.huge end
-    return dtype.kind == "i" and -2 ^ (8 * dtype.bytes - 1) or 0
+    if dtype.kind ~= "i" then return 0 end
+    return dtype.bytes == 8 and bit.lshift(1LL, 63) or -2 ^ (8 * dtype.bytes - 1)
 end
 
 --- np.nn.max_pool(x, window, {strides=window, padding="VALID", layout="NHWC"}): the largest element of each window, by
@@ -271,25 +302,29 @@ end
 --- > np.nn.max_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
 -- [1 3 5]
 local function max_pool(x, window, given)
-    local o = options("nn.max_pool", given, { strides = true, padding = true, layout = true })
+    local o = options("nn.max_pool", given, max_pool_options)
     local all, over, first = windows_of("nn.max_pool", x, window, o, least)
     return restore_layout(np.max(all, over), first)
 end
 
 --- np.nn.avg_pool(x, window, {strides=window, padding="VALID", layout="NHWC", count_include_pad=true}): the mean of
--- each window, by channel. Padding counts as zeros; with count_include_pad=false it does not count.
+-- each window, by channel. Padding counts as zeros; with count_include_pad=false it does not count. Integers count as
+-- f32, i64 and u64 as f64.
 --- count_include_pad: false: padding does not count
 --- > np.nn.avg_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
 -- [0.5 2.5 4.5]
 local function avg_pool(x, window, given)
     local o = options("nn.avg_pool", given, pool_options)
     local function zero() return 0 end
-    x = float_image(core.coerce("nn.avg_pool", 1, x))
+    local half
+    x, half = operands.floats("nn.avg_pool", 1, x)
     local all, over, first, extents = windows_of("nn.avg_pool", x, window, o, zero)
     local sum = np.sum(all, over)
-    if o.count_include_pad ~= false then return restore_layout(sum / shape.product(extents), first) end
-    local ones = np.ones_like(x)
-    return restore_layout(sum / np.sum((windows_of("nn.avg_pool", ones, window, o, zero)), over), first)
+    local count = shape.product(extents)
+    if o.count_include_pad == false then
+        count = np.sum((windows_of("nn.avg_pool", np.ones_like(x), window, o, zero)), over)
+    end
+    return restore_layout(operands.narrow(sum / count, half), first)
 end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
@@ -304,9 +339,11 @@ return function(nn)
     -- [1 3]
     -- [0.5 2.5]
     function nn.MaxPool(window, given)
+        options("nn.max_pool", given, max_pool_options)
         return function(x) return max_pool(x, window, given) end
     end
     function nn.AvgPool(window, given)
+        options("nn.avg_pool", given, pool_options)
         return function(x) return avg_pool(x, window, given) end
     end
 

@@ -7,15 +7,18 @@
 --     local params = model:init(np.random.key(0))
 --     local loss = np.nn.cross_entropy(model(params, images), labels)
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local shape_of = core.shape_of
+local floats, narrow = operands.floats, operands.narrow
 
 local nn = {}
 
--- ---- Activations (elementwise; integers count as f32) ---------------------------------------------------------------
+-- ---- Activations ----------------------------------------------------------------------------------------------------
+-- Functions of elements. Integers count as f32, those of 64 bits as f64, but relu keeps them; halves are computed with
+-- as f32, and the result is rounded once.
 
 --- np.nn.tanh, np.nn.sigmoid, np.nn.softmax, np.nn.log_softmax, np.nn.logsumexp, np.nn.one_hot: np's functions of the
 -- same names: `?np.tanh` and so on.
@@ -31,19 +34,20 @@ local nn = {}
 nn.tanh, nn.sigmoid = np.tanh, np.sigmoid
 nn.softmax, nn.log_softmax, nn.logsumexp, nn.one_hot = np.softmax, np.log_softmax, np.logsumexp, np.one_hot
 
---- np.nn.relu(x): max(x, 0); the gradient at 0 is 0.
+--- np.nn.relu(x): max(x, 0), NaN for NaN; the gradient at 0 is 0.
 --- > np.nn.relu(np.array{-1, 2})
 -- [0. 2.]
 function nn.relu(x)
     x = coerce("nn.relu", 1, x)
-    return np.where(np.greater(x, 0), x, 0)
+    return np.where(np.less_equal(x, 0), 0, x)
 end
 
 --- np.nn.leaky_relu(x, slope): x above 0, slope * x (0.01 by default) below.
 --- > np.nn.leaky_relu(np.array{-1, 2}, 0.1)
 -- [-0.1  2. ]
 function nn.leaky_relu(x, slope)
-    x = coerce("nn.leaky_relu", 1, x)
+    if slope ~= nil and type(slope) ~= "number" then bad_argument("nn.leaky_relu", 2, "slope", "a number", slope) end
+    x = operands.float(coerce("nn.leaky_relu", 1, x))
     return np.where(np.greater(x, 0), x, x * (slope or 0.01))
 end
 
@@ -51,28 +55,33 @@ end
 --- > np.nn.silu(np.array{-1, 0, 1})
 -- [-0.26894143  0.          0.7310586 ]
 function nn.silu(x)
-    x = coerce("nn.silu", 1, x)
-    return x * np.sigmoid(x)
+    local half
+    x, half = floats("nn.silu", 1, x)
+    return narrow(x * np.sigmoid(x), half)
 end
 
 --- np.nn.softplus(x): log(1 + exp(x)).
 --- > np.nn.softplus(np.array{-100, 0, 100})
 -- [3.783506e-44 6.931472e-01 1.000000e+02]
 function nn.softplus(x)
-    return np.logaddexp(coerce("nn.softplus", 1, x), 0)
+    local half
+    x, half = floats("nn.softplus", 1, x)
+    return narrow(np.logaddexp(x, 0), half)
 end
 
 --- np.nn.gelu(x, {approximate=true}): x Φ(x), Φ the normal distribution function; approximately
--- x/2 (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel, 2016), or by erf with approximate=false.
---- approximate: false: by erf, else by tanh
+-- x/2 (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel, 2016), or by erfc with approximate=false.
+--- approximate: false: by erfc, else by tanh
 --- > np.nn.gelu(np.array{-1, 0, 1})
 -- [-0.158808  0.        0.841192]
 function nn.gelu(x, given)
-    x = coerce("nn.gelu", 1, x)
-    if options("nn.gelu", given, { approximate = true }).approximate == false then
-        return x * 0.5 * (np.erf(x * math.sqrt(0.5)) + 1)
-    end
-    return x * 0.5 * (np.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1)
+    local approximate, half = options("nn.gelu", given, { approximate = true }).approximate
+    x, half = floats("nn.gelu", 1, x)
+    if approximate == false then return narrow(x * 0.5 * np.erfc(x * -math.sqrt(0.5)), half) end
+    -- (1 + tanh(u)) / 2 is sigmoid(2u), which loses no digits at its lower end. Beyond 100 both are 0 and 1, and x³ may
+    -- be no number any more.
+    local near = np.clip(x, -100, 100)
+    return narrow(x * np.sigmoid((near + near * near * near * 0.044715) * math.sqrt(8 / math.pi)), half)
 end
 
 -- ---- Losses ---------------------------------------------------------------------------------------------------------
@@ -83,55 +92,21 @@ local reductions = {
     none = function(x) return x end,
 }
 
-local function reduced_loss(name, x, given, known)
+--- The mean, the sum or all of x, by the option `reduction`, as the half that is named.
+local function reduced_loss(name, x, given, known, half)
     local how = options(name, given, known or { reduction = true }).reduction or "mean"
     if not reductions[how] then raise(name, "reduction must be mean, sum or none, got %s", core.describe(how)) end
-    return reductions[how](x)
+    return narrow(reductions[how](x), half)
 end
 
---- The elements of x, of shape (…, n), that the labels, integers of shape (…), name. `what`: x in errors.
-local function labelled(name, x, labels, what)
-    local dims, wanted = shape_of(x), shape_of(labels)
-    local n = table.remove(dims)
-    if n == nil or not shape.same(dims, wanted) then
-        raise(name, "labels must have the shape of %s without its last axis: got %s for %s %s", what,
-              core.shape_text(wanted), what, core.shape_text(x))
-    end
-    local kind = core.dtype_of(labels).kind
-    if kind ~= "i" and kind ~= "u" then
-        core.not_integers(name, "labels", core.dtype_of(labels))
-    end
-    wanted[#wanted + 1] = 1
-    local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))
-    return np.sum(np.where(chosen, x, 0), { axis = -1 })
-end
-
---- np.nn.cross_entropy(logits, labels, {reduction="mean"}): logits of shape (…, n), integer labels of shape (…):
--- the mean over all labels of logsumexp(logits) - logits[label].
---- reduction: "mean", "sum" or "none"
---- > np.nn.cross_entropy(np.zeros{2, 4}, np.array({0, 3}, {dtype="i32"}))
--- 1.3862944
-function nn.cross_entropy(logits, labels, given)
-    logits, labels = coerce("nn.cross_entropy", 1, logits), coerce("nn.cross_entropy", 2, labels)
-    local picked = labelled("nn.cross_entropy", logits, labels, "logits")
-    return reduced_loss("nn.cross_entropy", np.logsumexp(logits, { axis = -1 }) - picked, given)
-end
-
---- np.nn.mse(x, y, {reduction="mean"}): the mean squared difference.
+--- np.nn.mse(x, y, {reduction="mean"}): the mean squared difference; of complex numbers the square of its size.
 --- reduction: "mean", "sum" or "none"
 --- > np.nn.mse(np.array{1, 2}, np.array{1, 4})
 -- 2.0
 function nn.mse(x, y, given)
-    local off = coerce("nn.mse", 1, x) - coerce("nn.mse", 2, y)
-    return reduced_loss("nn.mse", off * off, given)
-end
-
---- np.nn.accuracy(logits, labels): the fraction of labels that are the argmax over the last axis of logits; 0-d f32.
---- > np.nn.accuracy(np.array{{1, 0}, {1, 0}}, np.array({0, 1}, {dtype="i32"}))
--- 0.5
-function nn.accuracy(logits, labels)
-    logits, labels = coerce("nn.accuracy", 1, logits), coerce("nn.accuracy", 2, labels)
-    return np.mean(np.equal(np.argmax(logits, { axis = -1 }), labels))
+    local half
+    half, x, y = operands.together("nn.mse", 2, x, y)
+    return reduced_loss("nn.mse", operands.squares(x - y), given, nil, half)
 end
 
 -- ---- Initializers ---------------------------------------------------------------------------------------------------
@@ -213,8 +188,9 @@ function nn.dense(x, w, b)
 end
 nn.linear = nn.dense
 
-require "neap.nn.activations" (nn, reduced_loss, labelled)
-require "neap.nn.attention" (nn)
+require "neap.nn.activations" (nn, reduced_loss)
+require "neap.nn.labels" (nn, reduced_loss)
+require("neap.nn.attention").define(nn)
 require "neap.nn.layers" (nn)
 require "neap.nn.conv" (nn)
 

@@ -6,7 +6,9 @@
 --- {dtype}: the dtype of the parameters
 
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
+local attention = require "neap.nn.attention"
 local block = require "neap.nn.block"
 
 local np = core.np
@@ -105,6 +107,7 @@ return function(nn)
             name = "nn.Dropout", rate = rate, takes_key = true,
             forward = function(self, _, x, key)
                 if not is_array(x) then bad_argument("nn.Dropout", 2, "x", "an array", x) end
+                x = operands.float(x)
                 if key == nil or self.rate == 0 then return x end
                 if not is_array(key) then bad_argument("nn.Dropout", 3, "key", "a key, as np.random.key(0)", key) end
                 local kept = np.random.bernoulli(key, 1 - self.rate, shape_of(x))
@@ -137,9 +140,16 @@ return function(nn)
         }
     end
 
+    --- The input of np.name, of halves as f32, and params.scale and params.bias; and the half that all of them meet in.
+    local function normal_operands(name, params, x)
+        check_params(name, params, "scale")
+        if not is_array(x) then bad_argument(name, 2, "x", "an array", x) end
+        return operands.together(name, 3, x, params.scale, params.bias)
+    end
+
     --- (x - mean) / sqrt(variance + epsilon) * scale + bias
-    local function normalized(x, mean, variance, epsilon, params)
-        return (x - mean) / np.sqrt(variance + epsilon) * params.scale + params.bias
+    local function normalized(x, mean, variance, epsilon, scale, bias)
+        return (x - mean) / np.sqrt(variance + epsilon) * scale + bias
     end
 
     local function per_feature(name)
@@ -161,9 +171,10 @@ return function(nn)
             name = "nn.LayerNorm", epsilon = o.epsilon or 1e-6, dtype = o.dtype,
             parameters = { { "scale", nn.ones }, { "bias", nn.zeros } }, infer_shape = per_feature("nn.LayerNorm"),
             forward = function(self, params, x)
-                check_params("nn.LayerNorm", params, "scale")
+                local half, input, scale, bias = normal_operands("nn.LayerNorm", params, x)
                 local along = { axis = -1, keepdims = true }
-                return normalized(x, np.mean(x, along), np.var(x, along), self.epsilon, params)
+                local y = normalized(input, np.mean(input, along), np.var(input, along), self.epsilon, scale, bias)
+                return operands.narrow(y, half)
             end,
         }
     end
@@ -191,19 +202,25 @@ return function(nn)
                 return { mean = np.zeros(n, { dtype = self.dtype }), var = np.ones(n, { dtype = self.dtype }) }
             end,
             forward = function(self, params, x, state, training)
-                check_params("nn.BatchNorm", params, "scale")
+                local half, input, scale, bias = normal_operands("nn.BatchNorm", params, x)
                 if type(state) ~= "table" or not is_array(state.mean) or not is_array(state.var) then
                     bad_argument("nn.BatchNorm", 3, "state", "what layer:state(x) or a call returned", state)
                 end
+                local mean, of_mean = operands.wide(state.mean)
+                local variance, of_variance = operands.wide(state.var)
                 if training == false then
-                    return normalized(x, state.mean, state.var, self.epsilon, params), state
+                    local y = normalized(input, mean, variance, self.epsilon, scale, bias)
+                    return operands.narrow(y, half), state
                 end
                 local axes = {}
                 for k = 1, core.ndim(x) - 1 do axes[k] = k - 1 end
-                local mean, variance = np.mean(x, { axis = axes }), np.var(x, { axis = axes })
-                local function blend(old, new) return old * self.momentum + new * (1 - self.momentum) end
-                return normalized(x, mean, variance, self.epsilon, params),
-                       { mean = blend(state.mean, mean), var = blend(state.var, variance) }
+                local function blend(old, new, of_state)
+                    return operands.narrow(old * self.momentum + new * (1 - self.momentum), of_state)
+                end
+                local mean_now, variance_now = np.mean(input, { axis = axes }), np.var(input, { axis = axes })
+                local y = normalized(input, mean_now, variance_now, self.epsilon, scale, bias)
+                return operands.narrow(y, half), { mean = blend(mean, mean_now, of_mean),
+                                                   var = blend(variance, variance_now, of_variance) }
             end,
         }
     end
@@ -227,7 +244,8 @@ return function(nn)
     --- np.nn.MultiHeadAttention(heads, {features=…, bias=true, dtype="f32"}) -> block: layer(params, x, context, mask):
     -- attention of x, shape (…, n, d), to context, (…, m, d), x itself without one (Vaswani et al., 2017): softmax(q k
     -- / sqrt(size)) v for each head, where q, k, v are dense layers of `features` (those of x, unless given), a
-    -- multiple of heads; then a dense layer of d outputs. mask, boolean, broadcasts to (…, heads, n, m): false hides.
+    -- multiple of heads; then a dense layer of d outputs. mask, bools, broadcasts to (…, heads, n, m): false hides; a
+    -- row that hides all counts all alike. Scores and softmax of halves are f32.
     -- Parameters {query, key, value, out}, those of np.nn.Dense.
     --- features: of queries, keys and values together; those of x without it
     --- bias: false: the dense layers have none
@@ -261,9 +279,12 @@ return function(nn)
                     return split_heads(nn.dense(input, params[part].w, params[part].b), self.heads)
                 end
                 local q, k, v = heads_of("query", x), heads_of("key", from), heads_of("value", from)
+                local half
+                half, q, k, v = operands.together("nn.MultiHeadAttention", 3, q, k, v)
                 local scores = np.matmul(q / math.sqrt(q:dim(-1)), np.swapaxes(k, -1, -2))
-                if mask ~= nil then scores = np.where(mask, scores, -math.huge) end
-                return nn.dense(join_heads(np.matmul(np.softmax(scores, { axis = -1 }), v)), params.out.w, params.out.b)
+                scores = attention.masked("nn.MultiHeadAttention", scores, mask)
+                local y = operands.narrow(np.matmul(np.softmax(scores, { axis = -1 }), v), half)
+                return nn.dense(join_heads(y), params.out.w, params.out.b)
             end,
         }
     end

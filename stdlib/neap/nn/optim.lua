@@ -7,6 +7,9 @@
 --
 -- lr is a number, a 0-d array, or a schedule: a function of the number of updates done (a 0-d f64 array). A fourth
 -- argument of update takes its place; as an argument of a jitted function it may change without recording anew.
+--
+-- Halves are updated in f32, and the new parameters rounded once; the state is f32, since squares and small shares of
+-- gradients leave the range of f16. Squares of complex gradients are those of their size, as in optax.
 
 --- {lr}: the learning rate: a number, a 0-d array or a schedule
 --- {b1}: how much of the mean of gradients is kept
@@ -15,11 +18,13 @@
 --- {weight_decay}: the share of a parameter that goes with each update, times lr
 
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local tree = require "neap.core.tree"
+local trees = require "neap.core.trees"
 
 local np = core.np
 local raise, options = core.raise, core.options
-local is_array = core.is_array
+local is_array, squares = core.is_array, operands.squares
 
 local optim = {}
 
@@ -57,16 +62,53 @@ local function zeros_like(params)
     return tree.map(np.zeros_like, params)
 end
 
+--- The dtype of an array, of a complex one that of its parts.
+local function part_of(x)
+    local dtype = core.dtype_of(x)
+    return dtype.part or dtype.name
+end
+
+--- Zeros for squares of sizes: real ones for complex parameters.
+local function zeros_of_squares(params)
+    return tree.map(function(p) return np.zeros_like(p, { dtype = is_array(p) and part_of(p) or nil }) end, params)
+end
+
+--- The leaves of a tree as optimizers compute with them: halves as f32, integers as floats. It is t itself where all
+-- count as they are.
+local function counted(t)
+    local all = true
+    trees.walk("optim", t, function(x)
+        local dtype = is_array(x) and core.dtype_of(x)
+        if dtype and (dtype.half or not dtype.inexact) then all = false end
+    end)
+    if all then return t end
+    return tree.map(function(x) return is_array(x) and (operands.wide(operands.float(x))) or x end, t)
+end
+
+--- Raises unless a leaf is a number or an array of floats.
+local function check_parameter(name, p)
+    if is_array(p) and not core.dtype_of(p).inexact then
+        raise(name, "parameters must be floats, got an array of dtype %s", core.dtype_of(p).name)
+    end
+end
+
 local function check_self(self, call)
     if getmetatable(self) ~= Optimizer then raise("optim", "call it as opt:%s, with a colon", call) end
 end
 
---- opt:init(params): the state before the first update: {step=0, …}.
+--- opt:init(params): the state before the first update: {step=0, …}. Parameters are floats; for halves it is f32.
 function Optimizer:init(params)
     check_self(self, "init(params)")
-    local state = self.init_state(params)
+    tree.map(function(p) check_parameter(self.name, p) return p end, params)
+    local state = self.init_state(counted(params))
     state.step = np.zeros({}, { dtype = "i32" })
     return state
+end
+
+--- A new parameter of the dtype of the old one, if that is a half.
+local function rounded(new, old)
+    local dtype = is_array(old) and core.dtype_of(old)
+    return dtype and dtype.half and np.astype(new, dtype.name) or new
 end
 
 --- opt:update(grads, state, params, lr): the next parameters and state. The trees have the form of params. `lr` is
@@ -80,13 +122,15 @@ function Optimizer:update(grads, state, params, lr)
     local done = np.astype(state.step, "f64")
     if type(lr) == "function" then lr = lr(done) end
     local new = { step = state.step + 1 }
-    return self.change(grads, state, params, lr, new, done + 1), new
+    local wide = counted(params)
+    local changed = self.change(counted(grads), state, wide, lr, new, done + 1)
+    return wide == params and changed or tree.map(rounded, changed, params), new
 end
 
---- A scalar in the dtype of a parameter: numbers are weak already.
+--- A scalar in the dtype of a parameter, or of the parts of a complex one: numbers are weak already.
 local function like(value, x)
     if type(value) == "number" or not is_array(x) then return value end
-    return np.astype(value, x.dtype)
+    return np.astype(value, part_of(x))
 end
 
 --- np.optim.sgd{lr=…, momentum=0, nesterov=false, weight_decay=0} -> optimizer: p - lr v with v = momentum v + g (v is
@@ -127,12 +171,12 @@ local function adam(name, given, decay, near, length)
     local b1, b2 = number_option(name, given, "b1", 0.9, 0, 1), number_option(name, given, "b2", 0.999, 0, 1)
     local eps = number_option(name, given, "eps", near or 1e-8, 0, math.huge)
     local function init(params)
-        return { m = zeros_like(params), v = zeros_like(params) }
+        return { m = zeros_like(params), v = zeros_of_squares(params) }
     end
     return optimizer(name, lr, init, function(grads, state, params, rate, new, step)
         local correct1, correct2 = 1 - np.pow(b1, step), 1 - np.pow(b2, step)
         new.m = tree.map(function(m, g) return m * b1 + g * (1 - b1) end, state.m, grads)
-        new.v = tree.map(function(v, g) return v * b2 + g * g * (1 - b2) end, state.v, grads)
+        new.v = tree.map(function(v, g) return v * b2 + squares(g) * (1 - b2) end, state.v, grads)
         return tree.map(function(p, m, v)
             local direction = m / like(correct1, p) / (np.sqrt(v / like(correct2, p)) + eps)
             if decay > 0 then direction = direction + p * decay end
@@ -187,6 +231,15 @@ local function check_steps(name, position, steps)
     check_number(name, position, "steps", steps, 1)
 end
 
+--- The schedule np.name: f of the step, an array of floats, of halves f32, whose rate is rounded once.
+local function schedule_of(name, f)
+    return function(step)
+        check_step(name, step)
+        local x, half = operands.floats(name, 1, step)
+        return operands.narrow(f(x), half)
+    end
+end
+
 --- np.optim.exponential_decay(lr, rate, steps) -> function: lr * rate ^ (step / steps).
 --- > np.optim.exponential_decay(0.1, 0.5, 100)(np.array(200))
 -- 0.025
@@ -194,10 +247,7 @@ function optim.exponential_decay(lr, rate, steps)
     check_number("optim.exponential_decay", 1, "lr", lr, -math.huge)
     check_number("optim.exponential_decay", 2, "rate", rate, 0)
     check_steps("optim.exponential_decay", 3, steps)
-    return function(step)
-        check_step("optim.exponential_decay", step)
-        return np.pow(rate, step / steps) * lr
-    end
+    return schedule_of("optim.exponential_decay", function(step) return np.pow(rate, step / steps) * lr end)
 end
 
 --- np.optim.cosine_decay(lr, steps, floor) -> function: half a cosine from lr down to floor (0) in so many steps, then
@@ -209,11 +259,10 @@ function optim.cosine_decay(lr, steps, floor)
     check_number("optim.cosine_decay", 1, "lr", lr, -math.huge)
     check_steps("optim.cosine_decay", 2, steps)
     check_number("optim.cosine_decay", 3, "floor", floor, -math.huge)
-    return function(step)
-        check_step("optim.cosine_decay", step)
+    return schedule_of("optim.cosine_decay", function(step)
         local progress = np.minimum(step / steps, 1)
         return (np.cos(progress * math.pi) + 1) * ((lr - floor) / 2) + floor
-    end
+    end)
 end
 
 --- np.optim.warmup(schedule, steps) -> function: rises in equal steps from schedule / steps to the schedule, a number
@@ -225,32 +274,49 @@ function optim.warmup(schedule, steps)
         core.bad_argument("optim.warmup", 1, "schedule", "a number or a function of the step", schedule)
     end
     check_steps("optim.warmup", 2, steps)
-    return function(step)
-        check_step("optim.warmup", step)
+    return schedule_of("optim.warmup", function(step)
         local lr = type(schedule) == "function" and schedule(step) or schedule
         return np.minimum((step + 1) / steps, 1) * lr
-    end
+    end)
 end
 
---- np.optim.global_norm(t): the square root of the sum of all squares, 0-d.
+--- The global norm of a tree, in f32 of halves; and the half that all leaves are, or nil.
+local function norm_of(t)
+    local half, all_halves
+    local total = tree.reduce(function(sum, x)
+        local own
+        x, own = operands.floats("optim.global_norm", 1, x)
+        all_halves = all_halves ~= false and own ~= nil and (half == nil or half == own)
+        half = own
+        return sum + np.sum(squares(x))
+    end, t, 0)
+    return np.sqrt(total), all_halves and half or nil
+end
+
+--- np.optim.global_norm(t): the square root of the sum of all squares, 0-d; of complex numbers the squares of sizes.
 --- > np.optim.global_norm({np.array{3}, np.array{4}})
 -- 5.0
 function optim.global_norm(t)
-    local total = tree.reduce(function(sum, x) return sum + np.sum(np.square(x)) end, t, 0)
-    return np.sqrt(total)
+    local norm, half = norm_of(t)
+    return operands.narrow(norm, half)
 end
 
 --- np.optim.clip_by_global_norm(grads, most) -> tree: grads scaled down so that their global norm is at most `most`.
 --- > np.optim.clip_by_global_norm({np.array{3}, np.array{4}}, 1)[1]
 -- [0.6]
 function optim.clip_by_global_norm(grads, most)
-    local norm = optim.global_norm(grads)
-    local scale = np.minimum(most / np.maximum(norm, most), 1)
-    return tree.map(function(g) return g * like(scale, g) end, grads)
+    check_number("optim.clip_by_global_norm", 2, "most", most, 0)
+    local norm = norm_of(grads)
+    local scale = np.where(np.less_equal(norm, most), 1, most / norm)
+    return tree.map(function(g)
+        local x, half = operands.floats("optim.clip_by_global_norm", 1, g)
+        return operands.narrow(x * like(scale, x), half)
+    end, grads)
 end
 
 require "neap.nn.optimizers" (optim, { optimizer = optimizer, learning_rate = learning_rate, check_step = check_step,
-                                      number_option = number_option, zeros_like = zeros_like, like = like,
-                                      adam = adam })
+                                      number_option = number_option, zeros_like = zeros_like,
+                                      zeros_of_squares = zeros_of_squares, like = like, counted = counted,
+                                      rounded = rounded, schedule_of = schedule_of, adam = adam })
 
 return optim

@@ -1,14 +1,17 @@
 --- optimizers.lua: more optimizers of np.optim, an average of parameters, and a schedule by steps. optim.lua has the
 -- class and the helpers that it passes on.
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local tree = require "neap.core.tree"
 
 local np = core.np
 local raise, options = core.raise, core.options
+local squares = operands.squares
 
 return function(optim, helpers)
     local optimizer, learning_rate, number_option = helpers.optimizer, helpers.learning_rate, helpers.number_option
-    local zeros_like, like, check_step = helpers.zeros_like, helpers.like, helpers.check_step
+    local zeros_like, zeros_of_squares, like = helpers.zeros_like, helpers.zeros_of_squares, helpers.like
+    local counted, rounded = helpers.counted, helpers.rounded
 
     --- {lr}: the learning rate: a number, a 0-d array or a schedule
     --- {eps}: a small number against division by zero
@@ -33,10 +36,10 @@ return function(optim, helpers)
         local eps = number_option(name, given, "eps", 1e-8, 0, math.huge)
         local momentum = number_option(name, given, "momentum", 0, 0, 1)
         local function init(params)
-            return { v = zeros_like(params), m = momentum > 0 and zeros_like(params) or nil }
+            return { v = zeros_of_squares(params), m = momentum > 0 and zeros_like(params) or nil }
         end
         return optimizer(name, lr, init, function(grads, state, params, rate, new)
-            new.v = tree.map(function(v, g) return v * decay + g * g * (1 - decay) end, state.v, grads)
+            new.v = tree.map(function(v, g) return v * decay + squares(g) * (1 - decay) end, state.v, grads)
             local steps = tree.map(function(g, v, p) return g / np.sqrt(v + eps) * like(rate, p) end, grads, new.v,
                                    params)
             if momentum > 0 then
@@ -61,13 +64,13 @@ return function(optim, helpers)
         local lr, start = learning_rate(name, given), number_option(name, given, "start", 0.1, 0, math.huge)
         local eps = number_option(name, given, "eps", 1e-7, 0, math.huge)
         local function init(params)
-            return { v = tree.map(function(p) return np.full_like(p, start) end, params) }
+            return { v = tree.map(function(zeros) return np.full_like(zeros, start) end, zeros_of_squares(params)) }
         end
         return optimizer(name, lr, init, function(grads, state, params, rate, new)
-            new.v = tree.map(function(v, g) return v + g * g end, state.v, grads)
+            new.v = tree.map(function(v, g) return v + squares(g) end, state.v, grads)
             return tree.map(function(p, g, v)
-                local root = np.sqrt(np.where(np.greater(v, 0), v + eps, 1))
-                return p - np.where(np.greater(v, 0), g / root, 0) * like(rate, p)
+                local none = np.less_equal(v, 0)
+                return p - np.where(none, 0, g / np.sqrt(np.where(none, 1, v + eps))) * like(rate, p)
             end, params, grads, new.v)
         end)
     end
@@ -107,9 +110,9 @@ return function(optim, helpers)
         given = options(name, given, { lr = true, b1 = true, b2 = true, eps = true, weight_decay = true })
         local decay = number_option(name, given, "weight_decay", 0, 0, math.huge)
         return helpers.adam(name, given, decay, 1e-6, function(p, direction)
-            local of_p, of_d = np.sqrt(np.sum(p * p)), np.sqrt(np.sum(direction * direction))
-            local both = np.logical_and(np.greater(of_p, 0), np.greater(of_d, 0))
-            return np.where(both, of_p / np.where(both, of_d, 1), 1)
+            local of_p, of_d = np.sqrt(np.sum(squares(p))), np.sqrt(np.sum(squares(direction)))
+            local nothing = np.logical_or(np.equal(of_p, 0), np.equal(of_d, 0))
+            return np.where(nothing, 1, of_p / np.where(nothing, 1, of_d))
         end)
     end
 
@@ -129,7 +132,7 @@ return function(optim, helpers)
     end
 
     --- The root of the mean of squares.
-    local function length_of(x) return np.sqrt(np.mean(x * x)) end
+    local function length_of(x) return np.sqrt(np.mean(squares(x))) end
 
     --- What adafactor's gradients are divided by: squares, as trees of means along the largest axis (row), along the
     -- one before (col), or of all squares (v). Where a parameter has none, a number stands.
@@ -158,9 +161,9 @@ return function(optim, helpers)
             return tree.map(function(mean, g)
                 local lesser, largest = factored_axes(g, least)
                 if (along == "v") ~= (lesser == nil) then return mean end
-                local squares, kept = g * g + eps, like(keep, g)
-                if along ~= "v" then squares = np.mean(squares, { axis = along == "row" and largest or lesser }) end
-                return mean * kept + squares * (1 - kept)
+                local all, kept = squares(g) + eps, like(keep, g)
+                if along ~= "v" then all = np.mean(all, { axis = along == "row" and largest or lesser }) end
+                return mean * kept + all * (1 - kept)
             end, state[along], grads)
         end
         new.row, new.col, new.v = next_mean "row", next_mean "col", next_mean "v"
@@ -228,9 +231,9 @@ return function(optim, helpers)
     local Average = {}
     Average.__index = Average
 
-    --- avg:init(params): the state before the first update: {step=0, mean=zeros}.
+    --- avg:init(params): the state before the first update: {step=0, mean=zeros}; for halves the mean is f32.
     function Average.init(_, params)
-        return { step = np.zeros({}, { dtype = "i32" }), mean = zeros_like(params) }
+        return { step = np.zeros({}, { dtype = "i32" }), mean = zeros_like(counted(params)) }
     end
 
     --- avg:update(params, state): the average with these parameters, and the next state.
@@ -240,10 +243,13 @@ return function(optim, helpers)
         end
         local keep = self.decay
         local new = { step = state.step + 1 }
-        new.mean = tree.map(function(m, p) return m * keep + p * (1 - keep) end, state.mean, params)
-        if not self.debias then return new.mean, new end
-        local weight = 1 - np.pow(keep, np.astype(new.step, "f64"))
-        return tree.map(function(m) return m / like(weight, m) end, new.mean), new
+        new.mean = tree.map(function(m, p) return m * keep + p * (1 - keep) end, state.mean, counted(params))
+        local mean = new.mean
+        if self.debias then
+            local weight = 1 - np.pow(keep, np.astype(new.step, "f64"))
+            mean = tree.map(function(m) return m / like(weight, m) end, mean)
+        end
+        return tree.map(rounded, mean, params), new
     end
 
     --- np.optim.ema{decay=0.999, debias=true} -> average: a moving average of parameters, or of any tree of arrays:
@@ -282,11 +288,13 @@ return function(optim, helpers)
             steps[#steps + 1] = step
         end
         table.sort(steps)
-        return function(step)
-            check_step("optim.piecewise", step)
-            local rate = lr
-            for _, from in ipairs(steps) do rate = np.where(np.less(step, from), 1, factors[from]) * rate end
+        return helpers.schedule_of("optim.piecewise", function(step)
+            local rate, known = lr, core.info(step)
+            local function beside(value) return known.weak == 0 and core.number(value, known.dtype) or value end
+            for _, from in ipairs(steps) do
+                rate = np.where(np.less(step, from), beside(1), beside(factors[from])) * rate
+            end
             return rate
-        end
+        end)
     end
 end

@@ -1,0 +1,182 @@
+--- labels.lua: losses of scores of classes and labels, for np.nn: cross_entropy, nll_loss, and accuracy. Options and
+-- what they mean together are PyTorch's.
+--
+-- A label out of range is an error where labels can be read: ordinary arrays, and no program is recorded. Elsewhere the
+-- loss is NaN: a sum that left it out, or took another class, would say nothing.
+local core = require "neap.core"
+local operands = require "neap.arrays.operands"
+local shape = require "neap.arrays.shape"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of = core.shape_of
+
+-- ---- Labels ---------------------------------------------------------------------------------------------------------
+
+--- Raises unless labels have the shape (…) of scores x of shape (…, n). `what`: x in errors.
+local function check_shape(name, x, labels, what)
+    local dims, wanted = shape_of(x), shape_of(labels)
+    if table.remove(dims) == nil or not shape.same(dims, wanted) then
+        raise(name, "labels must have the shape of %s without its last axis: got %s for %s %s", what,
+              core.shape_text(wanted), what, core.shape_text(x))
+    end
+end
+
+--- The same; and they must be integers.
+local function check_labels(name, x, labels, what)
+    check_shape(name, x, labels, what)
+    local kind = core.dtype_of(labels).kind
+    if kind ~= "i" and kind ~= "u" then core.not_integers(name, "labels", core.dtype_of(labels)) end
+end
+
+--- Whether the values of an array can be read now, without part in what is recorded.
+local function is_readable(x)
+    local info = core.info(x)
+    if info.traced ~= 0 or info.latent ~= 0 or info.sharding ~= 0 then return false end
+    local depth = C.neap_deferred_switch(ctx, 0)
+    C.neap_deferred_switch(ctx, depth)
+    return depth == 0
+end
+
+local function raise_stray(name, label, n, ignored)
+    raise(name, "a label is %s, and there are %d classes, from 0%s", (tostring(label):gsub("U?LL$", "")), n,
+          ignored and "" or "; {ignore_index=…} leaves out labels of one value")
+end
+
+--- The first of few labels that is out of range.
+local function stray_of(labels, n, ignored)
+    local count = labels.size
+    return core.read(labels, function(data, _, dtype)
+        local label = core.reader(data, dtype)
+        for k = 0, count - 1 do
+            local value = label(k)
+            if (value < 0 or value >= n) and value ~= ignored then return value end
+        end
+    end)
+end
+
+local FEW = 1024 -- so many labels are looked at one by one sooner than an op is recorded and waited for
+
+--- Which labels are none of n classes nor `ignored`; nil: none is, as they say themselves.
+local function strays(name, labels, n, ignored)
+    local readable = is_readable(labels)
+    if readable and labels.size <= FEW then
+        local stray = stray_of(labels, n, ignored)
+        if stray then raise_stray(name, stray, n, ignored) end
+        return nil
+    end
+    local out = np.logical_or(np.less(labels, 0), np.greater_equal(labels, core.count(n)))
+    if ignored then out = np.logical_and(out, np.not_equal(labels, ignored)) end
+    if not readable then return out end
+    if np.any(out):item() then
+        local place = np.argmax(np.ravel(out)):item()
+        raise_stray(name, np.ravel(labels)[place]:item(), n, ignored)
+    end
+end
+
+-- ---- Losses ---------------------------------------------------------------------------------------------------------
+
+local known = { reduction = true, weight = true, ignore_index = true, label_smoothing = true }
+local known_of_nll = { reduction = true, weight = true, ignore_index = true }
+
+--- The option `weight` as an array of n numbers that meets x; nil without it.
+local function weights(name, given, x, n)
+    if given == nil then return nil end
+    local weight = np.astype(operands.beside(name, 2, given, core.dtype_of(x)), core.dtype_of(x).name)
+    if not shape.same(shape_of(weight), { n }) then
+        raise(name, "option 'weight' must have one number for each of the %d classes, got shape %s", n,
+              core.shape_text(weight))
+    end
+    return weight
+end
+
+--- Checks the options that are numbers.
+local function check_options(name, o)
+    local ignored, smoothing = o.ignore_index, o.label_smoothing
+    if ignored ~= nil then core.integer(name, nil, "ignore_index", ignored) end
+    if smoothing ~= nil and not (type(smoothing) == "number" and smoothing >= 0 and smoothing <= 1) then
+        bad_argument(name, nil, "label_smoothing", "a number from 0 to 1", smoothing)
+    end
+    return ignored, smoothing or 0
+end
+
+--- The losses `base` - x[label] of labels, of shape (…), weighted and smoothed; and what the mean divides their sum by:
+-- nil: their number.
+local function losses(name, x, base, labels, o)
+    local n = shape_of(x)[core.ndim(x)]
+    local ignored, smoothing = check_options(name, o)
+    local out, weight = strays(name, labels, n, ignored), weights(name, o.weight, x, n)
+    local chosen = np.equal(np.expand_dims(labels, -1), np.arange(n))
+    local function of_label(values) return np.sum(np.where(chosen, values, 0), { axis = -1 }) end
+
+    local loss, counts = base - of_label(x), weight and of_label(weight)
+    if weight then loss = loss * counts end
+    if smoothing > 0 then
+        local of_all = weight and base * np.sum(weight) - np.sum(x * weight, { axis = -1 })
+                       or base * core.count(n) - np.sum(x, { axis = -1 })
+        loss = loss * (1 - smoothing) + of_all * smoothing / core.count(n)
+    end
+    if ignored then
+        local kept = np.not_equal(labels, ignored)
+        loss = np.where(kept, loss, 0)
+        counts = counts and np.where(kept, counts, 0) or np.astype(kept, core.dtype_of(loss).name)
+    end
+    if out then loss = np.where(out, 0 / 0, loss) end
+    return loss, counts
+end
+
+return function(nn, reduced)
+    --- {reduction}: "mean", "sum" or "none"
+    --- {weight}: an array or a table of n numbers, by which the losses of classes count; the mean divides by their sum
+    --- {ignore_index}: labels of this value count as 0, and not for the mean
+
+    local function labelled_loss(name, x, base, labels, given, taken, half)
+        local o = options(name, given, taken)
+        local loss, counts = losses(name, x, base, labels, o)
+        if counts and (o.reduction or "mean") == "mean" then
+            return operands.narrow(np.sum(loss) / np.sum(counts), half)
+        end
+        return reduced(name, loss, given, taken, half)
+    end
+
+    --- np.nn.cross_entropy(logits, labels, {reduction="mean", weight=…, ignore_index=…, label_smoothing=0}): logits of
+    -- shape (…, n), integer labels of shape (…): the mean over all labels of logsumexp(logits) - logits[label]. A label
+    -- that is no class is an error; in a program, where values are not known, its loss is NaN.
+    --- label_smoothing: the share of a label that all classes have, each as much
+    --- > logits, labels = np.zeros{2, 4}, np.array({0, 3}, {dtype="i32"})
+    --- > np.nn.cross_entropy(logits, labels), np.nn.cross_entropy(logits, labels, {reduction="none", ignore_index=3})
+    -- 1.3862944
+    -- [1.3862944 0.       ]
+    function nn.cross_entropy(logits, labels, given)
+        local name = "nn.cross_entropy"
+        local x, half = operands.floats(name, 1, logits)
+        labels = coerce(name, 2, labels)
+        check_labels(name, x, labels, "logits")
+        -- The differences to the largest are exact where it matters: logits[label] itself may be large.
+        local off = x - np.stop_gradient(np.max(x, { axis = -1, keepdims = true }))
+        return labelled_loss(name, off, np.log(np.sum(np.exp(off), { axis = -1 })), labels, given, known, half)
+    end
+
+    --- np.nn.nll_loss(log_p, labels, {reduction="mean", weight=…, ignore_index=…}): log probabilities of shape (…, n),
+    -- integer labels of shape (…): the mean of -log_p[label]. Of logits it is np.nn.cross_entropy, whose labels and
+    -- options it has.
+    --- > np.nn.nll_loss(np.log(np.array{{0.25, 0.75}}), np.array({1}, {dtype="i32"}))
+    -- 0.28768206
+    function nn.nll_loss(log_p, labels, given)
+        local name = "nn.nll_loss"
+        local x, half = operands.floats(name, 1, log_p)
+        labels = coerce(name, 2, labels)
+        check_labels(name, x, labels, "log_p")
+        return labelled_loss(name, x, 0, labels, given, known_of_nll, half)
+    end
+
+    --- np.nn.accuracy(logits, labels): the fraction of labels that are the argmax over the last axis of logits; 0-d
+    -- f32.
+    --- > np.nn.accuracy(np.array{{1, 0}, {1, 0}}, np.array({0, 1}, {dtype="i32"}))
+    -- 0.5
+    function nn.accuracy(logits, labels)
+        logits, labels = coerce("nn.accuracy", 1, logits), coerce("nn.accuracy", 2, labels)
+        check_shape("nn.accuracy", logits, labels, "logits")
+        return np.mean(np.equal(np.argmax(logits, { axis = -1 }), labels))
+    end
+end
