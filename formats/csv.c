@@ -333,12 +333,18 @@ static void see_field(const neap_csv *csv, neap_csv_facts *facts, const csv_fiel
         return;
     }
     csv_field field = csv_trimmed(whole);
+    bool text = whole->quoted && csv->format.quoted_texts;
     if (csv_is_missing(csv, &field)) {
         facts->missing++;
+        facts->quoted |= text;
         return;
     }
     if (facts->kind == NEAP_CSV_TEXT)
         return;
+    if (text) {
+        facts->kind = NEAP_CSV_TEXT;
+        return;
+    }
     const csv_number number = csv_number_of(field.text, field.bytes);
     if (number.kind != CSV_NOT)
         see_number(facts, &field, &number);

@@ -111,7 +111,7 @@ static void put_real(const neap_csv_column *to, double value, void *out) {
 
 static int read_real(neap_csv *csv, const neap_csv_column *to, const csv_field *field, const csv_number *number,
                      void *out) {
-    int flag = number->kind != CSV_NOT ? -1 : csv_bool(field->text, field->bytes);
+    int flag = number->kind != CSV_NOT || csv->format.strict ? -1 : csv_bool(field->text, field->bytes);
     if (number->kind == CSV_NOT && flag < 0)
         return refuse(csv, to, field, "a number");
     if (number->kind == CSV_NOT)
@@ -125,7 +125,8 @@ static int read_real(neap_csv *csv, const neap_csv_column *to, const csv_field *
 
 static int read_integer(neap_csv *csv, const neap_csv_column *to, const csv_field *field, const csv_number *number,
                         void *out) {
-    int flag = number->kind != CSV_NOT ? -1 : csv_bool(field->text, field->bytes);
+    bool may_be_bool = number->kind == CSV_NOT && (to->kind == 'b' || !csv->format.strict);
+    int flag = may_be_bool ? csv_bool(field->text, field->bytes) : -1;
     bool negative = number->negative && flag < 0;
     uint64_t size = flag < 0 ? number->size : (uint64_t)flag;
     if (flag < 0 && number->kind != CSV_INTEGER)
@@ -147,6 +148,8 @@ static int read_integer(neap_csv *csv, const neap_csv_column *to, const csv_fiel
 }
 
 static int read_missing(neap_csv *csv, const neap_csv_column *to, const csv_field *field, void *out) {
+    if (csv->format.strict && to->kind == 'f')
+        return refuse(csv, to, field, "a number");
     if (to->kind == 'f') {
         put_real(to, to->filled ? to->fill : __builtin_nan(""), out);
         return 0;

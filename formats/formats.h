@@ -26,6 +26,8 @@ typedef struct neap_csv_format {
     const char *const *missing; /* what stands for no value, besides nothing at all */
     int64_t skip;               /* lines before the first that is read */
     int64_t most;               /* rows that are read, after the header; -1: all */
+    int32_t quoted_texts;       /* 1: what stands in quotes is a text, but what stands for no value beside numbers */
+    int32_t strict;             /* 1: fields are numbers; none is missing, and true and false are bools alone */
 } neap_csv_format;
 /* What the fields of a column are, all of them that are there. */
 enum { NEAP_CSV_NOTHING, NEAP_CSV_BOOL, NEAP_CSV_INTEGER, NEAP_CSV_REAL, NEAP_CSV_TEXT };
@@ -33,6 +35,7 @@ typedef struct neap_csv_facts {
     int32_t kind, huge;      /* huge: integers that no 64 bits hold, or too far apart */
     int64_t missing, lowest; /* fields without a value; the lowest integer, if that is below 0 */
     uint64_t highest;        /* the highest */
+    int32_t quoted;          /* 1: some of those without a value stand in quotes */
 } neap_csv_facts;
 /* Where a column goes. Integers outside of lowest … highest are errors. Texts become the numbers of their levels, in
  * the order in which these first stand in the file; -1 where there is no value. */
@@ -62,17 +65,19 @@ NEAP_API int neap_csv_read(neap_csv *csv, int32_t n, const neap_csv_column *colu
 NEAP_API int32_t neap_csv_levels(const neap_csv *csv, int32_t column);
 NEAP_API const char *neap_csv_level(const neap_csv *csv, int32_t column, int32_t k, size_t *bytes);
 
-/* A column to write: elements row after row, `texts` and their `lengths` for 't', whose elements are levels. */
+/* A column to write: elements row after row; of 't', whose elements are levels, `texts` and their `lengths`. A text
+ * that a reader with `quoted_texts` would take for something else gets quotes; of 'r', which has texts that stand for
+ * numbers, only one that would not stay one field. */
 typedef struct neap_csv_source {
     int32_t kind, bytes;
     const void *data;
     const char *const *texts;
     const size_t *lengths;
 } neap_csv_source;
-/* Writes rows [first, last) as text, numbers with the digits that give them back. `missing` stands for NaN and for
- * texts of level -1. *written gets the bytes; NEAP_PENDING: `capacity` does not suffice for all, *next is the first row
- * that was not written. A row that does not fit alone leaves *next == first. */
-NEAP_API int neap_csv_write(int32_t n, const neap_csv_source *columns, int delimiter, int quote, const char *missing,
+/* Writes rows [first, last) as text of a format, numbers with the digits that give them back. `none` stands for NaN and
+ * for texts of level -1. *written gets the bytes; NEAP_PENDING: `capacity` does not suffice for all, *next is the first
+ * row that was not written. A row that does not fit alone leaves *next == first. */
+NEAP_API int neap_csv_write(int32_t n, const neap_csv_source *columns, const neap_csv_format *format, const char *none,
                             int64_t first, int64_t last, char *text, size_t capacity, size_t *written, int64_t *next);
 
 /* ---- Images ------------------------------------------------------------------------------------------------------

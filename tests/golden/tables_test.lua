@@ -29,7 +29,8 @@ end
 
 for _, want in ipairs(golden.files) do
     check.test(want.file, function()
-        local t = np.io.read_csv(FOLDER .. want.file, { delimiter = want.delimiter })
+        local quoting = want.file == "quoted.csv" and "all" or nil
+        local t = np.io.read_csv(FOLDER .. want.file, { delimiter = want.delimiter, quoting = quoting })
         check.equal(#t.columns, #want.columns)
         for k, column in ipairs(want.columns) do
             local name, kind = column[1], column[2]

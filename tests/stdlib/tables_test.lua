@@ -88,9 +88,10 @@ end)
 check.test("forms of lines", function()
     local want = { a = { 1, 3 }, b = { 2, 4 } }
     for _, text in ipairs { "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n", "a,b\r1,2\r3,4\r", "\n\na,b\n\n1,2\n  \n3,4\n\n",
-                            "\239\187\191a,b\n 1 ,\t2\n3, 4 \n", '"a","b"\n"1","2"\n"3","4"\n' } do
+                            "\239\187\191a,b\n 1 ,\t2\n3, 4 \n" } do
         check.equal(read(text):totable(), want, ("%q"):format(text))
     end
+    check.equal(read('"a","b"\n"1","2"\n"3","4"\n', { quoting = "all" }):totable(), want)
     check.equal(read("# no\na,b # names\n1,2#x\n#\n3,4\n", { comment = "#" }).a:totable(), want.a)
     check.equal(read("x\nx\na;b\n1;2\n3;4\n5;6\n", { delimiter = ";", skiprows = 2, nrows = 2 }):totable(), want)
     check.equal(read("  a   b \n 1\t 2\n3 4", { delimiter = false }):totable(), want)
@@ -101,6 +102,18 @@ check.test("forms of lines", function()
     check.equal(t.columns, { "c", "a" })
     check.equal(#read "a,b\n", 0)
     check.equal(#read "", 0)
+end)
+
+check.test("what stands in quotes is a text", function()
+    local t = read('a,b,c,d\n"1",1,"",\n"true","",NA,"NA"\n')
+    check.equal({ t.a.dtype, t.b.dtype, t.c.dtype, t.d.dtype }, { "text", "f64", "text", "text" })
+    check.equal(t:totable(), { a = { "1", "true" }, b = { 1, 0 / 0 }, c = { "", false }, d = { false, "NA" } })
+    t = read('a,b,c,d\n"1",1,"",\n"true","",NA,"NA"\n', { quoting = "all", dtype = { a = "text" } })
+    check.equal({ t.c.dtype, t.d.dtype }, { "f64", "f64" })
+    check.equal(read('a\n"1"\n', { dtype = "i32" }).a:totable(), { 1 })
+    check.raises(function() return read('a\n"1"\n').a:mean() end, "has no 'mean'.*quoting=\"all\"")
+    check.raises(function() return read('a\nx\n').a:mean() end, "has no 'mean' %(it has [^)]*%)$")
+    check.raises(function() np.io.read_csv(path, { quoting = "none" }) end, "quoting")
 end)
 
 check.test("mistakes in files", function()
@@ -154,6 +167,21 @@ check.test("arrays as text", function()
     check.equal({ a:totable(), b:totable() }, { { 1, 3, 5 }, { 2, 4, 6 } })
     store "7"
     check.equal({ np.io.loadtxt(path).ndim, np.io.loadtxt(path, { ndmin = 2 }).ndim }, { 0, 2 })
+    for _, row in ipairs { { "1,,3\n", "1:3" }, { "1,2,\n", "1:5" }, { ",1\n", "1:1" }, { "1,2\n,\n", "2:1" } } do
+        store(row[1])
+        for dtype, what in pairs { f64 = "a number", i32 = "an integer" } do
+            check.raises(function() np.io.loadtxt(path, { delimiter = ",", dtype = dtype }) end,
+                         row[2] .. ": expected " .. what .. " .* no value")
+        end
+    end
+    store "\n"
+    check.equal({ np.io.loadtxt(path).shape, np.io.loadtxt(path, { ndmin = 2 }).shape }, { { 0 }, { 0, 1 } })
+    store "1  2\n"
+    check.raises(function() np.io.loadtxt(path, { delimiter = " " }) end, "1:3: expected a number in column 1, got no")
+    store "true 1\n"
+    check.raises(function() np.io.loadtxt(path) end, "1:1: expected a number in column 0, got \"true\"")
+    check.raises(function() np.io.loadtxt(path, { dtype = "i32" }) end, "1:1: expected an integer in column 0")
+    check.equal(np.io.loadtxt(path, { dtype = "bool" }):totable(), { true, true })
     store "1 x\n"
     check.raises(function() np.io.loadtxt(path) end, ":1:3: expected a number in column 1, got \"x\"")
     store "a,b\n1,\n,4\n"

@@ -1,7 +1,7 @@
 --- tree_paths.lua: the leaves of a tree by names, as they stand in files.
 --
 -- A leaf's name is its path: keys joined by "/", integer keys as "#1", and characters of keys that would confuse a path
--- as %XX. An empty table is a name that ends in "/".
+-- as %XX; an empty key is "%" alone. An empty table is a name that ends in "/".
 local core = require "neap.core"
 local trees = require "neap.core.trees"
 
@@ -13,11 +13,13 @@ local MAX_DEPTH = 100
 
 local function escape(key)
     if type(key) == "number" then return ("#%.17g"):format(key) end
+    if key == "" then return "%" end
     return (key:gsub("[%%/#:%c]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
 local function unescape(text)
     if text:sub(1, 1) == "#" then return tonumber(text:sub(2)) end
+    if text == "%" then return "" end
     return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 

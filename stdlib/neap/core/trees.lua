@@ -31,7 +31,9 @@ local function keys_of(node, name)
         end
     end
     local keys = {}
-    for k = 1, n do keys[k] = k end
+    for k = 1, n do
+        if node[k] ~= nil then keys[#keys + 1] = k end -- a list may have holes
+    end
     if others then
         for _, key in pairs(others) do keys[#keys + 1] = key end
         table.sort(keys, function(a, b)

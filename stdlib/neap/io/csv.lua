@@ -11,7 +11,7 @@ local np, C, dtypes, codes = core.np, core.C, core.dtypes, core.dtype_codes
 local raise, bad_argument = core.raise, core.bad_argument
 local csv = {}
 
-local BOOL, INTEGER, TEXT = C.NEAP_CSV_BOOL, C.NEAP_CSV_INTEGER, C.NEAP_CSV_TEXT
+local NOTHING, BOOL, INTEGER, TEXT = C.NEAP_CSV_NOTHING, C.NEAP_CSV_BOOL, C.NEAP_CSV_INTEGER, C.NEAP_CSV_TEXT
 local MISSING = { "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "-nan", "-NaN", "null", "NULL", "None" }
 local CHUNK = 2 ^ 20
 
@@ -65,19 +65,26 @@ end
 local csv_box = ffi.new("neap_csv *[1]")
 local count_box, rows_box, bytes_box = ffi.new("int32_t[1]"), ffi.new("int64_t[1]"), ffi.new("size_t[1]")
 
---- Opens the text of a file for C. `how`: delimiter, quote, comment (bytes, 0: none), missing (a list of strings),
--- skip, most (-1: all). What is returned keeps all that C points to.
-local function open(name, path, how)
-    local block = text_block(name, path)
+--- A format for C: delimiter, quote, comment (bytes, 0: none), missing (a list of strings), skip, most (-1: all),
+-- quoted_texts, strict (bools); and what it points to.
+local function format_of(path, how)
     local words = ffi.new("const char *[?]", #how.missing + 1)
     for k, word in ipairs(how.missing) do words[k - 1] = word end
     local format = ffi.new("neap_csv_format")
-    format.name, format.delimiter, format.quote, format.comment = path, how.delimiter, how.quote, how.comment
-    format.nmissing, format.missing, format.skip, format.most = #how.missing, words, how.skip, how.most
+    format.name, format.delimiter, format.quote, format.comment = path, how.delimiter, how.quote, how.comment or 0
+    format.nmissing, format.missing, format.skip, format.most = #how.missing, words, how.skip or 0, how.most or -1
+    format.quoted_texts, format.strict = how.quoted_texts and 1 or 0, how.strict and 1 or 0
+    return format, { words, how.missing, path }
+end
+
+--- Opens the text of a file for C, in a format (format_of). What is returned keeps all that C points to.
+local function open(name, path, how)
+    local block = text_block(name, path)
+    local format, kept = format_of(path, how)
     core.call(name, function()
         return C.neap_csv_open(format, ffi.cast("const char *", block.data), block.size, csv_box)
     end)
-    return { name = name, path = path, how = how, keep = { block, words, format, path },
+    return { name = name, path = path, how = how, keep = { block, format, kept },
              csv = ffi.gc(csv_box[0], C.neap_csv_close) }
 end
 
@@ -103,7 +110,9 @@ local function scan(reader)
     reader.rows, reader.columns, reader.facts = tonumber(rows_box[0]), count_box[0], {}
     for k = 1, reader.columns do
         local facts = C.neap_csv_facts_of(reader.csv, k - 1)
-        reader.facts[k] = { kind = facts.kind, huge = facts.huge ~= 0, missing = tonumber(facts.missing),
+        local kind = facts.kind
+        if kind == NOTHING and facts.quoted ~= 0 then kind = TEXT end
+        reader.facts[k] = { kind = kind, huge = facts.huge ~= 0, missing = tonumber(facts.missing),
                             signed = facts.lowest < 0, wide = facts.highest > 2ULL ^ 63 - 1 }
     end
 end
@@ -158,21 +167,46 @@ local function array_of(name, block, stored, dtype, dims)
     return stored ~= dtype and x:astype(dtype.name) or x
 end
 
+--- A complex number from its text, as (1+2j), 1-2i, 3j or 4; nil if it is none.
+local function complex_of(whole)
+    local inner = whole:match "^%s*%(%s*(.-)%s*%)%s*$" or whole:match "^%s*(.-)%s*$"
+    local front = inner:match "^(.*)[ij]$"
+    if not front then return tonumber(inner) end
+    local at = #front -- of the sign of the imaginary part, which is no sign of an exponent
+    while at > 1 and not (front:find("^[+-]", at) and not front:find("^[eE]", at - 1)) do at = at - 1 end
+    local re, im = at > 1 and tonumber(front:sub(1, at - 1)) or at <= 1 and 0, tonumber(front:sub(math.max(at, 1)))
+    return re and im and core.complex.new(re, im)
+end
+
+--- A column of texts as complex numbers; `fill`, or NaN, where there is none.
+local function complex_column(reader, number, column, dtype, fill)
+    local values = { fill or core.NAN }
+    for k, level in ipairs(column.levels) do
+        values[k + 1] = complex_of(level)
+        if not values[k + 1] then
+            raise(reader.name, "%s: expected complex numbers in column %d, got %q", reader.path, number, level)
+        end
+    end
+    return np.take(np.array(values, { dtype = dtype }), column.codes + 1)
+end
+
 --- Reads columns (numbers from 0) as dtypes ("text" or a name), with fills (nil: none): a list of columns.
 local function read_columns(reader, wanted, kinds, fills)
     local specs, blocks = ffi.new("neap_csv_column[?]", #wanted + 1), {}
     for k, number in ipairs(wanted) do
         local dtype = kinds[k] ~= "text" and read_as(dtypes[codes[kinds[k]]]) or nil
+        if dtype and dtype.kind == "c" then dtype = nil end -- is made of texts
         describe_column(specs[k - 1], number, dtype, fills[k])
         local problem
         blocks[k], problem = files.block(reader.rows * specs[k - 1].bytes)
         if not blocks[k] then raise(reader.name, "%s", problem) end
         specs[k - 1].out, specs[k - 1].stride = blocks[k].data, specs[k - 1].bytes
     end
-    run(reader, #wanted, specs)
+    if reader.rows > 0 then run(reader, #wanted, specs) end
     local columns = {}
     for k, number in ipairs(wanted) do
-        if kinds[k] == "text" then
+        local dtype = kinds[k] ~= "text" and dtypes[codes[kinds[k]]]
+        if not dtype or dtype.kind == "c" then
             local levels = {}
             for j = 1, C.neap_csv_levels(reader.csv, number) do
                 local text = C.neap_csv_level(reader.csv, number, j - 1, bytes_box)
@@ -180,8 +214,8 @@ local function read_columns(reader, wanted, kinds, fills)
             end
             local i32 = dtypes[codes.i32]
             columns[k] = texts.sorted(levels, array_of(reader.name, blocks[k], i32, i32, { reader.rows }))
+            if dtype then columns[k] = complex_column(reader, number, columns[k], dtype.name, fills[k]) end
         else
-            local dtype = dtypes[codes[kinds[k]]]
             columns[k] = array_of(reader.name, blocks[k], read_as(dtype), dtype, { reader.rows })
         end
     end
@@ -221,9 +255,7 @@ end
 
 local function check_dtype(name, dtype)
     if dtype == "text" then return dtype end
-    local row = dtypes[core.dtype(name, dtype)]
-    if row.kind == "c" then raise(name, "reads real numbers and texts, no %s", row.name) end
-    return row.name
+    return dtypes[core.dtype(name, dtype)].name
 end
 
 -- ---- Tables ---------------------------------------------------------------------------------------------------------
@@ -238,6 +270,10 @@ local function names_of(reader, given, header)
     scan(reader)
     if given and #given ~= reader.columns and (reader.rows > 0 or header) then
         raise(name, "%s: option 'names' has %d names for %d columns", reader.path, #given, reader.columns)
+    end
+    if given and reader.columns == 0 then -- a file of no lines has no column, but the names say which there are
+        reader.columns = #given
+        for k = 1, #given do reader.facts[k] = { kind = NOTHING, missing = 0 } end
     end
     if given then return given end
     local seen = {}
@@ -292,20 +328,21 @@ local function words_option(name, what, value)
 end
 
 local read_options = { delimiter = true, header = true, names = true, usecols = true, dtype = true, skiprows = true,
-                       nrows = true, na_values = true, fill = true, comment = true, quotechar = true }
+                       nrows = true, na_values = true, fill = true, comment = true, quotechar = true, quoting = true }
 
 --- np.io.read_csv(path, {delimiter=",", header=true, names=…, usecols=…, dtype=…, skiprows=0, nrows=…, na_values=…,
--- fill=…, comment=…, quotechar="\""}) -> table: a table (np.table) of a text file with delimiters, plain or gzip.
--- Fields in quotes may hold delimiters, ends of lines and doubled quotes (RFC 4180); empty lines are skipped. The dtype
--- of a column follows from its fields: bool for true and false (also True, TRUE), i64 for integers (u64 above that),
--- f64 for numbers, each the nearest to its text, else texts. An empty field or one of `na_values` is missing: NaN, for
--- which a column of integers or bools becomes f64, or no text; in quotes it is a text. Rows of other lengths than the
--- first, and fields that do not fit a dtype that was asked for, raise with file:line:column.
+-- fill=…, comment=…, quotechar="\"", quoting="texts"}) -> table: a table (np.table) of a text file with delimiters,
+-- plain or gzip. Fields in quotes may hold delimiters, ends of lines and doubled quotes (RFC 4180); empty lines are
+-- skipped. The dtype of a column follows from its fields: bool for true and false (also True, TRUE), i64 for integers
+-- (u64 above that), f64 for numbers, each the nearest to its text, else texts; a field in quotes is a text, also "007".
+-- An empty field or one of `na_values` is missing: NaN, for which a column of integers or bools becomes f64, or no
+-- text; in quotes it is a text, unless it stands among numbers. Rows of other lengths than the first, and fields that
+-- do not fit a dtype that was asked for, raise with file:line:column.
 --- delimiter: the character between fields; false: any run of blanks and tabs
 --- header: whether the first line has the names of the columns
 --- names: names for the columns, in place of the header's; c0, c1, … where there are none
 --- usecols: only these columns, by name or by number from 0, in this order
---- dtype: a dtype for all columns, or a table of them by name; "text" keeps the texts
+--- dtype: a dtype for all columns, or a table of them by name; "text" keeps the texts; complex ones read (1+2j)
 --- skiprows: so many lines at the beginning are no part of it
 --- nrows: at most so many rows are read
 --- na_values: what stands for a missing value, besides nothing: a list in place of NA, N/A, nan, NaN, null, NULL, None
@@ -313,6 +350,8 @@ local read_options = { delimiter = true, header = true, names = true, usecols = 
 --- fill: a number for values that are missing, or a table of them by name: integers stay integers
 --- comment: a character with which comments begin, which go on to the end of the line
 --- quotechar: the character around fields that hold others; false: none
+--- quoting: "texts": what stands in quotes is a text; "all": quotes say nothing, for files in which numbers have them
+-- too
 --- > file = io.open("prices.csv", "w")
 --- > _ = file:write("city,price,count\nBern,3.5,1\nRome,,2\n"), file:close()
 --- > np.io.read_csv("prices.csv")
@@ -326,9 +365,14 @@ local read_options = { delimiter = true, header = true, names = true, usecols = 
 function csv.read_csv(path, given)
     local name = "io.read_csv"
     local o = core.options(name, given, read_options)
+    local quoting = o.quoting or "texts"
+    if quoting ~= "texts" and quoting ~= "all" then
+        bad_argument(name, nil, "quoting", '"texts" or "all"', o.quoting)
+    end
     local reader = open(name, path, {
         delimiter = mark(name, "delimiter", o.delimiter, ","), quote = mark(name, "quotechar", o.quotechar, '"'),
         comment = mark(name, "comment", o.comment), missing = words_option(name, "na_values", o.na_values),
+        quoted_texts = quoting == "texts",
         skip = count_option(name, "skiprows", o.skiprows, 0), most = count_option(name, "nrows", o.nrows, -1),
     })
     return read_table(reader, { names = o.names, header = o.header ~= false, usecols = o.usecols, dtype = o.dtype,
@@ -342,7 +386,9 @@ local function read_array(reader, o)
     scan(reader)
     local name = reader.name
     local dtype = dtypes[core.dtype(name, o.dtype, codes.f64)]
-    check_dtype(name, dtype.name)
+    if dtype.kind == "c" then
+        raise(name, "reads real numbers, no %s; np.io.read_csv reads columns of those", dtype.name)
+    end
     local wanted = wanted_columns(name, reader.columns > 0 and o.usecols or nil, {}, reader.columns)
     local stored = read_as(dtype)
     local width = stored.bytes * #wanted
@@ -359,7 +405,7 @@ local function read_array(reader, o)
     local x = array_of(name, block, stored, dtype, dims)
     local least = o.ndmin or 0
     if least ~= 0 and least ~= 1 and least ~= 2 then bad_argument(name, nil, "ndmin", "0, 1 or 2", least) end
-    if #wanted == 0 then return least == 2 and x or x:reshape(0) end
+    if #wanted == 0 then return least == 2 and x:reshape(0, 1) or x:reshape(0) end -- as NumPy has it
     if least < 2 and (dims[1] == 1 or dims[2] == 1) then
         x = x:reshape(dims[1] * dims[2])
         if least == 0 and #x == 1 then x = x:reshape {} end
@@ -373,7 +419,7 @@ local load_options = { dtype = true, comments = true, delimiter = true, skiprows
 --- np.io.loadtxt(path, {dtype="f64", comments="#", delimiter=…, skiprows=0, usecols=…, max_rows=…, ndmin=0,
 -- quotechar=…, unpack=false}): the numbers of a text file (plain or gzip) as a 2-d array, a row for each line; of one
 -- row or one column 1-d, as in NumPy. Each number is the nearest of the dtype to its text. Raises with file:line:column
--- where there is none.
+-- where there is none: an empty field, a word (true and false are bools alone); np.io.genfromtxt takes those.
 --- dtype: f64 without it
 --- comments: the character with which comments begin; false: none
 --- delimiter: the character between numbers; any run of blanks and tabs without it
@@ -392,7 +438,7 @@ function csv.loadtxt(path, given)
     local o = core.options(name, given, load_options)
     local x = read_array(open(name, path, {
         delimiter = mark(name, "delimiter", o.delimiter), quote = mark(name, "quotechar", o.quotechar),
-        comment = mark(name, "comments", o.comments, "#"), missing = {},
+        comment = mark(name, "comments", o.comments, "#"), missing = {}, strict = true,
         skip = count_option(name, "skiprows", o.skiprows, 0), most = count_option(name, "max_rows", o.max_rows, -1),
     }), { dtype = o.dtype, usecols = o.usecols, ndmin = o.unpack and 2 or o.ndmin })
     if not o.unpack then return x end
@@ -427,7 +473,7 @@ function csv.genfromtxt(path, given)
     local reader = open(name, path, {
         delimiter = mark(name, "delimiter", o.delimiter), quote = o.names and ('"'):byte() or 0,
         comment = mark(name, "comments", o.comments, "#"),
-        missing = words_option(name, "missing_values", o.missing_values),
+        missing = words_option(name, "missing_values", o.missing_values), quoted_texts = true,
         skip = count_option(name, "skip_header", o.skip_header, 0),
         most = count_option(name, "max_rows", o.max_rows, -1),
     })
@@ -452,13 +498,15 @@ local function complex_texts(x)
     return list
 end
 
---- The rows of columns (arrays of one axis, or texts) as pieces of text.
-local function csv_pieces(name, columns, rows, delimiter, quote, missing)
+--- The rows of columns (arrays of one axis, or texts) as pieces of text. `plain`: by column, whether its texts stand
+-- for numbers. `none`: what stands for no value.
+local function csv_pieces(name, columns, plain, rows, delimiter, none)
+    local format, kept = format_of("", { delimiter = delimiter, quote = ('"'):byte(), missing = MISSING })
     local sources, keep, pieces = ffi.new("neap_csv_source[?]", #columns + 1), {}, {}
     for k, values in ipairs(columns) do
         local source, x = sources[k - 1], values
         if texts.is_text(values) then
-            source.kind, source.bytes, x = ("t"):byte(), 4, values.codes
+            source.kind, source.bytes, x = (plain[k] and "r" or "t"):byte(), 4, values.codes
             local pointers, lengths = texts.pointers(values.levels)
             source.texts, source.lengths = pointers, lengths
             keep[#keep + 1] = { pointers, lengths, values }
@@ -475,8 +523,8 @@ local function csv_pieces(name, columns, rows, delimiter, quote, missing)
     local first, capacity = 0, 4 * CHUNK
     local buffer = ffi.new("char[?]", capacity)
     while first < rows do
-        local rc = C.neap_csv_write(#columns, sources, delimiter, quote, missing, first, rows, buffer, capacity,
-                                    written_box, next_box)
+        local rc = C.neap_csv_write(#columns, sources, format, none, first, rows, buffer, capacity, written_box,
+                                    next_box)
         pieces[#pieces + 1] = ffi.string(buffer, written_box[0])
         if rc == C.NEAP_PENDING and tonumber(next_box[0]) == first then
             capacity = 2 * capacity
@@ -485,7 +533,7 @@ local function csv_pieces(name, columns, rows, delimiter, quote, missing)
         end
         first = tonumber(next_box[0])
     end
-    return pieces, keep -- what C has read lives until here
+    return pieces, keep, kept -- what C has read lives until here
 end
 
 local function write(name, path, pieces)
@@ -494,13 +542,15 @@ local function write(name, path, pieces)
 end
 
 local function quoted(text, delimiter)
-    if text ~= "" and not text:find '[%s",#]' and not text:find(delimiter, 1, true) then return text end
+    local plain = text ~= "" and not text:find '[%s",#]' and not text:find(delimiter, 1, true)
+    if plain and not text:find "^\239\187\191" then return text end -- which readers skip at the beginning of a file
     return '"' .. text:gsub('"', '""') .. '"'
 end
 
 --- np.io.write_csv(path, t, {delimiter=",", header=true, na_rep="", fmt=…}) -> nothing: writes a table, or an array of
 -- two axes, as text with delimiters: what np.io.read_csv reads. Numbers have the fewest digits that give them back;
--- texts that would be read as something else stand in quotes; what is missing is `na_rep`. Waits.
+-- texts that would be read as something else ("007", "NA", "true") stand in quotes; what is missing is `na_rep`. Dtypes
+-- are in no file: reading gives i64 and f64 unless it is asked for others. Waits.
 --- delimiter: the character between fields
 --- header: false leaves out the line of names
 --- na_rep: what stands for NaN, and for no text
@@ -518,21 +568,24 @@ function csv.write_csv(path, t, given)
     if core.is_array(t) and core.ndim(t) == 2 then t = np.table(t) end
     if not tables.is_table(t) then bad_argument(name, 2, "t", "a table, or an array of two axes", t) end
     local delimiter, missing = mark(name, "delimiter", o.delimiter, ","), o.na_rep or ""
-    if delimiter == 0 or delimiter == 34 then bad_argument(name, nil, "delimiter", "one character", o.delimiter) end
-    if type(missing) ~= "string" or missing:find "[%c\"]" then
-        bad_argument(name, nil, "na_rep", "a string without quotes", missing)
+    local char = string.char(delimiter)
+    if delimiter == 0 or char:find '[%w"#.+-]' then
+        bad_argument(name, nil, "delimiter", "one character that no number has", o.delimiter)
     end
-    local columns, heads, char = {}, {}, string.char(delimiter)
+    if type(missing) ~= "string" or missing:find "[%c\"]" or missing:find(char, 1, true) then
+        bad_argument(name, nil, "na_rep", "a string without quotes and delimiters", missing)
+    end
+    local columns, heads, plain = {}, {}, {}
     for k, key in ipairs(t.columns) do
         columns[k], heads[k] = t:column(key), quoted(key, char)
         if o.fmt ~= nil and not texts.is_text(columns[k]) and core.dtype_of(columns[k]).kind == "f" then
-            columns[k] = texts.of_list(name, csv.formatted(name, columns[k], o.fmt, true), #t)
+            columns[k], plain[k] = texts.of_list(name, csv.formatted(name, columns[k], o.fmt, true), #t), true
         elseif not texts.is_text(columns[k]) and core.dtype_of(columns[k]).kind == "c" then
-            columns[k] = texts.of_list(name, complex_texts(columns[k]), #t)
+            columns[k], plain[k] = texts.of_list(name, complex_texts(columns[k]), #t), true
         end
     end
-    if #columns == 1 and missing == "" then missing = "NA" end -- an empty line would be no row
-    local pieces = csv_pieces(name, columns, #t, delimiter, 34, missing)
+    if #columns == 1 and not missing:find "%S" then missing = "NA" end -- an empty line would be no row
+    local pieces = csv_pieces(name, columns, plain, #t, delimiter, missing)
     if o.header ~= false then table.insert(pieces, 1, table.concat(heads, char) .. "\n") end
     write(name, path, pieces)
 end
@@ -551,6 +604,30 @@ function csv.formatted(name, x, fmt, holes)
     return list
 end
 
+--- A 64-bit integer that is no number of Lua by one conversion: by %d with all of its digits.
+local function converted(conversion, value)
+    local flags, width, letter = conversion:match "^%%([-+ #0]*)(%d*)%.?%d*(%a)$"
+    if type(value) ~= "cdata" or not letter then return conversion:format(value) end
+    if letter:find "[eEfFgG]" then return conversion:format(tonumber(value)) end
+    if not letter:find "[diu]" then error "no conversion of such integers" end
+    local text = tostring(value):match "%-?%d+"
+    if value >= 0 then text = (flags:match "%+" or flags:match " " or "") .. text end
+    local missing = math.max((tonumber(width) or 0) - #text, 0)
+    if flags:find("-", 1, true) then return text .. (" "):rep(missing) end
+    if flags:find("0", 1, true) then return (text:gsub("%d", ("0"):rep(missing) .. "%0", 1)) end
+    return (" "):rep(missing) .. text
+end
+
+--- A text with a conversion for each number of a row, of which some are no numbers of Lua.
+local function converted_row(fmt, row)
+    local k = 0
+    return (fmt:gsub("%%([-+ #0-9.]*)([%a%%])", function(how, letter)
+        if letter == "%" then return "%" end
+        k = k + 1
+        return converted("%" .. how .. letter, row[k])
+    end))
+end
+
 --- A function that writes a row of numbers. fmt: a conversion for each of them, a list of such, or one text for all.
 local function row_writer(name, fmt, width, delimiter)
     if type(fmt) == "table" and #fmt ~= width then
@@ -558,11 +635,17 @@ local function row_writer(name, fmt, width, delimiter)
     elseif type(fmt) ~= "table" and type(fmt) ~= "string" then
         bad_argument(name, nil, "fmt", 'a conversion such as "%.3f"', fmt)
     elseif type(fmt) == "string" and fmt:gsub("%%%%", ""):find "%%.*%%" then
-        return function(row) return fmt:format(unpack(row)) end
+        return function(row, wide)
+            if wide then return converted_row(fmt, row) end
+            return fmt:format(unpack(row))
+        end
     end
-    return function(row)
+    return function(row, wide)
         local fields = {}
-        for k = 1, width do fields[k] = string.format(type(fmt) == "table" and fmt[k] or fmt, row[k]) end
+        for k = 1, width do
+            local own = type(fmt) == "table" and fmt[k] or fmt
+            fields[k] = wide and converted_row(own, { row[k] }) or own:format(row[k])
+        end
         return table.concat(fields, delimiter)
     end
 end
@@ -601,10 +684,12 @@ function csv.savetxt(path, x, given)
     local lines = {}
     if o.header then lines[1] = comments .. o.header:gsub("\n", "\n" .. comments) .. newline end
     for _, row in ipairs(x:totable()) do
+        local wide = false
         for k, value in ipairs(row) do
             if type(value) == "boolean" then row[k] = value and 1 or 0 end
+            wide = wide or type(value) == "cdata"
         end
-        local ok, text = pcall(line_of, row)
+        local ok, text = pcall(line_of, row, wide)
         if not ok then
             local shown = type(fmt) == "table" and table.concat(fmt, o.delimiter or " ") or fmt
             raise(name, "option 'fmt': %q does not fit a row of %d numbers", shown, #row)
@@ -615,8 +700,9 @@ function csv.savetxt(path, x, given)
     write(name, path, { table.concat(lines) })
 end
 
-for _, f in ipairs { inflated, open, read_names, scan, run, array_of, read_columns, read_table, read_array,
-                     csv_pieces, csv.formatted, row_writer } do
+for _, f in ipairs { inflated, open, complex_column, read_names, scan, run, array_of, read_columns, read_table,
+                     read_array,
+                     csv_pieces, csv.formatted, converted_row, row_writer } do
     jit.off(f)
 end
 

@@ -164,6 +164,7 @@ end
 
 -- ---- IDX ------------------------------------------------------------------------------------------------------------
 
+local NO_IDX = "it is no IDX file"
 local idx_types = { [0x08] = "u8", [0x09] = "i8", [0x0B] = "i16", [0x0C] = "i32", [0x0D] = "f32", [0x0E] = "f64" }
 
 --- The array of an IDX file that `read(out, size)` gives piece by piece; `most` is how many bytes there can be.
@@ -171,7 +172,7 @@ local function read_idx(read, finish, most)
     local head = ffi.new("uint8_t[?]", 4 + 4 * 255)
     local got, problem = read(head, 4)
     if not got then return nil, problem end
-    if got < 4 or head[0] ~= 0 or head[1] ~= 0 then return nil, "it is no IDX file" end
+    if got < 4 or head[0] ~= 0 or head[1] ~= 0 then return nil, NO_IDX end
     local name, ndim = idx_types[head[2]], head[3]
     if not name then return nil, ("its element type 0x%02x is unknown or not one of neap's"):format(head[2]) end
     if ndim > core.MAX_DIMS then return nil, too_many_axes(ndim) end
@@ -207,12 +208,16 @@ end
 local function read_gzip_idx(block)
     local stream, problem = zip.open_gzip(block)
     if not stream then return nil, problem end
-    return read_idx(stream.read, stream.finish, stream.most)
+    local x
+    x, problem = read_idx(stream.read, stream.finish, stream.most)
+    if problem == NO_IDX then problem = "what gzip has packed there is no IDX file; other files are read unpacked" end
+    return x, problem
 end
 
 -- ---- Loading and saving arrays --------------------------------------------------------------------------------------
 
---- The arrays of an npz file in memory: a table by name, and the names in the file's order; or nil and a message.
+--- The arrays of an npz file in memory: a table by name, and the names in the file's order; or nil and a message. What
+-- is no npy file by its name is a string.
 local function read_npz(block)
     local list, problem = zip.entries(block)
     if not list then return nil, problem end
@@ -221,10 +226,14 @@ local function read_npz(block)
         local content, x
         content, problem = zip.extract(block, entry)
         if not content then return nil, problem end
-        x, problem = read_npy(content)
-        if not x then return nil, ("'%s' in it: %s"):format(entry.name, problem) end
+        local name, is_array_file = entry.name:gsub("%.npy$", "")
+        if is_array_file == 1 then
+            x, problem = read_npy(content)
+            if not x then return nil, ("'%s' in it: %s"):format(entry.name, problem) end
+        else
+            x = ffi.string(content.data, content.size)
+        end
         files.release(content)
-        local name = entry.name:gsub("%.npy$", "")
         arrays[name], names[#names + 1] = x, name
     end
     return arrays, names
@@ -254,8 +263,8 @@ local function load_file(name, path, reader)
 end
 
 --- np.io.load(path, {mmap_mode=…}) -> array | table, names: the array of an npy or IDX file (plain or gzip), or a table
--- of the arrays of an npz file by name (and, as a second result, their names in the file's order). The content says
--- which it is. Raises if the file is missing or damaged.
+-- of the arrays of an npz file by name (and, as a second result, their names in the file's order); other files in it
+-- are strings. The content says which it is. Raises if the file is missing or damaged.
 --- mmap_mode: "r" maps an npy file into memory: its elements are read from it when they are needed, by whatever needs
 -- them, and take no memory of neap's. The file must not be written meanwhile, and if it is made shorter, what reads the
 -- elements that are gone ends the process (SIGBUS), as in NumPy. np.io.save puts a new file in its place, which does no
@@ -401,6 +410,9 @@ function data_io.load_tree(path)
     for _, name in ipairs(names) do
         local place, kind = name:match("^(.*):(%a+)$")
         local leaf
+        if type(arrays[name]) == "string" then
+            raise("io.load_tree", "'%s' is not a tree: '%s' in it is no npy file", path, name)
+        end
         if not name:find "/$" then leaf = leaf_value(kind, arrays[name]) end
         if not paths.put(t, place or name, leaf) then
             raise("io.load_tree", "'%s' is not a tree: the name '%s' does not fit", path, name)

@@ -11,6 +11,7 @@ local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
 local axes = require "neap.tracing.axes"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local shardings = require "neap.mesh.sharding"
 local staging = require "neap.tracing.staging"
@@ -67,11 +68,10 @@ local function reduce_over(name, x, list)
     return x
 end
 
---- The sum, in the dtype that np.sum has too.
-local function sum_over(x, list)
+--- x in the dtype that sums of it have, as np.sum does.
+local function to_sum(x)
     local dtype = core.dtype_of(x)
-    if dtype.sum ~= dtype.name then x = x:astype(dtype.sum) end
-    return reduce_over("psum", x, list)
+    return dtype.sum ~= dtype.name and x:astype(dtype.sum) or x
 end
 
 --- Groups along an axis are refused by name: what a collective over a part of an axis gives is the same along that
@@ -149,11 +149,11 @@ function np.psum(x, axis_name, ...)
         if type(leaf) == "number" then return leaf * product_of_sizes(list) end
         leaf = core.coerce("psum", 1, leaf)
         warn_of_same("psum", leaf, axis_name, "%d times the array")
-        return sum_over(leaf, list)
+        return reduce_over("psum", to_sum(leaf), list)
     end)
 end
 
---- np.pmean(x, axis_name): the mean over the members of an axis.
+--- np.pmean(x, axis_name): the mean over the members of an axis: integers count as floats, and halves are added in f32.
 --- > np.vmap(function(x) return x - np.pmean(x, "i") end, {axis_name="i"})(np.array{1, 3})
 -- [-1.  1.]
 function np.pmean(x, axis_name, ...)
@@ -163,7 +163,8 @@ function np.pmean(x, axis_name, ...)
         if type(leaf) == "number" then return leaf end
         leaf = core.coerce("pmean", 1, leaf)
         warn_of_same("pmean", leaf, axis_name, "the array itself")
-        return sum_over(leaf, list) / product_of_sizes(list)
+        local wide, half = operands.wide(operands.float(leaf))
+        return operands.narrow(reduce_over("psum", wide, list) / product_of_sizes(list), half)
     end)
 end
 
@@ -269,6 +270,7 @@ function np.psum_scatter(x, axis_name, given)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
         warn_of_same("psum_scatter", leaf, axis_name, "parts of %d times the array")
         if not tiled then check_size("psum_scatter", leaf, at, list) end
+        leaf = to_sum(leaf)
         for k = 1, #list do
             if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
             attrs[2] = at

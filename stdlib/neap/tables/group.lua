@@ -231,7 +231,8 @@ local function quantile(sorted, n, q)
     local place = (n - 1) * q
     local low = math.floor(place)
     local a, b = sorted[low]:item(), sorted[math.min(low + 1, n - 1)]:item()
-    return a + (place > low and (b - a) * (place - low) or 0)
+    if a == b or place == low then return a end -- also between two infinities
+    return a + (b - a) * (place - low)
 end
 
 local function statistics_of(values)

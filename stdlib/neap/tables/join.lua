@@ -60,6 +60,26 @@ local function matched(left, starts, rows, outer)
     return places_of(lefts, total), places_of(rights, total)
 end
 
+--- Columns of both tables' keys, one behind the other, in which keys are equal if they are as numbers: integers that
+-- meet floats count as f64; u64 and signed ones, of which promotion makes f32, are 64 bits and whether they are above
+-- i64.
+local function key_columns(name, key, a, b)
+    if text.is_text(a) or a.dtype == b.dtype then return { tables.joined_column(name, key, { a, b }) } end
+    local da, db = core.dtype_of(a), core.dtype_of(b)
+    if da.kind == "f" or db.kind == "f" then
+        if da.kind ~= "c" and db.kind ~= "c" then a, b = a:astype "f64", b:astype "f64" end
+    elseif np.promote_types(da.name, db.name) == "f32" then
+        local bits, above = {}, {}
+        for k, x in ipairs { a, b } do
+            local unsigned = x.dtype == "u64"
+            bits[k] = unsigned and np.bitcast(x, "i64") or x:astype "i64"
+            above[k] = unsigned and bits[k]:lt(0) or np.zeros({ #x }, { dtype = "bool" })
+        end
+        return { np.concatenate(bits), np.concatenate(above) }
+    end
+    return { np.concatenate { a, b } }
+end
+
 --- Rows of a column that may be missing: integers and bools become f64, in which NaN says so.
 local function taken(values, places, some_missing)
     if text.is_text(values) then
@@ -100,10 +120,11 @@ function methods.join(t, other, given)
     end
     if type(suffix) ~= "string" then core.bad_argument(name, nil, "suffix", "a string", suffix) end
     local on, keys, is_key = tables.names(t, name, o.on), {}, {}
-    for k, key in ipairs(on) do
+    for _, key in ipairs(on) do
         local a, b = t._columns[key], tables.column(other, name, key)
         if text.is_text(a) ~= text.is_text(b) then raise(name, "column '%s' has texts in one table alone", key) end
-        keys[k], is_key[key] = tables.joined_column(name, key, { a, b }), true
+        for _, column in ipairs(key_columns(name, key, a, b)) do keys[#keys + 1] = column end
+        is_key[key] = true
     end
     local codes, n = group.numbers(keys)
     local starts, rows = listed(codes[{ { t._rows, t._rows + other._rows } }], n)

@@ -116,6 +116,18 @@ function text.list(column)
     end)
 end
 
+--- A method f that refuses more arguments than it has parameters; `name` is what errors call it.
+function text.strict(name, f)
+    local info = debug.getinfo(f, "u")
+    local most = info.nparams
+    if info.isvararg then return f end
+    return function(...)
+        local extra = select(most + 1, ...)
+        if extra ~= nil then core.too_many(name, most - 1, extra) end
+        return f(...)
+    end
+end
+
 -- ---- What users see -------------------------------------------------------------------------------------------------
 
 --- text:totable(): the texts of a column as a Lua table; false where there is none.
@@ -172,6 +184,18 @@ function methods.unique(column)
     return list
 end
 
+--- What to do where all texts of a column are numbers.
+local function advice(column)
+    for _, level in ipairs(column.levels) do
+        if not tonumber(level) then return "" end
+    end
+    if #column.levels == 0 then return "" end
+    return "; its texts are numbers, which np.io.read_csv makes of them by {dtype=…}, or if they stand in quotes by "
+        .. "{quoting=\"all\"}"
+end
+
+for name, f in pairs(methods) do methods[name] = text.strict("text." .. name, f) end
+
 function Text.__index(column, key)
     if key == "codes" or key == "levels" then return states[column][key] end
     if type(key) == "number" then
@@ -184,7 +208,8 @@ function Text.__index(column, key)
     local method = methods[key]
     if method then return method end
     if is_array(key) then return text.map(column, function(x) return x[key] end) end
-    fail("a column of texts has no '%s' (it has eq, ne, isin, isnan, unique and totable)", tostring(key))
+    fail("a column of texts has no '%s' (it has eq, ne, isin, isnan, unique and totable)%s", tostring(key),
+         advice(column))
 end
 
 function Text.__newindex()
