@@ -1,0 +1,151 @@
+--- convolutions_test.lua: contracts of np.nn's convolutions and pools, and of their layers (tests/lib/contracts.lua).
+-- Arguments have their channels last; with a layout that has them first they are turned, and the result back.
+-- (sanitized with --long)
+local np = require "neap"
+local check = require "tests.lib.check"
+local of, finish = require "tests.lib.contracts" "convolutions"
+
+local nn = np.nn
+local SUMS = { f64 = "scaled 4e-15", f32 = "scaled 1e-6", f16 = "ulp 1", bf16 = "ulp 1" }
+
+local TWO = { f64 = "scaled 4e-15", f32 = "scaled 1e-6", f16 = "scaled 1e-3", bf16 = "scaled 1e-2" } -- two roundings
+-- Outside of x a kernel's NaN meets 0, which counts as NaN or not at all, as the library does it.
+local KERNEL = { "w", special = function(dtype) return dtype:find "f" and { -1, 0, 1 } or nil end }
+
+--- The options of a case without those that are no option of the function.
+local function options_of(o, ...)
+    local given = {}
+    for key, value in pairs(o) do given[key] = value end
+    for _, key in ipairs { ... } do given[key] = nil end
+    return next(given) and given or nil
+end
+
+--- Calls f(x, w) with channels where the layout has them.
+local function turned(o, x, w, f)
+    if o.layout == nil or o.layout:sub(-1) == "C" then return f(x, w) end
+    local y = f(np.moveaxis(x, -1, 1), w and np.moveaxis(w, { -1, -2 }, { 0, 1 }))
+    return np.moveaxis(y, 1, -1)
+end
+
+--- Integers keep their dtype, bools count as f32.
+local function kept(dtype) return dtype == "bool" and "f32" or dtype end
+
+local IMAGES = { { { 1, 5, 2 }, { 2, 2, 4 } }, { { 2, 4, 3, 2 }, { 3, 2, 2, 2 } },
+                 { { 1, 2, 3, 2, 2 }, { 1, 2, 2, 2, 2 } }, { { 0, 5, 2 }, { 2, 2, 4 } } }
+
+of("np.nn.conv", {
+    args = { "x", "w" }, accepts = "floats ints bool", gives = kept, shapes = IMAGES, within = SUMS, divided = SUMS,
+    vmapped = SUMS, oracle = "conv(x, w, o)",
+    options = { { padding = "VALID" }, {}, { strides = 2 }, { padding = 1, kernel_dilation = 2 }, { groups = 2 },
+                { input_dilation = 2, padding = 0 }, { padding = -1 }, { layout = "first", padding = "valid" },
+                { groups = 2, strides = 2, padding = 2, layout = "last" } },
+    call = function(f, o, x, w)
+        local given, letters = options_of(o), ("DHW"):sub(-(x.ndim - 2))
+        if o.layout then given.layout = o.layout == "first" and "NC" .. letters or "N" .. letters .. "C" end
+        if o.groups then w = np.split(w, 2, { axis = -2 })[1] end
+        return turned(given or {}, x, w, function(y, v) return f(y, v, given) end)
+    end,
+    refuses = {
+        { "layout", function() nn.conv(np.ones { 1, 5, 2 }, np.ones { 2, 2, 4 }, { layout = "NCHW" }) end },
+        { "do not fit", function() nn.conv(np.ones { 1, 5, 2 }, np.ones { 2, 3, 4 }) end },
+    },
+    without = { numbers = "images and kernels are arrays: a table is refused" },
+    also = {
+        ["np.nn.conv: halves and integers together"] = function()
+            local x, w = np.ones({ 1, 3, 1 }, { dtype = "u8" }) * 100, np.ones { 3, 1, 1 }
+            for _, dtype in ipairs { "f16", "bf16", "f32", "f64" } do
+                local y = nn.conv(x, w:astype(dtype), { padding = "VALID" })
+                check.equal({ y.dtype, y:item() }, { dtype, 300 })
+            end
+        end,
+    },
+})
+of("np.nn.conv_transpose", {
+    args = { "x", KERNEL }, accepts = "floats ints bool", gives = kept, shapes = IMAGES, within = SUMS, divided = SUMS,
+    vmapped = SUMS, oracle = "conv_transpose(x, w, o)",
+    options = { {}, { strides = 2 }, { padding = "VALID", strides = 3 }, { kernel_dilation = 2 },
+                { layout = "first", strides = 2 } },
+    call = function(f, o, x, w)
+        local given, letters = options_of(o), ("DHW"):sub(-(x.ndim - 2))
+        if o.layout then given.layout = "NC" .. letters end
+        return turned(given or {}, x, w, function(y, v) return f(y, v, given) end)
+    end,
+    without = { numbers = "images and kernels are arrays: a table is refused" },
+})
+
+local SHAPES = { { { 1, 5, 2 } }, { { 2, 4, 3, 1 } }, { { 1, 2, 3, 2, 2 } }, { { 0, 5, 2 } } }
+
+--- A call of a pool of 2 places along each axis.
+local function pool(f, o, x)
+    local given, letters = options_of(o, "window"), ("DHW"):sub(-(x.ndim - 2))
+    if o.layout then given.layout = "NC" .. letters end
+    return turned(given or {}, x, nil, function(y) return f(y, o.window or 2, given) end)
+end
+
+local POOLS = { {}, { strides = 1 }, { padding = "SAME" }, { window = 3, strides = 2, padding = 1 },
+                { padding = -1, window = 1 }, { layout = "first" } }
+
+local MAX = {
+    args = { "x" }, accepts = "floats ints", gives = "same", shapes = SHAPES, within = "exact",
+    oracle = "pooled(x, o, lambda v, axes, kept: np.where(kept, v, lowest(v)).max(axes))", options = POOLS, call = pool,
+}
+local AVERAGE = {
+    args = { "x" }, accepts = "floats ints bool complex", shapes = SHAPES, within = SUMS, divided = SUMS, call = pool,
+    oracle = "pooled(x, o, lambda v, axes, kept: v.mean(axes) if o.get('count_include_pad', True) "
+             .. "else v.sum(axes) / kept.sum(axes))",
+    options = { {}, { strides = 1 }, { padding = "SAME" }, { window = 3, strides = 2, padding = 1 },
+                { window = 3, strides = 2, padding = 1, count_include_pad = false }, { layout = "first" } },
+    also = { ["np.nn.avg_pool: sums beyond a half"] = function()
+        local x = np.full({ 1, 300, 300, 1 }, 300, { dtype = "f16" })
+        check.equal(nn.avg_pool(x, 300):item(), 300)
+    end },
+}
+
+--- The contract of a layer that pools: f(window, options)(x).
+local function layer_of(contract)
+    local copy = {}
+    for key, value in pairs(contract) do copy[key] = value end
+    copy.args = { "x" }
+    copy.call = function(f, o, x)
+        return pool(function(y, window, given) return f(window, given)(y) end, o, x)
+    end
+    copy.also = nil
+    return copy
+end
+
+of("np.nn.MaxPool", layer_of(MAX))
+of("np.nn.AvgPool", layer_of(AVERAGE))
+of("np.nn.max_pool", MAX)
+of("np.nn.avg_pool", AVERAGE)
+
+of("np.nn.Conv", {
+    args = { "x", "w", "b" }, accepts = "floats", gives = "same", within = TWO, divided = SUMS, vmapped = SUMS,
+    shapes = { { { 1, 5, 2 }, { 2, 2, 4 }, { 4 } }, { { 2, 4, 3, 2 }, { 3, 2, 2, 2 }, { 2 } } },
+    options = { { padding = "VALID" }, {}, { strides = 2 }, { kernel_dilation = 2 }, { groups = 2 },
+                { input_dilation = 2, padding = 0 }, { layout = "first" }, { bias = false } },
+    oracle = "conv(x, w, o) + (b if o.get('bias', True) else 0 * b)",
+    call = function(f, o, x, w, b)
+        local given, letters = options_of(o), ("DHW"):sub(-(x.ndim - 2))
+        if o.layout then given.layout = "NC" .. letters end
+        if o.groups then w = np.split(w, 2, { axis = -2 })[1] end
+        local extents = {}
+        for k = 1, x.ndim - 2 do extents[k] = w:dim(k - 1) end
+        return turned(given or {}, x, w, function(y, v)
+            return f(2, #b, extents, given)({ w = v, b = o.bias ~= false and b or nil }, y)
+        end)
+    end,
+    unseen = { dtype = "it is for init: the test `init`", init = "it is for init", bias_init = "it is for init" },
+    without = { numbers = "parameters are arrays" },
+    also = { ["np.nn.Conv: init"] = function()
+        local x = np.ones { 1, 5, 2 }
+        for _, dtype in ipairs { "f64", "f32", "bf16", "f16" } do
+            local params = nn.Conv(3, { 2 }, { dtype = dtype, init = nn.ones, bias_init = nn.ones })
+                           :init(np.random.key(0), x)
+            check.equal({ params.w.dtype, params.w:sum():item(), params.b:sum():item() }, { dtype, 12, 3 })
+        end
+        local first = nn.Conv(3, { 2 }, { layout = "NCW" }):init(np.random.key(0), np.ones { 1, 2, 5 })
+        check.equal(first.w.shape, { 3, 2, 2 })
+    end },
+})
+
+finish()

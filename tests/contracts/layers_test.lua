@@ -1,0 +1,306 @@
+--- layers_test.lua: contracts of np.nn's layers, of the functions that they are made of, and of initializers
+-- (tests/lib/contracts.lua). A layer is called with its parameters as arguments.
+-- (sanitized with --long)
+local np = require "neap"
+local check = require "tests.lib.check"
+local of, finish, same, elsewhere = require "tests.lib.contracts" "layers"
+
+local nn = np.nn
+
+-- Squares of f32 and f64 may leave the range, as in PyTorch and JAX; those of halves may not.
+local function large(dtype)
+    local value = ({ f16 = 65504, bf16 = 1e15, f32 = 1e15, f64 = 1e150 })[dtype]
+    return value and { 0 / 0, math.huge, value }
+end
+
+--- One special value for parameters.
+local function nan(dtype) return dtype:find "f" and { 0 / 0 } or { 1 } end
+local SCALE, BIAS = { "scale", from = 0.5, to = 2, special = nan }, { "bias", special = nan }
+
+--- Of integers that are computed with as f32 nothing large: the softmax of their products would tell roundings apart.
+local function small(dtype) return large(dtype) or { 0, 1 } end
+
+local NORMS = { f64 = "scaled 4e-15", f32 = "scaled 1e-6", f16 = "ulp 1", bf16 = "ulp 1" }
+local SUMS = { f64 = "scaled 4e-15", f32 = "scaled 1e-6", f16 = "scaled 2e-3", bf16 = "scaled 2e-2" } -- two roundings
+
+--- The first test of a layer's option dtype, which only init reads.
+local function makes(build, ...)
+    local inputs = { ... }
+    return function()
+        for _, dtype in ipairs { "f64", "f32", "bf16", "f16" } do
+            local params = build { dtype = dtype }:init(np.random.key(0), unpack(inputs))
+            for _, leaf in ipairs(np.tree.leaves(params)) do check.equal(leaf.dtype, dtype) end
+        end
+    end
+end
+local UNSEEN = { dtype = "it is for init: the test `dtype`", init = "it is for init: the test `init`",
+                 bias_init = "it is for init: the test `init`" }
+
+-- ---- Functions ------------------------------------------------------------------------------------------------------
+
+of("np.nn.standardize", {
+    args = { { "x", special = large } }, accepts = "floats ints bool complex",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 2, 4 } }, { { 5 } }, { { 2, 3, 2 } }, { { 0, 3 } }, { { 1 } } },
+    options = { {}, { axis = 0 }, { epsilon = 0.5 }, { axis = { 0, 1 } } },
+    call = function(f, o, x)
+        return f(x, x.ndim == 1 and type(o.axis) == "table" and { axis = 0 } or next(o) and o or nil)
+    end,
+    oracle = "standardized(real(x), o.get('axis', -1) if x.ndim > 1 else 0, o.get('epsilon', 1e-5))",
+})
+of("np.nn.rms_norm", {
+    args = { { "x", special = large }, SCALE }, accepts = "floats ints bool complex",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 2, 4 }, { 4 } }, { { 5 }, { 5 } }, { { 0, 3 }, { 3 } }, { { 3 }, {} } },
+    options = { {}, { epsilon = 0.5 } },
+    oracle = "real(x) / np.sqrt((np.abs(real(x)) ** 2).mean(-1, keepdims=True) + o.get('epsilon', 1e-6)) * scale",
+})
+of("np.nn.group_norm", {
+    args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints bool",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 1, 3, 4 }, { 4 }, { 4 } }, { { 2, 6 }, { 6 }, { 6 } }, { { 1, 2, 4 }, {}, {} } },
+    options = { {}, { epsilon = 0.5 } },
+    call = function(f, o, x, scale, bias) return f(x, 2, scale, bias, next(o) and o or nil) end,
+    oracle = "group_norm(x, 2, o.get('epsilon', 1e-6)) * scale + bias",
+    refuses = { { "groups", function() nn.group_norm(np.ones { 1, 3 }, 2) end } },
+})
+of("np.nn.dense", {
+    args = { "x", { "w", special = nan }, { "b", special = nan } }, accepts = "floats ints complex",
+    gives = "same", within = SUMS,
+    shapes = { { { 2, 3 }, { 3, 2 }, { 2 } }, { { 3 }, { 3, 2 }, {} }, { { 0, 3 }, { 3, 2 }, { 2 } } },
+    oracle = "product(x, w) + b", vmapped = SUMS, divided = SUMS,
+})
+same("np.nn.linear", "np.nn.dense")
+of("np.nn.flatten", {
+    args = { "x" }, accepts = "floats ints bool complex", gives = "same", within = "exact",
+    shapes = { { { 2, 3 } }, { { 2, 3, 2 } }, { { 4 } }, { { 0, 3 } } },
+    oracle = "x.reshape(x.shape[0], int(np.prod(x.shape[1:])))",
+    refuses = { { "at least 1 axis", function() nn.flatten(np.array(1)) end } },
+})
+
+--- The options of attention by name: arrays that JSON has no word for.
+local function attention_options(o, q, k)
+    local n, m = q:dim(-3), k:dim(-3)
+    local given = { is_causal = o.is_causal, scale = o.scale, nonsense = o.nonsense }
+    if o.mask then
+        given.mask = np.array((np.arange(n):reshape(n, 1) + np.arange(m)) % 2):eq(0):logical_and(
+            np.arange(n):reshape(n, 1):gt(0))
+    end
+    if o.bias then given.bias = (np.arange(n):reshape(n, 1) - np.arange(m)):astype(q.dtype) * 0.25 end
+    return given
+end
+
+local ONES = np.ones { 2, 1, 2 }
+
+of("np.nn.dot_product_attention", {
+    args = { { "q", special = small, table = false }, { "k", special = small, table = false }, { "v", special = nan } },
+    accepts = "floats ints", within = NORMS,
+    shapes = { { { 3, 2, 4 }, { 5, 2, 4 }, { 5, 2, 3 } }, { { 3, 2, 4 }, { 5, 1, 4 }, { 5, 1, 3 } },
+               { { 1, 2, 2, 3 }, { 1, 4, 2, 3 }, { 1, 4, 2, 2 } } },
+    options = { {}, { is_causal = true }, { scale = 0.5 }, { mask = true }, { bias = true },
+                { mask = true, is_causal = true } },
+    call = function(f, o, q, k, v) return f(q, k, v, attention_options(o, q, k)) end,
+    oracle = "attention(q, k, v, o)", vmapped = SUMS, divided = SUMS,
+    refuses = {
+        { "bools", function() nn.dot_product_attention(ONES, ONES, ONES, { mask = np.zeros { 2, 2 } }) end },
+        { "do not fit", function() nn.dot_product_attention(ONES, np.ones { 2, 1, 3 }, ONES) end },
+        { "mask", function() nn.dot_product_attention(ONES, ONES, ONES, { mask = "causal" }) end },
+    },
+    also = { ["np.nn.dot_product_attention: bias and mask of other kinds"] = function()
+        local f, mask = nn.dot_product_attention, { { true, false }, { true, true } }
+        local x = np.random.normal(np.random.key(0), { 2, 1, 2 }, { dtype = "bf16" })
+        local want = f(x, x, x, { mask = np.array(mask) }):totable()
+        check.equal(f(x, x, x, { mask = mask }):totable(), want)
+        check.equal(f(x, x, x, { mask = np.array({ { 1, 0 }, { 1, 1 } }, { dtype = "u8" }) }):totable(), want)
+        check.equal(f(x, x, x, { bias = np.zeros({ 2, 2 }, { dtype = "f64" }) }).dtype, "bf16")
+        check.equal(f(x, x, x, { bias = { { 0, -math.huge }, { 0, 0 } } }):totable(), want)
+    end },
+})
+
+-- ---- Layers ---------------------------------------------------------------------------------------------------------
+
+--- A layer with the options o, without those that the case is for.
+local function layer(f, o, ...)
+    local given = {}
+    for key, value in pairs(o) do given[key] = value end
+    for _, key in ipairs { ... } do given[key] = nil end
+    return f(next(given) and given or nil)
+end
+
+of("np.nn.Dense", {
+    args = { "x", { "w", special = nan }, { "b", special = nan } }, accepts = "floats complex",
+    gives = "same", within = SUMS,
+    shapes = { { { 2, 3 }, { 3, 2 }, { 2 } }, { { 3 }, { 3, 2 }, { 2 } } }, options = { {}, { bias = false } },
+    call = function(f, o, x, w, b)
+        return f(3, 2, next(o) and o or nil)({ w = w, b = o.bias ~= false and b or nil }, x)
+    end,
+    oracle = "product(x, w) + (b if o.get('bias', True) else 0 * b)", unseen = UNSEEN,
+    vmapped = SUMS, divided = SUMS,
+    without = { numbers = "parameters are arrays" },
+    also = {
+        ["np.nn.Dense: dtype"] = makes(function(o) return nn.Dense(2, 3, o) end),
+        ["np.nn.Dense: init"] = function()
+            local params = nn.Dense(2, 3, { init = nn.ones, bias_init = nn.ones }):init(np.random.key(0))
+            check.equal({ params.w:sum():item(), params.b:totable() }, { 6, { 1, 1, 1 } })
+            check.equal(nn.Dense(2, 3, { bias = false }):init(np.random.key(0)).b, nil)
+        end,
+    },
+})
+of("np.nn.Dropout", {
+    args = { "x", { "key", dtype = "u32", make = function(random) return np.random.key(random(1000)) end } },
+    accepts = "floats ints", gives = function(dtype) return dtype:find "f" and dtype or np.result_type(dtype, 0.5) end,
+    shapes = { { { 2, 5 }, { 2 } }, { { 7 }, { 2 } }, { { 0 }, { 2 } }, { {}, { 2 } } },
+    options = { { rate = 0.5 }, { rate = 0.25 }, { rate = 0 } },
+    call = function(f, o, x, key) return f(o.rate, o.nonsense and { nonsense = o.nonsense })({}, x, key) end,
+    oracle = "real(x) if o['rate'] == 0 else np.where(jax.random.bernoulli(jax.random.wrap_key_data("
+             .. "key.astype(np.uint32)), np.float32(1 - o['rate']), x.shape), real(x) / (1 - o['rate']), 0)",
+    without = { numbers = "a layer takes arrays" },
+})
+of("np.nn.Embedding", {
+    args = { "table", { "ids", dtype = "i32", from = 0, to = 3 } }, accepts = "floats ints", gives = "same",
+    within = "exact",
+    shapes = { { { 4, 3 }, { 5 } }, { { 4, 3 }, { 2, 2 } }, { { 4, 1 }, {} }, { { 4, 2 }, { 0 } } },
+    call = function(f, o, rows, ids) return f(4, rows:dim(1), next(o) and o or nil)({ table = rows }, ids) end,
+    oracle = "table[ids]", unseen = UNSEEN, without = { numbers = "parameters are arrays" },
+    also = {
+        ["np.nn.Embedding: dtype"] = makes(function(o) return nn.Embedding(2, 3, o) end),
+        ["np.nn.Embedding: init"] = function()
+            local params = nn.Embedding(2, 3, { init = nn.ones }):init(np.random.key(0))
+            check.equal(params.table:sum():item(), 6)
+        end,
+    },
+})
+of("np.nn.LayerNorm", {
+    args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 2, 4 }, { 4 }, { 4 } }, { { 5 }, { 5 }, { 5 } }, { { 0, 3 }, { 3 }, { 3 } } },
+    options = { {}, { epsilon = 0.5 } },
+    call = function(f, o, x, scale, bias) return layer(f, o)({ scale = scale, bias = bias }, x) end,
+    oracle = "standardized(x, -1, o.get('epsilon', 1e-6)) * scale + bias", unseen = UNSEEN,
+    without = { numbers = "parameters are arrays" },
+    also = {
+        ["np.nn.LayerNorm: dtype"] = makes(nn.LayerNorm, np.ones(4)),
+        ["np.nn.LayerNorm: halves with f32 parameters"] = function()
+            local x = np.array({ { 1000, -1000, 600, 0 }, { 0, 0, 0, 0 } }, { dtype = "f16" })
+            local block = nn.LayerNorm { epsilon = 1e-12 }
+            local params = block:init(np.random.key(0), x)
+            local got, want = block(params, x), block(params, x:astype "f32")
+            check.equal({ got.dtype, got:totable() }, { "f32", want:totable() })
+            local halves = np.tree.map(function(p) return p:astype "f16" end, params)
+            check.equal(block(halves, x):totable(), want:astype "f16":totable())
+        end,
+    },
+})
+local MOMENTS = { { { 3, 4 }, { 4 }, { 4 }, { 4 }, { 4 } }, { { 2, 3, 2 }, { 2 }, { 2 }, { 2 }, { 2 } } }
+of("np.nn.BatchNorm", {
+    args = { { "x", special = large }, SCALE, BIAS, { "mean", special = nan },
+             { "var", from = 0.1, to = 2, special = nan } },
+    accepts = "floats", within = NORMS, divided = NORMS, shapes = MOMENTS, gives = "same",
+    options = { {}, { training = false }, { epsilon = 0.5 }, { momentum = 0.75 } },
+    call = function(f, o, x, scale, bias, mean, var)
+        local params, moments = { scale = scale, bias = bias }, { mean = mean, var = var }
+        local y, state = layer(f, o, "training")(params, x, moments, o.training)
+        return y, state.mean, state.var
+    end,
+    oracle = "batch_norm(x, scale, bias, mean, var, o)", unseen = UNSEEN,
+    without = { numbers = "parameters are arrays" },
+    also = {
+        ["np.nn.BatchNorm: dtype"] = makes(nn.BatchNorm, np.ones { 2, 3 }),
+        ["np.nn.BatchNorm: halves with f32 parameters"] = function()
+            local block, x = nn.BatchNorm(), np.array({ { 1000 }, { -1000 } }, { dtype = "f16" })
+            local params = block:init(np.random.key(0), x)
+            local y, state = block(params, x, block:state(x))
+            local want, wanted = block(params, x:astype "f32", block:state(x))
+            check.equal({ y:totable(), state.var:totable() }, { want:totable(), wanted.var:totable() })
+            check.ok(state.var[0]:item() < 2e4, "the variance of 1000 and -1000 is 1e6")
+        end,
+    },
+})
+
+local SQUARE = { 4, 4 }
+local LAYERS = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 4e-3", bf16 = "scaled 3e-2" } -- each rounds
+of("np.nn.MultiHeadAttention", {
+    args = { "x", "c", "q", "k", "v", "w", "b" }, accepts = "floats", gives = "same",
+    shapes = { { { 3, 4 }, { 2, 4 }, SQUARE, SQUARE, SQUARE, SQUARE, { 4 } },
+               { { 2, 3, 4 }, { 2, 3, 4 }, SQUARE, SQUARE, SQUARE, SQUARE, { 4 } } },
+    options = { {}, { context = true }, { mask = true }, { bias = false }, { features = 4 } },
+    call = function(f, o, x, c, q, k, v, w, b)
+        local block = layer(function(given) return f(2, given) end, o, "context", "mask")
+        local bias, mask = o.bias ~= false and b or nil, nil
+        if o.mask then
+            local n = x:dim(-2)
+            mask = np.tri(n, n, { dtype = "bool" }):logical_and(np.arange(n):reshape(n, 1):gt(0)) -- the first sees none
+        end
+        local function dense(matrix) return { w = matrix, b = bias } end
+        local params = { query = dense(q), key = dense(k), value = dense(v), out = dense(w) }
+        return block(params, x, o.context and c or nil, mask)
+    end,
+    oracle = "multi_head(x, c, q, k, v, w, b, o)", unseen = UNSEEN,
+    within = LAYERS, vmapped = LAYERS, divided = LAYERS,
+    without = { numbers = "parameters are arrays", special = "one element that is not finite makes all so" },
+    refuses = { { "bools", function()
+        local block, x = nn.MultiHeadAttention(1), np.ones { 2, 2 }
+        block(block:init(np.random.key(0), x), x, nil, np.array { { 0, -math.huge }, { 0, 0 } })
+    end } },
+    also = {
+        ["np.nn.MultiHeadAttention: dtype"] = makes(function(o) return nn.MultiHeadAttention(2, o) end,
+                                                    np.ones { 3, 4 }),
+        ["np.nn.MultiHeadAttention: a row that sees no key has gradients"] = function()
+            local block, x = nn.MultiHeadAttention(1), np.random.normal(np.random.key(3), { 3, 4 })
+            local params = block:init(np.random.key(0), x)
+            local mask = np.array { { true, false, false }, { false, false, false }, { true, true, true } }
+            local g = np.grad(function(p) return block(p, x, nil, mask):sum() end)(params)
+            for _, leaf in ipairs(np.tree.leaves(g)) do check.ok(np.all(np.isfinite(leaf)):item(), tostring(leaf)) end
+        end,
+    },
+})
+elsewhere("np.nn.Block np.nn.Sequential block.apply block.hybridize block.init block.initialize",
+          "tests/stdlib/block_test.lua", "they run the functions of others")
+elsewhere("np.nn", "tests/contracts/layers_test.lua", "a table of functions")
+
+-- ---- Initializers ---------------------------------------------------------------------------------------------------
+
+local KEY = { "key", dtype = "u32", make = function(random) return np.random.key(random(1000)) end }
+
+--- An array of the shape and dtype to draw, of which the oracle reads the extents and the bits.
+local LIKE = { "like", special = false, text = function(x)
+    local dims = {}
+    for k, n in ipairs(x.shape) do dims[k] = ("%d"):format(n) end
+    return ("i32[%d] %s %d"):format(x.ndim + 1, table.concat(dims, " "), x.dtype:match "%d+")
+end }
+
+for name in ("glorot_uniform glorot_normal he_uniform he_normal lecun_uniform lecun_normal"):gmatch "%S+" do
+    of("np.nn." .. name, {
+        args = { KEY, LIKE }, accepts = "f64 f32", gives = "same", options = { {}, { dtype = true } },
+        shapes = { { { 2 }, { 3, 4 } }, { { 2 }, { 2, 3, 2 } }, { { 2 }, { 1, 3 } } },
+        call = function(f, o, key, like)
+            return f(key, like.shape, { dtype = like.dtype, nonsense = o.nonsense })
+        end,
+        oracle = ("jax.nn.initializers.%s()(jax.random.wrap_key_data(key.astype(np.uint32)), tuple(like[:-1]), "
+                  .. "'float%%d' %% like[-1])"):format(name),
+        within = { f64 = "scaled 4e-15", f32 = "scaled 1e-6" },
+        without = { special = "it reads no values", strided = "it reads no values", numbers = "it reads no values",
+                    mesh = "it reads no values", derivatives = "it reads no values" },
+        also = { [name .. " of halves"] = function()
+            for _, half in ipairs { "f16", "bf16" } do
+                local x = np.nn[name](np.random.key(1), { 30, 20 }, { dtype = half })
+                check.equal(x.dtype, half)
+                check.ok(math.abs(x:astype "f32":mean():item()) < 0.05, "the mean of what is drawn")
+            end
+        end },
+    })
+end
+of("np.nn.zeros", {
+    args = { { "like", special = false } }, accepts = "floats ints bool complex", gives = "same", within = "exact",
+    shapes = { { { 2, 3 } }, { {} }, { { 0 } } }, oracle = "np.zeros(like.shape, like.dtype)",
+    call = function(f, o, like) return f(nil, like.shape, { dtype = like.dtype, nonsense = o.nonsense }) end,
+    without = { special = "it reads no values", derivatives = "it is constant" },
+})
+of("np.nn.ones", {
+    args = { { "like", special = false } }, accepts = "floats ints bool complex", gives = "same", within = "exact",
+    shapes = { { { 2, 3 } }, { {} }, { { 0 } } }, oracle = "np.ones(like.shape, like.dtype)",
+    call = function(f, o, like) return f(nil, like.shape, { dtype = like.dtype, nonsense = o.nonsense }) end,
+    without = { special = "it reads no values", derivatives = "it is constant" },
+})
+
+finish()

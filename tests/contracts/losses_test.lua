@@ -1,0 +1,146 @@
+--- losses_test.lua: contracts of np.nn's losses and of accuracy (tests/lib/contracts.lua).
+-- (sanitized with --long)
+local np = require "neap"
+local check = require "tests.lib.check"
+local of, finish = require "tests.lib.contracts" "losses"
+
+local nn = np.nn
+local REDUCTIONS = { { reduction = "none" }, {}, { reduction = "sum" } }
+
+--- Special labels of binary_cross_entropy, which lie in [0, 1].
+local function LABEL(dtype) return dtype:find "f" and { 0 / 0, 0, 1, 0.5 } or dtype ~= "bool" and { 0, 1 } or nil end
+
+--- The dtype of a loss of complex numbers is that of their size.
+local function size_of(dtype)
+    local parts = { c64 = "f32", c128 = "f64" }
+    return parts[dtype] or (dtype:find "f" and dtype) or np.result_type(dtype, 0.5)
+end
+
+local function refuses(f)
+    return { { "mean, sum or none", function() f(np.ones(2), np.ones(2), { reduction = "max" }) end } }
+end
+
+of("np.nn.mse", {
+    args = { "x", "y" }, accepts = "floats ints bool complex", options = REDUCTIONS, gives = size_of,
+    oracle = "reduced(np.abs(real(x) - real(y)) ** 2, o)", refuses = refuses(nn.mse),
+    within = { f64 = "ulp 8", f32 = "ulp 4", f16 = "ulp 1", bf16 = "ulp 1" },
+})
+of("np.nn.l1_loss", {
+    args = { "x", "y" }, accepts = "floats ints bool complex", options = REDUCTIONS, gives = size_of,
+    oracle = "reduced(np.abs(real(x) - real(y)), o)", refuses = refuses(nn.l1_loss),
+})
+of("np.nn.huber_loss", {
+    args = { "x", { "y", grad = false } }, accepts = "floats ints bool complex", gives = size_of,
+    options = { { reduction = "none" }, {}, { delta = 0.5, reduction = "none" }, { reduction = "sum" } },
+    oracle = "reduced(huber(np.abs(real(x) - real(y)), o.get('delta', 1)), o)", refuses = refuses(nn.huber_loss),
+    derivative = "jnp.where(jnp.abs(x - y) <= o.get('delta', 1), (x - y) ** 2 / 2, "
+                 .. "o.get('delta', 1) * (jnp.abs(x - y) - o.get('delta', 1) / 2))",
+    points = { { 0, 0 }, { { 1, 2 }, { 1, 5 } }, { { 1, -4 }, { 1.1, 4 }, o = { delta = 0.5, reduction = "sum" } } },
+})
+of("np.nn.binary_cross_entropy", {
+    args = { { "x", from = -6, to = 6 }, { "y", from = 0, to = 1, special = LABEL } }, accepts = "floats ints bool",
+    options = REDUCTIONS, oracle = "reduced(y * np.logaddexp(0, -x) + (1 - y) * np.logaddexp(0, x), o)",
+    refuses = refuses(nn.binary_cross_entropy),
+    derivative = "y * jnp.logaddexp(0, -x) + (1 - y) * jnp.logaddexp(0, x)",
+    points = { { 0, 0.5 }, { 40, 1 }, { -40, 0 }, { 1e200, 1 }, { -1e200, 0 } },
+})
+of("np.nn.kl_div", {
+    args = { { "x", from = -4, to = 0 }, { "y", from = 0.1, to = 1 } }, accepts = "floats ints bool",
+    options = REDUCTIONS, within = { f64 = "scaled 1e-15", f32 = "scaled 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
+    oracle = "reduced(np.where(y == 0, 0, y * (np.log(y) - x)), o)",
+    refuses = refuses(nn.kl_div),
+    derivative = "jnp.where(y == 0, 0, y * (jnp.log(jnp.where(y == 0, 1, y)) - x))",
+    points = { { { -1, -2 }, { 0, 0.5 } }, { { -math.huge, -2 }, { 0, 0.5 } } },
+})
+
+-- ---- Of labels ------------------------------------------------------------------------------------------------------
+
+local LABELLED = { { { 2, 3 }, { 2 } }, { { 3 }, {} }, { { 2, 2, 4 }, { 2, 2 } }, { { 0, 3 }, { 0 } } }
+local LABELS = { "labels", dtype = "i32", from = 0, to = 2 }
+local TABLE = { { "x", table = false }, LABELS } -- a table of logits is refused
+
+--- Further tests of a loss of labels: dtypes of labels, labels out of range, one that is left out.
+local function labels_tests(f)
+    local x = np.log(np.array{ { 0.25, 0.75 }, { 0.5, 0.5 } })
+    local function labels(list, dtype) return np.array(list, { dtype = dtype or "i32" }) end
+    return {
+        ["labels of any integers"] = function()
+            local expected = f(x, labels { 1, 0 }):item()
+            for _, dtype in ipairs { "u8", "i8", "i16", "u16", "u32", "i64", "u64" } do
+                check.equal(f(x, labels({ 1, 0 }, dtype)):item(), expected, dtype)
+            end
+        end,
+        ["labels out of range"] = function()
+            for _, label in ipairs { -1, 2, -100 } do
+                check.raises(function() f(x, labels { 0, label }) end, "label")
+                check.raises(function() np.grad(function(y) return f(y, labels { 0, label }) end)(x) end, "label")
+                local each = np.jit(function(y, l) return f(y, l, { reduction = "none" }) end)(x, labels { 0, label })
+                check.ok(each[0]:item() == each[0]:item() and each[1]:item() ~= each[1]:item(), tostring(each))
+                local kept = f(x, labels { 0, label }, { ignore_index = label })
+                check.equal(kept:item(), f(x[{ { 0, 1 } }], labels { 0 }):item(), "left out")
+            end
+        end,
+        ["a label out of range among many"] = function()
+            local many = np.zeros({ 2000 }, { dtype = "i32" }):at { 1500 }:set(7)
+            check.raises(function() f(np.zeros { 2000, 3 }, many) end, "a label is 7, and there are 3 classes")
+            check.equal(f(np.zeros { 2000, 3 }, many, { reduction = "none", ignore_index = 7 })[1500]:item(), 0)
+        end,
+        ["all left out"] = function()
+            local none = { ignore_index = -100 }
+            check.ok(np.isnan(f(x, labels { -100, -100 }, none)):item(), "the mean of nothing")
+            check.equal(np.grad(function(y) return f(y, labels { 0, -100 }, none) end)(x)[1]:totable(), { 0, 0 })
+        end,
+        ["one loss for each label"] = function()
+            check.raises(function() f(x, labels { { 0 }, { 1 } }) end, "labels must have the shape")
+            check.raises(function() f(x, np.array { 0, 1 }) end, "labels")
+            check.raises(function() f(x, labels { 0, 1 }, { weight = np.ones(3) }) end, "weight")
+        end,
+    }
+end
+
+of("np.nn.cross_entropy", {
+    args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
+    options = { {}, { reduction = "none" }, { reduction = "sum" }, { weight = { 0.5, 1, 2 } }, { ignore_index = 1 },
+                { label_smoothing = 0.25 }, { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2 },
+                { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" } },
+    oracle = "cross_entropy(x, labels, o)", also = labels_tests(nn.cross_entropy),
+    within = { f64 = "scaled 8e-15", f32 = "scaled 4e-6", f16 = "ulp 1", bf16 = "ulp 1" }, -- the sum is near 1
+    without = { numbers = "labels are integers, and a table of logits is refused" },
+})
+of("np.nn.nll_loss", {
+    args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
+    options = { {}, { reduction = "none" }, { reduction = "sum" }, { weight = { 0.5, 1, 2 } }, { ignore_index = 1 },
+                { weight = { 0.5, 1, 2 }, ignore_index = 2 },
+                { weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" } },
+    oracle = "nll_loss(x, labels, o)", also = labels_tests(nn.nll_loss),
+    without = { numbers = "labels are integers, and a table of log probabilities is refused" },
+})
+of("np.nn.accuracy", {
+    args = TABLE, accepts = "floats ints bool", shapes = { { { 4, 3 }, { 4 } }, { { 3 }, {} }, { { 0, 3 }, { 0 } } },
+    oracle = "(np.argmax(x, -1) == labels).mean()", gives = "f32",
+    without = { numbers = "labels are integers, and a table of logits is refused",
+                derivatives = "it counts: its derivative is 0" },
+    refuses = { { "labels must have the shape", function()
+        nn.accuracy(np.ones { 2, 3 }, np.zeros({ 2, 1 }, { dtype = "i32" }))
+    end } },
+})
+
+-- ---- Of vectors -----------------------------------------------------------------------------------------------------
+
+-- Squares of f32 and f64 may leave the range, as in PyTorch; those of halves may not.
+local function norms(dtype)
+    local large = ({ f16 = 65504, bf16 = 1e15, f32 = 1e15, f64 = 1e150 })[dtype]
+    return large and { 0 / 0, math.huge, -math.huge, large, -large }
+end
+
+of("np.nn.cosine_similarity", {
+    args = { { "x", special = norms }, { "y", special = norms } }, accepts = "floats ints bool",
+    shapes = { { { 2, 3 }, { 2, 3 } }, { { 3 }, { 3 } }, { { 2, 3 }, { 3 } }, { { 2, 3 }, { 2, 1 } },
+               { { 1, 3 }, { 3, 1 } }, { { 0, 3 }, { 0, 3 } }, { { 4 }, {} } },
+    options = { {}, { axis = 0 }, { epsilon = 2.5 } },
+    oracle = "F.cosine_similarity(T(x), T(y), dim=o.get('axis', -1), eps=o.get('epsilon', 1e-8))",
+    within = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
+    divided = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
+})
+
+finish()

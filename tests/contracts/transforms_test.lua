@@ -1,0 +1,241 @@
+--- transforms_test.lua: contracts of derivatives, batches and control flow: each transform of one smooth function of
+-- two arguments against JAX's. What they do with trees, captures, effects and mistakes is held by the tests that are
+-- named.
+-- (sanitized with --long)
+local np = require "neap"
+local check = require "tests.lib.check"
+local of, finish, _, elsewhere = require "tests.lib.contracts" "transforms"
+
+local F = "(lambda x, y: (x**2 * y + jnp.sin(x * y)).sum())" -- of the oracle
+local MAP = "(lambda x, y: x**2 * y + jnp.sin(x * y))"
+local function map(x, y) return x ^ 2 * y + np.sin(x * y) end
+local function f(x, y) return map(x, y):sum() end
+local function with_aux(x, y) return f(x, y), x + y end
+
+-- Each op of a half is rounded, and so is what derivatives are made of.
+local NEAR = { f64 = "scaled 1e-14", f32 = "scaled 2e-6", f16 = "scaled 1e-2", bf16 = "scaled 8e-2" }
+local PAIRS = { { { 3 }, { 3 } }, { { 2, 4 }, { 2, 4 } }, { {}, {} }, { { 0 }, { 0 } }, { { 1 }, { 1 } } }
+
+--- A contract of a transform of x and y: what is the same for all.
+local function transform(name, contract)
+    contract.args, contract.accepts = { "x", "y" }, contract.accepts or "floats"
+    contract.shapes, contract.special = contract.shapes or PAIRS, false
+    contract.within, contract.divided, contract.vmapped = contract.within or NEAR, NEAR, NEAR -- sums in another order
+    contract.without = contract.without or {}
+    contract.without.special = "the function is one of the test's: what it does with NaN is that of its ops"
+    contract.without.numbers = contract.without.numbers or "the function is one of the test's: its ops take numbers"
+    of(name, contract)
+end
+
+-- ---- Derivatives ----------------------------------------------------------------------------------------------------
+
+local WHICH = { {}, { argnums = 2 }, { argnums = { 1, 2 } }, { has_aux = true },
+                { argnums = { 2, 1 }, has_aux = true } }
+local AUX = "([x + y] if o.get('has_aux') else [])"
+
+local function derivative(transform_of, o, x, y)
+    return transform_of(o.has_aux and with_aux or f, o)(x, y)
+end
+
+transform("np.grad", {
+    options = WHICH, unseen = { holomorphic = "complex derivatives are in a test of their own" },
+    call = derivative,
+    oracle = "[*jax.grad(" .. F .. ", argnums=argnums(o))(x, y)] + " .. AUX,
+    also = {
+        ["holomorphic"] = function()
+            local z = np.array { 0.5 - 1i, 2 + 3i }:astype "c128"
+            local got = np.grad(function(v) return np.exp(v):sum() end, { holomorphic = true })(z)
+            check.close(np.abs(got - np.exp(z)):max():item(), 0, 1e-14)
+        end,
+    },
+})
+transform("np.value_and_grad", {
+    options = WHICH, unseen = { holomorphic = "as that of np.grad, of which it is a part" },
+    call = function(value_and_grad, o, x, y)
+        local list = { value_and_grad(o.has_aux and with_aux or f, o)(x, y) }
+        if o.has_aux then table.insert(list, table.remove(list, 2)) end
+        return unpack(list)
+    end,
+    oracle = "[" .. F .. "(x, y), *jax.grad(" .. F .. ", argnums=argnums(o))(x, y)] + " .. AUX,
+})
+
+local SMALL = { { { 3 }, { 3 } }, { { 2, 2 }, { 2, 2 } }, { {}, {} }, { { 1 }, { 1 } } }
+local function jacobian(jacobian_of, o, x, y)
+    return jacobian_of(o.has_aux and function(a, b) return map(a, b), a + b end or map, o)(x, y)
+end
+for _, name in ipairs { "jacobian", "jacfwd", "jacrev" } do
+    local options = { unpack(WHICH) }
+    if name == "jacobian" then
+        options[#options + 1] = { mode = "forward" }
+        options[#options + 1] = { mode = "reverse", argnums = { 1, 2 } }
+    end
+    transform("np." .. name, {
+        options = options, shapes = SMALL, call = jacobian,
+        oracle = "[*jax.jacrev(" .. MAP .. ", argnums=argnums(o))(x, y)] + " .. AUX,
+    })
+end
+transform("np.hessian", {
+    options = { {}, { argnums = 2 }, { has_aux = true } }, shapes = SMALL, call = derivative,
+    oracle = "[jax.hessian(" .. F .. ", argnums=argnums(o)[0])(x, y)] + " .. AUX,
+    slope = 1e-5,
+})
+local TREE = "a table behind the arguments is one more of them, a tree, unless it has the option"
+transform("np.vjp", {
+    options = { {}, { has_aux = true } },
+    call = function(vjp, o, x, y)
+        if not o.has_aux then
+            local value, back = vjp(map, x, y)
+            return value, back(x + 1)
+        end
+        local value, back, aux = vjp(function(a, b) return map(a, b), a + b end, x, y, o)
+        local gx, gy = back(x + 1)
+        return value, gx, gy, aux
+    end,
+    oracle = "[" .. MAP .. "(x, y), *jax.vjp(" .. MAP .. ", x, y)[1](jnp.asarray(x + 1))] + " .. AUX,
+    without = { refusals = TREE },
+})
+transform("np.linearize", {
+    options = { {}, { has_aux = true } },
+    call = function(linearize, o, x, y)
+        if not o.has_aux then
+            local value, push = linearize(map, x, y)
+            return value, push(y, x)
+        end
+        local value, push, aux = linearize(function(a, b) return map(a, b), a + b end, x, y, o)
+        return value, push(y, x), aux
+    end,
+    oracle = "[*jax.jvp(" .. MAP .. ", (x, y), (y, x))] + " .. AUX,
+    without = { refusals = TREE },
+})
+transform("np.jvp", {
+    options = { {}, { has_aux = true } },
+    call = function(jvp, o, x, y)
+        local g = o.has_aux and function(a, b) return map(a, b), a + b end or map
+        return jvp(g, { x, y }, { y, x }, next(o) and o or nil)
+    end,
+    oracle = "[*jax.jvp(" .. MAP .. ", (x, y), (y, x))] + " .. AUX,
+})
+transform("np.checkpoint", {
+    call = function(checkpoint, o, x, y) return checkpoint(map, next(o) and o or nil)(x, y) end,
+    oracle = MAP .. "(x, y)",
+})
+transform("np.custom_jvp", {
+    options = { {}, { nondiff_argnums = {} } },
+    call = function(custom_jvp, o, x, y)
+        local g = custom_jvp(function(a, b) return np.exp(a * b) end, next(o) and o or nil)
+        g:defjvp(function(args, tangents)
+            local value = np.exp(args[1] * args[2])
+            return value, value * (tangents[1] * args[2] + args[1] * tangents[2])
+        end)
+        return g(x * 0.5, y)
+    end,
+    within = { f64 = "rel 1e-13", f32 = "rel 2e-5", f16 = "rel 5e-2", bf16 = "rel 3e-1" },
+    oracle = "np.exp(0.5 * x * y)", slope = 1e-5,
+})
+transform("np.custom_vjp", {
+    options = { {}, { nondiff_argnums = {} } },
+    call = function(custom_vjp, o, x, y)
+        local g = custom_vjp(function(a, b) return np.exp(a * b) end, next(o) and o or nil)
+        g:defvjp(function(a, b)
+            local value = np.exp(a * b)
+            return value, { value, a, b }
+        end, function(kept, ct)
+            return ct * kept[1] * kept[3], ct * kept[1] * kept[2]
+        end)
+        return g(x * 0.5, y)
+    end,
+    within = { f64 = "rel 1e-13", f32 = "rel 2e-5", f16 = "rel 5e-2", bf16 = "rel 3e-1" },
+    oracle = "np.exp(0.5 * x * y)",
+    without = { derivatives = "it has no forward mode by design; tests/stdlib/custom_test.lua takes its reverse ones" },
+})
+
+-- ---- Batches --------------------------------------------------------------------------------------------------------
+
+transform("np.vmap", {
+    shapes = { { { 3, 2 }, { 3, 2 } }, { { 3, 3 }, { 3, 3 } }, { { 3, 3, 1 }, { 3, 3, 1 } } },
+    accepts = "floats ints complex", gives = "same",
+    options = { {}, { in_axes = 0, out_axes = -1 }, { in_axes = -1 }, { axis_size = 3 }, { axis_name = "i" } },
+    call = function(vmap, o, x, y)
+        local g = vmap(function(a, b) return a * b + (o.axis_name and np.psum(a, o.axis_name) or a), a - b end, o)
+        return g(x, y)
+    end,
+    oracle = "jax.vmap(lambda a, b: (a * b + (jax.lax.psum(a, 'i') if 'axis_name' in o else a), a - b), "
+        .. "in_axes=o.get('in_axes', 0), out_axes=o.get('out_axes', 0), axis_name='i')(x, y)",
+})
+
+-- ---- Control flow ---------------------------------------------------------------------------------------------------
+
+local function turn(a, b) return a * 0.5 + np.cos(b) end
+local TURN = "(lambda a, b: a * 0.5 + jnp.cos(b))"
+local EXTRA = "what stands behind the functions are their arguments"
+
+transform("np.cond", {
+    call = function(cond, _, x, y) return cond(x:sum():gt(0), turn, map, x, y) end,
+    oracle = "jax.lax.cond(jnp.asarray(x).sum() > 0, " .. TURN .. ", " .. MAP .. ", jnp.asarray(x), jnp.asarray(y))",
+    without = { refusals = EXTRA },
+})
+transform("np.switch", {
+    call = function(switch, _, x, y)
+        local index = np.floor(np.abs(x):sum()):astype "i32" % 3 + 1
+        return switch(index, { turn, map, function(a, b) return a - b end }, x, y)
+    end,
+    oracle = "jax.lax.switch(jnp.floor(jnp.abs(x).sum()).astype(int) % 3, [" .. TURN .. ", " .. MAP
+        .. ", lambda a, b: a - b], jnp.asarray(x), jnp.asarray(y))",
+    accepts = "f64 f32", -- the sum of halves may be another one
+    without = { refusals = EXTRA },
+})
+transform("np.fori_loop", {
+    call = function(loop, o, x, y)
+        return loop(1, 4, function(k, s) return turn(s, y) * k end, x, next(o) and o or nil)
+    end,
+    oracle = "jax.lax.fori_loop(1, 4, lambda k, s: " .. TURN .. "(s, y) * k, jnp.asarray(x))",
+})
+transform("np.while_loop", {
+    call = function(loop, o, x, y)
+        local init = { k = 0, s = x }
+        local out = loop(function(c) return np.less(c.k, 3) end,
+                         function(c) return { k = c.k + 1, s = turn(c.s, y) } end, init, next(o) and o or nil)
+        return out.s
+    end,
+    oracle = "jax.lax.fori_loop(0, 3, lambda k, s: " .. TURN .. "(s, y), jnp.asarray(x))",
+    without = { derivatives = "it has no reverse mode; tests/lazy/control_test.lua takes forward ones" },
+})
+transform("np.scan", {
+    shapes = { { { 2 }, { 4, 2 } }, { {}, { 3 } }, { { 2 }, { 0, 2 } }, { { 1 }, { 1, 1 } } },
+    options = { {}, { reverse = true }, { unroll = 2 }, { length = 4 } },
+    call = function(scan, o, x, y)
+        if o.length then
+            return scan(function(s) return turn(s, s), s * 2 end, x, nil, o)
+        end
+        return scan(function(s, part) return turn(s, part), s + part end, x, y, next(o) and o or nil)
+    end,
+    oracle = "jax.lax.scan(lambda s, p: (" .. TURN .. "(s, s), s * 2), jnp.asarray(x), None, length=4) "
+        .. "if 'length' in o else jax.lax.scan(lambda s, p: (" .. TURN .. "(s, p), s + p), jnp.asarray(x), "
+        .. "jnp.asarray(y), reverse=bool(o.get('reverse')))",
+})
+
+-- ---- Programs -------------------------------------------------------------------------------------------------------
+
+transform("np.jit", {
+    accepts = "floats ints complex", gives = "same",
+    options = { {}, { static = {} }, { donate = {} }, { device = "cpu:0" } },
+    call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
+    oracle = "(x * y + x, x - y)",
+    without = { mesh = "an array on a mesh is on other devices than the option's; tests/mesh/jit_test.lua has the rest",
+                programs = "a program of a jitted function is in tests/stdlib/jit_test.lua",
+                jit = "a jitted function in another, with a device of its own, is in tests/stdlib/jit_test.lua" },
+})
+
+elsewhere("f.defvjp f.defjvp", "tests/stdlib/custom_test.lua", "rules, which np.custom_vjp and np.custom_jvp call")
+elsewhere("np.jit_cache np.clear_caches", "tests/stdlib/jit_test.lua", "they tell of recordings, and drop them")
+elsewhere("np.trace program.text program.inputs program.outputs program.cost program.dot program.svg",
+          "tests/lazy/program_test.lua", "a program is an object: its texts, facts and use as a function")
+elsewhere("program.info program.save np.load_program", "tests/lazy/program_file_test.lua",
+          "programs of every op, dtype and effect in files; the way `programs` of all contracts uses them, too")
+elsewhere("program.list_inputs program.list_outputs np.export np.deferred", "tests/stdlib/deferred_test.lua",
+          "deferred compute line by line; the way `programs` of all contracts uses np.deferred, too")
+elsewhere("np.eval_shape", "tests/stdlib/eval_shape_test.lua", "it gives shapes and dtypes, and runs nothing")
+elsewhere("np.staged", "tests/stdlib/staged_test.lua", "a block's programs, kept between calls")
+elsewhere("np.named_scope", "tests/stdlib/named_scope_test.lua", "it names what programs show")
+
+finish()
