@@ -178,7 +178,7 @@ check.test("few names are listed with what they are, many in columns", function(
     local lines = complete.list()
     check.ok(lines:find "^cummax  np%.cummax%(x, {axis=…}%): [^\n]+\ncummin  np%.cummin%(x, [^\n]+$", lines)
     completions "np.sum(arr, {"
-    check.ok(complete.list():find "^axis= +%a[^\n]+\ndtype= +what x is cast to before the sum\ninitial= ",
+    check.ok(complete.list():find "^axis= +%a[^\n]+\ndtype= +that of the result: [^\n]+\ninitial= ",
              complete.list())
     completions "tab."
     check.ok(complete.list():find "^call    function%(%)\nnumber  5\nother   {arr = f32%[3,3%]}$", complete.list())

@@ -384,6 +384,7 @@ local function collectives(mesh)
     end)
     define("psum_scatter", function(x, names, options)
         local axis, tiled = options and options.scatter_dimension or 0, options and options.tiled
+        x = x:astype(dtypes.by_name[x.dtype].sum)
         return exchange(mesh, x, names, "own", function(list, position)
             return part(combine(list, add), axis, position, #list, not tiled)
         end)

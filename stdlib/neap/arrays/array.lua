@@ -412,8 +412,8 @@ local function keeping_base(x, y)
     return np.astype(pow(x, y), base.name)
 end
 local function raised(x, y, given, extra)
+    if extra ~= nil then core.too_many("pow", 3, extra) end
     if given ~= nil then
-        if extra ~= nil then core.too_many("pow", 3, extra) end
         if core.options("pow", given, { keep_base = true }).keep_base then return keeping_base(x, y) end
     end
     if type(y) == "number" and y == 2 then return multiply(x, x) end
