@@ -242,7 +242,6 @@ of("np.special.entr", {
     oracle = "sp.entr(x)",
     derivative = "jsp.entr(x)",
     points = { { 0.5 }, { 1 }, { 1e-300 }, { 0 } },
-    first_only = true,
 })
 of("np.special.rel_entr", {
     args = { { "p", from = 0.1, to = 4 }, { "q", from = 0.1, to = 4 } },
