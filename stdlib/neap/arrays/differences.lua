@@ -141,8 +141,10 @@ local function gradient_along(x, axis, spacing, order)
         else
             local h1, h2 = cut(h, axis, 0, n - 2, true), cut(h, axis, 1, n - 1, true)
             local whole = h1 + h2 -- weights first: what fits stays below infinity
-            parts[2] = at(2, n) * (h1 / (h2 * whole)) + at(1, n - 1) * ((h2 - h1) / (h1 * h2))
-                - at(0, n - 2) * (h2 / (h1 * whole))
+            -- At equal distances the element itself has no part, and may be infinite.
+            local equal = np.all(np.equal(h, step(0)))
+            local middle = np.where(equal, 0, at(1, n - 1) * ((h2 - h1) / (h1 * h2)))
+            parts[2] = at(2, n) * (h1 / (h2 * whole)) + middle - at(0, n - 2) * (h2 / (h1 * whole))
         end
     end
     parts[#parts + 1] = edge(function(k) return at(n - 1 - k, n - k) end, -step(n - 2), n > 2 and -step(n - 3), order)
