@@ -178,8 +178,9 @@ of("np.random.choice", {
     end },
 })
 
+-- Near 3 the density is 1/225: an ulp of the probability, 6e-8, is 1.3e-5 of the draw there.
 of(draws.parametric("truncated_normal", { { "lower", from = -3, to = 0 }, { "upper", from = 1, to = 3 } }, {
-    within = { f64 = "abs 1e-12", f32 = "abs 1e-6", f16 = "ulp 2", bf16 = "ulp 2" },
+    within = { f64 = "abs 1e-12", f32 = "abs 3e-5", f16 = "ulp 2", bf16 = "ulp 2" },
 }))
 
 of("np.random.bernoulli", {
