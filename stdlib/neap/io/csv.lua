@@ -66,11 +66,12 @@ local csv_box = ffi.new("neap_csv *[1]")
 local count_box, rows_box, bytes_box = ffi.new("int32_t[1]"), ffi.new("int64_t[1]"), ffi.new("size_t[1]")
 
 --- A format for C: delimiter, quote, comment (bytes, 0: none), missing (a list of strings), skip, most (-1: all),
--- quoted_texts, strict (bools); and what it points to.
+-- quoted_texts, strict, loose (bools); and what it points to.
 local function format_of(path, how)
     local words = ffi.new("const char *[?]", #how.missing + 1)
     for k, word in ipairs(how.missing) do words[k - 1] = word end
     local format = ffi.new("neap_csv_format")
+    format.loose = how.loose and 1 or 0
     format.name, format.delimiter, format.quote, format.comment = path, how.delimiter, how.quote, how.comment or 0
     format.nmissing, format.missing, format.skip, format.most = #how.missing, words, how.skip or 0, how.most or -1
     format.quoted_texts, format.strict = how.quoted_texts and 1 or 0, how.strict and 1 or 0
@@ -451,8 +452,9 @@ local genfromtxt_options = { dtype = true, comments = true, delimiter = true, sk
                              names = true, missing_values = true, filling_values = true, max_rows = true }
 
 --- np.io.genfromtxt(path, {dtype="f64", comments="#", delimiter=…, skip_header=0, usecols=…, names=…, missing_values=…,
--- filling_values=…, max_rows=…}): as np.io.loadtxt, but numbers may be missing: they are NaN, or `filling_values`. With
--- names it gives a table (np.table), whose columns have each the dtype that follows from their fields.
+-- filling_values=…, max_rows=…}): as np.io.loadtxt, but numbers may be missing, or be words: they are NaN, or
+-- `filling_values`, without which integers raise. With names it gives a table (np.table), whose columns have each the
+-- dtype that follows from their fields.
 --- dtype: f64 without it
 --- comments: the character with which comments begin; false: none
 --- delimiter: the character between fields; any run of blanks and tabs without it
@@ -473,7 +475,7 @@ function csv.genfromtxt(path, given)
     local reader = open(name, path, {
         delimiter = mark(name, "delimiter", o.delimiter), quote = o.names and ('"'):byte() or 0,
         comment = mark(name, "comments", o.comments, "#"),
-        missing = words_option(name, "missing_values", o.missing_values), quoted_texts = true,
+        missing = words_option(name, "missing_values", o.missing_values), quoted_texts = true, loose = true,
         skip = count_option(name, "skip_header", o.skip_header, 0),
         most = count_option(name, "max_rows", o.max_rows, -1),
     })
