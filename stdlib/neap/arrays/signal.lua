@@ -199,14 +199,15 @@ local function transforms(name, x, p, o, detrend)
     return np.fft[onesided and "rfft" or "fft"](parts, { n = p.nfft }), onesided
 end
 
---- The frequencies of transforms, and the times of the middles of segments of a signal of n elements.
-local function frequencies(p, onesided)
-    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs)
+--- The frequencies of transforms, and the times of the middles of segments of a signal of n elements, both as the real
+-- dtype of the result that they belong to.
+local function frequencies(p, onesided, result)
+    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs, { dtype = core.dtype_of(result).part })
 end
 
-local function times(p, n, first)
+local function times(p, n, first, result)
     local segments = floor((n - p.size) / p.step) + 1
-    return np.astype((create.iota(segments, F64) * p.step + first) / p.fs, "f32")
+    return np.astype((create.iota(segments, F64) * p.step + first) / p.fs, core.dtype_of(result).part)
 end
 
 --- Powers: the product of two transforms, one conjugated. Those of one side stand for both.
@@ -263,7 +264,7 @@ local function spectrum(name, x, y, o, window)
     end
     local a, onesided = transforms(name, x, p, o, detrend)
     local result = averaged(name, powers(p, a, other or a, scale, onesided), o.average)
-    return frequencies(p, onesided), np.moveaxis(result, -1, axis)
+    return frequencies(p, onesided, result), np.moveaxis(result, -1, axis)
 end
 
 --- np.signal.welch(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant", return_onesided=true,
@@ -353,7 +354,7 @@ function signal.spectrogram(x, given)
             bad_argument("signal." .. name, nil, "mode", '"psd", "complex", "magnitude", "angle" or "phase"', mode)
         end
     end
-    return frequencies(p, onesided), times(p, n, p.size / 2), np.moveaxis(result, -1, axis)
+    return frequencies(p, onesided, result), times(p, n, p.size / 2, result), np.moveaxis(result, -1, axis)
 end
 
 -- ---- Transforms of parts, and back ----------------------------------------------------------------------------------
@@ -414,7 +415,8 @@ function signal.stft(x, given)
     local scale = scale_of("stft", p, o.scaling == nil and "spectrum" or o.scaling)
     local z, onesided = transforms("stft", x, p, o, o.detrend ~= nil and o.detrend)
     z = z * np.astype(np.sqrt(scale), core.dtype_of(z).part)
-    return frequencies(p, onesided), times(p, n, boundary == false and p.size / 2 or 0), np.moveaxis(z, -1, axis)
+    local first = boundary == false and p.size / 2 or 0
+    return frequencies(p, onesided, z), times(p, n, first, z), np.moveaxis(z, -1, axis)
 end
 
 local ISTFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, input_onesided = true,
@@ -497,7 +499,7 @@ function signal.istft(z, given)
         x, norm, n = shape.cut(x, last, half, n - half), shape.cut(norm, 0, half, n - half), n - 2 * half
     end
     x = x / np.astype(np.where(np.greater(norm, 1e-10), norm, 1), part)
-    return np.astype(create.iota(n, F64) / p.fs, "f32"), np.moveaxis(x, -1, time)
+    return np.astype(create.iota(n, F64) / p.fs, part), np.moveaxis(x, -1, time)
 end
 
 return signal
