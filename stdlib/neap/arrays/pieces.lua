@@ -135,19 +135,28 @@ define("split", function(x, where, given)
     return parts
 end)
 
---- x:unpack(), np.unpack(x) -> first, second, …: the elements along the first axis as several results, `local k1, k2 =
--- np.random.split(key):unpack()`.
+--- np.unstack(x, {axis=0}), np.unpack(x, {axis=0}), x:unpack() -> first, second, …: the parts along an axis, which goes
+-- away, as several results (np.split gives a table): `local k1, k2 = np.random.split(key):unpack()`.
+--- axis: the axis that is taken apart
 --- > np.array{{1, 2}, {3, 4}}:unpack()
 -- [1. 2.]
 -- [3. 4.]
-define("unpack", function(x)
-    x = coerce("unpack", 1, x)
-    local dims = shape_of(x)
-    if #dims == 0 then raise("unpack", "a 0-d array cannot be unpacked") end
-    local rest, parts = { unpack(dims, 2) }, {}
-    for k = 1, dims[1] do parts[k] = reshape(cut(x, 0, k - 1, k), rest) end
-    return core.results("unpack", parts, "for k = 0, #x - 1 do … x[k] … end walks along the first axis")
-end)
+--- > np.unstack(np.array{{1, 2}, {3, 4}}, {axis=1})
+-- [1. 3.]
+-- [2. 4.]
+local function define_unpack(name)
+    define(name, function(x, given)
+        x = coerce(name, 1, x)
+        local axis, dims = axis_option(name, given, 0), shape_of(x)
+        if #dims == 0 then raise(name, "a 0-d array cannot be unpacked") end
+        axis = axis_of(name, axis, #dims)
+        local n, parts = table.remove(dims, axis + 1), {}
+        for k = 1, n do parts[k] = reshape(cut(x, axis, k - 1, k), dims) end
+        return core.results(name, parts, "for k = 0, #x - 1 do … x[k] … end walks along the first axis")
+    end)
+end
+define_unpack "unpack"
+define_unpack "unstack"
 
 -- ---- Repeating ------------------------------------------------------------------------------------------------------
 
