@@ -136,6 +136,12 @@ local function bound(value, n, lowest, highest, default)
     return math.max(lowest, math.min(value, highest))
 end
 
+--- Whether a user's line has a slice of these numbers, and they were not computed; also where it cannot be read.
+local function is_written(from, to, step)
+    local line = require("neap.core.source").current()
+    return not line or line:find(("{%%s*%d%%s*,%%s*%d%%s*,%%s*%d%%s*}"):format(from, to, step)) ~= nil
+end
+
 local warned -- whether slice_of had something to say that each call says again
 
 --- A slice {from, to, step} of an axis of extent n as start, step, count, and what of it was counted from the end:
@@ -159,7 +165,8 @@ local function slice_of(item, n, axis)
             fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
         end
     end
-    if from and to and step and step > 1 and from >= 0 and from < to and to < step and step < n then
+    if from and to and step and step > 1 and from >= 0 and from < to and to < step and step < n
+        and is_written(from, to, step) then
         warned = true
         core.warn("array index", "{%d, %d, %d} is a slice, from %d to %d in steps of %d: element %d alone%s", from, to,
                   step, from, to, step, from, rows_hint(item))
