@@ -84,7 +84,7 @@ end
 --- {low, high} of an option, checked.
 local function check_range(name, range)
     if range == nil then return nil end
-    local low, high = type(range) == "table" and range[1], type(range) == "table" and range[2]
+    local low, high = type(range) == "table" and core.plain(range[1]), type(range) == "table" and core.plain(range[2])
     local gap = type(low) == "number" and type(high) == "number" and high - low
     if not gap or gap ~= gap or gap < 0 or gap == math.huge then
         bad_argument(name, nil, "range", "two finite numbers {low, high}, the lower one first", range)
@@ -124,11 +124,9 @@ end
 local function edges_of(name, x, bins, range, weights)
     range = check_range(name, range)
     if type(bins) == "string" then bins = count_by_rule(name, bins, x, range, weights) end
-    if bins == nil then bins = 10 end
+    bins = core.plain(bins == nil and 10 or bins)
     if type(bins) == "number" then
-        if bins < 1 or bins ~= math.floor(bins) or bins > 2 ^ 30 then
-            bad_argument(name, nil, "bins", "an integer from 1 up, edges or the name of a rule", bins)
-        end
+        bins = core.integer(name, nil, "bins", bins, 1, 2 ^ 30)
         return even_edges(x, bins, range), bins
     end
     check_ascending(name, bins)

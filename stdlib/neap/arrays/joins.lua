@@ -130,7 +130,8 @@ end
 -- [3 4]
 define("array_split", function(x, where, given)
     x = coerce("array_split", 1, x)
-    local axis = type(given) == "number" and given or options("array_split", given, { axis = true }).axis or 0
+    local axis = core.axis_options("array_split", given, { axis = true }).axis or 0
+    where = core.plain(where)
     if type(where) ~= "number" then return np.split(x, where, { axis = axis }) end
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
     local most = pieces.MOST_SECTIONS
@@ -171,7 +172,7 @@ end
 -- [0 1 7]
 -- [0 1 7 8]
 define("append", function(x, values, given)
-    local axis = type(given) == "number" and given or options("append", given, { axis = true }).axis
+    local axis = core.axis_options("append", given, { axis = true }).axis
     x, values = operands.meet("append", 2, x, values)
     if axis == nil then return np.concatenate({ np.ravel(x), np.ravel(values) }) end
     return np.concatenate({ x, values }, { axis = axis })
@@ -179,7 +180,7 @@ end)
 
 --- x and the axis (from 0) along which np.name changes it: flattened without one.
 local function axis_or_flat(name, x, given)
-    local axis = type(given) == "number" and given or options(name, given, { axis = true }).axis
+    local axis = core.axis_options(name, given, { axis = true }).axis
     if axis == nil then return np.ravel(x), 0 end
     return x, core.axis(name, axis, core.ndim(x))
 end
@@ -193,13 +194,14 @@ local function places_of(name, where, n, most)
         if dtype.inexact then core.not_integers(name, "argument 2 (places)", dtype) end
         where = np.totable(where)
     end
+    where = core.plain(where)
     local single = type(where) == "number"
     if not single and type(where) ~= "table" then
         bad_argument(name, 2, "places", "an integer, a list of them or an integer array", where)
     end
     local list = {}
     for k, at in ipairs(single and { where } or core.list(name, "the list of places", where)) do
-        core.integer(name, 2, "places", at)
+        at = core.integer(name, 2, "places", at)
         if at < -n or at > most then raise(name, "place %d is out of range for an axis of extent %d", at, n) end
         list[k] = at < 0 and at + n or at
     end

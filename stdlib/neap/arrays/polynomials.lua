@@ -220,9 +220,7 @@ np.polyfit = function(x, y, degree, given)
     local o = options("polyfit", given, { rcond = true, w = true })
     local half
     half, x, y = operands.reals("polyfit", nil, 2, x, y)
-    if core.integer("polyfit", 3, "degree", degree) < 0 then
-        bad_argument("polyfit", 3, "degree", "an integer from 0 up", degree)
-    end
+    degree = core.integer("polyfit", 3, "degree", degree, 0)
     local n = shape_of(x)[1]
     if core.ndim(x) ~= 1 or n == 0 then
         raise("polyfit", "argument 1 must be 1-d and not empty, got shape %s", core.shape_text(x))

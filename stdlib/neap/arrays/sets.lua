@@ -108,9 +108,7 @@ local unique_options = { axis = true, return_index = true, return_inverse = true
 --- The option `size`, checked.
 local function check_size(name, o)
     local size = o.size
-    if size ~= nil and (type(size) ~= "number" or size < 0 or size ~= math.floor(size) or size > 2 ^ 31) then
-        core.bad_argument(name, nil, "size", "an integer from 0 up", size)
-    end
+    if size ~= nil then size = core.integer(name, nil, "size", size, 0, 2 ^ 31) end
     if o.fill_value ~= nil and size == nil then raise(name, "'fill_value' goes with 'size'") end
 end
 

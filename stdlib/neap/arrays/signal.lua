@@ -81,9 +81,7 @@ end
 -- [0.  0.5 1.  0.5]
 -- [0. 1. 1. 1. 0.]
 function signal.get_window(window, n, given)
-    if core.integer("signal.get_window", 2, "n", n) < 1 then
-        bad_argument("signal.get_window", 2, "n", "an integer from 1 up", n)
-    end
+    n = core.integer("signal.get_window", 2, "n", n, 1)
     local fftbins = given
     if type(given) ~= "boolean" then
         fftbins = core.options("signal.get_window", given, { fftbins = true }).fftbins
@@ -141,13 +139,11 @@ end
 -- ---- Segments and their transforms ----------------------------------------------------------------------------------
 
 local function count(name, what, value, least)
-    if core.integer("signal." .. name, nil, what, value) < least then
-        raise("signal." .. name, "option '%s' must be at least %d, got %d", what, least, value)
-    end
-    return value
+    return core.integer("signal." .. name, nil, what, value, least)
 end
 
 local function positive(name, what, value)
+    value = core.plain(value)
     if value == nil then return 1 end
     if type(value) ~= "number" or not (value > 0 and value < math.huge) then
         bad_argument("signal." .. name, nil, what, "a number above 0", value)

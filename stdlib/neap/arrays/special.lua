@@ -227,9 +227,7 @@ local MOST_TERMS = 2 ^ 20
 -- [1.550195 3.565098]
 function special.multigammaln(x, d, extra)
     none("special.multigammaln", 2, extra)
-    if core.integer("special.multigammaln", 2, "d", d) < 1 or d > MOST_TERMS then
-        core.bad_argument("special.multigammaln", 2, "d", "an integer from 1 to 2^20", d)
-    end
+    d = core.integer("special.multigammaln", 2, "d", d, 1, MOST_TERMS)
     local narrow
     narrow, x = floats("special.multigammaln", "f64", 1, x)
     local halves = np.arange(d, { dtype = core.dtype_of(x).name }) * 0.5

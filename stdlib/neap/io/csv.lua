@@ -56,10 +56,7 @@ end
 
 local function count_option(name, what, value, default)
     if value == nil then return default end
-    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 then
-        bad_argument(name, nil, what, "an integer from 0 up", value)
-    end
-    return value
+    return core.integer(name, nil, what, value, 0)
 end
 
 local csv_box = ffi.new("neap_csv *[1]")
@@ -71,10 +68,10 @@ local function format_of(path, how)
     local words = ffi.new("const char *[?]", #how.missing + 1)
     for k, word in ipairs(how.missing) do words[k - 1] = word end
     local format = ffi.new("neap_csv_format")
-    format.loose = how.loose and 1 or 0
     format.name, format.delimiter, format.quote, format.comment = path, how.delimiter, how.quote, how.comment or 0
     format.nmissing, format.missing, format.skip, format.most = #how.missing, words, how.skip or 0, how.most or -1
     format.quoted_texts, format.strict = how.quoted_texts and 1 or 0, how.strict and 1 or 0
+    format.loose = how.loose and 1 or 0
     return format, { words, how.missing, path }
 end
 
@@ -231,12 +228,12 @@ local function wanted_columns(name, list, names, n)
         for k = 1, n do wanted[k] = k - 1 end
         return wanted
     end
-    if type(list) == "number" or type(list) == "string" then list = { list } end
+    if type(core.plain(list)) == "number" or type(list) == "string" then list = { list } end
     if type(list) ~= "table" or #list == 0 then
         bad_argument(name, nil, "usecols", "a list of names, or of numbers from 0", list)
     end
     for k, key in ipairs(core.list(name, "option 'usecols'", list)) do
-        local number = type(key) == "string" and by_name[key] or key
+        local number = type(key) == "string" and by_name[key] or core.plain(key)
         if type(number) == "number" and number < 0 then number = number + n end
         if type(number) ~= "number" or number % 1 ~= 0 or number < 0 or number >= n then
             raise(name, "option 'usecols' names the column %s; there are %d%s", core.describe(key), n,

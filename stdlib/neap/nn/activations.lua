@@ -38,6 +38,7 @@ return function(nn, reduced)
     end
 
     local function number(name, position, what, value, default)
+        value = core.plain(value)
         if value == nil then return default end
         if type(value) ~= "number" then bad_argument("nn." .. name, position, what, "a number", value) end
         return value
@@ -162,7 +163,7 @@ return function(nn, reduced)
     --- > np.nn.glu(np.array{1, 2, 0, 100})
     -- [0.5 2. ]
     define_real("glu", function(x, given)
-        local axis = type(given) == "number" and given or options("nn.glu", given, { axis = true }).axis or -1
+        local axis = core.axis_options("nn.glu", given, { axis = true }).axis or -1
         axis = core.axis("nn.glu", axis, core.ndim(x))
         local n = shape_of(x)[axis + 1]
         if n % 2 ~= 0 then raise("nn.glu", "axis %d has an odd extent, %d", axis, n) end
@@ -220,7 +221,7 @@ return function(nn, reduced)
         half, x, scale, bias = normal_operands("group_norm", x, scale, bias)
         local dims = shape_of(x)
         local n = dims[#dims]
-        core.integer("nn.group_norm", 2, "groups", groups)
+        groups = core.integer("nn.group_norm", 2, "groups", groups)
         if #dims < 2 or groups < 1 or n % groups ~= 0 then
             raise("nn.group_norm", "needs shape (batch, …, n) with n a multiple of %d groups, got %s", groups,
                   core.shape_text(dims))

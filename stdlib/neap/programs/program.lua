@@ -266,7 +266,7 @@ local text_options = { lines = true }
 --- lines: at most so many: the middle of a longer one is cut out
 function Program:text(given)
     local lines = core.options("program.text", given, text_options).lines
-    if lines ~= nil then core.integer("program.text", nil, "lines", lines) end
+    if lines ~= nil then lines = core.integer("program.text", nil, "lines", lines) end
     if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
     return core.text("program", function(text, capacity, bytes)
         return C.neap_program_text(self.entry.program, lines or 0, text, capacity, bytes)
