@@ -13,8 +13,9 @@ local shape_of, type = core.shape_of, type
 -- The constants of selu, for which a mean of 0 and a variance of 1 stay (Klambauer et al., 2017).
 local SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
---- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`.
-return function(nn, reduced)
+--- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`. compared(name, x, y):
+-- both as operands.together gives them.
+return function(nn, reduced, compared)
     local function define(name, f) nn[name] = f end
 
     --- Defines a function of an array and perhaps one argument more: f gets floats, of halves f32.
@@ -245,7 +246,7 @@ return function(nn, reduced)
     -- 1.0
     define("l1_loss", function(x, y, given)
         local half
-        half, x, y = operands.together("nn.l1_loss", 2, x, y)
+        half, x, y = compared("nn.l1_loss", x, y)
         return reduced("nn.l1_loss", np.abs(x - y), given, nil, half)
     end)
 
@@ -257,7 +258,7 @@ return function(nn, reduced)
     define("huber_loss", function(x, y, given)
         local known, half = { reduction = true, delta = true }
         local delta = number("huber_loss", nil, "delta", options("nn.huber_loss", given, known).delta, 1)
-        half, x, y = operands.together("nn.huber_loss", 2, x, y)
+        half, x, y = compared("nn.huber_loss", x, y)
         local off = x - y
         if core.dtype_of(off).kind == "c" then off = np.abs(off) end
         local near = np.clip(off, -delta, delta) -- with its sign: the square is smooth at 0, as |off| is not
@@ -270,7 +271,7 @@ return function(nn, reduced)
     -- [  0.6931472 100.       ]
     define("binary_cross_entropy", function(logits, labels, given)
         local half
-        half, logits, labels = operands.together("nn.binary_cross_entropy", 2, logits, labels)
+        half, logits, labels = compared("nn.binary_cross_entropy", logits, labels)
         local loss = labels * np.logaddexp(-logits, 0) + (1 - labels) * np.logaddexp(logits, 0)
         return reduced("nn.binary_cross_entropy", loss, given, nil, half)
     end)
@@ -281,7 +282,7 @@ return function(nn, reduced)
     -- 0.6931472
     define("kl_div", function(log_p, q, given)
         local half
-        half, log_p, q = operands.together("nn.kl_div", 2, log_p, q)
+        half, log_p, q = compared("nn.kl_div", log_p, q)
         local nothing = np.equal(q, 0)
         local some = np.where(nothing, 1, q)
         local loss = np.where(nothing, 0, some * (np.log(some) - np.where(nothing, 0, log_p)))
