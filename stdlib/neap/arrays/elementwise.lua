@@ -8,7 +8,7 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, is_array, type = core.shape_of, core.is_array, type
 
-local real, floats = operands.real, operands.reals
+local real, floats_all = operands.real, operands.floats_all
 
 -- ---- Quotients and parts --------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ end)
 -- [1.         0.5        0.33333334]
 define("float_power", function(a, b)
     local narrow
-    narrow, a, b = floats("float_power", nil, 2, a, b)
+    narrow, a, b = floats_all("float_power", nil, 2, a, b)
     return operands.narrow(np.pow(a, b), narrow)
 end)
 
@@ -177,7 +177,7 @@ end)
 -- [ 2.5 12.5]
 define("lerp", function(a, b, t)
     local narrow
-    narrow, a, b, t = floats("lerp", nil, 3, a, b, t)
+    narrow, a, b, t = floats_all("lerp", nil, 3, a, b, t)
     local rise, size = b - a, core.dtype_of(t).kind == "c" and np.abs(t) or t
     local value = np.where(np.less(size, 0.5), a + t * rise, b - (1 - t) * rise)
     return operands.narrow(value, narrow)
@@ -188,7 +188,7 @@ end)
 -- [1.000e+00 1.001e+03]
 define("logaddexp2", function(a, b)
     local narrow
-    narrow, a, b = floats("logaddexp2", nil, 2, a, b)
+    narrow, a, b = floats_all("logaddexp2", nil, 2, a, b)
     -- Either order is right at ties, and has all derivatives; the same infinity has no gap.
     local first, ends = np.greater_equal(a, b), np.logical_and(np.equal(a, b), np.isinf(a))
     local high = np.where(ends, a * 0.5 + b * 0.5, np.where(first, a, b))

@@ -14,7 +14,7 @@ local shape_of, type = core.shape_of, type
 local SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 --- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`. compared(name, x, y):
--- both as operands.together gives them.
+-- both as operands.floats_all gives them.
 return function(nn, reduced, compared)
     local function define(name, f) nn[name] = f end
 
@@ -190,12 +190,12 @@ return function(nn, reduced, compared)
         return standardized(x, o.axis == nil and -1 or o.axis, number("standardize", nil, "epsilon", o.epsilon, 1e-5))
     end)
 
-    --- The half that x, scale and bias of np.nn.name meet in, and these as operands.together gives them; scale and
+    --- The half that x, scale and bias of np.nn.name meet in, and these as operands.floats_all gives them; scale and
     -- bias may be nil, but scale is 1 where bias is not.
     local function normal_operands(name, x, scale, bias)
-        if bias ~= nil then return operands.together("nn." .. name, 3, x, scale == nil and 1 or scale, bias) end
-        if scale ~= nil then return operands.together("nn." .. name, 2, x, scale) end
-        return operands.together("nn." .. name, 1, coerce("nn." .. name, 1, x))
+        if bias ~= nil then return operands.floats_all("nn." .. name, nil, 3, x, scale == nil and 1 or scale, bias) end
+        if scale ~= nil then return operands.floats_all("nn." .. name, nil, 2, x, scale) end
+        return operands.floats_all("nn." .. name, nil, 1, coerce("nn." .. name, 1, x))
     end
 
     --- np.nn.rms_norm(x, scale, {epsilon=1e-6}): x divided by the root of the mean square over the last axis, times
@@ -297,7 +297,7 @@ return function(nn, reduced, compared)
     define("cosine_similarity", function(x, y, given)
         local o = options("nn.cosine_similarity", given, { axis = true, epsilon = true })
         local half
-        half, x, y = operands.together("nn.cosine_similarity", 2, x, y)
+        half, x, y = operands.floats_all("nn.cosine_similarity", nil, 2, x, y)
         if not shape.same(shape_of(x), shape_of(y)) then
             local dims = shape.broadcast("nn.cosine_similarity", shape_of(x), shape_of(y))
             x, y = shape.broadcast_to(x, dims), shape.broadcast_to(y, dims)

@@ -99,11 +99,11 @@ local function reduced_loss(name, x, given, known, half)
     return narrow(reductions[how](x), half)
 end
 
---- operands.together of x and y, whose elements np.name compares. Tells where each of them is repeated to meet the
+--- operands.floats_all of x and y, whose elements np.name compares. Tells where each of them is repeated to meet the
 -- other, as (n, 1) and (n,) are, which give n² differences.
 local function compared(name, x, y)
     local half
-    half, x, y = operands.together(name, 2, x, y)
+    half, x, y = operands.floats_all(name, nil, 2, x, y)
     local a, b = core.shape_of(x), core.shape_of(y)
     if not shape.same(a, b) then
         local size = shape.product(shape.broadcast(name, a, b))

@@ -145,7 +145,7 @@ return function(nn)
     local function normal_operands(name, params, x)
         check_params(name, params, "scale")
         if not is_array(x) then bad_argument(name, 2, "x", "an array", x) end
-        return operands.together(name, 3, x, params.scale, params.bias)
+        return operands.floats_all(name, nil, 3, x, params.scale, params.bias)
     end
 
     --- (x - mean) / sqrt(variance + epsilon) * scale + bias
@@ -281,7 +281,7 @@ return function(nn)
                 end
                 local q, k, v = heads_of("query", x), heads_of("key", from), heads_of("value", from)
                 local half
-                half, q, k, v = operands.together("nn.MultiHeadAttention", 3, q, k, v)
+                half, q, k, v = operands.floats_all("nn.MultiHeadAttention", nil, 3, q, k, v)
                 local scores = np.matmul(q / math.sqrt(q:dim(-1)), np.swapaxes(k, -1, -2))
                 scores = attention.masked("nn.MultiHeadAttention", scores, mask)
                 local y = operands.narrow(np.matmul(np.softmax(scores, { axis = -1 }), v), half)
