@@ -295,15 +295,20 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
     return status;
 }
 
+static const graph_note_kind callback_kind = {"callback", NULL, GRAPH_NOTE_UNKNOWN, false};
+
 int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results) {
     neap_node *in[NEAP_MAX_INPUTS];
     lazy_callback *callback = NULL;
+    int status = 0;
     if (n < 0 || n > NEAP_MAX_INPUTS)
         return neap_error(NEAP_E_ARGUMENT, "callback: expected at most %d arrays, got %d", NEAP_MAX_INPUTS, n);
     for (int k = 0; k < n; k++)
         if (!(in[k] = graph_lookup(ctx, ids[k])))
             return neap_error_code();
-    int status = effect_callback_new(ctx, how, &callback);
+    if (ctx->transcript && (status = graph_noted(ctx, 0, &(graph_note){.kind = &callback_kind, .level = -1})) != 0)
+        return status;
+    status = effect_callback_new(ctx, how, &callback);
     if (status)
         return status;
     neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
@@ -630,7 +635,7 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     if (!frame)
         return neap_error(NEAP_E_STATE, "no callback is open");
     while (ctx->levels.n > frame->nlevels)
-        neap_level_end(ctx, ctx->levels.n - 1);
+        graph_level_end(ctx, ctx->levels.n - 1);
     if (status < 0 && text)
         neap_error(status, "%s", text);
     request *r = neap_request_arg(frame->request);

@@ -453,7 +453,7 @@ static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *ou
     return 0;
 }
 
-int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+static int print_pieces(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
     if (how->stream < NEAP_STDOUT || !neap_effect_name(how->kind))
         return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
                           how->stream, how->kind);
@@ -463,6 +463,67 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
         status = effect_print_nodes(ctx, how, n, t.fragments, t.nodes);
     taken_free(&t);
     return status;
+}
+
+/* Integers of its note: kind, unordered, stream, bytes of the site (-1: none), then those of each piece's text (-1:
+ * none). All texts stand one after the other, each with a zero behind it. */
+enum { PRINT_FACTS = 4 };
+
+static int play_print(neap_ctx *ctx, graph_note *note) {
+    neap_piece *pieces = malloc((size_t)note->nin * sizeof *pieces + 1);
+    const char *text = note->text;
+    if (!pieces)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    neap_emit how = {.kind = (int)note->ints[0], .unordered = (int)note->ints[1], .stream = (int)note->ints[2],
+                     .site = note->ints[3] >= 0 ? text : NULL};
+    text += note->ints[3] + 1;
+    for (int k = 0; k < note->nin; k++) {
+        int64_t bytes = note->ints[PRINT_FACTS + k];
+        pieces[k] = (neap_piece){bytes >= 0 ? text : NULL, bytes >= 0 ? (size_t)bytes : 0, note->in[k]};
+        text += bytes + 1;
+    }
+    int status = print_pieces(ctx, &how, note->nin, pieces);
+    free(pieces);
+    return status;
+}
+static const graph_note_kind print_kind = {"print", play_print, GRAPH_NOTE_UNKNOWN, false};
+
+static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, const neap_piece *pieces) {
+    int64_t *ints = malloc(((size_t)n + PRINT_FACTS) * sizeof *ints);
+    int32_t *in = malloc((size_t)n * sizeof *in + 1);
+    lazy_text text = {0};
+    int failed = ints && in ? 0 : NEAP_E_MEMORY;
+    if (failed == 0) {
+        ints[0] = how->kind;
+        ints[1] = how->unordered;
+        ints[2] = how->stream;
+        ints[3] = how->site ? (int64_t)strlen(how->site) : -1;
+        failed = how->site ? graph_text_add(&text, how->site, (size_t)ints[3] + 1) : 0;
+    }
+    for (int k = 0; k < n && failed == 0; k++) {
+        bool plain = pieces[k].id == 0; /* the text of a conversion ends in a zero */
+        int64_t bytes = !pieces[k].text ? -1 : (int64_t)(plain ? pieces[k].bytes : strlen(pieces[k].text));
+        in[k] = pieces[k].id;
+        ints[PRINT_FACTS + k] = bytes;
+        failed = bytes >= 0 ? graph_text_add(&text, pieces[k].text, (size_t)bytes) : 0;
+        if (bytes >= 0 && failed == 0)
+            failed = graph_text_add(&text, "", 1);
+    }
+    if (failed)
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    else
+        status = graph_noted(ctx, status, &(graph_note){.kind = &print_kind, .level = -1, .nin = n, .in = in,
+                                                        .nints = n + PRINT_FACTS, .ints = ints, .text = text.data,
+                                                        .bytes = text.bytes});
+    graph_text_free(&text);
+    free(ints);
+    free(in);
+    return status;
+}
+
+int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+    int status = print_pieces(ctx, how, n, pieces);
+    return ctx->transcript ? note_print(ctx, status, how, n, pieces) : status;
 }
 
 /* The text of a print of ordinary nodes; `strict`: a failure of one is the result. Polls. */

@@ -21,6 +21,8 @@ typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace 
 typedef struct lazy_callback lazy_callback;
 typedef struct neap_program neap_program;
 typedef struct neap_jit neap_jit;
+typedef struct neap_transcript neap_transcript;
+struct graph_note;
 
 /* node.c */
 typedef struct lazy_handles {
@@ -235,6 +237,8 @@ typedef struct graph_hooks {
     void (*located)(neap_ctx *ctx, neap_node *node);
     /* A level that recorded this effect has ended (effect/effect.c). */
     void (*effect_free)(neap_ctx *ctx, lazy_effect *effect);
+    /* Something was recorded while a transcript is open. Returns the status, or another one (sizes/transcript.c). */
+    int (*noted)(neap_ctx *ctx, int status, struct graph_note *note);
 } graph_hooks;
 
 struct neap_ctx {
@@ -255,6 +259,7 @@ struct neap_ctx {
     lazy_programs programs;
     lazy_plans plans;
     lazy_mesh_state mesh;
+    neap_transcript *transcript; /* the open one (sizes/transcript.c); NULL: none is */
 };
 
 #endif

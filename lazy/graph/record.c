@@ -598,6 +598,19 @@ int graph_infer(const graph_call *call, lazy_result *result, bool *weak) {
     return status;
 }
 
+int graph_infer_at(const graph_call *call, const int64_t *const *shapes, lazy_result *result) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_call_desc desc = {.nin = call->nin, .in = avals, .nattrs = call->nattrs, .attrs = call->attrs};
+    describe_inputs(lazy_ops[call->op], call->nin, call->in, avals);
+    for (int k = 0; k < call->nin; k++) {
+        avals[k].shape = shapes[k];
+        avals[k].size = 1;
+        for (int a = 0; a < avals[k].ndim; a++)
+            avals[k].size *= shapes[k][a];
+    }
+    return infer_result(lazy_ops[call->op], &desc, result);
+}
+
 neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
     const lazy_op *row = lazy_ops[call->op];
     lazy_aval avals[NEAP_MAX_INPUTS];
@@ -729,7 +742,7 @@ static int check_op(int op) {
     return op >= 0 && op < lazy_op_count ? 0 : neap_error(NEAP_E_ARGUMENT, "no such op");
 }
 
-int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
     neap_node *nodes[NEAP_MAX_INPUTS];
     if (check_op(op) != 0)
         return NEAP_E_ARGUMENT;
@@ -747,6 +760,17 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
     return publish(ctx, node, out);
 }
 
+static int play_op(neap_ctx *ctx, graph_note *note) {
+    return record_op(ctx, note->op, note->nin, note->in, note->nints, note->ints, note->out);
+}
+const graph_note_kind graph_note_op = {.name = "op", .play = play_op, .shapes = GRAPH_NOTE_INFERRED};
+
+int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+    int status = record_op(ctx, op, nin, in, nattrs, attrs, out);
+    return graph_noted(ctx, status, &(graph_note){.kind = &graph_note_op, .op = op, .level = -1, .nin = nin, .in = in,
+                                                  .nout = 1, .out = out, .nints = nattrs, .ints = attrs});
+}
+
 void neap_op_follows(neap_ctx *ctx, uint32_t ends) {
     ctx->sites.follows = ends;
 }
@@ -758,10 +782,22 @@ int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out) {
     return publish(ctx, node, out);
 }
 
-int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
+static int record_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     if (dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "number: no such dtype");
     if (dtype >= 0 && !dtype_holds(dtype, value))
         return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
     return publish(ctx, graph_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
+}
+
+static int play_number(neap_ctx *ctx, graph_note *note) {
+    return record_number(ctx, (int)note->ints[0], note->number, note->out);
+}
+static const graph_note_kind number_kind = {.name = "number", .play = play_number, .shapes = GRAPH_NOTE_UNKNOWN};
+
+int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
+    int status = record_number(ctx, dtype, value, out);
+    int64_t ints[] = {dtype};
+    return graph_noted(ctx, status, &(graph_note){.kind = &number_kind, .level = -1, .number = value, .nout = 1,
+                                                  .out = out, .nints = 1, .ints = ints});
 }

@@ -272,8 +272,18 @@ static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *r
     return status ? status : retain_all(&program->region, ctx->walk.order.n, ctx->walk.order.at);
 }
 
+static int play_program_on(neap_ctx *ctx, graph_note *note) {
+    (void)ctx;
+    note->programs[0]->home = (int)note->ints[0];
+    return 0;
+}
+static const graph_note_kind on_kind = {"program_on", play_program_on, GRAPH_NOTE_UNKNOWN, false};
+
 void neap_program_on(neap_program *program, int device) {
+    int64_t ints[] = {device};
     program->home = device;
+    (void)graph_noted(program->ctx, 0, &(graph_note){.kind = &on_kind, .level = -1, .nints = 1, .ints = ints,
+                                                     .nprograms = 1, .programs = &program});
 }
 
 static int plan_program(neap_program *program) {
@@ -414,7 +424,7 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
         graph_release(ctx, program->effects.at[e]->after);
         program->effects.at[e]->after = NULL;
     }
-    neap_level_end(ctx, level);
+    graph_level_end(ctx, level);
     ctx->counters.programs++;
     program->link = &ctx->programs.first;
     program->next = ctx->programs.first;
@@ -435,8 +445,8 @@ static int check_trace(const neap_ctx *ctx, int level) {
     return 0;
 }
 
-int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
-                     const int64_t *shape, int32_t *out) {
+static int trace_input(neap_ctx *ctx, int level, const int64_t *facts, int ndim, const int64_t *shape, int32_t *out) {
+    int dtype = (int)facts[0], weak = (int)facts[1], device = (int)facts[2], sharding = (int)facts[3];
     if (check_trace(ctx, level))
         return NEAP_E_STATE;
     int given = weak;
@@ -464,7 +474,7 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
 }
 
-int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+static int trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status =
         nodes ? graph_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
@@ -472,6 +482,34 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
         status = program_trace_end(ctx, level, n, nodes, out);
     free(nodes);
     return status;
+}
+
+static int play_trace_input(neap_ctx *ctx, graph_note *note) {
+    return trace_input(ctx, note->level, note->ints, note->nints - GRAPH_NOTE_SHAPE, note->ints + GRAPH_NOTE_SHAPE,
+                       note->out);
+}
+static const graph_note_kind input_kind = {"trace_input", play_trace_input, GRAPH_NOTE_INPUT, false};
+
+int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
+                     const int64_t *shape, int32_t *out) {
+    int64_t ints[GRAPH_NOTE_SHAPE + NEAP_MAX_DIMS] = {dtype, weak, device, sharding};
+    int axes = ndim < 0 || ndim > NEAP_MAX_DIMS ? 0 : ndim;
+    for (int k = 0; k < axes; k++)
+        ints[GRAPH_NOTE_SHAPE + k] = shape[k];
+    int status = trace_input(ctx, level, ints, ndim, shape, out);
+    return graph_noted(ctx, status, &(graph_note){.kind = &input_kind, .level = level, .nout = 1, .out = out,
+                                                  .nints = GRAPH_NOTE_SHAPE + axes, .ints = ints});
+}
+
+static int play_trace_end(neap_ctx *ctx, graph_note *note) {
+    return trace_end(ctx, note->level, note->nin, note->in, &note->made);
+}
+static const graph_note_kind end_kind = {"trace_end", play_trace_end, GRAPH_NOTE_UNKNOWN, false};
+
+int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+    int status = trace_end(ctx, level, n, outputs, out);
+    return graph_noted(ctx, status, &(graph_note){.kind = &end_kind, .level = level, .nin = n, .in = outputs,
+                                                  .made = status ? NULL : *out});
 }
 
 /* Lets go of all that the program holds. */
@@ -534,7 +572,7 @@ void neap_program_info_get(neap_program *program, neap_program_info *out) {
                                .steps = runs ? runs->plan->nsteps : -1};
 }
 
-int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {
+static int give_captured(neap_program *program, int32_t capacity, int32_t *ids) {
     if (!ids)
         return (int)program->captured.n;
     if (capacity < program->captured.n)
@@ -549,4 +587,22 @@ int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids)
     while (program->captured.n > 0)
         graph_release(program->ctx, program->captured.at[--program->captured.n]);
     return n;
+}
+
+static int play_captured(neap_ctx *ctx, graph_note *note) {
+    (void)ctx;
+    int n = give_captured(note->programs[0], note->nout, note->out);
+    if (n >= 0 && n != note->nout)
+        return neap_error(NEAP_E_SHAPE, "it captures %d arrays, and captured %d when it was recorded", n, note->nout);
+    return n < 0 ? n : 0;
+}
+static const graph_note_kind captured_kind = {"captured", play_captured, GRAPH_NOTE_UNKNOWN, false};
+
+int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {
+    int n = give_captured(program, capacity, ids);
+    if (!ids || n < 0 || !program->ctx->transcript)
+        return n;
+    int status = graph_noted(program->ctx, 0, &(graph_note){.kind = &captured_kind, .level = -1, .nout = n, .out = ids,
+                                                            .nprograms = 1, .programs = &program});
+    return status ? status : n;
 }

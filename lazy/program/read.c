@@ -623,12 +623,12 @@ static void read_program(reader *r) {
     port_list inputs, outputs = {0};
     ports_begin(r, &inputs, "inputs");
     if (r->status == 0)
-        keep_status(r, neap_trace_begin(r->ctx, 0, &r->level));
+        keep_status(r, graph_trace_begin(r->ctx, 0, &r->level));
     if (r->status == 0) {
         int level = r->level;
         read_body(r, &inputs, &outputs);
         if (r->ctx->levels.n > level)
-            neap_level_end(r->ctx, level);
+            graph_level_end(r->ctx, level);
     }
     for (int64_t k = 0; k < r->values.n; k++)
         graph_release(r->ctx, r->values.at[k]);

@@ -330,13 +330,13 @@ static int copy_names(const neap_program *from, neap_program *to) {
 
 /* Records the program once; *out is NULL unless that succeeds. What it knows of sizes is kept. */
 static int refit_once(lazy_refit *r, const lazy_port *ports, neap_program **out) {
-    int status = neap_trace_begin(r->ctx, 0, &r->level);
+    int status = graph_trace_begin(r->ctx, 0, &r->level);
     *out = NULL;
     r->missed.n = 0;
     if (status == 0) {
         status = refit_body(r, ports, out);
         if (r->ctx->levels.n > r->level)
-            neap_level_end(r->ctx, r->level);
+            graph_level_end(r->ctx, r->level);
     }
     for (int64_t k = 0; k < r->now.n; k++)
         graph_release(r->ctx, r->now.at[k]);

@@ -263,6 +263,13 @@ end
 
 --- An i32 array of a flat Lua table of integers; with `wide` an i64 array.
 function create.integers(list, dims, wide)
+    for k = 1, #list do
+        if core.is_size(list[k]) then
+            local items = {}
+            for j = 1, #list do items[j] = core.number(list[j], wide and I64 or I32) end
+            return shape.reshape(np.stack(items), dims or { #list })
+        end
+    end
     return literal(core.fill(wide and I64 or I32, dims or { #list }, function(pointer)
         for k = 1, #list do pointer[k - 1] = list[k] end
     end, wide and "int64_t *" or "int32_t *"))
@@ -272,7 +279,7 @@ end
 
 --- 0, 1, …, n-1.
 local function iota(n, code)
-    core.attrs[0], core.attrs[1] = n, code
+    core.attrs[0], core.attrs[1] = core.put(0, n), code
     return core.recordn(core.ids.iota, {}, 0, 2)
 end
 create.iota = iota
@@ -688,7 +695,6 @@ define("diag", function(x, k)
         local first = k >= 0 and k or -k * columns
         local count = math.max(0, math.min(rows + math.min(k, 0), columns - math.max(k, 0)))
         if count == 0 then first = 0 end
-        shape.fixed()
         x = shape.reshape(x, { rows * columns })
         return shape.slice(x, { first }, { columns + 1 }, { count })
     end

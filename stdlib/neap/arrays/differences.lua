@@ -264,7 +264,7 @@ function slide(a, v, mode)
     if mode == "valid" then before, size = 0, n - m + 1 end
     if mode == "same" then before, size = math.floor(m / 2), n end
     if dtype.kind ~= "f" and dtype.bytes < 4 then a, v = np.astype(a, "i32"), np.astype(v, "i32") end
-    core.attrs[0], core.attrs[1] = before, size
+    core.attrs[0], core.attrs[1] = core.put(0, before), core.put(1, size)
     return np.astype(core.recordn(core.ids.slide, { a, v }, 2, 2), dtype.name)
 end
 

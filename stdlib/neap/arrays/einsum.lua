@@ -86,7 +86,6 @@ local function take_diagonal(x, i, j)
     order[#order + 1], order[#order + 2] = i, j
     kept[#kept + 1] = n * n
     x = shape.permute(x, order)
-    shape.fixed()
     x = shape.reshape(x, kept)
     local start, step, count = {}, {}, { unpack(kept) }
     for k = 1, #kept do start[k], step[k] = 0, 1 end

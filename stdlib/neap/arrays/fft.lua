@@ -80,7 +80,6 @@ end
 
 --- The elements [from, to) of an axis; a program that does this is one of this size.
 local function cut(x, axis, from, to)
-    shape.fixed()
     return shape.cut(x, axis, from, to)
 end
 
@@ -96,7 +95,7 @@ end
 
 --- A row of transforms along an axis, with more attributes, times a factor.
 local function record(row, x, axis, factor, first, second)
-    attrs[0], attrs[1], attrs[2] = axis, first, second or 0
+    attrs[0], attrs[1], attrs[2] = axis, core.put(1, first), core.put(2, second or 0)
     x = core.record1(row, x, second and 3 or 2)
     return factor ~= 1 and x * factor or x
 end
@@ -140,7 +139,6 @@ end
 
 --- Real numbers of which n / 2 + 1 elements are the first half of the transform.
 local function whole(x, axis, n, factor)
-    shape.fixed()
     return record(ids.irdft, complex(resized(x, axis, math.floor(n / 2) + 1)), axis, factor, 1, n)
 end
 

@@ -152,7 +152,7 @@ end
 -- ones, which weights must not have.
 local function counts(places, n, weights)
     if not weights then
-        core.attrs[0], core.attrs[1] = 0, n
+        core.attrs[0], core.attrs[1] = 0, core.put(1, n)
         return core.record1(core.ids.counts, places, 2)
     end
     local zeros = shape.broadcast_to(core.number(0, core.dtype_of(weights).code), { n })

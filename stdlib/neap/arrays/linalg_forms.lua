@@ -314,7 +314,7 @@ return function(linalg, helpers)
         if m * n == 0 then return np.zeros({ m, n }, { dtype = np.result_type(c, r) }) end
         -- c backwards, then r: row i is what begins m - 1 - i elements in.
         local all = shape.join({ np.flip(c), shape.cut(r, 0, 1, n) }, 0)
-        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, n, 1, 1
+        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, core.put(1, n), 1, 1
         return np.flip(core.record1(ids.windows, all, 4), 0)
     end)
 

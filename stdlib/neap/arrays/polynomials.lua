@@ -117,7 +117,6 @@ np.roots = function(p, given)
         local count = places.size
         first, last = count > 0 and places[0]:item() or n, count > 0 and places[count - 1]:item() + 1 or n
     end
-    shape.fixed()
     local zeros = np.zeros({ n - last }, { dtype = np.result_type(p, "c64") })
     local m = last - first - 1
     if m < 1 then return zeros end

@@ -136,7 +136,6 @@ local function quantile(name, x, q, o, whole, ignore)
         count = np.astype(there, "f64")
     else
         none = np.isnan(shape.cut(sorted, axis, count - 1, count))
-        count = core.count(count)
     end
     local result = at_quantiles(sorted, count, places, method)
     result = np.where(none, core.number(core.NAN, core.dtype_of(x).code), result)

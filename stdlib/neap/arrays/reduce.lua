@@ -38,13 +38,12 @@ reduces.options = reduction_options
 --- Bit mask of the axes, and the number of elements that are reduced to one.
 local function mask_of(name, x, axis)
     if axis == nil then
-        local known = core.info(x)
-        return bit.lshift(1, known.ndim) - 1, tonumber(known.size)
+        return bit.lshift(1, core.info(x).ndim) - 1, core.size_of(x)
     end
     if type(axis) == "number" then -- most often: no tables
         local known = core.info(x)
         local k = axis < 0 and axis + known.ndim or axis
-        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), tonumber(known.shape[k]) end
+        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), core.extent(x, k) end
     end
     local dims, mask, count = shape_of(x), 0, 1
     for _, k in ipairs(shape.axes(name, axis, #dims)) do
@@ -210,7 +209,7 @@ function reduces.place_of(op, x, mask, count, o)
     for k = 0, core.ndim(x) - 1 do
         if bit.band(mask, bit.lshift(1, k)) ~= 0 then axes[#axes + 1] = k end
     end
-    return core.count(count - 1, 1) - reduce(ids[op], np.flip(x, axes), mask, o.keepdims)
+    return (count - 1) - reduce(ids[op], np.flip(x, axes), mask, o.keepdims)
 end
 
 local function define_index(name)
@@ -244,8 +243,7 @@ reduces.real = real
 
 --- x divided by a number of elements, less `less`: equal means of one array are then computed once.
 local function per_element(x, count, less)
-    if core.recording() then return x / core.count(count, less) end
-    core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_COUNT + less)
+    if not core.is_size(count) then core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_COUNT + less) end
     return x / count
 end
 

@@ -92,8 +92,8 @@ local function unique(name, x, o, want)
     if want.counts then
         local ends = places -- of runs: where the next ones begin
         if valid then ends, valid = selects.places(starts, o.size + 1) end
-        found.counts = np.diff(valid and np.where(valid, ends, core.count(n)) or ends,
-                               { append = not valid and core.count(n) or nil })
+        found.counts = np.diff(valid and np.where(valid, ends, n) or ends,
+                               { append = not valid and n or nil })
     end
     if dims then
         dims[1] = shape_of(values)[1]

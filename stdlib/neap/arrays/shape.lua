@@ -9,6 +9,7 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
+local put = core.put
 local type, select, floor = type, select, math.floor
 
 local shape = {} -- what other files of the library use
@@ -69,6 +70,7 @@ local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
 
 --- Whether n is a number that an extent can be.
 function shape.is_extent(n)
+    if core.is_size(n) then return true end
     return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
 end
 local is_extent = shape.is_extent
@@ -76,7 +78,7 @@ local is_extent = shape.is_extent
 --- The list, or a copy of it with numbers in place of 64-bit integers.
 local function plain_extents(list)
     for k = 1, #list do
-        if type(list[k]) == "cdata" then
+        if type(list[k]) == "cdata" and not core.is_size(list[k]) then
             local copy = {}
             for j = 1, #list do copy[j] = core.plain(list[j]) end
             return copy
@@ -134,11 +136,9 @@ local axes_of = shape.axes
 
 -- ---- The rows -------------------------------------------------------------------------------------------------------
 
---- x seen with another shape of the same size; no checks beyond the core's. left: which extent (from 1) was what was
--- left, if one was.
-function shape.reshape(x, dims, left)
-    for k = 1, #dims do attrs[k - 1] = dims[k] end
-    if left and core.recording() then core.C.neap_op_follows(core.ctx, 2 ^ (left - 1)) end
+--- x seen with another shape of the same size; no checks beyond the core's.
+function shape.reshape(x, dims)
+    for k = 1, #dims do attrs[k - 1] = put(k - 1, dims[k]) end
     return record1(ids.reshape, x, #dims)
 end
 local reshape = shape.reshape
@@ -151,45 +151,37 @@ shape.permute = permute
 
 --- x broadcast to a shape.
 function shape.broadcast_to(x, dims)
-    for k = 1, #dims do attrs[k - 1] = dims[k] end
+    for k = 1, #dims do attrs[k - 1] = put(k - 1, dims[k]) end
     return record1(ids.broadcast_to, x, #dims)
 end
 local broadcast_to = shape.broadcast_to
 
---- What the next slice or reshape is given was made of the sizes that its operand has: a program takes no others there.
-function shape.fixed()
-    if core.recording() then core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_FIXED) end
-end
-
---- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]). ends: a number, of whose bits 2k says
--- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was. Of axes for
--- which there are no such bits, a program takes no other sizes.
-function shape.slice(x, start, step, count, ends)
+--- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
+function shape.slice(x, start, step, count)
     local n = #start
-    if ends and ends ~= 0 and core.recording() then
-        core.C.neap_op_follows(core.ctx, ends < 4 ^ core.C.NEAP_FOLLOWS_AXES and ends or core.C.NEAP_FOLLOWS_FIXED)
-    end
     for k = 1, n do
-        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = start[k], step[k], count[k]
+        local at = 3 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), step[k], put(at + 2, count[k])
     end
     return record1(ids.slice, x, 3 * n)
 end
 local slice = shape.slice
 
---- The elements [from, to) of one axis. to_end: `to` was counted from the end.
-function shape.cut(x, axis, from, to, to_end)
+--- The elements [from, to) of one axis.
+function shape.cut(x, axis, from, to)
     local dims = shape_of(x)
     local start, step, count = {}, {}, {}
     for k = 1, #dims do start[k], step[k], count[k] = 0, 1, dims[k] end
     start[axis + 1], count[axis + 1] = from, to - from
-    return slice(x, start, step, count, to_end and 2 ^ (2 * axis + 1))
+    return slice(x, start, step, count)
 end
 
 --- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
 function shape.pad(x, value, lo, hi, interior)
     local n = #lo
     for k = 1, n do
-        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = lo[k], hi[k], interior[k]
+        local at = 3 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, lo[k]), put(at + 1, hi[k]), interior[k]
     end
     return core.record2(ids.pad, x, value, 3 * n)
 end
@@ -248,12 +240,12 @@ define("reshape", function(x, ...)
             raise("reshape", "cannot make shape %s of %d elements (shape %s)", core.shape_text(given), size,
                   core.shape_text(x))
         end
-        dims[free] = size / known
+        dims[free] = floor(size / known)
     elseif known ~= size then
         raise("reshape", "shape %s has %d elements, the array of shape %s has %d", core.shape_text(given), known,
               core.shape_text(x), size)
     end
-    return reshape(x, dims, free)
+    return reshape(x, dims)
 end)
 
 --- np.ravel(x), np.flatten(x): all elements along one axis, in row-major order.
@@ -378,7 +370,6 @@ define("diagonal", function(x, given)
     local start, step = {}, {}
     for k = 1, rank - 1 do start[k], step[k] = 0, 1 end
     start[rank - 1], step[rank - 1] = count > 0 and from or 0, columns + 1
-    shape.fixed()
     x = reshape(x, dims)
     dims[rank - 1] = count
     return slice(x, start, step, dims)

@@ -120,7 +120,6 @@ local function signal_of(name, position, x, axis)
     x = np.astype(x, dtype.half and "f32" or dtype.real)
     axis = core.axis("signal." .. name, axis == nil and -1 or axis, core.ndim(x))
     if shape_of(x)[axis + 1] == 0 then raise("signal." .. name, "the signal has no elements") end
-    shape.fixed()
     return np.moveaxis(x, axis, -1), axis
 end
 
@@ -192,7 +191,7 @@ end
 local function transforms(name, x, p, o, detrend)
     local n, last = shape_of(x)[core.ndim(x)], core.ndim(x) - 1
     if n < p.size then raise("signal." .. name, "%d elements are less than a segment, of %d", n, p.size) end
-    attrs[0], attrs[1], attrs[2], attrs[3] = last, p.size, p.step, 1
+    attrs[0], attrs[1], attrs[2], attrs[3] = last, core.put(1, p.size), core.put(2, p.step), 1
     local parts = without_trend(name, core.record1(ids.windows, x, 4), detrend)
     parts = parts * np.astype(p.window, core.dtype_of(x).part)
     local onesided = o.return_onesided ~= false and core.dtype_of(x).kind ~= "c"
@@ -465,7 +464,6 @@ function signal.istft(z, given)
     z = core.coerce("signal.istft", 1, z)
     if core.ndim(z) < 2 then raise("signal.istft", "needs axes of frequencies and times, got shape %s",
                                    core.shape_text(z)) end
-    shape.fixed()
     local dtype = core.dtype_of(z)
     local time
     z, time = by_times(z, o)

@@ -96,7 +96,7 @@ define("sliding_window_view", function(x, window, given)
         if n > room then
             raise("sliding_window_view", "a window of %d elements does not fit into axis %d, of extent %d", n, at, room)
         end
-        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, n, 1, 1
+        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, core.put(1, n), 1, 1
         x = core.record1(core.ids.windows, x, 4)
     end
     return x

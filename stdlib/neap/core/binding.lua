@@ -244,6 +244,7 @@ function core.describe(value)
         return text .. ", whose value is not known while tracing (is it an argument to list in {static={…}}?)"
     end
     if value == nil then return "nothing (nil)" end
+    if core.is_size(value) then return ("the size %s"):format(tostring(value)) end
     local kind, meta = type(value), getmetatable(value)
     if type(meta) == "table" and meta.__describe then return meta.__describe(value) end
     if kind == "cdata" then return "a cdata " .. tostring(ffi.typeof(value)) end
@@ -319,6 +320,7 @@ end
 
 --- Checks that value is an integral Lua number.
 function core.integer(name, position, what, value)
+    if core.is_size(value) then return value end
     if type(value) ~= "number" or value ~= math.floor(value) then
         bad_argument(name, position, what, "an integer", value)
     end

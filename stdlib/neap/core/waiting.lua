@@ -7,6 +7,7 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core.binding"
+local sizes = require "neap.core.sizes"
 
 local band = bit.band
 local type = type
@@ -97,7 +98,9 @@ local function call_callee(callee, arrays)
     for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
     frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
               swaps = {}, bodies = {} }
+    local sized = sizes.open(false)
     local ok, problem = pcall(callee, arrays)
+    sizes.open(sized)
     frame = outer
     for k = 1, #outer.swaps do outer.swaps[k].resume() end
     ffi.copy(info_box, kept.info, ffi.sizeof(kept.info))

@@ -119,7 +119,7 @@ end
 --- x with an axis more at its end for each of n spatial axes: the windows that each place sees.
 local function windows(x, n, window, strides, dilation)
     for k = 1, n do
-        attrs[0], attrs[1], attrs[2], attrs[3] = k, window[k], strides[k], dilation and dilation[k] or 1
+        attrs[0], attrs[1], attrs[2], attrs[3] = k, core.put(1, window[k]), strides[k], dilation and dilation[k] or 1
         x = core.record1(ids.windows, x, 4)
     end
     return x
@@ -134,7 +134,9 @@ local conv_options = { strides = true, padding = true, input_dilation = true, ke
 local function record_conv(x, w, n, groups, strides, low, high, dilation)
     attrs[0] = groups
     for k = 1, n do
-        attrs[4 * k - 3], attrs[4 * k - 2], attrs[4 * k - 1], attrs[4 * k] = strides[k], low[k], high[k], dilation[k]
+        local at = 4 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2], attrs[at + 3] =
+            strides[k], core.put(at + 1, low[k]), core.put(at + 2, high[k]), dilation[k]
     end
     return core.record2(ids.conv, x, w, 1 + 4 * n)
 end

@@ -65,7 +65,7 @@ local function strays(name, labels, n, ignored)
         if stray then raise_stray(name, stray, n, ignored) end
         return nil
     end
-    local out = np.logical_or(np.less(labels, 0), np.greater_equal(labels, core.count(n)))
+    local out = np.logical_or(np.less(labels, 0), np.greater_equal(labels, n))
     if ignored then out = np.logical_and(out, np.not_equal(labels, ignored)) end
     if not readable then return out end
     if np.any(out):item() then
@@ -113,8 +113,8 @@ local function losses(name, x, base, labels, o)
     if weight then loss = loss * counts end
     if smoothing > 0 then
         local of_all = weight and base * np.sum(weight) - np.sum(x * weight, { axis = -1 })
-                       or base * core.count(n) - np.sum(x, { axis = -1 })
-        loss = loss * (1 - smoothing) + of_all * smoothing / core.count(n)
+                       or base * n - np.sum(x, { axis = -1 })
+        loss = loss * (1 - smoothing) + of_all * smoothing / n
     end
     if ignored then
         local kept = np.not_equal(labels, ignored)

@@ -12,6 +12,7 @@ local core = require "neap.core"
 local capture = require "neap.tracing.capture"
 local files = require "neap.files"
 local picture = require "neap.files.picture"
+local declared = require "neap.tracing.declared"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
@@ -238,11 +239,35 @@ local function refitted(program, leaves)
     return program.refits[key]
 end
 
+--- The entry for the sizes of the leaves, of a program with declared ones.
+local function entry_for_sizes(program, leaves)
+    local of, shapes = program.declared, {}
+    for k, leaf in ipairs(leaves) do
+        local port = program.ports[k]
+        shapes[k] = is_array(leaf) and not port.number and core.shape_of(leaf)
+        local like = shapes[k] and of.list[k] and setmetatable({ shape = shapes[k] }, { __index = port }) or port
+        if shapes[k] and #shapes[k] ~= #port.shape or not fits_port(like, leaf) then
+            misfit(port.name, port_text(port), value_text(leaf))
+        end
+    end
+    local known, parts = declared.solve("program", of.list, of.names, shapes), {}
+    for k, symbol in ipairs(of.names) do parts[k] = ("%.17g"):format(known[symbol]) end
+    local key, keys = table.concat(parts, ","), program.keys
+    if program.refits[key] then return program.refits[key] end
+    local entry = program.entry
+    if #keys == MOST_REFITS then program.refits[table.remove(keys, 1)] = nil end
+    keys[#keys + 1] = key
+    program.refits[key] = { program = declared.play("program", of.transcript, of.names, known),
+                            template = entry.template, n = entry.n, outputs = entry.outputs, captures = {} }
+    return program.refits[key]
+end
+
 --- Runs the program on arguments of the form with which it was traced, or on one table of them by name, or on its
 -- arrays and numbers alone, in the order of list_inputs(). Arrays of other shapes, dtypes, devices or meshes will do if
 -- its ops take them: it is recorded again for those, from its ops (docs/programs.md).
 function Program:__call(...)
     local leaves, fits = leaves_of(self, pack(...)), true
+    if self.declared then return run("program", entry_for_sizes(self, leaves), leaves) end
     for k, port in ipairs(self.ports) do fits = fits and fits_port(port, leaves[k]) end
     return run("program", fits and self.entry or refitted(self, leaves), leaves)
 end
@@ -375,6 +400,52 @@ local function arguments_of(given)
     return arguments
 end
 
+local DEFAULTS = { 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47 } -- of sizes that no array has yet
+
+local function shape_of_leaf(value)
+    if is_array(value) then return array_info(value).weak == 0 and core.shape_of(value) or nil end
+    return getmetatable(value) == staging.Spec and value.shape or nil
+end
+
+--- The leaves of arguments that have shapes or are numbers, in order, each replaced by what `with` returns of it and
+-- its number.
+local function replace_leaves(name, given, with)
+    local n, copy = 0, { n = given.n }
+    for k = 1, given.n do
+        copy[k] = trees.rebuild(name, given[k], function(leaf)
+            if not staging.is_input(leaf) then return leaf end
+            n = n + 1
+            return with(leaf, n)
+        end)
+    end
+    return copy
+end
+
+--- Traces a function with the declared sizes of its arguments; of what is declared, the second result is nil where that
+-- is nothing.
+local function trace_for_sizes(name, user_function, given, wanted)
+    local list, names = declared.collect(name, given, wanted, shape_of_leaf)
+    local places = capture.places(user_function)
+    if #names == 0 then return trace(name, user_function, given, {}, places, {}) end
+    local shapes = {}
+    replace_leaves(name, given, function(leaf, k)
+        local shape = shape_of_leaf(leaf)
+        for axis = 1, shape and #shape or 0 do
+            if type(shape[axis]) == "string" then shape = nil break end
+        end
+        shapes[k] = shape or false
+        return leaf
+    end)
+    local known = declared.solve(name, list, names, shapes, core.copy_list(DEFAULTS))
+    local transcript, entry = declared.record(name, names, known, function(values)
+        local sized = replace_leaves(name, given, function(leaf, k)
+            return list[k] and staging.sized_spec(leaf, declared.extents(list[k], values)) or leaf
+        end)
+        return trace(name, user_function, sized, {}, places, {})
+    end)
+    return entry, { transcript = transcript, names = names, list = list }
+end
+
 --- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
 -- with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
 -- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
@@ -385,20 +456,25 @@ end
 -- x
 --- > np.trace(np.matmul)({shape={2, 3}}, {shape={3, 4}}):outputs()[1].shape[2]
 -- 4
-function np.trace(f, ...)
+function np.trace(f, options, ...)
     if core.is_array(f) then raise("trace", "traces a function; np.linalg.trace(x) sums the diagonal of an array") end
     local user_function = check_function("trace", f)
-    if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end
+    if select("#", ...) > 0 or is_array(options) then
+        raise("trace", "takes a function and options: np.trace(f)(…) traces it for arguments")
+    end
+    local wanted = core.options("trace", options, { sizes = true }).sizes
     local function tracer(...)
-        local given = staging.with_specs("trace", pack(...))
+        local given = staging.with_specs("trace", pack(...), true)
         local arguments = arguments_of(given)
-        local entry = trace("trace", user_function, given, {}, capture.places(user_function), {})
+        local entry, of = trace_for_sizes("trace", user_function, given, wanted)
         local results, roots = entry.template, {}
         for k = 1, arguments.n do roots[k] = parameter(user_function, k) end
-        return new_program(entry, arguments, roots, {
+        local program = new_program(entry, arguments, roots, {
             inputs = slot_names(arguments, function(k) return roots[k] end),
             outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
         })
+        program.declared = of
+        return program
     end
     jit.off(tracer)
     return tracer

@@ -105,23 +105,24 @@ end
 -- sharding = number or nil }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
 
-local function spec_at(name, value, path)
+local function spec_at(name, value, path, texts)
     if not trees.is_node(value) then return value end
     if trees.is_spec(value) then
-        local dtype, shape = trees.spec(name, "argument " .. path, value)
+        local dtype, shape = trees.spec(name, "argument " .. path, value, texts)
         return Spec { dtype = dtype, shape = shape }
     end
     local copy = {}
     for _, key in ipairs(trees.keys_of(value, name)) do
-        copy[key] = spec_at(name, value[key], path .. (type(key) == "number" and "[" .. key .. "]" or "." .. key))
+        local step = type(key) == "number" and "[" .. key .. "]" or "." .. key
+        copy[key] = spec_at(name, value[key], path .. step, texts)
     end
     return copy
 end
 
---- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them.
-local function with_specs(name, given)
+--- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them. texts: extents may be texts, too.
+local function with_specs(name, given, texts)
     local copy = { n = given.n }
-    for k = 1, given.n do copy[k] = spec_at(name, given[k], tostring(k)) end
+    for k = 1, given.n do copy[k] = spec_at(name, given[k], tostring(k), texts) end
     return copy
 end
 
@@ -179,6 +180,21 @@ local function spec_of(x)
     return Spec { dtype = known.dtype, shape = shape, device = known.committed ~= 0 and known.device or nil }
 end
 
+--- The Spec of an array or Spec with other extents, which may be size values.
+local function sized_spec(leaf, shape)
+    if getmetatable(leaf) == Spec then
+        local copy = {}
+        for key, value in pairs(leaf) do copy[key] = value end
+        copy.shape = shape
+        return Spec(copy)
+    end
+    local spec, known = spec_of(leaf), array_info(leaf)
+    spec.shape, spec.weak = shape, weakness_of(leaf)
+    spec.sharding = array_info(leaf).sharding ~= 0 and known.sharding or nil
+    return spec
+end
+staging.sized_spec = sized_spec
+
 --- The Spec of tangents or cotangents of an array.
 local function derivative_spec(name, x)
     local spec, sharding = spec_of(x), array_info(x).sharding
@@ -207,6 +223,13 @@ local function part_spec(name, x, axis)
     return spec
 end
 
+--- A C array of extents, which may be size values, for the next call.
+local function extents_of(shape)
+    local dims = ffi.new("int64_t[?]", #shape + 1)
+    for k = 1, #shape do dims[k - 1] = core.put(k - 1, shape[k]) end
+    return dims
+end
+
 --- The placeholder for a leaf.
 local function placeholder(name, level, leaf)
     if type(leaf) == "number" then
@@ -214,8 +237,8 @@ local function placeholder(name, level, leaf)
         return one_id(name, function() return C.neap_trace_input(ctx, level, f64, weak, -1, 0, 0, nil, id_box) end)
     end
     if getmetatable(leaf) == Spec then
-        local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
         return one_id(name, function()
+            local dims = extents_of(leaf.shape)
             local device, sharding, weak = leaf.device or -1, leaf.sharding or 0, leaf.weak or 0
             return C.neap_trace_input(ctx, level, leaf.dtype, weak, device, sharding, #leaf.shape, dims, id_box)
         end)
@@ -224,9 +247,9 @@ local function placeholder(name, level, leaf)
     local dtype, ndim, sharding = known.dtype, known.ndim, known.sharding
     local weak = weakness_of(leaf)
     local device = known.committed ~= 0 and known.device or -1
-    local dims = ffi.new("int64_t[?]", ndim + 1)
-    for k = 0, ndim - 1 do dims[k] = known.shape[k] end
+    local shape = core.shape_of(leaf)
     return one_id(name, function()
+        local dims = extents_of(shape)
         return C.neap_trace_input(ctx, level, dtype, weak, device, sharding, ndim, dims, id_box)
     end)
 end

@@ -77,7 +77,7 @@ local function push_node(name, op, entries, attributes, inputs, n)
     local programs = ffi.new("neap_program *[?]", #entries)
     for k, entry in ipairs(entries) do programs[k - 1] = entry.program end
     local attrs = ffi.new("int64_t[?]", #attributes + 1)
-    for k, value in ipairs(attributes) do attrs[k - 1] = value end
+    for k, value in ipairs(attributes) do attrs[k - 1] = core.put(k - 1, value) end
     local file, line = core.user_site()
     local site = file and ("%s:%d"):format(file, line) or ""
     local how = ffi.new("neap_control", { op = core.ids[op], nprograms = #entries, nattrs = #attributes, nresults = n,

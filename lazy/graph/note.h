@@ -1,0 +1,58 @@
+/* note.h: what the library was asked to record, as its public functions tell an open transcript (lazy/sizes).
+ *
+ * A public function that records something notes it when it is done: its operands and results, and all numbers that it
+ * was given. A kind of notes has the function that asks for the same again. What a function decides by itself is no
+ * part of a note: it decides again.
+ */
+#ifndef LAZY_NOTE_H
+#define LAZY_NOTE_H
+
+#include "lazy/graph/context.h"
+#include "lazy/programs.h"
+
+typedef struct graph_note graph_note;
+
+/* Which shapes the results have, as far as this is known without asking. */
+enum {
+    GRAPH_NOTE_INFERRED, /* what the rules of the row say */
+    GRAPH_NOTE_INPUT,    /* the integers from GRAPH_NOTE_SHAPE on */
+    GRAPH_NOTE_LAST,     /* those of the last operands */
+    GRAPH_NOTE_INNER,    /* that of its operand without the first axis */
+    GRAPH_NOTE_OUTPUTS,  /* those of the outputs of its first program, maybe with another axis in front */
+    GRAPH_NOTE_UNKNOWN
+};
+enum { GRAPH_NOTE_SHAPE = 4 };
+
+typedef struct graph_note_kind {
+    const char *name;
+    /* Asks again for what the note says, on its operands: fills in its results, and its level or program if it makes
+     * one. NULL: nobody can, and the note is refused. */
+    int (*play)(neap_ctx *ctx, graph_note *note);
+    uint8_t shapes; /* GRAPH_NOTE_… */
+    bool opens;     /* a level, which the note names */
+} graph_note_kind;
+
+/* BORROWED from the function that notes it. */
+struct graph_note {
+    const graph_note_kind *kind;
+    int32_t op;    /* a row, of kinds that have one */
+    int32_t level; /* the level that it opens or belongs to; of others -1 */
+    double number;
+    int32_t nin, nout, nints, nprograms;
+    const int32_t *in; /* ids; 0: none */
+    int32_t *out;
+    const int64_t *ints;
+    neap_program *const *programs;
+    neap_program *made;
+    const char *text;
+    size_t bytes; /* of the text */
+};
+
+extern const graph_note_kind graph_note_op; /* record.c: an op on operands, with attributes */
+
+/* The status of a public function, which has noted what it did. */
+static inline int graph_noted(neap_ctx *ctx, int status, graph_note *note) {
+    return ctx->transcript ? ctx->hooks->noted(ctx, status, note) : status;
+}
+
+#endif
