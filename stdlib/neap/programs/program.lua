@@ -13,6 +13,7 @@ local capture = require "neap.tracing.capture"
 local files = require "neap.files"
 local picture = require "neap.files.picture"
 local declared = require "neap.tracing.declared"
+local sized = require "neap.tracing.sized"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
@@ -400,52 +401,6 @@ local function arguments_of(given)
     return arguments
 end
 
-local DEFAULTS = { 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47 } -- of sizes that no array has yet
-
-local function shape_of_leaf(value)
-    if is_array(value) then return array_info(value).weak == 0 and core.shape_of(value) or nil end
-    return getmetatable(value) == staging.Spec and value.shape or nil
-end
-
---- The leaves of arguments that have shapes or are numbers, in order, each replaced by what `with` returns of it and
--- its number.
-local function replace_leaves(name, given, with)
-    local n, copy = 0, { n = given.n }
-    for k = 1, given.n do
-        copy[k] = trees.rebuild(name, given[k], function(leaf)
-            if not staging.is_input(leaf) then return leaf end
-            n = n + 1
-            return with(leaf, n)
-        end)
-    end
-    return copy
-end
-
---- Traces a function with the declared sizes of its arguments; of what is declared, the second result is nil where that
--- is nothing.
-local function trace_for_sizes(name, user_function, given, wanted)
-    local list, names = declared.collect(name, given, wanted, shape_of_leaf)
-    local places = capture.places(user_function)
-    if #names == 0 then return trace(name, user_function, given, {}, places, {}) end
-    local shapes = {}
-    replace_leaves(name, given, function(leaf, k)
-        local shape = shape_of_leaf(leaf)
-        for axis = 1, shape and #shape or 0 do
-            if type(shape[axis]) == "string" then shape = nil break end
-        end
-        shapes[k] = shape or false
-        return leaf
-    end)
-    local known = declared.solve(name, list, names, shapes, core.copy_list(DEFAULTS))
-    local transcript, entry = declared.record(name, names, known, function(values)
-        local sized = replace_leaves(name, given, function(leaf, k)
-            return list[k] and staging.sized_spec(leaf, declared.extents(list[k], values)) or leaf
-        end)
-        return trace(name, user_function, sized, {}, places, {})
-    end)
-    return entry, { transcript = transcript, names = names, list = list }
-end
-
 --- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
 -- with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
 -- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
@@ -466,7 +421,10 @@ function np.trace(f, options, ...)
     local function tracer(...)
         local given = staging.with_specs("trace", pack(...), true)
         local arguments = arguments_of(given)
-        local entry, of = trace_for_sizes("trace", user_function, given, wanted)
+        local places = capture.places(user_function)
+        local entry, of = sized.trace("trace", given, wanted, function(arguments)
+            return trace("trace", user_function, arguments, {}, places, {})
+        end)
         local results, roots = entry.template, {}
         for k = 1, arguments.n do roots[k] = parameter(user_function, k) end
         local program = new_program(entry, arguments, roots, {

@@ -9,7 +9,7 @@ local trees = require "neap.core.trees"
 local sizes = require "neap.core.sizes"
 
 local C, ctx = core.C, core.ctx
-local raise, is_array = core.raise, core.is_array
+local raise = core.raise
 local type = type
 
 local declared = {}
@@ -111,7 +111,7 @@ end
 
 --- Collects what is declared of the leaves of arguments, in order. Specs of arrays that are not there may have texts
 -- as extents themselves. Returns a list with false, or the extents, of each leaf, and the list of names.
-function declared.collect(name, given, option, shape_of_leaf)
+function declared.collect(name, given, option, shape_of_leaf, is_static)
     local list, names = {}, {}
     if option ~= nil and type(option) ~= "table" then
         core.bad_argument(name, nil, "sizes", "a list of extents for each argument", option)
@@ -133,7 +133,9 @@ function declared.collect(name, given, option, shape_of_leaf)
             end
         end
     end
-    for k = 1, given.n do visit(given[k], option and option[k], "argument " .. k) end
+    for k = 1, given.n do
+        if not is_static[k] then visit(given[k], option and option[k], "argument " .. k) end
+    end
     if option then
         for key in pairs(option) do
             if type(key) ~= "number" or key < 1 or key > given.n then
@@ -255,11 +257,6 @@ function declared.extents(dims, values)
     local shape = {}
     for k, want in ipairs(dims) do shape[k] = type(want) == "table" and want.of(values) or want end
     return shape
-end
-
---- The shape of an array; of all else nil.
-function declared.shape_of(value)
-    return is_array(value) and core.shape_of(value) or nil
 end
 
 for _, f in pairs(declared) do jit.off(f) end
