@@ -154,7 +154,7 @@ static int find_operands(neap_transcript *t, sizes_entry *entry, const graph_not
 static bool depends_on_sizes(const neap_transcript *t, const sizes_entry *entry) {
     bool sized = entry->nsized > 0;
     for (int k = 0; k < entry->note.nin && !sized; k++)
-        sized = entry->note.in[k] && t->values.at[entry->note.in[k]].extents;
+        sized = entry->note.in[k] && t->values.at[entry->note.in[k]].depends;
     for (int k = 0; k < entry->note.nprograms && !sized; k++)
         sized = !t->programs.at[entry->programs[k]].given;
     return sized;
@@ -167,6 +167,7 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
         if (value < 0)
             return value;
         entry->note.out[k] = value;
+        t->values.at[value].depends |= sized;
     }
     entry->made = -1;
     if (note->made) {
@@ -183,14 +184,35 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
     return sized ? sizes_find_extents(t, entry) : 0;
 }
 
+/* A call that failed, after which the caller may go on in another way: for other sizes it has to fail, too. */
+static int note_failure(neap_transcript *t, int status, const graph_note *note) {
+    neap_ctx *ctx = t->ctx;
+    sizes_entry entry = {0};
+    graph_note without = *note;
+    char *why = strdup(neap_error_text());
+    without.nout = 0;
+    without.made = NULL;
+    ctx->transcript = NULL;
+    bool kept = status != NEAP_E_MEMORY && status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
+                copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
+                find_operands(t, &entry, &without) == 0 && depends_on_sizes(t, &entry);
+    entry.fails = true;
+    entry.made = -1;
+    if (!kept || lazy_push(&t->entries, entry))
+        free_entry(&entry);
+    t->next.n = 0;
+    ctx->transcript = t;
+    neap_error(status, "%s", why ? why : "out of memory");
+    free(why);
+    return status;
+}
+
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     neap_transcript *t = ctx->transcript;
     if (ctx->callbacks.open.n > t->callbacks || status == NEAP_PENDING)
         return status;
-    if (status < 0) {
-        t->next.n = 0;
-        return status;
-    }
+    if (status < 0)
+        return note_failure(t, status, note);
     if (!note->kind || !note->kind->play)
         return neap_error(NEAP_E_TRACE, "a program with declared sizes cannot have a %s",
                           note->kind ? note->kind->name : "part written over");
@@ -209,6 +231,15 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
         free_entry(&entry);
     ctx->transcript = t;
     return failed ? failed : status;
+}
+
+int sizes_read(neap_ctx *ctx, const neap_node *node) {
+    const neap_transcript *t = ctx->transcript;
+    int32_t value = ctx->callbacks.open.n > t->callbacks ? 0 : sizes_find_value(t, node);
+    if (value == 0 || !t->values.at[value].depends)
+        return 0;
+    return neap_error(NEAP_E_TRACE, "the value of an array that depends on declared sizes is not known while what is "
+                                    "computed of them is recorded");
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
