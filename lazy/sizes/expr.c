@@ -318,6 +318,8 @@ static int32_t compute_integers(neap_transcript *t, int op, int32_t a, int32_t b
     case NEAP_SIZE_MOD: return remainder_of(t, a, b);
     default: { /* least and greatest */
         int less = sizes_decide(t, NEAP_SIZE_LESS_EQUAL, a, b);
+        if (less < 0 && sizes_decide(t, NEAP_SIZE_LESS_EQUAL, b, a) == 1)
+            less = 0;
         if (less >= 0)
             return (less == 1) == (op == NEAP_SIZE_MIN) ? a : b;
         return make_atom(t, op, a < b ? a : b, a < b ? b : a);

@@ -252,6 +252,17 @@ function declared.play(name, transcript, names, known)
     return ffi.gc(program_box[0], free_program)
 end
 
+local value_box = ffi.new("double[1]")
+
+--- What a size value of a transcript is for sizes by name.
+function declared.value(transcript, size, names, known)
+    for k, symbol in ipairs(names) do size_box[k - 1] = known[symbol] end
+    core.call(nil, function()
+        return C.neap_transcript_value(transcript, size.expr, #names, size_box, value_box)
+    end)
+    return value_box[0]
+end
+
 --- Extents of a declaration as size values, for a Spec.
 function declared.extents(dims, values)
     local shape = {}
