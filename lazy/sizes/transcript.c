@@ -432,6 +432,18 @@ int neap_transcript_text(neap_transcript *t, char *text, size_t capacity, size_t
     return give_text(&to, text, capacity, bytes);
 }
 
+int32_t neap_transcript_exprs(neap_transcript *t) {
+    return (int32_t)(t->exprs.n > 0 ? t->exprs.n - 1 : 0);
+}
+
+int neap_transcript_expr(neap_transcript *t, int32_t expr, char *text, size_t capacity, size_t *bytes) {
+    lazy_text to = {0};
+    if (expr < 1 || expr >= t->exprs.n)
+        return neap_error(NEAP_E_ARGUMENT, "no such size");
+    sizes_text(t, expr, &to);
+    return give_text(&to, text, capacity, bytes);
+}
+
 int neap_size_text(neap_ctx *ctx, const neap_size *size, char *text, size_t capacity, size_t *bytes) {
     lazy_text to = {0};
     if (!ctx->transcript || size->expr <= 0 || size->expr >= ctx->transcript->exprs.n)

@@ -19,7 +19,8 @@ sized_programs.SIZES = { { "n", "m" }, { "n" }, { "m" }, { "2*n + 1" } }
 local function leaf(k, dims)
     local size = 1
     for _, n in ipairs(dims) do size = size * n end
-    return (((np.arange(size, { dtype = "i32" }) * (7 + 2 * k) + 3 * k) % 33 - 16):astype "f32" / 4):reshape(dims):wait()
+    local x = (np.arange(size, { dtype = "i32" }) * (7 + 2 * k) + 3 * k) % 33 - 16
+    return (x:astype "f32" / 4):reshape(dims):wait()
 end
 
 function sized_programs.arguments(seed, n, m)
@@ -29,7 +30,7 @@ end
 
 local function last(x) return x.shape[#x.shape] end
 
--- ---- Steps: of an array x of one axis or two, another one y of any rank, and a small number k ------------------------
+-- ---- Steps: of an array x of one axis or two, another one y of any rank, and a small number k -----------------------
 
 local MAPS = {
     function(x) return np.sin(x) end,
@@ -85,7 +86,9 @@ local MAPS = {
     function(x) return np.nn.one_hot(np.argmax(x, { axis = -1 }), last(x)):sum { axis = 0 } * x end,
     function(x) return np.einsum("...i,...i->...", x, x):reshape(-1, 1):sum() + x end,
     function(x) return np.interp(x, np.linspace(-4, 4, last(x) + 1), np.linspace(0, 1, last(x) + 1)) end,
-    function(x) return np.vmap(np.grad(function(r) return (r * r):sum() / r.shape[1] end))(x:reshape(x.shape[1], -1)) end,
+    function(x)
+        return np.vmap(np.grad(function(r) return (r * r):sum() / r.shape[1] end))(x:reshape(x.shape[1], -1))
+    end,
     function(x) return np.jvp(function(v) return np.sin(v) / v.shape[1] end, { x }, { np.ones_like(x) }) end,
 }
 
