@@ -381,10 +381,12 @@ static int give_text(lazy_text *text, char *to, size_t capacity, size_t *bytes) 
 }
 
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *e, lazy_text *to) {
-    static const char *const signs[2][3] = {{"~=", ">=", ">"}, {"==", "<", "<="}};
-    sizes_text(t, e->left, to);
-    (void)graph_text_addf(to, " %s ", signs[e->truth][e->compare]);
-    sizes_text(t, e->right, to);
+    static const char *const signs[2][2][3] = {{{"~=", ">=", ">"}, {"==", "<", "<="}},
+                                               {{"~=", "<=", "<"}, {"==", ">", ">="}}};
+    bool turned = sizes_is_constant(&t->exprs.at[e->left]); /* "n > 3", not "3 < n" */
+    sizes_text(t, turned ? e->right : e->left, to);
+    (void)graph_text_addf(to, " %s ", signs[turned][e->truth][e->compare]);
+    sizes_text(t, turned ? e->left : e->right, to);
     if (e->site)
         (void)graph_text_addf(to, " (%s)", e->site);
 }

@@ -527,7 +527,7 @@ end
 --- Integers and slices.
 local function update_slices(x, p, how, value, part)
     local dims = shape_of(x)
-    if shape.product(part) == 0 then return x end
+    if is_same(shape.product(part), 0) then return x end
     local unit, start, step = true, {}, {}
     for k = 1, #dims do
         unit = unit and (abs(p.step[k]) == 1 or p.count[k] == 1)

@@ -401,10 +401,31 @@ local function arguments_of(given)
     return arguments
 end
 
---- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
+--- The program of a function for packed arguments, which are called `roots`. wanted: their declared sizes.
+local function record(name, user_function, given, wanted, roots)
+    given = staging.with_specs(name, given, true)
+    local arguments, places = arguments_of(given), capture.places(user_function)
+    local entry, of = sized.trace(name, given, wanted, function(sized_arguments)
+        return trace(name, user_function, sized_arguments, {}, places, {})
+    end)
+    local results = entry.template
+    local program = new_program(entry, arguments, roots, {
+        inputs = slot_names(arguments, function(k) return roots[k] end),
+        outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
+    })
+    program.declared = of
+    return program
+end
+
+--- np.trace(f, {sizes=…}) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
 -- with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
 -- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
 -- the keys of results. (The sum of a diagonal is np.linalg.trace.)
+--
+-- The program is for arguments of these shapes, but for sizes that are declared: a list for each argument has names, or
+-- integers, by axis, and {} says nothing of an argument. Then x.shape[1] is a size value while f is recorded, with
+-- which one computes, compares and makes shapes; a comparison that depends on sizes becomes a condition of the program.
+--- sizes: names of extents, as in {{"n", 3}, {}, {"2*n + 1"}}; {shape={"n", 3}} as an argument says the same
 --- > program = np.trace(function(x) return x * 2 end)(np.ones(3))
 --- > program(np.arange(3) / 1), program:list_inputs()[1]
 -- [0. 2. 4.]
@@ -419,20 +440,9 @@ function np.trace(f, options, ...)
     end
     local wanted = core.options("trace", options, { sizes = true }).sizes
     local function tracer(...)
-        local given = staging.with_specs("trace", pack(...), true)
-        local arguments = arguments_of(given)
-        local places = capture.places(user_function)
-        local entry, of = sized.trace("trace", given, wanted, function(arguments)
-            return trace("trace", user_function, arguments, {}, places, {})
-        end)
-        local results, roots = entry.template, {}
-        for k = 1, arguments.n do roots[k] = parameter(user_function, k) end
-        local program = new_program(entry, arguments, roots, {
-            inputs = slot_names(arguments, function(k) return roots[k] end),
-            outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
-        })
-        program.declared = of
-        return program
+        local given, roots = pack(...), {}
+        for k = 1, given.n do roots[k] = parameter(user_function, k) end
+        return record("trace", user_function, given, wanted, roots)
     end
     jit.off(tracer)
     return tracer
@@ -453,5 +463,5 @@ for _, f in ipairs { Program.__call, match_arguments, leaves_of, refitted, is_na
     jit.off(f)
 end
 
-return { programs_of = programs_of, new = new_program, Program = Program, slot_names = slot_names,
+return { programs_of = programs_of, new = new_program, record = record, Program = Program, slot_names = slot_names,
          parameter = parameter }
