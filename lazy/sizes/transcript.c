@@ -390,15 +390,23 @@ int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out) {
     const neap_node *node = graph_lookup(ctx, id);
     if (!node || check_open(ctx))
         return neap_error_code();
-    int32_t value = sizes_find_value(t, node);
-    const int32_t *extents = value ? t->values.at[value].extents : NULL;
+    int32_t number = sizes_find_value(t, node);
+    sizes_value *value = number && !t->values.at[number].given ? &t->values.at[number] : NULL;
+    if (value && !value->extents)
+        value->extents = calloc((size_t)node->ndim + 1, sizeof *value->extents);
+    if (value && !value->extents)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     for (int k = 0; k < node->ndim; k++) {
         out[k] = (neap_size){(double)node->shape[k], 0};
-        if (extents && extents[k])
-            sizes_give(t, extents[k], &out[k]);
+        if (value && value->extents[k] == 0) /* it is seen to be this number, and must be so again */
+            value->extents[k] = sizes_constant(t, (double)node->shape[k]);
+        if (value && value->extents[k] < 0)
+            return value->extents[k];
+        if (value)
+            sizes_give(t, value->extents[k], &out[k]);
     }
-    if (extents)
-        t->values.at[value].asked = true;
+    if (value)
+        value->asked = true;
     return node->ndim;
 }
 

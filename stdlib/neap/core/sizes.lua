@@ -23,6 +23,11 @@ local function is_size(value)
 end
 core.is_size = is_size
 
+--- Whether a value is a number or a size value.
+function core.is_number(value)
+    return type(value) == "number" or is_size(value)
+end
+
 local function set(box, value, what)
     if type(value) == "number" then
         box.now, box.expr = value, 0
