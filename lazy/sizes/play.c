@@ -79,11 +79,19 @@ static int give_id(sizes_play *p, int32_t value, int32_t *out) {
     return 0;
 }
 
-/* A value whose extents the caller has seen must have them. */
+/* A value whose extents the caller has seen must have them; and dtype and rank in any case. */
 static int check_extents(sizes_play *p, int32_t value) {
     const sizes_value *v = &p->t->values.at[value];
-    neap_node *node = v->asked ? graph_lookup_any(p->ctx, p->ids[value]) : NULL;
-    for (int k = 0; node && v->extents && k < node->ndim; k++) {
+    neap_node *node = graph_lookup_any(p->ctx, p->ids[value]);
+    if (!node)
+        return neap_error_code();
+    if (!v->given && (node->dtype != v->dtype || node->ndim != v->ndim))
+        return neap_error(NEAP_E_SHAPE, "%s: it gives %s of %d axes, and gave %s of %d when it was recorded",
+                          graph_node_op(node)->name, neap_dtype_name(node->dtype), node->ndim,
+                          neap_dtype_name(v->dtype), v->ndim);
+    if (!v->asked)
+        return 0;
+    for (int k = 0; v->extents && k < node->ndim; k++) {
         double want = 0;
         int status = v->extents[k] ? value_now(p, v->extents[k], &want) : 0;
         if (status)

@@ -80,6 +80,7 @@ typedef struct sizes_value {
     bool asked;       /* the caller has seen its extents */
     bool given;       /* the array was there before */
     int16_t op;
+    uint8_t dtype, ndim; /* as the caller may have seen them */
     int32_t site;
 } sizes_value;
 

@@ -289,6 +289,8 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
     for (int64_t k = 1; k < t->values.n; k++) { /* what it only needed while it was open */
         sizes_value *value = &t->values.at[k];
         value->op = value->node->op;
+        value->dtype = value->node->dtype;
+        value->ndim = value->node->ndim;
         value->site = value->node->site;
         if (!value->given) {
             graph_release(ctx, value->node);
