@@ -9,7 +9,7 @@ typedef struct sizes_play {
     neap_transcript *t;
     int nsizes;
     const double *sizes;
-    double *values;          /* of expressions, known up to `known` */
+    double *values; /* of expressions, known up to `known` */
     int64_t known;
     int32_t *ids;            /* of values */
     neap_program **programs; /* one reference each, of those that it has made */
@@ -99,9 +99,9 @@ static int check_extents(sizes_play *p, int32_t value) {
         if (v->extents[k] && want != (double)node->shape[k]) {
             lazy_text text = {0};
             sizes_text(p->t, v->extents[k], &text);
-            status = neap_error(NEAP_E_SHAPE, "%s: axis %d has %lld elements, where %.17g were expected (%s)",
-                                graph_node_op(node)->name, k, (long long)node->shape[k], want,
-                                text.data ? text.data : "");
+            status =
+                neap_error(NEAP_E_SHAPE, "%s: axis %d has %lld elements, where %.17g were expected (%s)",
+                           graph_node_op(node)->name, k, (long long)node->shape[k], want, text.data ? text.data : "");
             graph_text_free(&text);
             return status;
         }
