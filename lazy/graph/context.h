@@ -239,6 +239,7 @@ typedef struct graph_hooks {
     void (*effect_free)(neap_ctx *ctx, lazy_effect *effect);
     /* Something was recorded while a transcript is open. Returns the status, or another one (sizes/transcript.c). */
     int (*noted)(neap_ctx *ctx, int status, struct graph_note *note);
+    const struct graph_note_kind *const *kinds; /* of notes, those that files may have; NULL behind the last */
 } graph_hooks;
 
 struct neap_ctx {

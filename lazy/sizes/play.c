@@ -82,6 +82,9 @@ static int give_id(sizes_play *p, int32_t value, int32_t *out) {
 static int check_extents(sizes_play *p, int32_t value) {
     const sizes_value *v = &p->t->values.at[value];
     neap_node *node = v->asked ? graph_lookup_any(p->ctx, p->ids[value]) : NULL;
+    if (node && node->ndim != v->ndim)
+        return neap_error(NEAP_E_SHAPE, "%s: it has %d axes, where %d were expected", graph_node_op(node)->name,
+                          node->ndim, v->ndim);
     for (int k = 0; node && v->extents && k < node->ndim; k++) {
         double want = 0;
         int status = v->extents[k] ? value_now(p, v->extents[k], &want) : 0;
@@ -110,7 +113,7 @@ static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64
         *number = value;
         return 0;
     }
-    if (value != floor(value))
+    if (!(value == floor(value) && fabs(value) <= 9007199254740992.0))
         return neap_error(NEAP_E_SHAPE, "%s: its size would be %.17g", entry->note.kind->name, value);
     ints[at] = (int64_t)value;
     return 0;

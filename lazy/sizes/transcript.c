@@ -100,7 +100,7 @@ static void free_entry(sizes_entry *entry) {
 }
 
 /* Copies what the note refers to. */
-static int copy_note(sizes_entry *entry, const graph_note *note) {
+int sizes_copy_note(sizes_entry *entry, const graph_note *note) {
     size_t ints = (size_t)note->nints * sizeof *note->ints, in = (size_t)note->nin * sizeof *note->in,
            out = (size_t)note->nout * sizeof *note->out, programs = (size_t)note->nprograms * sizeof(int32_t);
     char *block = malloc(ints + in + out + programs + note->bytes + 1);
@@ -196,7 +196,7 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
                           note->kind ? note->kind->name : "part written over");
     sizes_entry entry = {0};
     ctx->transcript = NULL; /* what is recorded meanwhile is no request of the caller */
-    int failed = copy_note(&entry, note);
+    int failed = sizes_copy_note(&entry, note);
     if (failed == 0)
         failed = take_sized(t, &entry);
     if (failed == 0)
@@ -258,6 +258,7 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
     for (int64_t k = 1; k < t->values.n; k++) { /* what it only needed while it was open */
         sizes_value *value = &t->values.at[k];
         value->op = value->node->op;
+        value->ndim = value->node->ndim;
         value->site = value->node->site;
         if (!value->given) {
             graph_release(ctx, value->node);
