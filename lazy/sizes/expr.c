@@ -368,6 +368,7 @@ int32_t sizes_compute(neap_transcript *t, int op, int32_t a, int32_t b) {
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 static void write_operand(const neap_transcript *t, int32_t expr, lazy_text *to);
+static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to);
 
 static void write_term(const neap_transcript *t, const sizes_term *term, bool first, lazy_text *to) {
     int64_t c = term->coefficient;
@@ -379,7 +380,7 @@ static void write_term(const neap_transcript *t, const sizes_term *term, bool fi
         if (f)
             (void)graph_text_addf(to, "*");
         if (c == 1 && term->nfactors == 1)
-            sizes_text(t, term->factor[f], to);
+            write_expr(t, term->factor[f], to);
         else
             write_operand(t, term->factor[f], to);
     }
@@ -390,15 +391,17 @@ static void write_operand(const neap_transcript *t, int32_t expr, lazy_text *to)
     bool plain = e->kind != SIZES_REAL && e->kind != SIZES_ATOM && !(e->kind == SIZES_SUM && e->nterms > 1);
     if (!plain)
         (void)graph_text_addf(to, "(");
-    sizes_text(t, expr, to);
+    write_expr(t, expr, to);
     if (!plain)
         (void)graph_text_addf(to, ")");
 }
 
-/* Errors of memory leave the text short. Recursion is as deep as the expression is nested: atoms inside atoms. */
-void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
+/* Each level of nesting adds to the text, so recursion ends where the text is cut. */
+static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to) {
     static const char *const signs[] = {"+", "-", "*", "/", "%", "^", "//", "min", "max", "floor", "ceil", "sqrt"};
     const sizes_expr *e = &t->exprs.at[expr];
+    if (to->bytes > SIZES_MOST_TEXT)
+        return;
     switch (e->kind) {
     case SIZES_SYMBOL:
         (void)graph_text_addf(to, "%s", t->names.at[e->a]);
@@ -426,11 +429,23 @@ void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
             break;
         }
         (void)graph_text_addf(to, "%s(", signs[e->op]);
-        sizes_text(t, e->a, to);
+        write_expr(t, e->a, to);
         if (e->op < NEAP_SIZE_FLOOR) {
             (void)graph_text_addf(to, ", ");
-            sizes_text(t, e->b, to);
+            write_expr(t, e->b, to);
         }
         (void)graph_text_addf(to, ")");
     }
+}
+
+/* Errors of memory leave the text short. */
+void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
+    lazy_text own = {0};
+    write_expr(t, expr, &own);
+    bool cut = own.bytes > SIZES_MOST_TEXT;
+    if (own.bytes)
+        (void)graph_text_add(to, own.data, cut ? SIZES_MOST_TEXT : own.bytes);
+    if (cut)
+        (void)graph_text_addf(to, "…");
+    graph_text_free(&own);
 }

@@ -119,7 +119,7 @@ static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64
         *number = value;
         return 0;
     }
-    if (value != floor(value))
+    if (!(value == floor(value) && fabs(value) <= 9007199254740992.0))
         return neap_error(NEAP_E_SHAPE, "%s: its size would be %.17g", entry->note.kind->name, value);
     ints[at] = (int64_t)value;
     return 0;
