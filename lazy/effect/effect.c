@@ -580,6 +580,10 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
+    for (int k = 0; k < n; k++)
+        for (int32_t b = 0; b < fragments[k].n; b++)
+            if (graph_may_read(ctx, nodes[fragments[k].first + b]))
+                return neap_error_code();
     int status = check_conversions(n, fragments, nodes);
     bool blocks = effect_show_needed(n, fragments, nodes);
     if (status || !(blocks || effect_edges_needed(ctx, n, fragments, nodes)))

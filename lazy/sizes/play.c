@@ -15,6 +15,7 @@ typedef struct sizes_play {
     neap_program **programs; /* one reference each, of those that it has made */
     int *levels;             /* by entry that opens one */
     int outermost;           /* the level of the first; -1 */
+    bool asked;              /* the library was asked for the entry at hand */
     int32_t *before;         /* ids by slot, as they were */
     int64_t nbefore;
 } sizes_play;
@@ -119,6 +120,12 @@ static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64
     return 0;
 }
 
+/* The script line of what an entry made; 0: nobody knows it. */
+static int32_t site_of(const neap_transcript *t, const sizes_entry *entry) {
+    bool makes = !entry->decides && !entry->fails && entry->note.nout;
+    return makes ? t->values.at[entry->note.out[0]].site : 0;
+}
+
 static int play_note(sizes_play *p, int64_t number) {
     const sizes_entry *entry = &p->t->entries.at[number];
     graph_note note = entry->note;
@@ -126,6 +133,7 @@ static int play_note(sizes_play *p, int64_t number) {
     int64_t *ints = malloc((size_t)note.nints * sizeof *ints + 1);
     neap_program **programs = malloc((size_t)note.nprograms * sizeof *programs + 1);
     int status = in && ints && programs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    p->asked = false;
     for (int k = 0; k < note.nin && status == 0; k++)
         status = give_id(p, entry->note.in[k], &in[k]);
     if (status == 0 && note.nints)
@@ -144,11 +152,17 @@ static int play_note(sizes_play *p, int64_t number) {
         note.made = NULL;
         if (entry->opened >= 0)
             note.level = p->levels[entry->opened];
-        p->ctx->sites.again = note.nout ? p->t->values.at[entry->note.out[0]].site : 0;
+        p->ctx->sites.again = site_of(p->t, entry);
+        p->asked = true;
         status = note.kind->play(p->ctx, &note);
         p->ctx->sites.again = 0;
     }
     bool done = status == NEAP_OK || status == NEAP_ATTEND;
+    note.nout = entry->fails ? 0 : note.nout; /* results that must not come */
+    if (entry->fails && p->asked) {
+        status = done ? neap_error(NEAP_E_SHAPE, "%s works now, and failed when it was recorded", note.kind->name) : 0;
+        done = status == 0;
+    }
     if (done && note.kind->opens) {
         p->levels[number] = note.level;
         p->outermost = p->outermost < 0 ? note.level : p->outermost;
@@ -206,7 +220,7 @@ static int explain_failure(const sizes_play *p, int status, int64_t entry) {
     for (int64_t k = 0; k < p->t->names.n; k++)
         (void)graph_text_addf(&text, "%s%s = %.17g", k ? ", " : "", p->t->names.at[k], p->sizes[k]);
     const sizes_entry *e = &p->t->entries.at[entry];
-    int32_t site = !e->decides && e->note.nout ? p->t->values.at[e->note.out[0]].site : 0;
+    int32_t site = site_of(p->t, e);
     if (why && status != NEAP_E_MEMORY)
         neap_error(status, "the program is not for %s: %s%s%s", text.data ? text.data : "these sizes", why,
                    site ? ", recorded at " : "", site ? graph_site_text(p->ctx, site) : "");

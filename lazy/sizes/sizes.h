@@ -66,6 +66,7 @@ typedef struct sizes_entry {
     int32_t opened;    /* of a level: the number of the entry that opened it; -1 */
     int32_t made;      /* number of the program that it has made; -1 */
     int32_t *programs; /* numbers of the programs that it was given */
+    bool fails; /* it did when it was recorded, and the caller went on: so it must */
     /* A decision: */
     bool decides, truth;
     int compare; /* NEAP_SIZE_EQUAL, … */
@@ -77,7 +78,8 @@ typedef struct sizes_entry {
 typedef struct sizes_value {
     neap_node *node;  /* one reference; of a kept transcript NULL unless the value is given */
     int32_t *extents; /* expressions of its axes, 0: as it is; NULL: all of them are */
-    bool asked;       /* the caller has seen them */
+    bool depends;     /* it may be another array for other sizes */
+    bool asked;       /* the caller has seen its extents */
     bool given;       /* the array was there before */
     int16_t op, ndim; /* of a kept transcript, as site */
     int32_t site;
@@ -122,6 +124,7 @@ enum { SIZES_MOST_TEXT = 4000 }; /* bytes of a text of an expression; longer one
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry);
 /* transcript.c */
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note);
+int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
 int sizes_copy_note(sizes_entry *entry, const graph_note *note);

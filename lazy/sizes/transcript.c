@@ -154,7 +154,7 @@ static int find_operands(neap_transcript *t, sizes_entry *entry, const graph_not
 static bool depends_on_sizes(const neap_transcript *t, const sizes_entry *entry) {
     bool sized = entry->nsized > 0;
     for (int k = 0; k < entry->note.nin && !sized; k++)
-        sized = entry->note.in[k] && t->values.at[entry->note.in[k]].extents;
+        sized = entry->note.in[k] && t->values.at[entry->note.in[k]].depends;
     for (int k = 0; k < entry->note.nprograms && !sized; k++)
         sized = !t->programs.at[entry->programs[k]].given;
     return sized;
@@ -167,6 +167,7 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
         if (value < 0)
             return value;
         entry->note.out[k] = value;
+        t->values.at[value].depends |= sized;
     }
     entry->made = -1;
     if (note->made) {
@@ -183,14 +184,36 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
     return sized ? sizes_find_extents(t, entry) : 0;
 }
 
+/* A call that failed, after which the caller may go on in another way: for other sizes it has to fail, too. */
+static int note_failure(neap_transcript *t, int status, const graph_note *note) {
+    neap_ctx *ctx = t->ctx;
+    sizes_entry entry = {0};
+    graph_note without = *note;
+    char *why = strdup(neap_error_text());
+    without.made = NULL;
+    ctx->transcript = NULL;
+    bool kept = status != NEAP_E_MEMORY && status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
+                sizes_copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
+                find_operands(t, &entry, &without) == 0 && depends_on_sizes(t, &entry);
+    for (int k = 0; kept && k < without.nout; k++)
+        entry.note.out[k] = 0;
+    entry.fails = true;
+    entry.made = -1;
+    if (!kept || lazy_push(&t->entries, entry))
+        free_entry(&entry);
+    t->next.n = 0;
+    ctx->transcript = t;
+    neap_error(status, "%s", why ? why : "out of memory");
+    free(why);
+    return status;
+}
+
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     neap_transcript *t = ctx->transcript;
     if (ctx->callbacks.open.n > t->callbacks || status == NEAP_PENDING)
         return status;
-    if (status < 0) {
-        t->next.n = 0;
-        return status;
-    }
+    if (status < 0)
+        return note_failure(t, status, note);
     if (!note->kind || !note->kind->play)
         return neap_error(NEAP_E_TRACE, "a program with declared sizes cannot have a %s",
                           note->kind ? note->kind->name : "part written over");
@@ -209,6 +232,15 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
         free_entry(&entry);
     ctx->transcript = t;
     return failed ? failed : status;
+}
+
+int sizes_read(neap_ctx *ctx, const neap_node *node) {
+    const neap_transcript *t = ctx->transcript;
+    int32_t value = ctx->callbacks.open.n > t->callbacks ? 0 : sizes_find_value(t, node);
+    if (value == 0 || !t->values.at[value].depends)
+        return 0;
+    return neap_error(NEAP_E_TRACE, "the value of an array that depends on declared sizes is not known while what is "
+                                    "computed of them is recorded");
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
@@ -360,15 +392,23 @@ int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out) {
     const neap_node *node = graph_lookup(ctx, id);
     if (!node || check_open(ctx))
         return neap_error_code();
-    int32_t value = sizes_find_value(t, node);
-    const int32_t *extents = value ? t->values.at[value].extents : NULL;
+    int32_t number = sizes_find_value(t, node);
+    sizes_value *value = number && !t->values.at[number].given ? &t->values.at[number] : NULL;
+    if (value && !value->extents)
+        value->extents = calloc((size_t)node->ndim + 1, sizeof *value->extents);
+    if (value && !value->extents)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     for (int k = 0; k < node->ndim; k++) {
         out[k] = (neap_size){(double)node->shape[k], 0};
-        if (extents && extents[k])
-            sizes_give(t, extents[k], &out[k]);
+        if (value && value->extents[k] == 0) /* it is seen to be this number, and must be so again */
+            value->extents[k] = sizes_constant(t, (double)node->shape[k]);
+        if (value && value->extents[k] < 0)
+            return value->extents[k];
+        if (value)
+            sizes_give(t, value->extents[k], &out[k]);
     }
-    if (extents)
-        t->values.at[value].asked = true;
+    if (value)
+        value->asked = true;
     return node->ndim;
 }
 
@@ -382,10 +422,12 @@ static int give_text(lazy_text *text, char *to, size_t capacity, size_t *bytes) 
 }
 
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *e, lazy_text *to) {
-    static const char *const signs[2][3] = {{"~=", ">=", ">"}, {"==", "<", "<="}};
-    sizes_text(t, e->left, to);
-    (void)graph_text_addf(to, " %s ", signs[e->truth][e->compare]);
-    sizes_text(t, e->right, to);
+    static const char *const signs[2][2][3] = {{{"~=", ">=", ">"}, {"==", "<", "<="}},
+                                               {{"~=", "<=", "<"}, {"==", ">", ">="}}};
+    bool turned = sizes_is_constant(&t->exprs.at[e->left]); /* "n > 3", not "3 < n" */
+    sizes_text(t, turned ? e->right : e->left, to);
+    (void)graph_text_addf(to, " %s ", signs[turned][e->truth][e->compare]);
+    sizes_text(t, turned ? e->left : e->right, to);
     if (e->site)
         (void)graph_text_addf(to, " (%s)", e->site);
 }
@@ -397,6 +439,18 @@ int neap_transcript_text(neap_transcript *t, char *text, size_t capacity, size_t
             sizes_decision_text(t, &t->entries.at[k], &to);
             (void)graph_text_addf(&to, "\n");
         }
+    return give_text(&to, text, capacity, bytes);
+}
+
+int32_t neap_transcript_exprs(neap_transcript *t) {
+    return (int32_t)(t->exprs.n > 0 ? t->exprs.n - 1 : 0);
+}
+
+int neap_transcript_expr(neap_transcript *t, int32_t expr, char *text, size_t capacity, size_t *bytes) {
+    lazy_text to = {0};
+    if (expr < 1 || expr >= t->exprs.n)
+        return neap_error(NEAP_E_ARGUMENT, "no such size");
+    sizes_text(t, expr, &to);
     return give_text(&to, text, capacity, bytes);
 }
 

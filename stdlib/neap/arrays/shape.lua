@@ -42,8 +42,10 @@ function shape.broadcast(name, ...)
         for k = 1, select("#", ...) do
             local other = select(k, ...)
             local n = other[#other - ndim + axis] or 1
-            if n ~= 1 then
-                if extent ~= 1 and extent ~= n then
+            if core.is_same(extent, 1) then
+                extent = n
+            elseif not core.is_same(n, 1) and extent ~= n and n ~= 1 then
+                if extent ~= 1 then
                     local texts = {}
                     for i = 1, select("#", ...) do texts[i] = core.shape_text((select(i, ...))) end
                     raise(name, "shapes %s do not broadcast", table.concat(texts, " and "))
@@ -61,7 +63,7 @@ function shape.broadcasts_to(from, to)
     local lead = #to - #from
     if lead < 0 then return false end
     for k = 1, #from do
-        if from[k] ~= 1 and from[k] ~= to[lead + k] then return false end
+        if not core.is_same(from[k], 1) and from[k] ~= to[lead + k] and from[k] ~= 1 then return false end
     end
     return true
 end
@@ -161,7 +163,7 @@ function shape.slice(x, start, step, count)
     local n = #start
     for k = 1, n do
         local at = 3 * k - 3
-        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), step[k], put(at + 2, count[k])
+        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), put(at + 1, step[k]), put(at + 2, count[k])
     end
     return record1(ids.slice, x, 3 * n)
 end
