@@ -54,8 +54,8 @@ static const graph_hooks hooks = {.recorded = plan_start_recorded,
                                   .located = plan_start_located,
                                   .effect_free = effect_free,
                                   .noted = sizes_noted,
-                                  .read = sizes_read,
-                                  .kinds = kinds};
+                                  .kinds = kinds,
+                                  .read = sizes_read};
 
 static void warn_on_stderr(const char *text) {
     neap_out_write(NEAP_STDERR, text, strlen(text));

@@ -457,7 +457,7 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     if (!ctx->transcript)
         return status;
     int nout = (int)program->outputs.n;
-    int64_t *ints = malloc((size_t)(n + nout) * sizeof *ints + 1);
+    int64_t *ints = calloc((size_t)(n + nout) + 1, sizeof *ints);
     if (!ints)
         return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
     for (int k = 0; k < n; k++)

@@ -190,6 +190,8 @@ static void load_terms(loader *l, int64_t number, sizes_expr *e) {
             if (kind != SIZES_SYMBOL && kind != SIZES_EXTENT && kind != SIZES_ATOM)
                 DAMAGED(l, "the program is damaged: a size is a sum of sums");
         }
+        if (l->status == 0 && e->nterms == 1 && term->coefficient == 1 && term->nfactors == 1)
+            DAMAGED(l, "the program is damaged: a size is a sum of one");
     }
 }
 
@@ -332,9 +334,11 @@ static void check_level(loader *l, const sizes_entry *entry) {
     int is = opener == &graph_note_trace_begin ? GRAPH_NOTE_TRACE : GRAPH_NOTE_TAPE;
     if (l->status == 0 && (kinds ? !belongs || !(kinds & is) : entry->opened >= 0))
         DAMAGED(l, "the program is damaged: a %s in a gradient or trace that is not open", note->kind->name);
-    if (l->status == 0 && (note->kind == &graph_note_level_end || note->kind == &program_note_end))
+    if (l->status || entry->fails)
+        return;
+    if (note->kind == &graph_note_level_end || note->kind == &program_note_end)
         l->open.n = at - 1;
-    if (l->status == 0 && note->kind->opens)
+    if (note->kind->opens)
         l->status = lazy_push(&l->open, (int32_t)l->t->entries.n);
 }
 
@@ -360,9 +364,9 @@ static void load_text(loader *l, graph_note *note) {
         note->text = text_at(l, place - 1, &note->bytes);
 }
 
-static int32_t load_made(loader *l, const graph_note *note) {
+static int32_t load_made(loader *l, const graph_note *note, bool fails) {
     int64_t made = get_below(l, l->t->programs.n + 1, "program") - 1;
-    bool makes = note->kind == &program_note_end;
+    bool makes = note->kind == &program_note_end && !fails;
     if (l->status == 0 && (makes != (made >= 0) || (makes && (l->t->programs.at[made].given || l->made[made]))))
         DAMAGED(l, "the program is damaged: a %s makes program %" PRId64, note->kind->name, made);
     if (l->status == 0 && makes)
@@ -370,11 +374,13 @@ static int32_t load_made(loader *l, const graph_note *note) {
     return (int32_t)made;
 }
 
+/* Results of a call that failed are 0. */
 static void load_values_of(loader *l, numbers *to, int32_t *n, bool results, bool misses) {
     int64_t count = get_count(l, "arrays");
     to->n = 0;
     for (int64_t k = 0; k < count && l->status == 0; k++) {
-        int32_t value = results ? (int32_t)get_between(l, 1, l->t->values.n, "array") : get_value(l, misses);
+        int64_t limit = misses ? 1 : l->t->values.n;
+        int32_t value = results ? (int32_t)get_between(l, !misses, limit, "array") : get_value(l, misses);
         if (l->status == 0)
             l->status = lazy_push(to, value);
     }
@@ -417,7 +423,7 @@ static void keep_note(loader *l, sizes_entry *entry, graph_note *note) {
         free(entry->sized);
         free(entry->block);
     }
-    for (int k = 0; k < note->nout && l->status == 0; k++)
+    for (int k = 0; k < note->nout && l->status == 0 && !entry->fails; k++)
         l->known[note->out[k]] = true;
 }
 
@@ -426,6 +432,7 @@ static void load_note(loader *l, const char *kind) {
     sizes_entry entry = {.opened = -1, .made = -1};
     if (l->status)
         return;
+    entry.fails = get_below(l, 2, "failure") != 0;
     if (get_below(l, 2, "op") != note.kind->form.op)
         DAMAGED(l, "the program is damaged: a %s of another op", note.kind->name);
     if (note.kind->form.op)
@@ -433,7 +440,7 @@ static void load_note(loader *l, const char *kind) {
     entry.opened = (int32_t)get_below(l, l->t->entries.n + 1, "entry") - 1;
     note.number = get_double(l);
     load_values_of(l, &l->in, &note.nin, false, note.kind->form.misses);
-    load_values_of(l, &l->out, &note.nout, true, false);
+    load_values_of(l, &l->out, &note.nout, true, entry.fails);
     note.nints = (int32_t)get_count(l, "integers");
     l->ints.n = 0;
     for (int k = 0; k < note.nints && l->status == 0; k++) {
@@ -446,7 +453,7 @@ static void load_note(loader *l, const char *kind) {
         check_row(l, &note);
     load_text(l, &note);
     load_sizes(l, &note);
-    entry.made = load_made(l, &note);
+    entry.made = load_made(l, &note, entry.fails);
     keep_note(l, &entry, &note);
 }
 
@@ -510,9 +517,10 @@ static int check_program(const neap_transcript *t, const neap_program *program) 
         end--;
     if (end < 0)
         return neap_error(NEAP_E_ARGUMENT, "the program is damaged: it makes none for other sizes");
-    for (int64_t k = 0; k < end; k++)
-        inputs +=
-            t->entries.at[k].note.kind == &program_note_input && t->entries.at[k].opened == t->entries.at[end].opened;
+    for (int64_t k = 0; k < end; k++) {
+        const sizes_entry *entry = &t->entries.at[k];
+        inputs += entry->note.kind == &program_note_input && !entry->fails && entry->opened == t->entries.at[end].opened;
+    }
     if (inputs != program->inputs.n || t->entries.at[end].note.nin != program->outputs.n)
         return neap_error(NEAP_E_ARGUMENT, "the program is damaged: for other sizes it takes %lld arrays and gives %d",
                           (long long)inputs, t->entries.at[end].note.nin);

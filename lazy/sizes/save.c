@@ -9,7 +9,7 @@
  *                   EXTENT: value, axis; ATOM, REAL: op, a, b; CONSTANT: bits of a double
  *      value      = op, axes, ?array that was given, ?0 and the expressions of its axes, if the caller has seen them
  *      entry      = ?kind: text. 0, a decision: how it compares, truth, left, right, ?site: text
- *                   else ?op, ?the entry that opened its level, bits of its number, operands: n, values …;
+ *                   else did it fail, ?op, ?the entry that opened its level, bits of its number, operands: n, values …;
  *                   results: n, values …; integers: n, each by its letter (graph/note.h); programs: n …; ?text;
  *                   sizes: n, (at, expr) …; ?the program that it makes
  *
@@ -197,6 +197,7 @@ static void put_note(saver *s, const sizes_entry *entry) {
         return;
     }
     put_maybe_text(s, note->kind->name, strlen(note->kind->name));
+    put(s, entry->fails);
     put(s, note->kind->form.op);
     if (note->kind->form.op)
         put_op(s, note->op);

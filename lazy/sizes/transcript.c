@@ -191,12 +191,13 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
     sizes_entry entry = {0};
     graph_note without = *note;
     char *why = strdup(neap_error_text());
-    without.nout = 0;
     without.made = NULL;
     ctx->transcript = NULL;
     bool kept = status != NEAP_E_MEMORY && status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
                 sizes_copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
                 find_operands(t, &entry, &without) == 0 && depends_on_sizes(t, &entry);
+    for (int k = 0; kept && k < without.nout; k++)
+        entry.note.out[k] = 0;
     entry.fails = true;
     entry.made = -1;
     if (!kept || lazy_push(&t->entries, entry))
