@@ -565,7 +565,9 @@ local function update_arrays(x, p, how, value, part)
     local axis, places = p.places[1], p.arrays[1]
     -- The op itself counts from the end and leaves out. Where little is written beside x, a map of the places takes no
     -- time, and runs with what reads x before, so that x is written where it lies.
-    if not core.sized() and value.size < x.size / MANY_PLACES then places = selects.dropped(places, shape_of(x)[axis + 1]) end
+    if not core.sized() and value.size < x.size / MANY_PLACES then
+        places = selects.dropped(places, shape_of(x)[axis + 1])
+    end
     return put(x, places, how, value, axis)
 end
 

@@ -286,8 +286,7 @@ end
 --- forward as a program with declared sizes.
 local function export_for_sizes(block, given, sizes)
     if block.initial_key and not are_params(block, given[1]) then
-        local list = { own_params(block, unpack(given, 1, given.n)), unpack(given, 1, given.n) }
-        list.n, given = given.n + 1, list
+        given = pack(own_params(block, unpack(given, 1, given.n)), unpack(given, 1, given.n))
         sizes = { {}, unpack(sizes) }
     end
     local roots = {}
