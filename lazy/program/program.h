@@ -134,4 +134,7 @@ int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, prog
 #include "lazy/program/print.h"
 #include "lazy/program/refit.h"
 
+/* Does the list say of a node how it is made? Else it is an input, data, or a number. */
+bool program_is_constructed(const neap_node *node);
+
 #endif
