@@ -1,5 +1,5 @@
--- sized_rows.lua: tests of functions in programs with declared sizes: each is recorded once and compared at other sizes,
--- small and larger, with a direct call: the same bits, or a refusal.
+--- sized_rows.lua: tests of functions in programs with declared sizes: each is recorded once and compared at other
+-- sizes, small and larger, with a direct call: the same bits, or a refusal.
 --
 --     rows { { "matmul", np.matmul, "n, 3", "3, m" }, … }
 --

@@ -16,8 +16,9 @@ rows {
     { "a map of the second axis", map(np.sin, P(nil, "i"), P(nil, "i")), "n, 2*n" },
     { "sizes of blocks", map(function(x) return x * x.shape[1] end, P "i", P "i"), "2*n" },
     { "psum", map(function(x) return np.psum(np.sum(x, { axis = 0 }), "i") end, P "i", P()), "2*n, 3" },
-    { "pmean beside all", map(function(x, w) return np.matmul(x, w) - np.pmean(x, "i"):sum() end, { P "i", P() }, P "i"),
-      "2*n, 3", "3, m" },
+    { "pmean beside all", map(function(x, w)
+        return np.matmul(x, w) - np.pmean(x, "i"):sum()
+    end, { P "i", P() }, P "i"), "2*n, 3", "3, m" },
     { "all_gather", map(function(x) return np.all_gather(x, "i", { tiled = true }):sum { axis = 0 } end, P "i",
                         P "i"), "2*n, 4" },
     { "psum_scatter", map(function(x) return np.psum_scatter(x, "i", { tiled = true }) end, P "i", P "i"), "4*n, 3" },

@@ -1,4 +1,5 @@
--- sizes_library_test.lua: functions of the library in programs with declared sizes (tests/lib/sized_rows.lua).
+-- sizes_library_test.lua (under tsan with --long): functions of the library in programs with declared sizes
+-- (tests/lib/sized_rows.lua).
 local check = require "tests.lib.check"
 local rows = require "tests.lib.sized_rows"
 local np = require "neap"
@@ -129,7 +130,8 @@ local function fft_rows()
     local list = {}
     for _, name in ipairs { "fft", "ifft", "rfft", "ihfft" } do
         list[#list + 1] = { "fft." .. name, of("fft." .. name), "n" }
-        list[#list + 1] = { "fft." .. name .. " along axis 0", of("fft." .. name, { axis = 0, norm = "ortho" }), "n, 2" }
+        list[#list + 1] = { "fft." .. name .. " along axis 0", of("fft." .. name, { axis = 0, norm = "ortho" }),
+                            "n, 2" }
         list[#list + 1] = { "fft." .. name .. " of n + 3", function(x)
             return np.fft[name](x, { n = axis0(x) + 3 })
         end, "n" }
@@ -272,13 +274,6 @@ rows {
 }
 
 local function nn(name, ...) return of("nn." .. name, ...) end
-local function layer(make, ...)
-    local l = make
-    local key0 = np.random.key(5)
-    local examples = { ... }
-    local params = l:init(key0, unpack(examples))
-    return function(x) return l(params, x) end
-end
 
 local maps = { "celu", "elu", "gelu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "log_sigmoid", "mish",
                "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus", "sparse_sigmoid",
@@ -495,5 +490,81 @@ rows {
     { "a program inside", function(x) return doubled_twice(x) * axis0(x) end, "n", at = 3, from = 3, to = 3 },
     { "a program of another array", function(x) return x * doubled_twice(np.ones(3)):sum() end, "n" },
     { "stop_gradient", np.grad(function(x) return np.sum(np.stop_gradient(x) * x) end), "n" },
+}
+
+-- Two sizes.
+rows {
+    { "matmul of n and m", of "matmul", "n, m", "m, n + m" },
+    { "einsum of n and m", function(a, b) return np.einsum("bij,bjk->bik", a, b) end, "2, n, m", "2, m, 3" },
+    { "svd of n and m", of("linalg.svd", { full_matrices = false }), "n, m" },
+    { "svdvals of n and m", of "linalg.svdvals", "n, m" }, { "pinv of n and m", of "linalg.pinv", "n, m" },
+    { "matrix_rank of n and m", of "linalg.matrix_rank", "n, m" },
+    { "lstsq of n and m", of "linalg.lstsq", "n, m", "n" },
+    { "toeplitz of n and m", of "linalg.toeplitz", "n", "m" }, { "kron of n and m", of "kron", "n", "m" },
+    { "solve of n and m", function(x, b) return np.linalg.solve(spd(x), b) end, "n, n", "n, m" },
+    { "polymul of n and m", of "polymul", "n", "m" }, { "polyadd of n and n", of "polyadd", "n", "n" },
+    { "fft2 of n and m", of "fft.fft2", "n, m" }, { "rfftn of n and m", of "fft.rfftn", "n, m" },
+    { "conv of n and m", nn "conv", "m, n, 3", "3, 3, 2" },
+    { "conv of images of n and m", nn("conv", { strides = { 2, 1 } }), "2, n, m, 2", "3, 3, 2, 2" },
+    { "gradient of conv of n and m", np.grad(sum_of(nn "conv"), { argnums = { 1, 2 } }), "m, n, 2", "3, 2, 2" },
+    { "attention of n to m", nn "dot_product_attention", "2, n, 2, 3", "2, m, 2, 3", "2, m, 2, 3" },
+    { "gradient of attention of n to m", np.grad(sum_of(nn "dot_product_attention"), { argnums = { 1, 2, 3 } }),
+      "2, n, 2, 3", "2, m, 2, 3", "2, m, 2, 3" },
+    { "vmap of n and m", np.vmap(np.cumsum), "n, m" },
+    { "scan of n and m", function(x) return np.scan(function(c, v) return c + v, c * v end, x[0], x) end, "n, m" },
+    { "gradient of scan of n and m", np.grad(function(x)
+        return np.sum((np.scan(function(c, v) return c * v + 1 end, x[0], x)))
+    end), "n, m" },
+    { "jacrev of n by m", np.jacrev(function(x, w) return np.tanh(np.matmul(w, x)) end), "m", "n, m" },
+    { "jacfwd of n by m", np.jacfwd(function(x, w) return np.tanh(np.matmul(w, x)) end), "m", "n, m" },
+    { "transformer of n and m", function(ids) return transform(transformer, ids) end, "i32 n, m" },
+    { "recurrent net of n and m", recurrent, "3, 3", "n, m, 3" },
+    { "gradient of a recurrent net of n and m", np.grad(final), "3, 3", "n, m, 3" },
+}
+
+-- Special functions and the other distributions.
+list = {}
+for _, name in ipairs { "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "factorial", "gamma", "gammaln",
+                        "gammasgn", "i0", "i0e", "i1", "i1e", "j0", "j1", "log_ndtr", "logit", "ndtr", "ndtri",
+                        "sinc" } do
+    list[#list + 1] = { "special." .. name, of("special." .. name), "n, 3" }
+end
+for _, name in ipairs { "beta", "betaln", "comb", "gammainc", "gammaincc", "kl_div", "rel_entr", "xlog1py", "xlogy" } do
+    list[#list + 1] = { "special." .. name, function(x, y)
+        return np.special[name](np.exp(x) + 1, np.exp(y))
+    end, "n, 3", "3" }
+end
+for name, parameters in pairs { chisquare = { 3 }, double_sided_maxwell = { 0, 2 }, generalized_normal = { 1.5 },
+                                loggamma = { 2 }, lognormal = { 0.5 }, maxwell = {}, pareto = { 2 }, rayleigh = { 2 },
+                                weibull_min = { 1, 2 } } do
+    list[#list + 1] = { "random." .. name, function(x)
+        local given = { key(), unpack(parameters) }
+        given[#given + 1] = { axis0(x), 2 }
+        return np.random[name](unpack(given))
+    end, "n" }
+end
+rows(list)
+rows {
+    { "special.polygamma", function(x) return np.special.polygamma(2, np.exp(x)) end, "n" },
+    { "special.multigammaln", function(x) return np.special.multigammaln(np.exp(x) + 2, 2) end, "n" },
+    { "random.fold_in", function(x) return np.random.fold_in(key(), axis0(x)) end, "n" },
+    { "random.stream", function(x) return np.random.stream(3):normal({ axis0(x) }) end, "n",
+      refuses = "pass a key as an argument" },
+    { "random.uniform between bounds", function(x)
+        return np.random.uniform(key(), { axis0(x) }, { minval = -1, maxval = axis0(x) })
+    end, "n" },
+    { "random.normal of complex numbers", function(x)
+        return np.random.normal(key(), { axis0(x) }, { dtype = "c64" })
+    end, "n" },
+    { "random.normal of halves", function(x) return np.random.normal(key(), { axis0(x) }, { dtype = "f16" }) end, "n" },
+    { "random.permutation of lines", function(x)
+        return np.random.permutation(key(), x, { axis = 1, independent = true })
+    end, "3, n", from = 2 },
+    { "broadcast_shapes", function(x) return np.zeros(np.broadcast_shapes(x.shape, { 3, 1 })) end, "n" },
+    { "device_put", function(x) return np.device_put(x, "cpu:0") * axis0(x) end, "n" },
+    { "softmax of halves", nn "softmax", "f16 n, 3" }, { "matmul of halves", of "matmul", "bf16 n, 3", "bf16 3, n" },
+    { "matmul of integers", of "matmul", "i32 n, 3", "i32 3, n" }, { "det of halves", of "linalg.det", "f16 n, 3, 3" },
+    { "welch of doubles", of("signal.welch", { nperseg = 4 }), "f64 n" },
+    { "gelu of doubles", nn "gelu", "f64 n" },
 }
 check.done()
