@@ -71,14 +71,17 @@ static int play_with_number(neap_ctx *ctx, graph_note *note) {
     neap_node *node = record_with_number(ctx, note->op, note->in[0], note->number, note->ints[0] != 0);
     return node ? graph_publish(ctx, node, note->out) : neap_error_code();
 }
-static const graph_note_kind with_number = {"op_number", play_with_number, GRAPH_NOTE_LAST, false};
+const graph_note_kind quick_note_number = {.name = "op_number",
+                                           .play = play_with_number,
+                                           .shapes = GRAPH_NOTE_LAST,
+                                           .form = {.ints = "n", .nin = 1, .nout = 1, .op = true}};
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
     int64_t ints[] = {number_first};
     return finish_quick_call(
         ctx, record_with_number(ctx, op, a->_id, number, number_first != 0),
         &(graph_note){
-            .kind = &with_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
+            .kind = &quick_note_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
@@ -121,11 +124,12 @@ static int play_part(neap_ctx *ctx, graph_note *note) {
     neap_node *node = record_part(ctx, note->in[0], note->number);
     return node ? graph_publish(ctx, node, note->out) : neap_error_code();
 }
-static const graph_note_kind part_kind = {"part", play_part, GRAPH_NOTE_INNER, false};
+const graph_note_kind quick_note_part = {
+    .name = "part", .play = play_part, .shapes = GRAPH_NOTE_INNER, .form = {.ints = "", .nin = 1, .nout = 1}};
 
 int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
     return finish_quick_call(ctx, record_part(ctx, a->_id, index),
-                             &(graph_note){.kind = &part_kind, .number = index, .nin = 1, .in = &a->_id});
+                             &(graph_note){.kind = &quick_note_part, .number = index, .nin = 1, .in = &a->_id});
 }
 
 /* ---- Small parts written over ------------------------------------------------------------------------------------ */

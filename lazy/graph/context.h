@@ -241,6 +241,7 @@ typedef struct graph_hooks {
     int (*noted)(neap_ctx *ctx, int status, struct graph_note *note);
     /* The host is about to read a node while a transcript is open. A status: 0, or why it must not. */
     int (*read)(neap_ctx *ctx, const neap_node *node);
+    const struct graph_note_kind *const *kinds; /* of notes, those that files may have; NULL behind the last */
 } graph_hooks;
 
 struct neap_ctx {

@@ -764,7 +764,10 @@ static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int natt
 static int play_op(neap_ctx *ctx, graph_note *note) {
     return record_op(ctx, note->op, note->nin, note->in, note->nints, note->ints, note->out);
 }
-const graph_note_kind graph_note_op = {.name = "op", .play = play_op, .shapes = GRAPH_NOTE_INFERRED};
+const graph_note_kind graph_note_op = {.name = "op",
+                                       .play = play_op,
+                                       .shapes = GRAPH_NOTE_INFERRED,
+                                       .form = {.ints = "a*", .nin = GRAPH_NOTE_ANY, .nout = 1, .op = true}};
 
 int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
     int status = record_op(ctx, op, nin, in, nattrs, attrs, out);
@@ -802,7 +805,8 @@ static int record_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
 static int play_number(neap_ctx *ctx, graph_note *note) {
     return record_number(ctx, (int)note->ints[0], note->number, note->out);
 }
-static const graph_note_kind number_kind = {.name = "number", .play = play_number, .shapes = GRAPH_NOTE_UNKNOWN};
+const graph_note_kind graph_note_number = {
+    .name = "number", .play = play_number, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "t", .nout = 1}};
 
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     int status = record_number(ctx, dtype, value, out);
@@ -810,5 +814,5 @@ int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     return graph_noted(
         ctx, status,
         &(graph_note){
-            .kind = &number_kind, .level = -1, .number = value, .nout = 1, .out = out, .nints = 1, .ints = ints});
+            .kind = &graph_note_number, .level = -1, .number = value, .nout = 1, .out = out, .nints = 1, .ints = ints});
 }

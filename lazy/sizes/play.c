@@ -119,16 +119,22 @@ static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64
         *number = value;
         return 0;
     }
-    if (value != floor(value))
+    if (!(value == floor(value) && fabs(value) <= 9007199254740992.0))
         return neap_error(NEAP_E_SHAPE, "%s: its size would be %.17g", entry->note.kind->name, value);
     ints[at] = (int64_t)value;
     return 0;
 }
 
+/* The script line of what an entry made; 0: nobody knows it. */
+static int32_t site_of(const neap_transcript *t, const sizes_entry *entry) {
+    bool makes = !entry->decides && !entry->fails && entry->note.nout;
+    return makes ? t->values.at[entry->note.out[0]].site : 0;
+}
+
 static int play_note(sizes_play *p, int64_t number) {
     const sizes_entry *entry = &p->t->entries.at[number];
     graph_note note = entry->note;
-    int32_t *in = malloc(((size_t)note.nin + (size_t)note.nout + 1) * sizeof *in), *out = in + note.nin;
+    int32_t *in = malloc(((size_t)note.nin + (size_t)note.nout) * sizeof *in + 1), *out = in + note.nin;
     int64_t *ints = malloc((size_t)note.nints * sizeof *ints + 1);
     neap_program **programs = malloc((size_t)note.nprograms * sizeof *programs + 1);
     int status = in && ints && programs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
@@ -149,16 +155,15 @@ static int play_note(sizes_play *p, int64_t number) {
         note.ints = ints;
         note.programs = programs;
         note.made = NULL;
-        note.nout = entry->fails ? 1 : note.nout; /* room for a result that must not come */
         if (entry->opened >= 0)
             note.level = p->levels[entry->opened];
-        p->ctx->sites.again = entry->note.nout ? p->t->values.at[entry->note.out[0]].site : 0;
+        p->ctx->sites.again = site_of(p->t, entry);
         p->asked = true;
         status = note.kind->play(p->ctx, &note);
         p->ctx->sites.again = 0;
     }
     bool done = status == NEAP_OK || status == NEAP_ATTEND;
-    note.nout = entry->note.nout;
+    note.nout = entry->fails ? 0 : note.nout; /* results that must not come */
     if (entry->fails && p->asked) {
         status = done ? neap_error(NEAP_E_SHAPE, "%s works now, and failed when it was recorded", note.kind->name) : 0;
         done = status == 0;
@@ -220,7 +225,7 @@ static int explain_failure(const sizes_play *p, int status, int64_t entry) {
     for (int64_t k = 0; k < p->t->names.n; k++)
         (void)graph_text_addf(&text, "%s%s = %.17g", k ? ", " : "", p->t->names.at[k], p->sizes[k]);
     const sizes_entry *e = &p->t->entries.at[entry];
-    int32_t site = !e->decides && e->note.nout ? p->t->values.at[e->note.out[0]].site : 0;
+    int32_t site = site_of(p->t, e);
     if (why && status != NEAP_E_MEMORY)
         neap_error(status, "the program is not for %s: %s%s%s", text.data ? text.data : "these sizes", why,
                    site ? ", recorded at " : "", site ? graph_site_text(p->ctx, site) : "");

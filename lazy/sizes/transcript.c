@@ -100,7 +100,7 @@ static void free_entry(sizes_entry *entry) {
 }
 
 /* Copies what the note refers to. */
-static int copy_note(sizes_entry *entry, const graph_note *note) {
+int sizes_copy_note(sizes_entry *entry, const graph_note *note) {
     size_t ints = (size_t)note->nints * sizeof *note->ints, in = (size_t)note->nin * sizeof *note->in,
            out = (size_t)note->nout * sizeof *note->out, programs = (size_t)note->nprograms * sizeof(int32_t);
     char *block = malloc(ints + in + out + programs + note->bytes + 1);
@@ -191,12 +191,13 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
     sizes_entry entry = {0};
     graph_note without = *note;
     char *why = strdup(neap_error_text());
-    without.nout = 0;
     without.made = NULL;
     ctx->transcript = NULL;
     bool kept = status != NEAP_E_MEMORY && status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
-                copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
+                sizes_copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
                 find_operands(t, &entry, &without) == 0 && depends_on_sizes(t, &entry);
+    for (int k = 0; kept && k < without.nout; k++)
+        entry.note.out[k] = 0;
     entry.fails = true;
     entry.made = -1;
     if (!kept || lazy_push(&t->entries, entry))
@@ -219,7 +220,7 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
                           note->kind ? note->kind->name : "part written over");
     sizes_entry entry = {0};
     ctx->transcript = NULL; /* what is recorded meanwhile is no request of the caller */
-    int failed = copy_note(&entry, note);
+    int failed = sizes_copy_note(&entry, note);
     if (failed == 0)
         failed = take_sized(t, &entry);
     if (failed == 0)
