@@ -447,8 +447,13 @@ static int push_control(neap_ctx *ctx, const neap_control *how, int n, const int
 }
 
 static int play_control(neap_ctx *ctx, graph_note *note) {
-    neap_control how = {.op = note->op, .nprograms = note->nprograms, .nattrs = note->nints, .nresults = note->nout,
-                        .programs = note->programs, .attrs = note->ints, .site = note->text};
+    neap_control how = {.op = note->op,
+                        .nprograms = note->nprograms,
+                        .nattrs = note->nints,
+                        .nresults = note->nout,
+                        .programs = note->programs,
+                        .attrs = note->ints,
+                        .site = note->text};
     return push_control(ctx, &how, note->nin, note->in, note->out);
 }
 const graph_note_kind control_note = {

@@ -408,7 +408,7 @@ static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size,
 }
 
 static int batch_ids(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
-                         const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
+                     const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
     size_t nout = (size_t)program->outputs.n, nin = n > 0 ? (size_t)n : 0;
     neap_node **inputs = malloc((nin + nout) * sizeof *inputs + 1), **nodes = inputs + nin;
     bool *flags = calloc(nin + nout + 1, sizeof *flags);

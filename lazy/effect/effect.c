@@ -490,7 +490,9 @@ static int play_print(neap_ctx *ctx, graph_note *note) {
     const char *text = note->text;
     if (!pieces)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    neap_emit how = {.kind = (int)note->ints[0], .unordered = (int)note->ints[1], .stream = (int)note->ints[2],
+    neap_emit how = {.kind = (int)note->ints[0],
+                     .unordered = (int)note->ints[1],
+                     .stream = (int)note->ints[2],
                      .site = note->ints[3] >= 0 ? text : NULL};
     text += note->ints[3] + 1;
     for (int k = 0; k < note->nin; k++) {

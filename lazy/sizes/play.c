@@ -9,7 +9,7 @@ typedef struct sizes_play {
     neap_transcript *t;
     int nsizes;
     const double *sizes;
-    double *values;          /* of expressions, known up to `known` */
+    double *values; /* of expressions, known up to `known` */
     int64_t known;
     int32_t *ids;            /* of values */
     neap_program **programs; /* one reference each, of those that it has made */
@@ -79,14 +79,19 @@ static int give_id(sizes_play *p, int32_t value, int32_t *out) {
     return 0;
 }
 
-/* A value whose extents the caller has seen must have them. */
+/* A value whose extents the caller has seen must have them; and dtype and rank in any case. */
 static int check_extents(sizes_play *p, int32_t value) {
     const sizes_value *v = &p->t->values.at[value];
-    neap_node *node = v->asked ? graph_lookup_any(p->ctx, p->ids[value]) : NULL;
-    if (node && node->ndim != v->ndim)
-        return neap_error(NEAP_E_SHAPE, "%s: it has %d axes, where %d were expected", graph_node_op(node)->name,
-                          node->ndim, v->ndim);
-    for (int k = 0; node && v->extents && k < node->ndim; k++) {
+    neap_node *node = graph_lookup_any(p->ctx, p->ids[value]);
+    if (!node)
+        return neap_error_code();
+    if (!v->given && (node->dtype != v->dtype || node->ndim != v->ndim))
+        return neap_error(NEAP_E_SHAPE, "%s: it gives %s of %d axes, and gave %s of %d when it was recorded",
+                          graph_node_op(node)->name, neap_dtype_name(node->dtype), node->ndim,
+                          neap_dtype_name(v->dtype), v->ndim);
+    if (!v->asked)
+        return 0;
+    for (int k = 0; v->extents && k < node->ndim; k++) {
         double want = 0;
         int status = v->extents[k] ? value_now(p, v->extents[k], &want) : 0;
         if (status)
@@ -94,9 +99,9 @@ static int check_extents(sizes_play *p, int32_t value) {
         if (v->extents[k] && want != (double)node->shape[k]) {
             lazy_text text = {0};
             sizes_text(p->t, v->extents[k], &text);
-            status = neap_error(NEAP_E_SHAPE, "%s: axis %d has %lld elements, where %.17g were expected (%s)",
-                                graph_node_op(node)->name, k, (long long)node->shape[k], want,
-                                text.data ? text.data : "");
+            status =
+                neap_error(NEAP_E_SHAPE, "%s: axis %d has %lld elements, where %.17g were expected (%s)",
+                           graph_node_op(node)->name, k, (long long)node->shape[k], want, text.data ? text.data : "");
             graph_text_free(&text);
             return status;
         }

@@ -146,7 +146,8 @@ static int find_operands(neap_transcript *t, sizes_entry *entry, const graph_not
             return entry->programs[k];
     entry->opened = -1;
     for (int64_t k = t->entries.n; k-- > 0 && note->level >= 0 && !note->kind->opens && entry->opened < 0;)
-        if (t->entries.at[k].note.kind && t->entries.at[k].note.kind->opens && t->entries.at[k].note.level == note->level)
+        if (t->entries.at[k].note.kind && t->entries.at[k].note.kind->opens &&
+            t->entries.at[k].note.level == note->level)
             entry->opened = (int32_t)k;
     return 0;
 }
@@ -290,6 +291,7 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
     for (int64_t k = 1; k < t->values.n; k++) { /* what it only needed while it was open */
         sizes_value *value = &t->values.at[k];
         value->op = value->node->op;
+        value->dtype = value->node->dtype;
         value->ndim = value->node->ndim;
         value->site = value->node->site;
         if (!value->given) {
@@ -382,8 +384,14 @@ int neap_size_compare(neap_ctx *ctx, int op, const neap_size *a, const neap_size
             return 0;
     }
     int32_t text = graph_site_intern(ctx, site);
-    sizes_entry entry = {.decides = true, .truth = *truth != 0, .compare = op, .left = left, .right = right,
-                         .site = text ? graph_site_text(ctx, text) : NULL, .opened = -1, .made = -1};
+    sizes_entry entry = {.decides = true,
+                         .truth = *truth != 0,
+                         .compare = op,
+                         .left = left,
+                         .right = right,
+                         .site = text ? graph_site_text(ctx, text) : NULL,
+                         .opened = -1,
+                         .made = -1};
     return lazy_push(&t->entries, entry);
 }
 

@@ -1,5 +1,5 @@
 --- sizes_random_test.lua: random functions (tests/lib/sized_programs.lua), recorded once with declared sizes, at ten
--- sizes each: bit for bit what the function gives when it is run directly, or a refusal; and an error where that raises.
+-- sizes each: bit for bit what the function gives when it is run directly, or a refusal; an error where that raises.
 --
 -- NEAP_TEST_LONG=h in hours draws that long; NEAP_TEST_SEEDS=from,to draws these.
 local check = require "tests.lib.check"

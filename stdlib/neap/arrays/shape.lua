@@ -9,7 +9,7 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
-local put = core.put
+local put, is_same = core.put, core.is_same
 local type, select, floor = type, select, math.floor
 
 local shape = {} -- what other files of the library use
@@ -27,7 +27,7 @@ end
 function shape.same(a, b)
     if #a ~= #b then return false end
     for k = 1, #a do
-        if a[k] ~= b[k] then return false end
+        if not is_same(a[k], b[k]) and a[k] ~= b[k] then return false end
     end
     return true
 end

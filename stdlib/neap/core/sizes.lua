@@ -1,7 +1,7 @@
 --- sizes.lua: size values: what x.shape has while a program for every size is recorded.
 --
--- A size value is a cdata `neap_size`: what the size is now, and its expression (lazy/sizes.h). Arithmetic gives
--- further size values, or numbers where nothing depends on sizes. A comparison is decided, or becomes a condition of the
+-- A size value is a cdata `neap_size`: what the size is now, and its expression (lazy/sizes.h). Arithmetic gives size
+-- values again, or numbers where nothing depends on sizes. A comparison is decided, or becomes a condition of the
 -- program, with its line. All else that takes numbers raises, as LuaJIT converts no such cdata: so no number of now can
 -- get into a program. What may be a size is passed to the core by `put`.
 local ffi = require "ffi"

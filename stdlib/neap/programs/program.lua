@@ -448,8 +448,8 @@ local function record(name, user_function, given, wanted, roots)
 end
 
 --- np.trace(f, {sizes=…}) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable,
--- and callable with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
--- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
+-- and callable with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet,
+-- as in np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
 -- the keys of results. (The sum of a diagonal is np.linalg.trace.)
 --
 -- The program is for arguments of these shapes, but for sizes that are declared: a list for each argument has names, or
