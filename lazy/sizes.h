@@ -34,6 +34,10 @@ NEAP_API int neap_transcript_play(neap_ctx *ctx, neap_transcript *transcript, in
                                   neap_program **out); /* OWNED */
 /* What a size expression is for other sizes, if it is made of declared sizes alone. */
 NEAP_API int neap_transcript_value(neap_transcript *transcript, int32_t expr, int n, const double *sizes, double *out);
+/* Its expressions are numbered from 1 to this. */
+NEAP_API int32_t neap_transcript_exprs(neap_transcript *transcript);
+NEAP_API int neap_transcript_expr(neap_transcript *transcript, int32_t expr, char *text, size_t capacity,
+                                  size_t *bytes);
 /* The decisions of the caller, a line each: "n >= 3 (train.lua:7)". *bytes gets the full length. */
 NEAP_API int neap_transcript_text(neap_transcript *transcript, char *text, size_t capacity, size_t *bytes);
 

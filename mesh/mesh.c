@@ -301,15 +301,24 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
     int status = assemble(ctx, sharding, dtype, ndim, shape, n, blocks, out), axes = status < 0 ? 0 : ndim;
     for (int k = 0; k < axes; k++)
         ints[GRAPH_NOTE_SHAPE + k] = shape[k];
-    return graph_noted(ctx, status, &(graph_note){.kind = &assembled, .level = -1, .nin = n, .in = blocks, .nout = 1,
-                                                  .out = out, .nints = GRAPH_NOTE_SHAPE + axes, .ints = ints});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &assembled,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = blocks,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = GRAPH_NOTE_SHAPE + axes,
+                                     .ints = ints});
 }
 
 /* Integers of these notes: the sharding, then what else there is. */
 static int note_move(neap_ctx *ctx, int status, const graph_note_kind *kind, int32_t id, int nints, const int64_t *ints,
                      int32_t *out) {
-    return graph_noted(ctx, status, &(graph_note){.kind = kind, .level = -1, .nin = 1, .in = &id, .nout = 1, .out = out,
-                                                  .nints = nints, .ints = ints});
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = kind, .level = -1, .nin = 1, .in = &id, .nout = 1, .out = out, .nints = nints, .ints = ints});
 }
 
 static int play_reshard(neap_ctx *ctx, graph_note *note) {
@@ -361,8 +370,8 @@ static const graph_note_kind opened = {"mesh_open", play_open, GRAPH_NOTE_UNKNOW
 
 void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
     open_body(ctx, mesh, manual);
-    (void)graph_noted(ctx, 0, &(graph_note){.kind = &opened, .level = -1, .nints = 2,
-                                            .ints = (int64_t[]){mesh, manual}});
+    (void)graph_noted(ctx, 0,
+                      &(graph_note){.kind = &opened, .level = -1, .nints = 2, .ints = (int64_t[]){mesh, manual}});
 }
 
 static int play_index(neap_ctx *ctx, graph_note *note) {
@@ -373,6 +382,11 @@ static const graph_note_kind index_kind = {"mesh_index", play_index, GRAPH_NOTE_
 
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     int status = index_along(ctx, mesh, manual, unchecked, axis, out);
-    return graph_noted(ctx, status, &(graph_note){.kind = &index_kind, .level = -1, .nout = 1, .out = out, .nints = 4,
-                                                  .ints = (int64_t[]){mesh, manual, unchecked, axis}});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &index_kind,
+                                     .level = -1,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = 4,
+                                     .ints = (int64_t[]){mesh, manual, unchecked, axis}});
 }

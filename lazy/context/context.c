@@ -33,7 +33,8 @@ const char *neap_version(void) {
 static const graph_hooks hooks = {.recorded = plan_start_recorded,
                                   .located = plan_start_located,
                                   .effect_free = effect_free,
-                                  .noted = sizes_noted};
+                                  .noted = sizes_noted,
+                                  .read = sizes_read};
 
 static void warn_on_stderr(const char *text) {
     neap_out_write(NEAP_STDERR, text, strlen(text));

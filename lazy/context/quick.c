@@ -75,17 +75,18 @@ static const graph_note_kind with_number = {"op_number", play_with_number, GRAPH
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
     int64_t ints[] = {number_first};
-    return finish_quick_call(ctx, record_with_number(ctx, op, a->_id, number, number_first != 0),
-                             &(graph_note){.kind = &with_number, .op = op, .number = number, .nin = 1, .in = &a->_id,
-                                           .nints = 1, .ints = ints});
+    return finish_quick_call(
+        ctx, record_with_number(ctx, op, a->_id, number, number_first != 0),
+        &(graph_note){
+            .kind = &with_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
     int64_t attrs[2] = {in ? ((int64_t)1 << in->ndim) - 1 : 0, 0};
-    return finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL,
-                             &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2,
-                                           .ints = attrs});
+    return finish_quick_call(
+        ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL,
+        &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2, .ints = attrs});
 }
 
 /* Part `index` of the first axis; OWNED. */

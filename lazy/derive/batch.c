@@ -407,7 +407,7 @@ static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size,
 }
 
 static int batch_ids(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
-                         const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
+                     const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
     size_t nout = (size_t)program->outputs.n, nin = n > 0 ? (size_t)n : 0;
     neap_node **inputs = malloc((nin + nout) * sizeof *inputs + 1), **nodes = inputs + nin;
     bool *flags = calloc(nin + nout + 1, sizeof *flags);
@@ -456,9 +456,18 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
         ints[k] = batched[k];
     for (int k = 0; k < nout && status >= 0; k++)
         ints[n + k] = out_batched[k];
-    status = graph_noted(ctx, status, &(graph_note){.kind = &batch_kind, .level = -1, .number = (double)size, .nin = n,
-                                                    .in = ids, .nout = nout, .out = outputs, .nints = n + nout,
-                                                    .ints = ints, .nprograms = 1, .programs = &program});
+    status = graph_noted(ctx, status,
+                         &(graph_note){.kind = &batch_kind,
+                                       .level = -1,
+                                       .number = (double)size,
+                                       .nin = n,
+                                       .in = ids,
+                                       .nout = nout,
+                                       .out = outputs,
+                                       .nints = n + nout,
+                                       .ints = ints,
+                                       .nprograms = 1,
+                                       .programs = &program});
     free(ints);
     return status;
 }

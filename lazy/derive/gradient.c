@@ -255,8 +255,15 @@ int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *re
     memcpy(in + nresults, seeds ? seeds : results, (size_t)nseeds * sizeof *in);
     memcpy(in + nresults + nseeds, wrt, (size_t)n * sizeof *in);
     int64_t ints[] = {nresults, seeds != NULL};
-    status = graph_noted(ctx, status, &(graph_note){.kind = &gradient_kind, .level = level, .nin = nin, .in = in,
-                                                    .nout = n, .out = out, .nints = 2, .ints = ints});
+    status = graph_noted(ctx, status,
+                         &(graph_note){.kind = &gradient_kind,
+                                       .level = level,
+                                       .nin = nin,
+                                       .in = in,
+                                       .nout = n,
+                                       .out = out,
+                                       .nints = 2,
+                                       .ints = ints});
     free(in);
     return status;
 }

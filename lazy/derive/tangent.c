@@ -265,8 +265,9 @@ int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const
     memcpy(in, wrt, (size_t)n * sizeof *in);
     memcpy(in + n, tangents, (size_t)n * sizeof *in);
     memcpy(in + 2 * n, results, (size_t)nresults * sizeof *in);
-    status = graph_noted(ctx, status, &(graph_note){.kind = &tangent_kind, .level = level, .nin = nin, .in = in,
-                                                    .nout = nresults, .out = out});
+    status = graph_noted(
+        ctx, status,
+        &(graph_note){.kind = &tangent_kind, .level = level, .nin = nin, .in = in, .nout = nresults, .out = out});
     free(in);
     return status;
 }

@@ -474,7 +474,9 @@ static int play_print(neap_ctx *ctx, graph_note *note) {
     const char *text = note->text;
     if (!pieces)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    neap_emit how = {.kind = (int)note->ints[0], .unordered = (int)note->ints[1], .stream = (int)note->ints[2],
+    neap_emit how = {.kind = (int)note->ints[0],
+                     .unordered = (int)note->ints[1],
+                     .stream = (int)note->ints[2],
                      .site = note->ints[3] >= 0 ? text : NULL};
     text += note->ints[3] + 1;
     for (int k = 0; k < note->nin; k++) {
@@ -512,9 +514,15 @@ static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, co
     if (failed)
         status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
     else
-        status = graph_noted(ctx, status, &(graph_note){.kind = &print_kind, .level = -1, .nin = n, .in = in,
-                                                        .nints = n + PRINT_FACTS, .ints = ints, .text = text.data,
-                                                        .bytes = text.bytes});
+        status = graph_noted(ctx, status,
+                             &(graph_note){.kind = &print_kind,
+                                           .level = -1,
+                                           .nin = n,
+                                           .in = in,
+                                           .nints = n + PRINT_FACTS,
+                                           .ints = ints,
+                                           .text = text.data,
+                                           .bytes = text.bytes});
     graph_text_free(&text);
     free(ints);
     free(in);
@@ -554,6 +562,10 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
+    for (int k = 0; k < n; k++)
+        for (int32_t b = 0; b < fragments[k].n; b++)
+            if (graph_may_read(ctx, nodes[fragments[k].first + b]))
+                return neap_error_code();
     int status = check_conversions(n, fragments, nodes);
     bool blocks = effect_show_needed(n, fragments, nodes);
     if (status || !(blocks || effect_edges_needed(ctx, n, fragments, nodes)))

@@ -55,4 +55,9 @@ static inline int graph_noted(neap_ctx *ctx, int status, graph_note *note) {
     return ctx->transcript ? ctx->hooks->noted(ctx, status, note) : status;
 }
 
+/* May the host read the node's value? Not while sizes are declared that it depends on: it is for those of now. */
+static inline int graph_may_read(neap_ctx *ctx, const neap_node *node) {
+    return ctx->transcript ? ctx->hooks->read(ctx, node) : 0;
+}
+
 #endif

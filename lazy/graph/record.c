@@ -742,7 +742,8 @@ static int check_op(int op) {
     return op >= 0 && op < lazy_op_count ? 0 : neap_error(NEAP_E_ARGUMENT, "no such op");
 }
 
-static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs,
+                     int32_t *out) {
     neap_node *nodes[NEAP_MAX_INPUTS];
     if (check_op(op) != 0)
         return NEAP_E_ARGUMENT;
@@ -767,8 +768,16 @@ const graph_note_kind graph_note_op = {.name = "op", .play = play_op, .shapes = 
 
 int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
     int status = record_op(ctx, op, nin, in, nattrs, attrs, out);
-    return graph_noted(ctx, status, &(graph_note){.kind = &graph_note_op, .op = op, .level = -1, .nin = nin, .in = in,
-                                                  .nout = 1, .out = out, .nints = nattrs, .ints = attrs});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &graph_note_op,
+                                     .op = op,
+                                     .level = -1,
+                                     .nin = nin,
+                                     .in = in,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = nattrs,
+                                     .ints = attrs});
 }
 
 void neap_op_follows(neap_ctx *ctx, uint32_t ends) {
@@ -798,6 +807,8 @@ static const graph_note_kind number_kind = {.name = "number", .play = play_numbe
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     int status = record_number(ctx, dtype, value, out);
     int64_t ints[] = {dtype};
-    return graph_noted(ctx, status, &(graph_note){.kind = &number_kind, .level = -1, .number = value, .nout = 1,
-                                                  .out = out, .nints = 1, .ints = ints});
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = &number_kind, .level = -1, .number = value, .nout = 1, .out = out, .nints = 1, .ints = ints});
 }

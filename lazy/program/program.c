@@ -282,8 +282,9 @@ static const graph_note_kind on_kind = {"program_on", play_program_on, GRAPH_NOT
 void neap_program_on(neap_program *program, int device) {
     int64_t ints[] = {device};
     program->home = device;
-    (void)graph_noted(program->ctx, 0, &(graph_note){.kind = &on_kind, .level = -1, .nints = 1, .ints = ints,
-                                                     .nprograms = 1, .programs = &program});
+    (void)graph_noted(
+        program->ctx, 0,
+        &(graph_note){.kind = &on_kind, .level = -1, .nints = 1, .ints = ints, .nprograms = 1, .programs = &program});
 }
 
 static int plan_program(neap_program *program) {
@@ -497,8 +498,13 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     for (int k = 0; k < axes; k++)
         ints[GRAPH_NOTE_SHAPE + k] = shape[k];
     int status = trace_input(ctx, level, ints, ndim, shape, out);
-    return graph_noted(ctx, status, &(graph_note){.kind = &input_kind, .level = level, .nout = 1, .out = out,
-                                                  .nints = GRAPH_NOTE_SHAPE + axes, .ints = ints});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &input_kind,
+                                     .level = level,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = GRAPH_NOTE_SHAPE + axes,
+                                     .ints = ints});
 }
 
 static int play_trace_end(neap_ctx *ctx, graph_note *note) {
@@ -508,8 +514,9 @@ static const graph_note_kind end_kind = {"trace_end", play_trace_end, GRAPH_NOTE
 
 int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     int status = trace_end(ctx, level, n, outputs, out);
-    return graph_noted(ctx, status, &(graph_note){.kind = &end_kind, .level = level, .nin = n, .in = outputs,
-                                                  .made = status ? NULL : *out});
+    return graph_noted(
+        ctx, status,
+        &(graph_note){.kind = &end_kind, .level = level, .nin = n, .in = outputs, .made = status ? NULL : *out});
 }
 
 /* Lets go of all that the program holds. */
@@ -602,7 +609,9 @@ int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids)
     int n = give_captured(program, capacity, ids);
     if (!ids || n < 0 || !program->ctx->transcript)
         return n;
-    int status = graph_noted(program->ctx, 0, &(graph_note){.kind = &captured_kind, .level = -1, .nout = n, .out = ids,
-                                                            .nprograms = 1, .programs = &program});
+    int status = graph_noted(
+        program->ctx, 0,
+        &(graph_note){
+            .kind = &captured_kind, .level = -1, .nout = n, .out = ids, .nprograms = 1, .programs = &program});
     return status ? status : n;
 }

@@ -252,17 +252,25 @@ static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int
 }
 
 static int play_replay(neap_ctx *ctx, graph_note *note) {
-    return replay_checked(ctx, note->programs[0], note->nin, note->in, note->ints[0] ? program_check_type : program_check,
-                          note->out);
+    return replay_checked(ctx, note->programs[0], note->nin, note->in,
+                          note->ints[0] ? program_check_type : program_check, note->out);
 }
 static const graph_note_kind replayed = {"replay", play_replay, GRAPH_NOTE_OUTPUTS, false};
 
 static int note_replay(neap_ctx *ctx, int status, neap_program **program, int n, const int32_t *ids, bool follows,
                        int32_t *outputs) {
     int64_t ints[] = {follows};
-    return graph_noted(ctx, status, &(graph_note){.kind = &replayed, .level = -1, .nin = n, .in = ids,
-                                                  .nout = (int32_t)(*program)->outputs.n, .out = outputs, .nints = 1,
-                                                  .ints = ints, .nprograms = 1, .programs = program});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &replayed,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = ids,
+                                     .nout = (int32_t)(*program)->outputs.n,
+                                     .out = outputs,
+                                     .nints = 1,
+                                     .ints = ints,
+                                     .nprograms = 1,
+                                     .programs = program});
 }
 
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {

@@ -19,7 +19,8 @@ sized_programs.SIZES = { { "n", "m" }, { "n" }, { "m" }, { "2*n + 1" } }
 local function leaf(k, dims)
     local size = 1
     for _, n in ipairs(dims) do size = size * n end
-    return (((np.arange(size, { dtype = "i32" }) * (7 + 2 * k) + 3 * k) % 33 - 16):astype "f32" / 4):reshape(dims):wait()
+    local x = (np.arange(size, { dtype = "i32" }) * (7 + 2 * k) + 3 * k) % 33 - 16
+    return (x:astype "f32" / 4):reshape(dims):wait()
 end
 
 function sized_programs.arguments(seed, n, m)
@@ -29,7 +30,7 @@ end
 
 local function last(x) return x.shape[#x.shape] end
 
--- ---- Steps: of an array x of one axis or two, another one y of any rank, and a small number k ------------------------
+-- ---- Steps: of an array x of one axis or two, another one y of any rank, and a small number k -----------------------
 
 local MAPS = {
     function(x) return np.sin(x) end,
@@ -74,6 +75,21 @@ local MAPS = {
     end,
     function(x) return np.jit(function(v) return v * v.shape[1] + 1 end)(x) end,
     function(x) return np.checkpoint(function(v) return np.tanh(v) * 2 end)(x) end,
+    function(x)
+        local _, c = np.while_loop(function(i) return i:lt(x.shape[1]) end,
+                                   function(i, c) return i + 1, c * 0.5 + i end, 0, x)
+        return c
+    end,
+    function(x) return x + np.random.uniform(np.random.key(3), x.shape) end,
+    function(x) return x * np.random.normal(np.random.key(4), { last(x) }) end,
+    function(x) return np.where(np.arange(last(x)):lt(last(x) / 2), x, 0) end,
+    function(x) return np.nn.one_hot(np.argmax(x, { axis = -1 }), last(x)):sum { axis = 0 } * x end,
+    function(x) return np.einsum("...i,...i->...", x, x):reshape(-1, 1):sum() + x end,
+    function(x) return np.interp(x, np.linspace(-4, 4, last(x) + 1), np.linspace(0, 1, last(x) + 1)) end,
+    function(x)
+        return np.vmap(np.grad(function(r) return (r * r):sum() / r.shape[1] end))(x:reshape(x.shape[1], -1))
+    end,
+    function(x) return np.jvp(function(v) return np.sin(v) / v.shape[1] end, { x }, { np.ones_like(x) }) end,
 }
 
 local SHAPES = {
@@ -93,9 +109,13 @@ local SHAPES = {
     function(x) return np.take(x, np.arange(math.ceil(x.shape[1] / 2)), { axis = 0 }) end,
     function(x) return np.repeat_(x, 2, { axis = 0 }) end,
     function(x) return np.tile(x, 2) end,
-    function(x) return x:ndim_pair() end,
+    function(x) return np.diff(x, { axis = 0 }) end,
+    function(x) return np.roll(x, 1) end,
+    function(x) return x[{ { nil, nil, -1 } }] end,
+    function(x) return np.broadcast_to(x, { 2, unpack(x.shape) }) end,
+    function(x) return x:reshape(1, x.size):sum { axis = 0 }:reshape(x.shape) end,
+    function(x) return np.median(x, { axis = 0, keepdims = true }) end,
 }
-SHAPES[#SHAPES] = nil
 
 local PAIRS = { -- of two arrays of one shape, or where one broadcasts
     function(x, y) return x + y end,
@@ -110,21 +130,14 @@ end
 
 --- A random function of the four arrays. Returns it and its text.
 function sized_programs.draw(seed)
-    local draws = seeds.new and seeds.new(seed) or nil
-    local state = seed * 2654435761 % 2147483647 + 1
-    local function random(n)
-        if draws then return draws.random(n) end
-        state = state * 48271 % 2147483647
-        return state % n + 1
-    end
+    local random = seeds.generator(seed)
     local plan, text = {}, {}
     for k = 1, 3 + random(4) do
         local kind = ({ "map", "map", "map", "shape", "pair", "product" })[random(6)]
         local list = kind == "map" and MAPS or kind == "shape" and SHAPES or PAIRS
-        plan[k] = { kind = kind, step = list[random(#list)], number = random(#list), from = random(3 + k), with = random(3 + k),
-                    k = random(4) }
-        text[k] = ("%s %d of %d, %d"):format(kind, plan[k].number, plan[k].from, plan[k].with)
-        plan[k].step = list[plan[k].number]
+        local number = random(#list)
+        plan[k] = { kind = kind, step = list[number], from = random(3 + k), with = random(3 + k), k = random(4) }
+        text[k] = ("%s %d of %d, %d"):format(kind, number, plan[k].from, plan[k].with)
     end
     local function f(...)
         local arrays = { ... }

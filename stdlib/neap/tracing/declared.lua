@@ -129,7 +129,8 @@ function declared.collect(name, given, option, shape_of_leaf, is_static)
                 raise(name, "option 'sizes': %s is a table, got %s", what, core.describe(want))
             end
             for _, key in ipairs(trees.keys_of(value, name)) do
-                visit(value[key], want and want[key], what .. (type(key) == "number" and "[" .. key .. "]" or "." .. key))
+                local step = type(key) == "number" and "[" .. key .. "]" or "." .. key
+                visit(value[key], want and want[key], what .. step)
             end
         end
     end
@@ -213,8 +214,8 @@ end
 local transcript_box = ffi.new("neap_transcript *[1]")
 local free_transcript = core.finalizer(C.neap_transcript_free)
 
---- Runs body(values), the size values by name, with sizes declared that are `known` now. Returns the transcript and what
--- body returned.
+--- Runs body(values), the size values by name, with sizes declared that are `known` now. Returns the transcript and
+-- what body returned.
 function declared.record(name, names, known, body)
     if core.sized() then raise(name, "sizes are declared already where this is recorded") end
     core.call(name, function() return C.neap_transcript_begin(ctx) end)
@@ -250,6 +251,77 @@ function declared.play(name, transcript, names, known)
         return C.neap_transcript_play(ctx, transcript, #names, size_box, program_box)
     end)
     return ffi.gc(program_box[0], free_program)
+end
+
+local value_box = ffi.new("double[1]")
+
+--- What a size value of a transcript, or the expression of a number, is for sizes by name.
+function declared.value(transcript, size, names, known)
+    local expr = type(size) == "number" and size or size.expr
+    for k, symbol in ipairs(names) do size_box[k - 1] = known[symbol] end
+    core.call(nil, function() return C.neap_transcript_value(transcript, expr, #names, size_box, value_box) end)
+    return value_box[0]
+end
+
+-- ---- Texts ----------------------------------------------------------------------------------------------------------
+
+--- The expressions of a transcript that are made of declared sizes: a list of { text, values = by position of `places`,
+-- a list of sizes by name }, those of few letters first.
+local function expressions(of, places)
+    local list = {}
+    for expr = 1, C.neap_transcript_exprs(of.transcript) do
+        local ok, values = pcall(function()
+            local found = {}
+            for k, known in ipairs(places) do found[k] = declared.value(of.transcript, expr, of.names, known) end
+            return found
+        end)
+        if ok then
+            local text = core.text(nil, function(to, capacity, bytes)
+                return C.neap_transcript_expr(of.transcript, expr, to, capacity, bytes)
+            end)
+            list[#list + 1] = { text = text, values = values }
+        end
+    end
+    table.sort(list, function(a, b) return #a.text < #b.text or #a.text == #b.text and a.text < b.text end)
+    return list
+end
+
+--- The expression that has these values, "?" if there is none.
+local function expression_of(list, values)
+    for _, one in ipairs(list) do
+        local fits = true
+        for k, value in ipairs(values) do
+            fits = fits and math.abs(one.values[k] - value) <= 1e-6 * math.abs(value)
+        end
+        if fits then return one.text end
+    end
+    return "?"
+end
+
+--- One text of several that differ in numbers alone, each for the sizes of one place: with the expressions in place of
+-- these; nil: they differ in more.
+function declared.merge(of, texts, places)
+    local list, parts, at = expressions(of, places), {}, {}
+    for k in ipairs(texts) do at[k] = 1 end
+    while at[1] <= #texts[1] do
+        local values, pieces = {}, {}
+        for k, text in ipairs(texts) do
+            local _, last, number = text:find("^(%d+%.?%d*)", at[k])
+            if not number then
+                _, last = text:find("^[%a_][%w_]*", at[k])
+                last = last or at[k]
+            end
+            values[k], pieces[k] = tonumber(number), text:sub(at[k], last)
+            at[k] = last + 1
+        end
+        local same = true
+        for k = 2, #texts do
+            same = same and pieces[k] == pieces[1]
+            if (values[k] == nil) ~= (values[1] == nil) or not values[k] and pieces[k] ~= pieces[1] then return nil end
+        end
+        parts[#parts + 1] = same and pieces[1] or expression_of(list, values)
+    end
+    return table.concat(parts)
 end
 
 --- Extents of a declaration as size values, for a Spec.

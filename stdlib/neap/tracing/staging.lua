@@ -343,8 +343,8 @@ local LUA_WANTS_NUMBERS = { "'for' %a+ must be a number", "number expected, got 
 
 -- What Lua and its FFI say of a size value where a number is wanted, and what to do.
 local SIZE_WANTED = {
-    { "'for' %a+ must be a number", "a loop of Lua over a size would be recorded for the size of now; use np.fori_loop, "
-      .. "np.scan, or ops on whole arrays" },
+    { "'for' %a+ must be a number", "a loop of Lua over a size would be recorded for the size of now; use "
+      .. "np.fori_loop, np.scan, or ops on whole arrays" },
     { "cannot convert 'struct neap_size'", "a size value cannot stand here; declare this size as an integer" },
     { "number expected, got cdata", "a size value cannot stand here; math.floor, min, max and sqrt take them, and "
       .. "arithmetic and comparisons do" },
