@@ -3,7 +3,7 @@
  * Numbers are unsigned LEB128 ("number"), signed ones in zigzag order first; f64 and array elements are little-endian.
  * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
- * Version 2 of the format; files of version 1, which can still be read, have no `follows` and no shardings.
+ * Version 2 of the format; files of version 1, which can still be read, have no `marks` and no shardings.
  *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program, the last is the one that was saved
@@ -17,9 +17,8 @@
  *      item     = tag: number, then, by the tag,
  *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype,
  *                           the name of an axis of a collective a text;
- *                           follows: number, what is known for other sizes (graph/node.h); 64 a weak array, 128 of
- *                           fractions
- *                 CONSTANT  dtype: number, weak: number, f64, follows: number
+ *                           marks: number, of these: 64 a weak array, 128 of fractions; others mean nothing
+ *                 CONSTANT  dtype: number, weak: number, f64, marks: number: 2 it counts elements
  *                 ARRAY     type, device, elements in row-major order
  *                 DIVIDED   type, sharding, elements of the whole in row-major order
  *                 CALLBACK  callback: number, values: list of numbers
@@ -48,7 +47,7 @@ enum {
 };
 enum { LAZY_PIECE_TEXT = 1, LAZY_PIECE_VALUE = 2 };
 enum { LAZY_INPUT_NUMBER = 1, LAZY_INPUT_WEAK = 3, LAZY_INPUT_FRACTION = 4, LAZY_INPUTS = 5 };
-enum { LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
+enum { LAZY_FILE_COUNTS = 2, LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
 
 /* write.c: an error if an input or output is a block, in the body of a np.shard_map; `what` opens it. */
 int program_check_ports(const char *what, const neap_program *program);

@@ -35,7 +35,6 @@ struct neap_program {
     lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
     int32_t home; /* the device that its uncommitted work runs on; -1: the default device when it is planned */
-    bool fixed;   /* of a file that does not say how it follows other inputs: it takes no others */
     bool lends;   /* its plan reads slices that are arguments where they lie; known with the plan */
     bool meshed;  /* some of its values lie on a mesh: it has no plan itself */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
@@ -111,6 +110,5 @@ void program_free_all(neap_ctx *ctx);
 /* Further parts of what programs offer, which are made of the above. */
 #include "lazy/program/lower.h"
 #include "lazy/program/print.h"
-#include "lazy/program/refit.h"
 
 #endif
