@@ -91,7 +91,7 @@ NEAP_API int neap_program_shardings(neap_program *program, int32_t capacity, int
 /* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no
  * program, or one of ops that are not known here, is an error that says why. */
 typedef struct neap_saved {
-    int32_t version, ncallees, nshardings; /* version: of the format, 1 or 2 */
+    int32_t version, ncallees, nshardings; /* version: of the format, 1 to 3 */
     const void *data;
     size_t bytes;
     const int32_t *callees, *shardings;

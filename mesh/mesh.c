@@ -293,7 +293,7 @@ static int play_assemble(neap_ctx *ctx, graph_note *note) {
     return assemble(ctx, (int32_t)note->ints[0], (int)note->ints[1], note->nints - GRAPH_NOTE_SHAPE,
                     note->ints + GRAPH_NOTE_SHAPE, note->nin, note->in, note->out);
 }
-static const graph_note_kind assembled = {"assemble", play_assemble, GRAPH_NOTE_INPUT, false};
+static const graph_note_kind assembled = {.name = "assemble", .play = play_assemble, .shapes = GRAPH_NOTE_INPUT};
 
 int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
                        const int32_t *blocks, int32_t *out) {
@@ -301,21 +301,30 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
     int status = assemble(ctx, sharding, dtype, ndim, shape, n, blocks, out), axes = status < 0 ? 0 : ndim;
     for (int k = 0; k < axes; k++)
         ints[GRAPH_NOTE_SHAPE + k] = shape[k];
-    return graph_noted(ctx, status, &(graph_note){.kind = &assembled, .level = -1, .nin = n, .in = blocks, .nout = 1,
-                                                  .out = out, .nints = GRAPH_NOTE_SHAPE + axes, .ints = ints});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &assembled,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = blocks,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = GRAPH_NOTE_SHAPE + axes,
+                                     .ints = ints});
 }
 
 /* Integers of these notes: the sharding, then what else there is. */
 static int note_move(neap_ctx *ctx, int status, const graph_note_kind *kind, int32_t id, int nints, const int64_t *ints,
                      int32_t *out) {
-    return graph_noted(ctx, status, &(graph_note){.kind = kind, .level = -1, .nin = 1, .in = &id, .nout = 1, .out = out,
-                                                  .nints = nints, .ints = ints});
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = kind, .level = -1, .nin = 1, .in = &id, .nout = 1, .out = out, .nints = nints, .ints = ints});
 }
 
 static int play_reshard(neap_ctx *ctx, graph_note *note) {
     return mesh_do_reshard(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind resharded = {"reshard", play_reshard, GRAPH_NOTE_LAST, false};
+static const graph_note_kind resharded = {.name = "reshard", .play = play_reshard, .shapes = GRAPH_NOTE_LAST};
 
 int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_reshard(ctx, id, sharding, out);
@@ -325,7 +334,7 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
 static int play_fit(neap_ctx *ctx, graph_note *note) {
     return mesh_do_fit(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind fitted = {"fit", play_fit, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind fitted = {.name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_UNKNOWN};
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_fit(ctx, id, sharding, out);
@@ -335,7 +344,7 @@ int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
 static int play_enter(neap_ctx *ctx, graph_note *note) {
     return mesh_do_enter(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind entered = {"enter", play_enter, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind entered = {.name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_UNKNOWN};
 
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_enter(ctx, id, sharding, out);
@@ -346,7 +355,7 @@ static int play_leave(neap_ctx *ctx, graph_note *note) {
     return mesh_do_leave(ctx, note->in[0], (int32_t)note->ints[0], (uint32_t)note->ints[1], (int)note->ints[2],
                          note->out);
 }
-static const graph_note_kind left_body = {"leave", play_leave, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind left_body = {.name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_UNKNOWN};
 
 int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
     int status = mesh_do_leave(ctx, id, sharding, manual, promised, out);
@@ -357,22 +366,27 @@ static int play_open(neap_ctx *ctx, graph_note *note) {
     open_body(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1]);
     return 0;
 }
-static const graph_note_kind opened = {"mesh_open", play_open, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind opened = {.name = "mesh_open", .play = play_open, .shapes = GRAPH_NOTE_UNKNOWN};
 
 void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
     open_body(ctx, mesh, manual);
-    (void)graph_noted(ctx, 0, &(graph_note){.kind = &opened, .level = -1, .nints = 2,
-                                            .ints = (int64_t[]){mesh, manual}});
+    (void)graph_noted(ctx, 0,
+                      &(graph_note){.kind = &opened, .level = -1, .nints = 2, .ints = (int64_t[]){mesh, manual}});
 }
 
 static int play_index(neap_ctx *ctx, graph_note *note) {
     return index_along(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1], (uint32_t)note->ints[2],
                        (int)note->ints[3], note->out);
 }
-static const graph_note_kind index_kind = {"mesh_index", play_index, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind index_kind = {.name = "mesh_index", .play = play_index, .shapes = GRAPH_NOTE_UNKNOWN};
 
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     int status = index_along(ctx, mesh, manual, unchecked, axis, out);
-    return graph_noted(ctx, status, &(graph_note){.kind = &index_kind, .level = -1, .nout = 1, .out = out, .nints = 4,
-                                                  .ints = (int64_t[]){mesh, manual, unchecked, axis}});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &index_kind,
+                                     .level = -1,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = 4,
+                                     .ints = (int64_t[]){mesh, manual, unchecked, axis}});
 }

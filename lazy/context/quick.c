@@ -69,22 +69,25 @@ static int play_with_number(neap_ctx *ctx, graph_note *note) {
     neap_node *node = record_with_number(ctx, note->op, note->in[0], note->number, (int)note->ints[0]);
     return node ? graph_publish(ctx, node, note->out) : neap_error_code();
 }
-static const graph_note_kind with_number = {"op_number", play_with_number, GRAPH_NOTE_LAST, false};
+const graph_note_kind quick_note_number = {.name = "op_number",
+                                           .play = play_with_number,
+                                           .shapes = GRAPH_NOTE_LAST,
+                                           .form = {.ints = "n", .nin = 1, .nout = 1, .op = true}};
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int how) {
     int64_t ints[] = {how};
     return finish_quick_call(
         ctx, record_with_number(ctx, op, a->_id, number, how),
         &(graph_note){
-            .kind = &with_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
+            .kind = &quick_note_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
     int64_t attrs[2] = {in ? ((int64_t)1 << in->ndim) - 1 : 0, 0};
-    return finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL,
-                             &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2,
-                                           .ints = attrs});
+    return finish_quick_call(
+        ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL,
+        &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2, .ints = attrs});
 }
 
 /* Part `index` of the first axis; OWNED. */
@@ -117,11 +120,12 @@ static int play_part(neap_ctx *ctx, graph_note *note) {
     neap_node *node = record_part(ctx, note->in[0], note->number);
     return node ? graph_publish(ctx, node, note->out) : neap_error_code();
 }
-static const graph_note_kind part_kind = {"part", play_part, GRAPH_NOTE_INNER, false};
+const graph_note_kind quick_note_part = {
+    .name = "part", .play = play_part, .shapes = GRAPH_NOTE_INNER, .form = {.ints = "", .nin = 1, .nout = 1}};
 
 int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
     return finish_quick_call(ctx, record_part(ctx, a->_id, index),
-                             &(graph_note){.kind = &part_kind, .number = index, .nin = 1, .in = &a->_id});
+                             &(graph_note){.kind = &quick_note_part, .number = index, .nin = 1, .in = &a->_id});
 }
 
 /* ---- Small parts written over ------------------------------------------------------------------------------------ */

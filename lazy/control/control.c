@@ -445,17 +445,35 @@ static int push_control(neap_ctx *ctx, const neap_control *how, int n, const int
 }
 
 static int play_control(neap_ctx *ctx, graph_note *note) {
-    neap_control how = {.op = note->op, .nprograms = note->nprograms, .nattrs = note->nints, .nresults = note->nout,
-                        .programs = note->programs, .attrs = note->ints, .site = note->text};
+    neap_control how = {.op = note->op,
+                        .nprograms = note->nprograms,
+                        .nattrs = note->nints,
+                        .nresults = note->nout,
+                        .programs = note->programs,
+                        .attrs = note->ints,
+                        .site = note->text};
     return push_control(ctx, &how, note->nin, note->in, note->out);
 }
-static const graph_note_kind control_kind = {"control", play_control, GRAPH_NOTE_OUTPUTS, false};
+const graph_note_kind control_note = {
+    .name = "control",
+    .play = play_control,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "a*", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = GRAPH_NOTE_ANY, .op = true}};
 
 int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *inputs, int32_t *results) {
     int status = push_control(ctx, how, n, inputs, results);
     return graph_noted(ctx, status,
-                       &(graph_note){.kind = &control_kind, .op = how->op, .level = -1, .nin = n, .in = inputs,
-                                     .nout = how->nresults, .out = results, .nints = how->nattrs, .ints = how->attrs,
-                                     .nprograms = how->nprograms, .programs = how->programs, .text = how->site,
+                       &(graph_note){.kind = &control_note,
+                                     .op = how->op,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = inputs,
+                                     .nout = how->nresults,
+                                     .out = results,
+                                     .nints = how->nattrs,
+                                     .ints = how->attrs,
+                                     .nprograms = how->nprograms,
+                                     .programs = how->programs,
+                                     .text = how->site,
                                      .bytes = how->site ? strlen(how->site) : 0});
 }

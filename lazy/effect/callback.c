@@ -295,7 +295,7 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
     return status;
 }
 
-static const graph_note_kind callback_kind = {"callback", NULL, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind callback_kind = {.name = "callback", .play = NULL, .shapes = GRAPH_NOTE_UNKNOWN};
 
 int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results) {
     neap_node *in[NEAP_MAX_INPUTS];

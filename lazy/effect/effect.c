@@ -469,12 +469,30 @@ static int print_pieces(neap_ctx *ctx, const neap_emit *how, int n, const neap_p
  * none). All texts stand one after the other, each with a zero behind it. */
 enum { PRINT_FACTS = 4 };
 
+/* Do the texts of the note stand where its integers say, each with a zero behind it? */
+static bool has_print_texts(const graph_note *note) {
+    size_t at = 0, end = note->text ? note->bytes : 0;
+    for (int k = PRINT_FACTS - 1; k < note->nints; k++) {
+        int64_t bytes = note->ints[k];
+        if (bytes == -1)
+            continue;
+        if (bytes < 0 || (uint64_t)bytes >= end - at || note->text[at + (size_t)bytes] != '\0')
+            return false;
+        at += (size_t)bytes + 1;
+    }
+    return at == end;
+}
+
 static int play_print(neap_ctx *ctx, graph_note *note) {
+    if (note->nints != note->nin + PRINT_FACTS || !has_print_texts(note))
+        return neap_error(NEAP_E_ARGUMENT, "print: its texts are not there");
     neap_piece *pieces = malloc((size_t)note->nin * sizeof *pieces + 1);
     const char *text = note->text;
     if (!pieces)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    neap_emit how = {.kind = (int)note->ints[0], .unordered = (int)note->ints[1], .stream = (int)note->ints[2],
+    neap_emit how = {.kind = (int)note->ints[0],
+                     .unordered = (int)note->ints[1],
+                     .stream = (int)note->ints[2],
                      .site = note->ints[3] >= 0 ? text : NULL};
     text += note->ints[3] + 1;
     for (int k = 0; k < note->nin; k++) {
@@ -486,7 +504,11 @@ static int play_print(neap_ctx *ctx, graph_note *note) {
     free(pieces);
     return status;
 }
-static const graph_note_kind print_kind = {"print", play_print, GRAPH_NOTE_UNKNOWN, false};
+const graph_note_kind effect_note_print = {
+    .name = "print",
+    .play = play_print,
+    .shapes = GRAPH_NOTE_UNKNOWN,
+    .form = {.ints = "knon*", .nin = GRAPH_NOTE_ANY, .misses = true, .says = true}};
 
 static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, const neap_piece *pieces) {
     int64_t *ints = malloc(((size_t)n + PRINT_FACTS) * sizeof *ints);
@@ -512,9 +534,15 @@ static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, co
     if (failed)
         status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
     else
-        status = graph_noted(ctx, status, &(graph_note){.kind = &print_kind, .level = -1, .nin = n, .in = in,
-                                                        .nints = n + PRINT_FACTS, .ints = ints, .text = text.data,
-                                                        .bytes = text.bytes});
+        status = graph_noted(ctx, status,
+                             &(graph_note){.kind = &effect_note_print,
+                                           .level = -1,
+                                           .nin = n,
+                                           .in = in,
+                                           .nints = n + PRINT_FACTS,
+                                           .ints = ints,
+                                           .text = text.data,
+                                           .bytes = text.bytes});
     graph_text_free(&text);
     free(ints);
     free(in);
@@ -554,6 +582,10 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
+    for (int k = 0; k < n; k++)
+        for (int32_t b = 0; b < fragments[k].n; b++)
+            if (graph_may_read(ctx, nodes[fragments[k].first + b]))
+                return neap_error_code();
     int status = check_conversions(n, fragments, nodes);
     bool blocks = effect_show_needed(n, fragments, nodes);
     if (status || !(blocks || effect_edges_needed(ctx, n, fragments, nodes)))

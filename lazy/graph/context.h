@@ -238,6 +238,9 @@ typedef struct graph_hooks {
     void (*effect_free)(neap_ctx *ctx, lazy_effect *effect);
     /* Something was recorded while a transcript is open. Returns the status, or another one (sizes/transcript.c). */
     int (*noted)(neap_ctx *ctx, int status, struct graph_note *note);
+    /* The host is about to read a node while a transcript is open. A status: 0, or why it must not. */
+    int (*read)(neap_ctx *ctx, const neap_node *node);
+    const struct graph_note_kind *const *kinds; /* of notes, those that files may have; NULL behind the last */
 } graph_hooks;
 
 struct neap_ctx {

@@ -732,7 +732,8 @@ static int check_op(int op) {
     return op >= 0 && op < lazy_op_count ? 0 : neap_error(NEAP_E_ARGUMENT, "no such op");
 }
 
-static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs,
+                     int32_t *out) {
     neap_node *nodes[NEAP_MAX_INPUTS];
     if (check_op(op) != 0)
         return NEAP_E_ARGUMENT;
@@ -748,12 +749,23 @@ static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int natt
 static int play_op(neap_ctx *ctx, graph_note *note) {
     return record_op(ctx, note->op, note->nin, note->in, note->nints, note->ints, note->out);
 }
-const graph_note_kind graph_note_op = {.name = "op", .play = play_op, .shapes = GRAPH_NOTE_INFERRED};
+const graph_note_kind graph_note_op = {.name = "op",
+                                       .play = play_op,
+                                       .shapes = GRAPH_NOTE_INFERRED,
+                                       .form = {.ints = "a*", .nin = GRAPH_NOTE_ANY, .nout = 1, .op = true}};
 
 int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
     int status = record_op(ctx, op, nin, in, nattrs, attrs, out);
-    return graph_noted(ctx, status, &(graph_note){.kind = &graph_note_op, .op = op, .level = -1, .nin = nin, .in = in,
-                                                  .nout = 1, .out = out, .nints = nattrs, .ints = attrs});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &graph_note_op,
+                                     .op = op,
+                                     .level = -1,
+                                     .nin = nin,
+                                     .in = in,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = nattrs,
+                                     .ints = attrs});
 }
 
 static int record_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
@@ -767,11 +779,14 @@ static int record_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
 static int play_number(neap_ctx *ctx, graph_note *note) {
     return record_number(ctx, (int)note->ints[0], note->number, note->out);
 }
-static const graph_note_kind number_kind = {.name = "number", .play = play_number, .shapes = GRAPH_NOTE_UNKNOWN};
+const graph_note_kind graph_note_number = {
+    .name = "number", .play = play_number, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "t", .nout = 1}};
 
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     int status = record_number(ctx, dtype, value, out);
     int64_t ints[] = {dtype};
-    return graph_noted(ctx, status, &(graph_note){.kind = &number_kind, .level = -1, .number = value, .nout = 1,
-                                                  .out = out, .nints = 1, .ints = ints});
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = &graph_note_number, .level = -1, .number = value, .nout = 1, .out = out, .nints = 1, .ints = ints});
 }

@@ -10,6 +10,10 @@ typedef struct lazy_port_names { /* of inputs or outputs; one block of memory */
     const char **at;             /* NULL: they have no names */
 } lazy_port_names;
 
+typedef struct program_sized_text {
+    size_t at, bytes;
+} program_sized_text;
+
 /* What a program has of a plan: for another device it has others. */
 typedef struct program_planned {
     lazy_plan *plan;   /* one reference */
@@ -106,6 +110,23 @@ void program_jit_free_all(neap_ctx *ctx);
 int program_list_all(neap_ctx *ctx, lazy_nodes *to);
 /* The context ends: its programs, which others may still hold, become empty. */
 void program_free_all(neap_ctx *ctx);
+
+/* ---- write.c, read.c --------------------------------------------------------------------------------------------- */
+/* What a program's file has besides for sizes as symbols (lazy/sizes/save.c): words and texts, which only that knows,
+ * the ops that they speak of, and the arrays and programs that they were given. */
+typedef struct program_sized {
+    LAZY_VECTOR(int64_t) words;
+    LAZY_VECTOR(int32_t) ops;              /* rows */
+    LAZY_VECTOR(program_sized_text) texts; /* where they stand in `bytes`, a zero behind each */
+    lazy_text bytes;
+    lazy_nodes arrays;                    /* one reference each */
+    LAZY_VECTOR(neap_program *) programs; /* one reference each */
+} program_sized;
+void program_sized_free(neap_ctx *ctx, program_sized *sized);
+/* As neap_program_write, with what there is for its sizes; NULL: nothing. */
+int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes);
+/* As neap_program_read. *has: does the file have something for sizes? It is the caller's then. */
+int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, program_sized *sized, bool *has);
 
 /* Further parts of what programs offer, which are made of the above. */
 #include "lazy/program/lower.h"

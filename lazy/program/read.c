@@ -30,6 +30,9 @@ typedef struct reader {
     int version; /* of the format */
     const int32_t *shardings;
     int32_t nshardings;
+    int64_t saved; /* the number of the program that was saved */
+    bool has_sizes;
+    program_sized sized;
 } reader;
 
 #define DAMAGED(r, ...) ((r)->status = (r)->status ? (r)->status : neap_error(NEAP_E_ARGUMENT, __VA_ARGS__))
@@ -635,6 +638,65 @@ static void read_program(reader *r) {
     ports_end(&outputs);
 }
 
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
+static void read_given(reader *r) {
+    int64_t kind = get_below(r, LAZY_INPUTS, "kind of an array"), tag = get_below(r, LAZY_ITEMS, "kind of item");
+    neap_node *node = NULL;
+    if (r->status == 0 && tag == LAZY_ITEM_CONSTANT)
+        node = read_constant(r);
+    else if (r->status == 0 && tag == LAZY_ITEM_DIVIDED)
+        node = read_divided(r);
+    else if (r->status == 0 && tag == LAZY_ITEM_ARRAY)
+        node = read_array(r);
+    else
+        DAMAGED(r, "the program is damaged: it was given an array that is no data");
+    if (!node)
+        return;
+    if (tag == LAZY_ITEM_ARRAY && node->dtype == NEAP_DTYPE_F32) {
+        node->yields = kind >= LAZY_INPUT_WEAK;
+        node->fraction = kind == LAZY_INPUT_FRACTION;
+    }
+    if (lazy_push(&r->sized.arrays, node)) {
+        graph_release(r->ctx, node);
+        r->status = NEAP_E_MEMORY;
+    }
+}
+
+static void read_sized_text(reader *r) {
+    size_t bytes = 0;
+    char *text = get_text(r, &bytes);
+    if (r->status == 0)
+        keep_status(r, lazy_push(&r->sized.texts, ((program_sized_text){r->sized.bytes.bytes, bytes})));
+    if (r->status == 0)
+        keep_status(r, graph_text_add(&r->sized.bytes, text, bytes + 1));
+    free(text);
+}
+
+static void read_sized(reader *r) {
+    int64_t n = get_count(r, INT16_MAX, "ops");
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        int64_t place = get_below(r, r->ops.n, "op");
+        keep_status(r, r->status ? 0 : lazy_push(&r->sized.ops, r->ops.at[place]));
+    }
+    n = get_count(r, INT32_MAX, "programs");
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        int64_t place = get_below(r, r->programs.n, "program");
+        if (r->status == 0)
+            keep_status(r, lazy_push(&r->sized.programs, r->programs.at[place]));
+        if (r->status == 0)
+            program_retain(r->programs.at[place]);
+    }
+    n = get_count(r, INT32_MAX, "arrays");
+    for (int64_t k = 0; k < n && r->status == 0; k++)
+        read_given(r);
+    n = get_count(r, INT32_MAX, "texts");
+    for (int64_t k = 0; k < n && r->status == 0; k++)
+        read_sized_text(r);
+    n = get_count(r, INT32_MAX, "words");
+    for (int64_t k = 0; k < n && r->status == 0; k++)
+        keep_status(r, lazy_push(&r->sized.words, get_signed(r)));
+}
+
 static void read_graph(reader *r) {
     get_dtypes(r);
     int64_t n = get_count(r, INT16_MAX, "ops");
@@ -650,10 +712,14 @@ static void read_graph(reader *r) {
         DAMAGED(r, "the program is damaged: there is none in it");
     for (int64_t k = 0; k < n && r->status == 0; k++)
         read_program(r);
+    r->saved = r->version > 2 ? get_below(r, n, "program") : n - 1;
+    r->has_sizes = r->version > 2 && get_flag(r, "the presence of sizes is");
+    if (r->has_sizes)
+        read_sized(r);
     if (r->status == 0 && r->at != r->end)
         DAMAGED(r, "the program is damaged: there is more behind its end");
     if (r->status == 0)
-        r->status = program_check_ports("the program is damaged", r->programs.at[r->programs.n - 1]);
+        r->status = program_check_ports("the program is damaged", r->programs.at[r->saved]);
 }
 
 /* Lets go of the callbacks. Those of a failure have no other users, and their callees stay the caller's. */
@@ -668,6 +734,15 @@ static void let_go(reader *r) {
 }
 
 int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out) {
+    program_sized sized;
+    bool has;
+    int status = program_read(ctx, from, out, &sized, &has);
+    if (has)
+        program_sized_free(ctx, &sized);
+    return status;
+}
+
+int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, program_sized *sized, bool *has) {
     reader r = {.ctx = ctx,
                 .at = from->data,
                 .end = (const uint8_t *)from->data + from->bytes,
@@ -679,10 +754,15 @@ int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out)
     read_graph(&r);
     int64_t n = r.programs.n;
     for (int64_t k = 0; k < n; k++)
-        if (r.status || k < n - 1)
+        if (r.status || k != r.saved)
             neap_program_free(r.programs.at[k]);
     if (r.status == 0)
-        *out = r.programs.at[n - 1];
+        *out = r.programs.at[r.saved];
+    *has = r.status == 0 && r.has_sizes;
+    if (*has)
+        *sized = r.sized;
+    else
+        program_sized_free(ctx, &r.sized);
     let_go(&r);
     lazy_vector_free(&r.dtypes);
     lazy_vector_free(&r.ops);

@@ -280,16 +280,31 @@ static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int
 }
 
 static int play_replay(neap_ctx *ctx, graph_note *note) {
+    if (note->nout != note->programs[0]->outputs.n)
+        return neap_error(NEAP_E_ARGUMENT, "program: expected %lld outputs, got %d",
+                          (long long)note->programs[0]->outputs.n, note->nout);
     return replay_checked(ctx, note->programs[0], note->nin, note->in, note->ints[0] != 0, note->out);
 }
-static const graph_note_kind replayed = {"replay", play_replay, GRAPH_NOTE_OUTPUTS, false};
+const graph_note_kind program_note_replay = {
+    .name = "replay",
+    .play = play_replay,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "n", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
 
 static int note_replay(neap_ctx *ctx, int status, neap_program **program, int n, const int32_t *ids, bool follows,
                        int32_t *outputs) {
     int64_t ints[] = {follows};
-    return graph_noted(ctx, status, &(graph_note){.kind = &replayed, .level = -1, .nin = n, .in = ids,
-                                                  .nout = (int32_t)(*program)->outputs.n, .out = outputs, .nints = 1,
-                                                  .ints = ints, .nprograms = 1, .programs = program});
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &program_note_replay,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = ids,
+                                     .nout = (int32_t)(*program)->outputs.n,
+                                     .out = outputs,
+                                     .nints = 1,
+                                     .ints = ints,
+                                     .nprograms = 1,
+                                     .programs = program});
 }
 
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {

@@ -131,10 +131,10 @@ int32_t sizes_constant(neap_transcript *t, double value) {
 int32_t sizes_symbol(neap_transcript *t, int32_t which, double now) {
     static const int primes[SIZES_PROBES - 1][8] = {
         {1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009}, {211, 307, 401, 503, 601, 701, 809, 907},
-        {23, 29, 31, 37, 41, 43, 47, 53}};
+        {1, 1, 1, 1, 1, 1, 1, 1}}; /* where parts are empty, and differences end */
     sizes_expr e = {.kind = SIZES_SYMBOL, .a = which, .at = {now}};
     for (int p = 1; p < SIZES_PROBES; p++)
-        e.at[p] = primes[p - 1][which % 8] + which / 8 * 2;
+        e.at[p] = primes[p - 1][which % 8] + (p < SIZES_PROBES - 1 ? which / 8 * 2 : 0);
     return find_expr(t, &e);
 }
 
@@ -289,6 +289,25 @@ static int32_t divide(neap_transcript *t, int32_t a, int32_t b) {
     return exact || quotient < 0 ? quotient : add(t, &t->exprs.at[quotient], &t->exprs.at[left], 1);
 }
 
+/* Of a constant divisor, multiples of it go: (4n + 3) % 2 = 1. */
+static int32_t remainder_of(neap_transcript *t, int32_t a, int32_t b) {
+    int64_t by = constant_of(&t->exprs.at[b]);
+    if (a == b)
+        return sizes_constant(t, 0);
+    if (by == 0)
+        return make_atom(t, NEAP_SIZE_MOD, a, b);
+    term_list rest = {0};
+    int status = 0;
+    for (int k = 0; k < t->exprs.at[a].nterms && status == 0; k++) {
+        sizes_term term = t->exprs.at[a].terms[k];
+        term.coefficient -= floor_div(term.coefficient, by) * by;
+        if (term.coefficient)
+            status = add_term(&rest, &term);
+    }
+    int32_t left = find_sum(t, &rest, status);
+    return left < 0 || sizes_is_constant(&t->exprs.at[left]) ? left : make_atom(t, NEAP_SIZE_MOD, left, b);
+}
+
 static int32_t compute_integers(neap_transcript *t, int op, int32_t a, int32_t b) {
     const sizes_expr *left = &t->exprs.at[a], *right = &t->exprs.at[b];
     switch (op) {
@@ -296,13 +315,11 @@ static int32_t compute_integers(neap_transcript *t, int op, int32_t a, int32_t b
     case NEAP_SIZE_SUB: return add(t, left, right, -1);
     case NEAP_SIZE_MUL: return multiply(t, left, right);
     case NEAP_SIZE_FLOOR_DIV: return divide(t, a, b);
-    case NEAP_SIZE_MOD: { /* a - a // b · b */
-        int32_t quotient = divide(t, a, b);
-        int32_t product = quotient < 0 ? quotient : multiply(t, &t->exprs.at[quotient], &t->exprs.at[b]);
-        return product < 0 ? product : add(t, &t->exprs.at[a], &t->exprs.at[product], -1);
-    }
+    case NEAP_SIZE_MOD: return remainder_of(t, a, b);
     default: { /* least and greatest */
         int less = sizes_decide(t, NEAP_SIZE_LESS_EQUAL, a, b);
+        if (less < 0 && sizes_decide(t, NEAP_SIZE_LESS_EQUAL, b, a) == 1)
+            less = 0;
         if (less >= 0)
             return (less == 1) == (op == NEAP_SIZE_MIN) ? a : b;
         return make_atom(t, op, a < b ? a : b, a < b ? b : a);
@@ -331,6 +348,9 @@ int32_t sizes_compute(neap_transcript *t, int op, int32_t a, int32_t b) {
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
+static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to);
+static void write_operand(const neap_transcript *t, int32_t expr, lazy_text *to);
+
 static void write_term(const neap_transcript *t, const sizes_term *term, bool first, lazy_text *to) {
     int64_t c = term->coefficient;
     (void)graph_text_addf(to, "%s", first ? (c < 0 ? "-" : "") : c < 0 ? " - " : " + ");
@@ -340,7 +360,10 @@ static void write_term(const neap_transcript *t, const sizes_term *term, bool fi
     for (int f = 0; f < term->nfactors; f++) {
         if (f)
             (void)graph_text_addf(to, "*");
-        sizes_text(t, term->factor[f], to);
+        if (c == 1 && term->nfactors == 1)
+            write_expr(t, term->factor[f], to);
+        else
+            write_operand(t, term->factor[f], to);
     }
 }
 
@@ -349,15 +372,17 @@ static void write_operand(const neap_transcript *t, int32_t expr, lazy_text *to)
     bool plain = e->kind != SIZES_REAL && e->kind != SIZES_ATOM && !(e->kind == SIZES_SUM && e->nterms > 1);
     if (!plain)
         (void)graph_text_addf(to, "(");
-    sizes_text(t, expr, to);
+    write_expr(t, expr, to);
     if (!plain)
         (void)graph_text_addf(to, ")");
 }
 
-/* Errors of memory leave the text short. Recursion is as deep as the expression is nested: atoms inside atoms. */
-void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
+/* Each level of nesting adds to the text, so recursion ends where the text is cut. */
+static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to) {
     static const char *const signs[] = {"+", "-", "*", "/", "%", "^", "//", "min", "max", "floor", "ceil", "sqrt"};
     const sizes_expr *e = &t->exprs.at[expr];
+    if (to->bytes > SIZES_MOST_TEXT)
+        return;
     switch (e->kind) {
     case SIZES_SYMBOL: (void)graph_text_addf(to, "%s", t->names.at[e->a]); break;
     case SIZES_EXTENT: {
@@ -381,11 +406,23 @@ void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
             break;
         }
         (void)graph_text_addf(to, "%s(", signs[e->op]);
-        sizes_text(t, e->a, to);
+        write_expr(t, e->a, to);
         if (e->op < NEAP_SIZE_FLOOR) {
             (void)graph_text_addf(to, ", ");
-            sizes_text(t, e->b, to);
+            write_expr(t, e->b, to);
         }
         (void)graph_text_addf(to, ")");
     }
+}
+
+/* Errors of memory leave the text short. */
+void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
+    lazy_text own = {0};
+    write_expr(t, expr, &own);
+    bool cut = own.bytes > SIZES_MOST_TEXT;
+    if (own.bytes)
+        (void)graph_text_add(to, own.data, cut ? SIZES_MOST_TEXT : own.bytes);
+    if (cut)
+        (void)graph_text_addf(to, "…");
+    graph_text_free(&own);
 }

@@ -111,12 +111,13 @@ static int32_t choose(neap_transcript *t, const sizes_entry *entry, const found_
     bool same = true;
     for (int p = 1; p < found->known; p++)
         same &= found->at[p][axis] == found->at[0][axis];
-    if (found->known == SIZES_PROBES && same)
+    bool probed = found->known >= SIZES_PROBES - 1; /* the last choice has sizes that not every op takes */
+    if (probed && same)
         return 0;
     int32_t expr = find_fitting(t, entry, found, axis);
-    if (expr == 0 && found->known == SIZES_PROBES)
+    if (expr == 0 && probed)
         expr = find_linear(t, found, axis);
-    if (expr || (found->known < SIZES_PROBES && found->known == 1 && found->at[0][axis] < 2))
+    if (expr || (found->known == 1 && found->at[0][axis] < 2))
         return expr;
     double at[SIZES_PROBES];
     for (int p = 0; p < SIZES_PROBES; p++)

@@ -9,12 +9,13 @@ typedef struct sizes_play {
     neap_transcript *t;
     int nsizes;
     const double *sizes;
-    double *values;          /* of expressions, known up to `known` */
+    double *values; /* of expressions, known up to `known` */
     int64_t known;
     int32_t *ids;            /* of values */
     neap_program **programs; /* one reference each, of those that it has made */
     int *levels;             /* by entry that opens one */
     int outermost;           /* the level of the first; -1 */
+    bool asked;              /* the library was asked for the entry at hand */
     int32_t *before;         /* ids by slot, as they were */
     int64_t nbefore;
 } sizes_play;
@@ -78,11 +79,19 @@ static int give_id(sizes_play *p, int32_t value, int32_t *out) {
     return 0;
 }
 
-/* A value whose extents the caller has seen must have them. */
+/* A value whose extents the caller has seen must have them; and dtype and rank in any case. */
 static int check_extents(sizes_play *p, int32_t value) {
     const sizes_value *v = &p->t->values.at[value];
-    neap_node *node = v->asked ? graph_lookup_any(p->ctx, p->ids[value]) : NULL;
-    for (int k = 0; node && v->extents && k < node->ndim; k++) {
+    neap_node *node = graph_lookup_any(p->ctx, p->ids[value]);
+    if (!node)
+        return neap_error_code();
+    if (!v->given && (node->dtype != v->dtype || node->ndim != v->ndim))
+        return neap_error(NEAP_E_SHAPE, "%s: it gives %s of %d axes, and gave %s of %d when it was recorded",
+                          graph_node_op(node)->name, neap_dtype_name(node->dtype), node->ndim,
+                          neap_dtype_name(v->dtype), v->ndim);
+    if (!v->asked)
+        return 0;
+    for (int k = 0; v->extents && k < node->ndim; k++) {
         double want = 0;
         int status = v->extents[k] ? value_now(p, v->extents[k], &want) : 0;
         if (status)
@@ -90,9 +99,9 @@ static int check_extents(sizes_play *p, int32_t value) {
         if (v->extents[k] && want != (double)node->shape[k]) {
             lazy_text text = {0};
             sizes_text(p->t, v->extents[k], &text);
-            status = neap_error(NEAP_E_SHAPE, "%s: axis %d has %lld elements, where %.17g were expected (%s)",
-                                graph_node_op(node)->name, k, (long long)node->shape[k], want,
-                                text.data ? text.data : "");
+            status =
+                neap_error(NEAP_E_SHAPE, "%s: axis %d has %lld elements, where %.17g were expected (%s)",
+                           graph_node_op(node)->name, k, (long long)node->shape[k], want, text.data ? text.data : "");
             graph_text_free(&text);
             return status;
         }
@@ -110,10 +119,16 @@ static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64
         *number = value;
         return 0;
     }
-    if (value != floor(value))
+    if (!(value == floor(value) && fabs(value) <= 9007199254740992.0))
         return neap_error(NEAP_E_SHAPE, "%s: its size would be %.17g", entry->note.kind->name, value);
     ints[at] = (int64_t)value;
     return 0;
+}
+
+/* The script line of what an entry made; 0: nobody knows it. */
+static int32_t site_of(const neap_transcript *t, const sizes_entry *entry) {
+    bool makes = !entry->decides && !entry->fails && entry->note.nout;
+    return makes ? t->values.at[entry->note.out[0]].site : 0;
 }
 
 static int play_note(sizes_play *p, int64_t number) {
@@ -123,6 +138,7 @@ static int play_note(sizes_play *p, int64_t number) {
     int64_t *ints = malloc((size_t)note.nints * sizeof *ints + 1);
     neap_program **programs = malloc((size_t)note.nprograms * sizeof *programs + 1);
     int status = in && ints && programs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    p->asked = false;
     for (int k = 0; k < note.nin && status == 0; k++)
         status = give_id(p, entry->note.in[k], &in[k]);
     if (status == 0 && note.nints)
@@ -141,11 +157,17 @@ static int play_note(sizes_play *p, int64_t number) {
         note.made = NULL;
         if (entry->opened >= 0)
             note.level = p->levels[entry->opened];
-        p->ctx->sites.again = note.nout ? p->t->values.at[entry->note.out[0]].site : 0;
+        p->ctx->sites.again = site_of(p->t, entry);
+        p->asked = true;
         status = note.kind->play(p->ctx, &note);
         p->ctx->sites.again = 0;
     }
     bool done = status == NEAP_OK || status == NEAP_ATTEND;
+    note.nout = entry->fails ? 0 : note.nout; /* results that must not come */
+    if (entry->fails && p->asked) {
+        status = done ? neap_error(NEAP_E_SHAPE, "%s works now, and failed when it was recorded", note.kind->name) : 0;
+        done = status == 0;
+    }
     if (done && note.kind->opens) {
         p->levels[number] = note.level;
         p->outermost = p->outermost < 0 ? note.level : p->outermost;
@@ -203,7 +225,7 @@ static int explain_failure(const sizes_play *p, int status, int64_t entry) {
     for (int64_t k = 0; k < p->t->names.n; k++)
         (void)graph_text_addf(&text, "%s%s = %.17g", k ? ", " : "", p->t->names.at[k], p->sizes[k]);
     const sizes_entry *e = &p->t->entries.at[entry];
-    int32_t site = !e->decides && e->note.nout ? p->t->values.at[e->note.out[0]].site : 0;
+    int32_t site = site_of(p->t, e);
     if (why && status != NEAP_E_MEMORY)
         neap_error(status, "the program is not for %s: %s%s%s", text.data ? text.data : "these sizes", why,
                    site ? ", recorded at " : "", site ? graph_site_text(p->ctx, site) : "");

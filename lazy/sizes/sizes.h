@@ -5,6 +5,8 @@
  *   transcript.c   notes of what was asked, one after the other
  *   extents.c      which expressions the axes of arrays are
  *   play.c         asking for it again
+ *   save.c         a transcript for a program's file
+ *   load.c         the same from a file
  */
 #ifndef LAZY_SIZES_SIZES_H
 #define LAZY_SIZES_SIZES_H
@@ -21,11 +23,11 @@ enum { SIZES_MOST_FACTORS = 8 };
 enum { SIZES_PROBES = 4 }; /* values of each expression: that of now, and those for three other choices of sizes */
 
 typedef enum sizes_kind {
-    SIZES_SUM,    /* a polynomial that is no atom; also integer constants */
-    SIZES_SYMBOL, /* a: which one */
-    SIZES_EXTENT, /* a: the value, b: the axis */
-    SIZES_ATOM,   /* op of a and b: NEAP_SIZE_FLOOR_DIV, _MOD, _MIN, _MAX */
-    SIZES_REAL,   /* op of a and b */
+    SIZES_SUM,     /* a polynomial that is no atom; also integer constants */
+    SIZES_SYMBOL,  /* a: which one */
+    SIZES_EXTENT,  /* a: the value, b: the axis */
+    SIZES_ATOM,    /* op of a and b: NEAP_SIZE_FLOOR_DIV, _MOD, _MIN, _MAX */
+    SIZES_REAL,    /* op of a and b */
     SIZES_CONSTANT /* a real one */
 } sizes_kind;
 
@@ -49,7 +51,8 @@ static inline bool sizes_is_real(const sizes_expr *e) {
 }
 /* Is it an integer that does not depend on sizes? */
 static inline bool sizes_is_constant(const sizes_expr *e) {
-    return e->kind == SIZES_CONSTANT || (!sizes_is_real(e) && (e->nterms == 0 || (e->nterms == 1 && !e->terms[0].nfactors)));
+    return e->kind == SIZES_CONSTANT ||
+           (!sizes_is_real(e) && (e->nterms == 0 || (e->nterms == 1 && !e->terms[0].nfactors)));
 }
 
 /* ---- Transcripts ------------------------------------------------------------------------------------------------- */
@@ -64,6 +67,7 @@ typedef struct sizes_entry {
     int32_t opened;    /* of a level: the number of the entry that opened it; -1 */
     int32_t made;      /* number of the program that it has made; -1 */
     int32_t *programs; /* numbers of the programs that it was given */
+    bool fails;        /* it did when it was recorded, and the caller went on: so it must */
     /* A decision: */
     bool decides, truth;
     int compare; /* NEAP_SIZE_EQUAL, … */
@@ -75,9 +79,11 @@ typedef struct sizes_entry {
 typedef struct sizes_value {
     neap_node *node;  /* one reference; of a kept transcript NULL unless the value is given */
     int32_t *extents; /* expressions of its axes, 0: as it is; NULL: all of them are */
-    bool asked;       /* the caller has seen them */
+    bool depends;     /* it may be another array for other sizes */
+    bool asked;       /* the caller has seen its extents */
     bool given;       /* the array was there before */
     int16_t op;
+    uint8_t dtype, ndim; /* as the caller may have seen them */
     int32_t site;
 } sizes_value;
 
@@ -90,16 +96,16 @@ typedef struct sizes_program {
 
 struct neap_transcript {
     neap_ctx *ctx;
-    LAZY_VECTOR(sizes_expr) exprs;      /* [0] is unused */
-    LAZY_VECTOR(char *) names;          /* of declared sizes */
-    LAZY_VECTOR(int32_t) symbols;       /* their expressions */
+    LAZY_VECTOR(sizes_expr) exprs; /* [0] is unused */
+    LAZY_VECTOR(char *) names;     /* of declared sizes */
+    LAZY_VECTOR(int32_t) symbols;  /* their expressions */
     LAZY_VECTOR(sizes_entry) entries;
-    LAZY_VECTOR(sizes_value) values;    /* [0] is unused */
+    LAZY_VECTOR(sizes_value) values; /* [0] is unused */
     LAZY_VECTOR(sizes_program) programs;
-    LAZY_VECTOR(sizes_sized) next;      /* for the next note */
-    int32_t *table;                     /* node → value, a power of two of places */
+    LAZY_VECTOR(sizes_sized) next; /* for the next note */
+    int32_t *table;                /* node → value, a power of two of places */
     int64_t places;
-    int64_t callbacks;                  /* how many were open when it began */
+    int64_t callbacks; /* how many were open when it began */
 };
 
 /* expr.c. A number below 0 is a status, 0 stands for none. */
@@ -115,11 +121,18 @@ void sizes_give(const neap_transcript *t, int32_t expr, neap_size *out);
 void sizes_free_exprs(neap_transcript *t);
 /* decide.c: 1, 0, or -1: it depends. */
 int sizes_decide(neap_transcript *t, int compare, int32_t a, int32_t b);
+enum { SIZES_MOST_TEXT = 4000 }; /* bytes of a text of an expression; longer ones are cut */
 /* extents.c */
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry);
 /* transcript.c */
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note);
+int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
+int sizes_copy_note(sizes_entry *entry, const graph_note *note);
+/* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes, x, t, s, or A: the name of an axis. */
+char sizes_letter(const graph_note_kind *kind, int op, int k);
+/* load.c: the transcript that somebody has packed. */
+int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out); /* OWNED */
 
 #endif

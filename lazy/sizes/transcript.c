@@ -100,7 +100,7 @@ static void free_entry(sizes_entry *entry) {
 }
 
 /* Copies what the note refers to. */
-static int copy_note(sizes_entry *entry, const graph_note *note) {
+int sizes_copy_note(sizes_entry *entry, const graph_note *note) {
     size_t ints = (size_t)note->nints * sizeof *note->ints, in = (size_t)note->nin * sizeof *note->in,
            out = (size_t)note->nout * sizeof *note->out, programs = (size_t)note->nprograms * sizeof(int32_t);
     char *block = malloc(ints + in + out + programs + note->bytes + 1);
@@ -146,7 +146,8 @@ static int find_operands(neap_transcript *t, sizes_entry *entry, const graph_not
             return entry->programs[k];
     entry->opened = -1;
     for (int64_t k = t->entries.n; k-- > 0 && note->level >= 0 && !note->kind->opens && entry->opened < 0;)
-        if (t->entries.at[k].note.kind && t->entries.at[k].note.kind->opens && t->entries.at[k].note.level == note->level)
+        if (t->entries.at[k].note.kind && t->entries.at[k].note.kind->opens &&
+            t->entries.at[k].note.level == note->level)
             entry->opened = (int32_t)k;
     return 0;
 }
@@ -154,7 +155,7 @@ static int find_operands(neap_transcript *t, sizes_entry *entry, const graph_not
 static bool depends_on_sizes(const neap_transcript *t, const sizes_entry *entry) {
     bool sized = entry->nsized > 0;
     for (int k = 0; k < entry->note.nin && !sized; k++)
-        sized = entry->note.in[k] && t->values.at[entry->note.in[k]].extents;
+        sized = entry->note.in[k] && t->values.at[entry->note.in[k]].depends;
     for (int k = 0; k < entry->note.nprograms && !sized; k++)
         sized = !t->programs.at[entry->programs[k]].given;
     return sized;
@@ -167,6 +168,7 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
         if (value < 0)
             return value;
         entry->note.out[k] = value;
+        t->values.at[value].depends |= sized;
     }
     entry->made = -1;
     if (note->made) {
@@ -183,20 +185,42 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
     return sized ? sizes_find_extents(t, entry) : 0;
 }
 
+/* A call that failed, after which the caller may go on in another way: for other sizes it has to fail, too. */
+static int note_failure(neap_transcript *t, int status, const graph_note *note) {
+    neap_ctx *ctx = t->ctx;
+    sizes_entry entry = {0};
+    graph_note without = *note;
+    char *why = strdup(neap_error_text());
+    without.made = NULL;
+    ctx->transcript = NULL;
+    bool kept = status != NEAP_E_MEMORY && status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
+                sizes_copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
+                find_operands(t, &entry, &without) == 0 && depends_on_sizes(t, &entry);
+    for (int k = 0; kept && k < without.nout; k++)
+        entry.note.out[k] = 0;
+    entry.fails = true;
+    entry.made = -1;
+    if (!kept || lazy_push(&t->entries, entry))
+        free_entry(&entry);
+    t->next.n = 0;
+    ctx->transcript = t;
+    neap_error(status, "%s", why ? why : "out of memory");
+    free(why);
+    return status;
+}
+
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     neap_transcript *t = ctx->transcript;
     if (ctx->callbacks.open.n > t->callbacks || status == NEAP_PENDING)
         return status;
-    if (status < 0) {
-        t->next.n = 0;
-        return status;
-    }
+    if (status < 0)
+        return note_failure(t, status, note);
     if (!note->kind || !note->kind->play)
         return neap_error(NEAP_E_TRACE, "a program with declared sizes cannot have a %s",
                           note->kind ? note->kind->name : "part written over");
     sizes_entry entry = {0};
     ctx->transcript = NULL; /* what is recorded meanwhile is no request of the caller */
-    int failed = copy_note(&entry, note);
+    int failed = sizes_copy_note(&entry, note);
     if (failed == 0)
         failed = take_sized(t, &entry);
     if (failed == 0)
@@ -209,6 +233,15 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
         free_entry(&entry);
     ctx->transcript = t;
     return failed ? failed : status;
+}
+
+int sizes_read(neap_ctx *ctx, const neap_node *node) {
+    const neap_transcript *t = ctx->transcript;
+    int32_t value = ctx->callbacks.open.n > t->callbacks ? 0 : sizes_find_value(t, node);
+    if (value == 0 || !t->values.at[value].depends)
+        return 0;
+    return neap_error(NEAP_E_TRACE, "the value of an array that depends on declared sizes is not known while what is "
+                                    "computed of them is recorded");
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
@@ -258,6 +291,8 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
     for (int64_t k = 1; k < t->values.n; k++) { /* what it only needed while it was open */
         sizes_value *value = &t->values.at[k];
         value->op = value->node->op;
+        value->dtype = value->node->dtype;
+        value->ndim = value->node->ndim;
         value->site = value->node->site;
         if (!value->given) {
             graph_release(ctx, value->node);
@@ -349,8 +384,14 @@ int neap_size_compare(neap_ctx *ctx, int op, const neap_size *a, const neap_size
             return 0;
     }
     int32_t text = graph_site_intern(ctx, site);
-    sizes_entry entry = {.decides = true, .truth = *truth != 0, .compare = op, .left = left, .right = right,
-                         .site = text ? graph_site_text(ctx, text) : NULL, .opened = -1, .made = -1};
+    sizes_entry entry = {.decides = true,
+                         .truth = *truth != 0,
+                         .compare = op,
+                         .left = left,
+                         .right = right,
+                         .site = text ? graph_site_text(ctx, text) : NULL,
+                         .opened = -1,
+                         .made = -1};
     return lazy_push(&t->entries, entry);
 }
 
@@ -359,15 +400,23 @@ int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out) {
     const neap_node *node = graph_lookup(ctx, id);
     if (!node || check_open(ctx))
         return neap_error_code();
-    int32_t value = sizes_find_value(t, node);
-    const int32_t *extents = value ? t->values.at[value].extents : NULL;
+    int32_t number = sizes_find_value(t, node);
+    sizes_value *value = number && !t->values.at[number].given ? &t->values.at[number] : NULL;
+    if (value && !value->extents)
+        value->extents = calloc((size_t)node->ndim + 1, sizeof *value->extents);
+    if (value && !value->extents)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     for (int k = 0; k < node->ndim; k++) {
         out[k] = (neap_size){(double)node->shape[k], 0};
-        if (extents && extents[k])
-            sizes_give(t, extents[k], &out[k]);
+        if (value && value->extents[k] == 0) /* it is seen to be this number, and must be so again */
+            value->extents[k] = sizes_constant(t, (double)node->shape[k]);
+        if (value && value->extents[k] < 0)
+            return value->extents[k];
+        if (value)
+            sizes_give(t, value->extents[k], &out[k]);
     }
-    if (extents)
-        t->values.at[value].asked = true;
+    if (value)
+        value->asked = true;
     return node->ndim;
 }
 
@@ -381,10 +430,12 @@ static int give_text(lazy_text *text, char *to, size_t capacity, size_t *bytes) 
 }
 
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *e, lazy_text *to) {
-    static const char *const signs[2][3] = {{"~=", ">=", ">"}, {"==", "<", "<="}};
-    sizes_text(t, e->left, to);
-    (void)graph_text_addf(to, " %s ", signs[e->truth][e->compare]);
-    sizes_text(t, e->right, to);
+    static const char *const signs[2][2][3] = {{{"~=", ">=", ">"}, {"==", "<", "<="}},
+                                               {{"~=", "<=", "<"}, {"==", ">", ">="}}};
+    bool turned = sizes_is_constant(&t->exprs.at[e->left]); /* "n > 3", not "3 < n" */
+    sizes_text(t, turned ? e->right : e->left, to);
+    (void)graph_text_addf(to, " %s ", signs[turned][e->truth][e->compare]);
+    sizes_text(t, turned ? e->left : e->right, to);
     if (e->site)
         (void)graph_text_addf(to, " (%s)", e->site);
 }
@@ -396,6 +447,18 @@ int neap_transcript_text(neap_transcript *t, char *text, size_t capacity, size_t
             sizes_decision_text(t, &t->entries.at[k], &to);
             (void)graph_text_addf(&to, "\n");
         }
+    return give_text(&to, text, capacity, bytes);
+}
+
+int32_t neap_transcript_exprs(neap_transcript *t) {
+    return (int32_t)(t->exprs.n > 0 ? t->exprs.n - 1 : 0);
+}
+
+int neap_transcript_expr(neap_transcript *t, int32_t expr, char *text, size_t capacity, size_t *bytes) {
+    lazy_text to = {0};
+    if (expr < 1 || expr >= t->exprs.n)
+        return neap_error(NEAP_E_ARGUMENT, "no such size");
+    sizes_text(t, expr, &to);
     return give_text(&to, text, capacity, bytes);
 }
 

@@ -70,7 +70,7 @@ local function join(sections)
     for _, section in ipairs(sections) do
         entries = entries .. section.name .. u32(#section.text) .. u32(0) .. crc(section.text) .. u32(0)
     end
-    local head = "\139neap\r\n\026" .. u32(2) .. u32(2)
+    local head = "\139neap\r\n\026" .. u32(3) .. u32(2)
     return head .. crc(head .. entries) .. entries .. sections[1].text .. sections[2].text
 end
 

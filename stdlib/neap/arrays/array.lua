@@ -310,7 +310,7 @@ function meta.__len(x)
     if known.ndim == 0 then fail("a 0-d array has no length") end
     if core.sized() then -- LuaJIT wants a number of `#`
         local n = core.extent(x, 0)
-        if core.is_size(n) then fail("#x is a number for LuaJIT, and no size value: use x.shape[1] for %s", tostring(n)) end
+        if core.is_size(n) then fail("#x must be a number for Lua, and here it is %s; use x.shape[1]", tostring(n)) end
     end
     return tonumber(known.shape[0])
 end

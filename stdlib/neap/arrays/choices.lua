@@ -201,9 +201,12 @@ define("put", function(x, index, values, given, extra)
     if n == 0 then return x end
     if mode == "clip" then index = selects.not_below(index) end
     if m == 0 then raise("put", "needs at least one value for %d places", n) end
-    if m > n then values = shape.cut(values, 0, 0, n) end
-    if m < n and m > 1 then values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0) end
-    if m == 1 then values = shape.reshape(values, {}) end
+    local unknown = not core.is_same(n, m) and (core.is_size(n) or core.is_size(m)) -- which one is greater
+    if not unknown and m > n then values = shape.cut(values, 0, 0, n) end
+    if (unknown or m < n) and not core.is_same(m, 1) then
+        values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0)
+    end
+    if core.is_same(m, 1) then values = shape.reshape(values, {}) end
     local flat = np.ravel(x):at { index }
     return shape.reshape(flat:set(values, { mode = mode }), shape_of(x))
 end)
@@ -286,8 +289,9 @@ end
 --- Checks where np.partition is to divide: integers in range.
 local function check_places(name, kth, n)
     for _, k in ipairs(type(kth) == "table" and core.list(name, "the table of places", kth) or { kth or false }) do
-        if type(k) ~= "number" or k ~= math.floor(k) or k < -n or k >= n then
-            bad_argument(name, 2, "kth", ("an integer from %d to %d, or a table of them"):format(-n, n - 1), k or nil)
+        if type(k) ~= "number" and not core.is_size(k) or k ~= math.floor(k) or k < -n or k >= n then
+            local wanted = ("an integer from %s to %s, or a table of them"):format(tostring(-n), tostring(n - 1))
+            bad_argument(name, 2, "kth", wanted, k or nil)
         end
     end
 end

@@ -21,7 +21,7 @@ local function start_of(name, what, value)
         end
         return value
     end
-    if type(value) ~= "number" or value ~= math.floor(value) then
+    if type(value) ~= "number" and not core.is_size(value) or value ~= math.floor(value) then
         raise(name, "%s must be an integer, got %s", what, core.describe(value))
     end
     return value

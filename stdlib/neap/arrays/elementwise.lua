@@ -245,7 +245,7 @@ define("unwrap", function(x, given)
     local axis = core.axis("unwrap", o.axis == nil and -1 or o.axis, core.ndim(x))
     if core.dtype_of(x).kind ~= "f" and period % 1 ~= 0 then x = real("unwrap", 1, x) end
     local n = shape_of(x)[axis + 1]
-    if n < 2 then return operands.narrow(x, half_dtype) end
+    if not core.is_size(n) and n < 2 then return operands.narrow(x, half_dtype) end
     local function behind(y) return shape.cut(y, axis, 1, n) end
     local function before(y) return shape.cut(y, axis, 0, n - 1) end
     local first = shape.cut(x, axis, 0, 1)
@@ -342,13 +342,13 @@ define("unpackbits", function(x, given)
         local count = core.integer("unpackbits", nil, "count", o.count)
         if count < 0 then count = n + count end
         if count < 0 then raise("unpackbits", "count leaves out more than the %d bits", n) end
-        if count > n then
+        local unknown = core.is_size(n) -- which one is greater
+        if unknown or count > n then
             local lo, hi, interior = {}, {}, {}
-            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and count - n or 0, 0 end
+            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and math.max(count - n, 0) or 0, 0 end
             x = shape.pad(x, core.number(0, core.dtype_codes.u8), lo, hi, interior)
-        else
-            x = shape.cut(x, ndim - 1, 0, count)
         end
+        if unknown or count <= n then x = shape.cut(x, ndim - 1, 0, count) end
     end
     return np.moveaxis(x, -1, axis)
 end)

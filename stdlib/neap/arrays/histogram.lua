@@ -85,7 +85,8 @@ end
 local function check_range(name, range)
     if range == nil then return nil end
     local low, high = type(range) == "table" and range[1], type(range) == "table" and range[2]
-    local gap = type(low) == "number" and type(high) == "number" and high - low
+    local function is_number(value) return type(value) == "number" or core.is_size(value) end
+    local gap = is_number(low) and is_number(high) and high - low
     if not gap or gap ~= gap or gap < 0 or gap == math.huge then
         bad_argument(name, nil, "range", "two finite numbers {low, high}, the lower one first", range)
     end
@@ -116,7 +117,7 @@ local function edges_of(name, x, bins, range, weights)
     range = check_range(name, range)
     if type(bins) == "string" then bins = count_by_rule(name, bins, x, range, weights) end
     if bins == nil then bins = 10 end
-    if type(bins) == "number" then
+    if type(bins) == "number" or core.is_size(bins) then
         if bins < 1 or bins ~= math.floor(bins) or bins > 2 ^ 30 then
             bad_argument(name, nil, "bins", "an integer from 1 up, edges or the name of a rule", bins)
         end

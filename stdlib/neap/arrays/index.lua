@@ -159,7 +159,8 @@ local function slice_of(item, n, axis)
             fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
         end
     end
-    if from and to and step and step > 1 and from >= 0 and from < to and to < step and step < n then
+    local numbers = type(from) == "number" and type(to) == "number" and type(step) == "number" and not core.is_size(n)
+    if numbers and step > 1 and from >= 0 and from < to and to < step and step < n then
         warned = true
         core.warn("array index", "{%d, %d, %d} is a slice, from %d to %d in steps of %d: element %d alone%s", from, to,
                   step, from, to, step, from, rows_hint(item))
@@ -376,7 +377,7 @@ end
 
 local function get_elements(x, p)
     if not p.trivial then x = slice(x, p) end
-    if #p.sliced ~= #p.start or not shape.same(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
+    if not shape.identical(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
     if #p.arrays == 0 then return x end
     if #p.arrays == 1 and not p.apart then return selects.take(x, p.arrays[1], p.places[1]) end
     return take_several(x, p)
@@ -476,7 +477,7 @@ local function positions_of(p, dims, part, drop)
         local of = p.axes[axis + 1]
         if axis < #p.sliced and not moved[axis] then
             place = place + 1
-            if of and p.count[of] > 1 then
+            if of and (core.is_size(p.count[of]) or p.count[of] > 1) then
                 local own = {}
                 for k = 1, ndim do own[k] = k == place and p.count[of] or 1 end
                 arrays[of] = shape.reshape(create.iota(p.count[of], code), own)
@@ -527,10 +528,10 @@ end
 --- Integers and slices.
 local function update_slices(x, p, how, value, part)
     local dims = shape_of(x)
-    if shape.product(part) == 0 then return x end
+    if is_same(shape.product(part), 0) then return x end
     local unit, start, step = true, {}, {}
     for k = 1, #dims do
-        unit = unit and (abs(p.step[k]) == 1 or p.count[k] == 1)
+        unit = unit and (abs(p.step[k]) == 1 or is_same(p.count[k], 1))
         start[k], step[k] = 0, 1
         if p.step[k] < 0 then start[k], step[k] = p.count[k] - 1, -1 end
     end
@@ -556,16 +557,18 @@ local MANY_PLACES = 8 -- a new element for so many
 
 --- Where several new values fall on one element, all of them are taken, in row-major order; set takes the last one.
 local function update_arrays(x, p, how, value, part)
-    if value.size == 0 or x.size == 0 then return x end
+    if is_same(value.size, 0) or is_same(x.size, 0) then return x end
     local single = true -- one place, which is read, combined and written: loops make machine code of that
-    for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
+    for _, array in ipairs(p.arrays) do single = single and is_same(array.size, 1) end
     if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
-    local whole = p.trivial and #p.arrays == 1 and shape.same(p.sliced, p.count) and not p.apart
+    local whole = p.trivial and #p.arrays == 1 and shape.identical(p.sliced, p.count) and not p.apart
     if not whole then return update_flat(x, p, how, value, part) end
     local axis, places = p.places[1], p.arrays[1]
     -- The op itself counts from the end and leaves out. Where little is written beside x, a map of the places takes no
     -- time, and runs with what reads x before, so that x is written where it lies.
-    if not core.sized() and value.size < x.size / MANY_PLACES then places = selects.dropped(places, shape_of(x)[axis + 1]) end
+    if not core.sized() and value.size < x.size / MANY_PLACES then
+        places = selects.dropped(places, shape_of(x)[axis + 1])
+    end
     return put(x, places, how, value, axis)
 end
 

@@ -82,7 +82,7 @@ reduces.mask_array = mask_array
 -- keep their digits.
 local function scalar_option(name, option, value, x)
     local wide = core.integer64(value) or core.complex.is(value)
-    local is_scalar = wide or type(value) == "number" or type(value) == "boolean"
+    local is_scalar = wide or type(value) == "number" or type(value) == "boolean" or core.is_size(value)
     if not is_scalar and not (core.is_array(value) and core.ndim(value) == 0) then
         bad_argument(name, nil, option, "a number or an array of no axes", value)
     end
@@ -147,7 +147,7 @@ local function define_reduction(name, known)
         local o = reduction_options(name, given, known, extra)
         if o.dtype ~= nil then x = np.astype(x, o.dtype) end
         local mask, count = mask_of(name, x, o.axis)
-        if o.initial == nil and count == 0 and (name == "max" or name == "min") then
+        if (name == "max" or name == "min") and o.initial == nil and count == 0 then
             raise(name, "nothing to take it of: shape %s", core.shape_text(x))
         end
         local some = o.where ~= nil or o.initial ~= nil
@@ -301,7 +301,9 @@ end
 --- The correction among the options of a variance.
 function reduces.correction(name, o)
     local correction = o.correction or o.ddof or 0
-    if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
+    if type(correction) ~= "number" and not core.is_size(correction) then
+        bad_argument(name, nil, "correction", "a number", correction)
+    end
     return correction
 end
 

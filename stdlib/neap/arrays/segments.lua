@@ -24,7 +24,8 @@ end
 
 --- A number of elements from an option; nil without it.
 local function length_option(name, option, value)
-    if value ~= nil and (type(value) ~= "number" or value < 0 or value ~= math.floor(value) or value > 2 ^ 31) then
+    local is_number = type(value) == "number" or core.is_size(value)
+    if value ~= nil and (not is_number or value < 0 or value ~= math.floor(value) or value > 2 ^ 31) then
         bad_argument(name, nil, option, "an integer from 0 up", value)
     end
     return value
@@ -62,7 +63,7 @@ local FEW_LABELS = 4 -- for which loops make machine code of writes, which count
 
 --- Rows of x combined with those of `result` that labels name; negative ones name none.
 local function combine_rows(result, labels, x, how)
-    if labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
+    if not core.sized() and labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
     local forward = core.dtype_of(labels).kind == "i"
     labels = wide_labels(labels)
     core.attrs[0], core.attrs[1] = 0, 1

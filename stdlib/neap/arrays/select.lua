@@ -154,7 +154,7 @@ function selects.index_array(name, index, extent)
         return index
     end
     local dims = {}
-    if type(index) == "number" then
+    if type(index) == "number" or core.is_size(index) then
         index = { index }
     elseif type(index) == "table" then
         dims = { #core.list(name, "the list of indices", index) }
@@ -219,7 +219,7 @@ function selects.positions_along(base, index, wide, axis, mode, about)
             for d = 1, #base do narrow[d] = d == k and base[d] or 1 end
             part = shape.reshape(np.arange(base[k], { dtype = name }), narrow)
         end
-        if stride ~= 1 then part = part * stride end
+        if not core.is_same(stride, 1) then part = part * stride end
         position = position and position + part or part
         stride = stride * base[k]
     end
@@ -458,7 +458,8 @@ define("top_k", function(x, k, given, extra)
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
     local order
-    if 8 * k > n or not largest or is_complex(x) then -- nearly all, or an order that the op has not
+    local few = largest and not is_complex(x) and (core.is_size(n) or core.is_size(k) or 8 * k <= n)
+    if not few then -- nearly all, or an order that the op has not
         order = shape.cut(np.argsort(x, { axis = axis, descending = largest }), axis, 0, k)
     else
         core.attrs[0], core.attrs[1] = axis, core.put(1, k)

@@ -108,7 +108,8 @@ local unique_options = { axis = true, return_index = true, return_inverse = true
 --- The option `size`, checked.
 local function check_size(name, o)
     local size = o.size
-    if size ~= nil and (type(size) ~= "number" or size < 0 or size ~= math.floor(size) or size > 2 ^ 31) then
+    local is_number = type(size) == "number" or core.is_size(size)
+    if size ~= nil and (not is_number or size < 0 or size ~= math.floor(size) or size > 2 ^ 31) then
         core.bad_argument(name, nil, "size", "an integer from 0 up", size)
     end
     if o.fill_value ~= nil and size == nil then raise(name, "'fill_value' goes with 'size'") end
@@ -212,7 +213,7 @@ local function is_in(name, x, values, o)
     local result
     if values.size == 0 then
         result = shape.broadcast_to(core.number(0, core.dtype_codes.bool), shape_of(x))
-    elseif values.size <= FEW then
+    elseif not core.is_size(values.size) and values.size <= FEW then
         values = np.ravel(values)
         for k = 0, values.size - 1 do
             local same = np.equal(x, core.index(values, k))

@@ -9,7 +9,7 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
-local put = core.put
+local put, is_size, is_same = core.put, core.is_size, core.is_same
 local type, select, floor = type, select, math.floor
 
 local shape = {} -- what other files of the library use
@@ -32,6 +32,22 @@ function shape.same(a, b)
     return true
 end
 
+--- Whether two shape tables are surely the same, whatever the sizes in them are: without a condition.
+function shape.identical(a, b)
+    if #a ~= #b then return false end
+    for k = 1, #a do
+        if not is_same(a[k], b[k]) then return false end
+    end
+    return true
+end
+
+--- What two extents broadcast to, one of them a size value. It is the larger one, without a decision: where they do
+-- not broadcast, one is not broadcast to that.
+local function wider(a, b)
+    if is_same(a, b) or is_same(b, 1) then return a end
+    return is_same(a, 1) and b or math.max(a, b)
+end
+
 --- The shape that several shapes broadcast to.
 function shape.broadcast(name, ...)
     local result = {}
@@ -42,7 +58,9 @@ function shape.broadcast(name, ...)
         for k = 1, select("#", ...) do
             local other = select(k, ...)
             local n = other[#other - ndim + axis] or 1
-            if n ~= 1 then
+            if is_size(n) or is_size(extent) then
+                extent = wider(extent, n)
+            elseif n ~= 1 then
                 if extent ~= 1 and extent ~= n then
                     local texts = {}
                     for i = 1, select("#", ...) do texts[i] = core.shape_text((select(i, ...))) end
@@ -61,7 +79,8 @@ function shape.broadcasts_to(from, to)
     local lead = #to - #from
     if lead < 0 then return false end
     for k = 1, #from do
-        if from[k] ~= 1 and from[k] ~= to[lead + k] then return false end
+        local n = from[k]
+        if not is_same(n, 1) and n ~= to[lead + k] and n ~= 1 then return false end -- 1 and equal sizes: no condition
     end
     return true
 end
@@ -161,7 +180,7 @@ function shape.slice(x, start, step, count)
     local n = #start
     for k = 1, n do
         local at = 3 * k - 3
-        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), step[k], put(at + 2, count[k])
+        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), put(at + 1, step[k]), put(at + 2, count[k])
     end
     return record1(ids.slice, x, 3 * n)
 end
@@ -355,7 +374,7 @@ define("diagonal", function(x, given)
     x = coerce("diagonal", 1, x)
     local o = core.options("diagonal", given, { offset = true, axis1 = true, axis2 = true })
     local offset, rank = o.offset == nil and 0 or o.offset, core.ndim(x)
-    if type(offset) ~= "number" or offset ~= floor(offset) then
+    if type(offset) ~= "number" and not is_size(offset) or offset ~= floor(offset) then
         bad_argument("diagonal", nil, "offset", "an integer", offset)
     end
     local first = axis_of("diagonal", o.axis1 == nil and 0 or o.axis1, rank)
@@ -369,7 +388,7 @@ define("diagonal", function(x, given)
     dims[rank - 1], dims[rank] = rows * columns, nil
     local start, step = {}, {}
     for k = 1, rank - 1 do start[k], step[k] = 0, 1 end
-    start[rank - 1], step[rank - 1] = count > 0 and from or 0, columns + 1
+    start[rank - 1], step[rank - 1] = math.min(from, rows * columns), columns + 1 -- of none it is too large
     x = reshape(x, dims)
     dims[rank - 1] = count
     return slice(x, start, step, dims)
@@ -434,7 +453,7 @@ define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
     local dims, extra = shape.arguments("broadcast_to", ...)
     if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
-    if not shape.broadcasts_to(shape_of(x), dims) then
+    if not core.sized() and not shape.broadcasts_to(shape_of(x), dims) then -- the op refuses, too
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end
     return broadcast_to(x, dims)
@@ -472,7 +491,7 @@ define("flip", function(x, axis)
     local list = axis ~= nil and axes_of("flip", axis, #dims)
     for k = 1, list and #list or #dims do
         local at = (list and list[k] or k - 1) + 1
-        if dims[at] > 0 then start[at], step[at] = dims[at] - 1, -1 end
+        start[at], step[at] = math.max(dims[at] - 1, 0), -1
     end
     return slice(x, start, step, dims)
 end)

@@ -73,7 +73,7 @@ end)
 --  [2 3]]
 define("sliding_window_view", function(x, window, given)
     x = coerce("sliding_window_view", 1, x)
-    if type(window) == "number" then window = { window } end
+    if type(window) == "number" or core.is_size(window) then window = { window } end
     if type(window) ~= "table" then
         bad_argument("sliding_window_view", 2, "window", "an integer or a table of them", window)
     end
@@ -89,12 +89,13 @@ define("sliding_window_view", function(x, window, given)
     end
     for k = 1, #window do
         local at, n = core.axis("sliding_window_view", axes[k], #dims), window[k]
-        if type(n) ~= "number" or n ~= floor(n) or n < 1 then
+        if type(n) ~= "number" and not core.is_size(n) or n ~= floor(n) or n < 1 then
             bad_argument("sliding_window_view", 2, "window", "made of integers from 1 up", n)
         end
         local room = shape_of(x)[at + 1]
         if n > room then
-            raise("sliding_window_view", "a window of %d elements does not fit into axis %d, of extent %d", n, at, room)
+            raise("sliding_window_view", "a window of %s elements does not fit into axis %d, of extent %s",
+                  tostring(n), at, tostring(room))
         end
         core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, core.put(1, n), 1, 1
         x = core.record1(core.ids.windows, x, 4)

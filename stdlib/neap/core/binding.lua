@@ -155,9 +155,16 @@ end
 
 core.user_site = user_site
 
+--- string.format, for which sizes are what they are now.
+local function formatted(format, ...)
+    local values, n = { ... }, select("#", ...)
+    for k = 1, n do values[k] = core.is_size(values[k]) and values[k].now or values[k] end
+    return format:format(unpack(values, 1, n))
+end
+
 --- Raises a text built by string.format, with the user's file and line in front.
 local function fail(format, ...)
-    local message = select("#", ...) > 0 and format:format(...) or format
+    local message = select("#", ...) > 0 and formatted(format, ...) or format
     local file, line = user_site()
     if file then message = file .. ":" .. line .. ": " .. message end
     error(message, 0)
@@ -212,7 +219,7 @@ end
 --- Raises "np.name: …" built by string.format.
 -- A method of an array that was called by a dot, x.sum(), has got wrong arguments for that reason.
 function core.raise(name, format, ...)
-    fail("np.%s: %s%s", name, select("#", ...) > 0 and format:format(...) or format,
+    fail("np.%s: %s%s", name, select("#", ...) > 0 and formatted(format, ...) or format,
          core.methods and require("neap.core.misuse").dot(name) or "")
 end
 local raise = core.raise

@@ -1,9 +1,9 @@
 --- sizes.lua: size values: what x.shape has while a program for every size is recorded.
 --
--- A size value is a cdata `neap_size`: what the size is now, and its expression (lazy/sizes.h). Arithmetic gives further
--- size values, or numbers where nothing depends on sizes. A comparison is decided, or becomes a condition of the program
--- with its line. All else that takes numbers raises, as LuaJIT converts no such cdata: so no number of now can get into a
--- program. What may be a size is passed to the core by `put`.
+-- A size value is a cdata `neap_size`: what the size is now, and its expression (lazy/sizes.h). Arithmetic gives size
+-- values again, or numbers where nothing depends on sizes. A comparison is decided, or becomes a condition of the
+-- program, with its line. All else that takes numbers raises, as LuaJIT converts no such cdata: so no number of now can
+-- get into a program. What may be a size is passed to the core by `put`.
 local ffi = require "ffi"
 local core = require "neap.core.binding"
 
@@ -22,6 +22,11 @@ local function is_size(value)
     return type(value) == "cdata" and istype(Size, value)
 end
 core.is_size = is_size
+
+--- Whether a value is a number or a size value.
+function core.is_number(value)
+    return type(value) == "number" or is_size(value)
+end
 
 local function set(box, value, what)
     if type(value) == "number" then
@@ -141,7 +146,7 @@ mathematics.max = fold(math_max, methods.max)
 
 --- The functions of math that take size values, too: the library's own code finds these, and what is recorded with
 -- declared sizes.
-for name, f in pairs(mathematics) do math[name] = f end
+for name, f in pairs(mathematics) do rawset(math, name, f) end
 
 --- Puts them in place of the user's math.floor and its kin; returns a function that undoes that.
 function sizes.swap_mathematics(of)

@@ -39,7 +39,7 @@ return function(nn, reduced)
 
     local function number(name, position, what, value, default)
         if value == nil then return default end
-        if type(value) ~= "number" then bad_argument("nn." .. name, position, what, "a number", value) end
+        if not core.is_number(value) then bad_argument("nn." .. name, position, what, "a number", value) end
         return value
     end
 

@@ -31,7 +31,7 @@ local function per_axis(name, what, value, n, default, least)
     for k = 1, n do
         list[k] = value
         if type(value) == "table" then list[k] = value[k] end
-        if type(list[k]) ~= "number" or list[k] ~= math.floor(list[k]) or list[k] < least
+        if not core.is_number(list[k]) or list[k] ~= math.floor(list[k]) or list[k] < least
             or (type(value) == "table" and #value ~= n) then
             bad_argument(name, nil, what, ("an integer from %d up, or %d of them"):format(least, n), value)
         end
@@ -54,11 +54,11 @@ local function paddings(name, padding, extents, window, strides)
         elseif type(padding) == "table" and #core.list(name, "option 'padding'", padding) == n then
             pair = padding[k]
         end
-        if type(pair) == "number" then pair = { pair, pair } end
+        if core.is_number(pair) then pair = { pair, pair } end
         if type(pair) == "table" then core.list(name, "a pair of option 'padding'", pair) end
         low[k], high[k] = type(pair) == "table" and pair[1], type(pair) == "table" and pair[2]
         for _, width in ipairs { low[k] or false, high[k] or false } do
-            if type(width) ~= "number" or width ~= math.floor(width) then
+            if not core.is_number(width) or width ~= math.floor(width) then
                 bad_argument(name, nil, "padding",
                              ('"SAME", "VALID", an integer, or %d pairs {before, after}'):format(n), padding)
             end
@@ -102,7 +102,8 @@ local function surround(x, value, low, high, gaps)
     local lo, hi, interior, any = { 0 }, { 0 }, { 0 }, false
     for k = 1, #low do
         lo[k + 1], hi[k + 1], interior[k + 1] = math.max(low[k], 0), math.max(high[k], 0), gaps and gaps[k] or 0
-        any = any or lo[k + 1] + hi[k + 1] + interior[k + 1] > 0
+        local more = lo[k + 1] + hi[k + 1] + interior[k + 1]
+        any = any or core.is_size(more) or more > 0
     end
     lo[#lo + 1], hi[#hi + 1], interior[#interior + 1] = 0, 0, 0
     if any then x = shape.pad(x, core.number(value, core.dtype_of(x).code), lo, hi, interior) end
@@ -119,7 +120,8 @@ end
 --- x with an axis more at its end for each of n spatial axes: the windows that each place sees.
 local function windows(x, n, window, strides, dilation)
     for k = 1, n do
-        attrs[0], attrs[1], attrs[2], attrs[3] = k, core.put(1, window[k]), strides[k], dilation and dilation[k] or 1
+        attrs[0], attrs[1], attrs[2], attrs[3] = k, core.put(1, window[k]), core.put(2, strides[k]),
+                                                 core.put(3, dilation and dilation[k] or 1)
         x = core.record1(ids.windows, x, 4)
     end
     return x
@@ -136,7 +138,7 @@ local function record_conv(x, w, n, groups, strides, low, high, dilation)
     for k = 1, n do
         local at = 4 * k - 3
         attrs[at], attrs[at + 1], attrs[at + 2], attrs[at + 3] =
-            strides[k], core.put(at + 1, low[k]), core.put(at + 2, high[k]), dilation[k]
+            core.put(at, strides[k]), core.put(at + 1, low[k]), core.put(at + 2, high[k]), core.put(at + 3, dilation[k])
     end
     return core.record2(ids.conv, x, w, 1 + 4 * n)
 end
@@ -148,7 +150,7 @@ local function integer_conv(x, w, n, groups, strides, dilation)
     local dims, places, extents = shape_of(x), ("opq"):sub(1, n), ("xyz"):sub(1, n)
     local apart, divided = { unpack(dims, 1, n + 1) }, { unpack(kernel, 1, n + 1) }
     apart[n + 2], divided[n + 2] = groups, groups
-    apart[n + 3], divided[n + 3] = dims[n + 2] / groups, features / groups
+    apart[n + 3], divided[n + 3] = math.floor(dims[n + 2] / groups), math.floor(features / groups)
     for k = 1, n do apart[n + 3 + k] = kernel[k] end
     local y = np.einsum(("b%sgc%s,%scgf->b%sgf"):format(places, extents, extents, places), shape.reshape(x, apart),
                         shape.reshape(w, divided))

@@ -5,6 +5,7 @@
 -- loss is NaN: a sum that left it out, or took another class, would say nothing.
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
+local create = require "neap.arrays.create"
 local shape = require "neap.arrays.shape"
 
 local np, C, ctx = core.np, core.C, core.ctx
@@ -106,7 +107,7 @@ local function losses(name, x, base, labels, o)
     local n = shape_of(x)[core.ndim(x)]
     local ignored, smoothing = check_options(name, o)
     local out, weight = strays(name, labels, n, ignored), weights(name, o.weight, x, n)
-    local chosen = np.equal(np.expand_dims(labels, -1), np.arange(n))
+    local chosen = np.equal(np.expand_dims(labels, -1), create.iota(n, core.dtype_codes.i32))
     local function of_label(values) return np.sum(np.where(chosen, values, 0), { axis = -1 }) end
 
     local loss, counts = base - of_label(x), weight and of_label(weight)

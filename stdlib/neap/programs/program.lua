@@ -14,6 +14,7 @@ local capture = require "neap.tracing.capture"
 local files = require "neap.files"
 local picture = require "neap.files.picture"
 local declared = require "neap.tracing.declared"
+local sized = require "neap.tracing.sized"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
@@ -299,6 +300,21 @@ local function refuse(program, k, leaves)
     misfit(port.name, port_text(port, declared_extents(program, k)), value_text(x), hint)
 end
 
+local function port_names(ports)
+    local names = {}
+    for k, port in ipairs(ports) do names[k] = port.name end
+    return names
+end
+
+--- The core's program for sizes by name, of a program with declared ones.
+local function play(program, known)
+    local of = program.declared
+    local played = declared.play("program", of.transcript, of.names, known)
+    rename(played, false, port_names(program.ports))
+    rename(played, true, port_names(program:outputs()))
+    return played
+end
+
 --- The entry for the sizes of the leaves, of a program with declared ones, and its key.
 local function entry_for_sizes(program, leaves)
     local of, shapes = program.declared, {}
@@ -313,8 +329,7 @@ local function entry_for_sizes(program, leaves)
     end
     local key, entry = table.concat(parts, ","), program.entry
     return entry_of(program, key, function()
-        return { program = declared.play("program", of.transcript, of.names, known), template = entry.template,
-                 n = entry.n, outputs = entry.outputs }
+        return { program = play(program, known), template = entry.template, n = entry.n, outputs = entry.outputs }
     end), key
 end
 
@@ -398,15 +413,36 @@ end
 
 local text_options = { lines = true }
 
+local function text_of(program, lines)
+    return core.text("program", function(text, capacity, bytes)
+        return C.neap_program_text(program, lines or 0, text, capacity, bytes)
+    end)
+end
+
+--- The printed form of a program with declared sizes: `text`, for those with which it was recorded, with expressions in
+-- place of the numbers that are others for other sizes, and its conditions.
+local function text_for_sizes(program, text, lines)
+    local of = program.declared
+    local texts, places = { text }, { of.known }
+    for turn = 1, 6 do
+        local known = {}
+        for k, symbol in ipairs(of.names) do known[symbol] = of.known[symbol] + turn * (k + 1) end
+        local ok, other = pcall(play, program, known)
+        if ok and #texts < 4 then texts[#texts + 1], places[#places + 1] = text_of(other, lines), known end
+    end
+    local merged = #texts > 2 and declared.merge(of, texts, places) or text
+    local conditions = declared.conditions(of.transcript)
+    return merged .. (conditions ~= "" and "\nfor " .. conditions:gsub("\n(.)", "\nfor %1"):gsub("\n$", "") or "")
+end
+
 --- program:text{lines=40} -> string: the printed form.
 --- lines: at most so many: the middle of a longer one is cut out
 function Program:text(given)
     local lines = core.options("program.text", given, text_options).lines
     if lines ~= nil then core.integer("program.text", nil, "lines", lines) end
     if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
-    return core.text("program", function(text, capacity, bytes)
-        return C.neap_program_text(self.entry.program, lines or 0, text, capacity, bytes)
-    end)
+    local text = text_of(self.entry.program, lines)
+    return self.declared and text_for_sizes(self, text, lines) or text
 end
 
 --- program:info(): a table of counts: inputs, outputs, nodes, captures, effects, steps.
@@ -428,12 +464,6 @@ end
 --- program:outputs(): what it gives, in the same form.
 function Program:outputs()
     return ports_of(self.entry.program, true, self.entry.outputs)
-end
-
-local function port_names(ports)
-    local names = {}
-    for k, port in ipairs(ports) do names[k] = port.name end
-    return names
 end
 
 --- program:list_inputs(): the names of its inputs, in order.
@@ -511,56 +541,31 @@ local function arguments_of(given)
     return arguments
 end
 
-local DEFAULTS = { 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47 } -- of sizes that no array has yet
-
-local function shape_of_leaf(value)
-    if is_array(value) then return array_info(value).weak == 0 and core.shape_of(value) or nil end
-    return getmetatable(value) == staging.Spec and value.shape or nil
-end
-
---- The leaves of arguments that have shapes or are numbers, in order, each replaced by what `with` returns of it and
--- its number.
-local function replace_leaves(name, given, with)
-    local n, copy = 0, { n = given.n }
-    for k = 1, given.n do
-        copy[k] = trees.rebuild(name, given[k], function(leaf)
-            if not staging.is_input(leaf) then return leaf end
-            n = n + 1
-            return with(leaf, n)
-        end)
-    end
-    return copy
-end
-
---- Traces a function with the declared sizes of its arguments; of what is declared, the second result is nil where that
--- is nothing.
-local function trace_for_sizes(name, user_function, given, wanted)
-    local list, names = declared.collect(name, given, wanted, shape_of_leaf)
-    local places = capture.places(user_function)
-    if #names == 0 then return trace(name, user_function, given, {}, places, {}) end
-    local shapes = {}
-    replace_leaves(name, given, function(leaf, k)
-        local shape = shape_of_leaf(leaf)
-        for axis = 1, shape and #shape or 0 do
-            if type(shape[axis]) == "string" then shape = nil break end
-        end
-        shapes[k] = shape or false
-        return leaf
+--- The program of a function for packed arguments, which are called `roots`. wanted: their declared sizes.
+local function record(name, user_function, given, wanted, roots)
+    given = staging.with_specs(name, given, true)
+    local arguments, places = arguments_of(given), capture.places(user_function)
+    local entry, of = sized.trace(name, given, wanted, function(sized_arguments)
+        return trace(name, user_function, sized_arguments, {}, places, {})
     end)
-    local known = declared.solve(name, list, names, shapes, core.copy_list(DEFAULTS))
-    local transcript, entry = declared.record(name, names, known, function(values)
-        local sized = replace_leaves(name, given, function(leaf, k)
-            return list[k] and staging.sized_spec(leaf, declared.extents(list[k], values)) or leaf
-        end)
-        return trace(name, user_function, sized, {}, places, {})
-    end)
-    return entry, { transcript = transcript, names = names, list = list }
+    local results = entry.template
+    local program = new_program(entry, arguments, roots, {
+        inputs = slot_names(arguments, function(k) return roots[k] end),
+        outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
+    })
+    program.declared = of
+    return program
 end
 
---- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
--- with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
--- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
+--- np.trace(f, {sizes=…}) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable,
+-- and callable with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet,
+-- as in np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
 -- the keys of results. (The sum of a diagonal is np.linalg.trace.)
+--
+-- The program is for arguments of these shapes, but for sizes that are declared: a list for each argument has names, or
+-- integers, by axis, and {} says nothing of an argument. Then x.shape[1] is a size value while f is recorded, with
+-- which one computes, compares and makes shapes; a comparison that depends on sizes becomes a condition of the program.
+--- sizes: names of extents, as in {{"n", 3}, {}, {"2*n + 1"}}; {shape={"n", 3}} as an argument says the same
 --- > program = np.trace(function(x) return x * 2 end)(np.ones(3))
 --- > program(np.arange(3) / 1), program:list_inputs()[1]
 -- [0. 2. 4.]
@@ -575,17 +580,9 @@ function np.trace(f, options, ...)
     end
     local wanted = core.options("trace", options, { sizes = true }).sizes
     local function tracer(...)
-        local given = staging.with_specs("trace", pack(...), true)
-        local arguments = arguments_of(given)
-        local entry, of = trace_for_sizes("trace", user_function, given, wanted)
-        local results, roots = entry.template, {}
-        for k = 1, arguments.n do roots[k] = parameter(user_function, k) end
-        local program = new_program(entry, arguments, roots, {
-            inputs = slot_names(arguments, function(k) return roots[k] end),
-            outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
-        })
-        program.declared = of
-        return program
+        local given, roots = pack(...), {}
+        for k = 1, given.n do roots[k] = parameter(user_function, k) end
+        return record("trace", user_function, given, wanted, roots)
     end
     jit.off(tracer)
     return tracer
@@ -607,5 +604,5 @@ for _, f in ipairs { Program.__call, match_arguments, leaves_of, entry_elsewhere
     jit.off(f)
 end
 
-return { programs_of = programs_of, new = new_program, Program = Program, slot_names = slot_names,
+return { programs_of = programs_of, new = new_program, record = record, Program = Program, slot_names = slot_names,
          parameter = parameter }

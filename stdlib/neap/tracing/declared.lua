@@ -9,12 +9,14 @@ local trees = require "neap.core.trees"
 local sizes = require "neap.core.sizes"
 
 local C, ctx = core.C, core.ctx
-local raise, is_array = core.raise, core.is_array
+local raise = core.raise
 local type = type
 
 local declared = {}
 
 -- ---- Extents as texts -----------------------------------------------------------------------------------------------
+
+local MOST_NAMES, MOST_TEXT = 64, 1000 -- names of a program, letters of an extent in a file
 
 local function floor_divide(a, b) return math.floor(a / b) end
 
@@ -40,6 +42,7 @@ local function parse(name, text, names)
         local symbol = take "[%a_][%w_]*"
         if symbol then
             if not names[symbol] then
+                if #names == MOST_NAMES then raise(name, "option 'sizes': more than %d names", MOST_NAMES) end
                 names[symbol], names[#names + 1] = true, symbol
             end
             return function(known) return known[symbol] end
@@ -111,7 +114,7 @@ end
 
 --- Collects what is declared of the leaves of arguments, in order. Specs of arrays that are not there may have texts
 -- as extents themselves. Returns a list with false, or the extents, of each leaf, and the list of names.
-function declared.collect(name, given, option, shape_of_leaf)
+function declared.collect(name, given, option, shape_of_leaf, is_static)
     local list, names = {}, {}
     if option ~= nil and type(option) ~= "table" then
         core.bad_argument(name, nil, "sizes", "a list of extents for each argument", option)
@@ -129,17 +132,49 @@ function declared.collect(name, given, option, shape_of_leaf)
                 raise(name, "option 'sizes': %s is a table, got %s", what, core.describe(want))
             end
             for _, key in ipairs(trees.keys_of(value, name)) do
-                visit(value[key], want and want[key], what .. (type(key) == "number" and "[" .. key .. "]" or "." .. key))
+                local step = type(key) == "number" and "[" .. key .. "]" or "." .. key
+                visit(value[key], want and want[key], what .. step)
             end
         end
     end
-    for k = 1, given.n do visit(given[k], option and option[k], "argument " .. k) end
+    for k = 1, given.n do
+        if not is_static[k] then visit(given[k], option and option[k], "argument " .. k) end
+    end
     if option then
         for key in pairs(option) do
             if type(key) ~= "number" or key < 1 or key > given.n then
                 raise(name, "option 'sizes' has an entry %s, and there are %d arguments", tostring(key), given.n)
             end
         end
+    end
+    return list, names
+end
+
+--- What declared.collect returns, as trees of a file: texts and integers.
+function declared.to_tree(list)
+    local tree = { n = #list }
+    for k, dims in ipairs(list) do
+        tree[k] = {}
+        for axis = 1, dims and #dims or 0 do
+            tree[k][axis] = type(dims[axis]) == "table" and dims[axis].text or dims[axis]
+        end
+    end
+    return tree
+end
+
+--- The list and names of such a tree, which anybody may have made, for inputs of these shapes (false: it has none);
+-- raises.
+function declared.of_tree(name, tree, shapes)
+    local list, names = {}, {}
+    for k, shape in ipairs(shapes) do
+        local dims = tree[k]
+        if type(dims) ~= "table" then raise(name, "the sizes of input %d are no list", k) end
+        for axis = 1, #dims do
+            if type(dims[axis]) == "string" and #dims[axis] > MOST_TEXT then
+                raise(name, "the sizes of input %d are longer than %d letters", k, MOST_TEXT)
+            end
+        end
+        list[k] = extents(name, dims, shape and #shape or 0, names, "input " .. k) or false
     end
     return list, names
 end
@@ -211,8 +246,8 @@ end
 local transcript_box = ffi.new("neap_transcript *[1]")
 local free_transcript = core.finalizer(C.neap_transcript_free)
 
---- Runs body(values), the size values by name, with sizes declared that are `known` now. Returns the transcript and what
--- body returned.
+--- Runs body(values), the size values by name, with sizes declared that are `known` now. Returns the transcript and
+-- what body returned.
 function declared.record(name, names, known, body)
     if core.sized() then raise(name, "sizes are declared already where this is recorded") end
     core.call(name, function() return C.neap_transcript_begin(ctx) end)
@@ -238,7 +273,7 @@ function declared.conditions(transcript)
     end)
 end
 
-local program_box, size_box = ffi.new("neap_program *[1]"), ffi.new("double[?]", 64)
+local program_box, size_box = ffi.new("neap_program *[1]"), ffi.new("double[?]", MOST_NAMES)
 local free_program = core.finalizer(C.neap_program_free)
 
 --- The core's program for sizes by name.
@@ -250,16 +285,82 @@ function declared.play(name, transcript, names, known)
     return ffi.gc(program_box[0], free_program)
 end
 
+local value_box = ffi.new("double[1]")
+
+--- What a size value of a transcript, or the expression of a number, is for sizes by name.
+function declared.value(transcript, size, names, known)
+    local expr = type(size) == "number" and size or size.expr
+    for k, symbol in ipairs(names) do size_box[k - 1] = known[symbol] end
+    core.call(nil, function() return C.neap_transcript_value(transcript, expr, #names, size_box, value_box) end)
+    return value_box[0]
+end
+
+-- ---- Texts ----------------------------------------------------------------------------------------------------------
+
+--- The expressions of a transcript that are made of declared sizes: a list of { text, values = by position of `places`,
+-- a list of sizes by name }, those of few letters first.
+local function expressions(of, places)
+    local list = {}
+    for expr = 1, C.neap_transcript_exprs(of.transcript) do
+        local ok, values = pcall(function()
+            local found = {}
+            for k, known in ipairs(places) do found[k] = declared.value(of.transcript, expr, of.names, known) end
+            return found
+        end)
+        if ok then
+            local text = core.text(nil, function(to, capacity, bytes)
+                return C.neap_transcript_expr(of.transcript, expr, to, capacity, bytes)
+            end)
+            list[#list + 1] = { text = text, values = values }
+        end
+    end
+    table.sort(list, function(a, b) return #a.text < #b.text or #a.text == #b.text and a.text < b.text end)
+    return list
+end
+
+--- The expression that has these values, "?" if there is none.
+local function expression_of(list, values)
+    for _, one in ipairs(list) do
+        local fits = true
+        for k, value in ipairs(values) do
+            fits = fits and math.abs(one.values[k] - value) <= 1e-6 * math.abs(value)
+        end
+        if fits then return one.text end
+    end
+    return "?"
+end
+
+--- One text of several that differ in numbers alone, each for the sizes of one place: with the expressions in place of
+-- these; nil: they differ in more.
+function declared.merge(of, texts, places)
+    local list, parts, at = expressions(of, places), {}, {}
+    for k in ipairs(texts) do at[k] = 1 end
+    while at[1] <= #texts[1] do
+        local values, pieces = {}, {}
+        for k, text in ipairs(texts) do
+            local _, last, number = text:find("^(%d+%.?%d*)", at[k])
+            if not number then
+                _, last = text:find("^[%a_][%w_]*", at[k])
+                last = last or at[k]
+            end
+            values[k], pieces[k] = tonumber(number), text:sub(at[k], last)
+            at[k] = last + 1
+        end
+        local same = true
+        for k = 2, #texts do
+            same = same and pieces[k] == pieces[1]
+            if (values[k] == nil) ~= (values[1] == nil) or not values[k] and pieces[k] ~= pieces[1] then return nil end
+        end
+        parts[#parts + 1] = same and pieces[1] or expression_of(list, values)
+    end
+    return table.concat(parts)
+end
+
 --- Extents of a declaration as size values, for a Spec.
 function declared.extents(dims, values)
     local shape = {}
     for k, want in ipairs(dims) do shape[k] = type(want) == "table" and want.of(values) or want end
     return shape
-end
-
---- The shape of an array; of all else nil.
-function declared.shape_of(value)
-    return is_array(value) and core.shape_of(value) or nil
 end
 
 for _, f in pairs(declared) do jit.off(f) end

@@ -341,6 +341,27 @@ end
 -- What Lua itself says of a value that is no number.
 local LUA_WANTS_NUMBERS = { "'for' %a+ must be a number", "number expected, got cdata", "string expected, got cdata" }
 
+-- What Lua and its FFI say of a size value where a number is wanted, and what to do.
+local SIZE_WANTED = {
+    { "'for' %a+ must be a number", "a loop of Lua over a size would be recorded for the size of now; use "
+      .. "np.fori_loop, np.scan, or ops on whole arrays" },
+    { "cannot convert 'struct neap_size'", "a size value cannot stand here; declare this size as an integer" },
+    { "number expected, got cdata", "a size value cannot stand here; math.floor, min, max and sqrt take them, and "
+      .. "arithmetic and comparisons do" },
+}
+
+--- A handler of errors while sizes are declared: says what was done with a size value, and where.
+local function explain_size(problem)
+    for _, pair in ipairs(type(problem) == "string" and SIZE_WANTED or {}) do
+        if problem:find(pair[1]) then
+            local file, line = core.user_site()
+            local site = file and ("%s:%d: "):format(file, line) or ""
+            return ("%s%s (%s)"):format(site, pair[2], (problem:gsub("^%S+:%d+: ", "")))
+        end
+    end
+    return problem
+end
+
 --- The results of a function that ran on stand-ins; errors of Lua that an array has no value get a hint.
 local function checked(ok, ...)
     if ok then return pack(...) end
@@ -352,6 +373,11 @@ local function checked(ok, ...)
         end
     end
     error(problem, 0)
+end
+
+local function raised(ok, ...)
+    if not ok then error((...), 0) end
+    return ...
 end
 
 --- Runs user_function on stand-ins for `given`, as `closed` does, and keeps nothing of what it records. Returns its
@@ -397,7 +423,9 @@ local function trace(name, user_function, given, is_static, places, captures, li
             expected[place] = input
             capture.write(place, input)
         end
-        local results = checked(pcall(user_function, unpack(arguments, 1, arguments.n)))
+        local results = core.sized()
+            and pack(raised(xpcall(user_function, explain_size, unpack(arguments, 1, arguments.n))))
+            or checked(pcall(user_function, unpack(arguments, 1, arguments.n)))
         local assigned = capture.assigned(places, function(place) return expected[place] or place.value end)
         if assigned then
             raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",
