@@ -219,7 +219,7 @@ static void find_output(const neap_transcript *t, const sizes_entry *entry, int 
 
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry) {
     const graph_note *note = &entry->note;
-    for (int k = 0; k < note->nout; k++) {
+    for (int k = 0; k < note->nout && note->kind->shapes != GRAPH_NOTE_FIXED; k++) {
         const neap_node *node = t->values.at[note->out[k]].node;
         found_extents found = {.ndim = node->ndim, .known = 1};
         for (int a = 0; a < node->ndim; a++)
