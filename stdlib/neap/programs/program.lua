@@ -290,7 +290,7 @@ local function refuse(program, k, leaves)
     local port, x = program.ports[k], leaves[k]
     local dtype, hint = core.dtype_of(x).name
     if dtype ~= port.dtype then
-        hint = "; record it for " .. dtype
+        hint = "; cast it, or record it for " .. dtype
     elseif core.ndim(x) ~= #port.shape then
         hint = "; the number of axes is part of a program, and np.vmap adds one"
     else
