@@ -228,10 +228,11 @@ end
 local function fits_port(program, k, x)
     local port, dims = program.ports[k], declared_extents(program, k)
     if port.number then return true end
-    if core.dtype_of(x).name ~= port.dtype or core.ndim(x) ~= #port.shape then return false end
-    for axis, n in ipairs(port.shape) do
-        local want = dims and dims[axis] or n
-        if type(want) == "number" and core.extent(x, axis - 1) ~= want then return false end
+    local known, sized = array_info(x), core.sized()
+    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
+    for axis, want in ipairs(dims or port.shape) do
+        local n = sized and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
+        if type(want) == "number" and n ~= want then return false end
     end
     return true
 end
