@@ -132,4 +132,7 @@ int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, prog
 #include "lazy/program/lower.h"
 #include "lazy/program/print.h"
 
+/* Does the list say of a node how it is made? Else it is an input, data, or a number. */
+bool program_is_constructed(const neap_node *node);
+
 #endif

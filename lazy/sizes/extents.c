@@ -36,8 +36,6 @@ static bool infer_at(const neap_transcript *t, const sizes_entry *entry, int pro
         in[k] = value->node;
         fill_shape(t, value, probe, shapes[k]);
         shape[k] = shapes[k];
-        if (graph_is_meshed(in[k]))
-            return false;
     }
     memcpy(attrs, note->ints, (size_t)note->nints * sizeof *attrs);
     for (int k = 0; k < entry->nsized; k++)
@@ -47,7 +45,23 @@ static bool infer_at(const neap_transcript *t, const sizes_entry *entry, int pro
     return graph_infer_at(&call, shape, result) == 0;
 }
 
+/* Blocks of bodies have the shapes that the rules say, if these say so of those that there are. */
+static bool is_as_inferred(const neap_transcript *t, const sizes_entry *entry, const found_extents *found) {
+    lazy_result result = {0};
+    if (!infer_at(t, entry, 0, &result) || result.ndim != found->ndim)
+        return false;
+    for (int k = 0; k < found->ndim; k++)
+        if (found->at[0][k] != (double)result.shape[k])
+            return false;
+    return true;
+}
+
 static void infer_probes(const neap_transcript *t, const sizes_entry *entry, found_extents *found) {
+    bool meshed = false;
+    for (int k = 0; k < entry->note.nin; k++)
+        meshed |= graph_is_meshed(t->values.at[entry->note.in[k]].node);
+    if (meshed && !is_as_inferred(t, entry, found))
+        return;
     for (; found->known < SIZES_PROBES; found->known++) {
         lazy_result result = {0};
         if (!infer_at(t, entry, found->known, &result) || result.ndim != found->ndim)

@@ -201,10 +201,10 @@ function shardings.misfit(owner, dims, what, spec, mesh, counts)
             named[place] = ("'%s' (of size %d)"):format(axis, size)
         end
         if dims[k] % parts ~= 0 then
-            return ("%s has shape %s, and %s is %s, which divides array axis %d (of size %d) by mesh ax%s %s, but %d "
-                    .. "does not divide %d evenly"):format(
-                owner, core.shape_text(dims), what, tostring(spec), k - 1, dims[k], #named == 1 and "is" or "es",
-                table.concat(named, " and "), parts, dims[k])
+            return ("%s has shape %s, and %s is %s, which divides array axis %d (of size %s) by mesh ax%s %s, but %d "
+                    .. "does not divide %s evenly"):format(
+                owner, core.shape_text(dims), what, tostring(spec), k - 1, tostring(dims[k]),
+                #named == 1 and "is" or "es", table.concat(named, " and "), parts, tostring(dims[k]))
         end
     end
     return nil

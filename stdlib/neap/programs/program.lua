@@ -423,11 +423,13 @@ end
 --- The printed form of a program with declared sizes: `text`, for those with which it was recorded, with expressions in
 -- place of the numbers that are others for other sizes, and its conditions.
 local function text_for_sizes(program, text, lines)
-    local of = program.declared
-    local texts, places = { text }, { of.known }
-    for turn = 1, 6 do
+    local of, shapes = program.declared, {}
+    for k, port in ipairs(program.ports) do shapes[k] = not port.number and port.shape end
+    local first = declared.solve("program", of.list, of.names, shapes)
+    local texts, places = {}, {}
+    for turn = 0, 6 do
         local known = {}
-        for k, symbol in ipairs(of.names) do known[symbol] = of.known[symbol] + turn * (k + 1) end
+        for k, symbol in ipairs(of.names) do known[symbol] = first[symbol] + turn * (k + 1) end
         local ok, other = pcall(play, program, known)
         if ok and #texts < 4 then texts[#texts + 1], places[#places + 1] = text_of(other, lines), known end
     end
