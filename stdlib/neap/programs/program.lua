@@ -228,10 +228,11 @@ end
 local function fits_port(program, k, x)
     local port, dims = program.ports[k], declared_extents(program, k)
     if port.number then return true end
-    if core.dtype_of(x).name ~= port.dtype or core.ndim(x) ~= #port.shape then return false end
-    for axis, n in ipairs(port.shape) do
-        local want = dims and dims[axis] or n
-        if type(want) == "number" and core.extent(x, axis - 1) ~= want then return false end
+    local known, sized = array_info(x), core.sized()
+    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
+    for axis, want in ipairs(dims or port.shape) do
+        local n = sized and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
+        if type(want) == "number" and n ~= want then return false end
     end
     return true
 end
@@ -290,7 +291,7 @@ local function refuse(program, k, leaves)
     local port, x = program.ports[k], leaves[k]
     local dtype, hint = core.dtype_of(x).name
     if dtype ~= port.dtype then
-        hint = "; record it for " .. dtype
+        hint = "; cast it, or record it for " .. dtype
     elseif core.ndim(x) ~= #port.shape then
         hint = "; the number of axes is part of a program, and np.vmap adds one"
     else
