@@ -143,7 +143,7 @@ int32_t sizes_constant(neap_transcript *t, double value) {
 int32_t sizes_symbol(neap_transcript *t, int32_t which, double now) {
     static const int primes[SIZES_PROBES - 1][8] = {
         {1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009},
-        {211, 307, 401, 503, 601, 701, 809, 907},
+        {907, 809, 701, 601, 503, 401, 307, 211},
         {1, 1, 1, 1, 1, 1, 1, 1}}; /* where parts are empty, and differences end */
     sizes_expr e = {.kind = SIZES_SYMBOL, .a = which, .at = {now}};
     for (int p = 1; p < SIZES_PROBES; p++)
