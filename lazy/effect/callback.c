@@ -467,7 +467,6 @@ const lazy_payload effect_callback_payload = {
     .again = call_again,
     .without_effects = leave_out_call,
     .once = has_results,
-    .fixed = has_results,
     .print = print_callback,
 };
 

@@ -80,6 +80,16 @@ static const char *get_name(loader *l) {
     return get_maybe_name(l, false);
 }
 
+static int64_t get_dtype(loader *l, bool attribute) {
+    const char *name = get_maybe_name(l, true);
+    int dtype = name ? neap_dtype_parse(name) : -1;
+    if (!name && attribute)
+        DAMAGED(l, "the program is damaged: an op of no dtype");
+    if (name && dtype < 0)
+        DAMAGED(l, "the program uses the dtype '%.40s', which this version of neap does not have", name);
+    return dtype;
+}
+
 static int get_op(loader *l) {
     int64_t place = get_below(l, l->from->ops.n, "op");
     return l->status ? 0 : l->from->ops.at[place];
@@ -133,21 +143,12 @@ static void load_programs(loader *l) {
     }
 }
 
-static int64_t get_dtype(loader *l, bool attribute) {
-    const char *name = get_maybe_name(l, true);
-    int dtype = name ? neap_dtype_parse(name) : -1;
-    if (!name && attribute)
-        DAMAGED(l, "the program is damaged: an op of no dtype");
-    if (name && dtype < 0)
-        DAMAGED(l, "the program uses the dtype '%.40s', which this version of neap does not have", name);
-    return dtype;
-}
-
 static void load_value(loader *l, int64_t nexprs) {
-    sizes_value value = {.op = (int16_t)get_op(l), .dtype = (uint8_t)get_dtype(l, true)};
+    sizes_value value = {.op = (int16_t)get_op(l)};
+    value.dtype = (uint8_t)get_dtype(l, true);
     value.ndim = (uint8_t)get_below(l, NEAP_MAX_DIMS + 1, "axes");
     int64_t place = get_below(l, l->from->arrays.n + 1, "array");
-    value.asked = get_below(l, 2, "axes") != 0;
+    value.asked = get_below(l, place ? 1 : 2, "axes") != 0;
     if (value.asked && l->status == 0)
         value.extents = zeros(l, value.ndim, sizeof *value.extents);
     for (int k = 0; k < value.ndim && l->status == 0 && value.asked; k++)

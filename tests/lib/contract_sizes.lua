@@ -111,9 +111,12 @@ end
 local function try(call, contract, random, dims, options, count)
     local dtype, names, order = cases.dtypes(contract.accepts)[1], names_of(dims)
     local args, declared = cases.draw(contract, dtype, dims, random), {}
+    local larger, changing = with_extents(dims, others(order, random)[2]), {}
+    local made, changed = pcall(cases.draw, contract, dtype, larger, random)
     for k, x in ipairs(args) do
+        changing[k] = has_extents(x, dims[k]) and (not made or has_extents(changed[k], larger[k]))
         declared[k] = {}
-        for axis, n in ipairs(has_extents(x, dims[k]) and dims[k] or {}) do declared[k][axis] = names[n] or n end
+        for axis, n in ipairs(changing[k] and dims[k] or {}) do declared[k][axis] = names[n] or n end
     end
     local where = extents_text(dims) .. (next(options) and ", options " .. json.write(options) or "")
     local function f(...) return call({ ... }, options) end
@@ -121,12 +124,12 @@ local function try(call, contract, random, dims, options, count)
     local kind, why = recorded and "follows" or "refuses", not recorded and tostring(program)
     for _, new in ipairs(recorded and others(order, random) or {}) do
         local other = with_extents(dims, new)
-        local made, given = pcall(cases.draw, contract, dtype, other, random)
-        for k = 1, made and #given or 0 do
-            if not next(declared[k]) then given[k] = args[k] end
+        local fits, given = pcall(cases.draw, contract, dtype, other, random)
+        for k = 1, fits and #given or 0 do
+            if not changing[k] then given[k] = args[k] end -- of one shape, as keys are
         end
         local at = ("a program of %s, called with %s"):format(where, extents_text(other))
-        local problem = made and compare(f, program, given, at, count)
+        local problem = fits and compare(f, program, given, at, count)
         if problem then
             kind, why = "partly", why or ("at %s: %s"):format(extents_text(other), problem)
         end

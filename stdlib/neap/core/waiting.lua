@@ -51,7 +51,7 @@ function core.frame()
     return frame
 end
 
---- Whether what is recorded now may become part of a program: then it is told how it follows other sizes.
+--- Whether what is recorded now may become part of a program.
 function core.recording()
     return #frame.levels > 0
 end

@@ -283,7 +283,7 @@ function Program:save(path)
     local forms, entry = {}, self.entry
     local sized = self.declared
     write({ arguments = self.arguments, roots = self.roots, results = entry.template, calls = calls_of(entry),
-            layouts = layouts_of(entry), sizes = sized and declared.to_tree(sized.list) }, forms)
+            layouts = layouts_of(entry), sizes = sized and declared.to_tree(sized) }, forms)
     core.call("program.save", function()
         if sized then return C.neap_transcript_write(sized.transcript, entry.program, data_box, bytes_box) end
         return C.neap_program_write(entry.program, data_box, bytes_box)
@@ -427,9 +427,10 @@ local function declared_of(known, transcript, ports)
     if type(known.sizes) ~= "table" then damaged("its sizes are no list") end
     local shapes = {}
     for k, port in ipairs(ports) do shapes[k] = not port.number and port.shape end
-    local ok, list, names = pcall(declared.of_tree, "load_program", known.sizes, shapes)
-    if not ok then damaged("%s", tostring(list)) end
-    return { transcript = transcript, names = names, list = list }
+    local ok, of = pcall(declared.of_tree, "load_program", known.sizes, shapes)
+    if not ok then damaged("%s", tostring(of)) end
+    of.transcript = transcript
+    return of
 end
 
 local port_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
