@@ -120,14 +120,30 @@ static int32_t find_linear(neap_transcript *t, const found_extents *found, int a
     return 0;
 }
 
+/* An axis that was the same for all choices may be the least of a size and a number: a size that the call was given, or
+ * the axis of an operand that stands in its place. */
+static int32_t find_steady(const neap_transcript *t, const sizes_entry *entry, const found_extents *found, int axis) {
+    for (int k = 0; k < entry->nsized; k++)
+        if (fits(found, axis, &t->exprs.at[entry->sized[k].expr]))
+            return entry->sized[k].expr;
+    for (int k = 0; k < entry->note.nin; k++) {
+        const sizes_value *value = &t->values.at[entry->note.in[k]];
+        int place = entry->note.in[k] ? axis - found->ndim + value->node->ndim : -1;
+        int32_t expr = place >= 0 && value->extents ? value->extents[place] : 0;
+        if (expr && fits(found, axis, &t->exprs.at[expr]))
+            return expr;
+    }
+    return 0;
+}
+
 static int32_t choose(neap_transcript *t, const sizes_entry *entry, const found_extents *found, int32_t value,
                       int axis) {
     bool same = true;
     for (int p = 1; p < found->known; p++)
         same &= found->at[p][axis] == found->at[0][axis];
     bool probed = found->known >= SIZES_PROBES - 1; /* the last choice has sizes that not every op takes */
-    if (probed && same)
-        return 0;
+    if (found->known >= 2 && same)
+        return found->known == SIZES_PROBES ? 0 : find_steady(t, entry, found, axis);
     int32_t expr = find_fitting(t, entry, found, axis);
     if (expr == 0 && probed)
         expr = find_linear(t, found, axis);
