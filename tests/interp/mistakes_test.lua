@@ -233,6 +233,8 @@ local MISTAKES = {
     { "%%time", "unexpected symbol near '%'; the prompt and notebooks have :time CODE for %time" },
     { "%timeit -n 10 x:sum()", "unexpected symbol near '%'; the prompt and notebooks have :bench CODE for %timeit" },
     { "time x:sum()", "'=' expected near 'x'; the prompt and notebooks have :time x:sum() for %time" },
+    { "%cd data", "unexpected symbol near '%'; the prompt and notebooks have :cd data for %cd" },
+    { "cd data", "'=' expected near 'data'; the prompt and notebooks have :cd data for %cd" },
     { "%who", "unexpected symbol near '%'; the prompt and notebooks have :who for %who" },
     { "y = who + 1", "attempt to perform arithmetic on global 'who' (a nil value)",
       prompt = "the variable 'who' has no value; :who lists variables" },
