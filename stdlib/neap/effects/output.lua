@@ -433,8 +433,9 @@ function output.install()
     local function flushed(f, file, ...)
         if is_shown(file) then barrier() end
         local code = streams[file] and C.neap_out_errno(streams[file]) or 0
-        if code ~= 0 then return nil, ffi.string(ffi.C.neap_output_error(code)), code end
-        return f(...)
+        if code == 0 then return f(...) end
+        if streams[file] == C.NEAP_STDOUT then core.note_stdout_told() end
+        return nil, ffi.string(ffi.C.neap_output_error(code)), code
     end
     function files.flush(file) return flushed(raw.flush, file, file) end
     function io.flush() return flushed(raw.io_flush, io.output()) end
