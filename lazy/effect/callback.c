@@ -16,7 +16,6 @@
  * Open callbacks form a stack of frames. While one is open the gradients and traces that its caller has open are not
  * seen (ctx->levels.floor): what the function prints happens, it is not recorded by a trace that merely waits.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lazy/effect/effect.h"
@@ -103,14 +102,6 @@ void effect_callback_release(lazy_callback *callback) {
     callback->next = atomic_load_explicit(queue, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(queue, &callback->next, callback))
         continue;
-}
-
-/* A failed call without results is told on stderr. */
-static void report_callback_failure(const lazy_callback *callback) {
-    char line[1400];
-    int length = snprintf(line, sizeof line, "%s: callback: %s\n", callback->site, neap_error_text());
-    neap_effects_failed();
-    neap_out_write(NEAP_STDERR, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
 }
 
 int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees) {
@@ -670,7 +661,7 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     if (!r->waiting)
         return end_request(ctx, status);
     if (status < 0 && status != NEAP_E_INTERRUPT && r->waiting->callback->nresults == 0) {
-        report_callback_failure(r->waiting->callback);
+        neap_effects_report(r->waiting->callback->site, "callback", neap_error_text());
         status = 0;
     }
     if (status < 0)
