@@ -85,7 +85,8 @@ check.test("a branch of Lua is a condition, with its line", function()
     end
     local program = np.trace(f, { sizes = { { "n" } } })(ramp(6))
     same(program, f, ramp(8))
-    check.raises(function() program(ramp(5)) end, "not for n = 5: it was recorded for n %% 2 ~= 1 %(.*sizes_test.lua:%d+%)")
+    check.raises(function() program(ramp(5)) end,
+                 "not for n = 5: it was recorded for n %% 2 ~= 1 %(.*sizes_test.lua:%d+%)")
     check.ok(program:text():find("\nfor n % 2 ~= 1 (", 1, true), "the text tells it")
 end)
 
@@ -105,7 +106,7 @@ check.test("what cannot be a size value is refused, with the remedy", function()
     end
     refused(function(x) for _ = 1, x.shape[1] do x = x + 1 end return x end, "np.fori_loop")
     refused(function(x) return x * #x end, "x.shape%[1%]")
-    refused(function(x) return x * string.rep("a", x.shape[1]) end, "sizes_test.lua:%d+: a size value cannot stand here")
+    refused(function(x) return x * string.rep("a", x.shape[1]) end, "test.lua:%d+: a size value cannot stand here")
     refused(function(x) return x * np.arange(x.shape[1]):sum():item() end, "depends on declared sizes")
     refused(function(x) return x * (np.zeros { x.shape[1] } + 1):totable()[1] end, "depends on declared sizes")
     refused(function(x) return tostring(np.ones { x.shape[1] }) and x end, "depends on declared sizes")
@@ -169,7 +170,8 @@ check.test("callbacks are called by each run", function()
     local seen = {}
     local function f(x)
         np.callback(function(a) seen[#seen + 1] = a.shape[1] end)(x)
-        return np.callback(function(a) return a:sum() end, { result = { shape = {}, dtype = "f32" } })(x * 2) / x.shape[1]
+        local result = { shape = {}, dtype = "f32" }
+        return np.callback(function(a) return a:sum() end, { result = result })(x * 2) / x.shape[1]
     end
     local program = np.trace(f, { sizes = { { "n" } } })(ramp(3))
     check.equal(program(ramp(5)):item(), 2)
@@ -194,7 +196,7 @@ end)
 check.test("its text has expressions", function()
     local program = np.trace(function(x) return x[{ { 1 } }] / x.shape[1] end, { sizes = { { "n", 3 } } })(ramp(4, 3))
     local text = program:text()
-    check.ok(text:find("f32[n,3]", 1, true) and text:find("f32[n - 1,3]", 1, true) and text:find("divide", 1, true), text)
+    check.ok(text:find("f32[n,3]", 1, true) and text:find("f32[n - 1,3]", 1, true), text)
     check.ok(text:find("divide %l n\n"), text)
 end)
 

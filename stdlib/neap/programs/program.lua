@@ -452,7 +452,9 @@ end
 -- and explanation are those of a run with them.
 function Program:with_sizes(given)
     local of, known = self.declared or { names = {} }, {}
-    if type(given) ~= "table" then core.bad_argument("program.with_sizes", 1, "sizes", "a table such as {n=12}", given) end
+    if type(given) ~= "table" then
+        core.bad_argument("program.with_sizes", 1, "sizes", "a table such as {n=12}", given)
+    end
     for _, symbol in ipairs(of.names) do
         known[symbol] = given[symbol]
         if type(known[symbol]) ~= "number" then
