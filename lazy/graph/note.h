@@ -46,6 +46,7 @@ typedef struct graph_note_kind {
     int (*play)(neap_ctx *ctx, graph_note *note);
     uint8_t shapes; /* GRAPH_NOTE_… */
     bool opens;     /* a level, which the note names */
+    bool finds;     /* its results were there before */
     graph_note_form form;
 } graph_note_kind;
 
