@@ -47,6 +47,7 @@ typedef struct graph_note_kind {
     int (*play)(neap_ctx *ctx, graph_note *note);
     uint8_t shapes; /* GRAPH_NOTE_… */
     bool opens;     /* a level, which the note names */
+    bool finds;     /* its results were there before */
     graph_note_form form;
     /* Takes, and gives up, a reference to what the note holds. NULL: it holds nothing. */
     void (*hold)(void *held);

@@ -619,6 +619,7 @@ static int play_captured(neap_ctx *ctx, graph_note *note) {
 const graph_note_kind program_note_captured = {.name = "captured",
                                                .play = play_captured,
                                                .shapes = GRAPH_NOTE_UNKNOWN,
+                                               .finds = true,
                                                .form = {.ints = "", .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
 
 int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {

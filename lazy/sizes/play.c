@@ -129,6 +129,14 @@ static int check_extents(sizes_play *p, int32_t value) {
     return 0;
 }
 
+/* What was found among the arrays that were there must be the same one. */
+static int check_found(const sizes_play *p, int32_t value, int32_t id) {
+    int32_t known = p->ids[value];
+    if (known == 0 || graph_lookup_any(p->ctx, known) == graph_lookup_any(p->ctx, id))
+        return 0;
+    return neap_error(NEAP_E_SHAPE, "it captures other arrays than when it was recorded");
+}
+
 static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64_t *ints, double *number) {
     double value = 0;
     int32_t at = entry->sized[which].at;
@@ -194,6 +202,10 @@ static int play_note(sizes_play *p, int64_t number) {
     }
     if (done && entry->made >= 0)
         p->programs[entry->made] = note.made;
+    for (int k = 0; k < note.nout && done && note.kind->finds; k++) {
+        status = check_found(p, entry->note.out[k], out[k]);
+        done = status == 0;
+    }
     for (int k = 0; k < note.nout && done; k++)
         p->ids[entry->note.out[k]] = out[k];
     for (int k = 0; k < note.nout && done; k++) {

@@ -124,7 +124,7 @@ void sizes_free_exprs(neap_transcript *t);
 int sizes_decide(neap_transcript *t, int compare, int32_t a, int32_t b);
 enum { SIZES_MOST_TEXT = 4000 }; /* bytes of a text of an expression; longer ones are cut */
 /* extents.c */
-int sizes_find_extents(neap_transcript *t, const sizes_entry *entry);
+int sizes_find_extents(neap_transcript *t, const sizes_entry *entry, int64_t from); /* of values from this number on */
 /* transcript.c */
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note);
 int sizes_read(neap_ctx *ctx, const neap_node *node);

@@ -221,8 +221,9 @@ static bool depends_on_sizes(const neap_transcript *t, const sizes_entry *entry)
 
 static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note) {
     bool sized = depends_on_sizes(t, entry);
+    int64_t before = t->values.n;
     for (int k = 0; k < note->nout; k++) {
-        int32_t value = value_of_result(t, sized, &note->out[k]);
+        int32_t value = value_of_result(t, sized && !note->kind->finds, &note->out[k]);
         if (value < 0)
             return value;
         entry->note.out[k] = value;
@@ -240,7 +241,7 @@ static int find_results(neap_transcript *t, sizes_entry *entry, graph_note *note
         memcpy(made.outputs, entry->note.in, (size_t)note->nin * sizeof *made.outputs);
         program_retain(note->made);
     }
-    return sized ? sizes_find_extents(t, entry) : 0;
+    return sized ? sizes_find_extents(t, entry, before) : 0;
 }
 
 /* A call that failed, after which the caller may go on in another way: for other sizes it has to fail, too. */

@@ -416,6 +416,8 @@ rows {
     { "jacobian", np.jacobian(np.sin), "n" }, { "jacfwd", np.jacfwd(np.cumsum), "n" },
     { "jacrev", np.jacrev(np.cumsum), "n" }, { "jacobian of few", np.jacobian(np.sum), "n, 2", from = 1 },
     { "hessian", np.hessian(cube), "n" },
+    { "hessian by one of two", np.hessian(function(x, y) return np.sum(np.sin(x * y)) end), "n", "n" },
+    { "hessian by both", np.hessian(function(x, y) return np.sum((x * y) ^ 2) end, { argnums = { 1, 2 } }), "n", "n" },
     { "vmap over n", np.vmap(np.dot), "n, 3", "n, 3" },
     { "vmap over an axis", np.vmap(np.sum, { in_axes = 1 }), "3, n" },
     { "vmap of n", np.vmap(np.cumsum), "3, n" },
