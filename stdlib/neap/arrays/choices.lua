@@ -201,9 +201,12 @@ define("put", function(x, index, values, given, extra)
     if n == 0 then return x end
     if mode == "clip" then index = selects.not_below(index) end
     if m == 0 then raise("put", "needs at least one value for %d places", n) end
-    if m > n then values = shape.cut(values, 0, 0, n) end
-    if m < n and m > 1 then values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0) end
-    if m == 1 then values = shape.reshape(values, {}) end
+    local unknown = not core.is_same(n, m) and (core.is_size(n) or core.is_size(m)) -- which one is greater
+    if not unknown and m > n then values = shape.cut(values, 0, 0, n) end
+    if (unknown or m < n) and not core.is_same(m, 1) then
+        values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0)
+    end
+    if core.is_same(m, 1) then values = shape.reshape(values, {}) end
     local flat = np.ravel(x):at { index }
     return shape.reshape(flat:set(values, { mode = mode }), shape_of(x))
 end)

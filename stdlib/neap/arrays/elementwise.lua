@@ -214,7 +214,7 @@ end
 
 --- What np.unwrap gives behind the first one of integers along an axis. Sizes of jumps are numbers of u64 and what is
 -- left of them after whole periods of i64, so nothing is lost of any dtype.
-local function unwrapped(x, behind, before, period, discont, axis)
+local function unwrapped(x, first, behind, before, period, discont, axis)
     local dtype = core.dtype_of(x)
     local a, b, half = before(x), behind(x), math.floor(period / 2)
     local rises = np.greater(b, a)
@@ -225,7 +225,7 @@ local function unwrapped(x, behind, before, period, discont, axis)
     if period % 2 == 0 then near = np.where(np.logical_and(np.equal(near, -half), rises), half, near) end
     local change = np.where(np.less(size, discont), np.where(rises, 1, -1) * np.astype(size, "i64"), near)
     local sums = np.cumsum(change, { axis = axis })
-    return np.astype(np.astype(shape.cut(a, axis, 0, 1), "i64") + sums, dtype.name)
+    return np.astype(np.astype(first, "i64") + sums, dtype.name)
 end
 
 --- np.unwrap(x, {discont=…, axis=-1, period=2*np.pi}): x with whole periods added, so that neighbours along an axis
@@ -245,7 +245,7 @@ define("unwrap", function(x, given)
     local axis = core.axis("unwrap", o.axis == nil and -1 or o.axis, core.ndim(x))
     if core.dtype_of(x).kind ~= "f" and period % 1 ~= 0 then x = real("unwrap", 1, x) end
     local n = shape_of(x)[axis + 1]
-    if n < 2 then return operands.narrow(x, half_dtype) end
+    if not core.is_size(n) and n < 2 then return operands.narrow(x, half_dtype) end
     local function behind(y) return shape.cut(y, axis, 1, n) end
     local function before(y) return shape.cut(y, axis, 0, n - 1) end
     local first = shape.cut(x, axis, 0, 1)
@@ -257,7 +257,7 @@ define("unwrap", function(x, given)
         local step = np.where(np.less(np.abs(jump), discont), 0, near - jump)
         result = behind(x) + np.cumsum(step, { axis = axis })
     else
-        result = unwrapped(x, behind, before, period, discont, axis)
+        result = unwrapped(x, first, behind, before, period, discont, axis)
     end
     return operands.narrow(shape.join({ first, result }, axis), half_dtype)
 end)
@@ -342,13 +342,13 @@ define("unpackbits", function(x, given)
         local count = core.integer("unpackbits", nil, "count", o.count)
         if count < 0 then count = n + count end
         if count < 0 then raise("unpackbits", "count leaves out more than the %d bits", n) end
-        if count > n then
+        local unknown = core.is_size(n) -- which one is greater
+        if unknown or count > n then
             local lo, hi, interior = {}, {}, {}
-            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and count - n or 0, 0 end
+            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and math.max(count - n, 0) or 0, 0 end
             x = shape.pad(x, core.number(0, core.dtype_codes.u8), lo, hi, interior)
-        else
-            x = shape.cut(x, ndim - 1, 0, count)
         end
+        if unknown or count <= n then x = shape.cut(x, ndim - 1, 0, count) end
     end
     return np.moveaxis(x, -1, axis)
 end)

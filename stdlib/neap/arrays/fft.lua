@@ -28,7 +28,7 @@ local fft = {}
 --- The options of np.fft.name, whose n may also stand alone behind the array.
 local function options_of(name, given, more, known)
     given = core.plain(given)
-    if type(given) == "number" then
+    if core.is_number(given) then
         given, more = more or {}, given
     elseif more ~= nil then
         core.too_many("fft." .. name, 2, more)
@@ -78,25 +78,32 @@ end
 
 --- The elements [from, to) of an axis; a program that does this is one of this size.
 local function cut(x, axis, from, to)
-    shape.fixed()
     return shape.cut(x, axis, from, to)
 end
 
---- x with n elements along an axis: cut, or with zeros behind.
+--- x with n elements along an axis: cut, or with zeros behind; of sizes cut and with zeros behind.
 local function resized(x, axis, n)
     local dims = shape_of(x)
     local have = dims[axis + 1]
-    if have > n then return cut(x, axis, 0, n) end
-    if have == n then return x end
+    if core.is_same(have, n) then return x end
+    local sized = core.is_size(have) or core.is_size(n)
+    if sized then
+        have = math.min(have, n)
+        x = cut(x, axis, 0, have)
+    elseif have > n then
+        return cut(x, axis, 0, n)
+    end
     dims[axis + 1] = n - have
     return shape.join({ x, np.zeros(dims, { dtype = core.dtype_of(x).name }) }, axis)
 end
 
 --- A row of transforms along an axis, with more attributes, times a factor.
 local function record(row, x, axis, factor, first, second)
-    attrs[0], attrs[1], attrs[2] = axis, first, second or 0
+    attrs[0], attrs[1], attrs[2] = axis, core.put(1, first), core.put(2, second or 0)
     x = core.record1(row, x, second and 3 or 2)
-    return factor ~= 1 and x * factor or x
+    if not core.is_size(factor) then return factor ~= 1 and x * factor or x end
+    if core.dtype_of(x).kind ~= "c" then return x * factor end
+    return np.where(np.equal(core.number(factor), 1), x, x * factor) -- a product of complex numbers may lose infinity
 end
 
 --- The transform along an axis, times a factor.
@@ -138,7 +145,6 @@ end
 
 --- Real numbers of which n / 2 + 1 elements are the first half of the transform.
 local function whole(x, axis, n, factor)
-    shape.fixed()
     return record(ids.irdft, complex(resized(x, axis, math.floor(n / 2) + 1)), axis, factor, 1, n)
 end
 

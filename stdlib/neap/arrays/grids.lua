@@ -85,8 +85,9 @@ np.geomspace = function(start, stop, n, given)
     local i = shape.reshape(create.iota(count, dtype_codes.i32), along)
     local x = np.pow(10, exponents) * np.expand_dims(sign, axis)
     x = np.where(np.equal(i, 0), np.expand_dims(start, axis), x)
-    if given.endpoint ~= false and count > 1 then
-        x = np.where(np.equal(i, count - 1), np.expand_dims(stop, axis), x)
+    local sized = core.is_size(count)
+    if given.endpoint ~= false and (sized or count > 1) then
+        x = np.where(np.equal(i, sized and math.max(count - 1, 1) or count - 1), np.expand_dims(stop, axis), x)
     end
     return cast(half and not given.dtype and np.astype(x, half) or x, "geomspace", given.dtype,
                 plain and dtype_codes.f32 or nil)
@@ -209,7 +210,7 @@ end
 -- is a count, with `to` among the numbers.
 local function range_of(name, item, place)
     item = core.plain(item)
-    if type(item) == "number" then item = { 0, item } end
+    if type(item) == "number" or core.is_size(item) then item = { 0, item } end
     if type(item) == "table" and getmetatable(item) == nil then core.list(name, ("range %d"):format(place), item) end
     if type(item) == "string" then
         local from, to, step = item:match "^%s*([^:]*):([^:]*):?([^:]*)$"
@@ -222,7 +223,7 @@ local function range_of(name, item, place)
     local from, to, step = item[1] or 0, item[2], item[3] or 1
     from, to, step = core.plain(from), core.plain(to), core.plain(step)
     for _, value in ipairs { from, to == nil and "nothing" or to, step } do
-        if type(value) ~= "number" then
+        if type(value) ~= "number" and not core.is_size(value) then
             raise(name, "range %d must be made of numbers, {from, to, step}; got %s", place, core.describe(value))
         end
     end
@@ -335,11 +336,28 @@ local function count_argument(name, position, what, n)
     return n
 end
 
+--- The sum of 1, 2, … up to n, of which none counts more than `most`.
+local function sum_up_to(n, most)
+    local whole = math.max(0, math.min(n, most))
+    return math.floor((whole * whole + whole) / 2) + math.max(0, n - most) * most
+end
+
+--- Rows and columns of a triangle of an n by m matrix where extents are sizes: what is not 0 in ones of that form.
+local function sized_triangle(n, m, k, upper)
+    if upper then k = k - 1 end
+    local below, mask = sum_up_to(n + k, m) - sum_up_to(k, m), np.tri(n, m, k, { dtype = "bool" })
+    if upper then return np.nonzero(np.logical_not(mask), { size = n * m - below }) end
+    return np.nonzero(mask, { size = below })
+end
+
 --- Rows and columns of the elements of an n by m matrix that stand in columns first(i) … last(i) of row i.
 local function triangle(name, n, m, k, first, last)
     n = count_argument(name, 1, "n", n)
     k = core.integer(name, 2, "k", k == nil and 0 or k)
     m = count_argument(name, 3, "m", m == nil and n or m)
+    if core.is_size(n) or core.is_size(m) or core.is_size(k) then
+        return sized_triangle(n, m, k, name == "triu_indices")
+    end
     local total, from, to = 0, {}, {}
     for i = 0, n - 1 do
         from[i], to[i] = math.max(0, first(i, k)), math.min(m - 1, last(i, k, m))

@@ -85,7 +85,7 @@ end
 local function check_range(name, range)
     if range == nil then return nil end
     local low, high = type(range) == "table" and core.plain(range[1]), type(range) == "table" and core.plain(range[2])
-    local gap = type(low) == "number" and type(high) == "number" and high - low
+    local gap = core.is_number(low) and core.is_number(high) and high - low
     if not gap or gap ~= gap or gap < 0 or gap == math.huge then
         bad_argument(name, nil, "range", "two finite numbers {low, high}, the lower one first", range)
     end
@@ -125,7 +125,7 @@ local function edges_of(name, x, bins, range, weights)
     range = check_range(name, range)
     if type(bins) == "string" then bins = count_by_rule(name, bins, x, range, weights) end
     bins = core.plain(bins == nil and 10 or bins)
-    if type(bins) == "number" then
+    if core.is_number(bins) then
         bins = core.integer(name, nil, "bins", bins, 1, 2 ^ 30)
         return even_edges(x, bins, range), bins
     end
@@ -160,7 +160,7 @@ end
 -- ones, which weights must not have.
 local function counts(places, n, weights)
     if not weights then
-        core.attrs[0], core.attrs[1] = 0, n
+        core.attrs[0], core.attrs[1] = 0, core.put(1, n)
         return core.record1(core.ids.counts, places, 2)
     end
     local zeros = shape.broadcast_to(core.number(0, core.dtype_of(weights).code), { n })

@@ -141,7 +141,7 @@ define("array_split", function(x, where, given)
     end
     local cuts, at = {}, 0
     for k = 1, where - 1 do
-        at = at + floor(n / where) + (k <= n % where and 1 or 0)
+        at = at + floor(n / where) + math.max(0, math.min(1, n % where - k + 1))
         cuts[k] = at
     end
     return np.split(x, cuts, { axis = axis })
@@ -195,7 +195,7 @@ local function places_of(name, where, n, most)
         where = np.totable(where)
     end
     where = core.plain(where)
-    local single = type(where) == "number"
+    local single = core.is_number(where)
     if not single and type(where) ~= "table" then
         bad_argument(name, 2, "places", "an integer, a list of them or an integer array", where)
     end
@@ -206,6 +206,47 @@ local function places_of(name, where, n, most)
         list[k] = at < 0 and at + n or at
     end
     return list, single
+end
+
+--- The numbers of a list of places in the order of these.
+local function in_order(places)
+    local order = {}
+    for k = 1, #places do
+        local at = k
+        while at > 1 and places[order[at - 1]] > places[k] do
+            order[at] = order[at - 1]
+            at = at - 1
+        end
+        order[at] = k
+    end
+    return order
+end
+
+--- What np.insert gives where extents are sizes: the parts of x between the places, and the values between these.
+-- `own` is the shape of the values, which have x's rank.
+local function inserted(x, places, values, own, axis)
+    local dims = shape_of(x)
+    local n, from, parts = dims[axis + 1], 0, {}
+    dims[axis + 1] = #places == 1 and own[axis + 1] or #places
+    values = shape.broadcast_to(values, dims)
+    for _, k in ipairs(in_order(places)) do
+        parts[#parts + 1] = shape.cut(x, axis, from, places[k])
+        parts[#parts + 1] = #places == 1 and values or shape.cut(values, axis, k - 1, k)
+        from = places[k]
+    end
+    parts[#parts + 1] = shape.cut(x, axis, from, n)
+    return shape.join(parts, axis)
+end
+
+--- What np.delete_at gives where the extent is a size.
+local function without(x, places, n, axis)
+    local from, parts = 0, {}
+    for _, k in ipairs(in_order(places)) do
+        parts[#parts + 1] = shape.cut(x, axis, from, math.max(from, places[k])) -- a place may stand twice
+        from = places[k] + 1
+    end
+    parts[#parts + 1] = shape.cut(x, axis, from, n)
+    return shape.join(parts, axis)
 end
 
 --- np.insert(x, places, values, {axis=…}): x with values before the elements at these places, which count in x as it
@@ -236,6 +277,7 @@ define("insert", function(x, where, values, given)
         values = np.moveaxis(values, 0, axis)
         own = shape_of(values)
     end
+    if core.is_size(n) or core.is_size(own[axis + 1]) then return inserted(x, places, values, own, axis) end
     if #places == 1 then
         for k = 2, own[axis + 1] do places[k] = places[1] end
         if own[axis + 1] == 0 then places = {} end
@@ -274,8 +316,9 @@ define("delete_at", function(x, where, given)
     if is_array(where) and core.dtype_of(where).kind == "b" and not shape.same(shape_of(where), { n }) then
         raise("delete_at", "a mask must have shape (%d,), got %s", n, core.shape_text(where))
     end
-    local gone, order = {}, {}
-    for _, at in ipairs((places_of("delete_at", where, n, n - 1))) do gone[at] = true end
+    local gone, order, places = {}, {}, places_of("delete_at", where, n, n - 1)
+    if core.is_size(n) then return without(x, places, n, axis) end
+    for _, at in ipairs(places) do gone[at] = true end
     for at = 0, n - 1 do
         if not gone[at] then order[#order + 1] = at end
     end
@@ -293,8 +336,10 @@ define("resize", function(x, ...)
     options("resize", given, {})
     local size, n = shape.product(dims), x.size
     if size == 0 or n == 0 then return np.zeros(dims, { dtype = core.dtype_of(x).name }) end
-    local times = math.ceil(size / n)
-    if times > 1 then x = shape.reshape(shape.broadcast_to(shape.reshape(x, { 1, n }), { times, n }), { times * n }) end
+    local times = floor((size + n - 1) / n)
+    if core.is_size(times) or times > 1 then
+        x = shape.reshape(shape.broadcast_to(shape.reshape(x, { 1, n }), { times, n }), { times * n })
+    end
     return shape.reshape(shape.cut(x, 0, 0, size), dims)
 end)
 

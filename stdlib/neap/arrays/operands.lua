@@ -34,6 +34,7 @@ end
 --- Whether a value is a number, a complex number, a 64-bit integer or a table.
 local function is_literal(value)
     return type(value) == "number" or is_data(value) or core.complex.is(value) or core.integer64(value)
+        or core.is_size(value)
 end
 
 --- The 64-bit integers of a value as the other one of i64 and u64, if that is met and has them.
@@ -54,9 +55,9 @@ local function dtype_beside(name, value, met, compared)
     local lowest = met.lowest or met.kind == "b" and dtypes[core.dtype_codes.i32].lowest
     local highest = met.highest or met.kind == "b" and dtypes[core.dtype_codes.i32].highest
     each_leaf(value, function(leaf)
-        if type(leaf) == "number" then
+        if type(leaf) == "number" or core.is_size(leaf) then
             only_bools = false
-            fraction = fraction or leaf ~= math.floor(leaf) or leaf ~= leaf or math.abs(leaf) == math.huge
+            fraction = fraction or leaf ~= math.floor(leaf) or leaf ~= leaf or leaf == math.huge or leaf == -math.huge
             if lowest and (leaf < lowest or leaf > highest) then beyond = leaf end
         elseif is_array(leaf) then
             has_array = true
@@ -70,15 +71,16 @@ local function dtype_beside(name, value, met, compared)
     if only_bools then return "bool" end
     if complex then return np.result_type(met.name, 1i) end
     if compared and lowest and (fraction or beyond) then
-        local exact = not fraction and math.abs(beyond) < 2 ^ 53 and met.name ~= "u64"
+        local exact = not fraction and beyond > -2 ^ 53 and beyond < 2 ^ 53 and met.name ~= "u64"
         return exact and "i64" or "f64"
     end
     if wide then return np.promote_types(met.name, wide_beside(value, dtypes[wide], met)) end
     if fraction then return np.result_type(met.name, 0.5) end
     if met.kind == "b" then return np.result_type(met.name, 0) end
     if beyond then
-        core.raise(name, "the number %.14g is not a value of the array's dtype %s, which whole numbers take that "
-                   .. "meet it; cast the array first, as in x:astype(\"f32\")", beyond, met.name)
+        core.raise(name, "the number %s is not a value of the array's dtype %s, which whole numbers take that meet it; "
+                   .. "cast the array first, as in x:astype(\"f32\")", core.is_size(beyond) and tostring(beyond)
+                   or ("%.14g"):format(beyond), met.name)
     end
     return met.name
 end
@@ -87,7 +89,7 @@ end
 -- none a number stays weak. `inputs`: all arguments, as core.coerce takes them.
 function operands.beside(name, position, value, met, inputs, compared)
     if is_array(value) then return value end
-    local number = type(value) == "number" or core.complex.is(value) or core.integer64(value)
+    local number = type(value) == "number" or core.complex.is(value) or core.integer64(value) or core.is_size(value)
     if number and not met or not number and not is_data(value) then
         return core.coerce(name, position, value, inputs)
     end

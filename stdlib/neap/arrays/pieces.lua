@@ -7,7 +7,7 @@ local operands = require "neap.arrays.operands"
 local np, define = core.np, core.define
 local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 local shape_of, axis_of = core.shape_of, core.axis
-local is_array, type = core.is_array, type
+local is_array, is_same, type = core.is_array, core.is_same, type
 local reshape, broadcast_to, join, cut = shape.reshape, shape.broadcast_to, shape.join, shape.cut
 local same, is_extent, ravel = shape.same, shape.is_extent, np.ravel
 
@@ -110,7 +110,7 @@ define("split", function(x, where, given)
     local axis = axis_of("split", axis_option("split", given, 0), #dims)
     local n, cuts = dims[axis + 1], {}
     where = core.plain(where)
-    if type(where) == "number" then
+    if type(where) == "number" then -- how many parts there are is no size
         if where > pieces.MOST_SECTIONS then
             bad_argument("split", 2, "sections", ("an integer up to %d"):format(pieces.MOST_SECTIONS), where)
         elseif not is_extent(where) or where == 0 or n % where ~= 0 then
@@ -231,7 +231,7 @@ define("tile", function(x, counts, ...)
     x = reshape(x, dims)
     for k = 1, #dims do
         local count = counts[#counts - #dims + k] or 1
-        if count ~= 1 then
+        if not is_same(count, 1) then
             table.insert(dims, k, 1)
             x = reshape(x, dims)
             dims[k] = count
@@ -273,8 +273,9 @@ define("roll", function(x, shift, given)
     end
     for at = 0, #dims - 1 do
         local n, amount = dims[at + 1], by[at] or 0
-        if n > 0 and amount % n ~= 0 then
-            local from = n - amount % n
+        local moved = n > 0 and amount % n or 0
+        if not is_same(moved, 0) then
+            local from = n - moved
             x = join({ cut(x, at, from, n), cut(x, at, 0, from) }, at)
         end
     end

@@ -59,7 +59,7 @@ local FEW_LABELS = 4 -- for which loops make machine code of writes, which count
 
 --- Rows of x combined with those of `result` that labels name; negative ones name none.
 local function combine_rows(result, labels, x, how)
-    if labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
+    if not core.sized() and labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
     local forward = core.dtype_of(labels).kind == "i"
     labels = wide_labels(labels)
     core.attrs[0], core.attrs[1] = 0, 1

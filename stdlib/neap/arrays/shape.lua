@@ -9,6 +9,7 @@ local np, define = core.np, core.define
 local raise, coerce, options = core.raise, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
+local put, is_size, is_same = core.put, core.is_size, core.is_same
 local type, select, floor = type, select, math.floor
 
 local shape = {} -- what other files of the library use
@@ -31,6 +32,22 @@ function shape.same(a, b)
     return true
 end
 
+--- Whether two shape tables are surely the same, whatever the sizes in them are: without a condition.
+function shape.identical(a, b)
+    if #a ~= #b then return false end
+    for k = 1, #a do
+        if not is_same(a[k], b[k]) then return false end
+    end
+    return true
+end
+
+--- What two extents broadcast to, one of them a size value. It is the larger one, without a decision: where they do
+-- not broadcast, one is not broadcast to that.
+local function wider(a, b)
+    if is_same(a, b) or is_same(b, 1) then return a end
+    return is_same(a, 1) and b or math.max(a, b)
+end
+
 --- The shape that several shapes broadcast to.
 function shape.broadcast(name, ...)
     local result = {}
@@ -41,7 +58,9 @@ function shape.broadcast(name, ...)
         for k = 1, select("#", ...) do
             local other = select(k, ...)
             local n = other[#other - ndim + axis] or 1
-            if n ~= 1 then
+            if is_size(n) or is_size(extent) then
+                extent = wider(extent, n)
+            elseif n ~= 1 then
                 if extent ~= 1 and extent ~= n then
                     local texts = {}
                     for i = 1, select("#", ...) do texts[i] = core.shape_text((select(i, ...))) end
@@ -60,7 +79,8 @@ function shape.broadcasts_to(from, to)
     local lead = #to - #from
     if lead < 0 then return false end
     for k = 1, #from do
-        if from[k] ~= 1 and from[k] ~= to[lead + k] then return false end
+        local n = from[k]
+        if not is_same(n, 1) and n ~= to[lead + k] and n ~= 1 then return false end -- 1 and equal sizes: no condition
     end
     return true
 end
@@ -69,6 +89,7 @@ local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
 
 --- Whether n is a number that an extent can be.
 function shape.is_extent(n)
+    if core.is_size(n) then return true end
     return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
 end
 local is_extent = shape.is_extent
@@ -76,7 +97,7 @@ local is_extent = shape.is_extent
 --- The list, or a copy of it with numbers in place of 64-bit integers.
 local function plain_extents(list)
     for k = 1, #list do
-        if type(list[k]) == "cdata" then
+        if type(list[k]) == "cdata" and not core.is_size(list[k]) then
             local copy = {}
             for j = 1, #list do copy[j] = core.plain(list[j]) end
             return copy
@@ -118,7 +139,7 @@ end
 --- A shape that is one argument, a table or an integer.
 function shape.argument(name, dims)
     dims = core.plain(dims)
-    if type(dims) == "number" then dims = { dims } end
+    if core.is_number(dims) then dims = { dims } end
     if type(dims) ~= "table" then
         raise(name, "the shape must be a table or an integer, got %s", core.describe(dims))
     end
@@ -144,11 +165,9 @@ local axes_of = shape.axes
 
 -- ---- The rows -------------------------------------------------------------------------------------------------------
 
---- x seen with another shape of the same size; no checks beyond the core's. left: which extent (from 1) was what was
--- left, if one was.
-function shape.reshape(x, dims, left)
-    for k = 1, #dims do attrs[k - 1] = dims[k] end
-    if left and core.recording() then core.C.neap_op_follows(core.ctx, 2 ^ (left - 1)) end
+--- x seen with another shape of the same size; no checks beyond the core's.
+function shape.reshape(x, dims)
+    for k = 1, #dims do attrs[k - 1] = put(k - 1, dims[k]) end
     return record1(ids.reshape, x, #dims)
 end
 local reshape = shape.reshape
@@ -161,45 +180,37 @@ shape.permute = permute
 
 --- x broadcast to a shape.
 function shape.broadcast_to(x, dims)
-    for k = 1, #dims do attrs[k - 1] = dims[k] end
+    for k = 1, #dims do attrs[k - 1] = put(k - 1, dims[k]) end
     return record1(ids.broadcast_to, x, #dims)
 end
 local broadcast_to = shape.broadcast_to
 
---- What the next slice or reshape is given was made of the sizes that its operand has: a program takes no others there.
-function shape.fixed()
-    if core.recording() then core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_FIXED) end
-end
-
---- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]). ends: a number, of whose bits 2k says
--- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was. Of axes for
--- which there are no such bits, a program takes no other sizes.
-function shape.slice(x, start, step, count, ends)
+--- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
+function shape.slice(x, start, step, count)
     local n = #start
-    if ends and ends ~= 0 and core.recording() then
-        core.C.neap_op_follows(core.ctx, ends < 4 ^ core.C.NEAP_FOLLOWS_AXES and ends or core.C.NEAP_FOLLOWS_FIXED)
-    end
     for k = 1, n do
-        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = start[k], step[k], count[k]
+        local at = 3 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), put(at + 1, step[k]), put(at + 2, count[k])
     end
     return record1(ids.slice, x, 3 * n)
 end
 local slice = shape.slice
 
---- The elements [from, to) of one axis. to_end: `to` was counted from the end.
-function shape.cut(x, axis, from, to, to_end)
+--- The elements [from, to) of one axis.
+function shape.cut(x, axis, from, to)
     local dims = shape_of(x)
     local start, step, count = {}, {}, {}
     for k = 1, #dims do start[k], step[k], count[k] = 0, 1, dims[k] end
     start[axis + 1], count[axis + 1] = from, to - from
-    return slice(x, start, step, count, to_end and 2 ^ (2 * axis + 1))
+    return slice(x, start, step, count)
 end
 
 --- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
 function shape.pad(x, value, lo, hi, interior)
     local n = #lo
     for k = 1, n do
-        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = lo[k], hi[k], interior[k]
+        local at = 3 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, lo[k]), put(at + 1, hi[k]), interior[k]
     end
     return core.record2(ids.pad, x, value, 3 * n)
 end
@@ -258,12 +269,12 @@ define("reshape", function(x, ...)
             raise("reshape", "cannot make shape %s of %d elements (shape %s)", core.shape_text(given), size,
                   core.shape_text(x))
         end
-        dims[free] = size / known
+        dims[free] = floor(size / known)
     elseif known ~= size then
         raise("reshape", "shape %s has %d elements, the array of shape %s has %d", core.shape_text(given), known,
               core.shape_text(x), size)
     end
-    return reshape(x, dims, free)
+    return reshape(x, dims)
 end)
 
 --- np.ravel(x), np.flatten(x): all elements along one axis, in row-major order.
@@ -385,8 +396,7 @@ define("diagonal", function(x, given)
     dims[rank - 1], dims[rank] = rows * columns, nil
     local start, step = {}, {}
     for k = 1, rank - 1 do start[k], step[k] = 0, 1 end
-    start[rank - 1], step[rank - 1] = count > 0 and from or 0, columns + 1
-    shape.fixed()
+    start[rank - 1], step[rank - 1] = math.min(from, rows * columns), columns + 1 -- of none it is too large
     x = reshape(x, dims)
     dims[rank - 1] = count
     return slice(x, start, step, dims)
@@ -451,7 +461,7 @@ define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
     local dims, extra = shape.arguments("broadcast_to", ...)
     if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
-    if not shape.broadcasts_to(shape_of(x), dims) then
+    if not core.sized() and not shape.broadcasts_to(shape_of(x), dims) then -- the op refuses, too
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end
     return broadcast_to(x, dims)
@@ -489,7 +499,7 @@ define("flip", function(x, axis)
     local list = axis ~= nil and axes_of("flip", axis, #dims)
     for k = 1, list and #list or #dims do
         local at = (list and list[k] or k - 1) + 1
-        if dims[at] > 0 then start[at], step[at] = dims[at] - 1, -1 end
+        start[at], step[at] = math.max(dims[at] - 1, 0), -1
     end
     return slice(x, start, step, dims)
 end)

@@ -153,7 +153,7 @@ local function covariance(name, x, y, o)
         result = np.matmul(off * weights, adjoint(off)) / np.maximum(left, 0)
     else
         local off = rows - np.mean(rows, { axis = 1, keepdims = true })
-        local left = ddof == 1 and core.count(math.max(n - 1, 0), 1) or math.max(n - ddof, 0)
+        local left = math.max(n - ddof, 0)
         result = np.matmul(off, adjoint(off)) / left
     end
     return np.astype(result, rows.dtype), half

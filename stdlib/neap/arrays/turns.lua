@@ -88,9 +88,10 @@ define("sliding_window_view", function(x, window, given)
         local at, n = core.axis("sliding_window_view", axes[k], #dims), window[k]
         local room = shape_of(x)[at + 1]
         if n > room then
-            raise("sliding_window_view", "a window of %d elements does not fit into axis %d, of extent %d", n, at, room)
+            raise("sliding_window_view", "a window of %s elements does not fit into axis %d, of extent %s",
+                  tostring(n), at, tostring(room))
         end
-        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, n, 1, 1
+        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, core.put(1, n), 1, 1
         x = core.record1(core.ids.windows, x, 4)
     end
     return x

@@ -155,9 +155,16 @@ end
 
 core.user_site = user_site
 
+--- string.format, for which sizes are what they are now.
+local function formatted(format, ...)
+    local values, n = { ... }, select("#", ...)
+    for k = 1, n do values[k] = core.is_size(values[k]) and values[k].now or values[k] end
+    return format:format(unpack(values, 1, n))
+end
+
 --- Raises a text built by string.format, with the user's file and line in front.
 local function fail(format, ...)
-    local message = select("#", ...) > 0 and format:format(...) or format
+    local message = select("#", ...) > 0 and formatted(format, ...) or format
     local file, line = user_site()
     if file then message = file .. ":" .. line .. ": " .. message end
     error(message, 0)
@@ -212,7 +219,7 @@ end
 --- Raises "np.name: …" built by string.format.
 -- A method of an array that was called by a dot, x.sum(), has got wrong arguments for that reason.
 function core.raise(name, format, ...)
-    fail("np.%s: %s%s", name, select("#", ...) > 0 and format:format(...) or format,
+    fail("np.%s: %s%s", name, select("#", ...) > 0 and formatted(format, ...) or format,
          core.methods and require("neap.core.misuse").dot(name) or "")
 end
 local raise = core.raise
@@ -244,6 +251,7 @@ function core.describe(value)
         return text .. ", whose value is not known while tracing (is it an argument to list in {static={…}}?)"
     end
     if value == nil then return "nothing (nil)" end
+    if core.is_size(value) then return ("the size %s"):format(tostring(value)) end
     local kind, meta = type(value), getmetatable(value)
     if type(meta) == "table" and meta.__describe then return meta.__describe(value) end
     if kind == "cdata" then
@@ -321,19 +329,24 @@ function core.plain(value)
     return math.abs(n) <= COUNTED and value == n and n or value
 end
 
---- Whether a value is an integer that a Lua number counts exactly.
-function core.is_integer(value)
-    return type(value) == "number" and value == math.floor(value) and math.abs(value) <= COUNTED
+local function number_text(value)
+    return type(value) == "number" and ("%.14g"):format(value) or tostring(value)
 end
 
---- An integer argument, a Lua number or a 64-bit integer of LuaJIT, as a number; raises for others, and for those that
--- are not from `least` to `most` (nil: no number is too small, or too large up to 2^53).
+--- Whether a value is an integer that a Lua number counts exactly, or a size value that is one.
+function core.is_integer(value)
+    if type(value) == "number" then return value == math.floor(value) and math.abs(value) <= COUNTED end
+    return core.is_size(value) and value == math.floor(value)
+end
+
+--- An integer argument, a Lua number or a 64-bit integer of LuaJIT, as a number; a size value as it is. Raises for
+-- others, and for those that are not from `least` to `most` (nil: none is too small, or too large up to 2^53).
 function core.integer(name, position, what, value, least, most)
     local n = core.plain(value)
-    if core.is_integer(n) and n >= (least or -COUNTED) and n <= (most or COUNTED) then return n end
+    if core.is_integer(n) and (not least or n >= least) and (not most or n <= most) then return n end
     local far = core.integer64(value) or type(value) == "number" and math.abs(value) > COUNTED
-    local to = most and (" to %.14g"):format(most) or far and " to 2^53" or least and " up" or ""
-    local from = least and (" from %d"):format(least) or to ~= "" and " from -2^53" or ""
+    local to = most and " to " .. number_text(most) or far and " to 2^53" or least and " up" or ""
+    local from = least and " from " .. number_text(least) or to ~= "" and " from -2^53" or ""
     bad_argument(name, position, what, "an integer" .. from .. to, value)
 end
 

@@ -8,7 +8,7 @@ local shape = require "neap.arrays.shape"
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local narrow, squares = operands.narrow, operands.squares
-local shape_of, type = core.shape_of, type
+local shape_of = core.shape_of
 
 -- The constants of selu, for which a mean of 0 and a variance of 1 stay (Klambauer et al., 2017).
 local SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -41,7 +41,7 @@ return function(nn, reduced, compared)
     local function number(name, position, what, value, default)
         value = core.plain(value)
         if value == nil then return default end
-        if type(value) ~= "number" then bad_argument("nn." .. name, position, what, "a number", value) end
+        if not core.is_number(value) then bad_argument("nn." .. name, position, what, "a number", value) end
         return value
     end
 
@@ -168,7 +168,8 @@ return function(nn, reduced, compared)
         axis = core.axis("nn.glu", axis, core.ndim(x))
         local n = shape_of(x)[axis + 1]
         if n % 2 ~= 0 then raise("nn.glu", "axis %d has an odd extent, %d", axis, n) end
-        return shape.cut(x, axis, 0, n / 2) * np.sigmoid(shape.cut(x, axis, n / 2, n))
+        local half = math.floor(n / 2)
+        return shape.cut(x, axis, 0, half) * np.sigmoid(shape.cut(x, axis, half, n))
     end)
 
     -- ---- Normalizing ------------------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ return function(nn, reduced, compared)
                   core.shape_text(dims))
         end
         local wide, axes = { unpack(dims) }, {}
-        wide[#dims], wide[#dims + 1] = groups, n / groups
+        wide[#dims], wide[#dims + 1] = groups, math.floor(n / groups)
         for k = 1, #dims - 2 do axes[k] = k end
         axes[#axes + 1] = #dims
         local y = standardized(shape.reshape(x, wide), axes, number("group_norm", nil, "epsilon", epsilon, 1e-6))
@@ -298,7 +299,7 @@ return function(nn, reduced, compared)
         local o = options("nn.cosine_similarity", given, { axis = true, epsilon = true })
         local half
         half, x, y = operands.floats_all("nn.cosine_similarity", nil, 2, x, y)
-        if not shape.same(shape_of(x), shape_of(y)) then
+        if core.sized() or not shape.same(shape_of(x), shape_of(y)) then
             local dims = shape.broadcast("nn.cosine_similarity", shape_of(x), shape_of(y))
             x, y = shape.broadcast_to(x, dims), shape.broadcast_to(y, dims)
         end

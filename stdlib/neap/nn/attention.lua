@@ -33,7 +33,7 @@ end
 
 --- An option that is an array, a number or a table of such beside arrays of the dtype `met`.
 local function operand(name, what, value, met)
-    if not core.is_array(value) and type(value) ~= "number" and (type(value) ~= "table" or value[1] == nil) then
+    if not core.is_array(value) and not core.is_number(value) and (type(value) ~= "table" or value[1] == nil) then
         core.bad_argument(name, nil, what, "an array", value)
     end
     return operands.beside(name, 1, value, met)

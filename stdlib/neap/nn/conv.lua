@@ -101,7 +101,8 @@ local function surround(x, value, low, high, gaps)
     local lo, hi, interior, any = { 0 }, { 0 }, { 0 }, false
     for k = 1, #low do
         lo[k + 1], hi[k + 1], interior[k + 1] = math.max(low[k], 0), math.max(high[k], 0), gaps and gaps[k] or 0
-        any = any or lo[k + 1] + hi[k + 1] + interior[k + 1] > 0
+        local more = lo[k + 1] + hi[k + 1] + interior[k + 1]
+        any = any or core.is_size(more) or more > 0
     end
     lo[#lo + 1], hi[#hi + 1], interior[#interior + 1] = 0, 0, 0
     if any then x = shape.pad(x, core.number(value, core.dtype_of(x).code), lo, hi, interior) end
@@ -118,7 +119,8 @@ end
 --- x with an axis more at its end for each of n spatial axes: the windows that each place sees.
 local function windows(x, n, window, strides, dilation)
     for k = 1, n do
-        attrs[0], attrs[1], attrs[2], attrs[3] = k, window[k], strides[k], dilation and dilation[k] or 1
+        attrs[0], attrs[1], attrs[2], attrs[3] = k, core.put(1, window[k]), core.put(2, strides[k]),
+                                                 core.put(3, dilation and dilation[k] or 1)
         x = core.record1(ids.windows, x, 4)
     end
     return x
@@ -133,7 +135,9 @@ local conv_options = { strides = true, padding = true, input_dilation = true, ke
 local function record_conv(x, w, n, groups, strides, low, high, dilation)
     attrs[0] = groups
     for k = 1, n do
-        attrs[4 * k - 3], attrs[4 * k - 2], attrs[4 * k - 1], attrs[4 * k] = strides[k], low[k], high[k], dilation[k]
+        local at = 4 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2], attrs[at + 3] =
+            core.put(at, strides[k]), core.put(at + 1, low[k]), core.put(at + 2, high[k]), core.put(at + 3, dilation[k])
     end
     return core.record2(ids.conv, x, w, 1 + 4 * n)
 end
@@ -145,7 +149,7 @@ local function integer_conv(x, w, n, groups, strides, dilation)
     local dims, places, extents = shape_of(x), ("opq"):sub(1, n), ("xyz"):sub(1, n)
     local apart, divided = { unpack(dims, 1, n + 1) }, { unpack(kernel, 1, n + 1) }
     apart[n + 2], divided[n + 2] = groups, groups
-    apart[n + 3], divided[n + 3] = dims[n + 2] / groups, features / groups
+    apart[n + 3], divided[n + 3] = math.floor(dims[n + 2] / groups), math.floor(features / groups)
     for k = 1, n do apart[n + 3 + k] = kernel[k] end
     local y = np.einsum(("b%sgc%s,%scgf->b%sgf"):format(places, extents, extents, places), shape.reshape(x, apart),
                         shape.reshape(w, divided))
