@@ -2,8 +2,8 @@
  *
  * Each word is compared with what may stand there: numbers of expressions, values, programs and entries are of those in
  * front; a note has what its kind says (graph/note.h), and belongs to a level that is open. Whether shapes, dtypes and
- * attributes fit, the library decides as it does for everybody, when it is asked again. Lists are no longer than what is
- * left of the words, so memory is taken in proportion to the file. Nothing is recorded or run here.
+ * attributes fit, the library decides as it does for everybody, when it is asked again. Lists are no longer than what
+ * is left of the words, so memory is taken in proportion to the file. Nothing is recorded or run here.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -520,7 +520,8 @@ static int check_program(const neap_transcript *t, const neap_program *program) 
         return neap_error(NEAP_E_ARGUMENT, "the program is damaged: it makes none for other sizes");
     for (int64_t k = 0; k < end; k++) {
         const sizes_entry *entry = &t->entries.at[k];
-        inputs += entry->note.kind == &program_note_input && !entry->fails && entry->opened == t->entries.at[end].opened;
+        inputs +=
+            entry->note.kind == &program_note_input && !entry->fails && entry->opened == t->entries.at[end].opened;
     }
     if (inputs != program->inputs.n || t->entries.at[end].note.nin != program->outputs.n)
         return neap_error(NEAP_E_ARGUMENT, "the program is damaged: for other sizes it takes %lld arrays and gives %d",
