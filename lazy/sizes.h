@@ -41,6 +41,12 @@ NEAP_API int neap_transcript_expr(neap_transcript *transcript, int32_t expr, cha
 /* The decisions of the caller, a line each: "n >= 3 (train.lua:7)". *bytes gets the full length. */
 NEAP_API int neap_transcript_text(neap_transcript *transcript, char *text, size_t capacity, size_t *bytes);
 
+/* ---- Files: neap_program_write and neap_program_read of a program whose sizes are declared ---- */
+NEAP_API int neap_transcript_write(neap_transcript *transcript, neap_program *program, char **data, size_t *bytes);
+/* *transcript is NULL if none is in the file. */
+NEAP_API int neap_transcript_read(neap_ctx *ctx, const neap_saved *from, neap_program **program,
+                                  neap_transcript **transcript); /* OWNED */
+
 /* ---- While one is open ---- */
 enum {
     NEAP_SIZE_ADD,

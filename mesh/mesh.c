@@ -293,7 +293,7 @@ static int play_assemble(neap_ctx *ctx, graph_note *note) {
     return assemble(ctx, (int32_t)note->ints[0], (int)note->ints[1], note->nints - GRAPH_NOTE_SHAPE,
                     note->ints + GRAPH_NOTE_SHAPE, note->nin, note->in, note->out);
 }
-static const graph_note_kind assembled = {"assemble", play_assemble, GRAPH_NOTE_INPUT, false};
+static const graph_note_kind assembled = {.name = "assemble", .play = play_assemble, .shapes = GRAPH_NOTE_INPUT};
 
 int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
                        const int32_t *blocks, int32_t *out) {
@@ -324,7 +324,7 @@ static int note_move(neap_ctx *ctx, int status, const graph_note_kind *kind, int
 static int play_reshard(neap_ctx *ctx, graph_note *note) {
     return mesh_do_reshard(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind resharded = {"reshard", play_reshard, GRAPH_NOTE_LAST, false};
+static const graph_note_kind resharded = {.name = "reshard", .play = play_reshard, .shapes = GRAPH_NOTE_LAST};
 
 int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_reshard(ctx, id, sharding, out);
@@ -334,39 +334,51 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
 static int play_fit(neap_ctx *ctx, graph_note *note) {
     return mesh_do_fit(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind fitted = {"fit", play_fit, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind fitted = {.name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_LAST};
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_fit(ctx, id, sharding, out);
     return note_move(ctx, status, &fitted, id, 1, (int64_t[]){sharding}, out);
 }
 
+/* The same, with the extents of the result behind, which the caller has told (neap_size_next). */
+static int note_block(neap_ctx *ctx, int status, const graph_note_kind *kind, int32_t id, const int64_t *first,
+                      int32_t *out) {
+    int64_t ints[GRAPH_NOTE_SHAPE + NEAP_MAX_DIMS];
+    const neap_node *node = status < 0 ? NULL : graph_lookup_any(ctx, *out);
+    int axes = node ? node->ndim : 0;
+    memcpy(ints, first, GRAPH_NOTE_SHAPE * sizeof *ints);
+    for (int k = 0; k < axes; k++)
+        ints[GRAPH_NOTE_SHAPE + k] = node->shape[k];
+    return note_move(ctx, status, kind, id, GRAPH_NOTE_SHAPE + axes, ints, out);
+}
+
 static int play_enter(neap_ctx *ctx, graph_note *note) {
     return mesh_do_enter(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind entered = {"enter", play_enter, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind entered = {.name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_INPUT};
 
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_enter(ctx, id, sharding, out);
-    return note_move(ctx, status, &entered, id, 1, (int64_t[]){sharding}, out);
+    return note_block(ctx, status, &entered, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding}, out);
 }
 
 static int play_leave(neap_ctx *ctx, graph_note *note) {
     return mesh_do_leave(ctx, note->in[0], (int32_t)note->ints[0], (uint32_t)note->ints[1], (int)note->ints[2],
                          note->out);
 }
-static const graph_note_kind left_body = {"leave", play_leave, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind left_body = {.name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_INPUT};
 
 int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
     int status = mesh_do_leave(ctx, id, sharding, manual, promised, out);
-    return note_move(ctx, status, &left_body, id, 3, (int64_t[]){sharding, manual, promised}, out);
+    return note_block(ctx, status, &left_body, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding, manual, promised}, out);
 }
 
 static int play_open(neap_ctx *ctx, graph_note *note) {
     open_body(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1]);
     return 0;
 }
-static const graph_note_kind opened = {"mesh_open", play_open, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind opened = {.name = "mesh_open", .play = play_open, .shapes = GRAPH_NOTE_UNKNOWN};
 
 void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
     open_body(ctx, mesh, manual);
@@ -378,7 +390,7 @@ static int play_index(neap_ctx *ctx, graph_note *note) {
     return index_along(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1], (uint32_t)note->ints[2],
                        (int)note->ints[3], note->out);
 }
-static const graph_note_kind index_kind = {"mesh_index", play_index, GRAPH_NOTE_UNKNOWN, false};
+static const graph_note_kind index_kind = {.name = "mesh_index", .play = play_index, .shapes = GRAPH_NOTE_UNKNOWN};
 
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     int status = index_along(ctx, mesh, manual, unchecked, axis, out);

@@ -400,8 +400,6 @@ const lazy_payload control_payload = {
     .why = say_how_it_runs,
     .record = control_record,
     .again = record_control_again,
-    .refit = control_refit,
-    .result = control_result,
     .leave_tape = control_leave_tape,
     .without_effects = record_control_again, /* its programs without their effects */
     .once = asks_for_itself,
@@ -456,12 +454,16 @@ static int play_control(neap_ctx *ctx, graph_note *note) {
                         .site = note->text};
     return push_control(ctx, &how, note->nin, note->in, note->out);
 }
-static const graph_note_kind control_kind = {"control", play_control, GRAPH_NOTE_OUTPUTS, false};
+const graph_note_kind control_note = {
+    .name = "control",
+    .play = play_control,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "a*", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = GRAPH_NOTE_ANY, .op = true}};
 
 int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *inputs, int32_t *results) {
     int status = push_control(ctx, how, n, inputs, results);
     return graph_noted(ctx, status,
-                       &(graph_note){.kind = &control_kind,
+                       &(graph_note){.kind = &control_note,
                                      .op = how->op,
                                      .level = -1,
                                      .nin = n,

@@ -9,6 +9,7 @@
  * the examples. An unordered one that reads something batched happens once for each example, in their order; inside a
  * branch or a loop that some examples take and others do not, for those that do (the guard).
  */
+#include <math.h>
 #include <string.h>
 
 #include "lazy/derive/batch.h"
@@ -429,6 +430,9 @@ static int batch_ids(neap_ctx *ctx, neap_program *program, int64_t size, int n, 
 
 /* Its note has as integers which operands are batched, and behind them which results are. */
 static int play_batch(neap_ctx *ctx, graph_note *note) {
+    bool size = note->number >= 0 && note->number <= 9007199254740992.0 && note->number == floor(note->number);
+    if (!size || note->nints != note->nin + note->nout || note->nout != note->programs[0]->outputs.n)
+        return neap_error(NEAP_E_ARGUMENT, "vmap: %d results of %.17g examples", note->nout, note->number);
     uint8_t *flags = malloc((size_t)note->nin + (size_t)note->nout + 1), *out = flags + note->nin;
     if (!flags)
         return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
@@ -441,7 +445,11 @@ static int play_batch(neap_ctx *ctx, graph_note *note) {
     free(flags);
     return status;
 }
-static const graph_note_kind batch_kind = {"batch", play_batch, GRAPH_NOTE_OUTPUTS, false};
+const graph_note_kind derive_note_batch = {
+    .name = "batch",
+    .play = play_batch,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "n*", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
 
 int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
                        const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
@@ -449,7 +457,7 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     if (!ctx->transcript)
         return status;
     int nout = (int)program->outputs.n;
-    int64_t *ints = malloc((size_t)(n + nout) * sizeof *ints + 1);
+    int64_t *ints = calloc((size_t)(n + nout) + 1, sizeof *ints);
     if (!ints)
         return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
     for (int k = 0; k < n; k++)
@@ -457,7 +465,7 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     for (int k = 0; k < nout && status >= 0; k++)
         ints[n + k] = out_batched[k];
     status = graph_noted(ctx, status,
-                         &(graph_note){.kind = &batch_kind,
+                         &(graph_note){.kind = &derive_note_batch,
                                        .level = -1,
                                        .number = (double)size,
                                        .nin = n,

@@ -237,10 +237,17 @@ static int tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *
 static int play_gradient(neap_ctx *ctx, graph_note *note) {
     int nresults = (int)note->ints[0], n = note->nout;
     bool seeded = note->ints[1] != 0;
+    if (nresults != note->ints[0] || nresults < 0 || nresults > note->nin ||
+        (1 + seeded) * (int64_t)nresults + n != note->nin)
+        return neap_error(NEAP_E_ARGUMENT, "grad: %d arrays for %d gradients", note->nin, n);
     return tape_gradient(ctx, note->level, nresults, note->in, seeded ? note->in + nresults : NULL, n,
                          note->in + note->nin - n, note->out);
 }
-static const graph_note_kind gradient_kind = {"gradient", play_gradient, GRAPH_NOTE_LAST, false};
+const graph_note_kind derive_note_gradient = {
+    .name = "gradient",
+    .play = play_gradient,
+    .shapes = GRAPH_NOTE_LAST,
+    .form = {.ints = "nn", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .level = GRAPH_NOTE_TAPE, .misses = true}};
 
 int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
                        const int32_t *wrt, int32_t *out) {
@@ -256,7 +263,7 @@ int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *re
     memcpy(in + nresults + nseeds, wrt, (size_t)n * sizeof *in);
     int64_t ints[] = {nresults, seeds != NULL};
     status = graph_noted(ctx, status,
-                         &(graph_note){.kind = &gradient_kind,
+                         &(graph_note){.kind = &derive_note_gradient,
                                        .level = level,
                                        .nin = nin,
                                        .in = in,

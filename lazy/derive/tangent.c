@@ -65,7 +65,6 @@ int derive_jvp_linear(lazy_tangent *t) {
         in[k] = whole ? node->in[k] : t->in[k] ? t->in[k] : derive_zeros_like(t->ctx, node->in[k]);
     }
     t->out = graph_build(t->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
-    graph_follow_as(t->out, node);
     return t->out ? 0 : neap_error_code();
 }
 
@@ -250,9 +249,15 @@ static int tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, con
 /* Operands of its note: wrt, their tangents, then the results. */
 static int play_tangent(neap_ctx *ctx, graph_note *note) {
     int n = (note->nin - note->nout) / 2;
+    if (n < 0 || 2 * n + note->nout != note->nin)
+        return neap_error(NEAP_E_ARGUMENT, "jvp: %d arrays for %d results", note->nin, note->nout);
     return tape_tangent(ctx, note->level, n, note->in, note->in + n, note->nout, note->in + 2 * n, note->out);
 }
-static const graph_note_kind tangent_kind = {"tangent", play_tangent, GRAPH_NOTE_LAST, false};
+const graph_note_kind derive_note_tangent = {
+    .name = "tangent",
+    .play = play_tangent,
+    .shapes = GRAPH_NOTE_LAST,
+    .form = {.ints = "", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .level = GRAPH_NOTE_TAPE, .misses = true}};
 
 int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents, int nresults,
                       const int32_t *results, int32_t *out) {
@@ -267,7 +272,8 @@ int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const
     memcpy(in + 2 * n, results, (size_t)nresults * sizeof *in);
     status = graph_noted(
         ctx, status,
-        &(graph_note){.kind = &tangent_kind, .level = level, .nin = nin, .in = in, .nout = nresults, .out = out});
+        &(graph_note){
+            .kind = &derive_note_tangent, .level = level, .nin = nin, .in = in, .nout = nresults, .out = out});
     free(in);
     return status;
 }

@@ -390,10 +390,15 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
 }
 
 static int check_conversions(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
-    for (int k = 0; k < n; k++)
-        if (fragments[k].n && fragments[k].text && nodes[fragments[k].first]->size != 1)
-            return neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragments[k].text);
-    return 0;
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++) {
+        if (!fragments[k].n || !fragments[k].text)
+            continue;
+        const neap_node *node = nodes[fragments[k].first];
+        status = node->size == 1 ? graph_format_check(node->dtype, fragments[k].text)
+                                 : neap_error(NEAP_E_SHAPE, "%s takes an array of one element", fragments[k].text);
+    }
+    return status;
 }
 
 static int start_nodes(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
@@ -469,7 +474,23 @@ static int print_pieces(neap_ctx *ctx, const neap_emit *how, int n, const neap_p
  * none). All texts stand one after the other, each with a zero behind it. */
 enum { PRINT_FACTS = 4 };
 
+/* Do the texts of the note stand where its integers say, each with a zero behind it? */
+static bool has_print_texts(const graph_note *note) {
+    size_t at = 0, end = note->text ? note->bytes : 0;
+    for (int k = PRINT_FACTS - 1; k < note->nints; k++) {
+        int64_t bytes = note->ints[k];
+        if (bytes == -1)
+            continue;
+        if (bytes < 0 || (uint64_t)bytes >= end - at || note->text[at + (size_t)bytes] != '\0')
+            return false;
+        at += (size_t)bytes + 1;
+    }
+    return at == end;
+}
+
 static int play_print(neap_ctx *ctx, graph_note *note) {
+    if (note->nints != note->nin + PRINT_FACTS || !has_print_texts(note))
+        return neap_error(NEAP_E_ARGUMENT, "print: its texts are not there");
     neap_piece *pieces = malloc((size_t)note->nin * sizeof *pieces + 1);
     const char *text = note->text;
     if (!pieces)
@@ -488,7 +509,11 @@ static int play_print(neap_ctx *ctx, graph_note *note) {
     free(pieces);
     return status;
 }
-static const graph_note_kind print_kind = {"print", play_print, GRAPH_NOTE_UNKNOWN, false};
+const graph_note_kind effect_note_print = {
+    .name = "print",
+    .play = play_print,
+    .shapes = GRAPH_NOTE_UNKNOWN,
+    .form = {.ints = "knon*", .nin = GRAPH_NOTE_ANY, .misses = true, .says = true}};
 
 static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, const neap_piece *pieces) {
     int64_t *ints = malloc(((size_t)n + PRINT_FACTS) * sizeof *ints);
@@ -515,7 +540,7 @@ static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, co
         status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
     else
         status = graph_noted(ctx, status,
-                             &(graph_note){.kind = &print_kind,
+                             &(graph_note){.kind = &effect_note_print,
                                            .level = -1,
                                            .nin = n,
                                            .in = in,

@@ -19,9 +19,26 @@ enum {
     GRAPH_NOTE_LAST,     /* those of the last operands */
     GRAPH_NOTE_INNER,    /* that of its operand without the first axis */
     GRAPH_NOTE_OUTPUTS,  /* those of the outputs of its first program, maybe with another axis in front */
+    GRAPH_NOTE_FIXED,    /* the same for all sizes */
     GRAPH_NOTE_UNKNOWN
 };
 enum { GRAPH_NOTE_SHAPE = 4 };
+
+/* What a note of some kind has in a file (lazy/sizes/save.c), which nobody believes. What its numbers have to be for
+ * each other, its function checks when it asks again. */
+enum { GRAPH_NOTE_ANY = -1, GRAPH_NOTE_TAPE = 1, GRAPH_NOTE_TRACE = 2 };
+
+typedef struct graph_note_form {
+    /* A letter for each integer, the last of many with a '*': x, which may be a size; n, which may not; a, of the row's
+     * attributes; t a dtype, or -1; d a device, or -1; s a sharding; k a kind of effects; o a stream. NULL: no file has
+     * it. */
+    const char *ints;
+    int8_t nin, nout, nprograms; /* GRAPH_NOTE_ANY: any number */
+    uint8_t level;               /* the kinds of levels that it may belong to; 0: it does to none */
+    bool op;                     /* it has a row */
+    bool misses;                 /* operands may be 0 */
+    bool says;                   /* its text is kept */
+} graph_note_form;
 
 typedef struct graph_note_kind {
     const char *name;
@@ -30,6 +47,10 @@ typedef struct graph_note_kind {
     int (*play)(neap_ctx *ctx, graph_note *note);
     uint8_t shapes; /* GRAPH_NOTE_… */
     bool opens;     /* a level, which the note names */
+    graph_note_form form;
+    /* Takes, and gives up, a reference to what the note holds. NULL: it holds nothing. */
+    void (*hold)(void *held);
+    void (*release)(void *held);
 } graph_note_kind;
 
 /* BORROWED from the function that notes it. */
@@ -46,9 +67,17 @@ struct graph_note {
     neap_program *made;
     const char *text;
     size_t bytes; /* of the text */
+    void *held;   /* what the kind needs besides */
 };
 
 extern const graph_note_kind graph_note_op; /* record.c: an op on operands, with attributes */
+/* Further kinds, for the table of those that files may have (context/context.c). */
+extern const graph_note_kind graph_note_number, graph_note_level_end, graph_note_tape_begin, graph_note_tape_alias,
+    graph_note_trace_begin;
+extern const graph_note_kind program_note_input, program_note_end, program_note_captured, program_note_on,
+    program_note_replay;
+extern const graph_note_kind derive_note_gradient, derive_note_tangent, derive_note_batch;
+extern const graph_note_kind effect_note_print, control_note, quick_note_number, quick_note_part;
 
 /* The status of a public function, which has noted what it did. */
 static inline int graph_noted(neap_ctx *ctx, int status, graph_note *note) {

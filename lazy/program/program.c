@@ -277,14 +277,16 @@ static int play_program_on(neap_ctx *ctx, graph_note *note) {
     note->programs[0]->home = (int)note->ints[0];
     return 0;
 }
-static const graph_note_kind on_kind = {"program_on", play_program_on, GRAPH_NOTE_UNKNOWN, false};
+const graph_note_kind program_note_on = {
+    .name = "program_on", .play = play_program_on, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "d", .nprograms = 1}};
 
 void neap_program_on(neap_program *program, int device) {
     int64_t ints[] = {device};
     program->home = device;
     (void)graph_noted(
         program->ctx, 0,
-        &(graph_note){.kind = &on_kind, .level = -1, .nints = 1, .ints = ints, .nprograms = 1, .programs = &program});
+        &(graph_note){
+            .kind = &program_note_on, .level = -1, .nints = 1, .ints = ints, .nprograms = 1, .programs = &program});
 }
 
 static int plan_program(neap_program *program) {
@@ -460,8 +462,12 @@ static int trace_input(neap_ctx *ctx, int level, const int64_t *facts, int ndim,
         return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_device_count());
     if (ctx->levels.at[level].captured.n)
         return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
-    for (int k = 0; k < ndim; k++)
+    int64_t bytes = neap_dtype_bytes(aval.dtype);
+    for (int k = 0; k < ndim; k++) {
         aval.shape[k] = shape[k];
+        if (shape[k] < 0 || __builtin_mul_overflow(bytes, shape[k] ? shape[k] : 1, &bytes))
+            return neap_error(NEAP_E_SHAPE, "trace: an input has %lld elements along axis %d", (long long)shape[k], k);
+    }
     const lazy_sharding *lies = sharding ? shard_sharding_get(sharding) : NULL;
     if (sharding && !lies)
         return neap_error_code();
@@ -489,7 +495,10 @@ static int play_trace_input(neap_ctx *ctx, graph_note *note) {
     return trace_input(ctx, note->level, note->ints, note->nints - GRAPH_NOTE_SHAPE, note->ints + GRAPH_NOTE_SHAPE,
                        note->out);
 }
-static const graph_note_kind input_kind = {"trace_input", play_trace_input, GRAPH_NOTE_INPUT, false};
+const graph_note_kind program_note_input = {.name = "trace_input",
+                                            .play = play_trace_input,
+                                            .shapes = GRAPH_NOTE_INPUT,
+                                            .form = {.ints = "tndsx*", .nout = 1, .level = GRAPH_NOTE_TRACE}};
 
 int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
                      const int64_t *shape, int32_t *out) {
@@ -499,7 +508,7 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
         ints[GRAPH_NOTE_SHAPE + k] = shape[k];
     int status = trace_input(ctx, level, ints, ndim, shape, out);
     return graph_noted(ctx, status,
-                       &(graph_note){.kind = &input_kind,
+                       &(graph_note){.kind = &program_note_input,
                                      .level = level,
                                      .nout = 1,
                                      .out = out,
@@ -510,13 +519,17 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
 static int play_trace_end(neap_ctx *ctx, graph_note *note) {
     return trace_end(ctx, note->level, note->nin, note->in, &note->made);
 }
-static const graph_note_kind end_kind = {"trace_end", play_trace_end, GRAPH_NOTE_UNKNOWN, false};
+const graph_note_kind program_note_end = {.name = "trace_end",
+                                          .play = play_trace_end,
+                                          .shapes = GRAPH_NOTE_UNKNOWN,
+                                          .form = {.ints = "", .nin = GRAPH_NOTE_ANY, .level = GRAPH_NOTE_TRACE}};
 
 int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     int status = trace_end(ctx, level, n, outputs, out);
     return graph_noted(
         ctx, status,
-        &(graph_note){.kind = &end_kind, .level = level, .nin = n, .in = outputs, .made = status ? NULL : *out});
+        &(graph_note){
+            .kind = &program_note_end, .level = level, .nin = n, .in = outputs, .made = status ? NULL : *out});
 }
 
 /* Lets go of all that the program holds. */
@@ -603,7 +616,10 @@ static int play_captured(neap_ctx *ctx, graph_note *note) {
         return neap_error(NEAP_E_SHAPE, "it captures %d arrays, and captured %d when it was recorded", n, note->nout);
     return n < 0 ? n : 0;
 }
-static const graph_note_kind captured_kind = {"captured", play_captured, GRAPH_NOTE_UNKNOWN, false};
+const graph_note_kind program_note_captured = {.name = "captured",
+                                               .play = play_captured,
+                                               .shapes = GRAPH_NOTE_UNKNOWN,
+                                               .form = {.ints = "", .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
 
 int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {
     int n = give_captured(program, capacity, ids);
@@ -612,6 +628,6 @@ int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids)
     int status = graph_noted(
         program->ctx, 0,
         &(graph_note){
-            .kind = &captured_kind, .level = -1, .nout = n, .out = ids, .nprograms = 1, .programs = &program});
+            .kind = &program_note_captured, .level = -1, .nout = n, .out = ids, .nprograms = 1, .programs = &program});
     return status ? status : n;
 }

@@ -10,30 +10,18 @@ static const double MOST = 9007199254740992.0; /* integers count up to here, as 
 /* As Lua computes it. */
 static double apply(int op, double a, double b) {
     switch (op) {
-    case NEAP_SIZE_ADD:
-        return a + b;
-    case NEAP_SIZE_SUB:
-        return a - b;
-    case NEAP_SIZE_MUL:
-        return a * b;
-    case NEAP_SIZE_DIV:
-        return a / b;
-    case NEAP_SIZE_MOD:
-        return a - floor(a / b) * b;
-    case NEAP_SIZE_POW:
-        return pow(a, b);
-    case NEAP_SIZE_FLOOR_DIV:
-        return floor(a / b);
-    case NEAP_SIZE_MIN:
-        return a < b ? a : b;
-    case NEAP_SIZE_MAX:
-        return a > b ? a : b;
-    case NEAP_SIZE_FLOOR:
-        return floor(a);
-    case NEAP_SIZE_CEIL:
-        return ceil(a);
-    default:
-        return sqrt(a);
+    case NEAP_SIZE_ADD: return a + b;
+    case NEAP_SIZE_SUB: return a - b;
+    case NEAP_SIZE_MUL: return a * b;
+    case NEAP_SIZE_DIV: return a / b;
+    case NEAP_SIZE_MOD: return a - floor(a / b) * b;
+    case NEAP_SIZE_POW: return pow(a, b);
+    case NEAP_SIZE_FLOOR_DIV: return floor(a / b);
+    case NEAP_SIZE_MIN: return a < b ? a : b;
+    case NEAP_SIZE_MAX: return a > b ? a : b;
+    case NEAP_SIZE_FLOOR: return floor(a);
+    case NEAP_SIZE_CEIL: return ceil(a);
+    default: return sqrt(a);
     }
 }
 
@@ -50,8 +38,8 @@ static double sum_terms(const sizes_expr *e, const double *values, int stride) {
 
 int sizes_value_of(const neap_transcript *t, int32_t expr, const double *values, double *out) {
     const sizes_expr *e = &t->exprs.at[expr];
-    bool divides =
-        (e->kind == SIZES_ATOM || e->kind == SIZES_REAL) && (e->op == NEAP_SIZE_FLOOR_DIV || e->op == NEAP_SIZE_MOD);
+    bool divides = (e->kind == SIZES_ATOM || e->kind == SIZES_REAL) &&
+                   (e->op == NEAP_SIZE_FLOOR_DIV || e->op == NEAP_SIZE_MOD);
     if (divides && values[e->b] == 0)
         return neap_error(NEAP_E_SHAPE, "a size is divided by 0");
     if (e->kind == SIZES_SUM)
@@ -141,13 +129,13 @@ int32_t sizes_constant(neap_transcript *t, double value) {
 }
 
 int32_t sizes_symbol(neap_transcript *t, int32_t which, double now) {
-    static const int primes[SIZES_PROBES - 1][8] = {
-        {1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009},
-        {907, 809, 701, 601, 503, 401, 307, 211},
-        {1, 1, 1, 1, 1, 1, 1, 1}}; /* where parts are empty, and differences end */
+    static const int choices[SIZES_PROBES - 1][8] = {
+        {1440, 2520, 3360, 4320, 5040, 6720, 7560, 8400}, /* which can be divided, ascending */
+        {907, 809, 701, 601, 503, 401, 307, 211},         /* which cannot, descending: the least is another one */
+        {1, 1, 1, 1, 1, 1, 1, 1}};                        /* where parts are empty, and differences end */
     sizes_expr e = {.kind = SIZES_SYMBOL, .a = which, .at = {now}};
     for (int p = 1; p < SIZES_PROBES; p++)
-        e.at[p] = primes[p - 1][which % 8] + (p < SIZES_PROBES - 1 ? which / 8 * 2 : 0);
+        e.at[p] = choices[p - 1][which % 8] + (p < SIZES_PROBES - 1 ? which / 8 * 2 : 0);
     return find_expr(t, &e);
 }
 
@@ -236,8 +224,7 @@ static int32_t add(neap_transcript *t, const sizes_expr *a, const sizes_expr *b,
         status = add_term(&terms, &a->terms[k]);
     for (int k = 0; k < b->nterms && status == 0; k++) {
         sizes_term term = b->terms[k];
-        status =
-            __builtin_mul_overflow(term.coefficient, by, &term.coefficient) ? too_large() : add_term(&terms, &term);
+        status = __builtin_mul_overflow(term.coefficient, by, &term.coefficient) ? too_large() : add_term(&terms, &term);
     }
     return find_sum(t, &terms, status);
 }
@@ -325,16 +312,11 @@ static int32_t remainder_of(neap_transcript *t, int32_t a, int32_t b) {
 static int32_t compute_integers(neap_transcript *t, int op, int32_t a, int32_t b) {
     const sizes_expr *left = &t->exprs.at[a], *right = &t->exprs.at[b];
     switch (op) {
-    case NEAP_SIZE_ADD:
-        return add(t, left, right, 1);
-    case NEAP_SIZE_SUB:
-        return add(t, left, right, -1);
-    case NEAP_SIZE_MUL:
-        return multiply(t, left, right);
-    case NEAP_SIZE_FLOOR_DIV:
-        return divide(t, a, b);
-    case NEAP_SIZE_MOD:
-        return remainder_of(t, a, b);
+    case NEAP_SIZE_ADD: return add(t, left, right, 1);
+    case NEAP_SIZE_SUB: return add(t, left, right, -1);
+    case NEAP_SIZE_MUL: return multiply(t, left, right);
+    case NEAP_SIZE_FLOOR_DIV: return divide(t, a, b);
+    case NEAP_SIZE_MOD: return remainder_of(t, a, b);
     default: { /* least and greatest */
         int less = sizes_decide(t, NEAP_SIZE_LESS_EQUAL, a, b);
         if (less < 0 && sizes_decide(t, NEAP_SIZE_LESS_EQUAL, b, a) == 1)
@@ -367,6 +349,7 @@ int32_t sizes_compute(neap_transcript *t, int op, int32_t a, int32_t b) {
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
+static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to);
 static void write_operand(const neap_transcript *t, int32_t expr, lazy_text *to);
 
 static void write_term(const neap_transcript *t, const sizes_term *term, bool first, lazy_text *to) {
@@ -379,7 +362,7 @@ static void write_term(const neap_transcript *t, const sizes_term *term, bool fi
         if (f)
             (void)graph_text_addf(to, "*");
         if (c == 1 && term->nfactors == 1)
-            sizes_text(t, term->factor[f], to);
+            write_expr(t, term->factor[f], to);
         else
             write_operand(t, term->factor[f], to);
     }
@@ -390,28 +373,26 @@ static void write_operand(const neap_transcript *t, int32_t expr, lazy_text *to)
     bool plain = e->kind != SIZES_REAL && e->kind != SIZES_ATOM && !(e->kind == SIZES_SUM && e->nterms > 1);
     if (!plain)
         (void)graph_text_addf(to, "(");
-    sizes_text(t, expr, to);
+    write_expr(t, expr, to);
     if (!plain)
         (void)graph_text_addf(to, ")");
 }
 
-/* Errors of memory leave the text short. Recursion is as deep as the expression is nested: atoms inside atoms. */
-void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
+/* Each level of nesting adds to the text, so recursion ends where the text is cut. */
+static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to) {
     static const char *const signs[] = {"+", "-", "*", "/", "%", "^", "//", "min", "max", "floor", "ceil", "sqrt"};
     const sizes_expr *e = &t->exprs.at[expr];
+    if (to->bytes > SIZES_MOST_TEXT)
+        return;
     switch (e->kind) {
-    case SIZES_SYMBOL:
-        (void)graph_text_addf(to, "%s", t->names.at[e->a]);
-        break;
+    case SIZES_SYMBOL: (void)graph_text_addf(to, "%s", t->names.at[e->a]); break;
     case SIZES_EXTENT: {
         const sizes_value *value = &t->values.at[e->a];
         int op = value->node ? value->node->op : value->op;
         (void)graph_text_addf(to, "(axis %d of %s)", e->b, lazy_ops[op]->name);
         break;
     }
-    case SIZES_CONSTANT:
-        (void)graph_text_addf(to, "%.14g", e->constant);
-        break;
+    case SIZES_CONSTANT: (void)graph_text_addf(to, "%.14g", e->constant); break;
     case SIZES_SUM:
         for (int k = 0; k < e->nterms; k++)
             write_term(t, &e->terms[k], k == 0, to);
@@ -426,11 +407,23 @@ void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
             break;
         }
         (void)graph_text_addf(to, "%s(", signs[e->op]);
-        sizes_text(t, e->a, to);
+        write_expr(t, e->a, to);
         if (e->op < NEAP_SIZE_FLOOR) {
             (void)graph_text_addf(to, ", ");
-            sizes_text(t, e->b, to);
+            write_expr(t, e->b, to);
         }
         (void)graph_text_addf(to, ")");
     }
+}
+
+/* Errors of memory leave the text short. */
+void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to) {
+    lazy_text own = {0};
+    write_expr(t, expr, &own);
+    bool cut = own.bytes > SIZES_MOST_TEXT;
+    if (own.bytes)
+        (void)graph_text_add(to, own.data, cut ? SIZES_MOST_TEXT : own.bytes);
+    if (cut)
+        (void)graph_text_addf(to, "…");
+    graph_text_free(&own);
 }

@@ -9,7 +9,8 @@ typedef struct sizes_play {
     neap_transcript *t;
     int nsizes;
     const double *sizes;
-    double *values; /* of expressions, known up to `known` */
+    double *values; /* of expressions, those that are computed: all in front of `known`, and some behind it */
+    bool *computed;
     int64_t known;
     int32_t *ids;            /* of values */
     neap_program **programs; /* one reference each, of those that it has made */
@@ -31,21 +32,40 @@ static int extent_now(const sizes_play *p, const sizes_expr *e, double *out) {
     return 0;
 }
 
-/* Expressions are known in the order in which they were made, and so before they are needed. */
+/* Are the operands known? */
+static bool can_compute(const sizes_play *p, const sizes_expr *e) {
+    bool can = true;
+    for (int k = 0; k < e->nterms && e->kind == SIZES_SUM; k++)
+        for (int f = 0; f < e->terms[k].nfactors; f++)
+            can &= p->computed[e->terms[k].factor[f]];
+    if (e->kind == SIZES_ATOM || e->kind == SIZES_REAL)
+        can = p->computed[e->a] && p->computed[e->b];
+    return e->kind == SIZES_EXTENT ? p->ids && p->ids[e->a] : can;
+}
+
+/* Computes what can be, in the order in which expressions were made: an axis of an array that is not there yet, and what
+ * is made of it, may stand in front of what is asked for. */
 static int value_now(sizes_play *p, int32_t expr, double *out) {
     int status = 0;
-    for (; p->known <= expr && status == 0; p->known += status == 0) {
-        const sizes_expr *e = &p->t->exprs.at[p->known];
-        double *to = &p->values[p->known];
-        if (p->known == 0)
+    for (int64_t k = p->known; k <= expr && status == 0; k++) {
+        const sizes_expr *e = &p->t->exprs.at[k];
+        double *to = &p->values[k];
+        if (p->computed[k] || (k && !can_compute(p, e)))
+            continue;
+        if (k == 0)
             *to = 0;
         else if (e->kind == SIZES_SYMBOL)
             *to = p->sizes[e->a];
         else if (e->kind == SIZES_EXTENT)
-            status = p->ids ? extent_now(p, e, to) : neap_error(NEAP_E_SHAPE, "an extent that is not known yet");
+            status = extent_now(p, e, to);
         else
-            status = sizes_value_of(p->t, (int32_t)p->known, p->values, to);
+            status = sizes_value_of(p->t, (int32_t)k, p->values, to);
+        p->computed[k] = status == 0;
     }
+    while (p->known <= expr && p->computed[p->known])
+        p->known++;
+    if (status == 0 && !p->computed[expr])
+        return neap_error(NEAP_E_SHAPE, "an extent that is not known yet");
     *out = p->values[expr];
     return status;
 }
@@ -119,16 +139,22 @@ static int size_number(sizes_play *p, const sizes_entry *entry, int which, int64
         *number = value;
         return 0;
     }
-    if (value != floor(value))
+    if (!(value == floor(value) && fabs(value) <= 9007199254740992.0))
         return neap_error(NEAP_E_SHAPE, "%s: its size would be %.17g", entry->note.kind->name, value);
     ints[at] = (int64_t)value;
     return 0;
 }
 
+/* The script line of what an entry made; 0: nobody knows it. */
+static int32_t site_of(const neap_transcript *t, const sizes_entry *entry) {
+    bool makes = !entry->decides && !entry->fails && entry->note.nout;
+    return makes ? t->values.at[entry->note.out[0]].site : 0;
+}
+
 static int play_note(sizes_play *p, int64_t number) {
     const sizes_entry *entry = &p->t->entries.at[number];
     graph_note note = entry->note;
-    int32_t *in = malloc(((size_t)note.nin + (size_t)note.nout + 1) * sizeof *in), *out = in + note.nin;
+    int32_t *in = malloc(((size_t)note.nin + (size_t)note.nout) * sizeof *in + 1), *out = in + note.nin;
     int64_t *ints = malloc((size_t)note.nints * sizeof *ints + 1);
     neap_program **programs = malloc((size_t)note.nprograms * sizeof *programs + 1);
     int status = in && ints && programs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
@@ -149,16 +175,15 @@ static int play_note(sizes_play *p, int64_t number) {
         note.ints = ints;
         note.programs = programs;
         note.made = NULL;
-        note.nout = entry->fails ? 1 : note.nout; /* room for a result that must not come */
         if (entry->opened >= 0)
             note.level = p->levels[entry->opened];
-        p->ctx->sites.again = entry->note.nout ? p->t->values.at[entry->note.out[0]].site : 0;
+        p->ctx->sites.again = site_of(p->t, entry);
         p->asked = true;
         status = note.kind->play(p->ctx, &note);
         p->ctx->sites.again = 0;
     }
     bool done = status == NEAP_OK || status == NEAP_ATTEND;
-    note.nout = entry->note.nout;
+    note.nout = entry->fails ? 0 : note.nout; /* results that must not come */
     if (entry->fails && p->asked) {
         status = done ? neap_error(NEAP_E_SHAPE, "%s works now, and failed when it was recorded", note.kind->name) : 0;
         done = status == 0;
@@ -186,11 +211,12 @@ static int open_play(sizes_play *p) {
     const neap_transcript *t = p->t;
     p->nbefore = p->ctx->handles.ids.n;
     p->values = malloc((size_t)t->exprs.n * sizeof *p->values + 1);
+    p->computed = calloc((size_t)t->exprs.n + 1, sizeof *p->computed);
     p->ids = calloc((size_t)t->values.n + 1, sizeof *p->ids);
     p->programs = calloc((size_t)t->programs.n + 1, sizeof *p->programs);
     p->levels = calloc((size_t)t->entries.n + 1, sizeof *p->levels);
     p->before = malloc((size_t)p->nbefore * sizeof *p->before + 1);
-    if (!p->values || !p->ids || !p->programs || !p->levels || !p->before)
+    if (!p->values || !p->computed || !p->ids || !p->programs || !p->levels || !p->before)
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     memcpy(p->before, p->ctx->handles.ids.at, (size_t)p->nbefore * sizeof *p->before);
     return 0;
@@ -220,7 +246,7 @@ static int explain_failure(const sizes_play *p, int status, int64_t entry) {
     for (int64_t k = 0; k < p->t->names.n; k++)
         (void)graph_text_addf(&text, "%s%s = %.17g", k ? ", " : "", p->t->names.at[k], p->sizes[k]);
     const sizes_entry *e = &p->t->entries.at[entry];
-    int32_t site = !e->decides && e->note.nout ? p->t->values.at[e->note.out[0]].site : 0;
+    int32_t site = site_of(p->t, e);
     if (why && status != NEAP_E_MEMORY)
         neap_error(status, "the program is not for %s: %s%s%s", text.data ? text.data : "these sizes", why,
                    site ? ", recorded at " : "", site ? graph_site_text(p->ctx, site) : "");
@@ -265,6 +291,7 @@ int neap_transcript_play(neap_ctx *ctx, neap_transcript *t, int n, const double 
         else
             neap_program_free(p.programs[k]);
     free(p.values);
+    free(p.computed);
     free(p.ids);
     free(p.programs);
     free(p.levels);
@@ -277,7 +304,10 @@ int neap_transcript_value(neap_transcript *t, int32_t expr, int n, const double 
     if (n != t->names.n || expr < 1 || expr >= t->exprs.n)
         return neap_error(NEAP_E_ARGUMENT, "no such size");
     p.values = malloc((size_t)t->exprs.n * sizeof *p.values + 1);
-    int status = p.values ? value_now(&p, expr, out) : neap_error(NEAP_E_MEMORY, "out of memory for a size");
+    p.computed = calloc((size_t)t->exprs.n + 1, sizeof *p.computed);
+    int status =
+        p.values && p.computed ? value_now(&p, expr, out) : neap_error(NEAP_E_MEMORY, "out of memory for a size");
     free(p.values);
+    free(p.computed);
     return status;
 }

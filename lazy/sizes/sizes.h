@@ -5,6 +5,8 @@
  *   transcript.c   notes of what was asked, one after the other
  *   extents.c      which expressions the axes of arrays are
  *   play.c         asking for it again
+ *   save.c         a transcript for a program's file
+ *   load.c         the same from a file
  */
 #ifndef LAZY_SIZES_SIZES_H
 #define LAZY_SIZES_SIZES_H
@@ -103,6 +105,7 @@ struct neap_transcript {
     LAZY_VECTOR(sizes_sized) next; /* for the next note */
     int32_t *table;                /* node → value, a power of two of places */
     int64_t places;
+    int64_t nfront;    /* the entries that make what was there before, in front of all others */
     int64_t callbacks; /* how many were open when it began */
 };
 
@@ -119,6 +122,7 @@ void sizes_give(const neap_transcript *t, int32_t expr, neap_size *out);
 void sizes_free_exprs(neap_transcript *t);
 /* decide.c: 1, 0, or -1: it depends. */
 int sizes_decide(neap_transcript *t, int compare, int32_t a, int32_t b);
+enum { SIZES_MOST_TEXT = 4000 }; /* bytes of a text of an expression; longer ones are cut */
 /* extents.c */
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry);
 /* transcript.c */
@@ -126,5 +130,10 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note);
 int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
+int sizes_copy_note(sizes_entry *entry, const graph_note *note);
+/* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes, x, t, s, or A: the name of an axis. */
+char sizes_letter(const graph_note_kind *kind, int op, int k);
+/* load.c: the transcript that somebody has packed. */
+int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out); /* OWNED */
 
 #endif

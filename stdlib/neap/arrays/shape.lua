@@ -27,7 +27,7 @@ end
 function shape.same(a, b)
     if #a ~= #b then return false end
     for k = 1, #a do
-        if not is_same(a[k], b[k]) and a[k] ~= b[k] then return false end
+        if a[k] ~= b[k] then return false end
     end
     return true
 end
@@ -79,7 +79,8 @@ function shape.broadcasts_to(from, to)
     local lead = #to - #from
     if lead < 0 then return false end
     for k = 1, #from do
-        if not core.is_same(from[k], 1) and from[k] ~= to[lead + k] and from[k] ~= 1 then return false end
+        local n = from[k]
+        if not is_same(n, 1) and n ~= to[lead + k] and n ~= 1 then return false end -- 1 and equal sizes: no condition
     end
     return true
 end

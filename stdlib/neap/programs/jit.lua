@@ -21,9 +21,10 @@ local capture = require "neap.tracing.capture"
 local forms = require "neap.programs.forms"
 local sized = require "neap.tracing.sized"
 local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
-local is_array, raise = core.is_array, core.raise
+local is_array, raise, is_sized = core.is_array, core.raise, core.sized
 local pack, check_function, positions_of = staging.pack, staging.check_function, staging.positions_of
 local type, unpack = type, unpack
 
@@ -568,6 +569,21 @@ local function statics_of(value)
     return is_static, names
 end
 
+--- The function as it is called where sizes are declared: a program of its own would be for the sizes of now. Numbers
+-- are inputs all the same.
+local function inline(state)
+    local function as_input(leaf) return core.is_number(leaf) and core.number(leaf) or leaf end
+    local function called(...)
+        local f, given = with_statics(state, pack(...))
+        for k = 1, given.n do
+            if not state.is_static[k] then given[k] = trees.rebuild(state.name, given[k], as_input) end
+        end
+        return f(unpack(given, 1, given.n))
+    end
+    jit.off(called)
+    return called
+end
+
 --- np.jit(f, {static={}, donate={}, device=…, sizes=…}) -> function: a function that records f once per form of its
 -- arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and
 -- devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys in
@@ -600,8 +616,11 @@ function np.jit(f, given_options)
     local device = given.device and core.local_device("jit", "option 'device'", given.device)
     local state = jits.new("jit", f, is_static, names, is_donated, device)
     state.sizes = given.sizes
+    state.inline = inline(state)
     return function(...)
-        return state[select("#", ...)](...)
+        local call = state[select("#", ...)]
+        if is_sized() then call = state.inline end
+        return call(...)
     end
 end
 

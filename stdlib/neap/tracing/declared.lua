@@ -16,6 +16,8 @@ local declared = {}
 
 -- ---- Extents as texts -----------------------------------------------------------------------------------------------
 
+local MOST_NAMES, MOST_TEXT = 64, 1000 -- names of a program, letters of an extent in a file
+
 local function floor_divide(a, b) return math.floor(a / b) end
 
 --- The text of an extent as a function of a table of sizes by name, which are numbers or size values. Names are
@@ -40,6 +42,7 @@ local function parse(name, text, names)
         local symbol = take "[%a_][%w_]*"
         if symbol then
             if not names[symbol] then
+                if #names == MOST_NAMES then raise(name, "option 'sizes': more than %d names", MOST_NAMES) end
                 names[symbol], names[#names + 1] = true, symbol
             end
             return function(known) return known[symbol] end
@@ -147,6 +150,40 @@ function declared.collect(name, given, option, shape_of_leaf, is_static)
     return list, names
 end
 
+--- What was declared (sized.lua) as a tree for a file: the extents of each input, texts and integers, and the sizes of
+-- now by name.
+function declared.to_tree(of)
+    local tree = { known = of.known }
+    for k, dims in ipairs(of.list) do
+        tree[k] = {}
+        for axis = 1, dims and #dims or 0 do
+            tree[k][axis] = type(dims[axis]) == "table" and dims[axis].text or dims[axis]
+        end
+    end
+    return tree
+end
+
+--- The same of such a tree, which anybody may have made, for inputs of these shapes (false: it has none); raises.
+function declared.of_tree(name, tree, shapes)
+    local list, names, known = {}, {}, {}
+    for k, shape in ipairs(shapes) do
+        local dims = tree[k]
+        if type(dims) ~= "table" then raise(name, "the sizes of input %d are no list", k) end
+        for axis = 1, #dims do
+            if type(dims[axis]) == "string" and #dims[axis] > MOST_TEXT then
+                raise(name, "the sizes of input %d are longer than %d letters", k, MOST_TEXT)
+            end
+        end
+        list[k] = extents(name, dims, shape and #shape or 0, names, "input " .. k) or false
+    end
+    for _, symbol in ipairs(names) do
+        known[symbol] = type(tree.known) == "table" and tree.known[symbol]
+        if type(known[symbol]) ~= "number" then raise(name, "size %s is no number", symbol) end
+    end
+    declared.check(name, list, names, known, shapes)
+    return { list = list, names = names, known = known }
+end
+
 --- The sizes by name for which declared extents are those of `shapes` (by leaf, false: it says nothing). What no shape
 -- says gets the next of `defaults`. Raises where shapes do not fit.
 function declared.solve(name, list, names, shapes, defaults)
@@ -165,8 +202,14 @@ function declared.solve(name, list, names, shapes, defaults)
             or defaults and table.remove(defaults, 1)
             or raise(name, "size %s follows from no argument", symbol)
     end
+    declared.check(name, list, names, known, shapes)
+    return known
+end
+
+--- Raises unless declared extents are those of `shapes` for these sizes.
+function declared.check(name, list, names, known, shapes)
     for _, symbol in ipairs(names) do
-        if known[symbol] < 1 or known[symbol] % 1 ~= 0 then
+        if not (known[symbol] >= 1 and known[symbol] % 1 == 0) then
             raise(name, "size %s must be an integer of at least 1, got %.14g", symbol, known[symbol])
         end
     end
@@ -180,7 +223,6 @@ function declared.solve(name, list, names, shapes, defaults)
             end
         end
     end
-    return known
 end
 
 --- " (n = 3, m = 4)"
@@ -241,7 +283,7 @@ function declared.conditions(transcript)
     end)
 end
 
-local program_box, size_box = ffi.new("neap_program *[1]"), ffi.new("double[?]", 64)
+local program_box, size_box = ffi.new("neap_program *[1]"), ffi.new("double[?]", MOST_NAMES)
 local free_program = core.finalizer(C.neap_program_free)
 
 --- The core's program for sizes by name.
