@@ -89,15 +89,15 @@ local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
 
 --- Whether n is a number that an extent can be.
 function shape.is_extent(n)
-    if core.is_size(n) then return true end
-    return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
+    if type(n) ~= "number" then return is_size(n) end
+    return n >= 0 and n <= MAX_EXTENT and n == floor(n)
 end
 local is_extent = shape.is_extent
 
 --- The list, or a copy of it with numbers in place of 64-bit integers.
 local function plain_extents(list)
     for k = 1, #list do
-        if type(list[k]) == "cdata" and not core.is_size(list[k]) then
+        if type(list[k]) == "cdata" and not is_size(list[k]) then
             local copy = {}
             for j = 1, #list do copy[j] = core.plain(list[j]) end
             return copy
