@@ -228,10 +228,10 @@ end
 local function fits_port(program, k, x)
     local port, dims = program.ports[k], declared_extents(program, k)
     if port.number then return true end
-    local known, sized = array_info(x), core.sized()
+    local known, symbolic = array_info(x), core.sized()
     if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
     for axis, want in ipairs(dims or port.shape) do
-        local n = sized and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
+        local n = symbolic and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
         if type(want) == "number" and n ~= want then return false end
     end
     return true
