@@ -334,32 +334,44 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
 static int play_fit(neap_ctx *ctx, graph_note *note) {
     return mesh_do_fit(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind fitted = {.name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_UNKNOWN};
+static const graph_note_kind fitted = {.name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_LAST};
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_fit(ctx, id, sharding, out);
     return note_move(ctx, status, &fitted, id, 1, (int64_t[]){sharding}, out);
 }
 
+/* The same, with the extents of the result behind, which the caller has told (neap_size_next). */
+static int note_block(neap_ctx *ctx, int status, const graph_note_kind *kind, int32_t id, const int64_t *first,
+                      int32_t *out) {
+    int64_t ints[GRAPH_NOTE_SHAPE + NEAP_MAX_DIMS];
+    const neap_node *node = status < 0 ? NULL : graph_lookup_any(ctx, *out);
+    int axes = node ? node->ndim : 0;
+    memcpy(ints, first, GRAPH_NOTE_SHAPE * sizeof *ints);
+    for (int k = 0; k < axes; k++)
+        ints[GRAPH_NOTE_SHAPE + k] = node->shape[k];
+    return note_move(ctx, status, kind, id, GRAPH_NOTE_SHAPE + axes, ints, out);
+}
+
 static int play_enter(neap_ctx *ctx, graph_note *note) {
     return mesh_do_enter(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind entered = {.name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_UNKNOWN};
+static const graph_note_kind entered = {.name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_INPUT};
 
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_enter(ctx, id, sharding, out);
-    return note_move(ctx, status, &entered, id, 1, (int64_t[]){sharding}, out);
+    return note_block(ctx, status, &entered, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding}, out);
 }
 
 static int play_leave(neap_ctx *ctx, graph_note *note) {
     return mesh_do_leave(ctx, note->in[0], (int32_t)note->ints[0], (uint32_t)note->ints[1], (int)note->ints[2],
                          note->out);
 }
-static const graph_note_kind left_body = {.name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_UNKNOWN};
+static const graph_note_kind left_body = {.name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_INPUT};
 
 int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
     int status = mesh_do_leave(ctx, id, sharding, manual, promised, out);
-    return note_move(ctx, status, &left_body, id, 3, (int64_t[]){sharding, manual, promised}, out);
+    return note_block(ctx, status, &left_body, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding, manual, promised}, out);
 }
 
 static int play_open(neap_ctx *ctx, graph_note *note) {

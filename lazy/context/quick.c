@@ -47,10 +47,8 @@ int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_h
         &(graph_note){.kind = &graph_note_op, .op = op, .nin = 2, .in = (int32_t[]){a->_id, b->_id}});
 }
 
-static neap_node *record_with_number(neap_ctx *ctx, int op, int32_t id, double number, bool first) {
+static neap_node *record_with_number(neap_ctx *ctx, int op, int32_t id, double number, int how) {
     neap_node *array = graph_lookup(ctx, id);
-    uint32_t follows = ctx->sites.follows;
-    ctx->sites.follows = 0;
     /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free
      * again. */
     if (ctx->quick.number && ctx->quick.number->refs > 1) {
@@ -61,14 +59,14 @@ static neap_node *record_with_number(neap_ctx *ctx, int op, int32_t id, double n
         (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
         return NULL;
     ctx->quick.number->value = number;
-    ctx->quick.number->follows =
-        follows & NEAP_FOLLOWS_COUNT ? LAZY_FOLLOWS_COUNT | (follows & 0xffff) << LAZY_FOLLOWS_SHIFT : 0;
+    ctx->quick.number->counts = how & NEAP_NUMBER_COUNTS;
+    bool first = how & NEAP_NUMBER_FIRST;
     neap_node *in[2] = {first ? ctx->quick.number : array, first ? array : ctx->quick.number};
     return graph_record(ctx, op, 2, in, 0, NULL);
 }
 
 static int play_with_number(neap_ctx *ctx, graph_note *note) {
-    neap_node *node = record_with_number(ctx, note->op, note->in[0], note->number, note->ints[0] != 0);
+    neap_node *node = record_with_number(ctx, note->op, note->in[0], note->number, (int)note->ints[0]);
     return node ? graph_publish(ctx, node, note->out) : neap_error_code();
 }
 const graph_note_kind quick_note_number = {.name = "op_number",
@@ -76,10 +74,10 @@ const graph_note_kind quick_note_number = {.name = "op_number",
                                            .shapes = GRAPH_NOTE_LAST,
                                            .form = {.ints = "n", .nin = 1, .nout = 1, .op = true}};
 
-int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
-    int64_t ints[] = {number_first};
+int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int how) {
+    int64_t ints[] = {how};
     return finish_quick_call(
-        ctx, record_with_number(ctx, op, a->_id, number, number_first != 0),
+        ctx, record_with_number(ctx, op, a->_id, number, how),
         &(graph_note){
             .kind = &quick_note_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
 }
@@ -112,8 +110,6 @@ static neap_node *record_part(neap_ctx *ctx, int32_t id, double index) {
         return NULL;
     }
     neap_node *slice = graph_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
-    if (slice && index < 0)
-        slice->follows = 3u << LAZY_FOLLOWS_SHIFT;
     if (slice)
         part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
     graph_release(ctx, slice);

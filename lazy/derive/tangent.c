@@ -65,7 +65,6 @@ int derive_jvp_linear(lazy_tangent *t) {
         in[k] = whole ? node->in[k] : t->in[k] ? t->in[k] : derive_zeros_like(t->ctx, node->in[k]);
     }
     t->out = graph_build(t->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
-    graph_follow_as(t->out, node);
     return t->out ? 0 : neap_error_code();
 }
 

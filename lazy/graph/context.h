@@ -149,7 +149,6 @@ typedef struct lazy_sites {
     int64_t places;
     lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
     int32_t chunk;
-    uint32_t follows;            /* of the next op: which of its attributes count from an end (neap_op_follows) */
     LAZY_VECTOR(int32_t) scopes; /* by text: the named scope in it, a text, or 0; empty until one is opened */
     int32_t scope, scoped;       /* the open one, and the site of a node in it whose line nobody told; 0: none */
     int32_t again;               /* the site of the program node that is being recorded again; 0: none is */

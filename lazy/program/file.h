@@ -4,7 +4,7 @@
  * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
  * Version 3 of the format. Files of versions 1 and 2 can still be read: in these the last program is the one that was
- * saved, and there is nothing behind the programs; those of version 1 have no `follows` and no shardings.
+ * saved, and there is nothing behind the programs; those of version 1 have no `marks` and no shardings.
  *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program;
@@ -19,9 +19,8 @@
  *      item     = tag: number, then, by the tag,
  *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype,
  *                           the name of an axis of a collective a text;
- *                           follows: number, what is known for other sizes (graph/node.h); 64 a weak array, 128 of
- *                           fractions
- *                 CONSTANT  dtype: number, weak: number, f64, follows: number
+ *                           marks: number, of these: 64 a weak array, 128 of fractions; others mean nothing
+ *                 CONSTANT  dtype: number, weak: number, f64, marks: number: 2 it counts elements
  *                 ARRAY     type, device, elements in row-major order
  *                 DIVIDED   type, sharding, elements of the whole in row-major order
  *                 CALLBACK  callback: number, values: list of numbers
@@ -54,7 +53,7 @@ enum {
 };
 enum { LAZY_PIECE_TEXT = 1, LAZY_PIECE_VALUE = 2 };
 enum { LAZY_INPUT_NUMBER = 1, LAZY_INPUT_WEAK = 3, LAZY_INPUT_FRACTION = 4, LAZY_INPUTS = 5 };
-enum { LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
+enum { LAZY_FILE_COUNTS = 2, LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
 
 /* write.c: an error if an input or output is a block, in the body of a np.shard_map; `what` opens it. */
 int program_check_ports(const char *what, const neap_program *program);

@@ -39,7 +39,6 @@ struct neap_program {
     lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
     int32_t home; /* the device that its uncommitted work runs on; -1: the default device when it is planned */
-    bool fixed;   /* of a file that does not say how it follows other inputs: it takes no others */
     bool lends;   /* its plan reads slices that are arguments where they lie; known with the plan */
     bool meshed;  /* some of its values lie on a mesh: it has no plan itself */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
@@ -132,6 +131,8 @@ int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, prog
 /* Further parts of what programs offer, which are made of the above. */
 #include "lazy/program/lower.h"
 #include "lazy/program/print.h"
-#include "lazy/program/refit.h"
+
+/* Does the list say of a node how it is made? Else it is an input, data, or a number. */
+bool program_is_constructed(const neap_node *node);
 
 #endif

@@ -71,9 +71,9 @@ static bool get_flag(reader *r, const char *what) {
     return get_below(r, 2, what) != 0;
 }
 
-/* What is known of an item for other sizes; files of version 1 do not say. */
-static uint32_t get_follows(reader *r) {
-    return r->version > 1 ? (uint32_t)get_below(r, (int64_t)1 << 32, "what follows sizes is") : 0;
+/* LAZY_FILE_… of an item, and bits that mean nothing any more; files of version 1 have none. */
+static uint32_t get_marks(reader *r) {
+    return r->version > 1 ? (uint32_t)get_below(r, (int64_t)1 << 32, "the marks of an item are") : 0;
 }
 
 /* The length of a list, each entry of which takes at least a byte. */
@@ -325,10 +325,9 @@ static void check_part(reader *r, const lazy_op *row) {
         DAMAGED(r, "the program is damaged: %s is no result of control flow", row->name);
 }
 
-static void set_known(neap_node *node, uint32_t follows) {
-    node->follows = follows & ~(uint32_t)(LAZY_FILE_WEAK | LAZY_FILE_FRACTION);
-    node->yields = follows & LAZY_FILE_WEAK && node->dtype == NEAP_DTYPE_F32;
-    node->fraction = (follows & LAZY_FILE_FRACTION) != 0;
+static void set_marks(neap_node *node, uint32_t marks) {
+    node->yields = marks & LAZY_FILE_WEAK && node->dtype == NEAP_DTYPE_F32;
+    node->fraction = (marks & LAZY_FILE_FRACTION) != 0;
 }
 
 /* An op that nothing but its node's own file may make is refused by its rules. OWNED. */
@@ -340,7 +339,7 @@ static neap_node *read_op(reader *r) {
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r, NEAP_MAX_INPUTS);
     get_attributes(r, row, 0);
-    uint32_t follows = get_follows(r);
+    uint32_t marks = get_marks(r);
     if (r->status == 0 && row->flags & LAZY_OP_AXIS && !(r->in.n == 2 && graph_is_token(r->in.at[1])))
         DAMAGED(r, "the program is damaged: %s is not over an axis of a mesh", row->name);
     check_part(r, row);
@@ -353,7 +352,7 @@ static neap_node *read_op(reader *r) {
     if (!node)
         r->status = neap_error_code();
     else if (node->op == op && !(row->flags & LAZY_OP_MESH)) /* that may be one that was there */
-        set_known(node, follows);
+        set_marks(node, marks);
     return check_traced(r, row, node);
 }
 
@@ -362,7 +361,7 @@ static neap_node *read_constant(reader *r) {
     bool weak = get_flag(r, "weakness");
     double value = 0;
     get_elements(r, &value, 1, sizeof value);
-    uint32_t follows = get_follows(r);
+    uint32_t marks = get_marks(r);
     if (r->status == 0 && weak && dtype != NEAP_DTYPE_F64)
         DAMAGED(r, "the program is damaged: a number of dtype %s", neap_dtype_name(dtype));
     if (r->status == 0 && !dtype_holds(dtype, value))
@@ -371,7 +370,7 @@ static neap_node *read_constant(reader *r) {
     if (!node)
         keep_status(r, NEAP_E_MEMORY);
     else
-        node->follows = follows;
+        node->counts = marks & LAZY_FILE_COUNTS;
     return node;
 }
 
@@ -613,7 +612,6 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     if (program) {
         name_ports(r, program, 0, inputs);
         name_ports(r, program, 1, outputs);
-        program->fixed = r->version == 1;
         if (lazy_push(&r->programs, program)) {
             neap_program_free(program);
             r->status = NEAP_E_MEMORY;

@@ -225,7 +225,7 @@ static void write_node(writer *w, neap_node *node) {
         put_dtype(w, &w->body, node->dtype);
         put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
-        put_varint(w, &w->body, node->follows);
+        put_varint(w, &w->body, node->counts ? LAZY_FILE_COUNTS : 0);
     } else if (!program_is_constructed(node) && graph_is_meshed(node)) {
         put_divided(w, node);
     } else if (!program_is_constructed(node)) {
@@ -250,8 +250,7 @@ static void write_node(writer *w, neap_node *node) {
         put_op(w, node->op);
         put_values(w, node);
         put_attributes(w, node, 0);
-        put_varint(w, &w->body,
-                   node->follows | (node->yields ? LAZY_FILE_WEAK | (node->fraction ? LAZY_FILE_FRACTION : 0) : 0));
+        put_varint(w, &w->body, node->yields ? LAZY_FILE_WEAK | (node->fraction ? LAZY_FILE_FRACTION : 0) : 0);
     }
 }
 

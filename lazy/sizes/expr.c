@@ -141,13 +141,13 @@ int32_t sizes_constant(neap_transcript *t, double value) {
 }
 
 int32_t sizes_symbol(neap_transcript *t, int32_t which, double now) {
-    static const int primes[SIZES_PROBES - 1][8] = {
-        {1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009},
-        {211, 307, 401, 503, 601, 701, 809, 907},
-        {1, 1, 1, 1, 1, 1, 1, 1}}; /* where parts are empty, and differences end */
+    static const int choices[SIZES_PROBES - 1][8] = {
+        {1440, 2520, 3360, 4320, 5040, 6720, 7560, 8400}, /* which can be divided, ascending */
+        {907, 809, 701, 601, 503, 401, 307, 211},         /* which cannot, descending: the least is another one */
+        {1, 1, 1, 1, 1, 1, 1, 1}};                        /* where parts are empty, and differences end */
     sizes_expr e = {.kind = SIZES_SYMBOL, .a = which, .at = {now}};
     for (int p = 1; p < SIZES_PROBES; p++)
-        e.at[p] = primes[p - 1][which % 8] + (p < SIZES_PROBES - 1 ? which / 8 * 2 : 0);
+        e.at[p] = choices[p - 1][which % 8] + (p < SIZES_PROBES - 1 ? which / 8 * 2 : 0);
     return find_expr(t, &e);
 }
 

@@ -36,8 +36,6 @@ static bool infer_at(const neap_transcript *t, const sizes_entry *entry, int pro
         in[k] = value->node;
         fill_shape(t, value, probe, shapes[k]);
         shape[k] = shapes[k];
-        if (graph_is_meshed(in[k]))
-            return false;
     }
     memcpy(attrs, note->ints, (size_t)note->nints * sizeof *attrs);
     for (int k = 0; k < entry->nsized; k++)
@@ -47,7 +45,23 @@ static bool infer_at(const neap_transcript *t, const sizes_entry *entry, int pro
     return graph_infer_at(&call, shape, result) == 0;
 }
 
+/* Blocks of bodies have the shapes that the rules say, if these say so of those that there are. */
+static bool is_as_inferred(const neap_transcript *t, const sizes_entry *entry, const found_extents *found) {
+    lazy_result result = {0};
+    if (!infer_at(t, entry, 0, &result) || result.ndim != found->ndim)
+        return false;
+    for (int k = 0; k < found->ndim; k++)
+        if (found->at[0][k] != (double)result.shape[k])
+            return false;
+    return true;
+}
+
 static void infer_probes(const neap_transcript *t, const sizes_entry *entry, found_extents *found) {
+    bool meshed = false;
+    for (int k = 0; k < entry->note.nin; k++)
+        meshed |= graph_is_meshed(t->values.at[entry->note.in[k]].node);
+    if (meshed && !is_as_inferred(t, entry, found))
+        return;
     for (; found->known < SIZES_PROBES; found->known++) {
         lazy_result result = {0};
         if (!infer_at(t, entry, found->known, &result) || result.ndim != found->ndim)
@@ -106,14 +120,30 @@ static int32_t find_linear(neap_transcript *t, const found_extents *found, int a
     return 0;
 }
 
+/* An axis that was the same for all choices may be the least of a size and a number: a size that the call was given, or
+ * the axis of an operand that stands in its place. */
+static int32_t find_steady(const neap_transcript *t, const sizes_entry *entry, const found_extents *found, int axis) {
+    for (int k = 0; k < entry->nsized; k++)
+        if (fits(found, axis, &t->exprs.at[entry->sized[k].expr]))
+            return entry->sized[k].expr;
+    for (int k = 0; k < entry->note.nin; k++) {
+        const sizes_value *value = &t->values.at[entry->note.in[k]];
+        int place = entry->note.in[k] ? axis - found->ndim + value->node->ndim : -1;
+        int32_t expr = place >= 0 && value->extents ? value->extents[place] : 0;
+        if (expr && fits(found, axis, &t->exprs.at[expr]))
+            return expr;
+    }
+    return 0;
+}
+
 static int32_t choose(neap_transcript *t, const sizes_entry *entry, const found_extents *found, int32_t value,
                       int axis) {
     bool same = true;
     for (int p = 1; p < found->known; p++)
         same &= found->at[p][axis] == found->at[0][axis];
     bool probed = found->known >= SIZES_PROBES - 1; /* the last choice has sizes that not every op takes */
-    if (probed && same)
-        return 0;
+    if (found->known >= 2 && same)
+        return found->known == SIZES_PROBES ? 0 : find_steady(t, entry, found, axis);
     int32_t expr = find_fitting(t, entry, found, axis);
     if (expr == 0 && probed)
         expr = find_linear(t, found, axis);
@@ -205,7 +235,7 @@ static void find_output(const neap_transcript *t, const sizes_entry *entry, int 
 
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry) {
     const graph_note *note = &entry->note;
-    for (int k = 0; k < note->nout; k++) {
+    for (int k = 0; k < note->nout && note->kind->shapes != GRAPH_NOTE_FIXED; k++) {
         const neap_node *node = t->values.at[note->out[k]].node;
         found_extents found = {.ndim = node->ndim, .known = 1};
         for (int a = 0; a < node->ndim; a++)

@@ -50,17 +50,77 @@ static int32_t add_value(neap_transcript *t, neap_node *node, bool given) {
     return (int32_t)t->values.n - 1;
 }
 
+static void free_entry(sizes_entry *entry) {
+    if (entry->block && entry->note.kind->release)
+        entry->note.kind->release(entry->note.held);
+    free(entry->block);
+    free(entry->sized);
+}
+
+/* Puts the entry in front of all that were asked for, behind others of its kind. TAKES it if it succeeds. */
+static int add_in_front(neap_transcript *t, const sizes_entry *entry) {
+    if (lazy_push(&t->entries, *entry))
+        return NEAP_E_MEMORY;
+    sizes_entry *at = &t->entries.at[t->nfront];
+    memmove(at + 1, at, (size_t)(t->entries.n - 1 - t->nfront) * sizeof *at);
+    *at = *entry;
+    for (int64_t k = 0; k < t->entries.n; k++)
+        t->entries.at[k].opened += t->entries.at[k].opened >= t->nfront;
+    t->nfront++;
+    return 0;
+}
+
+enum { DEEPEST = 64 };
+static int32_t value_of_node(neap_transcript *t, neap_node *node, int depth);
+
+/* A number, or an array that is made of constructors and was not computed: programs make it again, as those do that are
+ * recorded. So it is asked for, too; whoever computes it later changes nothing. */
+static int32_t add_made(neap_transcript *t, neap_node *node, int depth) {
+    int32_t in[NEAP_MAX_INPUTS], none = 0;
+    int64_t weak[] = {node->flags & LAZY_WEAK ? -1 : node->dtype};
+    bool number = graph_is_constant(node);
+    graph_note note = {.kind = number ? &graph_note_number : &graph_note_op,
+                       .op = node->op,
+                       .level = -1,
+                       .number = number ? node->value : 0,
+                       .nin = node->nin,
+                       .in = in,
+                       .nout = 1,
+                       .out = &none,
+                       .nints = number ? 1 : node->nattrs,
+                       .ints = number ? weak : node->attrs};
+    sizes_entry entry = {.opened = -1, .made = -1};
+    for (int k = 0; k < node->nin; k++)
+        if ((in[k] = value_of_node(t, node->in[k], depth + 1)) < 0)
+            return in[k];
+    int32_t value = add_value(t, node, false);
+    int status = value < 0 ? value : sizes_copy_note(&entry, &note);
+    if (status)
+        return status;
+    entry.note.out[0] = value;
+    if (add_in_front(t, &entry)) {
+        free_entry(&entry);
+        return NEAP_E_MEMORY;
+    }
+    return value;
+}
+
 /* What was there before the transcript, or was made of data, is given to each program that it makes. */
-static int32_t value_of_operand(neap_transcript *t, int32_t id) {
-    neap_node *node = id ? graph_lookup_any(t->ctx, id) : NULL;
-    if (!node)
-        return id ? neap_error_code() : 0;
+static int32_t value_of_node(neap_transcript *t, neap_node *node, int depth) {
     int32_t value = sizes_find_value(t, node);
     if (value)
         return value;
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "an array of a trace that began before the sizes were declared");
-    return add_value(t, node, true);
+    bool constant = graph_is_constant(node) && node->ndim == 0 && !node->buffer && !graph_is_meshed(node);
+    bool made = constant || (program_is_constructed(node) && node->nin <= NEAP_MAX_INPUTS && !graph_is_meshed(node) &&
+                             !graph_node_op(node)->payload && depth < DEEPEST);
+    return made ? add_made(t, node, depth) : add_value(t, node, true);
+}
+
+static int32_t value_of_operand(neap_transcript *t, int32_t id) {
+    neap_node *node = id ? graph_lookup_any(t->ctx, id) : NULL;
+    return node ? value_of_node(t, node, 0) : id ? neap_error_code() : 0;
 }
 
 /* An operand may be the result itself: where that depends on sizes, it need not be so for others. Then the result gets
@@ -94,10 +154,6 @@ static int32_t find_program(neap_transcript *t, neap_program *program) {
 }
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
-static void free_entry(sizes_entry *entry) {
-    free(entry->block);
-    free(entry->sized);
-}
 
 /* Copies what the note refers to. */
 int sizes_copy_note(sizes_entry *entry, const graph_note *note) {
@@ -108,6 +164,8 @@ int sizes_copy_note(sizes_entry *entry, const graph_note *note) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     entry->block = block;
     entry->note = *note;
+    if (note->kind->hold)
+        note->kind->hold(note->held);
     entry->note.ints = memcpy(block, ints ? (const void *)note->ints : "", ints);
     entry->note.in = memcpy(block + ints, in ? (const void *)note->in : "", in);
     entry->note.out = memcpy(block + ints + in, out ? (const void *)note->out : "", out);

@@ -1,125 +1,10 @@
--- sizes_library_test.lua: functions of the library in programs with declared sizes. Each is recorded once and compared
--- at other sizes, small and larger, with a direct call: the same bits, or the refusal that its row says.
+-- sizes_library_test.lua (under tsan with --long): functions of the library in programs with declared sizes
+-- (tests/lib/sized_rows.lua).
 local check = require "tests.lib.check"
+local rows = require "tests.lib.sized_rows"
 local np = require "neap"
 
-local RECORDED, OTHERS = 6, { 1, 2, 3, 5, 9, 20 }
-
--- ---- Arrays of a row ------------------------------------------------------------------------------------------------
-
---- The extents of "n, n + 1, 3" for a size n, and as a declaration.
-local function shape_of(text, n)
-    local dims, declared = {}, {}
-    for part in text:gmatch "[^,]+" do
-        part = part:match "^%s*(.-)%s*$"
-        declared[#declared + 1] = tonumber(part) or part
-        dims[#dims + 1] = assert(loadstring("local n = ... return " .. part:gsub("//", "/")))(n)
-        dims[#dims] = math.floor(dims[#dims])
-    end
-    return dims, declared
-end
-
---- "c64 n, 3": the array for a size n: normal floats, integers from 0 to 4, truths.
-local function array_of(text, n, number)
-    local dtype, dims = text:match "^(%l%w+) (.*)$"
-    local key = np.random.key(100 * number + n)
-    dims = shape_of(dims or text, n)
-    if dtype == "i32" then return np.random.randint(key, dims, 0, 5) end
-    if dtype == "bool" then return np.random.bernoulli(key, 0.5, dims) end
-    if dtype == "key" then return np.random.key(number) end
-    return np.random.normal(key, dims, { dtype = dtype or "f32" })
-end
-
-local function arguments_of(row, n)
-    local list, declared = {}, {}
-    for k, text in ipairs(row.given) do
-        list[k] = array_of(text, n, k)
-        declared[k] = select(2, shape_of(text:match "^%l%w+ (.*)$" or text, n))
-    end
-    return list, declared
-end
-
--- ---- Comparing ------------------------------------------------------------------------------------------------------
-
-local function flat(value, path, list)
-    if type(value) == "table" then
-        local keys = {}
-        for key in pairs(value) do keys[#keys + 1] = key end
-        table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-        for _, key in ipairs(keys) do flat(value[key], path .. "." .. tostring(key), list) end
-    else
-        list[#list + 1] = { path, value }
-    end
-    return list
-end
-
-local function same(got, expected)
-    got, expected = flat(got, "", {}), flat(expected, "", {})
-    if #got ~= #expected then return ("%d results, not %d"):format(#got, #expected) end
-    for k = 1, #got do
-        local a, b = got[k][2], expected[k][2]
-        if got[k][1] ~= expected[k][1] then return got[k][1] .. " in place of " .. expected[k][1] end
-        local arrays = type(a) == "cdata" and type(b) == "cdata"
-        if not arrays then
-            if a ~= b then return ("%s: %s, not %s"):format(got[k][1], tostring(a), tostring(b)) end
-        elseif a.dtype ~= b.dtype or not pcall(check.equal, a.shape, b.shape) then
-            return ("%s: %s %s, not %s %s"):format(got[k][1], a.dtype, table.concat(a.shape, ","), b.dtype,
-                                                   table.concat(b.shape, ","))
-        elseif not pcall(check.equal, np.totable(a), np.totable(b)) then
-            return ("%s: other values\n%s\n%s"):format(got[k][1], tostring(a), tostring(b))
-        end
-    end
-end
-
-local function results_of(f, ...) return { f(...) } end
-
---- What a row is, at each size: "follows", "refuses: why", or a difference.
-local function outcome(f, row, program, n)
-    local list = arguments_of(row, n)
-    local direct, expected = pcall(results_of, f, unpack(list))
-    local ok, got = pcall(results_of, program, unpack(list))
-    if direct then -- values are computed late
-        direct, expected = pcall(function() for _, x in ipairs(flat(expected, "", {})) do
-            if type(x[2]) == "cdata" then np.wait(x[2]) end end return expected end)
-    end
-    if not ok then return direct and "refuses: " .. tostring(got) or "raises" end
-    if not direct then return "differs: no error, but directly " .. tostring(expected) end
-    local difference = same(got, expected)
-    return difference and "differs: " .. difference or "follows"
-end
-
-local function test_row(row)
-    check.test(row.name, function()
-        local list, declared = arguments_of(row, row.at or RECORDED)
-        local ok, program = pcall(np.trace(row.f, { sizes = declared }), unpack(list))
-        if not ok then
-            if row.refuses then return check.ok(tostring(program):find(row.refuses), tostring(program)) end
-            error("not recorded: " .. tostring(program), 0)
-        end
-        check.ok(not row.refuses, "it is recorded, though the row says that it refuses")
-        local seen = {}
-        for _, n in ipairs(OTHERS) do
-            local found = outcome(row.f, row, program, n)
-            if found:find "^differs" or found:find "^refuses" and n >= (row.from or 1) and n <= (row.to or n) then
-                seen[#seen + 1] = ("n = %d %s"):format(n, found)
-            end
-        end
-        if #seen > 0 then error(table.concat(seen, "\n  "), 0) end
-    end)
-end
-
--- ---- The rows -------------------------------------------------------------------------------------------------------
--- { name, function, shapes…, from = the least size that it follows to, to = the largest, at = the size at which it is
--- recorded, refuses = a pattern of the refusal of a recording }
-
-local only = os.getenv "ROW"
-local function rows(list)
-    for _, row in ipairs(list) do
-        row.name, row.f, row.given = row[1], row[2], { unpack(row, 3) }
-        if not only or row.name:find(only) then test_row(row) end
-    end
-end
-
+--- The function of a name, with further arguments behind those that it gets.
 local function of(name, ...)
     local f, options = np, { ... }
     for part in name:gmatch "[^.]+" do f = f[part] end
@@ -245,7 +130,8 @@ local function fft_rows()
     local list = {}
     for _, name in ipairs { "fft", "ifft", "rfft", "ihfft" } do
         list[#list + 1] = { "fft." .. name, of("fft." .. name), "n" }
-        list[#list + 1] = { "fft." .. name .. " along axis 0", of("fft." .. name, { axis = 0, norm = "ortho" }), "n, 2" }
+        list[#list + 1] = { "fft." .. name .. " along axis 0", of("fft." .. name, { axis = 0, norm = "ortho" }),
+                            "n, 2" }
         list[#list + 1] = { "fft." .. name .. " of n + 3", function(x)
             return np.fft[name](x, { n = axis0(x) + 3 })
         end, "n" }
@@ -366,7 +252,7 @@ rows {
     { "polydiv", of "polydiv", "n + 2", "3" },
     { "polyder", of "polyder", "n", from = 2 }, { "polyint", of "polyint", "n" },
     { "polyfit", function(x) return np.polyfit(x, np.sin(x), 2) end, "n", from = 3 },
-    { "roots", of "roots", "n", refuses = "value of a traced array is not known" },
+    { "roots", of "roots", "n", refuses = "value of an array that depends on declared sizes" },
     { "roots without stripping", of("roots", { strip_zeros = false }), "n", from = 2 },
     { "poly", of "poly", "n" },
     { "erf", of "special.erf", "n" }, { "gammaln", function(x) return np.special.gammaln(np.exp(x)) end, "n" },
@@ -380,7 +266,7 @@ rows {
     { "apply_along_axis of n", function(x) return np.apply_along_axis(np.cumsum, 1, x) end, "3, n" },
     { "apply_over_axes", function(x) return np.apply_over_axes(np.sum, x, { 0, 1 }) end, "n, 3, 2" },
     { "vectorize", function(x) return np.vectorize(function(a) return a * 2 end)(x) end, "n, 3",
-      refuses = "value of a traced array is not known" },
+      refuses = "value of an array that depends on declared sizes" },
     { "piecewise", function(x) return np.piecewise(x, { x:lt(0), x:ge(0) }, { -1, np.sin }) end, "n" },
     { "astype", function(x) return x:astype "f64" end, "n" },
     { "result_type", function(x) return x + np.zeros(axis0(x), { dtype = np.result_type(x, "f64") }) end, "n" },
@@ -388,13 +274,6 @@ rows {
 }
 
 local function nn(name, ...) return of("nn." .. name, ...) end
-local function layer(make, ...)
-    local l = make
-    local key0 = np.random.key(5)
-    local examples = { ... }
-    local params = l:init(key0, unpack(examples))
-    return function(x) return l(params, x) end
-end
 
 local maps = { "celu", "elu", "gelu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "log_sigmoid", "mish",
                "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus", "sparse_sigmoid",
@@ -611,5 +490,81 @@ rows {
     { "a program inside", function(x) return doubled_twice(x) * axis0(x) end, "n", at = 3, from = 3, to = 3 },
     { "a program of another array", function(x) return x * doubled_twice(np.ones(3)):sum() end, "n" },
     { "stop_gradient", np.grad(function(x) return np.sum(np.stop_gradient(x) * x) end), "n" },
+}
+
+-- Two sizes.
+rows {
+    { "matmul of n and m", of "matmul", "n, m", "m, n + m" },
+    { "einsum of n and m", function(a, b) return np.einsum("bij,bjk->bik", a, b) end, "2, n, m", "2, m, 3" },
+    { "svd of n and m", of("linalg.svd", { full_matrices = false }), "n, m" },
+    { "svdvals of n and m", of "linalg.svdvals", "n, m" }, { "pinv of n and m", of "linalg.pinv", "n, m" },
+    { "matrix_rank of n and m", of "linalg.matrix_rank", "n, m" },
+    { "lstsq of n and m", of "linalg.lstsq", "n, m", "n" },
+    { "toeplitz of n and m", of "linalg.toeplitz", "n", "m" }, { "kron of n and m", of "kron", "n", "m" },
+    { "solve of n and m", function(x, b) return np.linalg.solve(spd(x), b) end, "n, n", "n, m" },
+    { "polymul of n and m", of "polymul", "n", "m" }, { "polyadd of n and n", of "polyadd", "n", "n" },
+    { "fft2 of n and m", of "fft.fft2", "n, m" }, { "rfftn of n and m", of "fft.rfftn", "n, m" },
+    { "conv of n and m", nn "conv", "m, n, 3", "3, 3, 2" },
+    { "conv of images of n and m", nn("conv", { strides = { 2, 1 } }), "2, n, m, 2", "3, 3, 2, 2" },
+    { "gradient of conv of n and m", np.grad(sum_of(nn "conv"), { argnums = { 1, 2 } }), "m, n, 2", "3, 2, 2" },
+    { "attention of n to m", nn "dot_product_attention", "2, n, 2, 3", "2, m, 2, 3", "2, m, 2, 3" },
+    { "gradient of attention of n to m", np.grad(sum_of(nn "dot_product_attention"), { argnums = { 1, 2, 3 } }),
+      "2, n, 2, 3", "2, m, 2, 3", "2, m, 2, 3" },
+    { "vmap of n and m", np.vmap(np.cumsum), "n, m" },
+    { "scan of n and m", function(x) return np.scan(function(c, v) return c + v, c * v end, x[0], x) end, "n, m" },
+    { "gradient of scan of n and m", np.grad(function(x)
+        return np.sum((np.scan(function(c, v) return c * v + 1 end, x[0], x)))
+    end), "n, m" },
+    { "jacrev of n by m", np.jacrev(function(x, w) return np.tanh(np.matmul(w, x)) end), "m", "n, m" },
+    { "jacfwd of n by m", np.jacfwd(function(x, w) return np.tanh(np.matmul(w, x)) end), "m", "n, m" },
+    { "transformer of n and m", function(ids) return transform(transformer, ids) end, "i32 n, m" },
+    { "recurrent net of n and m", recurrent, "3, 3", "n, m, 3" },
+    { "gradient of a recurrent net of n and m", np.grad(final), "3, 3", "n, m, 3" },
+}
+
+-- Special functions and the other distributions.
+list = {}
+for _, name in ipairs { "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "factorial", "gamma", "gammaln",
+                        "gammasgn", "i0", "i0e", "i1", "i1e", "j0", "j1", "log_ndtr", "logit", "ndtr", "ndtri",
+                        "sinc" } do
+    list[#list + 1] = { "special." .. name, of("special." .. name), "n, 3" }
+end
+for _, name in ipairs { "beta", "betaln", "comb", "gammainc", "gammaincc", "kl_div", "rel_entr", "xlog1py", "xlogy" } do
+    list[#list + 1] = { "special." .. name, function(x, y)
+        return np.special[name](np.exp(x) + 1, np.exp(y))
+    end, "n, 3", "3" }
+end
+for name, parameters in pairs { chisquare = { 3 }, double_sided_maxwell = { 0, 2 }, generalized_normal = { 1.5 },
+                                loggamma = { 2 }, lognormal = { 0.5 }, maxwell = {}, pareto = { 2 }, rayleigh = { 2 },
+                                weibull_min = { 1, 2 } } do
+    list[#list + 1] = { "random." .. name, function(x)
+        local given = { key(), unpack(parameters) }
+        given[#given + 1] = { axis0(x), 2 }
+        return np.random[name](unpack(given))
+    end, "n" }
+end
+rows(list)
+rows {
+    { "special.polygamma", function(x) return np.special.polygamma(2, np.exp(x)) end, "n" },
+    { "special.multigammaln", function(x) return np.special.multigammaln(np.exp(x) + 2, 2) end, "n" },
+    { "random.fold_in", function(x) return np.random.fold_in(key(), axis0(x)) end, "n" },
+    { "random.stream", function(x) return np.random.stream(3):normal({ axis0(x) }) end, "n",
+      refuses = "pass a key as an argument" },
+    { "random.uniform between bounds", function(x)
+        return np.random.uniform(key(), { axis0(x) }, { minval = -1, maxval = axis0(x) })
+    end, "n" },
+    { "random.normal of complex numbers", function(x)
+        return np.random.normal(key(), { axis0(x) }, { dtype = "c64" })
+    end, "n" },
+    { "random.normal of halves", function(x) return np.random.normal(key(), { axis0(x) }, { dtype = "f16" }) end, "n" },
+    { "random.permutation of lines", function(x)
+        return np.random.permutation(key(), x, { axis = 1, independent = true })
+    end, "3, n", from = 2 },
+    { "broadcast_shapes", function(x) return np.zeros(np.broadcast_shapes(x.shape, { 3, 1 })) end, "n" },
+    { "device_put", function(x) return np.device_put(x, "cpu:0") * axis0(x) end, "n" },
+    { "softmax of halves", nn "softmax", "f16 n, 3" }, { "matmul of halves", of "matmul", "bf16 n, 3", "bf16 3, n" },
+    { "matmul of integers", of "matmul", "i32 n, 3", "i32 3, n" }, { "det of halves", of "linalg.det", "f16 n, 3, 3" },
+    { "welch of doubles", of("signal.welch", { nperseg = 4 }), "f64 n" },
+    { "gelu of doubles", nn "gelu", "f64 n" },
 }
 check.done()

@@ -108,8 +108,7 @@ np.polydiv = function(u, v)
     end
     if core.is_size(n) or core.is_size(m) then
         local parts, rest = divided(u, n, v, m)
-        rest = m > 1 and shape.cut(rest, 0, 0, m - 1) or np.zeros({ 1 }, { dtype = u.dtype })
-        return operands.narrow(parts, half), operands.narrow(rest, half)
+        return operands.narrow(parts, half), operands.narrow(shape.cut(rest, 0, 0, math.max(m - 1, 1)), half)
     end
     local parts, first = {}, shape.cut(v, 0, 0, 1)
     for k = 1, n - m + 1 do -- u is what is left, without its first k - 1 coefficients, which are 0 by now

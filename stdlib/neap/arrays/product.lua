@@ -186,6 +186,7 @@ define("cross", function(a, b, given)
             raise("cross", "argument %d must have 2 or 3 elements along axis %d, got shape %s", k, axis,
                   core.shape_text(x))
         end
+        n = n == 3 and 3 or 2 -- a number, if it was a size
         x = np.moveaxis(x, at, -1)
         parts[k], flat = {}, flat and n == 2
         for i = 0, n - 1 do parts[k][i] = shape.cut(x, core.ndim(x) - 1, i, i + 1) end

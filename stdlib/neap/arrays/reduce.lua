@@ -241,14 +241,8 @@ local function real(x)
 end
 reduces.real = real
 
---- x divided by a number of elements, less `less`: equal means of one array are then computed once.
-local function per_element(x, count, less)
-    if not core.is_size(count) then core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_COUNT + less) end
-    return x / count
-end
-
 local function mean(x, mask, count, keepdims)
-    return per_element(reduce(ids.sum, x, mask, keepdims), count, 0)
+    return core.per_element(reduce(ids.sum, x, mask, keepdims), count)
 end
 
 --- How many elements a mask leaves of each that are reduced to one, as an array of x's dtype.
@@ -324,8 +318,7 @@ local function variance(name, x, given, extra)
     local off = x - mean(x, mask, count, true)
     local left = math.max(count - correction, 0)
     local sum = reduce(ids.sum, squared(off), mask, o.keepdims)
-    if core.is_size(correction) or correction % 1 ~= 0 or correction < 0 or correction > 1000 then return sum / left end
-    return per_element(sum, left, correction)
+    return core.per_element(sum, left)
 end
 
 --- np.var(x, {axis=…, keepdims=false, correction=0, ddof=0, where=…}), np.std(x, {axis=…, keepdims=false,

@@ -325,7 +325,10 @@ function signal.periodogram(x, given)
     for key, value in pairs(o) do all[key] = value end
     x, axis = signal_of("periodogram", 1, x, o.axis)
     local n = shape_of(x)[core.ndim(x)]
-    if o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) < n then
+    if o.nfft ~= nil and (core.is_size(n) or core.is_size(o.nfft)) then
+        n = math.min(n, count("periodogram", "nfft", o.nfft, 1))
+        x = shape.cut(x, core.ndim(x) - 1, 0, n)
+    elseif o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) < n then
         n, all.nfft = o.nfft, nil
         x = shape.cut(x, core.ndim(x) - 1, 0, n)
     end

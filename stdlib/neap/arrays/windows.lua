@@ -112,9 +112,9 @@ np.kaiser = function(n, beta, given)
             return bessel_i0_of(beta * np.sqrt(np.maximum(1 - at * at, 0))) / whole
         end
         return create.literal(core.fill(F64, { n }, function(data)
-            for i = 0, n - 1 do
-                local at = 2 * i / last - 1
-                data[i] = bessel_i0(beta * math.sqrt(math.max(0, 1 - at * at))) / whole
+            for k = 0, n - 1 do
+                local at = 2 * k / last - 1
+                data[k] = bessel_i0(beta * math.sqrt(math.max(0, 1 - at * at))) / whole
             end
         end, "double *"))
     end)

@@ -203,6 +203,15 @@ local function record_with_number(op, a, number, first)
     return wrap(id)
 end
 
+local DIVIDE, COUNTS = core.ids.divide, C.NEAP_NUMBER_COUNTS
+
+--- x divided by a number of elements, which may be a size value: equal means of one array are then computed once.
+function core.per_element(x, count)
+    local id = op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS)
+    if id ~= 0 then return wrap(id) end
+    return settle_quick(DIVIDE, function() op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS) end)
+end
+
 --- The Lua function of an op of two arrays or numbers, and the same as a metamethod: one of its operands is an array.
 function core.binary(op, name)
     local function operator(a, b)

@@ -51,7 +51,7 @@ function core.frame()
     return frame
 end
 
---- Whether what is recorded now may become part of a program: then it is told how it follows other sizes.
+--- Whether what is recorded now may become part of a program.
 function core.recording()
     return #frame.levels > 0
 end
@@ -259,6 +259,9 @@ local function check_stdout()
     end
 end
 core.check_stdout = check_stdout
+
+--- The program has been told of that: only what writes to stdout raises it again.
+function core.note_stdout_told() stdout_told = true end
 
 --- What NEAP_ATTEND asked for. New ids must have been wrapped.
 local function attend()

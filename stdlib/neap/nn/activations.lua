@@ -166,7 +166,8 @@ return function(nn, reduced)
         axis = core.axis("nn.glu", axis, core.ndim(x))
         local n = shape_of(x)[axis + 1]
         if n % 2 ~= 0 then raise("nn.glu", "axis %d has an odd extent, %d", axis, n) end
-        return shape.cut(x, axis, 0, n / 2) * np.sigmoid(shape.cut(x, axis, n / 2, n))
+        local half = math.floor(n / 2)
+        return shape.cut(x, axis, 0, half) * np.sigmoid(shape.cut(x, axis, half, n))
     end)
 
     -- ---- Normalizing ------------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ return function(nn, reduced)
                   core.shape_text(dims))
         end
         local wide, axes = { unpack(dims) }, {}
-        wide[#dims], wide[#dims + 1] = groups, n / groups
+        wide[#dims], wide[#dims + 1] = groups, math.floor(n / groups)
         for k = 1, #dims - 2 do axes[k] = k end
         axes[#axes + 1] = #dims
         local y = standardized(shape.reshape(x, wide), axes, number("group_norm", nil, "epsilon", epsilon, 1e-6))
@@ -296,7 +297,7 @@ return function(nn, reduced)
         local o = options("nn.cosine_similarity", given, { axis = true, epsilon = true })
         local half
         half, x, y = operands.together("nn.cosine_similarity", 2, x, y)
-        if not shape.same(shape_of(x), shape_of(y)) then
+        if core.sized() or not shape.same(shape_of(x), shape_of(y)) then
             local dims = shape.broadcast("nn.cosine_similarity", shape_of(x), shape_of(y))
             x, y = shape.broadcast_to(x, dims), shape.broadcast_to(y, dims)
         end

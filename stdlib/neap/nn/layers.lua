@@ -229,7 +229,7 @@ return function(nn)
     local function split_heads(x, heads)
         local dims = shape_of(x)
         local features = table.remove(dims)
-        dims[#dims + 1], dims[#dims + 2] = heads, features / heads
+        dims[#dims + 1], dims[#dims + 2] = heads, math.floor(features / heads)
         return np.swapaxes(shape.reshape(x, dims), -2, -3)
     end
 

@@ -561,13 +561,13 @@ local function scan_arguments(xs, given)
     trees.walk("scan", xs, function(leaf, path)
         if leaf == nil then return end
         if not is_array(leaf) then raise("scan", "xs%s must be an array, got %s", at_path(path), describe(leaf)) end
-        local shape = core.shape_of(leaf)
-        if #shape == 0 then raise("scan", "xs%s has no axis to scan over: it is a scalar", at_path(path)) end
-        if length and shape[1] ~= length then
-            raise("scan", "xs%s has %d parts along its first axis, but %s", at_path(path), shape[1],
+        local dims = core.shape_of(leaf)
+        if #dims == 0 then raise("scan", "xs%s has no axis to scan over: it is a scalar", at_path(path)) end
+        if length and dims[1] ~= length then
+            raise("scan", "xs%s has %d parts along its first axis, but %s", at_path(path), dims[1],
                   first and ("xs%s has %s"):format(first, length) or ("the option 'length' is %s"):format(length))
         end
-        length, first = shape[1], first or at_path(path)
+        length, first = dims[1], first or at_path(path)
     end, "")
     if not length then raise("scan", "without xs the option 'length' is needed") end
     return length, { reverse = o.reverse, unroll = unroll }
