@@ -105,6 +105,7 @@ struct neap_transcript {
     LAZY_VECTOR(sizes_sized) next; /* for the next note */
     int32_t *table;                /* node → value, a power of two of places */
     int64_t places;
+    bool broken;       /* a call is missing */
     int64_t nfront;    /* the entries that make what was there before, in front of all others */
     int64_t callbacks; /* how many were open when it began */
 };
