@@ -244,7 +244,9 @@ NEAP_API void neap_debug_memory_plan(int64_t bytes);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
 typedef struct neap_piece {
-    const char *text; /* of an array: a printf conversion for its only element ("%.4f", "%d"), or NULL for its text */
+    /* Of an array: a conversion for its only element, of printf ("%.4f", "%d") or of a field (":>8.3f"), or NULL for
+     * its text. */
+    const char *text;
     size_t bytes;
     int32_t id; /* 0: `text` itself */
 } neap_piece;
@@ -260,6 +262,13 @@ NEAP_API int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_p
 /* The text that such a print would write. Polls. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity,
                               size_t *bytes);
+
+/* NEAP_E_ARGUMENT says why no element of the dtype, or, if it is -1, no text, fits a conversion of a piece. */
+NEAP_API int neap_conversion_check(int dtype, const char *conversion);
+/* The text of a value under it: of an element, or, if dtype is -1, of `size` bytes of text. *bytes gets its length; at
+ * most `capacity` are written. */
+NEAP_API int neap_conversion_text(int dtype, const void *value, size_t size, const char *conversion, char *text,
+                                  size_t capacity, size_t *bytes);
 
 /* ---- Effects: callbacks ------------------------------------------------------------------------------------------
  * A function of the user thread that is called when its arguments are there. C knows it by a number; the caller keeps

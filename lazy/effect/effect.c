@@ -390,10 +390,15 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
 }
 
 static int check_conversions(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
-    for (int k = 0; k < n; k++)
-        if (fragments[k].n && fragments[k].text && nodes[fragments[k].first]->size != 1)
-            return neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragments[k].text);
-    return 0;
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++) {
+        if (!fragments[k].n || !fragments[k].text)
+            continue;
+        const neap_node *node = nodes[fragments[k].first];
+        status = node->size == 1 ? graph_format_check(node->dtype, fragments[k].text)
+                                 : neap_error(NEAP_E_SHAPE, "%s takes an array of one element", fragments[k].text);
+    }
+    return status;
 }
 
 static int start_nodes(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes) {

@@ -19,6 +19,7 @@ enum {
     GRAPH_NOTE_LAST,     /* those of the last operands */
     GRAPH_NOTE_INNER,    /* that of its operand without the first axis */
     GRAPH_NOTE_OUTPUTS,  /* those of the outputs of its first program, maybe with another axis in front */
+    GRAPH_NOTE_FIXED,    /* the same for all sizes */
     GRAPH_NOTE_UNKNOWN
 };
 enum { GRAPH_NOTE_SHAPE = 4 };
@@ -48,6 +49,9 @@ typedef struct graph_note_kind {
     bool opens;     /* a level, which the note names */
     bool finds;     /* its results were there before */
     graph_note_form form;
+    /* Takes, and gives up, a reference to what the note holds. NULL: it holds nothing. */
+    void (*hold)(void *held);
+    void (*release)(void *held);
 } graph_note_kind;
 
 /* BORROWED from the function that notes it. */
@@ -64,6 +68,7 @@ struct graph_note {
     neap_program *made;
     const char *text;
     size_t bytes; /* of the text */
+    void *held;   /* what the kind needs besides */
 };
 
 extern const graph_note_kind graph_note_op; /* record.c: an op on operands, with attributes */

@@ -235,7 +235,7 @@ static void find_output(const neap_transcript *t, const sizes_entry *entry, int 
 
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry, int64_t from) {
     const graph_note *note = &entry->note;
-    for (int k = 0; k < note->nout; k++) {
+    for (int k = 0; k < note->nout && note->kind->shapes != GRAPH_NOTE_FIXED; k++) {
         if (note->out[k] < from)
             continue;
         const neap_node *node = t->values.at[note->out[k]].node;

@@ -520,7 +520,8 @@ static int check_program(const neap_transcript *t, const neap_program *program) 
         return neap_error(NEAP_E_ARGUMENT, "the program is damaged: it makes none for other sizes");
     for (int64_t k = 0; k < end; k++) {
         const sizes_entry *entry = &t->entries.at[k];
-        inputs += entry->note.kind == &program_note_input && !entry->fails && entry->opened == t->entries.at[end].opened;
+        inputs +=
+            entry->note.kind == &program_note_input && !entry->fails && entry->opened == t->entries.at[end].opened;
     }
     if (inputs != program->inputs.n || t->entries.at[end].note.nin != program->outputs.n)
         return neap_error(NEAP_E_ARGUMENT, "the program is damaged: for other sizes it takes %lld arrays and gives %d",

@@ -9,7 +9,8 @@ typedef struct sizes_play {
     neap_transcript *t;
     int nsizes;
     const double *sizes;
-    double *values; /* of expressions, known up to `known` */
+    double *values; /* of expressions, those that are computed: all in front of `known`, and some behind it */
+    bool *computed;
     int64_t known;
     int32_t *ids;            /* of values */
     neap_program **programs; /* one reference each, of those that it has made */
@@ -31,21 +32,40 @@ static int extent_now(const sizes_play *p, const sizes_expr *e, double *out) {
     return 0;
 }
 
-/* Expressions are known in the order in which they were made, and so before they are needed. */
+/* Are the operands known? */
+static bool can_compute(const sizes_play *p, const sizes_expr *e) {
+    bool can = true;
+    for (int k = 0; k < e->nterms && e->kind == SIZES_SUM; k++)
+        for (int f = 0; f < e->terms[k].nfactors; f++)
+            can &= p->computed[e->terms[k].factor[f]];
+    if (e->kind == SIZES_ATOM || e->kind == SIZES_REAL)
+        can = p->computed[e->a] && p->computed[e->b];
+    return e->kind == SIZES_EXTENT ? p->ids && p->ids[e->a] : can;
+}
+
+/* Computes what can be, in the order in which expressions were made: an axis of an array that is not there yet, and what
+ * is made of it, may stand in front of what is asked for. */
 static int value_now(sizes_play *p, int32_t expr, double *out) {
     int status = 0;
-    for (; p->known <= expr && status == 0; p->known += status == 0) {
-        const sizes_expr *e = &p->t->exprs.at[p->known];
-        double *to = &p->values[p->known];
-        if (p->known == 0)
+    for (int64_t k = p->known; k <= expr && status == 0; k++) {
+        const sizes_expr *e = &p->t->exprs.at[k];
+        double *to = &p->values[k];
+        if (p->computed[k] || (k && !can_compute(p, e)))
+            continue;
+        if (k == 0)
             *to = 0;
         else if (e->kind == SIZES_SYMBOL)
             *to = p->sizes[e->a];
         else if (e->kind == SIZES_EXTENT)
-            status = p->ids ? extent_now(p, e, to) : neap_error(NEAP_E_SHAPE, "an extent that is not known yet");
+            status = extent_now(p, e, to);
         else
-            status = sizes_value_of(p->t, (int32_t)p->known, p->values, to);
+            status = sizes_value_of(p->t, (int32_t)k, p->values, to);
+        p->computed[k] = status == 0;
     }
+    while (p->known <= expr && p->computed[p->known])
+        p->known++;
+    if (status == 0 && !p->computed[expr])
+        return neap_error(NEAP_E_SHAPE, "an extent that is not known yet");
     *out = p->values[expr];
     return status;
 }
@@ -203,11 +223,12 @@ static int open_play(sizes_play *p) {
     const neap_transcript *t = p->t;
     p->nbefore = p->ctx->handles.ids.n;
     p->values = malloc((size_t)t->exprs.n * sizeof *p->values + 1);
+    p->computed = calloc((size_t)t->exprs.n + 1, sizeof *p->computed);
     p->ids = calloc((size_t)t->values.n + 1, sizeof *p->ids);
     p->programs = calloc((size_t)t->programs.n + 1, sizeof *p->programs);
     p->levels = calloc((size_t)t->entries.n + 1, sizeof *p->levels);
     p->before = malloc((size_t)p->nbefore * sizeof *p->before + 1);
-    if (!p->values || !p->ids || !p->programs || !p->levels || !p->before)
+    if (!p->values || !p->computed || !p->ids || !p->programs || !p->levels || !p->before)
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     memcpy(p->before, p->ctx->handles.ids.at, (size_t)p->nbefore * sizeof *p->before);
     return 0;
@@ -282,6 +303,7 @@ int neap_transcript_play(neap_ctx *ctx, neap_transcript *t, int n, const double 
         else
             neap_program_free(p.programs[k]);
     free(p.values);
+    free(p.computed);
     free(p.ids);
     free(p.programs);
     free(p.levels);
@@ -294,7 +316,10 @@ int neap_transcript_value(neap_transcript *t, int32_t expr, int n, const double 
     if (n != t->names.n || expr < 1 || expr >= t->exprs.n)
         return neap_error(NEAP_E_ARGUMENT, "no such size");
     p.values = malloc((size_t)t->exprs.n * sizeof *p.values + 1);
-    int status = p.values ? value_now(&p, expr, out) : neap_error(NEAP_E_MEMORY, "out of memory for a size");
+    p.computed = calloc((size_t)t->exprs.n + 1, sizeof *p.computed);
+    int status =
+        p.values && p.computed ? value_now(&p, expr, out) : neap_error(NEAP_E_MEMORY, "out of memory for a size");
     free(p.values);
+    free(p.computed);
     return status;
 }

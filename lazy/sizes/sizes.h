@@ -131,7 +131,8 @@ int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
 int sizes_copy_note(sizes_entry *entry, const graph_note *note);
-/* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes, x, t, s, or A: the name of an axis. */
+/* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes x, t, s, or A: the name of an
+ * axis. */
 char sizes_letter(const graph_note_kind *kind, int op, int k);
 /* load.c: the transcript that somebody has packed. */
 int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out); /* OWNED */

@@ -51,6 +51,8 @@ static int32_t add_value(neap_transcript *t, neap_node *node, bool given) {
 }
 
 static void free_entry(sizes_entry *entry) {
+    if (entry->block && entry->note.kind->release)
+        entry->note.kind->release(entry->note.held);
     free(entry->block);
     free(entry->sized);
 }
@@ -162,6 +164,8 @@ int sizes_copy_note(sizes_entry *entry, const graph_note *note) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     entry->block = block;
     entry->note = *note;
+    if (note->kind->hold)
+        note->kind->hold(note->held);
     entry->note.ints = memcpy(block, ints ? (const void *)note->ints : "", ints);
     entry->note.in = memcpy(block + ints, in ? (const void *)note->in : "", in);
     entry->note.out = memcpy(block + ints + in, out ? (const void *)note->out : "", out);

@@ -131,6 +131,21 @@ end, function(y)
     check.equal(ops.subtract, 1)
 end)
 
+check.test("a mean is taken once in what is loaded, too, and for every declared size", function()
+    local path = os.tmpname()
+    local program = np.trace(function(a)
+        return (a - a:mean(ROWS)) * np.rsqrt(a:var(ROWS) + 1e-5)
+    end, { sizes = { { "n", "m" } } })(x)
+    program:save(path)
+    for _, one in ipairs { program, np.load_program(path) } do
+        check.equal(ops_of(one).sum, 2)
+        local f = np.jit(function(a) return one(a) end)
+        f(leaf(5, 96, 80))
+        check.equal(ops_of(f).sum, 2)
+    end
+    os.remove(path)
+end)
+
 plans("equal expressions are one", function(keep)
     return keep(x * x) + keep(x * x), keep(keep(x * x):sum())
 end, function(a, b)

@@ -193,7 +193,7 @@ check.test("sizes that do not fit what is declared are refused, which is named",
     local program = np.trace(function(x, w) return x:matmul(w) end, { sizes = { { "n", 3 }, { 3, "2*m" } } })(
         numbers { 5, 3 }, numbers { 3, 4 })
     check.equal(program(numbers { 9, 3 }, numbers { 3, 2 }).shape, { 9, 2 })
-    refuses(program, "x: expected f32%[n,3%], got i32%[7,3%]; record it for i32", numbers({ 7, 3 }, "i32"),
+    refuses(program, "x: expected f32%[n,3%], got i32%[7,3%]; cast it, or record it for i32", numbers({ 7, 3 }, "i32"),
             numbers { 3, 4 })
     refuses(program, 'x: expected f32%[n,3%], got f32%[7,4%]; .* {sizes={{"n", "k"}, {"k", "2%*m"}}}%)$',
             numbers { 7, 4 }, numbers { 4, 4 })
@@ -205,8 +205,8 @@ end)
 
 check.test("other dtypes are refused", function()
     local program = np.trace(function(x) return x * 0.1 + 2 end)(numbers { 7, 3 })
-    refuses(program, "x: expected f32%[7,3%], got f64%[7,3%]; record it for f64", numbers({ 7, 3 }, "f64"))
-    refuses(program, "x: expected f32%[7,3%], got i32%[7,3%]; record it for i32", numbers({ 7, 3 }, "i32"))
+    refuses(program, "x: expected f32%[7,3%], got f64%[7,3%]; cast it, or record it for f64", numbers({ 7, 3 }, "f64"))
+    refuses(program, "x: expected f32%[7,3%], got i32%[7,3%]; cast it, or record it for i32", numbers({ 7, 3 }, "i32"))
 end)
 
 -- ---- Devices --------------------------------------------------------------------------------------------------------

@@ -427,7 +427,8 @@ check.test("a file of version 3 of the format stays readable, for every declared
     local result = program(params, np.array { { 1, 2 }, { 3, 4 }, { 0, 0 }, { 1, 1 } })
     check.equal({ result.y:totable(), result.mean:totable(), result.kind },
                 { { { 15, 18 }, { 31, 42 }, { 1, -2 }, { 9, 10 } }, { 1.25, 1.75 }, "affine" })
-    check.raises(function() return program(params, np.ones { 1, 2 }) end, "recorded for .*n.* %(tests.golden.make_program.lua:14%)")
+    check.raises(function() return program(params, np.ones { 1, 2 }) end,
+                 "recorded for .*n.* %(tests.golden.make_program.lua:14%)")
 end)
 
 os.remove(path)

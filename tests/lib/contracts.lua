@@ -52,6 +52,7 @@ local core = require "neap.core"
 local check = require "tests.lib.check"
 local cases = require "tests.lib.contract_cases"
 local dtypes = require "tests.lib.dtypes"
+local fixed = require "tests.lib.contract_fixed"
 local help = require "neap.help_gen"
 local seeds = require "tests.lib.seeds"
 local sizes = require "tests.lib.contract_sizes"
@@ -322,7 +323,7 @@ local NEEDS_GOLDEN = { values = true, special = true, points = true }
 
 local function test_contract(name, contract, golden)
     local call = caller(name, contract)
-    for _, way in ipairs(sizes.listing and { "sizes" } or WAYS) do
+    for _, way in ipairs(sizes.alone and { "sizes" } or WAYS) do
         if not contract.without[way] then
             if NEEDS_GOLDEN[way] and not golden then
                 check.skip(name .. ": " .. way, "no golden values for this seed")
@@ -334,7 +335,7 @@ local function test_contract(name, contract, golden)
             end
         end
     end
-    for title, f in pairs(not sizes.listing and contract.also or {}) do check.test(name .. ": " .. title, f) end
+    for title, f in pairs(not sizes.alone and contract.also or {}) do check.test(name .. ": " .. title, f) end
 end
 
 -- ---- The list -------------------------------------------------------------------------------------------------------
@@ -409,6 +410,7 @@ local function write_page(list)
             local reason = contract and contract.without[way]
             local said = PLAIN[reason] or way == "sizes" and reason and reason == contract.without.programs
             if reason and not said then print("", way, reason) end
+            if way == "sizes" and fixed[item.name] then print("", "all sizes", fixed[item.name]) end
         end
     end
 end

@@ -214,7 +214,7 @@ end
 
 --- What np.unwrap gives behind the first one of integers along an axis. Sizes of jumps are numbers of u64 and what is
 -- left of them after whole periods of i64, so nothing is lost of any dtype.
-local function unwrapped(x, behind, before, period, discont, axis)
+local function unwrapped(x, first, behind, before, period, discont, axis)
     local dtype = core.dtype_of(x)
     local a, b, half = before(x), behind(x), math.floor(period / 2)
     local rises = np.greater(b, a)
@@ -225,7 +225,7 @@ local function unwrapped(x, behind, before, period, discont, axis)
     if period % 2 == 0 then near = np.where(np.logical_and(np.equal(near, -half), rises), half, near) end
     local change = np.where(np.less(size, discont), np.where(rises, 1, -1) * np.astype(size, "i64"), near)
     local sums = np.cumsum(change, { axis = axis })
-    return np.astype(np.astype(shape.cut(a, axis, 0, 1), "i64") + sums, dtype.name)
+    return np.astype(np.astype(first, "i64") + sums, dtype.name)
 end
 
 --- np.unwrap(x, {discont=…, axis=-1, period=2*np.pi}): x with whole periods added, so that neighbours along an axis
@@ -257,7 +257,7 @@ define("unwrap", function(x, given)
         local step = np.where(np.less(np.abs(jump), discont), 0, near - jump)
         result = behind(x) + np.cumsum(step, { axis = axis })
     else
-        result = unwrapped(x, behind, before, period, discont, axis)
+        result = unwrapped(x, first, behind, before, period, discont, axis)
     end
     return operands.narrow(shape.join({ first, result }, axis), half_dtype)
 end)

@@ -130,6 +130,10 @@ elsewhere.variables = {
     matplotlib = "np.plot draws: np.plot.line(x, y)",
     plot = "np.plot draws: np.plot.line(x, y)",
     ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
+    clc = "Ctrl-L clears the screen", disp = "print(x)", println = "print(x)", fprintf = 'np.printf("%g\\n", x)',
+    size = "x.shape is the shape, and x.size how many elements there are", numel = "x.size", ndims = "x.ndim",
+    length = "#x is the length of x", repmat = "np.tile(x, {2, 3})",
+    rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
     this = "a method has self", self = "a method, function t:f(), has it",
 }
 local SHAPE = "the shape is an argument, as in np.random.normal(key, {3})"

@@ -260,6 +260,9 @@ local function check_stdout()
 end
 core.check_stdout = check_stdout
 
+--- The program has been told of that: only what writes to stdout raises it again.
+function core.note_stdout_told() stdout_told = true end
+
 --- What NEAP_ATTEND asked for. New ids must have been wrapped.
 local function attend()
     local what = C.neap_attention(ctx)

@@ -228,10 +228,11 @@ end
 local function fits_port(program, k, x)
     local port, dims = program.ports[k], declared_extents(program, k)
     if port.number then return true end
-    if core.dtype_of(x).name ~= port.dtype or core.ndim(x) ~= #port.shape then return false end
-    for axis, n in ipairs(port.shape) do
-        local want = dims and dims[axis] or n
-        if type(want) == "number" and core.extent(x, axis - 1) ~= want then return false end
+    local known, sized = array_info(x), core.sized()
+    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
+    for axis, want in ipairs(dims or port.shape) do
+        local n = sized and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
+        if type(want) == "number" and n ~= want then return false end
     end
     return true
 end
@@ -290,7 +291,7 @@ local function refuse(program, k, leaves)
     local port, x = program.ports[k], leaves[k]
     local dtype, hint = core.dtype_of(x).name
     if dtype ~= port.dtype then
-        hint = "; record it for " .. dtype
+        hint = "; cast it, or record it for " .. dtype
     elseif core.ndim(x) ~= #port.shape then
         hint = "; the number of axes is part of a program, and np.vmap adds one"
     else
@@ -445,6 +446,27 @@ function Program:text(given)
     if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
     local text = text_of(self.entry.program, lines)
     return self.declared and text_for_sizes(self, text, lines) or text
+end
+
+--- program:with_sizes{n=12} -> program: the program for these sizes alone, of one with declared sizes: its cost, text
+-- and explanation are those of a run with them.
+function Program:with_sizes(given)
+    local of, known = self.declared or { names = {} }, {}
+    if type(given) ~= "table" then
+        core.bad_argument("program.with_sizes", 1, "sizes", "a table such as {n=12}", given)
+    end
+    for _, symbol in ipairs(of.names) do
+        known[symbol] = given[symbol]
+        if type(known[symbol]) ~= "number" then
+            raise("program.with_sizes", "size '%s' is missing, or no number", symbol)
+        end
+    end
+    for symbol in pairs(given) do
+        if known[symbol] == nil then raise("program.with_sizes", "there is no size '%s'", tostring(symbol)) end
+    end
+    local entry = self.entry
+    return new_program({ program = play(self, known), template = entry.template, n = entry.n, outputs = entry.outputs,
+                         captures = {} }, self.arguments, self.roots)
 end
 
 --- program:info(): a table of counts: inputs, outputs, nodes, captures, effects, steps.

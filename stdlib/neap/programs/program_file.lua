@@ -538,7 +538,7 @@ function np.load_program(path, given)
 end
 
 for _, f in ipairs { write, write_table, read, read_table, check_packed, pack_sections, unpack_sections, calls_of,
-                     bind_calls, layouts_of, mesh_of_file, bind_layouts, older_roots, read_graph, declared_of, load_file,
-                     Program.save, np.load_program } do
+                     bind_calls, layouts_of, mesh_of_file, bind_layouts, older_roots, read_graph, declared_of,
+                     load_file, Program.save, np.load_program } do
     jit.off(f)
 end
