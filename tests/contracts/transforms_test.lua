@@ -219,6 +219,7 @@ transform("np.scan", {
 transform("np.jit", {
     accepts = "floats ints complex", gives = "same",
     options = { {}, { static = {} }, { donate = {} }, { device = "cpu:0" } },
+    unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua" },
     call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
     oracle = "(x * y + x, x - y)",
     without = { mesh = "an array on a mesh is on other devices than the option's; tests/mesh/jit_test.lua has the rest",
