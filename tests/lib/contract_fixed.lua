@@ -2,7 +2,6 @@
 -- why: what they decide is another program, or a number of results, or is not written for sizes.
 local COLLECTIVE = "which member sends to which is a table of numbers"
 local MANY = "how many results there are is a number"
-local RANK = "an axis of one element makes a result of fewer axes"
 local LONGER = "which array is longer is decided"
 
 return {
@@ -22,7 +21,7 @@ return {
     ["np.pshuffle"] = COLLECTIVE,
     ["np.random.categorical"] = "whether an extent is that of the shape that is asked for is decided",
     ["np.roots"] = "a polynomial of degree 0 has no roots, which is decided",
-    ["np.squeeze"] = RANK,
+    ["np.squeeze"] = "an axis of one element is dropped, and others are not",
     ["np.unpack"] = MANY,
     ["np.unstack"] = MANY,
 }
