@@ -97,10 +97,9 @@ function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 local methods = {}
 meta.__index = methods
 
---- n:floor(), n:ceil(): a real that was computed from sizes, as an integer.
+-- Of a real that was computed from sizes, n / 2, an integer.
 function methods.floor(size) return compute(C.NEAP_SIZE_FLOOR, size, 0, "the floor") end
 function methods.ceil(size) return compute(C.NEAP_SIZE_CEIL, size, 0, "the ceiling") end
---- n:min(m), n:max(m)
 function methods.min(a, b) return compute(C.NEAP_SIZE_MIN, a, b, "the least") end
 function methods.max(a, b) return compute(C.NEAP_SIZE_MAX, a, b, "the greatest") end
 function methods.sqrt(size) return compute(C.NEAP_SIZE_SQRT, size, 0, "the root") end
