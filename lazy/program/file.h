@@ -28,7 +28,7 @@
  *                           (what: number: 1 a text, 2 a value, 3 a value with its conversion; text; value: number)
  *                 CONTROL   op: number, programs: list of numbers, values, attributes: as for OP
  *
- *      sized    = ops: list of numbers; programs that were given: list of numbers; arrays that were given: list of array;
+ *      sized    = ops: list of numbers; given programs: list of numbers; given arrays: list of array;
  *                 texts: list of texts; words: list of signed numbers, which lazy/sizes/save.c describes
  *      array    = kind: number (3 a weak array, 4 one of fractions, else 0); an item: ARRAY, CONSTANT or DIVIDED
  *

@@ -362,6 +362,11 @@ static void put_program(writer *w, neap_program *program) {
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 /* An array that was there, as data, whatever it was made of. */
 static void put_given(writer *w, neap_node *node) {
+    if (w->status == 0 && node->flags & LAZY_WEAK && !program_is_literal(node)) /* data has a dtype, this has none */
+        w->status = neap_error(NEAP_E_ARGUMENT,
+                               "save: the program has a number that %s computed of numbers alone before "
+                               "its sizes were declared; make it inside, or with Lua's functions",
+                               graph_node_op(node)->name);
     if (w->status == 0 && !program_is_literal(node))
         w->status = await_node(w, node);
     if (w->status)

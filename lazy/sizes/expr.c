@@ -10,18 +10,30 @@ static const double MOST = 9007199254740992.0; /* integers count up to here, as 
 /* As Lua computes it. */
 static double apply(int op, double a, double b) {
     switch (op) {
-    case NEAP_SIZE_ADD: return a + b;
-    case NEAP_SIZE_SUB: return a - b;
-    case NEAP_SIZE_MUL: return a * b;
-    case NEAP_SIZE_DIV: return a / b;
-    case NEAP_SIZE_MOD: return a - floor(a / b) * b;
-    case NEAP_SIZE_POW: return pow(a, b);
-    case NEAP_SIZE_FLOOR_DIV: return floor(a / b);
-    case NEAP_SIZE_MIN: return a < b ? a : b;
-    case NEAP_SIZE_MAX: return a > b ? a : b;
-    case NEAP_SIZE_FLOOR: return floor(a);
-    case NEAP_SIZE_CEIL: return ceil(a);
-    default: return sqrt(a);
+    case NEAP_SIZE_ADD:
+        return a + b;
+    case NEAP_SIZE_SUB:
+        return a - b;
+    case NEAP_SIZE_MUL:
+        return a * b;
+    case NEAP_SIZE_DIV:
+        return a / b;
+    case NEAP_SIZE_MOD:
+        return a - floor(a / b) * b;
+    case NEAP_SIZE_POW:
+        return pow(a, b);
+    case NEAP_SIZE_FLOOR_DIV:
+        return floor(a / b);
+    case NEAP_SIZE_MIN:
+        return a < b ? a : b;
+    case NEAP_SIZE_MAX:
+        return a > b ? a : b;
+    case NEAP_SIZE_FLOOR:
+        return floor(a);
+    case NEAP_SIZE_CEIL:
+        return ceil(a);
+    default:
+        return sqrt(a);
     }
 }
 
@@ -38,8 +50,8 @@ static double sum_terms(const sizes_expr *e, const double *values, int stride) {
 
 int sizes_value_of(const neap_transcript *t, int32_t expr, const double *values, double *out) {
     const sizes_expr *e = &t->exprs.at[expr];
-    bool divides = (e->kind == SIZES_ATOM || e->kind == SIZES_REAL) &&
-                   (e->op == NEAP_SIZE_FLOOR_DIV || e->op == NEAP_SIZE_MOD);
+    bool divides =
+        (e->kind == SIZES_ATOM || e->kind == SIZES_REAL) && (e->op == NEAP_SIZE_FLOOR_DIV || e->op == NEAP_SIZE_MOD);
     if (divides && values[e->b] == 0)
         return neap_error(NEAP_E_SHAPE, "a size is divided by 0");
     if (e->kind == SIZES_SUM)
@@ -224,7 +236,8 @@ static int32_t add(neap_transcript *t, const sizes_expr *a, const sizes_expr *b,
         status = add_term(&terms, &a->terms[k]);
     for (int k = 0; k < b->nterms && status == 0; k++) {
         sizes_term term = b->terms[k];
-        status = __builtin_mul_overflow(term.coefficient, by, &term.coefficient) ? too_large() : add_term(&terms, &term);
+        status =
+            __builtin_mul_overflow(term.coefficient, by, &term.coefficient) ? too_large() : add_term(&terms, &term);
     }
     return find_sum(t, &terms, status);
 }
@@ -312,11 +325,16 @@ static int32_t remainder_of(neap_transcript *t, int32_t a, int32_t b) {
 static int32_t compute_integers(neap_transcript *t, int op, int32_t a, int32_t b) {
     const sizes_expr *left = &t->exprs.at[a], *right = &t->exprs.at[b];
     switch (op) {
-    case NEAP_SIZE_ADD: return add(t, left, right, 1);
-    case NEAP_SIZE_SUB: return add(t, left, right, -1);
-    case NEAP_SIZE_MUL: return multiply(t, left, right);
-    case NEAP_SIZE_FLOOR_DIV: return divide(t, a, b);
-    case NEAP_SIZE_MOD: return remainder_of(t, a, b);
+    case NEAP_SIZE_ADD:
+        return add(t, left, right, 1);
+    case NEAP_SIZE_SUB:
+        return add(t, left, right, -1);
+    case NEAP_SIZE_MUL:
+        return multiply(t, left, right);
+    case NEAP_SIZE_FLOOR_DIV:
+        return divide(t, a, b);
+    case NEAP_SIZE_MOD:
+        return remainder_of(t, a, b);
     default: { /* least and greatest */
         int less = sizes_decide(t, NEAP_SIZE_LESS_EQUAL, a, b);
         if (less < 0 && sizes_decide(t, NEAP_SIZE_LESS_EQUAL, b, a) == 1)
@@ -385,14 +403,18 @@ static void write_expr(const neap_transcript *t, int32_t expr, lazy_text *to) {
     if (to->bytes > SIZES_MOST_TEXT)
         return;
     switch (e->kind) {
-    case SIZES_SYMBOL: (void)graph_text_addf(to, "%s", t->names.at[e->a]); break;
+    case SIZES_SYMBOL:
+        (void)graph_text_addf(to, "%s", t->names.at[e->a]);
+        break;
     case SIZES_EXTENT: {
         const sizes_value *value = &t->values.at[e->a];
         int op = value->node ? value->node->op : value->op;
         (void)graph_text_addf(to, "(axis %d of %s)", e->b, lazy_ops[op]->name);
         break;
     }
-    case SIZES_CONSTANT: (void)graph_text_addf(to, "%.14g", e->constant); break;
+    case SIZES_CONSTANT:
+        (void)graph_text_addf(to, "%.14g", e->constant);
+        break;
     case SIZES_SUM:
         for (int k = 0; k < e->nterms; k++)
             write_term(t, &e->terms[k], k == 0, to);

@@ -2,8 +2,8 @@
  *
  * Each word is compared with what may stand there: numbers of expressions, values, programs and entries are of those in
  * front; a note has what its kind says (graph/note.h), and belongs to a level that is open. Whether shapes, dtypes and
- * attributes fit, the library decides as it does for everybody, when it is asked again. Lists are no longer than what is
- * left of the words, so memory is taken in proportion to the file. Nothing is recorded or run here.
+ * attributes fit, the library decides as it does for everybody, when it is asked again. Lists are no longer than what
+ * is left of the words, so memory is taken in proportion to the file. Nothing is recorded or run here.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -43,8 +43,8 @@ static bool can_compute(const sizes_play *p, const sizes_expr *e) {
     return e->kind == SIZES_EXTENT ? p->ids && p->ids[e->a] : can;
 }
 
-/* Computes what can be, in the order in which expressions were made: an axis of an array that is not there yet, and what
- * is made of it, may stand in front of what is asked for. */
+/* Computes what can be, in the order in which expressions were made: an axis of an array that is not there yet, and
+ * what is made of it, may stand in front of what is asked for. */
 static int value_now(sizes_play *p, int32_t expr, double *out) {
     int status = 0;
     for (int64_t k = p->known; k <= expr && status == 0; k++) {

@@ -7,8 +7,8 @@
  *                   values: n, value …; entries: n, entry …
  *      expr       = kind, then, by the kind, SUM: n, (coefficient, n, factors …) …; SYMBOL: which name;
  *                   EXTENT: value, axis; ATOM, REAL: op, a, b; CONSTANT: bits of a double
- *      value      = op, dtype: text, axes, ?array that was given, ?0 and the expressions of its axes, if the caller has
- *                   seen them
+ *      value      = op, ?dtype: text, axes, ?array that was given, 0; or 1 and the expressions of its axes, if the
+ *                   caller has seen them
  *      entry      = ?kind: text. 0, a decision: how it compares, truth, left, right, ?site: text
  *                   else did it fail, ?op, ?the entry that opened its level, bits of its number, operands: n, values …;
  *                   results: n, values …; integers: n, each by its letter (graph/note.h); programs: n …; ?text;

@@ -105,6 +105,7 @@ struct neap_transcript {
     LAZY_VECTOR(sizes_sized) next; /* for the next note */
     int32_t *table;                /* node → value, a power of two of places */
     int64_t places;
+    bool broken;       /* a call is missing */
     int64_t nfront;    /* the entries that make what was there before, in front of all others */
     int64_t callbacks; /* how many were open when it began */
 };
@@ -131,8 +132,7 @@ int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
 int sizes_copy_note(sizes_entry *entry, const graph_note *note);
-/* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes x, t, s, or A: the name of an
- * axis. */
+/* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes x, t, s, or A: an axis by name. */
 char sizes_letter(const graph_note_kind *kind, int op, int k);
 /* load.c: the transcript that somebody has packed. */
 int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out); /* OWNED */

@@ -252,7 +252,7 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
     char *why = strdup(neap_error_text());
     without.made = NULL;
     ctx->transcript = NULL;
-    bool kept = status != NEAP_E_MEMORY && status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
+    bool kept = status != NEAP_E_INTERRUPT && note->kind && note->kind->play && why &&
                 sizes_copy_note(&entry, &without) == 0 && take_sized(t, &entry) == 0 &&
                 find_operands(t, &entry, &without) == 0 && depends_on_sizes(t, &entry);
     for (int k = 0; kept && k < without.nout; k++)
@@ -270,7 +270,8 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
 
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     neap_transcript *t = ctx->transcript;
-    if (ctx->callbacks.open.n > t->callbacks || status == NEAP_PENDING)
+    bool again = status == NEAP_PENDING || status == NEAP_E_MEMORY; /* the caller repeats the call: it is the next */
+    if (ctx->callbacks.open.n > t->callbacks || again)
         return status;
     if (status < 0)
         return note_failure(t, status, note);
@@ -290,6 +291,7 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
         failed = lazy_push(&t->entries, entry) ? NEAP_E_MEMORY : 0;
     if (failed)
         free_entry(&entry);
+    t->broken |= failed != 0; /* the call was done, and there is no note of it */
     ctx->transcript = t;
     return failed ? failed : status;
 }
@@ -343,9 +345,12 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
     ctx->transcript = NULL;
     if (!t)
         return neap_error(NEAP_E_STATE, "no sizes are declared");
-    if (!keep) {
+    bool broken = keep && t->broken;
+    if (!keep || broken) {
         neap_transcript_free(t);
-        return 0;
+        return broken ? neap_error(NEAP_E_STATE, "a call could not be noted, for want of memory or of another reason "
+                                                 "that it has told: record it again")
+                      : 0;
     }
     for (int64_t k = 1; k < t->values.n; k++) { /* what it only needed while it was open */
         sizes_value *value = &t->values.at[k];
@@ -405,7 +410,9 @@ int neap_size_next(neap_ctx *ctx, int at, const neap_size *size) {
     neap_transcript *t = ctx->transcript;
     if (check_open(ctx))
         return NEAP_E_STATE;
-    if (size->expr == 0)
+    if (!size)
+        t->next.n = 0;
+    if (!size || size->expr == 0)
         return 0;
     int32_t expr = sizes_of(t, size);
     if (expr < 0)

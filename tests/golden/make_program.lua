@@ -8,13 +8,13 @@
 local np = require "neap"
 
 local shift = np.array { 0.5, -1 }
-np.trace(function(params, x)
+local program = np.trace(function(params, x)
     print("rows", x:sum())
     local y = np.tanh(x:matmul(params.w) * 0) + x:matmul(params.w) + shift
     if x.shape[1] > 1 then y = y * 2 end
     return { y = y, mean = x:sum(0) / x.shape[1], kind = "affine" }
 end, { sizes = { {}, { "n", 2 } } })({ w = np.ones { 2, 2 } }, np.ones { 3, 2 })
-    :save "tests/golden/program/version3.prog"
+program:save "tests/golden/program/version3.prog"
 
 --[[
 np.trace(function(params, x, scale)

@@ -428,7 +428,7 @@ check.test("a file of version 3 of the format stays readable, for every declared
     check.equal({ result.y:totable(), result.mean:totable(), result.kind },
                 { { { 15, 18 }, { 31, 42 }, { 1, -2 }, { 9, 10 } }, { 1.25, 1.75 }, "affine" })
     check.raises(function() return program(params, np.ones { 1, 2 }) end,
-                 "recorded for .*n.* %(tests.golden.make_program.lua:14%)")
+                 "recorded for n > 1 %(tests.golden.make_program.lua:14%)")
 end)
 
 os.remove(path)

@@ -9,8 +9,8 @@ local np, define = core.np, core.define
 local raise, coerce, options = core.raise, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
-local put, is_size, is_same = core.put, core.is_size, core.is_same
-local type, select, floor = type, select, math.floor
+local put_list, put_lists, is_size, is_same = core.put_list, core.put_lists, core.is_size, core.is_same
+local type, select, floor, floor_of_number = type, select, math.floor, core.floor_of_number
 
 local shape = {} -- what other files of the library use
 
@@ -89,15 +89,15 @@ local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
 
 --- Whether n is a number that an extent can be.
 function shape.is_extent(n)
-    if core.is_size(n) then return true end
-    return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
+    if type(n) ~= "number" then return is_size(n) end
+    return n >= 0 and n <= MAX_EXTENT and n == floor_of_number(n)
 end
 local is_extent = shape.is_extent
 
 --- The list, or a copy of it with numbers in place of 64-bit integers.
 local function plain_extents(list)
     for k = 1, #list do
-        if type(list[k]) == "cdata" and not core.is_size(list[k]) then
+        if type(list[k]) == "cdata" and not is_size(list[k]) then
             local copy = {}
             for j = 1, #list do copy[j] = core.plain(list[j]) end
             return copy
@@ -167,7 +167,7 @@ local axes_of = shape.axes
 
 --- x seen with another shape of the same size; no checks beyond the core's.
 function shape.reshape(x, dims)
-    for k = 1, #dims do attrs[k - 1] = put(k - 1, dims[k]) end
+    put_list(0, dims)
     return record1(ids.reshape, x, #dims)
 end
 local reshape = shape.reshape
@@ -180,19 +180,15 @@ shape.permute = permute
 
 --- x broadcast to a shape.
 function shape.broadcast_to(x, dims)
-    for k = 1, #dims do attrs[k - 1] = put(k - 1, dims[k]) end
+    put_list(0, dims)
     return record1(ids.broadcast_to, x, #dims)
 end
 local broadcast_to = shape.broadcast_to
 
 --- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
 function shape.slice(x, start, step, count)
-    local n = #start
-    for k = 1, n do
-        local at = 3 * k - 3
-        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, start[k]), put(at + 1, step[k]), put(at + 2, count[k])
-    end
-    return record1(ids.slice, x, 3 * n)
+    put_lists(start, step, count)
+    return record1(ids.slice, x, 3 * #start)
 end
 local slice = shape.slice
 
@@ -207,12 +203,8 @@ end
 
 --- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
 function shape.pad(x, value, lo, hi, interior)
-    local n = #lo
-    for k = 1, n do
-        local at = 3 * k - 3
-        attrs[at], attrs[at + 1], attrs[at + 2] = put(at, lo[k]), put(at + 1, hi[k]), interior[k]
-    end
-    return core.record2(ids.pad, x, value, 3 * n)
+    put_lists(lo, hi, interior)
+    return core.record2(ids.pad, x, value, 3 * #lo)
 end
 
 --- Joins a list of arrays of one rank along an axis; any number of them.

@@ -231,6 +231,7 @@ end
 
 --- Raises the error that a C function returned. The core's own texts may start with the op's name already.
 local function raise_status(code, name)
+    if core.sized() then C.neap_size_next(ctx, 0, nil) end
     local text = core.error_text()
     if text == "" then text = ffi.string(C.neap_status_text(code)) end
     if code == E_FAILED or not name then fail("%s", text) end

@@ -97,10 +97,9 @@ function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 local methods = {}
 meta.__index = methods
 
---- n:floor(), n:ceil(): a real that was computed from sizes, as an integer.
+-- Of a real that was computed from sizes, n / 2, an integer.
 function methods.floor(size) return compute(C.NEAP_SIZE_FLOOR, size, 0, "the floor") end
 function methods.ceil(size) return compute(C.NEAP_SIZE_CEIL, size, 0, "the ceiling") end
---- n:min(m), n:max(m)
 function methods.min(a, b) return compute(C.NEAP_SIZE_MIN, a, b, "the least") end
 function methods.max(a, b) return compute(C.NEAP_SIZE_MAX, a, b, "the greatest") end
 function methods.sqrt(size) return compute(C.NEAP_SIZE_SQRT, size, 0, "the root") end
@@ -110,6 +109,7 @@ ffi.metatype(Size, meta)
 -- ---- Lua's own functions --------------------------------------------------------------------------------------------
 
 local mathematics = {}
+core.floor_of_number = math_floor -- for loops that LuaJIT unrolls only if they are short
 
 function mathematics.floor(x)
     if type(x) == "number" then return math_floor(x) end
@@ -126,19 +126,17 @@ function mathematics.sqrt(x)
 end
 
 local function fold(native, method)
-    return function(a, b, ...)
-        if not (is_size(a) or is_size(b)) then
-            if b == nil then return native(a) end
-            if select("#", ...) == 0 then return native(a, b) end
-            a = native(a, b)
-        elseif b ~= nil then
-            a = method(a, b)
-        end
+    local function of_many(a, ...)
         for k = 1, select("#", ...) do
             local other = select(k, ...)
             a = (is_size(a) or is_size(other)) and method(a, other) or native(a, other)
         end
         return a
+    end
+    return function(a, b, ...)
+        if type(a) == "number" and type(b) == "number" and select("#", ...) == 0 then return native(a, b) end
+        if b == nil and not is_size(a) then return native(a) end
+        return of_many(a, b, ...)
     end
 end
 mathematics.min = fold(math_min, methods.min)
@@ -215,6 +213,32 @@ function core.put(at, value)
     if type(value) == "number" then return value end
     check(C.neap_size_next(ctx, at, value))
     return value.now
+end
+
+--- Puts a list of numbers, or size values, into core.attrs from `at` on. LuaJIT unrolls a loop only if a turn of it is
+-- short: without size values it is no more than a store.
+function core.put_list(at, list)
+    local attrs, n = core.attrs, #list
+    if open then
+        for k = 1, n do attrs[at + k - 1] = core.put(at + k - 1, list[k]) end
+    else
+        at = at - 1
+        for k = 1, n do attrs[at + k] = list[k] end
+    end
+end
+
+--- The same of three lists in turn: a[1], b[1], c[1], a[2], …
+function core.put_lists(a, b, c)
+    local attrs, n = core.attrs, #a
+    if open then
+        for k = 1, n do
+            local at = 3 * k - 3
+            attrs[at], attrs[at + 1] = core.put(at, a[k]), core.put(at + 1, b[k])
+            attrs[at + 2] = core.put(at + 2, c[k])
+        end
+    else
+        for k = 1, n do attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = a[k], b[k], c[k] end
+    end
 end
 
 -- ---- Declarations ---------------------------------------------------------------------------------------------------

@@ -228,10 +228,10 @@ end
 local function fits_port(program, k, x)
     local port, dims = program.ports[k], declared_extents(program, k)
     if port.number then return true end
-    local known, sized = array_info(x), core.sized()
+    local known, symbolic = array_info(x), core.sized()
     if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
     for axis, want in ipairs(dims or port.shape) do
-        local n = sized and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
+        local n = symbolic and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
         if type(want) == "number" and n ~= want then return false end
     end
     return true
@@ -448,22 +448,20 @@ function Program:text(given)
     return self.declared and text_for_sizes(self, text, lines) or text
 end
 
---- program:with_sizes{n=12} -> program: the program for these sizes alone, of one with declared sizes: its cost, text
--- and explanation are those of a run with them.
-function Program:with_sizes(given)
-    local of, known = self.declared or { names = {} }, {}
-    if type(given) ~= "table" then
-        core.bad_argument("program.with_sizes", 1, "sizes", "a table such as {n=12}", given)
+--- program:with_sizes(sizes) -> program: the program for these sizes alone, {n=12}, of one with declared sizes: its cost,
+-- text and explanation are those of a run with them.
+function Program:with_sizes(sizes)
+    local name = "program.with_sizes"
+    local names, known = self.declared and self.declared.names or {}, {}
+    if type(sizes) ~= "table" then core.bad_argument(name, 1, "sizes", "a table such as {n=12}", sizes) end
+    for _, symbol in ipairs(names) do
+        known[symbol] = sizes[symbol]
+        if type(known[symbol]) ~= "number" then raise(name, "size '%s' is missing, or no number", symbol) end
     end
-    for _, symbol in ipairs(of.names) do
-        known[symbol] = given[symbol]
-        if type(known[symbol]) ~= "number" then
-            raise("program.with_sizes", "size '%s' is missing, or no number", symbol)
-        end
+    for symbol in pairs(sizes) do
+        if known[symbol] == nil then raise(name, "there is no size '%s'", tostring(symbol)) end
     end
-    for symbol in pairs(given) do
-        if known[symbol] == nil then raise("program.with_sizes", "there is no size '%s'", tostring(symbol)) end
-    end
+    if #names == 0 then return self end
     local entry = self.entry
     return new_program({ program = play(self, known), template = entry.template, n = entry.n, outputs = entry.outputs,
                          captures = {} }, self.arguments, self.roots)

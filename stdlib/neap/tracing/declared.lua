@@ -150,10 +150,9 @@ function declared.collect(name, given, option, shape_of_leaf, is_static)
     return list, names
 end
 
---- What was declared (sized.lua) as a tree for a file: the extents of each input, texts and integers, and the sizes of
--- now by name.
+--- What was declared (sized.lua) as a tree for a file: the extents of each input, texts and integers.
 function declared.to_tree(of)
-    local tree = { known = of.known }
+    local tree = {}
     for k, dims in ipairs(of.list) do
         tree[k] = {}
         for axis = 1, dims and #dims or 0 do
@@ -165,7 +164,7 @@ end
 
 --- The same of such a tree, which anybody may have made, for inputs of these shapes (false: it has none); raises.
 function declared.of_tree(name, tree, shapes)
-    local list, names, known = {}, {}, {}
+    local list, names = {}, {}
     for k, shape in ipairs(shapes) do
         local dims = tree[k]
         if type(dims) ~= "table" then raise(name, "the sizes of input %d are no list", k) end
@@ -176,12 +175,8 @@ function declared.of_tree(name, tree, shapes)
         end
         list[k] = extents(name, dims, shape and #shape or 0, names, "input " .. k) or false
     end
-    for _, symbol in ipairs(names) do
-        known[symbol] = type(tree.known) == "table" and tree.known[symbol]
-        if type(known[symbol]) ~= "number" then raise(name, "size %s is no number", symbol) end
-    end
-    declared.check(name, list, names, known, shapes)
-    return { list = list, names = names, known = known }
+    declared.solve(name, list, names, shapes)
+    return { list = list, names = names }
 end
 
 --- The sizes by name for which declared extents are those of `shapes` (by leaf, false: it says nothing). What no shape
@@ -202,14 +197,8 @@ function declared.solve(name, list, names, shapes, defaults)
             or defaults and table.remove(defaults, 1)
             or raise(name, "size %s follows from no argument", symbol)
     end
-    declared.check(name, list, names, known, shapes)
-    return known
-end
-
---- Raises unless declared extents are those of `shapes` for these sizes.
-function declared.check(name, list, names, known, shapes)
     for _, symbol in ipairs(names) do
-        if not (known[symbol] >= 1 and known[symbol] % 1 == 0) then
+        if known[symbol] < 1 or known[symbol] % 1 ~= 0 then
             raise(name, "size %s must be an integer of at least 1, got %.14g", symbol, known[symbol])
         end
     end
@@ -223,6 +212,7 @@ function declared.check(name, list, names, known, shapes)
             end
         end
     end
+    return known
 end
 
 --- " (n = 3, m = 4)"

@@ -49,7 +49,7 @@ local function shapes_of(name, given, is_static)
 end
 
 --- Records trace(arguments), packed arguments in which declared extents are size values. Returns what it returns, and
--- what was declared: { transcript, names, list }; nil: nothing was.
+-- what was declared: { transcript, names, list, known = the sizes of now by name }; nil: nothing was.
 function sized.trace(name, given, wanted, trace, is_static)
     is_static = is_static or {}
     local list, names = declared.collect(name, given, wanted, shape_of_leaf, is_static)
@@ -61,7 +61,7 @@ function sized.trace(name, given, wanted, trace, is_static)
             return list[k] and staging.sized_spec(leaf, declared.extents(list[k], values)) or leaf
         end))
     end)
-    return entry, { transcript = transcript, names = names, list = list }
+    return entry, { transcript = transcript, names = names, list = list, known = known }
 end
 
 --- The program of what was declared for leaves of these shapes, as an entry like the one that was recorded.
