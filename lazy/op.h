@@ -367,7 +367,7 @@ int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs
 int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* the dtype's row says which */
 int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out);
 int graph_shape_same(const lazy_call_desc *call, lazy_result *out);
-int derive_jvp_linear(lazy_tangent *g);   /* the op itself on tangents (tangent.c) */
+int derive_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */
 /* Normalises an axis in [-ndim, ndim); errors name the op. */
 int graph_axis(const char *op, int64_t axis, int ndim, int *out);
 

@@ -166,7 +166,8 @@ local weights, inner = np.ones { 3, 2 }, np.trace(function(v) return np.tanh(v) 
 save_sized({ { "n", 3 } }, function(x)
     local half = x[{ { math.floor(x.shape[1] / 2) } }]
     if x.shape[1] > 2 then x = x * 2 end
-    return np.nn.softmax(x:matmul(weights)) / x.shape[1], np.concatenate { half, np.ones { x.shape[1], 3 } }, inner(x[0])
+    local all = np.concatenate { half, np.ones { x.shape[1], 3 } }
+    return np.nn.softmax(x:matmul(weights)) / x.shape[1], all, inner(x[0])
 end, np.ones { 5, 3 })
 save_sized({ { "n", "m" }, { "2*n + 1" } }, function(x, y)
     local total, all = np.scan(function(c, row) return c + row:sum(), row * c end, 0.0, x)

@@ -448,8 +448,8 @@ function Program:text(given)
     return self.declared and text_for_sizes(self, text, lines) or text
 end
 
---- program:with_sizes(sizes) -> program: the program for these sizes alone, {n=12}, of one with declared sizes: its cost,
--- text and explanation are those of a run with them.
+--- program:with_sizes(sizes) -> program: the program for these sizes alone, {n=12}, of one with declared sizes: its
+-- cost, text and explanation are those of a run with them.
 function Program:with_sizes(sizes)
     local name = "program.with_sizes"
     local names, known = self.declared and self.declared.names or {}, {}
