@@ -359,6 +359,25 @@ local MISTAKES = {
     { "np.vmap(f)(3)",
       "np.vmap: argument 1 is a number, which has no axis of examples: make it an array, or give it "
       .. "false in in_axes" },
+    { "np.signal.convolve(x, x)", "np.signal has no 'convolve'; here it is np.convolve" },
+    { "np.linalg.grad(f)", "np.linalg has no 'grad'; here it is np.grad" },
+    { "np.signal.butter(2, 0.1)",
+      "np.signal has no 'butter': np.signal has windows and spectra; np.convolve filters with given coefficients" },
+    { "np.optimize.minimize(f)",
+      "np has no 'optimize': np.optim has optimizers of gradients, np.roots the zeros of polynomials" },
+    { "np.random.uniform(np.random.key(0), {3}, 0, 10)",
+      "np.random.uniform: takes 3 arguments, got also the number 10; options have names: "
+      .. "{minval=…, maxval=…, dtype=…}" },
+    { "np.plot.boxplot({{1, 2}}, {labels={'a'}})",
+      "np.plot.boxplot: unknown option 'labels' (options: alpha, color, label, linewidth, orientation, positions, "
+      .. "showfliers, tick_labels, whis, widths); here it is tick_labels" },
+    { "np.nn.mse(x:reshape(-1, 1), x)",
+      "warning: np.nn.mse: shapes (3, 1) and (3,) broadcast to 9 differences; x:reshape(y.shape) makes them one",
+      warns = true },
+    { "y = np.arange(9)[{ {1, 2, 3} }]",
+      "warning: np.array index: {1, 2, 3} is a slice, from 1 to 2 in steps of 3: element 1 alone; the elements 1, 2, 3 "
+      .. "of an axis are x\"[1, 2, 3]\", x[np.array({1, 2, 3}, {dtype=\"i32\"})] or x:take({1, 2, 3}, {axis=…})",
+      warns = true },
     { "np.clip(x, {low=1})", "np.clip: unknown option 'low' (options: max, min)" },
     { [[print("a" .. x .. {x})]],
       "'..' joins the text of an array with a string, a number or an array, got a table; "

@@ -33,6 +33,7 @@ local WAYS = {
     { "derivatives", "first ones in both modes, second ones in four orders, against differences" },
     { "points", "derivatives at ties, kinks, zeros, branch cuts, ends of domains, against JAX or a formula" },
     { "options", "every option that help names is in some case" },
+    { "integers", "sizes, counts, axes and the like may be 64-bit integers of LuaJIT, as 5LL" },
     { "refusals", "what is unknown or does not fit is refused by name" },
     { "files", "what is written is read back equal" },
 }

@@ -39,7 +39,7 @@
 --     refuses    { pattern, function }, … which raise
 --     also       name → function: further tests
 --     without    way → reason, of ways that do not apply: values, special, strided, numbers, jit, programs, sizes,
---                vmap, mesh, derivatives, points, options, refusals
+--                vmap, mesh, derivatives, points, options, integers, refusals
 --
 -- Functions whose arguments are no arrays have tests by name: held("np.io.save np.io.load", "what is read is what was
 -- written", { files = function() … end }). elsewhere(names, path, reason) names the tests of what no contract can hold.
@@ -64,7 +64,7 @@ local seed = tonumber(os.getenv "NEAP_CONTRACT_SEED" or "1")
 local folder = os.getenv "NEAP_CONTRACT_GOLDEN" or "tests/contracts/golden"
 
 local WAYS = { "values", "special", "strided", "numbers", "jit", "programs", "sizes", "vmap", "mesh", "derivatives",
-               "points", "options", "refusals" }
+               "points", "options", "integers", "refusals" }
 
 -- ---- The function and its calls -------------------------------------------------------------------------------------
 
@@ -347,8 +347,8 @@ for word in ([[args accepts shapes options call oracle gives within special deri
 
 -- Reasons that follow from what a function is.
 local NO_POINTS, ALONE, NO_OPTIONS = "no point is special", "no array stands beside it", "it has no options"
-local NO_AXES = "no array of it has an axis of several elements"
-local PLAIN = { [NO_POINTS] = true, [ALONE] = true, [NO_OPTIONS] = true, [NO_AXES] = true }
+local NO_INTEGERS, NO_AXES = "no option is an integer", "no array of it has an axis of several elements"
+local PLAIN = { [NO_POINTS] = true, [ALONE] = true, [NO_OPTIONS] = true, [NO_INTEGERS] = true, [NO_AXES] = true }
 
 local entries = {}
 for _, entry in ipairs(help.entries) do
@@ -377,6 +377,11 @@ local function complete(name, contract)
     if not contract.points then contract.without.points = contract.without.points or NO_POINTS end
     if #contract.args < 2 then contract.without.numbers = contract.without.numbers or ALONE end
     if #contract.documented == 0 then contract.without.options = NO_OPTIONS end
+    local integers = 0
+    for _, options in ipairs(contract.options) do
+        ways.each_integer(options, function(n) return n end, function() integers = integers + 1 end)
+    end
+    if integers == 0 then contract.without.integers = NO_INTEGERS end
     contract.without.sizes = contract.without.sizes or contract.without.programs
         or not sizes.apply(contract) and NO_AXES or nil
     return contract

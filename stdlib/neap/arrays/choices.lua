@@ -227,8 +227,7 @@ local REDUCTIONS = { set = true, add = true, mul = true, min = true, max = true 
 define("put_along_axis", function(x, index, values, given, extra)
     if extra ~= nil then core.too_many("put_along_axis", 4, extra) end
     if not is_array(x) then x = operands.meet("put_along_axis", 2, x, values) end
-    if type(given) == "number" then given = { axis = given } end
-    local o = options("put_along_axis", given, { axis = true, mode = true, reduce = true })
+    local o = core.axis_options("put_along_axis", given, { axis = true, mode = true, reduce = true })
     local how = o.reduce == nil and "set" or o.reduce
     if not REDUCTIONS[how] then
         bad_argument("put_along_axis", nil, "reduce", '"set", "add", "mul", "min" or "max"', how)
@@ -289,10 +288,7 @@ end
 --- Checks where np.partition is to divide: integers in range.
 local function check_places(name, kth, n)
     for _, k in ipairs(type(kth) == "table" and core.list(name, "the table of places", kth) or { kth or false }) do
-        if type(k) ~= "number" and not core.is_size(k) or k ~= math.floor(k) or k < -n or k >= n then
-            local wanted = ("an integer from %s to %s, or a table of them"):format(tostring(-n), tostring(n - 1))
-            bad_argument(name, 2, "kth", wanted, k or nil)
-        end
+        core.integer(name, 2, "kth", k or nil, -n, n - 1)
     end
 end
 
@@ -306,8 +302,7 @@ for name, plain in pairs { partition = "sort", argpartition = "argsort" } do
     define(name, function(x, kth, given, extra)
         if extra ~= nil then core.too_many(name, 3, extra) end
         x = operand(name, 1, x)
-        if type(given) == "number" then given = { axis = given } end
-        local axis = options(name, given, { axis = true }).axis
+        local axis = core.axis_options(name, given, { axis = true }).axis
         axis = core.axis(name, axis == nil and -1 or axis, core.ndim(x))
         check_places(name, kth, shape_of(x)[axis + 1])
         return np[plain](x, { axis = axis })

@@ -16,12 +16,6 @@ local BOOL, C64 = dtype_codes.bool, dtype_codes.c64
 
 local create = {}
 
---- core.integer, which takes LuaJIT's 64-bit integers, too.
-local function integer(name, position, what, value)
-    return core.integer(name, position, what, core.plain(value))
-end
-create.integer = integer
-
 -- ---- From Lua values ------------------------------------------------------------------------------------------------
 
 --- No table is nested deeper than this, least of all one that contains itself.
@@ -359,10 +353,7 @@ create.value = fill_value
 -- [[7. 7.]
 --  [7. 7.]]
 function np.full(dims, value, given)
-    dims = core.plain(dims)
-    if type(dims) == "number" or is_size(dims) then dims = { dims } end
-    if type(dims) ~= "table" then bad_argument("full", 1, "shape", "a table or an integer", dims) end
-    dims = shape.arguments("full", dims)
+    dims = shape.argument("full", dims)
     given = options("full", given, { dtype = true, device = true })
     local code = core.dtype("full", given.dtype)
     return core.placed("full", np.broadcast_to(fill_value("full", value, code), dims), given.device)
@@ -577,7 +568,7 @@ np.linspace = function(start, stop, n, given)
     start, of_start = spread_bound("linspace", 1, "start", start)
     stop, of_stop = spread_bound("linspace", 2, "stop", stop)
     local array = of_start or of_stop
-    n = integer("linspace", 3, "n", n)
+    n = core.integer("linspace", 3, "n", n)
     if n < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
     local sized = is_size(n)
     local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
@@ -618,11 +609,11 @@ local function matrix_arguments(name, n, m, k, given)
     given = options(name, given, { m = true, k = true, dtype = true, device = true })
     if m == nil then m = given.m end
     if k == nil then k = given.k end
-    n = integer(name, 1, "n", n)
+    n = core.integer(name, 1, "n", n)
     if n < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
-    m = integer(name, 2, "m", m == nil and n or m)
+    m = core.integer(name, 2, "m", m == nil and n or m)
     if m < 0 then bad_argument(name, 2, "m", "an integer from 0 up", m) end
-    k = integer(name, 3, "k", k == nil and 0 or k)
+    k = core.integer(name, 3, "k", k == nil and 0 or k)
     return n, m, k, dtypes[core.dtype(name, given.dtype, F32)].name, given.device
 end
 
@@ -682,7 +673,7 @@ local function triangle(name, compare)
     define(name, function(x, k)
         x = coerce(name, 1, x)
         if type(k) == "table" then k = options(name, k, { k = true }).k end
-        k = integer(name, 2, "k", k == nil and 0 or k)
+        k = core.integer(name, 2, "k", k == nil and 0 or k)
         local dims = shape_of(x)
         if #dims == 0 then raise(name, "needs at least 1 axis, got shape ()") end
         local i, j = grid(dims[#dims - 1] or dims[1], dims[#dims], k)
@@ -709,7 +700,7 @@ triangle("triu", np.less_equal)
 -- [1. 4.]
 define("diag", function(x, k)
     x = coerce("diag", 1, x)
-    k = integer("diag", 2, "k", k == nil and 0 or k)
+    k = core.integer("diag", 2, "k", k == nil and 0 or k)
     local dims = shape_of(x)
     if #dims == 1 then
         local n = dims[1] + math.max(k, -k)

@@ -45,10 +45,7 @@ define("diff", function(x, given, extra)
     x = coerce("diff", 1, x)
     local o = options("diff", given, { n = true, axis = true, prepend = true, append = true })
     local axis = core.axis("diff", o.axis == nil and -1 or o.axis, core.ndim(x))
-    local times = o.n == nil and 1 or o.n
-    if type(times) ~= "number" or times < 0 or times ~= math.floor(times) then
-        bad_argument("diff", nil, "n", "an integer from 0 up", times)
-    end
+    local times = core.integer("diff", nil, "n", o.n == nil and 1 or o.n, 0)
     if times == 0 then return x end
     local front, back = beside("diff", "prepend", o.prepend, x, axis), beside("diff", "append", o.append, x, axis)
     if front or back then
@@ -231,8 +228,8 @@ local function trapezoid(y, x, given, extra)
     y, half = operands.wide(operands.float(operands.beside("trapezoid", 1, y)))
     local o = options("trapezoid", given, { dx = true, axis = true })
     local axis = core.axis("trapezoid", o.axis == nil and -1 or o.axis, core.ndim(y))
-    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or o.dx
-    if type(width) ~= "number" and not is_array(width) and not core.is_size(width) then
+    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or core.plain(o.dx)
+    if not core.is_number(width) and not is_array(width) then
         bad_argument("trapezoid", nil, "dx", "a number or an array", width)
     end
     if x ~= nil then

@@ -285,9 +285,7 @@ function random.orthogonal(key, n, dims, given)
     local o
     dims, o = settings("orthogonal", dims, given, { dtype = true, m = true })
     local dtype, m = float_dtype("orthogonal", o.dtype), default(o.m, n)
-    if core.integer("random.orthogonal", 2, "n", n) < 0 or core.integer("random.orthogonal", nil, "m", m) < 0 then
-        bad_argument("random.orthogonal", 2, "n", "an integer from 0 up", n)
-    end
+    n, m = core.integer("random.orthogonal", 2, "n", n, 0), core.integer("random.orthogonal", nil, "m", m, 0)
     local all = { unpack(dims or {}) }
     all[#all + 1], all[#all + 2] = math.max(n, m), math.min(n, m)
     local q, r = np.linalg.qr(normal(key, all, dtype))
@@ -405,9 +403,7 @@ function random.ball(key, d, dims, given)
     local o
     dims, o = settings("ball", dims, given, { p = true, dtype = true })
     local dtype, p = float_dtype("ball", o.dtype), default(o.p, 2)
-    if core.integer("random.ball", 2, "d", d) < 0 then
-        bad_argument("random.ball", 2, "d", "an integer from 0 up", d)
-    end
+    d = core.integer("random.ball", 2, "d", d, 0)
     local first, second = split2(key)
     dims = dims or {}
     local all = { unpack(dims) }

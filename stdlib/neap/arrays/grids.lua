@@ -101,7 +101,7 @@ end
 --  [0. 1.]]
 np.identity = function(n, given)
     given = options("identity", given, { dtype = true })
-    n = create.integer("identity", 1, "n", n)
+    n = core.integer("identity", 1, "n", n)
     if n < 0 then bad_argument("identity", 1, "n", "an integer from 0 up", n) end
     return np.eye(n, { dtype = given.dtype })
 end
@@ -113,7 +113,7 @@ end
 --  [0. 0. 2.]
 --  [0. 0. 0.]]
 define("diagflat", function(x, k)
-    return np.diag(np.ravel(coerce("diagflat", 1, x)), create.integer("diagflat", 2, "k", k == nil and 0 or k))
+    return np.diag(np.ravel(coerce("diagflat", 1, x)), core.integer("diagflat", 2, "k", k == nil and 0 or k))
 end)
 
 --- np.vander(x, n, {increasing=false}): the matrix whose columns are powers of the 1-d x: x^(n-1), …, x, 1. n is the
@@ -129,7 +129,7 @@ define("vander", function(x, n, given)
     given = options("vander", given, { increasing = true })
     local dims = shape_of(x)
     if #dims ~= 1 then raise("vander", "argument 1 must have 1 axis, got shape %s", core.shape_text(x)) end
-    n = create.integer("vander", 2, "n", n == nil and dims[1] or n)
+    n = core.integer("vander", 2, "n", n == nil and dims[1] or n)
     if n < 0 then bad_argument("vander", 2, "n", "an integer from 0 up", n) end
     local dtype = core.dtype_of(x)
     if dtype.kind == "b" then x, dtype = np.astype(x, "i32"), core.dtypes[dtype_codes.i32] end
@@ -282,10 +282,8 @@ end
 --  [10 11 12]]
 np.fromfunction = function(f, dims, given)
     if type(f) ~= "function" then bad_argument("fromfunction", 1, "f", "a function", f) end
-    if type(dims) == "number" or core.is_size(dims) then dims = { dims } end
-    if type(dims) ~= "table" then bad_argument("fromfunction", 2, "shape", "a table or an integer", dims) end
     local code = core.dtype("fromfunction", options("fromfunction", given, { dtype = true }).dtype, dtype_codes.f32)
-    dims = shape.arguments("fromfunction", dims)
+    dims = shape.argument("fromfunction", dims)
     local list = {}
     for k = 1, #dims do
         list[k] = shape.broadcast_to(along(np.arange(dims[k], { dtype = core.dtypes[code].name }), k, #dims), dims)
@@ -331,7 +329,7 @@ end
 local MOST_ROWS = 2 ^ 24 -- whose indices are listed one by one
 
 local function count_argument(name, position, what, n)
-    n = create.integer(name, position, what, n)
+    n = core.integer(name, position, what, n)
     if n < 0 or n > MOST_ROWS then
         bad_argument(name, position, what, ("an integer from 0 to %d"):format(MOST_ROWS), n)
     end
@@ -355,7 +353,7 @@ end
 --- Rows and columns of the elements of an n by m matrix that stand in columns first(i) … last(i) of row i.
 local function triangle(name, n, m, k, first, last)
     n = count_argument(name, 1, "n", n)
-    k = create.integer(name, 2, "k", k == nil and 0 or k)
+    k = core.integer(name, 2, "k", k == nil and 0 or k)
     m = count_argument(name, 3, "m", m == nil and n or m)
     if core.is_size(n) or core.is_size(m) or core.is_size(k) then
         return sized_triangle(n, m, k, name == "triu_indices")
@@ -413,12 +411,6 @@ np.diag_indices = function(n, ndim)
     return unpack(list)
 end
 
-local function shape_argument(name, position, dims)
-    if type(dims) == "number" or core.is_size(dims) then dims = { dims } end
-    if type(dims) ~= "table" then bad_argument(name, position, "shape", "a table or an integer", dims) end
-    return (shape.arguments(name, dims))
-end
-
 local function whole(name, position, x)
     local code = core.dtype_of(x)
     if not code.lowest then
@@ -431,7 +423,7 @@ end
 local function integers(name, position, value)
     value = core.plain(value)
     if type(value) == "number" then
-        core.integer(name, position, "indices", value)
+        value = core.integer(name, position, "indices", value)
         return create.integers({ value }, {}, abs(value) >= 2 ^ 31), true
     elseif type(value) == "table" then
         return np.array(value, { dtype = "i64" }), true
@@ -457,7 +449,7 @@ end
 -- [0 1]
 -- [0 2]
 np.unravel_index = function(places, dims)
-    dims = shape_argument("unravel_index", 2, dims)
+    dims = shape.argument("unravel_index", dims)
     local size = shape.product(dims)
     places = core.plain(places)
     if type(places) == "number" and (places < -size or places >= size) then
@@ -485,7 +477,7 @@ local modes = { clip = true, wrap = true }
 --- > np.ravel_multi_index({np.array({0, 1}, {dtype="i32"}), np.array({0, 2}, {dtype="i32"})}, {2, 3})
 -- [0 5]
 np.ravel_multi_index = function(list, dims, given)
-    dims = shape_argument("ravel_multi_index", 2, dims)
+    dims = shape.argument("ravel_multi_index", dims)
     local mode = options("ravel_multi_index", given, { mode = true }).mode
     if mode ~= nil and not modes[mode] then
         bad_argument("ravel_multi_index", nil, "mode", '"clip" or "wrap"', mode)

@@ -137,6 +137,12 @@ local function bound(value, n, lowest, highest, default)
     return math.max(lowest, math.min(value, highest))
 end
 
+--- Whether a user's line has a slice of these numbers, and they were not computed; also where it cannot be read.
+local function is_written(from, to, step)
+    local line = require("neap.core.source").current()
+    return not line or line:find(("{%%s*%d%%s*,%%s*%d%%s*,%%s*%d%%s*}"):format(from, to, step)) ~= nil
+end
+
 local warned -- whether slice_of had something to say that each call says again
 
 --- A slice {from, to, step} of an axis of extent n as start, step, count.
@@ -160,7 +166,7 @@ local function slice_of(item, n, axis)
         end
     end
     local numbers = type(from) == "number" and type(to) == "number" and type(step) == "number" and not core.is_size(n)
-    if numbers and step > 1 and from >= 0 and from < to and to < step and step < n then
+    if numbers and step > 1 and from >= 0 and from < to and to < step and step < n and is_written(from, to, step) then
         warned = true
         core.warn("array index", "{%d, %d, %d} is a slice, from %d to %d in steps of %d: element %d alone%s", from, to,
                   step, from, to, step, from, rows_hint(item))

@@ -122,30 +122,6 @@ end
 
 -- ---- Splitting ------------------------------------------------------------------------------------------------------
 
-local MOST_RESULTS = 200 -- Lua has room for some thousand on its stack
-
---- np.unstack(x, {axis=0}) -> first, second, …: the parts along an axis, which goes away, as several results: at most
--- 200.
---- axis: the axis that is taken apart
---- > np.unstack(np.array{{1, 2}, {3, 4}}, {axis=1})
--- [1. 3.]
--- [2. 4.]
-define("unstack", function(x, given)
-    x = coerce("unstack", 1, x)
-    local axis = type(given) == "number" and given or options("unstack", given, { axis = true }).axis or 0
-    local dims = shape_of(x)
-    axis = core.axis("unstack", axis, #dims)
-    local n = dims[axis + 1]
-    if n > MOST_RESULTS then
-        raise("unstack", "%d results are more than %d; for k = 0, #x - 1 do … x[k] … end walks along an axis", n,
-              MOST_RESULTS)
-    end
-    local parts = {}
-    table.remove(dims, axis + 1)
-    for k = 1, n do parts[k] = shape.reshape(shape.cut(x, axis, k - 1, k), dims) end
-    return unpack(parts)
-end)
-
 --- np.array_split(x, n, {axis=0}) -> table: n parts, of which the first ones have an element more where the axis does
 -- not divide evenly; np.array_split(x, {2, 5}): as np.split. A Lua table of views.
 --- axis: the axis that is divided
@@ -154,7 +130,8 @@ end)
 -- [3 4]
 define("array_split", function(x, where, given)
     x = coerce("array_split", 1, x)
-    local axis = type(given) == "number" and given or options("array_split", given, { axis = true }).axis or 0
+    local axis = core.axis_options("array_split", given, { axis = true }).axis or 0
+    where = core.plain(where)
     if type(where) ~= "number" then return np.split(x, where, { axis = axis }) end
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
     local most = pieces.MOST_SECTIONS
@@ -195,7 +172,7 @@ end
 -- [0 1 7]
 -- [0 1 7 8]
 define("append", function(x, values, given)
-    local axis = type(given) == "number" and given or options("append", given, { axis = true }).axis
+    local axis = core.axis_options("append", given, { axis = true }).axis
     x, values = operands.meet("append", 2, x, values)
     if axis == nil then return np.concatenate({ np.ravel(x), np.ravel(values) }) end
     return np.concatenate({ x, values }, { axis = axis })
@@ -203,7 +180,7 @@ end)
 
 --- x and the axis (from 0) along which np.name changes it: flattened without one.
 local function axis_or_flat(name, x, given)
-    local axis = type(given) == "number" and given or options(name, given, { axis = true }).axis
+    local axis = core.axis_options(name, given, { axis = true }).axis
     if axis == nil then return np.ravel(x), 0 end
     return x, core.axis(name, axis, core.ndim(x))
 end
@@ -217,13 +194,14 @@ local function places_of(name, where, n, most)
         if dtype.inexact then core.not_integers(name, "argument 2 (places)", dtype) end
         where = np.totable(where)
     end
-    local single = type(where) == "number" or core.is_size(where)
+    where = core.plain(where)
+    local single = core.is_number(where)
     if not single and type(where) ~= "table" then
         bad_argument(name, 2, "places", "an integer, a list of them or an integer array", where)
     end
     local list = {}
     for k, at in ipairs(single and { where } or core.list(name, "the list of places", where)) do
-        core.integer(name, 2, "places", at)
+        at = core.integer(name, 2, "places", at)
         if at < -n or at > most then raise(name, "place %d is out of range for an axis of extent %d", at, n) end
         list[k] = at < 0 and at + n or at
     end

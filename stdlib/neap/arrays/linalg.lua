@@ -655,7 +655,7 @@ end
 -- [[1. 5.]
 --  [0. 1.]]
 function linalg.matrix_power(x, n)
-    core.integer("linalg.matrix_power", 2, "n", n)
+    n = core.integer("linalg.matrix_power", 2, "n", n)
     x = coerce("linalg.matrix_power", 1, x)
     local whole = n >= 0 and not core.dtype_of(x).inexact
     local floats_of_x, dims = square("matrix_power", 1, x)

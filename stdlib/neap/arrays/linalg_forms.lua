@@ -6,7 +6,7 @@ local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
 
 local np, ids = core.np, core.ids
-local raise, bad_argument, options = core.raise, core.bad_argument, core.options
+local raise, options = core.raise, core.options
 local shape_of, shape_text = core.shape_of, core.shape_text
 local I32 = core.dtype_codes.i32
 
@@ -327,9 +327,7 @@ return function(linalg, helpers)
     define("hilbert", function(n, given)
         local code = core.dtype("linalg.hilbert", options("linalg.hilbert", given, { dtype = true }).dtype,
                                 core.dtype_codes.f32)
-        if core.integer("linalg.hilbert", 1, "n", n) < 0 then
-            bad_argument("linalg.hilbert", 1, "n", "an integer from 0 up", n)
-        end
+        n = core.integer("linalg.hilbert", 1, "n", n, 0)
         local i = create.iota(n, core.dtype_codes.f64)
         return np.astype(1 / (shape.reshape(i, { n, 1 }) + i + 1), core.dtypes[code].name)
     end)

@@ -11,7 +11,7 @@ local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core
 local shape_of, is_array, type = core.shape_of, core.is_array, type
 
 local function is_width(n)
-    return core.is_size(n) or type(n) == "number" and n >= 0 and n <= 2 ^ 53 and n == math.floor(n)
+    return core.is_size(n) or core.is_integer(n) and n >= 0
 end
 
 --- What np.pad is given for the two sides of every axis: one value, a pair {before, after}, or a table of a pair for
@@ -26,7 +26,7 @@ local function pairs_of(value, ndim, what, fits, expected)
     for k = 1, ndim do
         local pair = each and value[#value == 1 and 1 or k] or value
         pair = type(pair) == "table" and core.list("pad", "the pair of " .. what, pair) or { pair, pair }
-        local lo, hi = pair[1], pair[2]
+        local lo, hi = core.plain(pair[1]), core.plain(pair[2])
         if #pair == 1 then hi = lo end
         if not fits(lo) or not fits(hi) then
             raise("pad", "%s must be %s, got %s and %s at axis %d", what, expected, core.describe(lo),
@@ -201,7 +201,7 @@ define("pad", function(x, width, given, more)
         bad_argument("pad", nil, "mode", "one of " .. MODES:gsub(" ", ", "), mode)
     end
     local ndim = core.ndim(x)
-    if type(width) ~= "number" and type(width) ~= "table" and not core.is_size(width) then
+    if not core.is_number(core.plain(width)) and type(width) ~= "table" then
         bad_argument("pad", 2, "width", "a number or a table", width)
     end
     local widths = pairs_of(width, ndim, "widths", is_width, "integers from 0 up")

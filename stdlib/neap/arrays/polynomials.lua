@@ -32,8 +32,9 @@ end
 --- > np.polyval({1, 0, -2}, np.array{0, 1, 3})
 -- [-2. -1.  7.]
 np.polyval = function(p, x)
-    local half, n
-    half, p, x = operands.halves("polyval", 2, p, x)
+    local both, half = operands.wide_all { operands.meet("polyval", 2, p, x) }
+    local n
+    p, x = both[1], both[2]
     p, n = coefficients("polyval", 1, p)
     if core.info(x).weak ~= 0 then x = x + np.zeros({}, { dtype = core.dtype_of(p).name }) end
     local y = np.zeros_like(x)
@@ -73,8 +74,9 @@ end
 --- > np.polymul({1, 1}, {1, -1})
 -- [ 1.  0. -1.]
 np.polymul = function(p, q)
-    local half, n, m
-    half, p, q = operands.halves("polymul", 2, p, q)
+    local both, half = operands.wide_all { operands.meet("polymul", 2, p, q) }
+    local n, m
+    p, q = both[1], both[2]
     p, n = coefficients("polymul", 1, p)
     q, m = coefficients("polymul", 2, q)
     return operands.narrow(product(p, n, q, m), half)
@@ -99,7 +101,7 @@ end
 -- [0.]
 np.polydiv = function(u, v)
     local half, n, m
-    half, u, v = operands.reals("polydiv", nil, 2, u, v)
+    half, u, v = operands.floats_all("polydiv", nil, 2, u, v)
     u, n = coefficients("polydiv", 1, u)
     v, m = coefficients("polydiv", 2, v)
     if m == 0 then raise("polydiv", "argument 2 has no coefficients") end
@@ -254,10 +256,8 @@ end
 np.polyfit = function(x, y, degree, given)
     local o = options("polyfit", given, { rcond = true, w = true })
     local half
-    half, x, y = operands.reals("polyfit", nil, 2, x, y)
-    if core.integer("polyfit", 3, "degree", degree) < 0 then
-        bad_argument("polyfit", 3, "degree", "an integer from 0 up", degree)
-    end
+    half, x, y = operands.floats_all("polyfit", nil, 2, x, y)
+    degree = core.integer("polyfit", 3, "degree", degree, 0)
     local n = shape_of(x)[1]
     if core.ndim(x) ~= 1 or n == 0 then
         raise("polyfit", "argument 1 must be 1-d and not empty, got shape %s", core.shape_text(x))

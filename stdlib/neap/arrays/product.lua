@@ -75,7 +75,7 @@ local function tensordot(a, b, axes)
     local da, db = shape_of(a), shape_of(b)
     local of_a, of_b = {}, {}
     if type(axes) == "table" and #axes == 0 then axes = core.options("tensordot", axes, { axes = true }).axes end
-    if axes == nil then axes = 2 end
+    axes = core.plain(axes == nil and 2 or axes)
     if type(axes) == "number" then
         if core.integer("tensordot", 3, "axes", axes) < 0 or axes > #da or axes > #db then
             raise("tensordot", "%.14g axes of shapes %s and %s", axes, core.shape_text(da), core.shape_text(db))

@@ -41,10 +41,7 @@ end
 --- A shape argument as a table.
 local function dims_of(name, dims)
     if dims == nil then return {} end
-    dims = core.plain(dims)
-    if core.is_number(dims) then dims = { dims } end
-    if type(dims) ~= "table" then raise("random." .. name, "the shape must be a table, got %s", core.describe(dims)) end
-    return (shape.arguments("random." .. name, dims))
+    return shape.argument("random." .. name, dims)
 end
 
 --- The shape of random.NAME, nil where it was left out, and its options.
@@ -67,6 +64,13 @@ local function float_dtype(name, value)
     return dtypes[code]
 end
 
+--- Raises for what is no whole number. Of the large ones, which count no elements, all bits are taken.
+local function check_whole(name, position, what, value)
+    if type(value) ~= "number" or value ~= floor(value) or math.abs(value) == math.huge then
+        bad_argument("random." .. name, position, what, "an integer", value)
+    end
+end
+
 --- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits, u32 of shape (2,). 64-bit
 -- integers of LuaJIT, as 5LL, give all of theirs.
 --- > np.random.key(7)
@@ -76,9 +80,8 @@ function random.key(seed)
         local words = ffi.new("uint64_t", seed)
         return np.array({ tonumber(words / 0x100000000ULL), tonumber(words % 0x100000000ULL) }, { dtype = "u32" })
     end
-    if type(seed) ~= "number" or seed ~= floor(seed) or math.abs(seed) > 2 ^ 53 * 2048 then
-        bad_argument("random.key", 1, "seed", "an integer", seed)
-    end
+    check_whole("key", 1, "seed", seed)
+    if math.abs(seed) > 2 ^ 64 then bad_argument("random.key", 1, "seed", "an integer of 64 bits", seed) end
     local high, low = floor(seed / 2 ^ 32) % 2 ^ 32, seed % 2 ^ 32
     return np.array({ high, low }, { dtype = "u32" })
 end
@@ -115,7 +118,7 @@ function random.fold_in(key, data)
     if core.integer64(data) then data = tonumber(ffi.cast("uint32_t", data)) end
     if core.is_size(data) then data = core.number(data, codes.u32) end
     if type(data) == "number" then
-        core.integer("random.fold_in", 2, "data", data)
+        check_whole("fold_in", 2, "data", data)
         low = np.array({ 0, data % 2 ^ 32 }, { dtype = "u32" })
     else
         data = coerce("random.fold_in", 2, data)
@@ -272,8 +275,11 @@ end
 
 --- A bound of randint as an array of the dtype that is drawn, limited to [lowest, highest].
 local function integer_bound(name, position, what, value, dims, dtype, lowest, highest)
-    if core.is_number(value) then
-        core.integer("random." .. name, position, what, value)
+    if core.is_size(value) then
+        return core.number(core.integer("random." .. name, position, what, value), dtype.code)
+    end
+    if type(value) == "number" then
+        check_whole(name, position, what, value)
         return core.number(value, dtype.code)
     end
     if core.integer64(value) or type(value) == "table" and getmetatable(value) == nil then
@@ -378,9 +384,7 @@ function random.permutation(key, x, given)
     local axis = o.axis or 0
     x = core.plain(x)
     if core.is_number(x) then
-        if core.integer("random.permutation", 2, "n", x) < 0 then
-            bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
-        end
+        x = core.integer("random.permutation", 2, "n", x, 0)
         return shuffle(key, x)
     end
     x = coerce("random.permutation", 2, x)

@@ -14,7 +14,7 @@ local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 local shape_of, ids, attrs = core.shape_of, core.ids, core.attrs
 
 local floor = math.floor
@@ -30,8 +30,7 @@ local any_options = { axis = true, keepdims = true, where = true }
 --- The options table of a reduction, which may also be a bare axis: x:sum(0). `extra`: a further argument, an error.
 local function reduction_options(name, given, known, extra)
     if extra ~= nil then core.too_many(name, 2, extra) end
-    if type(given) == "number" then return { axis = given } end
-    return options(name, given, known)
+    return core.axis_options(name, given, known)
 end
 reduces.options = reduction_options
 
@@ -300,10 +299,8 @@ end
 
 --- The correction among the options of a variance.
 function reduces.correction(name, o)
-    local correction = o.correction or o.ddof or 0
-    if type(correction) ~= "number" and not core.is_size(correction) then
-        bad_argument(name, nil, "correction", "a number", correction)
-    end
+    local correction = core.plain(o.correction or o.ddof or 0)
+    if not core.is_number(correction) then bad_argument(name, nil, "correction", "a number", correction) end
     return correction
 end
 

@@ -265,8 +265,7 @@ end
 define("take_along_axis", function(x, index, given, extra)
     if extra ~= nil then core.too_many("take_along_axis", 3, extra) end
     x = coerce("take_along_axis", 1, x)
-    if type(given) == "number" then given = { axis = given } end
-    local o = options("take_along_axis", given, { axis = true, mode = true, fill_value = true })
+    local o = core.axis_options("take_along_axis", given, { axis = true, mode = true, fill_value = true })
     local dims = shape_of(x)
     local axis = axis_of("take_along_axis", o.axis == nil and -1 or o.axis, #dims)
     local n, mode, fill = dims[axis + 1], nil, nil
@@ -369,7 +368,7 @@ define("one_hot", function(labels, n, given, extra)
     if dtype.inexact or dtype.kind == "b" then
         core.not_integers("one_hot", "labels", dtype)
     end
-    if core.integer("one_hot", 2, "n", n) < 0 then bad_argument("one_hot", 2, "n", "an integer from 0 up", n) end
+    n = core.integer("one_hot", 2, "n", n, 0)
     local o = options("one_hot", given, { axis = true, dtype = true })
     local code = core.dtype("one_hot", o.dtype, core.dtype_codes.f32)
     local dims, wide = shape_of(labels), { n }
@@ -454,7 +453,8 @@ define("top_k", function(x, k, given, extra)
     local axis, largest = o.axis, o.largest ~= false
     axis = axis_of("top_k", axis == nil and -1 or axis, core.ndim(x))
     local n = shape_of(x)[axis + 1]
-    if core.integer("top_k", 2, "k", k) < 0 or k > n then
+    k = core.integer("top_k", 2, "k", k)
+    if k < 0 or k > n then
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
     local order
@@ -569,7 +569,7 @@ define("interp", function(x, xp, fp, given, extra)
         raise("interp", "arguments 2 and 3 must be 1-d of one length above 0, got shapes %s and %s",
               core.shape_text(xp), core.shape_text(fp))
     end
-    local period, left, right = o.period, o.left, o.right
+    local period, left, right = core.plain(o.period), o.left, o.right
     if period ~= nil then
         if type(period) ~= "number" or period == 0 or period ~= period then
             bad_argument("interp", nil, "period", "a number other than 0", period)
@@ -647,12 +647,11 @@ define("nonzero", function(x, given, extra)
     x = coerce("nonzero", 1, x)
     local o = options("nonzero", given, { size = true, fill_value = true })
     local fill = o.fill_value == nil and 0 or core.integer("nonzero", nil, "fill_value", o.fill_value)
-    if o.size ~= nil and (core.integer("nonzero", nil, "size", o.size) < 0 or o.size > 2 ^ 31) then
-        bad_argument("nonzero", nil, "size", "an integer from 0 up", o.size)
-    end
+    local size = o.size
+    if size ~= nil then size = core.integer("nonzero", nil, "size", size, 0, 2 ^ 31) end
     local dims = shape_of(x)
     if #dims == 0 then raise("nonzero", "needs at least 1 axis") end
-    local places, there = selects.places(x, o.size)
+    local places, there = selects.places(x, size)
     local results = {}
     for axis = #dims, 1, -1 do
         local n = dims[axis]

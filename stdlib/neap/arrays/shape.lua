@@ -6,7 +6,7 @@ local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, coerce, options = core.raise, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
 local put_list, put_lists, is_size, is_same = core.put_list, core.put_lists, core.is_size, core.is_same
@@ -134,6 +134,16 @@ function shape.arguments(name, ...)
         end
     end
     return result, given
+end
+
+--- A shape that is one argument, a table or an integer.
+function shape.argument(name, dims)
+    dims = core.plain(dims)
+    if core.is_number(dims) then dims = { dims } end
+    if type(dims) ~= "table" then
+        raise(name, "the shape must be a table or an integer, got %s", core.describe(dims))
+    end
+    return (shape.arguments(name, dims))
 end
 
 --- A list of distinct axes from a number or a table.
@@ -365,10 +375,8 @@ end)
 define("diagonal", function(x, given)
     x = coerce("diagonal", 1, x)
     local o = core.options("diagonal", given, { offset = true, axis1 = true, axis2 = true })
-    local offset, rank = o.offset == nil and 0 or o.offset, core.ndim(x)
-    if type(offset) ~= "number" and not is_size(offset) or offset ~= floor(offset) then
-        bad_argument("diagonal", nil, "offset", "an integer", offset)
-    end
+    local offset = core.integer("diagonal", nil, "offset", o.offset == nil and 0 or o.offset)
+    local rank = core.ndim(x)
     local first = axis_of("diagonal", o.axis1 == nil and 0 or o.axis1, rank)
     local second = axis_of("diagonal", o.axis2 == nil and 1 or o.axis2, rank)
     if first == second then raise("diagonal", "axis1 and axis2 are both %d", first) end

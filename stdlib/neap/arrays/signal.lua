@@ -82,9 +82,7 @@ end
 -- [0.  0.5 1.  0.5]
 -- [0. 1. 1. 1. 0.]
 function signal.get_window(window, n, given)
-    if core.integer("signal.get_window", 2, "n", n) < 1 then
-        bad_argument("signal.get_window", 2, "n", "an integer from 1 up", n)
-    end
+    n = core.integer("signal.get_window", 2, "n", n, 1)
     local fftbins = given
     if type(given) ~= "boolean" then
         fftbins = core.options("signal.get_window", given, { fftbins = true }).fftbins
@@ -141,13 +139,11 @@ end
 -- ---- Segments and their transforms ----------------------------------------------------------------------------------
 
 local function count(name, what, value, least)
-    if core.integer("signal." .. name, nil, what, value) < least then
-        raise("signal." .. name, "option '%s' must be at least %d, got %d", what, least, value)
-    end
-    return value
+    return core.integer("signal." .. name, nil, what, value, least)
 end
 
 local function positive(name, what, value)
+    value = core.plain(value)
     if value == nil then return 1 end
     if not core.is_number(value) or not (value > 0 and value < math.huge) then
         bad_argument("signal." .. name, nil, what, "a number above 0", value)
@@ -205,13 +201,15 @@ local function transforms(name, x, p, o, detrend)
     return np.fft[onesided and "rfft" or "fft"](parts, { n = p.nfft }), onesided
 end
 
---- The frequencies of transforms, and the times of the middles of segments of a signal of n elements.
-local function frequencies(p, onesided)
-    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs)
+--- The frequencies of transforms, and the times of the middles of segments of a signal of n elements, both as the real
+-- dtype of the result that they belong to.
+local function frequencies(p, onesided, result)
+    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs, { dtype = core.dtype_of(result).part })
 end
 
-local function times(p, n, first)
-    return np.astype((create.iota(segments_of(p, n), F64) * p.step + first) / p.fs, "f32")
+local function times(p, n, first, result)
+    local seconds = (create.iota(segments_of(p, n), F64) * p.step + first) / p.fs
+    return np.astype(seconds, core.dtype_of(result).part)
 end
 
 --- Powers: the product of two transforms, one conjugated. Those of one side stand for both.
@@ -281,7 +279,7 @@ local function spectrum(name, x, y, o, window)
     end
     local a, onesided = transforms(name, x, p, o, detrend)
     local result = averaged(name, powers(p, a, other or a, scale, onesided), o.average)
-    return frequencies(p, onesided), np.moveaxis(result, -1, axis)
+    return frequencies(p, onesided, result), np.moveaxis(result, -1, axis)
 end
 
 --- np.signal.welch(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant", return_onesided=true,
@@ -325,11 +323,12 @@ function signal.periodogram(x, given)
     for key, value in pairs(o) do all[key] = value end
     x, axis = signal_of("periodogram", 1, x, o.axis)
     local n = shape_of(x)[core.ndim(x)]
-    if o.nfft ~= nil and (core.is_size(n) or core.is_size(o.nfft)) then
-        n = math.min(n, count("periodogram", "nfft", o.nfft, 1))
+    local nfft = o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) or nil
+    if nfft and (core.is_size(n) or core.is_size(nfft)) then
+        n = math.min(n, nfft)
         x = shape.cut(x, core.ndim(x) - 1, 0, n)
-    elseif o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) < n then
-        n, all.nfft = o.nfft, nil
+    elseif nfft and nfft < n then
+        n, all.nfft = nfft, nil
         x = shape.cut(x, core.ndim(x) - 1, 0, n)
     end
     all.nperseg, all.noverlap, all.axis = n, 0, -1
@@ -374,7 +373,7 @@ function signal.spectrogram(x, given)
             bad_argument("signal." .. name, nil, "mode", '"psd", "complex", "magnitude", "angle" or "phase"', mode)
         end
     end
-    return frequencies(p, onesided), times(p, n, p.size / 2), np.moveaxis(result, -1, axis)
+    return frequencies(p, onesided, result), times(p, n, p.size / 2, result), np.moveaxis(result, -1, axis)
 end
 
 -- ---- Transforms of parts, and back ----------------------------------------------------------------------------------
@@ -435,7 +434,8 @@ function signal.stft(x, given)
     local scale = scale_of("stft", p, o.scaling == nil and "spectrum" or o.scaling)
     local z, onesided = transforms("stft", x, p, o, o.detrend ~= nil and o.detrend)
     z = z * np.astype(np.sqrt(scale), core.dtype_of(z).part)
-    return frequencies(p, onesided), times(p, n, boundary == false and p.size / 2 or 0), np.moveaxis(z, -1, axis)
+    local first = boundary == false and p.size / 2 or 0
+    return frequencies(p, onesided, z), times(p, n, first, z), np.moveaxis(z, -1, axis)
 end
 
 local ISTFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, input_onesided = true,
@@ -517,7 +517,7 @@ function signal.istft(z, given)
         x, norm, n = shape.cut(x, last, half, n - half), shape.cut(norm, 0, half, n - half), n - 2 * half
     end
     x = x / np.astype(np.where(np.greater(norm, 1e-10), norm, 1), part)
-    return np.astype(create.iota(n, F64) / p.fs, "f32"), np.moveaxis(x, -1, time)
+    return np.astype(create.iota(n, F64) / p.fs, part), np.moveaxis(x, -1, time)
 end
 
 return signal

@@ -137,7 +137,7 @@ local function covariance(name, x, y, o)
     local met = core.dtypes[core.dtype_codes[core.dtype_of(rows).part]]
     local half
     rows, half = operands.wide(rows)
-    local n, ddof = shape_of(rows)[2], o.ddof
+    local n, ddof = shape_of(rows)[2], core.plain(o.ddof)
     if ddof == nil then ddof = o.bias and 0 or 1 end
     if type(ddof) ~= "number" then bad_argument(name, nil, "ddof", "a number", ddof) end
     local f = o.fweights ~= nil and observation_weights(name, "fweights", o.fweights, n, met)

@@ -12,7 +12,7 @@ local known = { periodic = true, dtype = true }
 -- is the first n points of that of n + 1, which repeats without a double point.
 local function window(name, n, given, value)
     given = options(name, given, known)
-    if core.integer(name, 1, "n", n) < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
+    n = core.integer(name, 1, "n", n, 0)
     local dtype = core.dtypes[core.dtype(name, given.dtype, core.dtype_codes.f32)].name
     if core.is_size(n) then
         local last = given.periodic and n or math.max(n - 1, 1)
@@ -99,9 +99,7 @@ end
 --- > np.kaiser(3, 5)
 -- [0.03671089 1.         0.03671089]
 np.kaiser = function(n, beta, given)
-    if type(n) == "number" and n > MOST_POINTS then
-        bad_argument("kaiser", 1, "n", ("an integer from 0 to %d"):format(MOST_POINTS), n)
-    end
+    n, beta = core.integer("kaiser", 1, "n", n, 0, MOST_POINTS), core.plain(beta)
     if type(beta) ~= "number" or beta ~= beta or math.abs(beta) > 700 then
         bad_argument("kaiser", 2, "beta", "a number from -700 to 700", beta)
     end

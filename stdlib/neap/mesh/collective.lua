@@ -316,7 +316,8 @@ end
 -- ---- Permutations ---------------------------------------------------------------------------------------------------
 
 local function check_member(name, value, size)
-    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value >= size then
+    value = core.plain(value)
+    if not core.is_integer(value) or value < 0 or value >= size then
         raise(name, "expected members in 0..%d, got %s", size - 1, core.describe(value))
     end
     return value

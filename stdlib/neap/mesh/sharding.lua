@@ -322,12 +322,7 @@ end
 local function fitting_sizes(name, sharding, dims)
     if core.is_array(dims) then dims = core.shape_of(dims) end
     if type(dims) ~= "table" then bad_argument(name, 1, "shape", "a table of sizes such as {8, 16}", dims) end
-    core.list(name, "the shape", dims)
-    for k = 1, #dims do
-        if type(dims[k]) ~= "number" or dims[k] < 0 or dims[k] % 1 ~= 0 then
-            bad_argument(name, 1, "shape", "a table of sizes such as {8, 16}", dims[k])
-        end
-    end
+    dims = core.integers(name, 1, "shape", core.list(name, "the shape", dims), 0)
     local problem = shardings.misfit("the array", dims, "the spec", sharding.spec, sharding.mesh, true)
     if problem then raise(name, "%s", problem) end
     return dims

@@ -84,7 +84,8 @@ function attention.define(nn)
             raise(NAME, "shapes %s, %s and %s do not fit: (…, n, heads, d), (…, m, heads, d), (…, m, heads, e)",
                   core.shape_text(query), core.shape_text(key), core.shape_text(value))
         end
-        half, query, key, value = operands.together(NAME, 3, query, widened(key, heads, 2), widened(value, heads, 3))
+        key, value = widened(key, heads, 2), widened(value, heads, 3)
+        half, query, key, value = operands.floats_all(NAME, nil, 3, query, key, value)
         local scale = o.scale == nil and 1 / math.sqrt(query:dim(-1)) or o.scale
         local scores = np.einsum("...nhd,...mhd->...hnm", query, key) * scale
         if o.bias ~= nil then scores = scores + operand(NAME, "bias", o.bias, core.dtype_of(query)) end

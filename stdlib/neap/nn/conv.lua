@@ -31,8 +31,8 @@ local function per_axis(name, what, value, n, default, least)
     for k = 1, n do
         list[k] = value
         if type(value) == "table" then list[k] = value[k] end
-        if not core.is_number(list[k]) or list[k] ~= math.floor(list[k]) or list[k] < least
-            or (type(value) == "table" and #value ~= n) then
+        list[k] = core.plain(list[k])
+        if not core.is_integer(list[k]) or list[k] < least or type(value) == "table" and #value ~= n then
             bad_argument(name, nil, what, ("an integer from %d up, or %d of them"):format(least, n), value)
         end
     end
@@ -54,11 +54,10 @@ local function paddings(name, padding, extents, window, strides)
         elseif type(padding) == "table" and #core.list(name, "option 'padding'", padding) == n then
             pair = padding[k]
         end
-        if core.is_number(pair) then pair = { pair, pair } end
-        if type(pair) == "table" then core.list(name, "a pair of option 'padding'", pair) end
-        low[k], high[k] = type(pair) == "table" and pair[1], type(pair) == "table" and pair[2]
+        pair = type(pair) == "table" and core.list(name, "a pair of option 'padding'", pair) or { pair, pair }
+        low[k], high[k] = core.plain(pair[1]), core.plain(pair[2])
         for _, width in ipairs { low[k] or false, high[k] or false } do
-            if not core.is_number(width) or width ~= math.floor(width) then
+            if not core.is_integer(width) then
                 bad_argument(name, nil, "padding",
                              ('"SAME", "VALID", an integer, or %d pairs {before, after}'):format(n), padding)
             end
@@ -179,9 +178,6 @@ local function check_kernel(name, x, w, n, groups)
         raise(name, "argument 2 must be a kernel of %d axes, got shape %s", n + 2, shape_text(w))
     end
     local channels = of_x[#of_x]
-    if type(groups) ~= "number" or groups < 1 or groups ~= math.floor(groups) then
-        bad_argument(name, nil, "groups", "an integer from 1 up", groups)
-    end
     if dims[n + 1] * groups ~= channels then
         raise(name, "images and kernel (argument 2) do not fit: the images have %d in %d group%s, the kernel takes %d "
               .. "channels of each", channels, groups, groups == 1 and "" or "s", dims[n + 1])
@@ -206,7 +202,7 @@ local function conv(x, w, given)
     local o = options(name, given, conv_options)
     local n, first
     x, n, first = images(name, x, o.layout)
-    local groups = o.groups == nil and 1 or o.groups
+    local groups = core.integer(name, nil, "groups", o.groups == nil and 1 or o.groups, 1)
     w = coerce_kernel(name, x, w, n, first, groups)
     if first and core.ndim(w) == n + 2 then w = np.moveaxis(w, { 1, 0 }, { -2, -1 }) end
     local kernel = check_kernel(name, x, w, n, groups)
@@ -382,8 +378,8 @@ return function(nn)
         if type(outputs) == "table" then
             inputs, outputs, kernel_size, given = nil, inputs, outputs, kernel_size or given
         end
-        if inputs ~= nil then core.integer("nn.Conv", 1, "inputs", inputs) end
-        core.integer("nn.Conv", inputs and 2 or 1, "outputs", outputs)
+        if inputs ~= nil then inputs = core.integer("nn.Conv", 1, "inputs", inputs) end
+        outputs = core.integer("nn.Conv", inputs and 2 or 1, "outputs", outputs)
         if type(kernel_size) ~= "table" or #kernel_size < 1 or #kernel_size > 3 then
             bad_argument("nn.Conv", inputs and 3 or 2, "kernel_size", "a table of 1 to 3 extents", kernel_size)
         end
@@ -398,7 +394,7 @@ return function(nn)
         return block.new {
             name = "nn.Conv", inputs = inputs, outputs = outputs, dtype = o.dtype, parameters = parameters,
             infer_shape = function(self, x)
-                local channels, groups = self.inputs or channels_of("nn.Conv", x, o.layout), o.groups or 1
+                local channels, groups = self.inputs or channels_of("nn.Conv", x, o.layout), core.plain(o.groups) or 1
                 if channels % groups ~= 0 then
                     raise("nn.Conv", "%d inputs are no multiple of %d groups", channels, groups)
                 end

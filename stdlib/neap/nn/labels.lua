@@ -94,7 +94,7 @@ end
 --- Checks the options that are numbers.
 local function check_options(name, o)
     local ignored, smoothing = o.ignore_index, o.label_smoothing
-    if ignored ~= nil then core.integer(name, nil, "ignore_index", ignored) end
+    if ignored ~= nil then ignored = core.integer(name, nil, "ignore_index", ignored) end
     if smoothing ~= nil and not (type(smoothing) == "number" and smoothing >= 0 and smoothing <= 1) then
         bad_argument(name, nil, "label_smoothing", "a number from 0 to 1", smoothing)
     end

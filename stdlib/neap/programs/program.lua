@@ -442,7 +442,7 @@ end
 --- lines: at most so many: the middle of a longer one is cut out
 function Program:text(given)
     local lines = core.options("program.text", given, text_options).lines
-    if lines ~= nil then core.integer("program.text", nil, "lines", lines) end
+    if lines ~= nil then lines = core.integer("program.text", nil, "lines", lines) end
     if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
     local text = text_of(self.entry.program, lines)
     return self.declared and text_for_sizes(self, text, lines) or text

@@ -292,7 +292,7 @@ end
 --- > np.table{a = {1, 2, 3}}:take{2, 0}.a
 -- [3 1]
 function methods.take(t, indices)
-    if type(indices) == "number" then indices = { indices } end
+    if type(core.plain(indices)) == "number" then indices = { indices } end
     local picks = require("neap.arrays.select").index_array("table.take", indices, t._rows)
     if core.ndim(picks) ~= 1 then
         raise("table.take", "indices must have 1 axis, got shape %s", core.shape_text(picks))
@@ -302,8 +302,7 @@ end
 
 local function count_given(name, n)
     if n == nil then return 5 end
-    if core.integer(name, 1, "n", n) < 0 then core.bad_argument(name, 1, "n", "an integer from 0 up", n) end
-    return n
+    return core.integer(name, 1, "n", n, 0)
 end
 
 local function part(t, from, to)
@@ -329,7 +328,7 @@ end
 --- > np.table({{"city", {"Bern", "Rome"}}, {"n", {1, 2}}}):row(-1).city
 -- Rome
 function methods.row(t, k)
-    core.integer("table.row", 1, "k", k)
+    k = core.integer("table.row", 1, "k", k)
     if k < -t._rows or k >= t._rows then raise("table.row", "row %d is out of range for %d rows", k, t._rows) end
     local row = {}
     for key, values in pairs(t._columns) do

@@ -89,14 +89,16 @@ end
 --- A list of argument positions: a number or a table of them, from 1.
 local function positions_of(name, option, value)
     if value == nil then return {} end
-    if type(value) == "number" then value = { value } end
+    if type(core.plain(value)) == "number" then value = { value } end
     if type(value) ~= "table" then bad_argument(name, nil, option, "a position or a table of positions", value) end
+    local positions = {}
     for k = 1, #core.list(name, ("option '%s'"):format(option), value) do
-        if type(value[k]) ~= "number" or value[k] < 1 or value[k] % 1 ~= 0 then
+        positions[k] = core.plain(value[k])
+        if not core.is_integer(positions[k]) or positions[k] < 1 then
             raise(name, "option '%s' counts arguments from 1, got %s", option, describe(value[k]))
         end
     end
-    return value
+    return positions
 end
 
 -- ---- Tracing --------------------------------------------------------------------------------------------------------

@@ -273,6 +273,7 @@ function np.switch(index, branches, ...)
     for k = 1, #branches do
         check_function("switch", branches[k], 2, ("branches[%d]"):format(k))
     end
+    index = core.plain(index)
     if type(index) == "number" then
         if index % 1 ~= 0 then bad_argument("switch", 1, "index", "an integer", index) end
         index = branch_index("switch", "index", math.min(math.max(index, 1), #branches) - 1)
@@ -485,6 +486,7 @@ local function scan(name, body, carry, xs, length, how, finish, counted)
 end
 
 local function bound_of(name, position, what, value)
+    value = core.plain(value)
     if core.is_number(value) then
         if value % 1 ~= 0 or value < -2147483648 or value > 2147483647 then
             bad_argument(name, position, what, "an integer of 32 bits", value)
@@ -548,16 +550,11 @@ local scan_options = { length = true, reverse = true, unroll = true }
 local function scan_arguments(xs, given)
     local o = core.options("scan", given, scan_options)
     local length, first = o.length, nil
-    if length ~= nil and (not core.is_number(length) or length % 1 ~= 0 or length < 0) then
-        bad_argument("scan", nil, "length", "a number of turns", length)
-    end
+    if length ~= nil then length = core.integer("scan", nil, "length", length, 0) end
     if o.reverse ~= nil and type(o.reverse) ~= "boolean" then
         bad_argument("scan", nil, "reverse", "a boolean", o.reverse)
     end
-    local unroll = o.unroll == nil and 1 or o.unroll
-    if type(unroll) ~= "number" or unroll % 1 ~= 0 or unroll < 1 then
-        bad_argument("scan", nil, "unroll", "a number of turns", unroll)
-    end
+    local unroll = core.integer("scan", nil, "unroll", o.unroll == nil and 1 or o.unroll, 1)
     trees.walk("scan", xs, function(leaf, path)
         if leaf == nil then return end
         if not is_array(leaf) then raise("scan", "xs%s must be an array, got %s", at_path(path), describe(leaf)) end

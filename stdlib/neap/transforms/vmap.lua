@@ -22,7 +22,7 @@ local type, unpack, pairs = type, unpack, pairs
 local function check_axes(option, axes, depth)
     if trees.is_node(axes) and depth < 100 then
         for _, inner in pairs(axes) do check_axes(option, inner, depth + 1) end
-    elseif axes ~= false and axes ~= nil and (type(axes) ~= "number" or axes % 1 ~= 0) then
+    elseif axes ~= false and axes ~= nil and not core.is_integer(core.plain(axes)) then
         bad_argument("vmap", nil, option, "axes: integers, false, or tables of them for each " ..
                      (option == "in_axes" and "argument" or "result"), axes)
     end
@@ -46,6 +46,7 @@ end
 
 --- An axis of an array with ndim axes, counted from 0.
 local function normal_axis(option, axis, ndim, path, dims)
+    axis = core.plain(axis)
     if axis < -ndim or axis >= ndim then
         raise("vmap", "%s: axis %d of %s is out of range for shape %s", option, axis, path, core.shape_text(dims))
     end
@@ -232,9 +233,7 @@ function np.vmap(f, given)
         bad_argument("vmap", nil, "axis_name", "a string", o.axis_name)
     end
     local size = o.axis_size
-    if size ~= nil and (not core.is_number(size) or size < 0 or size % 1 ~= 0) then
-        bad_argument("vmap", nil, "axis_size", "an integer of at least 0", size)
-    end
+    if size ~= nil then size = core.integer("vmap", nil, "axis_size", size, 0) end
     local settings = { in_axes = o.in_axes == nil and 0 or o.in_axes, out_axes = o.out_axes == nil and 0 or o.out_axes,
                        axis_size = size, axis_name = o.axis_name }
     local function mapped(...)
