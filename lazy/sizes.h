@@ -71,8 +71,8 @@ NEAP_API int neap_size_compare(neap_ctx *ctx, int op, const neap_size *a, const 
 /* The extents of an array: out[k] of axis k. Returns their number, or a negative status. */
 NEAP_API int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out);
 /* Number `at` of the next call that records something is this size: an attribute of an op, from 0; an extent of a
- * trace's input; NEAP_SIZE_NUMBER: its number operand, or the size of a batch. The call is given what it is now. NULL: the announced
- * sizes are for no call, since it will not come. */
+ * trace's input; NEAP_SIZE_NUMBER: its number operand, or the size of a batch. The call is given what it is now. NULL:
+ * what was announced is for no call, since that will not come. */
 enum { NEAP_SIZE_NUMBER = -1 };
 NEAP_API int neap_size_next(neap_ctx *ctx, int at, const neap_size *size);
 /* "2*n + 1" */

@@ -130,11 +130,11 @@ local function export(given, keys)
     return program.new(entry, inputs.trees, inputs.roots, { inputs = inputs.names, outputs = outputs.names })
 end
 
---- np.export{inputs={x=x, …}, outputs={y=y, …}, sizes=…} -> program: the program that makes the outputs of the inputs, as it was
--- recorded in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order
--- of trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or with one
--- table like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not matter
--- whether anything has been computed.
+--- np.export{inputs={x=x, …}, outputs={y=y, …}, sizes=…} -> program: the program that makes the outputs of the inputs,
+-- as it was recorded in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in
+-- the order of trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or
+-- with one table like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not
+-- matter whether anything has been computed.
 --
 -- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors,
 -- numbers and what the body spells out (np.array of a table) are none otherwise. It is an error if an output needs
