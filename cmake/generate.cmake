@@ -19,7 +19,7 @@ set(GENERATED_CORE_SOURCES "${GENERATED}/abi.c")
 
 file(GLOB PUBLIC_HEADERS CONFIGURE_DEPENDS
     engine/engine.h engine/child.h formats/formats.h effects/effects.h lazy/dtype/dtype.h
-    lazy/lazy.h lazy/programs.h lazy/jit.h mesh/mesh.h)
+    lazy/lazy.h lazy/programs.h lazy/jit.h lazy/sizes.h mesh/mesh.h)
 set(HEADER_OUTPUTS "${GENERATED}/neap.h" "${GENERATED}/abi.c" "${GENERATED}/lua/neap/cdef.lua")
 add_custom_command(
     OUTPUT ${HEADER_OUTPUTS}

@@ -53,7 +53,7 @@ effects_scope *effects_request_over(neap_request *request, int *device) {
             neap_error(status, "%s", text); /* this may be another thread than the one that said so first */
         } else if (status != NEAP_E_INTERRUPT) {
             uint32_t before = neap_out_set_source(request->source);
-            effects_report(request->site, request->name, text);
+            neap_effects_report(request->site, request->name, text);
             neap_out_set_source(before);
         }
     }

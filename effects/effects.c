@@ -18,6 +18,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/comm/comm.h"
+
 enum { NAP_NS = 100000 };
 
 typedef struct effect { /* what the engine runs; freed when the op is over */
@@ -227,10 +229,13 @@ void neap_effects_failed(void) {
     atomic_fetch_add_explicit(&failures, 1, memory_order_relaxed);
 }
 
-void effects_report(const char *site, const char *name, const char *text) {
-    char line[1400];
-    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", site ? site : "", site ? ": " : "", name ? name : "",
-                          name ? ": " : "", text);
+void neap_effects_report(const char *site, const char *name, const char *text) {
+    char line[1400], mark[32] = "";
+    int rank, size;
+    if (engine_comm_launched(&rank, &size))
+        snprintf(mark, sizeof mark, "[process %d] ", rank);
+    int length = snprintf(line, sizeof line, "%s%s%s%s%s%s\n", mark, site ? site : "", site ? ": " : "",
+                          name ? name : "", name ? ": " : "", text);
     size_t bytes = length < (int)sizeof line ? (size_t)length : sizeof line - 1;
     line[bytes - 1] = '\n';
     neap_effects_failed();
@@ -244,7 +249,7 @@ static int perform_effect(void *arg, const neap_run *run) {
     uint32_t before = neap_out_set_source(e->source);
     int status = e->fn(e->arg, run);
     if (status < 0)
-        effects_report(e->site, e->name, self->errors != errors ? self->text : neap_status_text(status));
+        neap_effects_report(e->site, e->name, self->errors != errors ? self->text : neap_status_text(status));
     neap_out_set_source(before);
     return NEAP_OK;
 }

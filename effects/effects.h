@@ -75,6 +75,9 @@ NEAP_API uint64_t neap_effects_outstanding(neap_effects *effects, int device);
  * counts it; a process in which there were some has not done all that it should. Thread-safe. */
 NEAP_API uint64_t neap_effects_failures(void);
 NEAP_API void neap_effects_failed(void);
+/* Tells of one on stderr and counts it: "site: name: text", in one of several processes behind "[process 1] ". `site`
+ * and `name` may be NULL. */
+NEAP_API void neap_effects_report(const char *site, const char *name, const char *text);
 
 /* ---- Callbacks ---------------------------------------------------------------------------------------------------
  * An effect whose work is done by the user thread itself. When its turn has come the request waits in a queue, which

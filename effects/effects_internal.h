@@ -72,8 +72,6 @@ void effects_withdraw(neap_effects *effects, int device);
 void effects_count_push(neap_effects *effects, int n, effects_token *const *tokens, int device);
 /* An effect of the frame has happened: completes the callback whose last one it was, and so on outwards. */
 void effects_happened(effects_scope *frame, int device);
-/* Tells of an effect that failed: writes "site: name: text" to stderr. */
-void effects_report(const char *site, const char *name, const char *text);
 
 /* Completes a callback all of whose effects have happened. Returns the frame that it was pushed into, where it now
  * counts as happened; *device as in effects_happened. Frees the request. */

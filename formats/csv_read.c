@@ -175,6 +175,9 @@ static int read_field(neap_csv *csv, const neap_csv_column *to, const csv_field 
     if (csv_is_missing(csv, &field))
         return read_missing(csv, to, &field, out);
     const csv_number number = csv_number_of(field.text, field.bytes);
+    bool word = number.kind == CSV_NOT && to->kind != 'b' && csv_bool(field.text, field.bytes) < 0;
+    if (word && csv->format.loose && (to->kind == 'f' || to->filled))
+        return read_missing(csv, to, &field, out);
     return read_number(csv, to, &field, &number, out);
 }
 

@@ -28,6 +28,7 @@ typedef struct neap_csv_format {
     int64_t most;               /* rows that are read, after the header; -1: all */
     int32_t quoted_texts;       /* 1: what stands in quotes is a text, but what stands for no value beside numbers */
     int32_t strict;             /* 1: fields are numbers; none is missing, and true and false are bools alone */
+    int32_t loose;              /* 1: a word beside numbers is no value, where no value is no error */
 } neap_csv_format;
 /* What the fields of a column are, all of them that are there. */
 enum { NEAP_CSV_NOTHING, NEAP_CSV_BOOL, NEAP_CSV_INTEGER, NEAP_CSV_REAL, NEAP_CSV_TEXT };

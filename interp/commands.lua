@@ -10,7 +10,8 @@ local near = require "neap.core.near"
 local commands = { rows = {} }
 
 -- What has no command.
-local OTHERS = { history = "the arrows and Ctrl-R find what was typed", clear = "Ctrl-L clears the screen" }
+local OTHERS = { history = "the arrows and Ctrl-R find what was typed", clear = "Ctrl-L clears the screen",
+                 pwd = "!pwd tells the folder" }
 for _, name in ipairs { "q", "quit", "exit", "wq", "x" } do OTHERS[name] = "exit, quit or Ctrl-D leaves" end
 
 --- Adds a row.
@@ -104,6 +105,11 @@ late("sources", "load", { usage = ":load FILE", completes = "file",
     help = "get that back",
     about = [[
 The lines of FILE.lua are run as if they were typed. The arrays of FILE.npz become variables of their names.]] })
+late("sources", "cd", { usage = ":cd [PATH]", completes = "folder",
+    help = "work in another folder, and say which",
+    about = [[
+Without PATH, the home folder; with a dash, the one before. Files are then looked for there, and commands of the shell
+run there.]] })
 late("look", "debug", { usage = ":debug", help = "look at the functions of the last error, and their variables" })
 late("help_commands", "help", { usage = ":help [NAME]", completes = "help",
     help = "this list; more about a command, or as ?NAME" })

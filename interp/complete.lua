@@ -292,19 +292,20 @@ local function topic_place(topic, session, with_commands)
     end)
 end
 
---- The last of the words of an argument, which names a file.
-local function file_place(argument)
+--- The last of the words of an argument, which names a file, or a folder.
+local function file_place(argument, folders)
     local quote, word = argument:match "([\"'])([^\"']*)$"
     if not quote or select(2, argument:gsub(quote, "")) % 2 == 0 then
         quote, word = nil, argument:match "^.*%s(.*)$" or argument
     end
-    local place = files.place(word, quote, "")
+    local place = files.place(word, quote, "", folders)
     return moved(place, #argument - #word + 1)
 end
 
 -- What the argument of a command is, by `completes` of its row.
 local arguments = {
     file = function(rest) return file_place(rest) end,
+    folder = function(rest) return file_place(rest, true) end,
     help = function(rest, session) return topic_place(rest, session, true) end,
     variable = function(rest, session)
         return words_place(rest, function(offer)

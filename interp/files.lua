@@ -5,9 +5,9 @@ local files = {}
 
 --- A place (complete.lua) for the path `word`, which stands behind the quote `quote` ("" in a long string); `behind` is
 -- what follows the cursor. Without a quote (nil), a path with spaces gets some. A folder goes on with "/", a file ends
--- with the quote. "~/" becomes the home folder, which functions that open files do not know. Nil: there is no such
--- folder.
-function files.place(word, quote, behind)
+-- with the quote. "~/" becomes the home folder, which functions that open files do not know. `folders`: no others are
+-- offered. Nil: there is no such folder.
+function files.place(word, quote, behind, folders)
     local folder, base = word:match "^(.*/)(.*)$"
     if not folder then folder, base = "", word end
     local home = os.getenv "HOME"
@@ -26,7 +26,8 @@ function files.place(word, quote, behind)
         from = 1, word = base,
         each = function(offer)
             for _, name in ipairs(names) do
-                if name:sub(1, 1) ~= "." or base:sub(1, 1) == "." then offer(name, true) end
+                local hidden = name:sub(1, 1) == "." and base:sub(1, 1) ~= "."
+                if not hidden and (not folders or name:sub(-1) == "/") then offer(name, true) end
             end
         end,
         insert = insert,

@@ -4,7 +4,7 @@ local questions = require "neap.interp.questions"
 local show = require "neap.interp.show"
 
 local ORDER = { "?", "??", "time", "bench", "who", "mem", "out", "explain", "trace", "run", "edit", "save", "load",
-                "debug", "!", "help" }
+                "cd", "debug", "!", "help" }
 
 local function list()
     local rows = { { "?np", "what np has, by subject; ?docs/prompt and the like are pages" } }

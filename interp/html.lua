@@ -232,7 +232,7 @@ local function run_parts(parts, taken)
             if not ok or not drained then
                 problem = tostring(not ok and problem or written):gsub("\27%[[%d;?]*%a", "")
                 html[#html + 1] = '<pre class="output error">' .. escape(problem) .. "</pre>\n"
-                return html, false
+                if not part.may_raise then return html, false end
             end
         end
     end

@@ -66,7 +66,16 @@ local function joined(source)
     return table.concat(lines)
 end
 
---- The parts of a notebook of Jupyter, of version 4. `path` is for messages.
+--- Whether a cell has the tag by which nbconvert knows that its error is meant.
+local function may_raise(cell)
+    for _, tag in ipairs(member(member(cell, "metadata"), "tags")) do
+        if tag == "raises-exception" then return true end
+    end
+    return false
+end
+
+--- The parts of a notebook of Jupyter, of version 4; of code with `may_raise`: whether the page goes on behind its
+-- error. `path` is for messages.
 function parts.of_notebook(text, path)
     local ok, notebook = pcall(json.read, text)
     if not ok or type(notebook) ~= "table" or type(notebook.cells) ~= "table" or notebook.nbformat ~= 4 then
@@ -80,7 +89,8 @@ function parts.of_notebook(text, path)
         local cell = member(notebook.cells, k)
         local source = joined(cell.source)
         if cell.cell_type ~= "raw" and type(source) == "string" and source:find "%S" then
-            list[#list + 1] = { kind = cell.cell_type == "code" and "code" or "text", text = source }
+            list[#list + 1] = { kind = cell.cell_type == "code" and "code" or "text", text = source,
+                                may_raise = may_raise(cell) }
         end
     end
     return list

@@ -8,8 +8,8 @@ local COMMANDS = {
     who = ":who", whos = ":who", who_ls = ":who", run = ":run FILE", load = ":load FILE", save = ":save FILE",
     edit = ":edit", debug = ":debug", tb = ":debug", pinfo = "?NAME", pdoc = "?NAME", pinfo2 = "??NAME",
     psource = "??NAME", magic = ":help", lsmagic = ":help", quickref = ":help",
-    ls = "!ls", pwd = "!pwd", cat = "!cat FILE", bash = "!COMMAND", sh = "!COMMAND", system = "!COMMAND",
-    sx = "!COMMAND",
+    cd = ":cd PATH", ls = "!ls", pwd = "!pwd", cat = "!cat FILE",
+    bash = "!COMMAND", sh = "!COMMAND", system = "!COMMAND", sx = "!COMMAND",
 }
 
 local NO_PLOT = "np.plot needs no %%%s: np.plot.line(x, y) shows its figure where it stands"
@@ -21,7 +21,6 @@ local OTHERS = {
     html = AS_MIME, latex = AS_MIME, markdown = AS_MIME,
     svg = "np.display{[\"image/svg+xml\"] = …} shows that",
     env = "os.getenv \"NAME\" reads a variable of the environment",
-    cd = "neap works in the folder in which it was started",
     writefile = "io.open(path, \"w\") opens a file to be written",
     precision = "np.set_printoptions{precision=…} says how many digits are shown",
     pip = "Lua's packages are LuaRocks': !luarocks install NAME",

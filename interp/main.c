@@ -1,7 +1,7 @@
 /* main.c: the neap executable: what to run, in which order, and how the process ends.
  *
  *      options ──▶ timeline, engine configured ──▶ Lua state, library as `np`
- *              ──▶ -e code, script, prompt ──▶ session_exit
+ *              ──▶ -e code and -l libraries, script, prompt ──▶ session_exit
  *
  * The process always ends through session_exit, which drains effects, closes the Lua state and leaves with _exit,
  * because workers and writers may still run.
@@ -110,6 +110,24 @@ static int run_code(lua_State *L, const char *code, bool keep) {
     return session_run_chunk(L, "(command line)", loaded, 0);
 }
 
+/* Requires the library of an option -l, by the function that the code before it may have changed. */
+static int run_library(lua_State *L, const char *name) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, name);
+    int status = session_run(L, 1);
+    lua_settop(L, 0);
+    return status;
+}
+
+/* What stands before the script, in its order. */
+static int run_first(lua_State *L, const options *options, bool keep) {
+    int status = SESSION_OK;
+    for (int k = 0; k < options->nfirst && status == SESSION_OK; k++)
+        status = options->first[k].library ? run_library(L, options->first[k].text)
+                                           : run_code(L, options->first[k].text, keep);
+    return status;
+}
+
 /* Before everything that is run for a prompt. Failures are told, and end nothing. */
 static void prepare_prompt(lua_State *L, const options *options) {
     session_call(L, "neap.interp.repl", "open", 0);
@@ -149,8 +167,8 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
     bool prompt = options->prompt || nothing_else;
     if (prompt)
         prepare_prompt(L, options);
-    for (int k = 0; k < options->ncode && status == SESSION_OK; k++)
-        status = run_code(L, options->code[k], prompt);
+    if (status == SESSION_OK)
+        status = run_first(L, options, prompt);
     if ((options->script > 0 || from_input) && status == SESSION_OK)
         status = run_script(L, argc, argv, options->script, prompt);
     if (prompt) {

@@ -19,6 +19,7 @@ local function index_hint(code, separator)
     for name, brackets in code:gmatch "([%a_][%w_%.]*)%s*(%b[])" do
         local inside = brackets:sub(2, -2)
         if inside:find(separator, 1, true) and not inside:find "[%[%]\"]" then
+            inside = inside:gsub("%f[%w_]end%f[^%w_]", "") -- of MATLAB and Julia
             return name, inside:match "^%s*(.-)%s*$"
         end
     end
@@ -45,6 +46,16 @@ local RULES = {
     { "", "^%s*import%s+numpy", "np is there already, without import" },
     { "", "^%s*import%s+([%a_][%w_]*)", 'Lua writes local %1 = require "%1"' },
     { "", "^%s*from%s+([%a_][%w_%.]*)%s+import", 'Lua writes require "%s"' },
+    { "'=' expected", "^%s*using%s+([%a_][%w_]*)", 'Lua writes local %1 = require "%1"' },
+    { "'=' expected", "^%s*clear%s+([%a_][%w_]*)%s*;?%s*$", "%s = nil drops a variable" },
+    { "near ':'", "^%s*for%s+([%a_][%w_]*)%s*=%s*([^:]-)%s*:%s*([^:]-)%s*$", "Lua writes for %s = %s, %s do … end" },
+    { "near ':'", "=%s*(%-?%d+)%s*:%s*(%-?%d+)%s*;?%s*$", function(first, last)
+        return ("np.arange(%s, %d) has the numbers from %s to %s"):format(first, last + 1, first, last)
+    end },
+    { "unexpected symbol near 'end'", "([%a_][%w_%.]*)%s*[%[%(]%s*end%f[^%w_]", "the last element is %s[-1]" },
+    { "'<name>' expected near '*'", "%.%*", "operators are by element, x * y; x:matmul(y) is the product of matrices" },
+    { "'<name>' expected near", "%.([/^%+%-])", "operators are by element: x %s y" },
+    { "'<name>' expected near '('", "([%a_][%w_]*)%.%(", "functions are by element: np.%s(x)" },
     { "", "^%s*for%s+([%a_][%w_]*)%s+in%s+range%s*%(", "Lua writes for %s = 0, n - 1 do … end" },
     { "near '('", "^%s*for%s*%(", "Lua writes for k = 1, n do … end" },
     { "", "^%s*elif%f[%W]", "Lua writes elseif … then" },
@@ -172,7 +183,9 @@ function mistakes.unfinished(line, word)
             if word then return nil end
             if ends[quote] then return ends[quote], mistakes.apostrophe(quote, words[quote]) end
             local escaped = line:find("\\" .. quote, at, true)
+            local transposes = quote == "'" and line:find("^[%w_%)%]]", at - 1) and not line:find("^%a", at + 1)
             return at, ("the %s here is never closed"):format(quote)
+                .. (transposes and "; the transpose of x is x.T" or "")
                 .. (escaped and (": \\%s is no end; a backslash is written \\\\"):format(quote) or "")
         end
         at = to + 1

@@ -19,7 +19,8 @@ typedef enum value_kind {
     COUNT,     /* an integer from 1 to MAX_COUNT: sets an int */
     SCHEDULER, /* a name: sets an int, NEAP_SCHEDULER_… */
     TEXT,      /* any text: sets a const char * */
-    CODE       /* any text: one more of options.code */
+    CODE,      /* any text: one more of options.first */
+    LIBRARY    /* the same */
 } value_kind;
 
 typedef struct option_row {
@@ -32,7 +33,8 @@ typedef struct option_row {
 
 #define MEMBER(name) offsetof(options, name)
 static const option_row rows[] = {
-    {"-e", NULL, CODE, MEMBER(code), "-e CODE", "run CODE, then the script if there is one"},
+    {"-e", NULL, CODE, MEMBER(first), "-e CODE", "run CODE, then the script if there is one"},
+    {"-l", NULL, LIBRARY, MEMBER(first), "-l NAME", "require library NAME; in the order of -e and -l"},
     {"-i", NULL, FLAG, MEMBER(prompt), "-i", "show the prompt after the script or CODE"},
     {"--html", NULL, FLAG, MEMBER(html), "--html",
      "run the script, or notebook, and write it as a page, SCRIPT.html in\n"
@@ -132,22 +134,25 @@ static int set_option(const option_row *row, const char *value, options *out) {
         *(const char **)member = value;
         return 0;
     case CODE:
-        out->code[out->ncode++] = value;
+    case LIBRARY:
+        out->ncode += row->kind == CODE;
+        out->first[out->nfirst++] = (options_first){value, row->kind == LIBRARY};
         return 0;
     }
     return -1;
 }
 
 /* ---- The command line -------------------------------------------------------------------------------------------- */
-/* The row of a word, and the value that stands in it behind "=", or NULL. Short options have no "=". */
+/* The row of a word, and the value that stands in it: behind "=", or behind the letter of a short option; or NULL. */
 static const option_row *find_option(const char *word, const char **value) {
     for (int k = 0; k < ROWS; k++) {
         size_t length = strlen(rows[k].name);
         *value = NULL;
         if (strcmp(word, rows[k].name) == 0 || (rows[k].also && strcmp(word, rows[k].also) == 0))
             return &rows[k];
-        if (word[1] == '-' && rows[k].kind != FLAG && strncmp(word, rows[k].name, length) == 0 && word[length] == '=') {
-            *value = word + length + 1;
+        bool is_short = length == 2;
+        if (rows[k].kind != FLAG && strncmp(word, rows[k].name, length) == 0 && (is_short || word[length] == '=')) {
+            *value = word + length + !is_short;
             return &rows[k];
         }
     }
@@ -173,9 +178,10 @@ static int parse_option(int argc, char **argv, int *k, options *out) {
 }
 
 int options_parse(int argc, char **argv, options *out) {
-    *out = (options){
-        .device = getenv("NEAP_DEVICE"), .tier = getenv("NEAP_TIER"), .code = calloc((size_t)argc + 1, sizeof(char *))};
-    if (!out->code) {
+    *out = (options){.device = getenv("NEAP_DEVICE"),
+                     .tier = getenv("NEAP_TIER"),
+                     .first = calloc((size_t)argc + 1, sizeof *out->first)};
+    if (!out->first) {
         fprintf(stderr, "neap: out of memory\n");
         return -1;
     }
@@ -201,14 +207,14 @@ int options_parse(int argc, char **argv, options *out) {
     } else if (k < argc) {
         out->script = k;
     }
-    if (out->html && (out->script == 0 || strcmp(argv[out->script], "-") == 0 || out->prompt || out->ncode)) {
-        fprintf(stderr, "neap: --html wants the name of a script, and neither -i nor -e\n");
+    if (out->html && (out->script == 0 || strcmp(argv[out->script], "-") == 0 || out->prompt || out->nfirst)) {
+        fprintf(stderr, "neap: --html wants the name of a script, and neither -i nor -e nor -l\n");
         return -1;
     }
     return 0;
 }
 
 void options_free(options *options) {
-    free(options->code);
-    options->code = NULL;
+    free(options->first);
+    options->first = NULL;
 }

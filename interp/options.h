@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+typedef struct options_first { /* BORROWED from argv */
+    const char *text;
+    bool library; /* the text is the name of one, else it is code */
+} options_first;
+
 typedef struct options {
     int devices, workers; /* 0: not given */
     const char *device;   /* the kind of device to compute on, NULL: the CPU. BORROWED from argv or the environment */
@@ -18,10 +23,11 @@ typedef struct options {
     bool no_startup;      /* the prompt runs no start-up file */
     bool strict;          /* reading an undefined global variable is an error */
     bool version, help, doctor;
-    int kernel;        /* index of the word behind "kernel" in argv; 0: no kernel */
-    int script;        /* index of the script in argv; 0: none. "-" is the standard input */
-    int ncode;         /* number of -e options */
-    const char **code; /* their arguments, in order. OWNED */
+    int kernel;           /* index of the word behind "kernel" in argv; 0: no kernel */
+    int script;           /* index of the script in argv; 0: none. "-" is the standard input */
+    int ncode;            /* number of -e options */
+    int nfirst;           /* number of -e and -l options */
+    options_first *first; /* these, in order: what runs before the script. OWNED */
 } options;
 
 /* Reads argv. Returns 0, or -1 after one line on stderr that says what is wrong. */

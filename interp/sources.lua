@@ -1,8 +1,10 @@
---- sources.lua: commands that read and write files, or leave to the shell: `:run`, `:edit`, `:save`, `:load`, `!`.
+--- sources.lua: commands that read and write files, or leave to the shell: `:run`, `:edit`, `:save`, `:load`, `:cd`,
+-- `!`.
 local core = require "neap.core"
 local commands = require "neap.interp.commands"
 local repl = require "neap.interp.repl"
 local show = require "neap.interp.show"
+local system = require "neap.interp.system"
 
 local function plural(count, word)
     return ("%d %s%s"):format(count, word, count == 1 and "" or "s")
@@ -26,6 +28,10 @@ end
 
 commands.rows["!"].run = function(rest)
     if not rest:find "%S" then error("!: what command of the shell? usage: !COMMAND", 0) end
+    local folder = rest:match "^%s*cd%s*$" and "" or rest:match "^%s*cd%s+([^;&|]-)%s*$"
+    if folder then
+        error(("!cd: a child cannot change where neap works; :cd %s does"):format(folder == "" and "PATH" or folder), 0)
+    end
     tell_status(os.execute(rest))
 end
 
@@ -85,6 +91,25 @@ commands.rows.edit.run = function(rest, session)
     if text == "" or text == before then return print "(nothing is changed, so nothing is run)" end
     print(show.faint(text))
     repl.run(text, session)
+end
+
+local before -- the folder that `:cd -` goes back to
+
+--- The folder that an argument names; quotes are left out, and `~` is the home folder.
+local function folder_of(rest)
+    local path = rest:match "^([\"']).+%1$" and rest:sub(2, -2) or rest
+    if path == "-" then return before or error(":cd: there is no folder to go back to yet", 0) end
+    if path ~= "" and not path:find "^~%f[/%z]" then return path end
+    local home = os.getenv "HOME" or error(":cd: there is no home folder: HOME is not set", 0)
+    return home .. path:sub(2)
+end
+
+commands.rows.cd.run = function(rest)
+    local path, left = folder_of(rest), system.folder()
+    local problem = system.enter(path)
+    if problem then error((":cd: %s: %s"):format(path, problem), 0) end
+    before = left or before
+    print(system.folder() or path)
 end
 
 -- ---- Sessions in files ----------------------------------------------------------------------------------------------
@@ -148,4 +173,4 @@ commands.rows.load.run = function(rest, session)
     print(("%s: %s"):format(plural(#names, "array"), table.concat(names, ", ")))
 end
 
-for _, name in ipairs { "!", "run", "edit", "save", "load" } do jit.off(commands.rows[name].run, true) end
+for _, name in ipairs { "!", "run", "edit", "save", "load", "cd" } do jit.off(commands.rows[name].run, true) end

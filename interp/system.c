@@ -1,4 +1,5 @@
-/* system.c: the clock, waiting for standard input, and children, as functions for Lua (neap.interp.system).
+/* system.c: the clock, files and folders, waiting for standard input, and children, as functions for Lua
+ * (neap.interp.system).
  *
  * None of them blocks but wait_input, which returns when there is input, when the waker is woken and when a signal
  * arrives. A child is waited for by asking again whenever the waker was woken; while there is one, SIGCHLD wakes it.
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -70,6 +72,27 @@ static int system_list(lua_State *L) {
         lua_rawseti(L, -2, ++count);
     }
     closedir(folder);
+    return 1;
+}
+
+/* folder(): the one in which this process works; nil, and the reason: it has been removed, say. */
+static int system_folder(lua_State *L) {
+    char *path = getcwd(NULL, 0);
+    if (!path) {
+        lua_pushnil(L);
+        lua_pushstring(L, strerror(errno));
+        return 2;
+    }
+    lua_pushstring(L, path);
+    free(path);
+    return 1;
+}
+
+/* enter(path): works in that folder from now on. Returns nothing, or why it does not. */
+static int system_enter(lua_State *L) {
+    if (chdir(luaL_checkstring(L, 1)) == 0)
+        return 0;
+    lua_pushstring(L, strerror(errno));
     return 1;
 }
 
@@ -220,6 +243,8 @@ int system_open(lua_State *L) {
     static const luaL_Reg functions[] = {{"now", system_now},
                                          {"stamp", system_stamp},
                                          {"list", system_list},
+                                         {"folder", system_folder},
+                                         {"enter", system_enter},
                                          {"has_input", system_has_input},
                                          {"wait_input", system_wait_input},
                                          {"spawn", system_spawn},

@@ -128,9 +128,6 @@ NEAP_API int neap_array_from_dlpack(neap_ctx *ctx, struct DLManagedTensor *tenso
 /* A 0-d constant; dtype -1 makes it weak. It is an operand: its value enters no hash. */
 NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out);
 
-/* The same for a number of elements, less `less`: programs for inputs of other sizes count again. */
-NEAP_API int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out);
-
 /* How the elements of arrays are written, one for the process. It may be changed while nothing is printed that was
  * asked for before (neap_effects_poll). */
 typedef struct neap_print_options {
@@ -144,12 +141,6 @@ typedef struct neap_print_options {
 } neap_print_options;
 NEAP_API neap_print_options *neap_print_options_now(void);
 
-/* Of the next op, a slice or a reshape, which attributes were given as counted from an end (graph/node.h); or FIXED:
- * they were made of the sizes that it has now. The bits of a slice have room for NEAP_FOLLOWS_AXES axes. */
-enum { NEAP_FOLLOWS_FIXED = 1 << 30, NEAP_FOLLOWS_AXES = 12 };
-/* Of the next neap_quick_number: its number is one of elements, as in neap_array_count; `less` is added to this. */
-enum { NEAP_FOLLOWS_COUNT = 1 << 29 };
-NEAP_API void neap_op_follows(neap_ctx *ctx, uint32_t ends);
 /* Records an op (LAZY_OP number from the generated list). Errors name the op, the expected and the actual. */
 NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);
 
@@ -161,8 +152,10 @@ typedef struct neap_handle { /* what Lua holds of an array */
 } neap_handle;
 NEAP_API int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a);
 NEAP_API int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b);
-/* Array with number; number_first swaps the operands. */
-NEAP_API int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first);
+/* Array with number, or with FIRST number with array. COUNTS: it is a number of elements, which follows from shapes;
+ * so it is part of the keys of plans, and equal means are computed once. */
+enum { NEAP_NUMBER_FIRST = 1, NEAP_NUMBER_COUNTS = 2 };
+NEAP_API int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int how);
 /* A reduction over all axes. */
 NEAP_API int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a);
 /* Part `index` of the first axis, from its end if negative; it must be an integer. An error too where the axis is
@@ -251,7 +244,9 @@ NEAP_API void neap_debug_memory_plan(int64_t bytes);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
 typedef struct neap_piece {
-    const char *text; /* of an array: a printf conversion for its only element ("%.4f", "%d"), or NULL for its text */
+    /* Of an array: a conversion for its only element, of printf ("%.4f", "%d") or of a field (":>8.3f"), or NULL for
+     * its text. */
+    const char *text;
     size_t bytes;
     int32_t id; /* 0: `text` itself */
 } neap_piece;
@@ -267,6 +262,13 @@ NEAP_API int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_p
 /* The text that such a print would write. Polls. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity,
                               size_t *bytes);
+
+/* NEAP_E_ARGUMENT says why no element of the dtype, or, if it is -1, no text, fits a conversion of a piece. */
+NEAP_API int neap_conversion_check(int dtype, const char *conversion);
+/* The text of a value under it: of an element, or, if dtype is -1, of `size` bytes of text. *bytes gets its length; at
+ * most `capacity` are written. */
+NEAP_API int neap_conversion_text(int dtype, const void *value, size_t size, const char *conversion, char *text,
+                                  size_t capacity, size_t *bytes);
 
 /* ---- Effects: callbacks ------------------------------------------------------------------------------------------
  * A function of the user thread that is called when its arguments are there. C knows it by a number; the caller keeps

@@ -28,7 +28,6 @@
 typedef struct neap_node neap_node;
 typedef struct neap_program neap_program;
 typedef struct lazy_batching lazy_batching;         /* batch.h */
-typedef struct lazy_follow lazy_follow;             /* program/refit.h */
 typedef struct lazy_shard_rule lazy_shard_rule;     /* sharding.h */
 typedef struct lazy_expansion lazy_expansion;       /* the same */
 typedef struct lazy_control_kind lazy_control_kind; /* control/control.h */
@@ -192,7 +191,6 @@ typedef struct lazy_inner {
 struct graph_call;  /* graph.h */
 struct lazy_launch; /* plan.h */
 struct lazy_text;   /* format.h */
-struct lazy_refit;  /* program/refit.h */
 struct vm_gpu_call; /* vm/gpu_calls.h */
 
 /* What nodes carry besides inputs and attributes: a function of the script, programs, an exchange between processes.
@@ -235,14 +233,8 @@ typedef struct lazy_payload {
     neap_node *(*again)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
     /* The same without its effects; NULL: as again, it is never without them. OWNED. */
     neap_node *(*without_effects)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
-    /* The same for a program on inputs of other types (program/refit.h); NULL: as again. OWNED. */
-    neap_node *(*refit)(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
     /* Can it not be run again for a derivative, so that its results are answers (graph/context.h)? NULL: it can. */
     bool (*once)(const neap_node *node);
-    /* Do its results have types of their own, whatever it reads? */
-    bool (*fixed)(const neap_node *node);
-    /* Result k of a node whose parts are such results; OWNED. */
-    neap_node *(*result)(neap_ctx *ctx, neap_node *node, int k);
     /* It leaves the innermost derivative that it belongs to, and other levels are open; NULL: that is nothing to it. */
     int (*leave_tape)(neap_ctx *ctx, neap_node *node);
     /* The programs that it runs. BORROWED. */
@@ -351,9 +343,6 @@ typedef struct lazy_op {
     /* Maps and gathers: estimated ns for an element of 4 bytes on one core, where operands and result are in its first
      * cache (with AVX2). 0: 0.06, what plain arithmetic takes. Plans weigh it against memory (vm_ins_cost). */
     double ns;
-    /* The attributes of a node in a program that gets inputs of other sizes and dtypes (program/refit.h): changes those
-     * that follow. NULL: they stay as they are. */
-    int (*follow)(lazy_follow *f);
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */
     double domain[2];
@@ -378,8 +367,7 @@ int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs
 int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* the dtype's row says which */
 int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out);
 int graph_shape_same(const lazy_call_desc *call, lazy_result *out);
-int program_follow_sizes(lazy_follow *f); /* attributes that are sizes follow the axes that had them (follow.c) */
-int derive_jvp_linear(lazy_tangent *g);   /* the op itself on tangents (tangent.c) */
+int derive_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */
 /* Normalises an axis in [-ndim, ndim); errors name the op. */
 int graph_axis(const char *op, int64_t axis, int ndim, int *out);
 

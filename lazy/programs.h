@@ -61,10 +61,6 @@ NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const
 NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
 /* The same on inputs that may lie elsewhere than those that the program was traced with: its ops go where they are. */
 NEAP_API int neap_program_follow(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
-/* The same program for inputs of other shapes, dtypes, devices or meshes: those of these arrays. Errors name the op
- * that does not take them, and the inputs that differ (program/refit.h). */
-NEAP_API int neap_program_refit(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs,
-                                neap_program **out); /* OWNED */
 /* The number (from 1) of the name of an axis, for the rows over named axes. 0: memory. */
 NEAP_API int32_t neap_axis_name(neap_ctx *ctx, const char *name);
 /* Records its ops for `size` examples at once. batched[k] != 0: input k holds the examples along a new axis 0, else all
@@ -76,7 +72,7 @@ NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t si
  * characters. */
 NEAP_API int neap_program_rename(neap_program *program, int outputs, int n, const char *const *names);
 /* What is known of input or output k: its shape, dtype, device; an input that is weak is a number. *name gets its name,
- * or NULL (BORROWED until it is renamed). */
+ * or NULL (BORROWED until it is renamed). `weak` 2: it was no integer when the program was traced. */
 NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_info *out, const char **name);
 /* The printed form, cut to that many lines (0: all of them). *bytes gets the full length; at most `capacity` are
  * written. */
@@ -95,7 +91,7 @@ NEAP_API int neap_program_shardings(neap_program *program, int32_t capacity, int
 /* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no
  * program, or one of ops that are not known here, is an error that says why. */
 typedef struct neap_saved {
-    int32_t version, ncallees, nshardings; /* version: of the format, 1 or 2 */
+    int32_t version, ncallees, nshardings; /* version: of the format, 1 to 3 */
     const void *data;
     size_t bytes;
     const int32_t *callees, *shardings;

@@ -180,8 +180,8 @@ static int take_block(neap_ctx *ctx, const neap_node *node, const lazy_sharding 
     return 0;
 }
 
-int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
-                       const int32_t *blocks, int32_t *out) {
+static int assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
+                    const int32_t *blocks, int32_t *out) {
     const lazy_sharding *s = shard_sharding_get(sharding);
     if (!s)
         return neap_error_code();
@@ -201,7 +201,7 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
     return status;
 }
 
-int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+static int mesh_do_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
@@ -210,7 +210,7 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
     return publish_and_unhold(ctx, mesh_moved(ctx, node, to), out);
 }
 
-int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+static int mesh_do_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
     const lazy_sharding *like = node ? shard_sharding_get(sharding) : NULL;
     if (!like)
@@ -220,7 +220,7 @@ int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
 }
 
 /* How an array has to lie to be entered so: what becomes manual divides the axes as it does now, or none. */
-int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+static int mesh_do_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
@@ -266,7 +266,7 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
     return mesh_build_leave(ctx, node, graph_sharding_of(node), to);
 }
 
-int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
+static int mesh_do_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
@@ -275,15 +275,130 @@ int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual
     return publish_and_unhold(ctx, build_leave(ctx, node, to, manual, promised), out);
 }
 
-void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
+static void open_body(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
     ctx->mesh.open = mesh;
     ctx->mesh.manual = manual;
 }
 
-int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
+static int index_along(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     const lazy_mesh *m = shard_mesh_get(mesh);
     if (!m || axis < 0 || axis >= m->naxes || !(manual >> axis & 1))
         return neap_error(NEAP_E_ARGUMENT, "mesh: no such axis is manual");
     neap_node *token = mesh_token(ctx, m, manual, unchecked, axis);
     return token ? graph_publish(ctx, graph_retain(token), out) : NEAP_E_MEMORY;
+}
+
+/* ---- Public: each notes what it did ------------------------------------------------------------------------------ */
+static int play_assemble(neap_ctx *ctx, graph_note *note) {
+    return assemble(ctx, (int32_t)note->ints[0], (int)note->ints[1], note->nints - GRAPH_NOTE_SHAPE,
+                    note->ints + GRAPH_NOTE_SHAPE, note->nin, note->in, note->out);
+}
+static const graph_note_kind assembled = {.name = "assemble", .play = play_assemble, .shapes = GRAPH_NOTE_INPUT};
+
+int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
+                       const int32_t *blocks, int32_t *out) {
+    int64_t ints[GRAPH_NOTE_SHAPE + NEAP_MAX_DIMS] = {sharding, dtype};
+    int status = assemble(ctx, sharding, dtype, ndim, shape, n, blocks, out), axes = status < 0 ? 0 : ndim;
+    for (int k = 0; k < axes; k++)
+        ints[GRAPH_NOTE_SHAPE + k] = shape[k];
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &assembled,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = blocks,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = GRAPH_NOTE_SHAPE + axes,
+                                     .ints = ints});
+}
+
+/* Integers of these notes: the sharding, then what else there is. */
+static int note_move(neap_ctx *ctx, int status, const graph_note_kind *kind, int32_t id, int nints, const int64_t *ints,
+                     int32_t *out) {
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = kind, .level = -1, .nin = 1, .in = &id, .nout = 1, .out = out, .nints = nints, .ints = ints});
+}
+
+static int play_reshard(neap_ctx *ctx, graph_note *note) {
+    return mesh_do_reshard(ctx, note->in[0], (int32_t)note->ints[0], note->out);
+}
+static const graph_note_kind resharded = {.name = "reshard", .play = play_reshard, .shapes = GRAPH_NOTE_LAST};
+
+int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+    int status = mesh_do_reshard(ctx, id, sharding, out);
+    return note_move(ctx, status, &resharded, id, 1, (int64_t[]){sharding}, out);
+}
+
+static int play_fit(neap_ctx *ctx, graph_note *note) {
+    return mesh_do_fit(ctx, note->in[0], (int32_t)note->ints[0], note->out);
+}
+static const graph_note_kind fitted = {.name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_LAST};
+
+int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+    int status = mesh_do_fit(ctx, id, sharding, out);
+    return note_move(ctx, status, &fitted, id, 1, (int64_t[]){sharding}, out);
+}
+
+/* The same, with the extents of the result behind, which the caller has told (neap_size_next). */
+static int note_block(neap_ctx *ctx, int status, const graph_note_kind *kind, int32_t id, const int64_t *first,
+                      int32_t *out) {
+    int64_t ints[GRAPH_NOTE_SHAPE + NEAP_MAX_DIMS];
+    const neap_node *node = status < 0 ? NULL : graph_lookup_any(ctx, *out);
+    int axes = node ? node->ndim : 0;
+    memcpy(ints, first, GRAPH_NOTE_SHAPE * sizeof *ints);
+    for (int k = 0; k < axes; k++)
+        ints[GRAPH_NOTE_SHAPE + k] = node->shape[k];
+    return note_move(ctx, status, kind, id, GRAPH_NOTE_SHAPE + axes, ints, out);
+}
+
+static int play_enter(neap_ctx *ctx, graph_note *note) {
+    return mesh_do_enter(ctx, note->in[0], (int32_t)note->ints[0], note->out);
+}
+static const graph_note_kind entered = {.name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_INPUT};
+
+int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+    int status = mesh_do_enter(ctx, id, sharding, out);
+    return note_block(ctx, status, &entered, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding}, out);
+}
+
+static int play_leave(neap_ctx *ctx, graph_note *note) {
+    return mesh_do_leave(ctx, note->in[0], (int32_t)note->ints[0], (uint32_t)note->ints[1], (int)note->ints[2],
+                         note->out);
+}
+static const graph_note_kind left_body = {.name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_INPUT};
+
+int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
+    int status = mesh_do_leave(ctx, id, sharding, manual, promised, out);
+    return note_block(ctx, status, &left_body, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding, manual, promised}, out);
+}
+
+static int play_open(neap_ctx *ctx, graph_note *note) {
+    open_body(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1]);
+    return 0;
+}
+static const graph_note_kind opened = {.name = "mesh_open", .play = play_open, .shapes = GRAPH_NOTE_UNKNOWN};
+
+void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
+    open_body(ctx, mesh, manual);
+    (void)graph_noted(ctx, 0,
+                      &(graph_note){.kind = &opened, .level = -1, .nints = 2, .ints = (int64_t[]){mesh, manual}});
+}
+
+static int play_index(neap_ctx *ctx, graph_note *note) {
+    return index_along(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1], (uint32_t)note->ints[2],
+                       (int)note->ints[3], note->out);
+}
+static const graph_note_kind index_kind = {.name = "mesh_index", .play = play_index, .shapes = GRAPH_NOTE_UNKNOWN};
+
+int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
+    int status = index_along(ctx, mesh, manual, unchecked, axis, out);
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &index_kind,
+                                     .level = -1,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = 4,
+                                     .ints = (int64_t[]){mesh, manual, unchecked, axis}});
 }

@@ -87,7 +87,7 @@ const char *comm_presence_report(int rank, int size, char *text, size_t capacity
         const char *comma = used ? ", " : "";
         if (pid == 0)
             used += (size_t)snprintf(text + used, capacity - used,
-                                     "%sprocess %d has not started, or not on this machine", comma, other);
+                                     "%sprocess %d has not started, has ended, or is elsewhere", comma, other);
         else if (pid > 0 && is_stopped(pid))
             used += (size_t)snprintf(text + used, capacity - used, "%sprocess %d (PID %ld) is stopped", comma, other,
                                      (long)pid);

@@ -12,6 +12,7 @@
 #include "engine/comm/comm.h"
 #include "lazy/effect/effect.h"
 #include "lazy/program/program.h"
+#include "lazy/sizes/sizes.h"
 
 enum { DEFAULT_NODES = 1024 };
 static const int64_t LEAST_BYTES = 64 << 20;
@@ -29,8 +30,32 @@ const char *neap_version(void) {
     return NEAP_VERSION;
 }
 
-static const graph_hooks hooks = {
-    .recorded = plan_start_recorded, .located = plan_start_located, .effect_free = effect_free};
+static const graph_note_kind *const kinds[] = {&graph_note_op,
+                                               &graph_note_number,
+                                               &graph_note_level_end,
+                                               &graph_note_tape_begin,
+                                               &graph_note_tape_alias,
+                                               &graph_note_trace_begin,
+                                               &program_note_input,
+                                               &program_note_end,
+                                               &program_note_captured,
+                                               &program_note_on,
+                                               &program_note_replay,
+                                               &derive_note_gradient,
+                                               &derive_note_tangent,
+                                               &derive_note_batch,
+                                               &effect_note_print,
+                                               &control_note,
+                                               &quick_note_number,
+                                               &quick_note_part,
+                                               NULL};
+
+static const graph_hooks hooks = {.recorded = plan_start_recorded,
+                                  .located = plan_start_located,
+                                  .effect_free = effect_free,
+                                  .noted = sizes_noted,
+                                  .kinds = kinds,
+                                  .read = sizes_read};
 
 static void warn_on_stderr(const char *text) {
     neap_out_write(NEAP_STDERR, text, strlen(text));
@@ -75,8 +100,10 @@ void neap_ctx_free(neap_ctx *ctx) {
         return;
     neap_effects_free(ctx->effects); /* first: callbacks that nobody will run hold up what waits for them */
     neap_wait_all();                 /* jobs in flight tell the context when they end */
+    if (ctx->transcript)
+        neap_transcript_end(ctx, 0, &(neap_transcript *){NULL});
     while (ctx->levels.n > 0)
-        neap_level_end(ctx, ctx->levels.n - 1);
+        graph_level_end(ctx, ctx->levels.n - 1);
     program_jit_free_all(ctx);
     program_free_all(ctx);
     release_node_list(ctx, &ctx->pending.nodes);

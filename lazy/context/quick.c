@@ -7,11 +7,17 @@
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"
 
-/* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
-static int32_t finish_quick_call(neap_ctx *ctx, neap_node *node) {
+/* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set), as the note says. */
+static int32_t finish_quick_call(neap_ctx *ctx, neap_node *node, graph_note *note) {
     ctx->quick.id = 0;
     int status = node ? graph_publish(ctx, node, &ctx->quick.id) : neap_error_code();
     ctx->quick.status = status ? status : graph_attend(ctx);
+    if (ctx->transcript) {
+        note->level = -1;
+        note->nout = 1;
+        note->out = &ctx->quick.id;
+        ctx->quick.status = graph_noted(ctx, ctx->quick.status, note);
+    }
     return ctx->quick.status == NEAP_OK ? ctx->quick.id : 0;
 }
 
@@ -29,19 +35,20 @@ static bool is_op(int op) {
 
 int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
-    return finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL);
+    return finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL,
+                             &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id});
 }
 
 int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b) {
     neap_node *in[2] = {graph_lookup(ctx, a->_id), NULL};
     bool sound = in[0] && (in[1] = graph_lookup(ctx, b->_id)) != NULL && is_op(op);
-    return finish_quick_call(ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL);
+    return finish_quick_call(
+        ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL,
+        &(graph_note){.kind = &graph_note_op, .op = op, .nin = 2, .in = (int32_t[]){a->_id, b->_id}});
 }
 
-int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
-    neap_node *array = graph_lookup(ctx, a->_id);
-    uint32_t follows = ctx->sites.follows;
-    ctx->sites.follows = 0;
+static neap_node *record_with_number(neap_ctx *ctx, int op, int32_t id, double number, int how) {
+    neap_node *array = graph_lookup(ctx, id);
     /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free
      * again. */
     if (ctx->quick.number && ctx->quick.number->refs > 1) {
@@ -50,30 +57,48 @@ int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double nu
     }
     if (!array || !is_op(op) ||
         (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
-        return finish_quick_call(ctx, NULL);
+        return NULL;
     ctx->quick.number->value = number;
-    ctx->quick.number->follows =
-        follows & NEAP_FOLLOWS_COUNT ? LAZY_FOLLOWS_COUNT | (follows & 0xffff) << LAZY_FOLLOWS_SHIFT : 0;
-    neap_node *in[2] = {number_first ? ctx->quick.number : array, number_first ? array : ctx->quick.number};
-    return finish_quick_call(ctx, graph_record(ctx, op, 2, in, 0, NULL));
+    ctx->quick.number->counts = how & NEAP_NUMBER_COUNTS;
+    bool first = how & NEAP_NUMBER_FIRST;
+    neap_node *in[2] = {first ? ctx->quick.number : array, first ? array : ctx->quick.number};
+    return graph_record(ctx, op, 2, in, 0, NULL);
+}
+
+static int play_with_number(neap_ctx *ctx, graph_note *note) {
+    neap_node *node = record_with_number(ctx, note->op, note->in[0], note->number, (int)note->ints[0]);
+    return node ? graph_publish(ctx, node, note->out) : neap_error_code();
+}
+const graph_note_kind quick_note_number = {.name = "op_number",
+                                           .play = play_with_number,
+                                           .shapes = GRAPH_NOTE_LAST,
+                                           .form = {.ints = "n", .nin = 1, .nout = 1, .op = true}};
+
+int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int how) {
+    int64_t ints[] = {how};
+    return finish_quick_call(
+        ctx, record_with_number(ctx, op, a->_id, number, how),
+        &(graph_note){
+            .kind = &quick_note_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
-    if (!in || !is_op(op))
-        return finish_quick_call(ctx, NULL);
-    int64_t attrs[2] = {((int64_t)1 << in->ndim) - 1, 0};
-    return finish_quick_call(ctx, graph_record(ctx, op, 1, &in, 2, attrs));
+    int64_t attrs[2] = {in ? ((int64_t)1 << in->ndim) - 1 : 0, 0};
+    return finish_quick_call(
+        ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL,
+        &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2, .ints = attrs});
 }
 
-int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
-    neap_node *in = graph_lookup(ctx, a->_id);
+/* Part `index` of the first axis; OWNED. */
+static neap_node *record_part(neap_ctx *ctx, int32_t id, double index) {
+    neap_node *in = graph_lookup(ctx, id);
     if (!in)
-        return finish_quick_call(ctx, NULL);
+        return NULL;
     int64_t n = in->ndim ? in->shape[0] : 0, attrs[3 * NEAP_MAX_DIMS];
     if (!(index >= (double)-n && index < (double)n && index == floor(index))) {
         neap_error(NEAP_E_INDEX, "index %.17g is out of range for an axis of extent %lld", index, (long long)n);
-        return finish_quick_call(ctx, NULL);
+        return NULL;
     }
     for (int k = 0; k < in->ndim; k++) {
         attrs[3 * k] = k ? 0 : (int64_t)index + (index < 0 ? n : 0);
@@ -82,15 +107,25 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
     }
     if (graph_is_meshed(in) && graph_sharding_of(in)->split[0][0]) {
         neap_error(NEAP_E_STATE, "the axis is divided over a mesh");
-        return finish_quick_call(ctx, NULL);
+        return NULL;
     }
     neap_node *slice = graph_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
-    if (slice && index < 0)
-        slice->follows = 3u << LAZY_FOLLOWS_SHIFT;
     if (slice)
         part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
     graph_release(ctx, slice);
-    return finish_quick_call(ctx, part);
+    return part;
+}
+
+static int play_part(neap_ctx *ctx, graph_note *note) {
+    neap_node *node = record_part(ctx, note->in[0], note->number);
+    return node ? graph_publish(ctx, node, note->out) : neap_error_code();
+}
+const graph_note_kind quick_note_part = {
+    .name = "part", .play = play_part, .shapes = GRAPH_NOTE_INNER, .form = {.ints = "", .nin = 1, .nout = 1}};
+
+int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
+    return finish_quick_call(ctx, record_part(ctx, a->_id, index),
+                             &(graph_note){.kind = &quick_note_part, .number = index, .nin = 1, .in = &a->_id});
 }
 
 /* ---- Small parts written over ------------------------------------------------------------------------------------ */
@@ -161,7 +196,7 @@ int32_t neap_quick_set(neap_ctx *ctx, const neap_handle *a, int n, const double 
     graph_release(ctx, starts);
     if (!updated && !starts)
         neap_error(NEAP_E_STATE, "the library has to write the part");
-    return finish_quick_call(ctx, updated);
+    return finish_quick_call(ctx, updated, &(graph_note){0});
 }
 
 int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {

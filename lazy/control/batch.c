@@ -100,7 +100,7 @@ static int derive(lazy_batching *g, neap_program *program, const bool *batched, 
         if (status == 0)
             status = program_trace_end(g->ctx, level, (int)program->outputs.n, out, derived);
         if (status)
-            neap_level_end(g->ctx, level);
+            graph_level_end(g->ctx, level);
     }
     free(out);
     return status;
@@ -525,7 +525,7 @@ static int derive_by(flow *f, int (*record)(flow *, int, neap_node **), int n, n
         if (status == 0)
             status = program_trace_end(f->g->ctx, level, n, out, program);
         if (status)
-            neap_level_end(f->g->ctx, level);
+            graph_level_end(f->g->ctx, level);
     }
     free(out);
     return status;

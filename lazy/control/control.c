@@ -400,8 +400,6 @@ const lazy_payload control_payload = {
     .why = say_how_it_runs,
     .record = control_record,
     .again = record_control_again,
-    .refit = control_refit,
-    .result = control_result,
     .leave_tape = control_leave_tape,
     .without_effects = record_control_again, /* its programs without their effects */
     .once = asks_for_itself,
@@ -417,7 +415,7 @@ static void start_control_parts(neap_ctx *ctx, neap_node *node, int n, neap_node
         (void)plan_start_now(ctx, n, parts);
 }
 
-int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *ids, int32_t *results) {
+static int push_control(neap_ctx *ctx, const neap_control *how, int n, const int32_t *ids, int32_t *results) {
     neap_node **in = calloc((size_t)(n > 0 ? n : 0) + (size_t)(how->nresults > 0 ? how->nresults : 0) + 1, sizeof *in);
     neap_node *node = NULL, **parts = in + (n > 0 ? n : 0);
     int status = in ? check_given(how->op, how->nprograms, how->nattrs, n)
@@ -444,4 +442,38 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
     graph_release(ctx, node);
     free(in);
     return status ? status : graph_attend(ctx);
+}
+
+static int play_control(neap_ctx *ctx, graph_note *note) {
+    neap_control how = {.op = note->op,
+                        .nprograms = note->nprograms,
+                        .nattrs = note->nints,
+                        .nresults = note->nout,
+                        .programs = note->programs,
+                        .attrs = note->ints,
+                        .site = note->text};
+    return push_control(ctx, &how, note->nin, note->in, note->out);
+}
+const graph_note_kind control_note = {
+    .name = "control",
+    .play = play_control,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "a*", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = GRAPH_NOTE_ANY, .op = true}};
+
+int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *inputs, int32_t *results) {
+    int status = push_control(ctx, how, n, inputs, results);
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &control_note,
+                                     .op = how->op,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = inputs,
+                                     .nout = how->nresults,
+                                     .out = results,
+                                     .nints = how->nattrs,
+                                     .ints = how->attrs,
+                                     .nprograms = how->nprograms,
+                                     .programs = how->programs,
+                                     .text = how->site,
+                                     .bytes = how->site ? strlen(how->site) : 0});
 }

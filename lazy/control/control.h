@@ -162,9 +162,6 @@ bool control_has_stand_ins(neap_ctx *ctx, const neap_node *node);
 /* The node again, with stand-ins for these as further inputs. OWNED. */
 neap_node *control_record_replaced(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 
-/* control/refit.c: the node, in a program that gets inputs of other types. OWNED. */
-neap_node *control_refit(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
-
 /* control/batch.c: the rules of the rows (batch.h). */
 int control_call_batch(lazy_batching *g);
 int control_cond_batch(lazy_batching *g);

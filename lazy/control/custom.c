@@ -157,9 +157,9 @@ static neap_node *new_tangent(lazy_grad *g, int trace, int k) {
 /* Tangents of the float operands with aliases on a tape, in the arena. */
 static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliases, int *n) {
     const lazy_control_shape *shape = &control_of(g->node)->shape;
-    int status = neap_trace_begin(g->ctx, 0, trace);
+    int status = graph_trace_begin(g->ctx, 0, trace);
     if (status == 0)
-        status = neap_tape_begin(g->ctx, tape);
+        status = graph_tape_begin(g->ctx, tape);
     for (int k = 0; k < shape->operands && status == 0; k++) {
         if (!is_float_result(&shape->in[k]))
             continue;
@@ -208,7 +208,7 @@ static int jvp_grad(lazy_grad *g) {
     if (status == 0)
         status = transpose(g, trace, tape, n, given, back);
     if (trace >= 0)
-        neap_level_end(g->ctx, trace);
+        graph_level_end(g->ctx, trace);
     if (status == 0)
         status = give_cotangents(g, n, back);
     free(given);

@@ -53,7 +53,7 @@ int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, boo
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     m->out = m->in + nin;
     int status = graph_trace_derived(ctx, &m->trace);
-    return status || !tape ? status : neap_tape_begin(ctx, &m->tape);
+    return status || !tape ? status : graph_tape_begin(ctx, &m->tape);
 }
 
 neap_node *control_maker_input(lazy_maker *m, const neap_node *like) {
@@ -87,12 +87,12 @@ int control_maker_apply_as(lazy_maker *m, int rules, bool takes) {
 }
 
 int control_maker_end(lazy_maker *m, int status, neap_program **made) {
-    int left = m->tape >= 0 ? neap_level_end(m->ctx, m->tape) : 0;
+    int left = m->tape >= 0 ? graph_level_end(m->ctx, m->tape) : 0;
     status = status ? status : left;
     if (status == 0)
         status = program_trace_end(m->ctx, m->trace, (int)m->results.n, m->results.at, made);
     if (status && m->trace >= 0)
-        neap_level_end(m->ctx, m->trace);
+        graph_level_end(m->ctx, m->trace);
     for (int64_t k = 0; m->in && k < m->program->outputs.n; k++)
         graph_release(m->ctx, m->out[k]);
     free(m->in);

@@ -50,7 +50,7 @@ static int end_guarded(guarded *e, int level, int status, neap_node **out, neap_
     if (status == 0)
         status = program_trace_end(e->ctx, level, block_bytes(e) > 0, out, made);
     if (status)
-        neap_level_end(e->ctx, level);
+        graph_level_end(e->ctx, level);
     return status;
 }
 

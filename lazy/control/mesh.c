@@ -133,7 +133,7 @@ static int replay_typed(sharding_fixpoint *s, int p, const lazy_sharding *const 
     if (status == 0)
         status = program_trace_end(ctx, level, n, out, made);
     if (status)
-        neap_level_end(ctx, level);
+        graph_level_end(ctx, level);
     return status;
 }
 
@@ -421,7 +421,7 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
 static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position, neap_program **out) {
     size_t nin = (size_t)lowered->program->inputs.n, nall = (size_t)lowered->program->outputs.n;
     neap_node **in = calloc(nin + nall + (size_t)lowered->nout + 1, sizeof *in), **all = in + nin, **own = all + nall;
-    int level, status = in ? neap_trace_begin(ctx, 0, &level)
+    int level, status = in ? graph_trace_begin(ctx, 0, &level)
                            : neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     *out = NULL;
     if (status) {
@@ -435,7 +435,7 @@ static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position,
     if (status == 0 && whole)
         status = program_trace_end(ctx, level, (int)lowered->nout, own, out);
     if (status || !whole)
-        neap_level_end(ctx, level);
+        graph_level_end(ctx, level);
     free(in);
     return status;
 }

@@ -226,7 +226,7 @@ static int make_select(neap_ctx *ctx, const lazy_control *control, neap_program 
         if (status == 0)
             status = program_trace_end(ctx, s.level, control->nresults, s.chosen, out);
         if (status)
-            neap_level_end(ctx, s.level);
+            graph_level_end(ctx, s.level);
     }
     for (int k = 0; k < control->nresults; k++)
         graph_release(ctx, s.chosen[k]);

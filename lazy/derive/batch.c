@@ -9,6 +9,7 @@
  * the examples. An unordered one that reads something batched happens once for each example, in their order; inside a
  * branch or a loop that some examples take and others do not, for those that do (the guard).
  */
+#include <math.h>
 #include <string.h>
 
 #include "lazy/derive/batch.h"
@@ -406,8 +407,8 @@ static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size,
     return 0;
 }
 
-int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
-                       const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
+static int batch_ids(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
+                     const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
     size_t nout = (size_t)program->outputs.n, nin = n > 0 ? (size_t)n : 0;
     neap_node **inputs = malloc((nin + nout) * sizeof *inputs + 1), **nodes = inputs + nin;
     bool *flags = calloc(nin + nout + 1, sizeof *flags);
@@ -425,4 +426,56 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     free(inputs);
     free(flags);
     return status ? status : graph_attend(ctx);
+}
+
+/* Its note has as integers which operands are batched, and behind them which results are. */
+static int play_batch(neap_ctx *ctx, graph_note *note) {
+    bool size = note->number >= 0 && note->number <= 9007199254740992.0 && note->number == floor(note->number);
+    if (!size || note->nints != note->nin + note->nout || note->nout != note->programs[0]->outputs.n)
+        return neap_error(NEAP_E_ARGUMENT, "vmap: %d results of %.17g examples", note->nout, note->number);
+    uint8_t *flags = malloc((size_t)note->nin + (size_t)note->nout + 1), *out = flags + note->nin;
+    if (!flags)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
+    for (int k = 0; k < note->nin; k++)
+        flags[k] = note->ints[k] != 0;
+    int status = batch_ids(ctx, note->programs[0], (int64_t)note->number, note->nin, note->in, flags, note->out, out);
+    for (int k = 0; k < note->nout && status >= 0; k++)
+        if (out[k] != (note->ints[note->nin + k] != 0))
+            status = neap_error(NEAP_E_SHAPE, "vmap: result %d is batched for some sizes only", k + 1);
+    free(flags);
+    return status;
+}
+const graph_note_kind derive_note_batch = {
+    .name = "batch",
+    .play = play_batch,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "n*", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
+
+int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *ids,
+                       const uint8_t *batched, int32_t *outputs, uint8_t *out_batched) {
+    int status = batch_ids(ctx, program, size, n, ids, batched, outputs, out_batched);
+    if (!ctx->transcript)
+        return status;
+    int nout = (int)program->outputs.n;
+    int64_t *ints = calloc((size_t)(n + nout) + 1, sizeof *ints);
+    if (!ints)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
+    for (int k = 0; k < n; k++)
+        ints[k] = batched[k];
+    for (int k = 0; k < nout && status >= 0; k++)
+        ints[n + k] = out_batched[k];
+    status = graph_noted(ctx, status,
+                         &(graph_note){.kind = &derive_note_batch,
+                                       .level = -1,
+                                       .number = (double)size,
+                                       .nin = n,
+                                       .in = ids,
+                                       .nout = nout,
+                                       .out = outputs,
+                                       .nints = n + nout,
+                                       .ints = ints,
+                                       .nprograms = 1,
+                                       .programs = &program});
+    free(ints);
+    return status;
 }

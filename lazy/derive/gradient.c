@@ -213,8 +213,8 @@ int derive_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *cons
     return derive_walk_end(&r.walk, status, n, out);
 }
 
-int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
-                       const int32_t *wrt, int32_t *out) {
+static int tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
+                         const int32_t *wrt, int32_t *out) {
     size_t count = 2 * (size_t)nresults + 2 * (size_t)n;
     neap_node **nodes = calloc(count + 1, sizeof *nodes);
     neap_node **given = nodes + nresults, **aliases = given + nresults, **cotangents = aliases + n;
@@ -231,6 +231,48 @@ int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *re
         status = graph_publish_all(ctx, n, cotangents, out);
     free(nodes);
     return status ? status : graph_attend(ctx);
+}
+
+/* Operands of its note: results, seeds if there are some, then wrt. */
+static int play_gradient(neap_ctx *ctx, graph_note *note) {
+    int nresults = (int)note->ints[0], n = note->nout;
+    bool seeded = note->ints[1] != 0;
+    if (nresults != note->ints[0] || nresults < 0 || nresults > note->nin ||
+        (1 + seeded) * (int64_t)nresults + n != note->nin)
+        return neap_error(NEAP_E_ARGUMENT, "grad: %d arrays for %d gradients", note->nin, n);
+    return tape_gradient(ctx, note->level, nresults, note->in, seeded ? note->in + nresults : NULL, n,
+                         note->in + note->nin - n, note->out);
+}
+const graph_note_kind derive_note_gradient = {
+    .name = "gradient",
+    .play = play_gradient,
+    .shapes = GRAPH_NOTE_LAST,
+    .form = {.ints = "nn", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .level = GRAPH_NOTE_TAPE, .misses = true}};
+
+int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
+                       const int32_t *wrt, int32_t *out) {
+    int status = tape_gradient(ctx, level, nresults, results, seeds, n, wrt, out);
+    if (!ctx->transcript)
+        return status;
+    int32_t nseeds = seeds ? nresults : 0, nin = nresults + nseeds + n;
+    int32_t *in = malloc((size_t)nin * sizeof *in + 1);
+    if (!in)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    memcpy(in, results, (size_t)nresults * sizeof *in);
+    memcpy(in + nresults, seeds ? seeds : results, (size_t)nseeds * sizeof *in);
+    memcpy(in + nresults + nseeds, wrt, (size_t)n * sizeof *in);
+    int64_t ints[] = {nresults, seeds != NULL};
+    status = graph_noted(ctx, status,
+                         &(graph_note){.kind = &derive_note_gradient,
+                                       .level = level,
+                                       .nin = nin,
+                                       .in = in,
+                                       .nout = n,
+                                       .out = out,
+                                       .nints = 2,
+                                       .ints = ints});
+    free(in);
+    return status;
 }
 
 /* ---- The value that is not asked for ----------------------------------------------------------------------------- */

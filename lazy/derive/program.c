@@ -50,7 +50,7 @@ static int open_tape(neap_ctx *ctx, neap_program *program, neap_node *const *in,
     t->aliases = t->inputs + n;
     t->values = t->aliases + n;
     t->outputs = t->values + n;
-    int status = neap_tape_begin(ctx, &t->level);
+    int status = graph_tape_begin(ctx, &t->level);
     for (size_t k = 0; k < n && status == 0; k++) {
         t->inputs[k] = in[k];
         if (!active[k] || !dtype_is_inexact(in[k]->dtype))
@@ -65,7 +65,7 @@ static int open_tape(neap_ctx *ctx, neap_program *program, neap_node *const *in,
 
 /* Returns the status, or what closing it gives. */
 static int close_tape(neap_ctx *ctx, taped *t, int status) {
-    int left = t->level >= 0 ? neap_level_end(ctx, t->level) : 0;
+    int left = t->level >= 0 ? graph_level_end(ctx, t->level) : 0;
     free(t->inputs);
     free(t->places);
     return status ? status : left;

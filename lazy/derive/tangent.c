@@ -65,7 +65,6 @@ int derive_jvp_linear(lazy_tangent *t) {
         in[k] = whole ? node->in[k] : t->in[k] ? t->in[k] : derive_zeros_like(t->ctx, node->in[k]);
     }
     t->out = graph_build(t->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
-    graph_follow_as(t->out, node);
     return t->out ? 0 : neap_error_code();
 }
 
@@ -228,8 +227,8 @@ int derive_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, 
     return derive_walk_end(&f.walk, status, nresults, out);
 }
 
-int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents, int nresults,
-                      const int32_t *results, int32_t *out) {
+static int tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents, int nresults,
+                        const int32_t *results, int32_t *out) {
     neap_node **nodes = calloc(2 * (size_t)n + 2 * (size_t)nresults + 1, sizeof *nodes);
     neap_node **given = nodes + n, **values = given + n, **made = values + nresults;
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for tangents");
@@ -245,4 +244,36 @@ int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const
         status = graph_publish_all(ctx, nresults, made, out);
     free(nodes);
     return status ? status : graph_attend(ctx);
+}
+
+/* Operands of its note: wrt, their tangents, then the results. */
+static int play_tangent(neap_ctx *ctx, graph_note *note) {
+    int n = (note->nin - note->nout) / 2;
+    if (n < 0 || 2 * n + note->nout != note->nin)
+        return neap_error(NEAP_E_ARGUMENT, "jvp: %d arrays for %d results", note->nin, note->nout);
+    return tape_tangent(ctx, note->level, n, note->in, note->in + n, note->nout, note->in + 2 * n, note->out);
+}
+const graph_note_kind derive_note_tangent = {
+    .name = "tangent",
+    .play = play_tangent,
+    .shapes = GRAPH_NOTE_LAST,
+    .form = {.ints = "", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .level = GRAPH_NOTE_TAPE, .misses = true}};
+
+int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents, int nresults,
+                      const int32_t *results, int32_t *out) {
+    int status = tape_tangent(ctx, level, n, wrt, tangents, nresults, results, out);
+    if (!ctx->transcript)
+        return status;
+    int32_t nin = 2 * n + nresults, *in = malloc((size_t)nin * sizeof *in + 1);
+    if (!in)
+        return neap_error(NEAP_E_MEMORY, "out of memory for tangents");
+    memcpy(in, wrt, (size_t)n * sizeof *in);
+    memcpy(in + n, tangents, (size_t)n * sizeof *in);
+    memcpy(in + 2 * n, results, (size_t)nresults * sizeof *in);
+    status = graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = &derive_note_tangent, .level = level, .nin = nin, .in = in, .nout = nresults, .out = out});
+    free(in);
+    return status;
 }

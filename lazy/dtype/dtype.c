@@ -204,3 +204,18 @@ double dtype_number(int dtype, const void *element) {
     }
     return 0;
 }
+
+uint64_t dtype_bits(int dtype, const void *element) {
+    switch (dtype) {
+#define BITS(NAME, name, kind, ctype, ...)                                                                             \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype value;                                                                                                   \
+        memcpy(&value, element, sizeof value);                                                                         \
+        return kind == 'b' ? value != 0 : (uint64_t)value;                                                             \
+    }
+        NEAP_DTYPE_BOOL_ROWS(BITS)
+        NEAP_DTYPE_INTEGER_ROWS(BITS)
+#undef BITS
+    }
+    return 0;
+}

@@ -24,6 +24,8 @@ static inline int64_t dtype_index(char kind, uint64_t bits) {
 bool dtype_is_half(int dtype);
 /* An element of any dtype as a number, of 64-bit integers the nearest one, of a complex one its real part. */
 double dtype_number(int dtype, const void *element);
+/* An element of a bool or integer dtype as 64 bits, extended by its sign; of others 0. */
+uint64_t dtype_bits(int dtype, const void *element);
 /* Binary digits of a number of this dtype, or of its parts. */
 int dtype_digits(int dtype);
 /* Can `value` be an element of this dtype? Any number can of a real or complex one. */

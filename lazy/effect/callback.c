@@ -16,7 +16,6 @@
  * Open callbacks form a stack of frames. While one is open the gradients and traces that its caller has open are not
  * seen (ctx->levels.floor): what the function prints happens, it is not recorded by a trace that merely waits.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lazy/effect/effect.h"
@@ -103,14 +102,6 @@ void effect_callback_release(lazy_callback *callback) {
     callback->next = atomic_load_explicit(queue, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(queue, &callback->next, callback))
         continue;
-}
-
-/* A failed call without results is told on stderr. */
-static void report_callback_failure(const lazy_callback *callback) {
-    char line[1400];
-    int length = snprintf(line, sizeof line, "%s: callback: %s\n", callback->site, neap_error_text());
-    neap_effects_failed();
-    neap_out_write(NEAP_STDERR, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
 }
 
 int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees) {
@@ -295,27 +286,61 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
     return status;
 }
 
-int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results) {
+static int push_on_ids(neap_ctx *ctx, lazy_callback *callback, int n, const int32_t *ids, int32_t *results) {
     neap_node *in[NEAP_MAX_INPUTS];
+    for (int k = 0; k < n; k++)
+        if (!(in[k] = graph_lookup(ctx, ids[k])))
+            return neap_error_code();
+    neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
+    int status = parts ? push_callback(ctx, callback, n, in, parts, results)
+                       : neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    free(parts);
+    return status ? status : graph_attend(ctx);
+}
+
+static int play_callback(neap_ctx *ctx, graph_note *note) {
+    return push_on_ids(ctx, note->held, note->nin, note->in, note->out);
+}
+
+static void hold_callback(void *held) {
+    effect_callback_retain(held);
+}
+
+static void let_callback_go(void *held) {
+    effect_callback_release(held);
+}
+
+static const graph_note_kind callback_kind = {.name = "callback",
+                                              .play = play_callback,
+                                              .shapes = GRAPH_NOTE_FIXED,
+                                              .hold = hold_callback,
+                                              .release = let_callback_go};
+
+int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results) {
     lazy_callback *callback = NULL;
     if (n < 0 || n > NEAP_MAX_INPUTS)
         return neap_error(NEAP_E_ARGUMENT, "callback: expected at most %d arrays, got %d", NEAP_MAX_INPUTS, n);
     for (int k = 0; k < n; k++)
-        if (!(in[k] = graph_lookup(ctx, ids[k])))
+        if (!graph_lookup(ctx, ids[k]))
             return neap_error_code();
     int status = effect_callback_new(ctx, how, &callback);
     if (status)
         return status;
-    neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
-    status = parts ? push_callback(ctx, callback, n, in, parts, results)
-                   : neap_error(NEAP_E_MEMORY, "out of memory for a callback");
-    if (status) {
+    status = push_on_ids(ctx, callback, n, ids, results);
+    if (status < 0) {
         callback->callee = 0;
         ctx->counters.callees--;
     }
+    status = graph_noted(ctx, status,
+                         &(graph_note){.kind = &callback_kind,
+                                       .level = -1,
+                                       .nin = n,
+                                       .in = ids,
+                                       .nout = callback->nresults,
+                                       .out = results,
+                                       .held = callback});
     effect_callback_release(callback);
-    free(parts);
-    return status ? status : graph_attend(ctx);
+    return status;
 }
 
 /* ---- Requests ---------------------------------------------------------------------------------------------------- */
@@ -462,7 +487,6 @@ const lazy_payload effect_callback_payload = {
     .again = call_again,
     .without_effects = leave_out_call,
     .once = has_results,
-    .fixed = has_results,
     .print = print_callback,
 };
 
@@ -630,14 +654,14 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     if (!frame)
         return neap_error(NEAP_E_STATE, "no callback is open");
     while (ctx->levels.n > frame->nlevels)
-        neap_level_end(ctx, ctx->levels.n - 1);
+        graph_level_end(ctx, ctx->levels.n - 1);
     if (status < 0 && text)
         neap_error(status, "%s", text);
     request *r = neap_request_arg(frame->request);
     if (!r->waiting)
         return end_request(ctx, status);
     if (status < 0 && status != NEAP_E_INTERRUPT && r->waiting->callback->nresults == 0) {
-        report_callback_failure(r->waiting->callback);
+        neap_effects_report(r->waiting->callback->site, "callback", neap_error_text());
         status = 0;
     }
     if (status < 0)

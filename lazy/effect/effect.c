@@ -390,10 +390,15 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
 }
 
 static int check_conversions(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
-    for (int k = 0; k < n; k++)
-        if (fragments[k].n && fragments[k].text && nodes[fragments[k].first]->size != 1)
-            return neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragments[k].text);
-    return 0;
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++) {
+        if (!fragments[k].n || !fragments[k].text)
+            continue;
+        const neap_node *node = nodes[fragments[k].first];
+        status = node->size == 1 ? graph_format_check(node->dtype, fragments[k].text)
+                                 : neap_error(NEAP_E_SHAPE, "%s takes an array of one element", fragments[k].text);
+    }
+    return status;
 }
 
 static int start_nodes(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
@@ -453,7 +458,7 @@ static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *ou
     return 0;
 }
 
-int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+static int print_pieces(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
     if (how->stream < NEAP_STDOUT || !neap_effect_name(how->kind))
         return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
                           how->stream, how->kind);
@@ -463,6 +468,95 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
         status = effect_print_nodes(ctx, how, n, t.fragments, t.nodes);
     taken_free(&t);
     return status;
+}
+
+/* Integers of its note: kind, unordered, stream, bytes of the site (-1: none), then those of each piece's text (-1:
+ * none). All texts stand one after the other, each with a zero behind it. */
+enum { PRINT_FACTS = 4 };
+
+/* Do the texts of the note stand where its integers say, each with a zero behind it? */
+static bool has_print_texts(const graph_note *note) {
+    size_t at = 0, end = note->text ? note->bytes : 0;
+    for (int k = PRINT_FACTS - 1; k < note->nints; k++) {
+        int64_t bytes = note->ints[k];
+        if (bytes == -1)
+            continue;
+        if (bytes < 0 || (uint64_t)bytes >= end - at || note->text[at + (size_t)bytes] != '\0')
+            return false;
+        at += (size_t)bytes + 1;
+    }
+    return at == end;
+}
+
+static int play_print(neap_ctx *ctx, graph_note *note) {
+    if (note->nints != note->nin + PRINT_FACTS || !has_print_texts(note))
+        return neap_error(NEAP_E_ARGUMENT, "print: its texts are not there");
+    neap_piece *pieces = malloc((size_t)note->nin * sizeof *pieces + 1);
+    const char *text = note->text;
+    if (!pieces)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    neap_emit how = {.kind = (int)note->ints[0],
+                     .unordered = (int)note->ints[1],
+                     .stream = (int)note->ints[2],
+                     .site = note->ints[3] >= 0 ? text : NULL};
+    text += note->ints[3] + 1;
+    for (int k = 0; k < note->nin; k++) {
+        int64_t bytes = note->ints[PRINT_FACTS + k];
+        pieces[k] = (neap_piece){bytes >= 0 ? text : NULL, bytes >= 0 ? (size_t)bytes : 0, note->in[k]};
+        text += bytes + 1;
+    }
+    int status = print_pieces(ctx, &how, note->nin, pieces);
+    free(pieces);
+    return status;
+}
+const graph_note_kind effect_note_print = {
+    .name = "print",
+    .play = play_print,
+    .shapes = GRAPH_NOTE_UNKNOWN,
+    .form = {.ints = "knon*", .nin = GRAPH_NOTE_ANY, .misses = true, .says = true}};
+
+static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, const neap_piece *pieces) {
+    int64_t *ints = malloc(((size_t)n + PRINT_FACTS) * sizeof *ints);
+    int32_t *in = malloc((size_t)n * sizeof *in + 1);
+    lazy_text text = {0};
+    int failed = ints && in ? 0 : NEAP_E_MEMORY;
+    if (failed == 0) {
+        ints[0] = how->kind;
+        ints[1] = how->unordered;
+        ints[2] = how->stream;
+        ints[3] = how->site ? (int64_t)strlen(how->site) : -1;
+        failed = how->site ? graph_text_add(&text, how->site, (size_t)ints[3] + 1) : 0;
+    }
+    for (int k = 0; k < n && failed == 0; k++) {
+        bool plain = pieces[k].id == 0; /* the text of a conversion ends in a zero */
+        int64_t bytes = !pieces[k].text ? -1 : (int64_t)(plain ? pieces[k].bytes : strlen(pieces[k].text));
+        in[k] = pieces[k].id;
+        ints[PRINT_FACTS + k] = bytes;
+        failed = bytes >= 0 ? graph_text_add(&text, pieces[k].text, (size_t)bytes) : 0;
+        if (bytes >= 0 && failed == 0)
+            failed = graph_text_add(&text, "", 1);
+    }
+    if (failed)
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    else
+        status = graph_noted(ctx, status,
+                             &(graph_note){.kind = &effect_note_print,
+                                           .level = -1,
+                                           .nin = n,
+                                           .in = in,
+                                           .nints = n + PRINT_FACTS,
+                                           .ints = ints,
+                                           .text = text.data,
+                                           .bytes = text.bytes});
+    graph_text_free(&text);
+    free(ints);
+    free(in);
+    return status;
+}
+
+int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+    int status = print_pieces(ctx, how, n, pieces);
+    return ctx->transcript ? note_print(ctx, status, how, n, pieces) : status;
 }
 
 /* The text of a print of ordinary nodes; `strict`: a failure of one is the result. Polls. */
@@ -493,6 +587,10 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
+    for (int k = 0; k < n; k++)
+        for (int32_t b = 0; b < fragments[k].n; b++)
+            if (graph_may_read(ctx, nodes[fragments[k].first + b]))
+                return neap_error_code();
     int status = check_conversions(n, fragments, nodes);
     bool blocks = effect_show_needed(n, fragments, nodes);
     if (status || !(blocks || effect_edges_needed(ctx, n, fragments, nodes)))

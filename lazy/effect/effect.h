@@ -30,7 +30,7 @@ typedef struct lazy_layout {
 } lazy_layout;
 
 typedef struct lazy_fragment { /* of a print: a text, or an array */
-    char *text;                /* of an array: a printf conversion for its only element, or NULL for its text */
+    char *text;                /* of an array: a conversion for its only element (format.h), or NULL for its text */
     size_t bytes;              /* of the text, which ends in a NUL besides */
     int32_t first, n;          /* of an array: where its n nodes are among those of the print; n is 0 for a text */
     lazy_layout *layout;       /* of an array in blocks: how its n nodes make it up; NULL: n is 1 at most */

@@ -7,9 +7,9 @@
  *      print("x", x)      ─▶      [i=0, j=0] x   [1 2]
  *                                 [i=0, j=1] x   [3 4]      row-major over the axes that are manual: one effect
  *
- * Of several processes, process 0 writes what is ordered. Blocks that are not all here are brought to it by an
- * exchange, in which all processes take part: that is the one print that all of them must reach. What is unordered, or
- * goes to stderr, each process writes for the blocks that it has.
+ * Of several processes, process 0 writes what is ordered. Blocks that it lacks are brought to it by exchanges, one for
+ * each block, so that a block that has failed is the only one that is not shown; that is the one print that all
+ * processes must reach. What is unordered, or goes to stderr, each process writes for the blocks that it has.
  *
  * All of this happens when the print is recorded: what comes out is a print of ordinary nodes, which may be part of a
  * program.
@@ -33,7 +33,7 @@ typedef struct show {
     int here;              /* this process */
     bool gathers;          /* process 0 shows what all have */
     bool apart;            /* only what this process has, and that block by block */
-    neap_node **gathered;  /* by given fragment: its blocks by member, brought here; or NULL. In the arena */
+    neap_node ***gathered; /* by given fragment: its blocks by member, brought here; or NULL. Nodes in the arena */
     lazy_shown *out;
 } show;
 
@@ -63,145 +63,99 @@ static int member_number(const lazy_mesh *mesh, int position, uint32_t axes) {
 }
 
 /* ---- Bringing blocks to process 0 -------------------------------------------------------------------------------- */
-typedef struct roll { /* who gives which block */
-    int32_t nmembers, nranks;
-    int32_t *owner, *position; /* by member: the process, and where on the mesh its block is there */
-    int32_t *ranks;
-    uint8_t *wanted;
-} roll;
-
-static void roll_free(roll *r) {
-    free(r->owner);
-    free(r->wanted);
-}
-
-/* Ranks stay in rising order; 0 is the first. */
-static void add_rank(roll *r, int32_t rank) {
-    int at = r->nranks;
-    while (at > 0 && r->ranks[at - 1] > rank)
-        at--;
-    if (at > 0 && r->ranks[at - 1] == rank)
-        return;
-    memmove(r->ranks + at + 1, r->ranks + at, (size_t)(r->nranks - at) * sizeof *r->ranks);
-    r->ranks[at] = rank;
-    r->nranks++;
-}
-
-/* Process 0 gives what it has; of other blocks the process of their first device gives them. The members come in their
- * order: each has its first device before the next one has. */
-static int roll_make(const lazy_sharding *sharding, roll *r) {
-    const lazy_mesh *mesh = sharding->mesh;
-    size_t n = (size_t)mesh->size;
-    *r = (roll){.owner = malloc((3 * n + 1) * sizeof *r->owner), .wanted = calloc((n + 1) * n, 1)};
-    if (!r->owner || !r->wanted)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    r->position = r->owner + n;
-    r->ranks = r->position + n;
-    for (int p = 0; p < mesh->size; p++) {
-        int m = member_number(mesh, p, sharding->distinct);
-        if (m < r->nmembers && (mesh->process[p] != 0 || r->owner[m] == 0))
-            continue;
-        r->nmembers = m < r->nmembers ? r->nmembers : m + 1;
-        r->owner[m] = mesh->process[p];
-        r->position[m] = p;
-    }
-    add_rank(r, 0);
-    for (int m = 0; m < r->nmembers; m++)
-        add_rank(r, r->owner[m]);
-    memset(r->wanted, 1, (size_t)r->nmembers); /* of ranks[0] */
-    return 0;
-}
-
-/* The shape of an array's blocks; returns their size. */
-static int64_t block_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
-    int64_t size = 1;
-    for (int k = 0; k < node->ndim; k++)
-        size *= shape[k] = node->shape[k] / shard_sharding_parts(sharding, k);
-    return size;
-}
-
-/* The same of what is sent of them: no more than is shown. */
+/* The shape of what is sent of an array's blocks, which is no more than is shown; returns its size. */
 static int64_t sent_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
-    int64_t size = block_shape(sharding, node, shape);
-    if (!graph_format_cuts(node->size))
-        return size;
-    size = 1;
+    bool cut = graph_format_cuts(node->size);
+    int64_t size = 1;
     for (int k = 0; k < node->ndim; k++) {
-        if (shape[k] > 2 * LAZY_FORMAT_EDGE)
+        shape[k] = node->shape[k] / shard_sharding_parts(sharding, k);
+        if (cut && shape[k] > 2 * LAZY_FORMAT_EDGE)
             shape[k] = 2 * LAZY_FORMAT_EDGE;
         size *= shape[k];
     }
     return size;
 }
 
-/* The blocks that this process gives, or, since a node has to read something, a number. Returns how many; a status. */
-static int given_blocks(show *s, const roll *r, const neap_node *node, neap_node **in) {
-    bool cut = graph_format_cuts(node->size);
-    const lazy_sharding *sharding = graph_sharding_of(node);
-    int n = 0;
-    for (int m = 0; m < r->nmembers; m++) {
-        if (r->owner[m] != s->here)
-            continue;
-        neap_node *block = node->shards->blocks[shard_sharding_block(sharding, r->position[m])];
-        block = graph_build_place(s->ctx, block, graph_home(s->ctx, -1));
-        block = cut ? effect_edges_of(s->ctx, block) : block;
-        if (!(in[n++] = block))
-            return neap_error_code();
-    }
-    if (n > 0 || s->here > 0)
-        return n;
-    in[0] = graph_arena(s->ctx, graph_constant(s->ctx, node->dtype, false, 0));
-    return in[0] ? 1 : neap_error_code();
+/* What is shown of the block that this process has at a position. In the arena; NULL: an error. */
+static neap_node *own_block(show *s, const neap_node *node, int position) {
+    neap_node *block = node->shards->blocks[shard_sharding_block(graph_sharding_of(node), position)];
+    block = graph_build_place(s->ctx, block, graph_home(s->ctx, -1));
+    return graph_format_cuts(node->size) ? effect_edges_of(s->ctx, block) : block;
 }
 
-static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_node **out) {
+/* Sends the block at a position from the process that has it, if it is this one, or else takes it: this is process 0.
+ * In the arena; NULL: an error. */
+static neap_node *send_block(show *s, const neap_node *node, int position) {
     int64_t shape[NEAP_MAX_DIMS];
-    lazy_exchange_pattern like = {.kind = ENGINE_COMM_GATHER,
-                                  .op = -1,
-                                  .dtype = node->dtype,
-                                  .elements = sent_shape(graph_sharding_of(node), node, shape),
-                                  .group = {.nmembers = r->nmembers,
-                                            .nranks = r->nranks,
-                                            .ranks = r->ranks,
-                                            .owner = r->owner,
-                                            .wanted = r->wanted},
-                                  .name = "print"};
-    neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
-    int n = in ? given_blocks(s, r, node, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"), status = 0;
-    const lazy_exchange_pattern *pattern = n > 0 ? effect_exchange_pattern_intern(&like) : NULL;
-    if (pattern && (*out = graph_arena(s->ctx, effect_exchange_record(s->ctx, pattern, n, in))) && s->site) {
-        (*out)->site = graph_site_intern(s->ctx, s->site);
-        if (s->ctx->sites.node == *out) /* in a program that is lowered, its run has another line */
+    const lazy_sharding *sharding = graph_sharding_of(node);
+    int32_t owner = sharding->mesh->process[position], ranks[] = {0, owner};
+    static const uint8_t wanted[] = {1, 0};
+    lazy_exchange_pattern like = {
+        .kind = ENGINE_COMM_GATHER,
+        .op = -1,
+        .dtype = node->dtype,
+        .elements = sent_shape(sharding, node, shape),
+        .group = {.nmembers = 1, .nranks = 2, .ranks = ranks, .owner = &owner, .wanted = wanted},
+        .name = "print"};
+    /* Who takes the block gives nothing, but the node has an input, by which it belongs to the trace of the array. */
+    int given = s->here == owner ? position : sharding->nblocks > 0 ? sharding->position[0] : -1;
+    neap_node *in =
+        given >= 0 ? own_block(s, node, given) : graph_arena(s->ctx, graph_constant(s->ctx, node->dtype, false, 0));
+    const lazy_exchange_pattern *pattern = in ? effect_exchange_pattern_intern(&like) : NULL;
+    neap_node *sent = pattern ? graph_arena(s->ctx, effect_exchange_record(s->ctx, pattern, 1, &in)) : NULL;
+    if (!sent)
+        return NULL;
+    if (s->site) {
+        sent->site = graph_site_intern(s->ctx, s->site);
+        if (s->ctx->sites.node == sent) /* in a program that is lowered, its run has another line */
             s->ctx->sites.node = NULL;
     }
-    if (n < 0 || (n > 0 && !*out))
-        status = neap_error_code();
-    free(in);
-    return status;
+    return s->here == 0 ? graph_build_reshape(s->ctx, sent, node->ndim, shape) : sent;
 }
 
-/* Brings the blocks of the array of fragment k to process 0, if it does not have them all: *out is the exchange, NULL
- * if there is none or this process has no part in it. */
-static int gather_to_first(show *s, int k, neap_node **out) {
-    roll r;
+/* Finds whom the blocks come from: by member, a position of the mesh. Process 0 gives what it has; of other blocks the
+ * process of their first device gives them. The members come in their order: each has its first device before the next
+ * one has. Returns how many there are; *elsewhere says whether process 0 lacks some. */
+static int find_givers(const lazy_sharding *sharding, int *position, bool *elsewhere) {
+    const lazy_mesh *mesh = sharding->mesh;
+    int members = 0;
+    for (int p = 0; p < mesh->size; p++) {
+        int m = member_number(mesh, p, sharding->distinct);
+        if (m < members && (mesh->process[p] != 0 || mesh->process[position[m]] == 0))
+            continue;
+        members = m < members ? members : m + 1;
+        position[m] = p;
+    }
+    *elsewhere = false;
+    for (int m = 0; m < members; m++)
+        *elsewhere |= mesh->process[position[m]] != 0;
+    return members;
+}
+
+/* Brings the blocks of the array of fragment k to process 0, if it does not have them all: each that it lacks by an
+ * exchange of its own, so that one that has failed is missing alone. */
+static int gather_to_first(show *s, int k) {
     const lazy_sharding *sharding = sharding_of(s, k);
     if (!sharding || !s->gathers)
         return 0;
-    int status = roll_make(sharding, &r);
-    if (status == 0 && r.nranks > 1)
-        status = exchange_blocks(s, &r, s->nodes[s->given[k].first], out);
-    roll_free(&r);
+    const neap_node *node = s->nodes[s->given[k].first];
+    size_t room = (size_t)sharding->mesh->size + 1;
+    int *position = malloc(room * sizeof *position), status = 0;
+    if (!position)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    bool elsewhere;
+    int members = find_givers(sharding, position, &elsewhere);
+    if (elsewhere && !(s->gathered[k] = calloc(room, sizeof *s->gathered[k])))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int m = 0; m < members && elsewhere && status == 0; m++) {
+        int owner = sharding->mesh->process[position[m]];
+        if (s->here != 0 && s->here != owner)
+            continue; /* which is all that others take part in */
+        s->gathered[k][m] = owner == 0 ? own_block(s, node, position[m]) : send_block(s, node, position[m]);
+        status = s->gathered[k][m] ? 0 : neap_error_code();
+    }
+    free(position);
     return status;
-}
-
-/* Member m of an exchange. BORROWED from the arena. */
-static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const int64_t *shape) {
-    int64_t size = 1;
-    for (int k = 0; k < ndim; k++)
-        size *= shape[k];
-    int64_t slice[3] = {m * size, 1, size};
-    neap_node *one = graph_build_slice(s->ctx, all, slice);
-    return graph_build_reshape(s->ctx, one, ndim, shape);
 }
 
 /* ---- Fragments --------------------------------------------------------------------------------------------------- */
@@ -234,12 +188,11 @@ static int part_position(const lazy_sharding *sharding, int ndim, int position, 
     return position;
 }
 
-static int add_block(show *s, int k, int position, const int64_t *shape) {
+static int add_block(show *s, int k, int position) {
     const lazy_sharding *sharding = sharding_of(s, k);
-    neap_node *node = s->nodes[s->given[k].first], *all = s->gathered[k];
-    if (all)
-        return keep_shown_node(
-            s, gathered_block(s, all, member_number(sharding->mesh, position, sharding->distinct), node->ndim, shape));
+    if (s->gathered[k])
+        return keep_shown_node(s, s->gathered[k][member_number(sharding->mesh, position, sharding->distinct)]);
+    const neap_node *node = s->nodes[s->given[k].first];
     return keep_shown_node(s, node->shards->blocks[shard_sharding_block(sharding, position)]);
 }
 
@@ -248,7 +201,6 @@ static int add_array(show *s, int k, int position) {
     const lazy_sharding *sharding = sharding_of(s, k);
     lazy_fragment f = {.text = s->given[k].text, .bytes = s->given[k].bytes, .first = (int32_t)s->out->nodes.n, .n = 1};
     neap_node *node = s->nodes[s->given[k].first];
-    int64_t shape[NEAP_MAX_DIMS];
     if (!sharding) {
         int status = keep_shown_node(s, node);
         return status ? status : lazy_push(&s->out->fragments, f);
@@ -256,7 +208,6 @@ static int add_array(show *s, int k, int position) {
     if (sharding->mesh != s->mesh)
         position = 0; /* it is the same everywhere */
     bool cut = s->gathered[k] && graph_format_cuts(node->size);
-    sent_shape(sharding, node, shape);
     if (!s->apart && (sharding->splits || cut)) {
         if (!(f.layout = calloc(1, sizeof *f.layout)))
             return neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -268,7 +219,7 @@ static int add_array(show *s, int k, int position) {
     }
     int status = 0;
     for (int32_t p = 0; p < f.n && status == 0; p++)
-        status = add_block(s, k, f.layout ? part_position(sharding, node->ndim, position, p) : position, shape);
+        status = add_block(s, k, f.layout ? part_position(sharding, node->ndim, position, p) : position);
     if (status == 0 && (status = lazy_push(&s->out->fragments, f)) == 0)
         return 0;
     free(f.layout);
@@ -362,17 +313,18 @@ static int refuse_absent(const lazy_sharding *sharding) {
 static int show_all(show *s) {
     int status = 0;
     for (int k = 0; k < s->n && status == 0; k++)
-        status = gather_to_first(s, k, &s->gathered[k]);
+        status = gather_to_first(s, k);
     if (status == 0 && (!s->gathers || s->here == 0))
         status = choose_lines(s);
     if (status == 0 && s->mesh)
         return add_block_lines(s);
     /* Another process writes it: here are only the exchanges. */
-    for (int k = 0; k < s->n && status == 0; k++) {
-        lazy_fragment f = {.first = (int32_t)s->out->nodes.n, .n = 1};
-        if (s->gathered[k] && (status = keep_shown_node(s, s->gathered[k])) == 0)
-            status = lazy_push(&s->out->fragments, f);
-    }
+    for (int k = 0; k < s->n && status == 0; k++)
+        for (int m = 0; s->gathered[k] && m < sharding_of(s, k)->mesh->size && status == 0; m++) {
+            lazy_fragment f = {.first = (int32_t)s->out->nodes.n, .n = 1};
+            if (s->gathered[k][m] && (status = keep_shown_node(s, s->gathered[k][m])) == 0)
+                status = lazy_push(&s->out->fragments, f);
+        }
     return status;
 }
 
@@ -395,6 +347,8 @@ int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment 
     plan_hold(ctx);
     status = show_all(&s);
     int held = plan_unhold(ctx);
+    for (int k = 0; k < n; k++)
+        free(s.gathered[k]);
     free(s.gathered);
     return status ? status : held;
 }

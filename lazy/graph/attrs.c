@@ -46,11 +46,6 @@ static bool is_one_of(lazy_attr_word name, size_t n, const char *const *names) {
     return false;
 }
 
-bool graph_attr_is_size(lazy_attr_word name) {
-    static const char *const sizes[] = {"n", "shape", "extent"};
-    return is_one_of(name, sizeof sizes / sizeof *sizes, sizes);
-}
-
 bool graph_attr_is_sharding(lazy_attr_word name) {
     static const char *const shardings[] = {"sharding", "outside", "inside"};
     return is_one_of(name, sizeof shardings / sizeof *shardings, shardings);

@@ -20,8 +20,6 @@ typedef struct lazy_attr_names {
 lazy_attr_names graph_attr_names_of(const lazy_op *row);
 /* The name of attribute k; of one that the row does not name, an empty one. */
 lazy_attr_word graph_attr_name(const lazy_attr_names *names, int k);
-/* Is the attribute the size of an axis of the result? Such are called "n", "shape" or "extent". */
-bool graph_attr_is_size(lazy_attr_word name);
 /* Is the attribute the number of a sharding? Such are called "sharding", "outside" or "inside". */
 bool graph_attr_is_sharding(lazy_attr_word name);
 /* Is the attribute the number of a dtype? Such are called "dtype". */

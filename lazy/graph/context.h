@@ -21,6 +21,8 @@ typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace 
 typedef struct lazy_callback lazy_callback;
 typedef struct neap_program neap_program;
 typedef struct neap_jit neap_jit;
+typedef struct neap_transcript neap_transcript;
+struct graph_note;
 
 /* node.c */
 typedef struct lazy_handles {
@@ -147,7 +149,6 @@ typedef struct lazy_sites {
     int64_t places;
     lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
     int32_t chunk;
-    uint32_t follows;            /* of the next op: which of its attributes count from an end (neap_op_follows) */
     LAZY_VECTOR(int32_t) scopes; /* by text: the named scope in it, a text, or 0; empty until one is opened */
     int32_t scope, scoped;       /* the open one, and the site of a node in it whose line nobody told; 0: none */
     int32_t again;               /* the site of the program node that is being recorded again; 0: none is */
@@ -235,6 +236,11 @@ typedef struct graph_hooks {
     void (*located)(neap_ctx *ctx, neap_node *node);
     /* A level that recorded this effect has ended (effect/effect.c). */
     void (*effect_free)(neap_ctx *ctx, lazy_effect *effect);
+    /* Something was recorded while a transcript is open. Returns the status, or another one (sizes/transcript.c). */
+    int (*noted)(neap_ctx *ctx, int status, struct graph_note *note);
+    /* The host is about to read a node while a transcript is open. A status: 0, or why it must not. */
+    int (*read)(neap_ctx *ctx, const neap_node *node);
+    const struct graph_note_kind *const *kinds; /* of notes, those that files may have; NULL behind the last */
 } graph_hooks;
 
 struct neap_ctx {
@@ -255,6 +261,7 @@ struct neap_ctx {
     lazy_programs programs;
     lazy_plans plans;
     lazy_mesh_state mesh;
+    neap_transcript *transcript; /* the open one (sizes/transcript.c); NULL: none is */
 };
 
 #endif

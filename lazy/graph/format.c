@@ -58,25 +58,9 @@ static int text_repeat(lazy_text *text, char c, int64_t n) {
 
 /* ---- Elements --------------------------------------------------------------------------------------------------- */
 
-/* An element of another dtype: its 64 bits, extended by the sign where it has one. */
-static uint64_t element_bits(int dtype, const void *element) {
-    switch (dtype) {
-#define BITS(NAME, name, kind, ctype, ...)                                                                             \
-    case NEAP_DTYPE_##NAME: {                                                                                          \
-        ctype value;                                                                                                   \
-        memcpy(&value, element, sizeof value);                                                                         \
-        return kind == 'b' ? value != 0 : (uint64_t)value;                                                             \
-    }
-        NEAP_DTYPE_BOOL_ROWS(BITS)
-        NEAP_DTYPE_INTEGER_ROWS(BITS)
-#undef BITS
-    }
-    return 0;
-}
-
 /* As snprintf. */
 static int integer_write(int dtype, const void *element, char *out, size_t capacity) {
-    uint64_t bits = element_bits(dtype, element);
+    uint64_t bits = dtype_bits(dtype, element);
     return neap_dtype_kind(dtype) == 'i' ? snprintf(out, capacity, "%" PRId64, (int64_t)bits)
                                          : snprintf(out, capacity, "%" PRIu64, bits);
 }
@@ -127,7 +111,7 @@ static void scalar_write(int dtype, const void *element, char *out) {
         return;
     }
     if (kind == 'b') {
-        strcpy(out, element_bits(dtype, element) ? "True" : "False");
+        strcpy(out, dtype_bits(dtype, element) ? "True" : "False");
         return;
     }
     if (kind != 'f') {
@@ -513,114 +497,3 @@ int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t
     }
     return status;
 }
-
-/* ---- One element through a conversion --------------------------------------------------------------------------- */
-
-typedef struct conversion {
-    char letter;
-    char pattern[24]; /* for printf, with "ll" before integer letters */
-} conversion;
-
-/* Reads at most two digits. */
-static const char *digits_skip(const char *s) {
-    for (int k = 0; k < 2 && *s >= '0' && *s <= '9'; k++)
-        s++;
-    return s;
-}
-
-/* Flags that C defines for a conversion letter; NULL if the letter is not accepted. */
-static const char *letter_flags(char letter) {
-    if (letter == '\0')
-        return NULL;
-    if (strchr("di", letter) != NULL)
-        return "-+ 0";
-    if (letter == 'u')
-        return "-0";
-    if (strchr("xXo", letter) != NULL)
-        return "-#0";
-    if (strchr("eEfFgGaA", letter) != NULL)
-        return "-+ #0";
-    return letter == 's' ? "-" : NULL;
-}
-
-static int conversion_parse(const char *text, conversion *out) {
-    const char *s = text;
-    if (*s++ != '%')
-        goto fail;
-    size_t nflags = strspn(s, "-+ #0");
-    if (nflags > 5)
-        goto fail;
-    const char *rest = digits_skip(s + nflags);
-    if (*rest == '.')
-        rest = digits_skip(rest + 1);
-    const char *flags = letter_flags(*rest);
-    if (flags == NULL || rest[1] != '\0' || strspn(s, flags) < nflags)
-        goto fail;
-    out->letter = *rest;
-    snprintf(out->pattern, sizeof out->pattern, "%.*s%s%c", (int)(rest - text), text,
-             strchr("diuxXo", *rest) != NULL ? "ll" : "", *rest);
-    return NEAP_OK;
-fail:
-    return neap_error(NEAP_E_ARGUMENT,
-                      "\"%s\" is no conversion for an array's element; use %%d %%i %%u %%x %%X %%o %%e %%f %%g %%a %%s "
-                      "with flags, width and precision of at most two digits",
-                      text);
-}
-
-/* The element as the 64 bits of an integer for a conversion that wants one. */
-static int number_integer(int dtype, const void *element, const char *conversion_text, uint64_t *out) {
-    if (neap_dtype_kind(dtype) != 'f') {
-        *out = element_bits(dtype, element);
-        return NEAP_OK;
-    }
-    double value = dtype_number(dtype, element);
-    if (!(value >= -0x1p63 && value < 0x1p63) || value != floor(value)) {
-        char text[ELEMENT_BYTES];
-        scalar_write(dtype, element, text);
-        return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects an integral value, got %s", conversion_text, text);
-    }
-    *out = (uint64_t)(int64_t)value;
-    return NEAP_OK;
-}
-
-/* Makes %d and %i of an unsigned element %u, which has no sign to show. */
-static void conversion_unsigned(conversion *c) {
-    size_t n = strlen(c->pattern), at = 0;
-    c->pattern[n - 1] = 'u';
-    for (size_t k = 0; k <= n; k++)
-        if (c->pattern[k] != '+' && c->pattern[k] != ' ')
-            c->pattern[at++] = c->pattern[k];
-}
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* patterns come from conversion_parse, which checked them */
-
-int graph_format_number(int dtype, const void *element, const char *conversion_text, lazy_text *out) {
-    if (neap_dtype_name(dtype) == NULL)
-        return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
-    char text[ELEMENT_BYTES];
-    conversion c;
-    if (conversion_text == NULL) {
-        scalar_write(dtype, element, text);
-        return graph_text_add(out, text, strlen(text));
-    }
-    int status = conversion_parse(conversion_text, &c);
-    if (status != NEAP_OK)
-        return status;
-    if (c.letter == 's') {
-        scalar_write(dtype, element, text);
-        return graph_text_addf(out, c.pattern, text);
-    }
-    if (neap_dtype_kind(dtype) == 'c')
-        return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects a real number, got dtype %s; x.real and x.imag are real",
-                          conversion_text, neap_dtype_name(dtype));
-    if (strchr("diuxXo", c.letter) == NULL)
-        return graph_text_addf(out, c.pattern, dtype_number(dtype, element));
-    uint64_t value = 0;
-    status = number_integer(dtype, element, conversion_text, &value);
-    if (neap_dtype_kind(dtype) == 'u' && value > INT64_MAX && strchr("di", c.letter) != NULL)
-        conversion_unsigned(&c);
-    return status == NEAP_OK ? graph_text_addf(out, c.pattern, (unsigned long long)value) : status;
-}
-
-#pragma GCC diagnostic pop

@@ -38,10 +38,13 @@ int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t
 bool graph_format_cuts(int64_t size);
 enum { LAZY_FORMAT_EDGE = 3 };
 
-/* Appends one element through a printf conversion: flags, at most two digits of width and of precision, then one of
- * "diuxXoeEfFgGaAs". Booleans count as 0 and 1, a float must be integral where the conversion wants an integer, and %s
- * takes the text of a 0-d array. NULL: that text. NEAP_E_ARGUMENT names a conversion that is not one of these or a
- * value that does not fit it; NEAP_E_MEMORY. Both leave the text as it was. */
+/* Appends one element through a conversion; NULL: the text of a 0-d array. It is one of printf's, flags, at most two
+ * digits of width and of precision, then one of "diuxXoeEfFgGaAs"; or ":" and what stands in a field of Python's
+ * str.format, ">8.3f", with types of "bdoxXeEfFgG%s" or none, and the same digits. Booleans count as 0 and 1, a float
+ * must be integral where the conversion wants an integer, and s takes the text of a 0-d array. NEAP_E_ARGUMENT names a
+ * conversion that is not one of these or a value that does not fit it; NEAP_E_MEMORY. Both leave the text as it was. */
 int graph_format_number(int dtype, const void *element, const char *conversion, lazy_text *out);
+/* NEAP_E_ARGUMENT: no element of the dtype (-1: no text) fits the conversion. */
+int graph_format_check(int dtype, const char *conversion);
 
 #endif

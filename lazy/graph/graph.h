@@ -5,6 +5,7 @@
 #include "lazy/graph/attrs.h"
 #include "lazy/graph/context.h"
 #include "lazy/graph/format.h"
+#include "lazy/graph/note.h"
 #include "lazy/graph/sharding.h"
 #include "lazy/programs.h"
 
@@ -88,6 +89,8 @@ void graph_mark_weak(const lazy_op *row, int nin, neap_node *const *in, neap_nod
 void graph_weak_like(neap_node *node, const neap_node *like);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
+/* The same if its inputs had these shapes. */
+int graph_infer_at(const graph_call *call, const int64_t *const *shapes, lazy_result *result);
 /* A number (LAZY_WEAK) meets an array of a dtype that is not real: can it be an element? A constant is looked at; an
  * argument of a trace has to be one at each call, which is noted with it. What is computed of these is integral if all
  * are and the ops keep that so; only 64 bits are sure to hold it. False: it is none, or nobody knows. */
@@ -194,6 +197,10 @@ bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int
 /* ---- level.c ----------------------------------------------------------------------------------------------------- */
 /* The innermost open trace, or NULL; those around an open callback do not count. */
 lazy_level *graph_open_trace(neap_ctx *ctx);
+/* neap_level_end and its kin, for what the library opens by itself. */
+int graph_level_end(neap_ctx *ctx, int level);
+int graph_tape_begin(neap_ctx *ctx, int *level);
+int graph_trace_begin(neap_ctx *ctx, int kind, int *level);
 
 /* ---- capture.c: what a closed trace reads from outside ----------------------------------------------------------- */
 /* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL:

@@ -87,7 +87,7 @@ static int leave_tape(neap_ctx *ctx) {
     return status;
 }
 
-int neap_level_end(neap_ctx *ctx, int level) {
+int graph_level_end(neap_ctx *ctx, int level) {
     int wrong = level_check(ctx, level), status = wrong;
     while (!wrong && ctx->levels.n > level) {
         int left = leave_tape(ctx);
@@ -97,7 +97,7 @@ int neap_level_end(neap_ctx *ctx, int level) {
     return status;
 }
 
-int neap_tape_begin(neap_ctx *ctx, int *level) {
+int graph_tape_begin(neap_ctx *ctx, int *level) {
     return level_open(ctx, false, false, level);
 }
 
@@ -129,7 +129,7 @@ neap_node *graph_untaped(neap_ctx *ctx, neap_node *node) {
     return taped ? graph_build1(ctx, LAZY_OP_bare, node) : node;
 }
 
-int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
+static int tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
     int status = level_check(ctx, level);
     if (!node || status)
@@ -139,11 +139,62 @@ int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
     return status ? status : graph_attend(ctx);
 }
 
-int neap_trace_begin(neap_ctx *ctx, int kind, int *level) {
+int graph_trace_begin(neap_ctx *ctx, int kind, int *level) {
     int status = level_open(ctx, true, kind != NEAP_TRACE_OPEN, level);
     if (status == 0)
         ctx->levels.at[*level].stages = kind == NEAP_TRACE_STAGES;
     return status;
+}
+
+/* ---- Public ------------------------------------------------------------------------------------------------------ */
+static int play_level_end(neap_ctx *ctx, graph_note *note) {
+    return graph_level_end(ctx, note->level);
+}
+const graph_note_kind graph_note_level_end = {
+    .name = "level_end", .play = play_level_end, .form = {.ints = "", .level = GRAPH_NOTE_TAPE | GRAPH_NOTE_TRACE}};
+
+int neap_level_end(neap_ctx *ctx, int level) {
+    int status = graph_level_end(ctx, level);
+    return graph_noted(ctx, status, &(graph_note){.kind = &graph_note_level_end, .level = level});
+}
+
+static int play_tape_begin(neap_ctx *ctx, graph_note *note) {
+    return graph_tape_begin(ctx, &note->level);
+}
+const graph_note_kind graph_note_tape_begin = {
+    .name = "tape_begin", .play = play_tape_begin, .opens = true, .form = {.ints = ""}};
+
+int neap_tape_begin(neap_ctx *ctx, int *level) {
+    int status = graph_tape_begin(ctx, level);
+    return graph_noted(ctx, status, &(graph_note){.kind = &graph_note_tape_begin, .level = *level});
+}
+
+static int play_tape_alias(neap_ctx *ctx, graph_note *note) {
+    return tape_alias(ctx, note->level, note->in[0], note->out);
+}
+const graph_note_kind graph_note_tape_alias = {.name = "tape_alias",
+                                               .play = play_tape_alias,
+                                               .shapes = GRAPH_NOTE_LAST,
+                                               .form = {.ints = "", .nin = 1, .nout = 1, .level = GRAPH_NOTE_TAPE}};
+
+int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
+    int status = tape_alias(ctx, level, id, out);
+    return graph_noted(
+        ctx, status,
+        &(graph_note){.kind = &graph_note_tape_alias, .level = level, .nin = 1, .in = &id, .nout = 1, .out = out});
+}
+
+static int play_trace_begin(neap_ctx *ctx, graph_note *note) {
+    return graph_trace_begin(ctx, (int)note->ints[0], &note->level);
+}
+const graph_note_kind graph_note_trace_begin = {
+    .name = "trace_begin", .play = play_trace_begin, .opens = true, .form = {.ints = "n"}};
+
+int neap_trace_begin(neap_ctx *ctx, int kind, int *level) {
+    int status = graph_trace_begin(ctx, kind, level);
+    int64_t ints[] = {kind};
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &graph_note_trace_begin, .level = *level, .nints = 1, .ints = ints});
 }
 
 lazy_level *graph_open_trace(neap_ctx *ctx) {

@@ -49,17 +49,6 @@ enum {
 #define LAZY_NUMBER_FRACTION (UINT32_C(1) << 31)
 #define LAZY_NUMBER_DECIDED (UINT32_C(1) << 30)
 
-/* What is known of a node for programs on inputs of other sizes and dtypes (program/refit.h); no structure. */
-enum {
-    LAZY_FOLLOWS_RECORDER =
-        1,                  /* a cast, or a constant with a dtype, that the recorder has made of a number or operand */
-    LAZY_FOLLOWS_COUNT = 2, /* a number: of elements of an array, less what stands from the bit SHIFT on */
-    LAZY_FOLLOWS_FIXED = 4, /* a slice or reshape whose attributes were made of the sizes that it had: for no others */
-    /* An attribute was given as counted from an end: of a slice, bit SHIFT + 2k its start along axis k, the next bit
-     * its stop, of the first NEAP_FOLLOWS_AXES axes; of a reshape, bit SHIFT + k the size that was left. */
-    LAZY_FOLLOWS_SHIFT = 8
-};
-
 struct neap_node {
     uint32_t refs;
     int16_t op;
@@ -87,7 +76,7 @@ struct neap_node {
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
-    uint32_t follows;  /* LAZY_FOLLOWS_… */
+    bool counts;       /* a constant: a number of elements, which follows from shapes */
     int64_t size;
     union {
         double value;         /* constants */
@@ -239,27 +228,13 @@ static inline bool graph_is_staged(neap_node *node, uint64_t trace) {
 static inline bool graph_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
 }
-/* The node is this one recorded again: the same is known of it, if it is the same op. */
-static inline void graph_follow_as(neap_node *again, const neap_node *node) {
-    if (again && again->op == node->op && again->follows == 0)
-        again->follows = node->follows;
-}
-/* The same of one that has a further axis, the first: the attributes of each axis have so many bits. Where one of them
- * has no room any more, the attributes hold for these sizes alone. */
-static inline void graph_follow_further(neap_node *again, const neap_node *node, int bits) {
-    uint32_t low = (1u << LAZY_FOLLOWS_SHIFT) - 1, ends = node->follows & ~low;
-    if (!again || again->op != node->op || again->follows != 0)
-        return;
-    again->follows =
-        (uint32_t)(ends << bits) >> bits == ends ? ends << bits | (node->follows & low) : LAZY_FOLLOWS_FIXED;
-}
 static inline bool graph_is_number(const neap_node *node) {
     return node->nin == 0 && !node->buffer &&
            (graph_is_constant(node) || (node->flags & LAZY_WEAK && graph_is_placeholder(node)));
 }
 /* Is it a number that follows from shapes alone? */
 static inline bool graph_counts_elements(const neap_node *node) {
-    return graph_is_constant(node) && node->follows & LAZY_FOLLOWS_COUNT && !node->buffer;
+    return graph_is_constant(node) && node->counts && !node->buffer;
 }
 
 #endif

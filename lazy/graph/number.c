@@ -86,8 +86,5 @@ neap_node *graph_compared_number(neap_ctx *ctx, double value, const graph_call *
         if (!(call->in[k]->flags & LAZY_WEAK) && !dtype_is_inexact(dtype) && value >= ldexp(1, dtype_digits(dtype)))
             value = (double)INFINITY;
     }
-    neap_node *constant = graph_constant(ctx, NEAP_DTYPE_F64, false, value);
-    if (constant)
-        constant->follows |= LAZY_FOLLOWS_RECORDER;
-    return constant;
+    return graph_constant(ctx, NEAP_DTYPE_F64, false, value);
 }

@@ -105,7 +105,7 @@ neap_node *graph_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dt
     if (weak && graph_is_constant(node)) {
         neap_node *constant = graph_constant(ctx, dtype, false, node->value);
         if (constant)
-            constant->follows = node->follows;
+            constant->counts = node->counts;
         return constant;
     }
     int64_t attr = dtype;
@@ -118,14 +118,6 @@ neap_node *graph_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dt
         graph_release(ctx, cast);
         return NULL;
     }
-    return cast;
-}
-
-/* The same for an operand of an op that is recorded: where dtypes are others, another cast takes its place. */
-static neap_node *operand_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
-    neap_node *cast = graph_as_dtype(ctx, op, node, dtype);
-    if (cast && cast != node)
-        cast->follows |= LAZY_FOLLOWS_RECORDER;
     return cast;
 }
 
@@ -484,8 +476,6 @@ static neap_node *truth_of(neap_ctx *ctx, neap_node *condition) {
     bool number = condition->flags & LAZY_WEAK;
     neap_node *from = number ? graph_number_as_array(ctx, condition) : graph_retain(condition);
     neap_node *truth = from ? graph_cast(ctx, from, NEAP_DTYPE_BOOL) : NULL;
-    if (truth)
-        truth->follows |= LAZY_FOLLOWS_RECORDER;
     graph_release(ctx, from);
     return truth;
 }
@@ -510,7 +500,7 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         else
             to[k] = row->dtype == graph_dtype_compare && want == NEAP_DTYPE_F64 && avals[k].weak && !avals[k].unknown
                         ? graph_compared_number(ctx, avals[k].value, call)
-                        : operand_as_dtype(ctx, row->name, call->in[k], want);
+                        : graph_as_dtype(ctx, row->name, call->in[k], want);
         if (!to[k])
             return neap_error_code();
         *owned |= (uint64_t)1 << k;
@@ -576,7 +566,7 @@ static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, const graph_ca
         return make_recorded(ctx, row, call, NULL, &result, false);
     int number = in[0]->flags & LAZY_WEAK ? 0 : 1;
     neap_node *cast[2] = {in[0], in[call->nin - 1]}, *node = NULL;
-    if ((cast[number] = operand_as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
+    if ((cast[number] = graph_as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
         node =
             make_recorded(ctx, row, &(graph_call){.op = call->op, .nin = call->nin, .in = cast}, NULL, &result, false);
         graph_release(ctx, cast[number]);
@@ -596,6 +586,19 @@ int graph_infer(const graph_call *call, lazy_result *result, bool *weak) {
     int status = infer_result(lazy_ops[call->op], &desc, result);
     *weak = numbers && is_number_dtype(result->dtype);
     return status;
+}
+
+int graph_infer_at(const graph_call *call, const int64_t *const *shapes, lazy_result *result) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_call_desc desc = {.nin = call->nin, .in = avals, .nattrs = call->nattrs, .attrs = call->attrs};
+    describe_inputs(lazy_ops[call->op], call->nin, call->in, avals);
+    for (int k = 0; k < call->nin; k++) {
+        avals[k].shape = shapes[k];
+        avals[k].size = 1;
+        for (int a = 0; a < avals[k].ndim; a++)
+            avals[k].size *= shapes[k][a];
+    }
+    return infer_result(lazy_ops[call->op], &desc, result);
 }
 
 neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
@@ -661,10 +664,10 @@ static bool gets_halves_as_f32(const lazy_op *row, const graph_call *call) {
 
 /* An operand, in the half that the op would have computed in (-1: in no half), as f32; OWNED. */
 static neap_node *half_operand(neap_ctx *ctx, const char *op, neap_node *node, int half) {
-    neap_node *rounded = half < 0 ? graph_retain(node) : operand_as_dtype(ctx, op, node, half);
+    neap_node *rounded = half < 0 ? graph_retain(node) : graph_as_dtype(ctx, op, node, half);
     if (!rounded || !dtype_is_half(rounded->dtype))
         return rounded;
-    neap_node *wide = operand_as_dtype(ctx, op, rounded, NEAP_DTYPE_F32);
+    neap_node *wide = graph_as_dtype(ctx, op, rounded, NEAP_DTYPE_F32);
     graph_release(ctx, rounded);
     return wide;
 }
@@ -687,7 +690,7 @@ static neap_node *record_halves(neap_ctx *ctx, const lazy_op *row, const graph_c
         graph_release(ctx, in[k]);
     if (!node || !dtype_is_half(result.dtype))
         return node;
-    neap_node *rounded = operand_as_dtype(ctx, row->name, node, result.dtype);
+    neap_node *rounded = graph_as_dtype(ctx, row->name, node, result.dtype);
     graph_release(ctx, node);
     return rounded;
 }
@@ -729,39 +732,61 @@ static int check_op(int op) {
     return op >= 0 && op < lazy_op_count ? 0 : neap_error(NEAP_E_ARGUMENT, "no such op");
 }
 
-int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+static int record_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs,
+                     int32_t *out) {
     neap_node *nodes[NEAP_MAX_INPUTS];
     if (check_op(op) != 0)
         return NEAP_E_ARGUMENT;
     if (nin < 0 || nin > NEAP_MAX_INPUTS || nattrs < 0 || nattrs > INT16_MAX)
         return neap_error(NEAP_E_ARGUMENT, "more than %d inputs, or more than %d attributes", NEAP_MAX_INPUTS,
                           INT16_MAX);
-    uint32_t follows = ctx->sites.follows;
-    ctx->sites.follows = 0;
     for (int k = 0; k < nin; k++)
         if (!(nodes[k] = graph_lookup(ctx, in[k])))
             return neap_error_code();
-    neap_node *node = graph_record(ctx, op, nin, nodes, nattrs, attrs);
-    if (node && follows && node->op == op)
-        node->follows = follows & NEAP_FOLLOWS_FIXED ? LAZY_FOLLOWS_FIXED : follows << LAZY_FOLLOWS_SHIFT;
-    return publish(ctx, node, out);
+    return publish(ctx, graph_record(ctx, op, nin, nodes, nattrs, attrs), out);
 }
 
-void neap_op_follows(neap_ctx *ctx, uint32_t ends) {
-    ctx->sites.follows = ends;
+static int play_op(neap_ctx *ctx, graph_note *note) {
+    return record_op(ctx, note->op, note->nin, note->in, note->nints, note->ints, note->out);
+}
+const graph_note_kind graph_note_op = {.name = "op",
+                                       .play = play_op,
+                                       .shapes = GRAPH_NOTE_INFERRED,
+                                       .form = {.ints = "a*", .nin = GRAPH_NOTE_ANY, .nout = 1, .op = true}};
+
+int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+    int status = record_op(ctx, op, nin, in, nattrs, attrs, out);
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &graph_note_op,
+                                     .op = op,
+                                     .level = -1,
+                                     .nin = nin,
+                                     .in = in,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = nattrs,
+                                     .ints = attrs});
 }
 
-int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out) {
-    neap_node *node = graph_constant(ctx, NEAP_DTYPE_F64, true, count);
-    if (node)
-        node->follows = LAZY_FOLLOWS_COUNT | (uint32_t)less << LAZY_FOLLOWS_SHIFT;
-    return publish(ctx, node, out);
-}
-
-int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
+static int record_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     if (dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "number: no such dtype");
     if (dtype >= 0 && !dtype_holds(dtype, value))
         return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
     return publish(ctx, graph_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
+}
+
+static int play_number(neap_ctx *ctx, graph_note *note) {
+    return record_number(ctx, (int)note->ints[0], note->number, note->out);
+}
+const graph_note_kind graph_note_number = {
+    .name = "number", .play = play_number, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "t", .nout = 1}};
+
+int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
+    int status = record_number(ctx, dtype, value, out);
+    int64_t ints[] = {dtype};
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = &graph_note_number, .level = -1, .number = value, .nout = 1, .out = out, .nints = 1, .ints = ints});
 }

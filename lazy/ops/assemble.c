@@ -199,31 +199,10 @@ static int pad_shard(lazy_shard_rule *g) {
     return shard_solve(g, &f, -1);
 }
 
-/* Widths are numbers, unless the result had the size of axes that are another now, as of gradients of slices: then the
- * only width that is there follows. */
-static int follow_pad(lazy_follow *f) {
-    const neap_node *was = f->node, *now = f->in[0];
-    for (int k = 0; k < was->ndim && was->ndim == now->ndim; k++) {
-        int64_t *low = &f->attrs[3 * k], *high = low + 1, gap = low[2], n = now->shape[k], wanted;
-        int64_t size = *low + *high + (n > 0 ? (n - 1) * (gap + 1) + 1 : 0);
-        int known = *low + *high + gap ? program_follow_known(f->refit, was->shape[k], &wanted) : 0;
-        if (known == 0 || (known == 1 && wanted == size))
-            continue;
-        if (known > 1 || (*low > 0 && *high > 0))
-            return neap_error(
-                NEAP_E_SHAPE,
-                "pad: axis %d had %lld elements, with %lld in front of the input's %lld; how many are there "
-                "now in front of %lld cannot be told",
-                k, (long long)was->shape[k], (long long)*low, (long long)was->in[0]->shape[k], (long long)n);
-        *(*low ? low : high) += wanted - size;
-    }
-    return 0;
-}
-
 NEAP_OP(pad,
         .doc =
             "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
             "`interior` between neighbours.",
         .attrs = "(low high interior)…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = graph_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch,
-        .shard = pad_shard, .follow = follow_pad)
+        .shard = pad_shard)

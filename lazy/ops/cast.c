@@ -34,16 +34,6 @@ static int dtype_astype(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-/* A cast that took nothing away must not do so now: it may have been chosen by the dtype that its input had. */
-static int follow_cast(lazy_follow *f) {
-    int to = (int)f->attrs[0], was = f->node->in[0]->dtype, now = f->in[0]->dtype;
-    bool weak = (f->node->in[0]->flags | f->in[0]->flags) & LAZY_WEAK;
-    if (weak || was == now || neap_dtype_promote(was, to) != to || neap_dtype_promote(now, to) == to)
-        return 0;
-    return neap_error(NEAP_E_DTYPE, "astype: a cast from %s to %s would take digits from %s", neap_dtype_name(was),
-                      neap_dtype_name(to), neap_dtype_name(now));
-}
-
 /* ---- The same bits ----------------------------------------------------------------------------------------------- */
 static int bitcast_dtype(const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs != 1 || call->attrs[0] < 0 || call->attrs[0] >= NEAP_DTYPE_COUNT)
@@ -94,7 +84,7 @@ NEAP_OP(astype,
            "Complex to real: an error.",
     .attrs = "dtype",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_CASTS, .dtype = dtype_astype,
-    .grad = grad_astype, .follow = follow_cast,
+    .grad = grad_astype,
     .kernel = {.any = "F(cast)(a)"},
     .domain = {0, 100})
 

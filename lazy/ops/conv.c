@@ -384,7 +384,7 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .library = conv_library,
     .routine = conv_input_routine, .cost = conv_input_cost, .flops = conv_input_flops, .grad = conv_input_grad,
-    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard, .follow = program_follow_sizes)
+    .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_input_shard)
 
 NEAP_OP(conv_kernel,
         .doc =
@@ -394,7 +394,7 @@ NEAP_OP(conv_kernel,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
         .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .library = conv_library,
         .routine = conv_kernel_routine, .cost = conv_kernel_cost, .flops = conv_kernel_flops, .grad = conv_kernel_grad,
-        .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_kernel_shard, .follow = program_follow_sizes)
+        .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_kernel_shard)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 static int windows_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -169,18 +169,6 @@ static int dynamic_slice_batch(lazy_batching *g) {
     return derive_batch_done(g);
 }
 
-/* What the box has whole it has whole again; else its size is a number, or that of an axis. */
-static int dynamic_slice_follow(lazy_follow *f) {
-    const neap_node *was = f->node->in[0], *now = f->in[0];
-    int status = 0;
-    for (int k = 0; k < was->ndim && was->ndim == now->ndim && status == 0; k++)
-        if (f->attrs[k] == was->shape[k])
-            f->attrs[k] = now->shape[k];
-        else
-            status = program_follow_size(f, &f->attrs[k]);
-    return status;
-}
-
 static int dynamic_slice_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int k = 0; k < g->out->ndim; k++)
@@ -199,7 +187,7 @@ NEAP_OP(dynamic_slice,
         .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = dynamic_slice_shape,
         .call = dynamic_slice_call, .gpu = launches_dynamic_slice, .cost = dynamic_slice_cost,
         .grad = dynamic_slice_grad, .jvp = derive_jvp_linear, .batch = dynamic_slice_batch,
-        .shard = dynamic_slice_shard, .follow = dynamic_slice_follow)
+        .shard = dynamic_slice_shard)
 
 /* ---- dynamic_update_slice ---------------------------------------------------------------------------------------- */
 static int dynamic_update_slice_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -506,5 +506,4 @@ NEAP_OP(irdft,
         .attrs = "axis doubled n", .kind = LAZY_CALL, .arity = 1, .types = LAZY_COMPLEX,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_part, .shape = irdft_shape,
         .call = irdft_call, .library = fft_library, .routine = irdft_routine, .cost = real_cost, .flops = real_flops,
-        .grad = irdft_grad, .jvp = derive_jvp_linear, .batch = derive_batch_axis, .shard = shard_axis,
-        .follow = program_follow_sizes)
+        .grad = irdft_grad, .jvp = derive_jvp_linear, .batch = derive_batch_axis, .shard = shard_axis)

@@ -73,12 +73,12 @@ static neap_node *hypot_part(lazy_grad *g, neap_node *x) {
 }
 GRAD2(grad_hypot, hypot_part(g, a), hypot_part(g, b))
 
-/* exp(x - y), and 1 where both are the same infinity. */
-static neap_node *logaddexp_part(lazy_grad *g, neap_node *x) {
-    neap_node *same = BUILD2(equal, x, g->node);
-    return BUILD2(multiply, g->ct, BUILD1(exp, BUILD3(where, same, NUMBER(0), BUILD2(subtract, x, g->node))));
+/* The share of x: sigmoid(x - other), half of the whole where both are the same infinity. */
+static neap_node *logaddexp_part(lazy_grad *g, neap_node *x, neap_node *other) {
+    neap_node *tie = BUILD2(logical_and, BUILD2(equal, x, other), BUILD1(isinf, x));
+    return BUILD2(multiply, g->ct, BUILD1(sigmoid, BUILD3(where, tie, NUMBER(0), BUILD2(subtract, x, other))));
 }
-GRAD2(grad_logaddexp, logaddexp_part(g, a), logaddexp_part(g, b))
+GRAD2(grad_logaddexp, logaddexp_part(g, a, b), logaddexp_part(g, b, a))
 
 /* Rows read as tables. */
 /* clang-format off */
@@ -302,7 +302,7 @@ NEAP_OP(logaddexp,
     .doc = "log(exp(a) + exp(b)) without overflow.",
     .example = "np.logaddexp(np.array{0, 1000}, np.array{0, 1000})\n[6.9314718e-01 1.0006932e+03]",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_logaddexp,
-    .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.real = "F(logaddexp)(a, b)"}, .ns = 1.15,
     .domain = {1, 3}, .reference = "math.log(math.exp(a) + math.exp(b))", .ulp = 4)
 /* clang-format on */

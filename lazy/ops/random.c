@@ -209,7 +209,7 @@ NEAP_OP(
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
     .shape = bits_shape, .call = bits_call, .gpu = launches_random_bits, .cost = bits_cost,
-    .batch = derive_batch_leading, .shard = bits_shard, .follow = program_follow_sizes)
+    .batch = derive_batch_leading, .shard = bits_shard)
 
 /* ---- random_floats ----------------------------------------------------------------------------------------------- */
 static int floats_dtype(const lazy_call_desc *call, lazy_result *out) {
@@ -248,7 +248,7 @@ NEAP_OP(
     .attrs = "distribution dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = floats_dtype,
     .shape = floats_shape, .call = floats_call, .gpu = launches_random_floats, .cost = floats_cost,
-    .batch = derive_batch_leading, .shard = bits_shard, .follow = program_follow_sizes)
+    .batch = derive_batch_leading, .shard = bits_shard)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -373,4 +373,4 @@ NEAP_OP(random_integers,
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = integers_shape,
         .call = integers_call, .gpu = launches_random_integers, .cost = integers_cost, .batch = integers_batch,
-        .follow = program_follow_sizes, .shard = integers_shard)
+        .shard = integers_shard)

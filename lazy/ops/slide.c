@@ -147,43 +147,6 @@ static int slide_shard(lazy_shard_rule *g) {
     return shard_solve(g, &f, -1);
 }
 
-/* ---- Other sizes ------------------------------------------------------------------------------------------------- */
-/* How many missing elements taps may reach in front of a line and behind it: what "valid", "full" and "same" mean, the
- * last one turned around, and what the derivative of "full" by its taps is. */
-static void slide_form(int form, int64_t n, int64_t m, int64_t out[2]) {
-    const int64_t front[] = {0, m - 1, m / 2, m - 1 - m / 2, m - n}, behind[] = {0, m - 1, m - 1 - m / 2, m / 2, m - n};
-    out[0] = front[form];
-    out[1] = behind[form];
-}
-
-static int slide_follow(lazy_follow *f) {
-    enum { FORMS = 5 };
-    const neap_node *in = f->node->in[0], *taps = f->node->in[1];
-    int64_t n = in->shape[in->ndim - 1], m = taps->shape[taps->ndim - 1];
-    int64_t now_n = f->in[0]->shape[f->in[0]->ndim - 1], now_m = f->in[1]->shape[f->in[1]->ndim - 1];
-    int64_t was[2] = {f->attrs[0], f->attrs[1] + m - 1 - n - f->attrs[0]}, found[2] = {-1, -1};
-    if (n == now_n && m == now_m)
-        return NEAP_OK;
-    bool known = false, one = true;
-    for (int form = 0; form < FORMS; form++) {
-        int64_t then[2], now[2];
-        slide_form(form, n, m, then);
-        slide_form(form, now_n, now_m, now);
-        if (memcmp(then, was, sizeof was) != 0)
-            continue;
-        one = one && (!known || memcmp(now, found, sizeof now) == 0);
-        memcpy(found, now, sizeof found);
-        known = true;
-    }
-    if (!known || !one || (n >= m && now_n < now_m && found[1] != now_m - 1))
-        return neap_error(NEAP_E_SHAPE,
-                          "convolve: recorded for %lld and %lld elements, it cannot follow to %lld and %lld",
-                          (long long)n, (long long)m, (long long)now_n, (long long)now_m);
-    f->attrs[0] = found[0];
-    f->attrs[1] = now_n - now_m + 1 + found[0] + found[1];
-    return NEAP_OK;
-}
-
 NEAP_OP(
     slide,
     .doc = "Element i of a line is the sum over j of in[i - before + j] times taps[j], of those that are there: `size` "
@@ -191,4 +154,4 @@ NEAP_OP(
     .attrs = "before size", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = slide_dtype, .shape = slide_shape, .call = slide_call, .cost = slide_cost, .flops = slide_flops,
-    .grad = slide_grad, .jvp = slide_jvp, .batch = derive_batch_leading, .shard = slide_shard, .follow = slide_follow)
+    .grad = slide_grad, .jvp = slide_jvp, .batch = derive_batch_leading, .shard = slide_shard)

@@ -30,4 +30,4 @@ NEAP_OP(iota,
         .doc = "The integers 0, 1, … n-1 as an array of shape (n,) of a numeric dtype. Costs nothing: whoever reads it "
                "computes it. Integers wrap around, floats round, as casts do.",
         .attrs = "n dtype", .kind = LAZY_SOURCE, .arity = 0, .types = LAZY_NUMERIC, .flags = LAZY_OP_CHEAP,
-        .origin = LAZY_ORIGIN_INDEX, .dtype = iota_dtype, .shape = iota_shape, .follow = program_follow_sizes)
+        .origin = LAZY_ORIGIN_INDEX, .dtype = iota_dtype, .shape = iota_shape)

@@ -53,20 +53,13 @@ static int device_put_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-/* What was put where inputs were goes where they are. */
-static int follow_device(lazy_follow *f) {
-    if (f->attrs[0] == f->refit->from && f->refit->from >= 0)
-        f->attrs[0] = f->refit->to;
-    return 0;
-}
-
 NEAP_OP(device_put,
         .doc =
             "The same array, committed to a device: what is computed from it is computed there. With device -1 it is "
             "committed to none. The gradient goes back to where the input is.",
         .attrs = "device", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES,
         .dtype = graph_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad,
-        .batch = derive_batch_leading, .follow = follow_device)
+        .batch = derive_batch_leading)
 
 static int transfer_call(const lazy_call *call, const neap_run *run) {
     (void)run;
@@ -80,8 +73,7 @@ NEAP_OP(
     .doc = "What device_put is where the devices have different memories: a copy of the array, committed to a device.",
     .attrs = "device", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ANY,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = device_put_shape,
-    .call = transfer_call, .grad = device_put_grad, .jvp = derive_jvp_linear, .batch = derive_batch_leading,
-    .follow = follow_device)
+    .call = transfer_call, .grad = device_put_grad, .jvp = derive_jvp_linear, .batch = derive_batch_leading)
 
 /* ---- join -------------------------------------------------------------------------------------------------------- */
 static int join_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -118,7 +110,7 @@ NEAP_OP(join,
             "devices read.",
         .attrs = "device", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ANY,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
-        .shape = join_shape, .call = join_call, .follow = follow_device)
+        .shape = join_shape, .call = join_call)
 
 /* ---- reshape ----------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -152,9 +144,7 @@ static int reshaped(lazy_batching *g, neap_node *in) {
 }
 
 static int reshape_batch(lazy_batching *g) {
-    int status = reshaped(g, g->in[0]);
-    graph_follow_further(g->out, g->node, 1);
-    return status;
+    return reshaped(g, g->in[0]);
 }
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -198,126 +188,10 @@ static int reshape_shard(lazy_shard_rule *g) {
     return NEAP_OK;
 }
 
-/* Of an op whose attributes were made of the sizes of its input, one of which is another. */
-static int refuse_fixed(const lazy_follow *f, int k) {
-    return neap_error(
-        NEAP_E_SHAPE, "%s: what was recorded is for %lld elements along axis %d, which has %lld now, and cannot follow",
-        graph_node_op(f->node)->name, (long long)f->node->in[0]->shape[k], k, (long long)f->in[0]->shape[k]);
-}
-
-/* Some axes of the input and of the result that have the same elements: [from, from + n) became [to, to + m). */
-typedef struct axis_group {
-    const lazy_follow *f;
-    int n, m;
-    const int *from, *to;
-} axis_group;
-
-/* The one size of a group that was left (-1 in the script), of `size` elements now; the others are numbers. */
-static bool follow_left(const axis_group *g, int64_t size) {
-    int left = -1;
-    for (int k = 0; k < g->m; k++)
-        if (g->f->node->follows >> (LAZY_FOLLOWS_SHIFT + g->to[k]) & 1)
-            left = g->to[k];
-    for (int k = 0; k < g->m && left >= 0; k++)
-        if (g->to[k] != left) {
-            if (program_follow_known(g->f->refit, g->f->attrs[g->to[k]], &g->f->attrs[g->to[k]]) > 1 ||
-                g->f->attrs[g->to[k]] == 0 || size % g->f->attrs[g->to[k]])
-                return false;
-            size /= g->f->attrs[g->to[k]];
-        }
-    if (left >= 0)
-        g->f->attrs[left] = size;
-    return left >= 0;
-}
-
-/* The parts of an axis of as many elements as before may have changed places with each other. */
-static bool follow_parts(const axis_group *g, int64_t size) {
-    int64_t parts[NEAP_MAX_DIMS], made = 1;
-    for (int k = 0; k < g->m; k++) {
-        parts[k] = g->f->attrs[g->to[k]];
-        if (program_follow_known(g->f->refit, parts[k], &parts[k]) > 1)
-            return false;
-        made *= parts[k];
-    }
-    for (int k = 0; k < g->m && made == size; k++)
-        g->f->attrs[g->to[k]] = parts[k];
-    return made == size;
-}
-
-/* Axes that stay as they are, or become one, follow; of one that is split, the parts have to be known. */
-static bool follow_group(const axis_group *g) {
-    const neap_node *was = g->f->node->in[0], *now = g->f->in[0];
-    bool same = g->n == g->m, still = true;
-    int64_t size = 1;
-    for (int k = 0; k < g->n; k++) {
-        size *= now->shape[g->from[k]];
-        still &= was->shape[g->from[k]] == now->shape[g->from[k]];
-        same = same && was->shape[g->from[k]] == g->f->attrs[g->to[k]];
-    }
-    if (still && !same)
-        follow_parts(g, size);
-    if (still)
-        return true;
-    for (int k = 0; k < g->m && same; k++)
-        g->f->attrs[g->to[k]] = now->shape[g->from[k]];
-    if (!same && g->m == 1)
-        g->f->attrs[g->to[0]] = size;
-    if (same || g->m == 1 || follow_left(g, size))
-        return true;
-    return follow_parts(g, size);
-}
-
-/* The axes of more than one element. */
-static int wide_axes(int ndim, const int64_t *shape, int *axes) {
-    int n = 0;
-    for (int k = 0; k < ndim; k++)
-        if (shape[k] != 1)
-            axes[n++] = k;
-    return n;
-}
-
-/* Both shapes, as they were, are taken apart from the left into the smallest groups of axes of the same elements. */
-static bool follow_groups(lazy_follow *f) {
-    const neap_node *was = f->node->in[0], *now = f->in[0];
-    int from[NEAP_MAX_DIMS], to[NEAP_MAX_DIMS], i = 0, j = 0;
-    int n = wide_axes(was->ndim, was->shape, from), m = wide_axes(f->node->ndim, f->node->shape, to);
-    bool sound = was->ndim == now->ndim && was->size > 0;
-    for (int k = 0; k < was->ndim && sound; k++)
-        sound = was->shape[k] != 1 || now->shape[k] == 1;
-    while (sound && i < n && j < m) {
-        axis_group group = {.f = f, .from = from + i, .to = to + j};
-        int64_t a = was->shape[from[i++]], b = f->node->shape[to[j++]];
-        while (a != b)
-            *(a < b ? &a : &b) *= a < b ? was->shape[from[i++]] : f->node->shape[to[j++]];
-        group.n = (int)(from + i - group.from);
-        group.m = (int)(to + j - group.to);
-        sound = follow_group(&group);
-    }
-    return sound;
-}
-
-static int follow_reshape(lazy_follow *f) {
-    const neap_node *was = f->node->in[0], *now = f->in[0];
-    char left[256], right[256], out[256];
-    bool kept = true; /* so far: the axes in front, which are no part of what was made of sizes */
-    for (int k = 0; k < was->ndim && was->ndim == now->ndim && f->node->follows & LAZY_FOLLOWS_FIXED; k++) {
-        kept = kept && k < f->node->ndim && was->shape[k] == f->node->shape[k];
-        if (!kept && was->shape[k] != now->shape[k])
-            return refuse_fixed(f, k);
-    }
-    if (follow_groups(f))
-        return 0;
-    return neap_error(NEAP_E_SHAPE,
-                      "reshape: %s became %s; nobody knows what %s is to become: give the size that changes as -1",
-                      graph_shape_text(was->ndim, was->shape, left, sizeof left),
-                      graph_shape_text(f->node->ndim, f->node->shape, out, sizeof out),
-                      graph_shape_text(now->ndim, now->shape, right, sizeof right));
-}
-
 NEAP_OP(reshape, .doc = "The same elements in row-major order under another shape of the same size.", .attrs = "shape…",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
         .shape = reshape_shape, .view = identity_view, .grad = reshape_grad, .batch = reshape_batch,
-        .shard = reshape_shard, .follow = follow_reshape)
+        .shard = reshape_shard)
 
 /* ---- transpose --------------------------------------------------------------------------------------------------- */
 static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -430,22 +304,10 @@ static int broadcast_shard(lazy_shard_rule *g) {
     return NEAP_OK;
 }
 
-/* Axes that the input has as they are follow it; new ones, and those that are repeated, the axes of their size. */
-static int follow_broadcast(lazy_follow *f) {
-    const neap_node *was = f->node->in[0], *now = f->in[0];
-    int lead = f->node->ndim - was->ndim, status = 0;
-    for (int k = 0; k < f->node->ndim && status == 0; k++)
-        if (k >= lead && was->ndim == now->ndim && was->shape[k - lead] == f->attrs[k] && f->attrs[k] != 1)
-            f->attrs[k] = now->shape[k - lead];
-        else
-            status = program_follow_size(f, &f->attrs[k]);
-    return status;
-}
-
 NEAP_OP(broadcast_to, .doc = "The input repeated along new leading axes and along its axes of size 1.",
         .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = graph_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad,
-        .batch = broadcast_batch, .shard = broadcast_shard, .follow = follow_broadcast)
+        .batch = broadcast_batch, .shard = broadcast_shard)
 
 /* ---- slice ------------------------------------------------------------------------------------------------------- */
 static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -513,7 +375,6 @@ static int slice_batch(lazy_batching *g) {
     int n = graph_node_nattrs(g->node);
     memcpy(slice + 3, graph_node_attrs(g->node), (size_t)n * sizeof *slice);
     g->out = graph_build(g->ctx, LAZY_OP_slice, 1, g->in, n + 3, slice);
-    graph_follow_further(g->out, g->node, 2);
     return derive_batch_done(g);
 }
 
@@ -528,51 +389,8 @@ static int slice_shard(lazy_shard_rule *g) {
     return NEAP_OK;
 }
 
-/* A range along an axis of other size: the whole one stays whole; an end that was counted from the end of the axis is
- * again. Else start and count are numbers, or sizes of axes, and the range may reach to the end only if it did. */
-static bool follow_range(const lazy_follow *f, int k, int64_t was, int64_t now) {
-    int64_t *start = &f->attrs[3 * k], step = f->attrs[3 * k + 1], *count = &f->attrs[3 * k + 2];
-    uint32_t ends = f->node->follows >> (LAZY_FOLLOWS_SHIFT + 2 * k) & 3;
-    if (*count == was && (step == 1 || step == -1)) {
-        *start = step < 0 ? now - 1 : 0;
-        *count = now;
-        return true;
-    }
-    if (ends && step > 0) {
-        int64_t from = ends & 1 ? *start + now - was : *start, to = step > 1 ? now : *start + *count;
-        from = from < 0 ? 0 : from;
-        to = ends & 2 && step == 1 ? to + now - was : to;
-        *count = to > from ? (to - from + step - 1) / step : 0;
-        *start = *count ? from : 0;
-        return *count == 0 || from + step * (*count - 1) < now;
-    }
-    int64_t last = *count ? *start + step * (*count - 1) : 0, far = last > *start ? last : *start;
-    bool reached = *count && far + (step < 0 ? -step : step) >= was;
-    if ((*start > 1 && program_follow_known(f->refit, *start, start) > 1) ||
-        (*count > 1 && program_follow_known(f->refit, *count, count) > 1))
-        return false;
-    return !reached || (step == 1 && *start + *count == now);
-}
-
-static int follow_slice(lazy_follow *f) {
-    const neap_node *was = f->node->in[0], *now = f->in[0];
-    for (int k = 0; k < was->ndim && was->ndim == now->ndim; k++) {
-        int64_t start = f->attrs[3 * k], count = f->attrs[3 * k + 2];
-        bool whole = count == was->shape[k] && f->attrs[3 * k + 1] == 1;
-        if (f->node->follows & LAZY_FOLLOWS_FIXED && !whole && was->shape[k] != now->shape[k])
-            return refuse_fixed(f, k);
-        if (was->shape[k] != now->shape[k] && !follow_range(f, k, was->shape[k], now->shape[k]))
-            return neap_error(
-                NEAP_E_INDEX,
-                "slice: of axis %d, which had %lld elements and has %lld now, %lld from %lld on reached to "
-                "the end; count from the end (-1 is the last one, {1} goes to the end)",
-                k, (long long)was->shape[k], (long long)now->shape[k], (long long)count, (long long)start);
-    }
-    return 0;
-}
-
 NEAP_OP(slice,
         .doc = "Per axis, count elements from start in steps of step, which may be negative. All inside the input.",
         .attrs = "(start step count)…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = graph_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch,
-        .shard = slice_shard, .follow = follow_slice)
+        .shard = slice_shard)

@@ -42,7 +42,9 @@ int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    int status = plan_host_node(ctx, node, &node);
+    int status = graph_may_read(ctx, node);
+    if (status == 0)
+        status = plan_host_node(ctx, node, &node);
     if (status == 0 && graph_collects_first(ctx, node))
         return NEAP_PENDING;
     if (status == 0)
@@ -54,6 +56,8 @@ int plan_host_read(neap_ctx *ctx, int32_t id, neap_buffer **out) {
 int neap_array_poll(neap_ctx *ctx, int32_t id) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
+        return neap_error_code();
+    if (graph_may_read(ctx, node))
         return neap_error_code();
     if (graph_collects_first(ctx, node))
         return NEAP_PENDING;
@@ -97,7 +101,9 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
                           graph_shape_text(node->ndim, node->shape, shape, sizeof shape));
     }
     *dtype = node->dtype;
-    int whole = plan_host_node(ctx, node, &node);
+    int whole = graph_may_read(ctx, node);
+    if (whole == 0)
+        whole = plan_host_node(ctx, node, &node);
     if (whole)
         return whole;
     if (graph_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {

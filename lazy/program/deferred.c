@@ -374,7 +374,6 @@ static neap_node *record_again(export_walk *w, int level, const neap_node *node,
     neap_node *again = program_node_again(w->ctx, node, in);
     if (again && !(again->flags & LAZY_WEAK))
         again->site = node->site;
-    graph_follow_as(again, node);
     graph_release(w->ctx, taken);
     return again;
 }

@@ -3,10 +3,12 @@
  * Numbers are unsigned LEB128 ("number"), signed ones in zigzag order first; f64 and array elements are little-endian.
  * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
- * Version 2 of the format; files of version 1, which can still be read, have no `follows` and no shardings.
+ * Version 3 of the format. Files of versions 1 and 2 can still be read: in these the last program is the one that was
+ * saved, and there is nothing behind the programs; those of version 1 have no `marks` and no shardings.
  *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
- *                 callbacks: list of callback; programs: list of program, the last is the one that was saved
+ *                 callbacks: list of callback; programs: list of program;
+ *                 the one that was saved: its number; 0, or 1 and what there is for its sizes: sized
  *      callback = name: text, site: text, kind: text, unordered: number, tolerant: number, results: list of type
  *      type     = dtype: number, shape: list of numbers              (dtypes and ops: their place in the lists above)
  *      program  = inputs: list of input; items: list of item; outputs: list of (name, value: number, type)
@@ -17,15 +19,18 @@
  *      item     = tag: number, then, by the tag,
  *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype,
  *                           the name of an axis of a collective a text;
- *                           follows: number, what is known for other sizes (graph/node.h); 64 a weak array, 128 of
- *                           fractions
- *                 CONSTANT  dtype: number, weak: number, f64, follows: number
+ *                           marks: number, of these: 64 a weak array, 128 of fractions; others mean nothing
+ *                 CONSTANT  dtype: number, weak: number, f64, marks: number: 2 it counts elements
  *                 ARRAY     type, device, elements in row-major order
  *                 DIVIDED   type, sharding, elements of the whole in row-major order
  *                 CALLBACK  callback: number, values: list of numbers
  *                 PRINT     kind: text, unordered: number, stream: text, site: name, pieces: list of
  *                           (what: number: 1 a text, 2 a value, 3 a value with its conversion; text; value: number)
  *                 CONTROL   op: number, programs: list of numbers, values, attributes: as for OP
+ *
+ *      sized    = ops: list of numbers; given programs: list of numbers; given arrays: list of array;
+ *                 texts: list of texts; words: list of signed numbers, which lazy/sizes/save.c describes
+ *      array    = kind: number (3 a weak array, 4 one of fractions, else 0); an item: ARRAY, CONSTANT or DIVIDED
  *
  * Values are numbered from the inputs on: input k is value k, and each item but PRINT is the next one. Values and
  * programs are named only behind where they stand, so there are no cycles.
@@ -48,7 +53,7 @@ enum {
 };
 enum { LAZY_PIECE_TEXT = 1, LAZY_PIECE_VALUE = 2 };
 enum { LAZY_INPUT_NUMBER = 1, LAZY_INPUT_WEAK = 3, LAZY_INPUT_FRACTION = 4, LAZY_INPUTS = 5 };
-enum { LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
+enum { LAZY_FILE_COUNTS = 2, LAZY_FILE_WEAK = 64, LAZY_FILE_FRACTION = 128 };
 
 /* write.c: an error if an input or output is a block, in the body of a np.shard_map; `what` opens it. */
 int program_check_ports(const char *what, const neap_program *program);

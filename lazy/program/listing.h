@@ -15,8 +15,6 @@ typedef LAZY_VECTOR(lazy_item) lazy_items;
  * order. All nodes of the list, and the inputs, are marked (node->mark == ctx->walk.epoch); their index is not used by
  * it any more. */
 int program_list(const neap_program *program, lazy_items *out);
-/* Does the list say of a node how it is made? Else it is an input, data, or a number. */
-bool program_is_constructed(const neap_node *node);
 /* The orders in which an effect stands, whose tokens it takes and gives: a bit for each. Order 0 is the common one, and
  * 1 + kind that of a kind that has an order of its own now; 0: it is unordered, or no effect. */
 int program_orders(const neap_program *program, const lazy_item *item);

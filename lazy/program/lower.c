@@ -82,7 +82,7 @@ static neap_node *plain_input(lowering *l, const neap_node *like) {
 }
 
 static int open_lowering(lowering *l) {
-    int status = neap_trace_begin(l->ctx, 0, &l->level);
+    int status = graph_trace_begin(l->ctx, 0, &l->level);
     if (status)
         return status;
     l->ctx->levels.at[l->level].lowers = true;
@@ -156,7 +156,7 @@ static int lower_into(lowering *l, lazy_lowered *made) {
     for (int64_t k = 0; k < l->program->inputs.n; k++)
         graph_release(l->ctx, l->in[k]);
     if (status && l->level >= 0)
-        neap_level_end(l->ctx, l->level);
+        graph_level_end(l->ctx, l->level);
     lazy_vector_free(&l->flat);
     int held = plan_unhold(l->ctx);
     return status ? status : held;

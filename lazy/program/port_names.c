@@ -66,6 +66,8 @@ int neap_program_port(neap_program *program, int outputs, int k, neap_info *out,
         return neap_error(NEAP_E_ARGUMENT, "program: there is no %s %d, there are %lld", outputs ? "output" : "input",
                           k + 1, (long long)ports->n);
     graph_node_info(ports->at[k], out);
+    if (!outputs && out->weak && ports->at[k]->meets & LAZY_NUMBER_FRACTION)
+        out->weak = 2;
     *name = names->at ? names->at[k] : NULL;
     return 0;
 }

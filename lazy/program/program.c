@@ -272,8 +272,21 @@ static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *r
     return status ? status : retain_all(&program->region, ctx->walk.order.n, ctx->walk.order.at);
 }
 
+static int play_program_on(neap_ctx *ctx, graph_note *note) {
+    (void)ctx;
+    note->programs[0]->home = (int)note->ints[0];
+    return 0;
+}
+const graph_note_kind program_note_on = {
+    .name = "program_on", .play = play_program_on, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "d", .nprograms = 1}};
+
 void neap_program_on(neap_program *program, int device) {
+    int64_t ints[] = {device};
     program->home = device;
+    (void)graph_noted(
+        program->ctx, 0,
+        &(graph_note){
+            .kind = &program_note_on, .level = -1, .nints = 1, .ints = ints, .nprograms = 1, .programs = &program});
 }
 
 static int plan_program(neap_program *program) {
@@ -414,7 +427,7 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
         graph_release(ctx, program->effects.at[e]->after);
         program->effects.at[e]->after = NULL;
     }
-    neap_level_end(ctx, level);
+    graph_level_end(ctx, level);
     ctx->counters.programs++;
     program->link = &ctx->programs.first;
     program->next = ctx->programs.first;
@@ -435,8 +448,8 @@ static int check_trace(const neap_ctx *ctx, int level) {
     return 0;
 }
 
-int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
-                     const int64_t *shape, int32_t *out) {
+static int trace_input(neap_ctx *ctx, int level, const int64_t *facts, int ndim, const int64_t *shape, int32_t *out) {
+    int dtype = (int)facts[0], weak = (int)facts[1], device = (int)facts[2], sharding = (int)facts[3];
     if (check_trace(ctx, level))
         return NEAP_E_STATE;
     int given = weak;
@@ -449,8 +462,12 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
         return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_device_count());
     if (ctx->levels.at[level].captured.n)
         return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
-    for (int k = 0; k < ndim; k++)
+    int64_t bytes = neap_dtype_bytes(aval.dtype);
+    for (int k = 0; k < ndim; k++) {
         aval.shape[k] = shape[k];
+        if (shape[k] < 0 || __builtin_mul_overflow(bytes, shape[k] ? shape[k] : 1, &bytes))
+            return neap_error(NEAP_E_SHAPE, "trace: an input has %lld elements along axis %d", (long long)shape[k], k);
+    }
     const lazy_sharding *lies = sharding ? shard_sharding_get(sharding) : NULL;
     if (sharding && !lies)
         return neap_error_code();
@@ -464,7 +481,7 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
 }
 
-int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+static int trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status =
         nodes ? graph_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
@@ -472,6 +489,47 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
         status = program_trace_end(ctx, level, n, nodes, out);
     free(nodes);
     return status;
+}
+
+static int play_trace_input(neap_ctx *ctx, graph_note *note) {
+    return trace_input(ctx, note->level, note->ints, note->nints - GRAPH_NOTE_SHAPE, note->ints + GRAPH_NOTE_SHAPE,
+                       note->out);
+}
+const graph_note_kind program_note_input = {.name = "trace_input",
+                                            .play = play_trace_input,
+                                            .shapes = GRAPH_NOTE_INPUT,
+                                            .form = {.ints = "tndsx*", .nout = 1, .level = GRAPH_NOTE_TRACE}};
+
+int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
+                     const int64_t *shape, int32_t *out) {
+    int64_t ints[GRAPH_NOTE_SHAPE + NEAP_MAX_DIMS] = {dtype, weak, device, sharding};
+    int axes = ndim < 0 || ndim > NEAP_MAX_DIMS ? 0 : ndim;
+    for (int k = 0; k < axes; k++)
+        ints[GRAPH_NOTE_SHAPE + k] = shape[k];
+    int status = trace_input(ctx, level, ints, ndim, shape, out);
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &program_note_input,
+                                     .level = level,
+                                     .nout = 1,
+                                     .out = out,
+                                     .nints = GRAPH_NOTE_SHAPE + axes,
+                                     .ints = ints});
+}
+
+static int play_trace_end(neap_ctx *ctx, graph_note *note) {
+    return trace_end(ctx, note->level, note->nin, note->in, &note->made);
+}
+const graph_note_kind program_note_end = {.name = "trace_end",
+                                          .play = play_trace_end,
+                                          .shapes = GRAPH_NOTE_UNKNOWN,
+                                          .form = {.ints = "", .nin = GRAPH_NOTE_ANY, .level = GRAPH_NOTE_TRACE}};
+
+int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+    int status = trace_end(ctx, level, n, outputs, out);
+    return graph_noted(
+        ctx, status,
+        &(graph_note){
+            .kind = &program_note_end, .level = level, .nin = n, .in = outputs, .made = status ? NULL : *out});
 }
 
 /* Lets go of all that the program holds. */
@@ -534,7 +592,7 @@ void neap_program_info_get(neap_program *program, neap_program_info *out) {
                                .steps = runs ? runs->plan->nsteps : -1};
 }
 
-int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {
+static int give_captured(neap_program *program, int32_t capacity, int32_t *ids) {
     if (!ids)
         return (int)program->captured.n;
     if (capacity < program->captured.n)
@@ -549,4 +607,28 @@ int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids)
     while (program->captured.n > 0)
         graph_release(program->ctx, program->captured.at[--program->captured.n]);
     return n;
+}
+
+static int play_captured(neap_ctx *ctx, graph_note *note) {
+    (void)ctx;
+    int n = give_captured(note->programs[0], note->nout, note->out);
+    if (n >= 0 && n != note->nout)
+        return neap_error(NEAP_E_SHAPE, "it captures %d arrays, and captured %d when it was recorded", n, note->nout);
+    return n < 0 ? n : 0;
+}
+const graph_note_kind program_note_captured = {.name = "captured",
+                                               .play = play_captured,
+                                               .shapes = GRAPH_NOTE_UNKNOWN,
+                                               .finds = true,
+                                               .form = {.ints = "", .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
+
+int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {
+    int n = give_captured(program, capacity, ids);
+    if (!ids || n < 0 || !program->ctx->transcript)
+        return n;
+    int status = graph_noted(
+        program->ctx, 0,
+        &(graph_note){
+            .kind = &program_note_captured, .level = -1, .nout = n, .out = ids, .nprograms = 1, .programs = &program});
+    return status ? status : n;
 }

@@ -10,6 +10,10 @@ typedef struct lazy_port_names { /* of inputs or outputs; one block of memory */
     const char **at;             /* NULL: they have no names */
 } lazy_port_names;
 
+typedef struct program_sized_text {
+    size_t at, bytes;
+} program_sized_text;
+
 /* What a program has of a plan: for another device it has others. */
 typedef struct program_planned {
     lazy_plan *plan;   /* one reference */
@@ -35,7 +39,6 @@ struct neap_program {
     lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
     int32_t home; /* the device that its uncommitted work runs on; -1: the default device when it is planned */
-    bool fixed;   /* of a file that does not say how it follows other inputs: it takes no others */
     bool lends;   /* its plan reads slices that are arguments where they lie; known with the plan */
     bool meshed;  /* some of its values lie on a mesh: it has no plan itself */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
@@ -108,9 +111,28 @@ int program_list_all(neap_ctx *ctx, lazy_nodes *to);
 /* The context ends: its programs, which others may still hold, become empty. */
 void program_free_all(neap_ctx *ctx);
 
+/* ---- write.c, read.c --------------------------------------------------------------------------------------------- */
+/* What a program's file has besides for sizes as symbols (lazy/sizes/save.c): words and texts, which only that knows,
+ * the ops that they speak of, and the arrays and programs that they were given. */
+typedef struct program_sized {
+    LAZY_VECTOR(int64_t) words;
+    LAZY_VECTOR(int32_t) ops;              /* rows */
+    LAZY_VECTOR(program_sized_text) texts; /* where they stand in `bytes`, a zero behind each */
+    lazy_text bytes;
+    lazy_nodes arrays;                    /* one reference each */
+    LAZY_VECTOR(neap_program *) programs; /* one reference each */
+} program_sized;
+void program_sized_free(neap_ctx *ctx, program_sized *sized);
+/* As neap_program_write, with what there is for its sizes; NULL: nothing. */
+int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes);
+/* As neap_program_read. *has: does the file have something for sizes? It is the caller's then. */
+int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, program_sized *sized, bool *has);
+
 /* Further parts of what programs offer, which are made of the above. */
 #include "lazy/program/lower.h"
 #include "lazy/program/print.h"
-#include "lazy/program/refit.h"
+
+/* Does the list say of a node how it is made? Else it is an input, data, or a number. */
+bool program_is_constructed(const neap_node *node);
 
 #endif

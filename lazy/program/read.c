@@ -30,6 +30,9 @@ typedef struct reader {
     int version; /* of the format */
     const int32_t *shardings;
     int32_t nshardings;
+    int64_t saved; /* the number of the program that was saved */
+    bool has_sizes;
+    program_sized sized;
 } reader;
 
 #define DAMAGED(r, ...) ((r)->status = (r)->status ? (r)->status : neap_error(NEAP_E_ARGUMENT, __VA_ARGS__))
@@ -68,9 +71,9 @@ static bool get_flag(reader *r, const char *what) {
     return get_below(r, 2, what) != 0;
 }
 
-/* What is known of an item for other sizes; files of version 1 do not say. */
-static uint32_t get_follows(reader *r) {
-    return r->version > 1 ? (uint32_t)get_below(r, (int64_t)1 << 32, "what follows sizes is") : 0;
+/* LAZY_FILE_… of an item, and bits that mean nothing any more; files of version 1 have none. */
+static uint32_t get_marks(reader *r) {
+    return r->version > 1 ? (uint32_t)get_below(r, (int64_t)1 << 32, "the marks of an item are") : 0;
 }
 
 /* The length of a list, each entry of which takes at least a byte. */
@@ -322,10 +325,9 @@ static void check_part(reader *r, const lazy_op *row) {
         DAMAGED(r, "the program is damaged: %s is no result of control flow", row->name);
 }
 
-static void set_known(neap_node *node, uint32_t follows) {
-    node->follows = follows & ~(uint32_t)(LAZY_FILE_WEAK | LAZY_FILE_FRACTION);
-    node->yields = follows & LAZY_FILE_WEAK && node->dtype == NEAP_DTYPE_F32;
-    node->fraction = (follows & LAZY_FILE_FRACTION) != 0;
+static void set_marks(neap_node *node, uint32_t marks) {
+    node->yields = marks & LAZY_FILE_WEAK && node->dtype == NEAP_DTYPE_F32;
+    node->fraction = (marks & LAZY_FILE_FRACTION) != 0;
 }
 
 /* An op that nothing but its node's own file may make is refused by its rules. OWNED. */
@@ -337,7 +339,7 @@ static neap_node *read_op(reader *r) {
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r, NEAP_MAX_INPUTS);
     get_attributes(r, row, 0);
-    uint32_t follows = get_follows(r);
+    uint32_t marks = get_marks(r);
     if (r->status == 0 && row->flags & LAZY_OP_AXIS && !(r->in.n == 2 && graph_is_token(r->in.at[1])))
         DAMAGED(r, "the program is damaged: %s is not over an axis of a mesh", row->name);
     check_part(r, row);
@@ -350,7 +352,7 @@ static neap_node *read_op(reader *r) {
     if (!node)
         r->status = neap_error_code();
     else if (node->op == op && !(row->flags & LAZY_OP_MESH)) /* that may be one that was there */
-        set_known(node, follows);
+        set_marks(node, marks);
     return check_traced(r, row, node);
 }
 
@@ -359,7 +361,7 @@ static neap_node *read_constant(reader *r) {
     bool weak = get_flag(r, "weakness");
     double value = 0;
     get_elements(r, &value, 1, sizeof value);
-    uint32_t follows = get_follows(r);
+    uint32_t marks = get_marks(r);
     if (r->status == 0 && weak && dtype != NEAP_DTYPE_F64)
         DAMAGED(r, "the program is damaged: a number of dtype %s", neap_dtype_name(dtype));
     if (r->status == 0 && !dtype_holds(dtype, value))
@@ -368,7 +370,7 @@ static neap_node *read_constant(reader *r) {
     if (!node)
         keep_status(r, NEAP_E_MEMORY);
     else
-        node->follows = follows;
+        node->counts = marks & LAZY_FILE_COUNTS;
     return node;
 }
 
@@ -610,7 +612,6 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     if (program) {
         name_ports(r, program, 0, inputs);
         name_ports(r, program, 1, outputs);
-        program->fixed = r->version == 1;
         if (lazy_push(&r->programs, program)) {
             neap_program_free(program);
             r->status = NEAP_E_MEMORY;
@@ -623,18 +624,77 @@ static void read_program(reader *r) {
     port_list inputs, outputs = {0};
     ports_begin(r, &inputs, "inputs");
     if (r->status == 0)
-        keep_status(r, neap_trace_begin(r->ctx, 0, &r->level));
+        keep_status(r, graph_trace_begin(r->ctx, 0, &r->level));
     if (r->status == 0) {
         int level = r->level;
         read_body(r, &inputs, &outputs);
         if (r->ctx->levels.n > level)
-            neap_level_end(r->ctx, level);
+            graph_level_end(r->ctx, level);
     }
     for (int64_t k = 0; k < r->values.n; k++)
         graph_release(r->ctx, r->values.at[k]);
     r->values.n = 0;
     ports_end(&inputs);
     ports_end(&outputs);
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
+static void read_given(reader *r) {
+    int64_t kind = get_below(r, LAZY_INPUTS, "kind of an array"), tag = get_below(r, LAZY_ITEMS, "kind of item");
+    neap_node *node = NULL;
+    if (r->status == 0 && tag == LAZY_ITEM_CONSTANT)
+        node = read_constant(r);
+    else if (r->status == 0 && tag == LAZY_ITEM_DIVIDED)
+        node = read_divided(r);
+    else if (r->status == 0 && tag == LAZY_ITEM_ARRAY)
+        node = read_array(r);
+    else
+        DAMAGED(r, "the program is damaged: it was given an array that is no data");
+    if (!node)
+        return;
+    if (tag == LAZY_ITEM_ARRAY && node->dtype == NEAP_DTYPE_F32) {
+        node->yields = kind >= LAZY_INPUT_WEAK;
+        node->fraction = kind == LAZY_INPUT_FRACTION;
+    }
+    if (lazy_push(&r->sized.arrays, node)) {
+        graph_release(r->ctx, node);
+        r->status = NEAP_E_MEMORY;
+    }
+}
+
+static void read_sized_text(reader *r) {
+    size_t bytes = 0;
+    char *text = get_text(r, &bytes);
+    if (r->status == 0)
+        keep_status(r, lazy_push(&r->sized.texts, ((program_sized_text){r->sized.bytes.bytes, bytes})));
+    if (r->status == 0)
+        keep_status(r, graph_text_add(&r->sized.bytes, text, bytes + 1));
+    free(text);
+}
+
+static void read_sized(reader *r) {
+    int64_t n = get_count(r, INT16_MAX, "ops");
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        int64_t place = get_below(r, r->ops.n, "op");
+        keep_status(r, r->status ? 0 : lazy_push(&r->sized.ops, r->ops.at[place]));
+    }
+    n = get_count(r, INT32_MAX, "programs");
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        int64_t place = get_below(r, r->programs.n, "program");
+        if (r->status == 0)
+            keep_status(r, lazy_push(&r->sized.programs, r->programs.at[place]));
+        if (r->status == 0)
+            program_retain(r->programs.at[place]);
+    }
+    n = get_count(r, INT32_MAX, "arrays");
+    for (int64_t k = 0; k < n && r->status == 0; k++)
+        read_given(r);
+    n = get_count(r, INT32_MAX, "texts");
+    for (int64_t k = 0; k < n && r->status == 0; k++)
+        read_sized_text(r);
+    n = get_count(r, INT32_MAX, "words");
+    for (int64_t k = 0; k < n && r->status == 0; k++)
+        keep_status(r, lazy_push(&r->sized.words, get_signed(r)));
 }
 
 static void read_graph(reader *r) {
@@ -652,10 +712,14 @@ static void read_graph(reader *r) {
         DAMAGED(r, "the program is damaged: there is none in it");
     for (int64_t k = 0; k < n && r->status == 0; k++)
         read_program(r);
+    r->saved = r->version > 2 ? get_below(r, n, "program") : n - 1;
+    r->has_sizes = r->version > 2 && get_flag(r, "the presence of sizes is");
+    if (r->has_sizes)
+        read_sized(r);
     if (r->status == 0 && r->at != r->end)
         DAMAGED(r, "the program is damaged: there is more behind its end");
     if (r->status == 0)
-        r->status = program_check_ports("the program is damaged", r->programs.at[r->programs.n - 1]);
+        r->status = program_check_ports("the program is damaged", r->programs.at[r->saved]);
 }
 
 /* Lets go of the callbacks. Those of a failure have no other users, and their callees stay the caller's. */
@@ -670,6 +734,15 @@ static void let_go(reader *r) {
 }
 
 int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out) {
+    program_sized sized;
+    bool has;
+    int status = program_read(ctx, from, out, &sized, &has);
+    if (has)
+        program_sized_free(ctx, &sized);
+    return status;
+}
+
+int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, program_sized *sized, bool *has) {
     reader r = {.ctx = ctx,
                 .at = from->data,
                 .end = (const uint8_t *)from->data + from->bytes,
@@ -681,10 +754,15 @@ int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out)
     read_graph(&r);
     int64_t n = r.programs.n;
     for (int64_t k = 0; k < n; k++)
-        if (r.status || k < n - 1)
+        if (r.status || k != r.saved)
             neap_program_free(r.programs.at[k]);
     if (r.status == 0)
-        *out = r.programs.at[n - 1];
+        *out = r.programs.at[r.saved];
+    *has = r.status == 0 && r.has_sizes;
+    if (*has)
+        *sized = r.sized;
+    else
+        program_sized_free(ctx, &r.sized);
     let_go(&r);
     lazy_vector_free(&r.dtypes);
     lazy_vector_free(&r.ops);

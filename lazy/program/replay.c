@@ -15,15 +15,14 @@ typedef struct replay { /* a program whose ops are being recorded again */
     int64_t next_effect, root;
     bool happened; /* an effect has */
     int32_t scope; /* around all of it; 0: none */
+    int from, to;  /* inputs that were committed to the one device are committed to the other; -1: none is */
 } replay;
 
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     const lazy_payload *payload = graph_node_op(node)->payload;
     if (payload)
         return payload->again(ctx, node, in);
-    neap_node *again = graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
-    graph_follow_as(again, node);
-    return again;
+    return graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
 }
 
 /* A print happens, or is recorded by the trace that the program is inlined into. */
@@ -124,10 +123,14 @@ static int pass_effect(replay *r) {
     return status;
 }
 
-/* A node that is no effect. Control flow may come to have some, of a rule for derivatives: in its place. */
+/* A node that is no effect. Control flow may come to have some, of a rule for derivatives: in its place. What was put
+ * where inputs were goes where they are. */
 static neap_node *replay_plain(replay *r, int64_t position, const neap_node *node, neap_node *const *in) {
-    if (graph_node_op(node)->control && replay_prints(r, position))
+    const lazy_op *row = graph_node_op(node);
+    if (row->control && replay_prints(r, position))
         return NULL;
+    if (row->flags & LAZY_OP_PLACES && r->from >= 0 && node->attrs[0] == r->from)
+        return graph_record(r->ctx, node->op, node->nin, in, 1, (int64_t[]){r->to});
     return program_node_again(r->ctx, node, in);
 }
 
@@ -161,6 +164,13 @@ static int replay_at(replay *r, int64_t position, const int32_t *link) {
     return r->now[position] ? 0 : neap_error_code();
 }
 
+/* Data, or what an export puts in its place; it goes where the inputs went. OWNED. */
+static neap_node *replay_data(replay *r, neap_node *node) {
+    bool moves = r->from >= 0 && node->device == r->from;
+    neap_node *now = moves ? graph_build_place(r->ctx, node, r->to) : program_stand_in(r->ctx, node);
+    return now ? graph_retain(now) : NULL;
+}
+
 static int replay_nodes(replay *r) {
     const int32_t *link = r->program->links.at;
     int status = 0;
@@ -170,7 +180,8 @@ static int replay_nodes(replay *r) {
             neap_node *input = r->inputs[(int)node->value];
             r->now[k] = input ? graph_retain(input) : NULL;
         } else if (!(node->flags & LAZY_ABSTRACT)) {
-            r->now[k] = graph_retain(program_stand_in(r->ctx, node));
+            r->now[k] = replay_data(r, node);
+            status = r->now[k] ? 0 : neap_error_code();
         } else {
             status = replay_at(r, k, link);
             link += node->nin;
@@ -207,40 +218,57 @@ static int replay_program(replay *r, neap_node **outputs) {
     return status;
 }
 
-static int apply_in_scope(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs,
-                          int32_t scope) {
-    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .answers = ctx->levels.answers, .scope = scope};
+static int apply(replay *r, neap_node **outputs) {
+    neap_ctx *ctx = r->ctx;
+    r->answers = ctx->levels.answers;
     ctx->levels.answers = NULL;
-    r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
-    int status = r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    r->now = calloc((size_t)r->program->nodes.n + 1, sizeof *r->now);
+    int status = r->now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     lazy_level *trace = effect_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
     if (status == 0)
-        status = replay_program(&r, outputs);
+        status = replay_program(r, outputs);
     if (status && trace)
         effect_cut(ctx, trace, recorded);
-    for (int64_t k = 0; r.now && k < program->nodes.n; k++)
-        graph_release(ctx, r.now[k]);
-    free(r.now);
-    return status ? program_fail_for_good(status, !trace && r.happened) : 0;
+    for (int64_t k = 0; r->now && k < r->program->nodes.n; k++)
+        graph_release(ctx, r->now[k]);
+    free(r->now);
+    return status ? program_fail_for_good(status, !trace && r->happened) : 0;
 }
 
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
-    return apply_in_scope(ctx, program, inputs, outputs, 0);
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .from = -1};
+    return apply(&r, outputs);
 }
 
 int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
-    return apply_in_scope(ctx, program, inputs, outputs, ctx->sites.scope);
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .scope = ctx->sites.scope, .from = -1};
+    return apply(&r, outputs);
 }
 
-static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids,
-                          int (*check)(const neap_program *, int, neap_node *, bool), int32_t *outputs) {
+/* The same where the inputs may lie elsewhere. */
+static int follow(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .scope = ctx->sites.scope, .from = -1};
+    for (int64_t k = 0; k < program->inputs.n; k++) {
+        int was = program->inputs.at[k]->device, now = inputs[k]->device;
+        if (was >= 0 && now >= 0 && was != now) {
+            r.from = was;
+            r.to = now;
+        }
+    }
+    return apply(&r, outputs);
+}
+
+static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool follows,
+                          int32_t *outputs) {
     size_t nout = (size_t)program->outputs.n;
     neap_node **inputs = malloc(((size_t)n + nout) * sizeof *inputs + 1), **nodes = inputs + n;
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     if (status == 0)
-        status = program_inputs(ctx, program, n, ids, false, check, inputs);
-    if (status == 0 && (status = program_inline(ctx, program, inputs, nodes)) == 0)
+        status = program_inputs(ctx, program, n, ids, false, follows ? program_check_type : program_check, inputs);
+    if (status == 0)
+        status = (follows ? follow : program_inline)(ctx, program, inputs, nodes);
+    if (status == 0)
         for (size_t k = 0; k < nout; k++) {
             if (status == 0)
                 status = graph_publish(ctx, nodes[k], &outputs[k]);
@@ -251,10 +279,40 @@ static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int
     return status ? status : graph_attend(ctx);
 }
 
+static int play_replay(neap_ctx *ctx, graph_note *note) {
+    if (note->nout != note->programs[0]->outputs.n)
+        return neap_error(NEAP_E_ARGUMENT, "program: expected %lld outputs, got %d",
+                          (long long)note->programs[0]->outputs.n, note->nout);
+    return replay_checked(ctx, note->programs[0], note->nin, note->in, note->ints[0] != 0, note->out);
+}
+const graph_note_kind program_note_replay = {
+    .name = "replay",
+    .play = play_replay,
+    .shapes = GRAPH_NOTE_OUTPUTS,
+    .form = {.ints = "n", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .nprograms = 1}};
+
+static int note_replay(neap_ctx *ctx, int status, neap_program **program, int n, const int32_t *ids, bool follows,
+                       int32_t *outputs) {
+    int64_t ints[] = {follows};
+    return graph_noted(ctx, status,
+                       &(graph_note){.kind = &program_note_replay,
+                                     .level = -1,
+                                     .nin = n,
+                                     .in = ids,
+                                     .nout = (int32_t)(*program)->outputs.n,
+                                     .out = outputs,
+                                     .nints = 1,
+                                     .ints = ints,
+                                     .nprograms = 1,
+                                     .programs = program});
+}
+
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    return replay_checked(ctx, program, n, ids, program_check, outputs);
+    int status = replay_checked(ctx, program, n, ids, false, outputs);
+    return note_replay(ctx, status, &program, n, ids, false, outputs);
 }
 
 int neap_program_follow(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    return replay_checked(ctx, program, n, ids, program_check_type, outputs);
+    int status = replay_checked(ctx, program, n, ids, true, outputs);
+    return note_replay(ctx, status, &program, n, ids, true, outputs);
 }

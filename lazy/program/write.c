@@ -212,20 +212,24 @@ static void put_divided(writer *w, neap_node *node) {
     put_elements(w, graph_host_data(whole), whole->size, (size_t)neap_dtype_bytes(whole->dtype));
 }
 
+static void put_array(writer *w, const neap_node *node) {
+    put_varint(w, &w->body, LAZY_ITEM_ARRAY);
+    put_type(w, &w->body, node->dtype, node->ndim, node->shape);
+    put_device(w, node);
+    put_elements(w, graph_host_data(node), node->size, (size_t)neap_dtype_bytes(node->dtype));
+}
+
 static void write_node(writer *w, neap_node *node) {
     if (program_is_literal(node)) {
         put_varint(w, &w->body, LAZY_ITEM_CONSTANT);
         put_dtype(w, &w->body, node->dtype);
         put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
-        put_varint(w, &w->body, node->follows);
+        put_varint(w, &w->body, node->counts ? LAZY_FILE_COUNTS : 0);
     } else if (!program_is_constructed(node) && graph_is_meshed(node)) {
         put_divided(w, node);
     } else if (!program_is_constructed(node)) {
-        put_varint(w, &w->body, LAZY_ITEM_ARRAY);
-        put_type(w, &w->body, node->dtype, node->ndim, node->shape);
-        put_device(w, node);
-        put_elements(w, graph_host_data(node), node->size, (size_t)neap_dtype_bytes(node->dtype));
+        put_array(w, node);
     } else if (effect_is_callback(node)) {
         put_varint(w, &w->body, LAZY_ITEM_CALLBACK);
         put_callback(w, effect_callback_of(node));
@@ -246,8 +250,7 @@ static void write_node(writer *w, neap_node *node) {
         put_op(w, node->op);
         put_values(w, node);
         put_attributes(w, node, 0);
-        put_varint(w, &w->body,
-                   node->follows | (node->yields ? LAZY_FILE_WEAK | (node->fraction ? LAZY_FILE_FRACTION : 0) : 0));
+        put_varint(w, &w->body, node->yields ? LAZY_FILE_WEAK | (node->fraction ? LAZY_FILE_FRACTION : 0) : 0);
     }
 }
 
@@ -277,6 +280,17 @@ static int check_whole_here(const lazy_sharding *lies) {
     return 0;
 }
 
+/* Has data that the program captured come to the host? NEAP_PENDING: not yet. */
+static int await_node(writer *w, neap_node *node) {
+    neap_buffer *data;
+    int status = check_whole_here(graph_sharding_of(node));
+    if (status == 0)
+        status = plan_host_node(w->ctx, node, &node);
+    if (status == 0)
+        status = plan_force(w->ctx, node);
+    return status ? status : graph_host_poll(w->ctx, node, &data);
+}
+
 /* Waits for the data that the program captured. */
 static int await_data(writer *w, const lazy_items *items) {
     int status = 0, worst = 0;
@@ -284,11 +298,7 @@ static int await_data(writer *w, const lazy_items *items) {
         neap_node *node = items->at[k].node;
         if (!node || program_is_literal(node) || program_is_constructed(node))
             continue;
-        neap_buffer *data;
-        if ((status = check_whole_here(graph_sharding_of(node))) == 0)
-            status = plan_host_node(w->ctx, node, &node);
-        status = status ? status : plan_force(w->ctx, node);
-        int there = status ? status : graph_host_poll(w->ctx, node, &data);
+        int there = await_node(w, node);
         if (there == NEAP_PENDING)
             worst = there;
         else
@@ -349,6 +359,65 @@ static void put_program(writer *w, neap_program *program) {
     program->place = w->nprograms++;
 }
 
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
+/* An array that was there, as data, whatever it was made of. */
+static void put_given(writer *w, neap_node *node) {
+    if (w->status == 0 && node->flags & LAZY_WEAK && !program_is_literal(node)) /* data has a dtype, this has none */
+        w->status = neap_error(NEAP_E_ARGUMENT,
+                               "save: the program has a number that %s computed of numbers alone before "
+                               "its sizes were declared; make it inside, or with Lua's functions",
+                               graph_node_op(node)->name);
+    if (w->status == 0 && !program_is_literal(node))
+        w->status = await_node(w, node);
+    if (w->status)
+        return;
+    put_varint(w, &w->body, node->yields ? (uint64_t)LAZY_INPUT_WEAK + node->fraction : 0);
+    if (program_is_literal(node))
+        write_node(w, node);
+    else if (graph_is_meshed(node))
+        put_divided(w, node);
+    else
+        put_array(w, node);
+}
+
+static void put_given_programs(writer *w, const program_sized *sized) {
+    for (int64_t k = 0; k < sized->programs.n && w->status == 0; k++)
+        if (sized->programs.at[k]->walk != w->ctx->walk.programs)
+            put_program(w, sized->programs.at[k]);
+}
+
+static void put_sized(writer *w, const program_sized *sized) {
+    put_varint(w, &w->body, (uint64_t)sized->ops.n);
+    for (int64_t k = 0; k < sized->ops.n; k++)
+        put_op(w, sized->ops.at[k]);
+    put_varint(w, &w->body, (uint64_t)sized->programs.n);
+    for (int64_t k = 0; k < sized->programs.n; k++)
+        put_varint(w, &w->body, (uint64_t)sized->programs.at[k]->place);
+    put_varint(w, &w->body, (uint64_t)sized->arrays.n);
+    for (int64_t k = 0; k < sized->arrays.n; k++)
+        put_given(w, sized->arrays.at[k]);
+    put_varint(w, &w->body, (uint64_t)sized->texts.n);
+    for (int64_t k = 0; k < sized->texts.n; k++)
+        put_sized_text(w, &w->body, sized->bytes.data + sized->texts.at[k].at, sized->texts.at[k].bytes);
+    put_varint(w, &w->body, (uint64_t)sized->words.n);
+    for (int64_t k = 0; k < sized->words.n; k++)
+        put_signed(w, &w->body, sized->words.at[k]);
+}
+
+void program_sized_free(neap_ctx *ctx, program_sized *sized) {
+    for (int64_t k = 0; k < sized->arrays.n; k++)
+        graph_release(ctx, sized->arrays.at[k]);
+    for (int64_t k = 0; k < sized->programs.n; k++)
+        neap_program_free(sized->programs.at[k]);
+    lazy_vector_free(&sized->words);
+    lazy_vector_free(&sized->ops);
+    lazy_vector_free(&sized->texts);
+    lazy_vector_free(&sized->arrays);
+    lazy_vector_free(&sized->programs);
+    graph_text_free(&sized->bytes);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 /* The lists, now that they are complete, and the programs behind them. */
 static void join_lists(writer *w, lazy_text *out) {
     put_varint(w, out, (uint64_t)w->ndtypes);
@@ -400,6 +469,10 @@ static int check_program(const neap_program *program) {
 }
 
 int neap_program_write(neap_program *program, char **data, size_t *bytes) {
+    return program_write(program, NULL, data, bytes);
+}
+
+int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes) {
     int status = check_program(program);
     if (status)
         return status;
@@ -407,6 +480,18 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     lazy_text out = {0};
     program->ctx->walk.programs++;
     put_program(&w, program);
+    int64_t callbacks = w.known.n, shardings = w.shardings.n;
+    if (sized)
+        put_given_programs(&w, sized);
+    put_varint(&w, &w.body, (uint64_t)program->place);
+    put_varint(&w, &w.body, sized != NULL);
+    if (sized)
+        put_sized(&w, sized);
+    if (w.status == 0 &&
+        (w.known.n > callbacks || w.shardings.n > shardings)) /* Lua knows those of the program alone */
+        w.status =
+            neap_error(NEAP_E_ARGUMENT, "save: what the program was given has a callback or lies on a mesh, which "
+                                        "it has not itself");
     join_lists(&w, &out);
     writer_free(&w);
     if (w.status)

@@ -25,8 +25,11 @@ local function made(name, usual, options, oracle, more)
                     mesh = TAKES_NONE, derivatives = TAKES_NONE },
     }
     for field, value in pairs(more or {}) do contract[field] = value end
+    if contract.integers then contract.without.integers, contract.integers = contract.integers, nil end
     of(name, contract)
 end
+
+local ASK = "64-bit integers ask for their dtype, which a test of its own has"
 
 local DTYPES = { "f32", "f64", "f16", "bf16", "i32", "i64", "u8", "i8", "i16", "u16", "u32", "u64", "bool", "c64",
                  "c128" }
@@ -61,6 +64,7 @@ made("np.full", "f32", each_dtype({ { 2, 3 }, 1 }, {
     { args = { {}, 7 } }, { args = { 3, 0.1 }, dtype = "f64" }, { args = { { 2 }, 2 ^ 53 - 1 }, dtype = "i64" },
     { args = { { 0 }, 3 } }, { args = { { 2, 2 }, { 1, 2 } } }, { args = { { 2 }, 1e6 }, dtype = "f16" },
 }), "np.broadcast_to(np.array(o['args'][1], float), extents({'args': o['args'][:1]}))", {
+    integers = ASK,
     refuses = { { "does not fit into dtype u8", function() np.full({ 2 }, 300, { dtype = "u8" }) end },
                 { "does not fit into dtype i32", function() np.full({ 2 }, 0.5, { dtype = "i32" }) end },
                 { "np.full: .*does not fit into dtype u8", function() np.full({ 2 }, -1LL, { dtype = "u8" }) end },
@@ -112,7 +116,7 @@ for _, name in ipairs { "np.array", "np.asarray" } do
         { args = { { 16777217, -16777217 } }, dtype = "i32" }, { args = { { 2 ^ 53 - 1 } }, dtype = "i64" },
         { args = { { 1e39, -1e39, 1e-46 } } }, { args = { 1 }, copy = true },
     }), "np.array(o['args'][0], float)", {
-        gives = function(_, o) return o.dtype or "f32" end,
+        gives = function(_, o) return o.dtype or "f32" end, integers = ASK,
         refuses = {
             { "does not fit into dtype u8", function() np.array({ 300 }, { dtype = "u8" }) end },
             { "does not fit into dtype u8", function() np.array({ 300LL }, { dtype = "u8" }) end },
@@ -155,7 +159,7 @@ made("np.arange", "i32", each_dtype({ 5 }, {
     { args = { 0, 1, 0.1 }, dtype = "f64" }, { args = { 2 ^ 53 - 4, 2 ^ 53 - 1 }, dtype = "i64" },
     { args = { 0, 3, 0.5 }, dtype = "f16" }, { args = { -1, 1, 0.3 }, dtype = "f32" },
 }, "bool"), "np.arange(*o['args'])", {
-    within = { f64 = "ulp 2" },
+    integers = ASK, within = { f64 = "ulp 2" },
     refuses = { { "step must not be 0", function() np.arange(0, 5, 0) end },
                 { "does not fit into dtype u8", function() np.arange(0, 257, { dtype = "u8" }) end },
                 { "np.arange: .*does not fit into dtype i32", function() np.arange(2LL ^ 60, 2LL ^ 60 + 2,

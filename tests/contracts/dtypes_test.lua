@@ -21,6 +21,7 @@ local function asked(name, options, oracle, more)
                     mesh = TAKES_NONE, derivatives = TAKES_NONE, jit = TAKES_NONE, programs = TAKES_NONE },
     }
     for field, value in pairs(more or {}) do contract[field] = value end
+    if contract.integers then contract.without.integers, contract.integers = contract.integers, nil end
     of(name, contract)
 end
 
@@ -60,12 +61,15 @@ end
 weak[#weak + 1] = { args = { "u8", "i8", 1 } }
 weak[#weak + 1] = { args = { "i32", "f16" } }
 asked("np.result_type", weak, "resulting(*o['args'])", {
+    integers = "5LL is i64, where 5 is weak, as the test below has it",
     refuses = { { "at least one", function() np.result_type() end } },
     also = { ["numbers alone, bools, complex numbers, arrays and what is weak"] = function()
         check.equal({ np.result_type(1), np.result_type(0.5), np.result_type(true), np.result_type(1i) },
                     { "f32", "f32", "bool", "c64" })
         check.equal({ np.result_type("i64", 1i), np.result_type("f64", 1i), np.result_type("bool", true) },
                     { "c128", "c128", "bool" })
+        check.equal({ np.result_type("i32", 5LL), np.result_type("u8", 5ULL), np.result_type(5LL) },
+                    { "i64", "u64", "i64" })
         check.equal({ np.result_type(np.arange(2), 0.5), np.result_type("i32", 0 / 0) }, { "f32", "f32" })
         local mask = np.array { true, false }
         check.equal({ np.result_type(np.where(mask, 1, 0), "i16"), np.result_type(np.where(mask, 0.5, 0), "i64") },

@@ -29,6 +29,7 @@ local function made(name, options, oracle, more)
                     mesh = TAKES_NONE, derivatives = TAKES_NONE },
     }
     for field, value in pairs(more or {}) do contract[field] = value end
+    if contract.integers then contract.without.integers, contract.integers = contract.integers, nil end
     of(name, contract)
 end
 
@@ -96,6 +97,7 @@ made("np.fromiter", { { args = { { 1, 2, 3.5 } } }, { args = { { 1, 2, 3 } }, dt
                       { args = { { 1, 2, 3, 4 } }, count = 2 }, { args = { {} } }, { args = { { 0, 1 } },
                           dtype = "bool" } },
      "np.array(o['args'][0] if isinstance(o['args'][0], tuple) else (), float)[:o.get('count')]", {
+    integers = "64-bit integers ask for their dtype, which the test below has",
     refuses = { { "ended after", function() np.fromiter({ 1 }, { count = 2 }) end },
                 { "item 1", function() np.fromiter { "a" } end },
                 { "a function or a list", function() np.fromiter(3) end },

@@ -25,6 +25,7 @@ local function keys()
     return list
 end
 
+local CHOSEN = "the integer chooses an index of this file; 64-bit ones have a test of their own"
 local reading = keys()
 for _, text in ipairs(TEXTS) do reading[#reading + 1] = { text = text, at = text } end
 
@@ -32,7 +33,7 @@ moving("x.index", {
     args = { "x" }, shapes = { { { 3, 4 } }, { { 3, 4 } } }, options = reading,
     call = function(_, o, x) return x[o.text or KEYS[o.k][1]] end,
     oracle = "eval('x[' + o['at'] + ']', {'x': x})",
-    without = { refusals = "an index has no options" },
+    without = { refusals = "an index has no options", integers = CHOSEN },
     also = {
         ["masks"] = function()
             local x = np.arange(6):reshape(2, 3)
@@ -65,7 +66,7 @@ moving("x.at.get", {
     options = { { k = 1, at = "1" }, { k = 2, at = "0:2, -1" }, { k = 5, at = "[2, 0]", mode = "clip" },
                 { k = 6, at = "[2, 0], [-1, 1]", mode = "wrap" }, { k = 8, at = "1, [1, 3]", mode = "raise" },
                 { k = 5, at = "[2, 0]", mode = "fill", fill_value = 1 } },
-    waits = function(o) return o.mode == "raise" end,
+    waits = function(o) return o.mode == "raise" end, without = { integers = CHOSEN },
     call = function(_, o, x) return x:at(KEYS[o.k][1]):get(rest(o, "k at")) end,
     oracle = "eval('x[' + o['at'] + ']', {'x': x})",
     also = {
@@ -93,7 +94,7 @@ for how, within in pairs { set = "exact", add = false, mul = false, min = "exact
         shapes = { { { 3, 4 }, {} }, { { 3, 4 }, {} } }, options = options, within = within or nil,
         call = function(_, o, x, v) return x:at(KEYS[o.k][1])[how](x:at(KEYS[o.k][1]), v, rest(o, "k at")) end,
         oracle = ("at(x, o['at'], v, %q)"):format(how),
-        without = { numbers = "a value takes the dtype of x, which a test of its own has" },
+        without = { numbers = "a value takes the dtype of x, which a test of its own has", integers = CHOSEN },
         also = {
             ["values keep their digits, and what does not fit raises"] = function()
                 local at = np.zeros(1, { dtype = "f64" }):at { 0 }
@@ -120,7 +121,7 @@ for _, name in ipairs { "x.at", "np.at" } do
     moving(name, {
         args = { "x" }, shapes = { { { 3, 4 } }, { { 3, 4 } } }, options = { { k = 1, at = "1" }, { k = 2,
             at = "0:2, -1" } },
-        call = function(f, o, x) return f(x, KEYS[o.k][1]):get(rest(o, "k at")) end,
+        call = function(f, o, x) return f(x, KEYS[o.k][1]):get(rest(o, "k at")) end, without = { integers = CHOSEN },
         oracle = "eval('x[' + o['at'] + ']', {'x': x})",
     })
 end

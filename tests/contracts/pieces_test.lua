@@ -35,7 +35,9 @@ moving("np.split", {
     oracle = "np.split(x, o['n'], o.get('axis', 0))",
 })
 moving("np.unpack", {
-    args = { "x" }, shapes = { { { 2, 5 } }, { { 3 } }, { { 1, 2, 2 } } }, oracle = "list(x)",
+    args = { "x" }, shapes = { { { 2, 5 } }, { { 1, 2, 2 } }, { { 3 } } }, options = { {}, { axis = 1 },
+        { axis = -1 } },
+    oracle = "np.unstack(x, **o)",
 })
 same("x.unpack", "np.unpack")
 moving("np.unstack", {

@@ -233,6 +233,8 @@ of("np.histogram", {
     options = { { bins = 4, range = { 0, 4 } }, { bins = 8, range = { 0, 4 }, weights = true },
                 { bins = { 0, 1, 2.5, 4 }, density = true } },
     gives = { counted, edged },
+    refuses = { { "edges must ascend, got 1 behind 2", function() np.histogram(np.ones(3), { 0, 2, 1 }) end },
+                { "edges must ascend", function() np.histogram2d(np.ones(3), np.ones(3), { { 1, 0 }, 2 }) end } },
     without = { derivatives = "counts are steps; sums of weights are linear in them (np.bincount)",
                 numbers = "elements and weights of one shape: the tables are held by the test of digits" },
     also = {

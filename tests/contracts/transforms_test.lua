@@ -219,6 +219,7 @@ transform("np.scan", {
 transform("np.jit", {
     accepts = "floats ints complex", gives = "same",
     options = { {}, { static = {} }, { donate = {} }, { device = "cpu:0" } },
+    unseen = { sizes = "declared sizes are in tests/lazy/sizes_test.lua" },
     call = function(jit, o, x, y) return jit(function(a, b) return a * b + a, a - b end, o)(x, y) end,
     oracle = "(x * y + x, x - y)",
     without = { mesh = "an array on a mesh is on other devices than the option's; tests/mesh/jit_test.lua has the rest",
@@ -230,6 +231,7 @@ elsewhere("f.defvjp f.defjvp", "tests/stdlib/custom_test.lua", "rules, which np.
 elsewhere("np.jit_cache np.clear_caches", "tests/stdlib/jit_test.lua", "they tell of recordings, and drop them")
 elsewhere("np.trace program.text program.inputs program.outputs program.cost program.dot program.svg",
           "tests/lazy/program_test.lua", "a program is an object: its texts, facts and use as a function")
+elsewhere("program.with_sizes", "tests/lazy/sizes_test.lua", "a program for given sizes is one like others there")
 elsewhere("program.info program.save np.load_program", "tests/lazy/program_file_test.lua",
           "programs of every op, dtype and effect in files; the way `programs` of all contracts uses them, too")
 elsewhere("program.list_inputs program.list_outputs np.export np.deferred", "tests/stdlib/deferred_test.lua",

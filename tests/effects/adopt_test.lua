@@ -139,9 +139,11 @@ check.test("flush tells what could not be written", function()
                 local np = rawget(_G, "np") or require "neap"
                 pcall(io.write, "x") -- which may see it already
                 local file = io.open(%q, "w")
-                for k = 1, 3 do file:write(tostring((select(k, %s))), "\n") end]]):format(notes, flush),
+                for k = 1, 3 do file:write(tostring((select(k, %s))), "\n") end
+                file:write(tostring(pcall(io.stderr.write, io.stderr, "on")), tostring(np.ones(2):sum()))
+                ]]):format(notes, flush),
                 "> /dev/full 2>/dev/null")
-            check.equal({ status, process.read(notes) }, { 1, "nil\nNo space left on device\n28\n" })
+            check.equal({ status, process.read(notes) }, { 1, "nil\nNo space left on device\n28\ntrue2.0" })
             os.remove(notes)
         end
     end

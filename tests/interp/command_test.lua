@@ -14,6 +14,24 @@ check.test("several -e run in order, then the script with its arguments", functi
     check.equal({ status, out }, { 0, "true\t1\ta\tb\n" })
 end)
 
+check.test("-l requires a library, in the order of -e and -l", function()
+    local path = process.file "loads = (loads or 0) + 1 return { seen = x }"
+    local folder, name = path:match "^(.*/)(.*)$"
+    local function run_with(arguments, input)
+        return process.run({ "env", "LUA_PATH=" .. folder .. "?", process.neap, unpack(arguments) }, input)
+    end
+    local show = ("print(x, loads, require('%s').seen)"):format(name)
+    local script = process.file(show .. " print(...)")
+    check.equal({ run_with { "-e", "x = 1", "-l", name, "-e", "x = 2", "-l" .. name, "-eprint(x)", script, "a" } },
+                { 0, "2\n2\t1\t1\na\n", "" })
+    check.equal({ run_with({ "-l", name }, show) }, { 0, "nil\t1\tnil\n", "" }, "then standard input")
+    check.equal({ run_with({ "-i", "--no-startup", "-l", name }, "loads\n") }, { 0, "> 1\n> ", "" })
+    check.equal({ run_with { "-e", "require = print", "-l", "mine" } }, { 0, "mine\n", "" })
+    local status, out, err = run_with { "-l", "no.such", "-e", "print(1)" }
+    check.equal({ status, out }, { 1, "" })
+    check.ok(err:find "^neap: module 'no%.such' not found", err)
+end)
+
 check.test("options end at the script", function()
     local script = process.file "print(...)"
     local _, out = run { script, "--version", "-e", "x" }
@@ -35,7 +53,7 @@ check.test("--version and --help", function()
     check.ok(out:find "^neap %d+%.%d+%.%d+\n$", out)
     status, out, err = run { "--help" }
     check.equal({ status, err }, { 0, "" })
-    for _, option in ipairs { "-e", "-i", "--devices", "--workers", "--trace", "--version", "doctor" } do
+    for _, option in ipairs { "-e", "-l NAME", "-i", "--devices", "--workers", "--trace", "--version", "doctor" } do
         check.ok(out:find(option, 1, true), option)
     end
 end)
@@ -44,6 +62,7 @@ check.test("wrong options are one line and status 2", function()
     local cases = {
         { { "--nope" }, "unknown option '--nope'" }, { { "-x" }, "unknown option '-x'" },
         { { "--devices" }, "--devices wants a value" }, { { "-e" }, "-e wants a value" },
+        { { "-l" }, "-l wants a value" }, { { "--html", "-lx", "a.lua" }, "--html wants the name of a script" },
         { { "--trace" }, "--trace wants a value" },
         { { "--devices", "0" }, "--devices wants a number from 1 to 1024, not '0'" },
         { { "--workers=two" }, "--workers wants a number from 1 to 1024, not 'two'" },

@@ -162,6 +162,24 @@ check.test("the shell", function()
                                 "!: what command of the shell? usage: !COMMAND\n" })
 end)
 
+check.test(":cd", function()
+    os.execute(("mkdir '%s/inner' '%s/a b'"):format(folder, folder))
+    local lines = { ":cd -", ":cd " .. folder .. "/inner", "!pwd", "io.open('file', 'w'):close();", ":cd",
+                    "io.open('inner/file') ~= nil", ":cd -", ':cd "../a b"', ":cd ../a b/", ":cd nowhere",
+                    ":cd ~/inner", "!cd ..", "! cd", "!cd .. && pwd", ":pwd" }
+    local status, out, err = process.run({ "env", "HOME=" .. folder, process.neap, "-i", "--no-startup" },
+                                         table.concat(lines, "\n") .. "\n")
+    local expected = "F/inner\nF/inner\nF\ntrue\nF/inner\nF/a b\nF/a b\nF/inner\nF\n"
+    check.equal({ status, (out:gsub("> ", "")) }, { 0, (expected:gsub("F", folder)) })
+    check.equal(err, ":cd: there is no folder to go back to yet\n:cd: nowhere: No such file or directory\n"
+                     .. "!cd: a child cannot change where neap works; :cd .. does\n"
+                     .. "!cd: a child cannot change where neap works; :cd PATH does\n"
+                     .. "there is no command :pwd; !pwd tells the folder\n")
+    status, out, err = process.run({ "env", "-u", "HOME", process.neap, "-i", "--no-startup" }, ":cd\n:cd .\n")
+    local _, here = process.run { "pwd", "-P" }
+    check.equal({ status, (out:gsub("> ", "")), err }, { 0, here, ":cd: there is no home folder: HOME is not set\n" })
+end)
+
 -- ---- Help -----------------------------------------------------------------------------------------------------------
 
 check.test(":help lists the commands; mistakes are told", function()

@@ -131,6 +131,8 @@ check.test("files in strings and of commands", function()
     becomes(("f('%s/.h"):format(folder), ("f('%s/.hidden'"):format(folder))
     becomes((":load %s/data"):format(folder), (":load %s/data.npy"):format(folder))
     becomes((":load %s/wi"):format(folder), (':load "%s/with space/'):format(folder))
+    becomes((":cd %s/in"):format(folder), (":cd %s/inner/"):format(folder))
+    becomes((":cd %s/da"):format(folder))
     becomes(("!ls -l %s/inn"):format(folder), ("!ls -l %s/inner/"):format(folder))
     becomes((":trace %s/inn"):format(folder), (":trace %s/inner/"):format(folder))
     becomes "f('/no/such/folder/x"

@@ -131,6 +131,19 @@ check.test("a notebook", function()
     end
 end)
 
+check.test("a notebook goes on behind an error that a cell's tag announces", function()
+    local text = [[{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "metadata": {"tags": ["x", "raises-exception"]}, "source": "error('meant')"},
+        {"cell_type": "code", "metadata": {"tags": ["raises-exception"]}, "source": "print 'no error'"},
+        {"cell_type": "code", "metadata": {"tags": "raises-exception"}, "source": "error('not meant')"},
+        {"cell_type": "code", "source": "print 'never'"}]}]]
+    local html, status = page(text, "a.ipynb")
+    check.equal(status, 1)
+    in_order(html, { "meant", "no error", "not meant" })
+    check.ok(not html:find("never", 1, true), html)
+    check.equal(select(2, page(text:gsub("error%('not meant'%)", "4"), "a.ipynb")), 0)
+end)
+
 if os.execute "command -v gnuplot >/dev/null" == 0 then
     check.test("pictures stand where they are shown", function()
         local html, status, err = page [[

@@ -88,7 +88,7 @@ local MISTAKES = {
       .. "models keep no mode, and np.nn.Dropout drops where it gets a key" },
     { "y = np.tree_map(f, {x})", "np has no 'tree_map'; here it is np.tree.map(f, tree)" },
     { "y = np.jit(f, {static_argnums=0})",
-      "np.jit: unknown option 'static_argnums' (options: device, donate, static); "
+      "np.jit: unknown option 'static_argnums' (options: device, donate, sizes, static); "
       .. "static, whose positions count from 1" },
     { "print(x[undefinedname])", "array index: the index is nil ('undefinedname' has no value: is it misspelt?)",
       prompt = "the variable 'undefinedname' has no value" },
@@ -229,10 +229,35 @@ local MISTAKES = {
     { "print(x + nil)", "np.add: argument 2 must be an array or a number, got nothing (nil)" },
     { "print(x + {1,2,3})",
       "np.add: argument 2 must be an array or a number, got a table; np.array makes one from a table" },
+    { "using Plots", "'=' expected near 'Plots'; Lua writes local Plots = require \"Plots\"" },
+    { "clear m", "'=' expected near 'm'; m = nil drops a variable" },
+    { "y = 1:5", "unexpected symbol near ':'; np.arange(1, 6) has the numbers from 1 to 5" },
+    { "for k = 1:n", "',' expected near ':'; Lua writes for k = 1, n do … end" },
+    { "y = x[end]", "unexpected symbol near 'end'; the last element is x[-1]" },
+    { "y = x(end)", "unexpected symbol near 'end'; the last element is x[-1]" },
+    { "y = x[1:end]", "']' expected near ':'; slices are text: x\"1:\"" },
+    { "y = x[1:end-1]", "']' expected near ':'; slices are text: x\"1:-1\"" },
+    { "y = x .* x", "'<name>' expected near '*'; operators are by element, x * y; x:matmul(y) is the product of "
+      .. "matrices" },
+    { "y = x .^ 2", "'<name>' expected near '^'; operators are by element: x ^ y" },
+    { "y = sin.(x)", "'<name>' expected near '('; functions are by element: np.sin(x)" },
+    { "y = m'", "unfinished string near '''; the ' here is never closed; the transpose of x is x.T",
+      prompt = "unfinished string near '<eof>'; the ' here is never closed; the transpose of x is x.T" },
+    { "y = (m + 1)' * 2", "unfinished string near '' * 2'; the ' here is never closed; the transpose of x is x.T",
+      prompt = "unfinished string near '<eof>'; the ' here is never closed; the transpose of x is x.T" },
+    { "y = size(m)", "attempt to call global 'size' (a nil value); x.shape is the shape, and x.size how many "
+      .. "elements there are", prompt = "the variable 'size' has no value; x.shape is the shape, and x.size how many "
+      .. "elements there are" },
+    { "y = rand(3)", "attempt to call global 'rand' (a nil value); np.random.uniform(key, {3})",
+      prompt = "the variable 'rand' has no value; np.random.uniform(key, {3})" },
+    { "disp(m)", "attempt to call global 'disp' (a nil value); print(x)",
+      prompt = "the variable 'disp' has no value; print(x)" },
     { "%timeit x:sum()", "unexpected symbol near '%'; the prompt and notebooks have :bench x:sum() for %timeit" },
     { "%%time", "unexpected symbol near '%'; the prompt and notebooks have :time CODE for %time" },
     { "%timeit -n 10 x:sum()", "unexpected symbol near '%'; the prompt and notebooks have :bench CODE for %timeit" },
     { "time x:sum()", "'=' expected near 'x'; the prompt and notebooks have :time x:sum() for %time" },
+    { "%cd data", "unexpected symbol near '%'; the prompt and notebooks have :cd data for %cd" },
+    { "cd data", "'=' expected near 'data'; the prompt and notebooks have :cd data for %cd" },
     { "%who", "unexpected symbol near '%'; the prompt and notebooks have :who for %who" },
     { "y = who + 1", "attempt to perform arithmetic on global 'who' (a nil value)",
       prompt = "the variable 'who' has no value; :who lists variables" },
@@ -260,8 +285,8 @@ local MISTAKES = {
       .. "around the text" },
     { 'print "abc', "unfinished string near '\"abc'; the \" here is never closed",
       prompt = "unfinished string near '<eof>'; the \" here is never closed" },
-    { "s = a'", "unfinished string near '''; the ' here is never closed",
-      prompt = "unfinished string near '<eof>'; the ' here is never closed" },
+    { "s = a'", "unfinished string near '''; the ' here is never closed; the transpose of x is x.T",
+      prompt = "unfinished string near '<eof>'; the ' here is never closed; the transpose of x is x.T" },
     { [[path = "c:\\dir\"]], [[unfinished string near '"c:\dir"'; the " here is never closed: \" is no end; a ]]
       .. [[backslash is written \\]], prompt = [[unfinished string near '<eof>'; the " here is never closed: \" is no ]]
       .. [[end; a backslash is written \\]] },
@@ -334,6 +359,25 @@ local MISTAKES = {
     { "np.vmap(f)(3)",
       "np.vmap: argument 1 is a number, which has no axis of examples: make it an array, or give it "
       .. "false in in_axes" },
+    { "np.signal.convolve(x, x)", "np.signal has no 'convolve'; here it is np.convolve" },
+    { "np.linalg.grad(f)", "np.linalg has no 'grad'; here it is np.grad" },
+    { "np.signal.butter(2, 0.1)",
+      "np.signal has no 'butter': np.signal has windows and spectra; np.convolve filters with given coefficients" },
+    { "np.optimize.minimize(f)",
+      "np has no 'optimize': np.optim has optimizers of gradients, np.roots the zeros of polynomials" },
+    { "np.random.uniform(np.random.key(0), {3}, 0, 10)",
+      "np.random.uniform: takes 3 arguments, got also the number 10; options have names: "
+      .. "{minval=…, maxval=…, dtype=…}" },
+    { "np.plot.boxplot({{1, 2}}, {labels={'a'}})",
+      "np.plot.boxplot: unknown option 'labels' (options: alpha, color, label, linewidth, orientation, positions, "
+      .. "showfliers, tick_labels, whis, widths); here it is tick_labels" },
+    { "np.nn.mse(x:reshape(-1, 1), x)",
+      "warning: np.nn.mse: shapes (3, 1) and (3,) broadcast to 9 differences; x:reshape(y.shape) makes them one",
+      warns = true },
+    { "y = np.arange(9)[{ {1, 2, 3} }]",
+      "warning: np.array index: {1, 2, 3} is a slice, from 1 to 2 in steps of 3: element 1 alone; the elements 1, 2, 3 "
+      .. "of an axis are x\"[1, 2, 3]\", x[np.array({1, 2, 3}, {dtype=\"i32\"})] or x:take({1, 2, 3}, {axis=…})",
+      warns = true },
     { "np.clip(x, {low=1})", "np.clip: unknown option 'low' (options: max, min)" },
     { [[print("a" .. x .. {x})]],
       "'..' joins the text of an array with a string, a number or an array, got a table; "

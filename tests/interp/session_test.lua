@@ -131,8 +131,8 @@ end)
 
 check.test("a variable without a value is an error, which suggests a near name", function()
     says({}, {
-        { "lenght = 3", "" },
-        { "print(length)", "[2]:1: the variable 'length' has no value; did you mean lenght?" },
+        { "heigth = 3", "" },
+        { "print(height)", "[2]:1: the variable 'height' has no value; did you mean heigth?" },
         { "local weights = 1", "" },
         { "wieghts + 1", "[4]:1: the variable 'wieghts' has no value; did you mean weights?" },
         { "rawget(_G, 'length')", "nil" },

@@ -131,6 +131,24 @@ end, function(y)
     check.equal(ops.subtract, 1)
 end)
 
+check.test("a mean is taken once in what is loaded, too, and for every declared size", function()
+    local path = os.tmpname()
+    local function normal(a) return (a - a:mean(ROWS)) * np.rsqrt(a:var(ROWS) + 1e-5) end
+    local function loaded(program)
+        program:save(path)
+        return np.load_program(path)
+    end
+    check.equal(ops_of(loaded(np.trace(normal)(x))).subtract, 1)
+    local program = np.trace(normal, { sizes = { { "n", "m" } } })(x)
+    for _, one in ipairs { program, loaded(program) } do
+        check.equal(ops_of(one).subtract, 1)
+        local f = np.jit(function(a) return one(a) end)
+        f(leaf(5, 96, 80))
+        check.equal(ops_of(f).subtract, 1)
+    end
+    os.remove(path)
+end)
+
 plans("equal expressions are one", function(keep)
     return keep(x * x) + keep(x * x), keep(keep(x * x):sum())
 end, function(a, b)

@@ -97,7 +97,7 @@ static void test_file(neap_ctx *ctx, neap_program *program) {
     size_t bytes = 0;
     CHECK_EQ(neap_program_write(program, &data, &bytes), 0);
     CHECK(bytes < 100 * LEVELS);
-    neap_saved saved = {.version = 2, .data = data, .bytes = bytes};
+    neap_saved saved = {.version = 3, .data = data, .bytes = bytes};
     CHECK_EQ(neap_program_read(ctx, &saved, &again), 0);
     neap_bytes_free(data);
     char *left = text_of(program), *right = text_of(again);

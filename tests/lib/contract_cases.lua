@@ -208,12 +208,10 @@ function cases.list(contract, seed)
     return list
 end
 
---- Arguments of a shape (a number in the list of shapes) in a dtype, drawn anew.
+--- Arguments of a shape (its number in the list of shapes, or their extents) in a dtype, drawn anew.
 function cases.draw(contract, dtype, shape, random)
-    local args = {}
-    for n, spec in ipairs(contract.args) do
-        args[n] = argument(spec, cases.shapes(contract)[shape][n], dtype, random)
-    end
+    local args, dims = {}, type(shape) == "table" and shape or cases.shapes(contract)[shape]
+    for n, spec in ipairs(contract.args) do args[n] = argument(spec, dims[n], dtype, random) end
     return args
 end
 

@@ -26,11 +26,14 @@ local WAYS = {
     { "strided", "transposed, reversed and broadcast arrays count as copies of them" },
     { "numbers", "a number, a table, a 64-bit integer in the place of an array is one of the dtype that it meets" },
     { "jit, programs", "under np.jit, in deferred mode, recorded, saved and loaded: the same bits" },
+    { "sizes", "a program that is recorded with declared sizes gives the bits of a call at all others; at some it "
+        .. "may refuse where a reason says so" },
     { "vmap", "np.vmap over all arguments and over each is a loop" },
     { "mesh", "arrays that lie divided on a mesh count as whole ones" },
     { "derivatives", "first ones in both modes, second ones in four orders, against differences" },
     { "points", "derivatives at ties, kinks, zeros, branch cuts, ends of domains, against JAX or a formula" },
     { "options", "every option that help names is in some case" },
+    { "integers", "sizes, counts, axes and the like may be 64-bit integers of LuaJIT, as 5LL" },
     { "refusals", "what is unknown or does not fit is refused by name" },
     { "files", "what is written is read back equal" },
 }

@@ -230,6 +230,53 @@ function ways.refusals(call, contract, random)
     end
 end
 
+--- Calls f with a copy of options for each integer in them, however deep, which `change` has changed; the copy and the
+-- integer's place. In a list of fractions it is a real number.
+function ways.each_integer(options, change, f)
+    local function visit(value, made, place)
+        for _, item in ipairs(value) do
+            if type(item) == "number" and item % 1 ~= 0 then return end
+        end
+        for key, item in pairs(value) do
+            local at = place .. "." .. tostring(key)
+            if type(item) == "number" and item % 1 == 0 and math.abs(item) < 2 ^ 53 then
+                f(made(function(t) t[key] = change(item) end), at)
+            elseif type(item) == "table" and getmetatable(item) == nil then
+                visit(item, function(write)
+                    return made(function(t)
+                        t[key] = {}
+                        for k, v in pairs(item) do t[key][k] = v end
+                        write(t[key])
+                    end)
+                end, at)
+            end
+        end
+    end
+    visit(options, function(write)
+        local t = {}
+        for k, v in pairs(options) do t[k] = v end
+        write(t)
+        return t
+    end, "o")
+end
+
+--- An integer of options that is a 64-bit integer of LuaJIT counts as the number; one that no number counts is refused
+-- by the function's name, if it is.
+function ways.integers(call, contract, random)
+    local args = cases.draw(contract, usual(contract), 1, random)
+    for _, options in ipairs(contract.options) do
+        local expected
+        ways.each_integer(options, function(n) return n * 1LL end, function(wide, place)
+            expected = expected or call(args, options)
+            same(call(args, wide), expected, place .. " as a 64-bit integer", args)
+        end)
+        ways.each_integer(options, function(n) return n + 2LL ^ 60 end, function(wide, place)
+            local ok, problem = pcall(call, args, wide)
+            check.ok(ok or tostring(problem):find("np%."), place .. " beyond 2^53: " .. tostring(problem))
+        end)
+    end
+end
+
 --- Every option that the help names is in some case's table.
 function ways.options(_, contract)
     local seen, missing = {}, {}

@@ -38,21 +38,24 @@
 --     vmapped, divided: how near (as in within) a batch is to a loop, a divided array to a whole one; default: bits
 --     refuses    { pattern, function }, … which raise
 --     also       name → function: further tests
---     without    way → reason, of ways that do not apply: values, special, strided, numbers, jit, programs, vmap, mesh,
---                derivatives, points, options, refusals
+--     without    way → reason, of ways that do not apply: values, special, strided, numbers, jit, programs, sizes,
+--                vmap, mesh, derivatives, points, options, integers, refusals
 --
 -- Functions whose arguments are no arrays have tests by name: held("np.io.save np.io.load", "what is read is what was
 -- written", { files = function() … end }). elsewhere(names, path, reason) names the tests of what no contract can hold.
 --
 -- NEAP_CONTRACTS=cases writes what an oracle reads in place of tests, =names the names, =page lines of the page of
--- contracts. NEAP_CONTRACT_SEED chooses other draws, whose golden values lie in NEAP_CONTRACT_GOLDEN.
+-- contracts. NEAP_CONTRACT_SIZES=list lists which functions follow declared sizes (contract_sizes.lua).
+-- NEAP_CONTRACT_SEED chooses other draws, whose golden values lie in NEAP_CONTRACT_GOLDEN.
 local np = require "neap"
 local core = require "neap.core"
 local check = require "tests.lib.check"
 local cases = require "tests.lib.contract_cases"
 local dtypes = require "tests.lib.dtypes"
+local fixed = require "tests.lib.contract_fixed"
 local help = require "neap.help_gen"
 local seeds = require "tests.lib.seeds"
+local sizes = require "tests.lib.contract_sizes"
 local slopes = require "tests.lib.contract_slopes"
 local ways = require "tests.lib.contract_ways"
 
@@ -60,8 +63,8 @@ local mode = os.getenv "NEAP_CONTRACTS" or "tests"
 local seed = tonumber(os.getenv "NEAP_CONTRACT_SEED" or "1")
 local folder = os.getenv "NEAP_CONTRACT_GOLDEN" or "tests/contracts/golden"
 
-local WAYS = { "values", "special", "strided", "numbers", "jit", "programs", "vmap", "mesh", "derivatives", "points",
-               "options", "refusals" }
+local WAYS = { "values", "special", "strided", "numbers", "jit", "programs", "sizes", "vmap", "mesh", "derivatives",
+               "points", "options", "integers", "refusals" }
 
 -- ---- The function and its calls -------------------------------------------------------------------------------------
 
@@ -309,6 +312,8 @@ local function run_way(way, name, contract, call, golden)
     elseif way == "derivatives" then
         slopes.drawn(call, contract, random)
         if contract.complex_slopes then slopes.complex(call, contract, random) end
+    elseif way == "sizes" then
+        sizes.way(call, contract, random, name)
     else
         ways[way](call, contract, random)
     end
@@ -318,7 +323,7 @@ local NEEDS_GOLDEN = { values = true, special = true, points = true }
 
 local function test_contract(name, contract, golden)
     local call = caller(name, contract)
-    for _, way in ipairs(WAYS) do
+    for _, way in ipairs(sizes.alone and { "sizes" } or WAYS) do
         if not contract.without[way] then
             if NEEDS_GOLDEN[way] and not golden then
                 check.skip(name .. ": " .. way, "no golden values for this seed")
@@ -330,7 +335,7 @@ local function test_contract(name, contract, golden)
             end
         end
     end
-    for title, f in pairs(contract.also or {}) do check.test(name .. ": " .. title, f) end
+    for title, f in pairs(not sizes.alone and contract.also or {}) do check.test(name .. ": " .. title, f) end
 end
 
 -- ---- The list -------------------------------------------------------------------------------------------------------
@@ -342,7 +347,8 @@ for word in ([[args accepts shapes options call oracle gives within special deri
 
 -- Reasons that follow from what a function is.
 local NO_POINTS, ALONE, NO_OPTIONS = "no point is special", "no array stands beside it", "it has no options"
-local PLAIN = { [NO_POINTS] = true, [ALONE] = true, [NO_OPTIONS] = true }
+local NO_INTEGERS, NO_AXES = "no option is an integer", "no array of it has an axis of several elements"
+local PLAIN = { [NO_POINTS] = true, [ALONE] = true, [NO_OPTIONS] = true, [NO_INTEGERS] = true, [NO_AXES] = true }
 
 local entries = {}
 for _, entry in ipairs(help.entries) do
@@ -371,6 +377,13 @@ local function complete(name, contract)
     if not contract.points then contract.without.points = contract.without.points or NO_POINTS end
     if #contract.args < 2 then contract.without.numbers = contract.without.numbers or ALONE end
     if #contract.documented == 0 then contract.without.options = NO_OPTIONS end
+    local integers = 0
+    for _, options in ipairs(contract.options) do
+        ways.each_integer(options, function(n) return n end, function() integers = integers + 1 end)
+    end
+    if integers == 0 then contract.without.integers = NO_INTEGERS end
+    contract.without.sizes = contract.without.sizes or contract.without.programs
+        or not sizes.apply(contract) and NO_AXES or nil
     return contract
 end
 
@@ -400,7 +413,9 @@ local function write_page(list)
         end
         for _, way in ipairs(WAYS) do
             local reason = contract and contract.without[way]
-            if reason and not PLAIN[reason] then print("", way, reason) end
+            local said = PLAIN[reason] or way == "sizes" and reason and reason == contract.without.programs
+            if reason and not said then print("", way, reason) end
+            if way == "sizes" and fixed[item.name] then print("", "all sizes", fixed[item.name]) end
         end
     end
 end

@@ -207,14 +207,19 @@ check.test("a program runs on arrays that lie otherwise", function()
     local f = function(v, w) return np.mean(v:matmul(w), { axis = 0 }), v + 1 end
     local v, w = np.arange(24):astype("f32"):reshape(8, 3), np.ones { 3, 2 }
     local laid = np.device_put(v, mesh, P "i")
-    for _, given in ipairs { { v, laid }, { laid, v }, { laid, np.device_put(v[{ { 0, 4 } }], mesh, P "i") } } do
-        local program = np.trace(f)(given[1], w)
-        local mean, more = program(given[2], w)
-        local wanted_mean, wanted = f(given[2], w)
+    local function runs(program, given)
+        local mean, more = program(given, w)
+        local wanted_mean, wanted = f(given, w)
         same(mean, wanted_mean)
         same(more, wanted)
         check.equal(more.sharding, wanted.sharding)
-        check.equal((np.jit(program)(given[2], w)):totable(), wanted_mean:totable())
+        check.equal((np.jit(program)(given, w)):totable(), wanted_mean:totable())
+    end
+    local few = v[{ { 0, 4 } }]
+    for _, recorded in ipairs { v, laid } do
+        local program, sized = np.trace(f)(recorded, w), np.trace(f, { sizes = { { "n", 3 } } })(recorded, w)
+        for _, given in ipairs { v, laid } do runs(program, given) end
+        for _, given in ipairs { v, laid, few, np.device_put(few, mesh, P "i") } do runs(sized, given) end
     end
 end)
 

@@ -57,6 +57,33 @@ for _, count in ipairs { 2, 4 } do
     end)
 end
 
+check.test("a block whose callback has failed is the only one that is not shown", function()
+    local script = process.file [[
+        local P, mesh = np.P, np.mesh({ 4 }, { "i" })
+        local double = np.callback(function(at, b)
+            if at.i == 2 then error("no such file", 0) end
+            return b * 2
+        end, { coordinates = true, result = { shape = { 2 } } })
+        local function body(b)
+            local d = double(b)
+            print("block", d)
+            return d
+        end
+        for _, wrap in ipairs { function(f) return f end, np.jit } do
+            local f = wrap(np.shard_map(body, { mesh = mesh, in_specs = P "i", out_specs = P "i" }))
+            print("all", f(np.arange(8) / 1))
+        end
+    ]]
+    local failed, alone, told = process.run_neap { "--devices", "4", script }
+    check.equal({ failed, told }, { 1, "" })
+    check.equal(select(2, alone:gsub("%[i=[013]%] block%s%[", "")), 6)
+    check.equal(select(2, alone:gsub("%[i=2%] block%s<error: [^\n]*no such file>\n", "")), 2)
+    for _, count in ipairs { 2, 4 } do
+        local of_all, all = mpirun.run(count, { "--devices", 4 / count, script })
+        check.equal({ of_all, (all:gsub("[^ ]*: print: process %d: ", "")) }, { 1, alone })
+    end
+end)
+
 check.test("a callback may end all processes", function()
     local script = process.file "np.callback(function() print 'called' os.exit(0) end)() np.effects_barrier()"
     check.equal({ mpirun.run(2, { script }) }, { 0, "called\n", "" })

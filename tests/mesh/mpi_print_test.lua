@@ -129,7 +129,7 @@ check.test("a process in which an effect has failed ends with status 1, after al
     ]])
     local status, out, err = mpirun.run(2, { "--devices", 4, script })
     check.equal({ status, out }, { 1, "16256\n" })
-    check.ok(err:find "callback: no such file\n", err)
+    check.ok(err:find "%[process 1%] [^\n]*: callback: no such file\n", err)
     check.ok(not err:find "has failed" and not err:find "collective", err)
 end)
 

@@ -96,6 +96,21 @@ check.test("an array on a mesh has its values, and tells how it lies", function(
     check.equal(np.device_put(3, mesh, P()):item(), 3)
 end)
 
+check.test("a block tells over what it varies", function()
+    local seen = {}
+    local function note(b) seen[#seen + 1] = tostring(b.sharding):match "P%(.*%)(.*)%)$" end
+    np.shard_map(function(b)
+        note(b)
+        note(np.psum(b, "j"))
+        note(np.psum(b, { "i", "j" }))
+        check.equal({ b.sharding.varies, np.psum(b, "j").sharding.varies }, { { "i", "j" }, { "i" } })
+        return b
+    end, { mesh = mesh, in_specs = P("i", "j"), out_specs = P("i", "j") })(x):wait()
+    check.equal(seen, { ", a block over i, j", ", a block over i, j, which varies over i",
+                        ", a block over i, j, which is the same on all devices" })
+    check.equal(np.device_put(x, mesh, P "i").sharding.varies, nil)
+end)
+
 check.test("each device holds its part", function()
     for _, spec in ipairs { P(), P "i", P("i", "j"), P("j", "i"), P { "i", "j" }, P(nil, { "j", "i" }) } do
         local shards = np.device_put(x, mesh, spec):addressable_shards()

@@ -430,6 +430,49 @@ check.test("boxes show quartiles, the last values in reach, and those beyond", f
     check.equal(#plot.figure():boxplot(np.ones { 5, 3 }, { showfliers = false }).axes[1].layers, 3)
 end)
 
+check.test("boxes of many groups are as few ops as of one, whatever their sizes", function()
+    local groups, list = 600, {}
+    for k = 1, groups do list[k] = { k, k + 1, k + 2, k % 2 == 0 and k + 90 or nil } end
+    local before = np.debug.counters().nodes
+    local layers = plot.figure():boxplot(list).axes[1].layers
+    check.equal({ layers[2].data.bottom[0]:item(), layers[2].data.bottom[1]:item() }, { 1.5, 2.75 })
+    check.equal({ layers[3].data.y[0]:item(), layers[3].data.y[3]:item() }, { 2, 3.5 })
+    check.ok(before == nil or np.debug.counters().nodes - before < 6 * groups, "nodes")
+end)
+
+check.test("a chart that raises adds nothing, and begins no figure", function()
+    local script = require "neap.plot.script"
+    local function text(figure) return table.concat(script.of(figure, 640, 480, 1)) end
+    local wrong = {
+        function(f) f:bar({ "q", "r" }, { 1, 2, 3 }) end, function(f) f:line({ "q" }, { 1, 2 }) end,
+        function(f) f:line({ 1, 2 }, np.ones { 2, 2 }, { color = { "r" } }) end,
+        function(f) f:scatter({ "q" }, { 1 }, { cmap = "no", c = { 1 } }) end,
+        function(f) f:errorbar({ 1 }, { "q" }, { yerr = { 1, 2 } }) end,
+        function(f) f:heatmap(np.eye(2), { xticklabels = { "q" } }) end,
+        function(f) f:contour(np.eye(3), { levels = { 1, "q" } }) end,
+        function(f) f:surface(np.eye(3), { elev = 10, azim = 999 }) end,
+        function(f) f:imshow(np.eye(3), { aspect = "auto", alpha = 7 }) end,
+        function(f) f:boxplot({ { 1, 2 } }, { alpha = 7 }) end,
+        function(f) f:boxplot({ { 1, 2 } }, { linewidth = "q" }) end,
+        function(f) f:annotate("q", { 1, 2 }, { rotation = 999 }) end,
+        function(f) f:legend { "q", loc = "no" } end, function(f) f:legend { "q", "r" } end,
+        function(f) f:colorbar { label = {} } end,
+    }
+    for k, f in ipairs(wrong) do
+        local figure, plain = plot.figure():bar({ "a", "b" }, { 1, 2 }), plot.figure():bar({ "a", "b" }, { 1, 2 })
+        local before = text(figure)
+        check.ok(not pcall(f, figure), "call " .. k .. " raises")
+        check.equal(text(figure), before, "call " .. k)
+        check.equal(text(figure:line({ "b", "c" }, { 1, 2 })), text(plain:line({ "b", "c" }, { 1, 2 })), "call " .. k)
+        check.ok(not pcall(f, figure:twinx()), "call " .. k .. " raises on twin axes")
+    end
+    local first = plot.figure():line { 1, 2 }
+    first.shown = true
+    check.ok(not pcall(plot.line, { 1 }, { 1, 2 }))
+    check.ok(rawequal(plot.title "still this one", first), "the figure that was shown is the current one")
+    check.ok(not rawequal(plot.line { 1, 2 }, first), "a chart begins a new one")
+end)
+
 check.test("what cannot be drawn is refused", function()
     local cases = {
         { function() plot.line "x" end, "np.plot.line: " },

@@ -162,6 +162,53 @@ check.test("64-bit integers are sizes and ends of ranges", function()
     check.raises(function() np.ones { 9007199254740993LL } end, "from 0 to 2%^53")
 end)
 
+-- What contracts hold of options (tests/lib/contract_ways.lua), of arguments that they do not draw.
+check.test("64-bit integers are counts, places and axes, and refused by name beyond 2^53", function()
+    local x, key = np.arange(6):reshape(2, 3), np.random.key(0)
+    local mesh_of = function(n) return np.mesh({ n }, { "i" }).shape.i end
+    local calls = {
+        function(n) return x[n] end, function(n) return x[{ n, { n } }] end, function(n) return x:at { n }:set(9) end,
+        function(n) return x:sum(n) end, function(n) return x:dim(n) end, function(n) return np.roll(x, n, n) end,
+        function(n) return np.split(x, n, n)[1] end, function(n) return np.array_split(x, { n })[1] end,
+        function(n) return np.repeat_(x, n, n) end, function(n) return np.repeat_(np.ones(2), { n, n }) end,
+        function(n) return np.tile(x, n, n) end, function(n) return np.rot90(x, n) end,
+        function(n) return np.insert(x, n, 7, n) end, function(n) return np.delete_at(x, n, n) end,
+        function(n) return np.append(x, x, n) end, function(n) return np.expand_dims(x, n) end,
+        function(n) return np.eye(n, n, n) end, function(n) return np.linspace(0, 1, n) end,
+        function(n) return np.pad(x, n) end, function(n) return np.diff(x, { n = n, axis = n }) end,
+        function(n) return np.sliding_window_view(x, n, { axis = n }) end, function(n) return np.top_k(x, n) end,
+        function(n) return np.partition(x, n) end, function(n) return np.tensordot(x, x.T, n) end,
+        function(n) return np.linalg.matrix_power(np.eye(2), n) end, function(n) return np.fft.fft(x, n) end,
+        function(n) return np.random.split(key, n) end, function(n) return np.random.uniform(key, { n }) end,
+        function(n) return np.random.permutation(key, n) end, function(n) return np.random.choice(key, n, n) end,
+        function(n) return np.random.fold_in(key, n) end, function(n) return np.one_hot(x, n) end,
+        function(n) return np.vmap(np.sin, { in_axes = n, out_axes = n })(x) end,
+        function(n) return np.vmap(np.sin, { axis_size = 2 * n, in_axes = 0 })(x) end,
+        function(n) return np.fori_loop(0 * n, n, function(_, c) return c * 2 end, x) end,
+        function(n) return np.scan(function(c) return c * 2, c end, x, nil, { length = n, unroll = n }) end,
+        function(n) return np.switch(n, { np.sin, np.cos }, x) end, mesh_of,
+        function(n) return np.nn.max_pool(np.ones { 1, 4, 1 }, n, { strides = n, padding = n }) end,
+        function(n) return np.dynamic_slice(x, { n, n }, { n, n }) end, function(n) return np.base_repr(n, 1 + n) end,
+        function(n) return np.table { a = { 1, 2 } }:take(n).a end,
+        function(n) return np.unravel_index(n, { 2, 3 }) end,
+    }
+    local function text(...)
+        local parts = {}
+        for k = 1, select("#", ...) do
+            local value = select(k, ...)
+            parts[k] = type(value) == "table" and text(unpack(value)) or np.is_array(value)
+                and value.dtype .. tostring(value) or tostring(value)
+        end
+        return table.concat(parts, " ")
+    end
+    for k, call in ipairs(calls) do
+        local expected = text(call(1))
+        check.equal({ text(call(1LL)), text(call(1ULL)) }, { expected, expected }, "call " .. k)
+        local ok, problem = pcall(call, 2LL ^ 60 + 1)
+        check.ok(ok or tostring(problem):find("np%.") or tostring(problem):find("array index"), k .. tostring(problem))
+    end
+end)
+
 check.test("a key beside the items of a list is told, with the place where it belongs", function()
     check.raises(function() np.zeros { 3, dtype = "i32" } end,
                  'the shape has the key "dtype"; options come behind it: {3}, {dtype="i32"}')

@@ -222,4 +222,18 @@ check.test("an error leaves no level open", function()
     same(np.grad(function(a) return (a * a):sum() end)(x), x * 2)
 end)
 
+check.test("both parts of logaddexp share ties, of infinities and of huge numbers, too", function()
+    local inf = math.huge
+    for _, row in ipairs { { -inf, -inf, 0.5, 0.5 }, { inf, inf, 0.5, 0.5 }, { 1e10, 1e10, 0.5, 0.5 },
+                           { 0, 0, 0.5, 0.5 }, { inf, 0, 1, 0 }, { 0, -inf, 1, 0 }, { 1e10, -1e10, 1, 0 },
+                           { 0 / 0, 1, 0 / 0, 0 / 0 } } do
+        local point = np.array({ row[1], row[2] }, { dtype = "f64" })
+        local function f(v) return np.logaddexp(v[0], v[1]) end
+        check.equal(np.grad(f)(point):totable(), { row[3], row[4] })
+        check.equal(np.jacfwd(f)(point):totable(), { row[3], row[4] })
+    end
+    local second = np.hessian(function(v) return np.logaddexp(v[0], v[1]) end)(np.zeros({ 2 }, { dtype = "f64" }))
+    check.equal(second:totable(), { { 0.25, -0.25 }, { -0.25, 0.25 } })
+end)
+
 check.done()

@@ -49,4 +49,14 @@ for name, f in pairs(FUNCTIONS) do
     end)
 end
 
+check.test("weak arrays give their dtype to no number that stands beside them and an array", function()
+    local weak = np.where(np.array { true, false }, 1, 0)
+    for _, dtype in ipairs { "u8", "i64", "f16", "f64" } do
+        local x = np.array({ 1, 2 }, { dtype = dtype })
+        local got = { np.hstack { weak, x, 5 }, np.einsum("i,i,", weak, x, 2), np.select({ x:eq(1) }, { weak }, x),
+                      np.append(weak, x), np.linalg.multi_dot { weak, x:reshape(2, 1) }, np.polymul(weak, x) }
+        for k, result in ipairs(got) do check.equal(result.dtype, dtype, "call " .. k) end
+    end
+end)
+
 check.done()

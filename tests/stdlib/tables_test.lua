@@ -187,6 +187,17 @@ check.test("arrays as text", function()
     store "a,b\n1,\n,4\n"
     check.equal(np.io.genfromtxt(path, { delimiter = ",", skip_header = 1 }):totable(), { { 1, 0 / 0 }, { 0 / 0, 4 } })
     check.equal(np.io.genfromtxt(path, { delimiter = ",", names = true, filling_values = 0 }).b:totable(), { 0, 4 })
+    store "1,x\n-,4\n" -- words count as missing ones, as in NumPy
+    local function generated(o)
+        o.delimiter = ","
+        return np.io.genfromtxt(path, o):totable()
+    end
+    check.equal(generated {}, { { 1, 0 / 0 }, { 0 / 0, 4 } })
+    check.equal(generated { filling_values = -1, missing_values = "-" }, { { 1, -1 }, { -1, 4 } })
+    check.equal(generated { filling_values = 7, dtype = "i32" }, { { 1, 7 }, { 7, 4 } })
+    check.raises(function() generated { dtype = "i32" } end, ':1:3: expected an integer in column 1, got "x"')
+    local words = np.io.genfromtxt(path, { delimiter = ",", names = { "a", "b" }, dtype = { b = "f64" } })
+    check.equal({ words.b:totable(), words.a.dtype }, { { 0 / 0, 4 }, "text" })
 end)
 
 local t = np.table { { "city", { "Rome", "Bern", false, "Rome" } }, { "n", np.arange(4) },

@@ -212,7 +212,7 @@ check.test("errors name argument, leaf, axis and shape", function()
                  "has a table for argument 1, which is an array")
     check.raises(function() np.vmap(id, { in_axes = { { a = 0 } } })({ b = x }) end, "names argument 1.a, which is not")
     check.raises(function() np.vmap(id, { in_axes = "0" }) end, "in_axes.-axes: integers, false")
-    check.raises(function() np.vmap(id, { axis_size = -1 }) end, "axis_size.-an integer of at least 0")
+    check.raises(function() np.vmap(id, { axis_size = -1 }) end, "axis_size.-an integer from 0 up")
     local cycle = {}
     cycle[1] = cycle
     check.raises(function() np.vmap(id)(cycle) end, "nested more than 200 deep")

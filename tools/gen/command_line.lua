@@ -118,7 +118,8 @@ for _, row in ipairs(help.rows) do
     if is_option(row) and #row.name > 1 and row.name ~= "--" then
         local text = row.text:gsub("[%[%]:\\]", "\\%0"):gsub("'", "'\\''")
         local value = row.value and (":%s:%s"):format(row.value, row.value == "FILE" and "_files" or "") or ""
-        table.insert(zsh, ("    '%s%s[%s]%s' \\"):format(row.name == "-e" and "*" or "", row.name, text, value))
+        local again = #row.name == 2 and row.value and "*" or "" -- short ones with a value may stand several times
+        table.insert(zsh, ("    '%s%s[%s]%s' \\"):format(again, row.name, text, value))
     end
 end
 table.insert(zsh, ("    '1:script:{ _files; compadd %s }' \\"):format(commands))

@@ -121,7 +121,7 @@ function fields.ndim(x) return array_info(x).ndim end
 --- x.size -> integer: the number of elements.
 --- > np.zeros{2, 3}.size
 -- 6
-function fields.size(x) return tonumber(array_info(x).size) end
+function fields.size(x) return core.size_of(x) end
 --- x.itemsize -> integer: the bytes of an element.
 --- > np.ones{2, 3}.itemsize
 -- 4
@@ -129,7 +129,7 @@ function fields.itemsize(x) return dtype_of(x).bytes end
 --- x.nbytes -> integer: the bytes of all elements.
 --- > np.ones{2, 3}.nbytes
 -- 24
-function fields.nbytes(x) return tonumber(array_info(x).size) * dtype_of(x).bytes end
+function fields.nbytes(x) return core.size_of(x) * dtype_of(x).bytes end
 --- x.dtype -> string: the name of the dtype of the elements.
 --- > np.ones(2).dtype, np.arange(2).dtype, np.array{true}.dtype
 -- f32
@@ -185,8 +185,7 @@ end
 -- 3
 define("dim", function(x, axis)
     x = coerce("dim", 1, x)
-    local known = array_info(x)
-    return tonumber(known.shape[core.axis("dim", axis, known.ndim)])
+    return core.extent(x, core.axis("dim", axis, core.ndim(x)))
 end)
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
@@ -309,6 +308,10 @@ function meta.__pairs() fail("pairs takes no array: %s", WALK) end
 function meta.__len(x)
     local known = array_info(x)
     if known.ndim == 0 then fail("a 0-d array has no length") end
+    if core.sized() then -- LuaJIT wants a number of `#`
+        local n = core.extent(x, 0)
+        if core.is_size(n) then fail("#x must be a number for Lua, and here it is %s; use x.shape[1]", tostring(n)) end
+    end
     return tonumber(known.shape[0])
 end
 

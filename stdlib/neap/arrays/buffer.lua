@@ -33,10 +33,7 @@ typedef struct DLManagedTensor { // https://dmlc.github.io/dlpack
 local function count_of(name, what, value, all)
     value = core.plain(value)
     if value == nil or value == all then return nil end
-    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value > 2 ^ 53 then
-        bad_argument(name, nil, what, "an integer from 0 up", value)
-    end
-    return value
+    return core.integer(name, nil, what, value, 0)
 end
 
 --- The dtype, offset in bytes and count of elements that options ask for, of `bytes` bytes; nil: unknown.

@@ -201,9 +201,12 @@ define("put", function(x, index, values, given, extra)
     if n == 0 then return x end
     if mode == "clip" then index = selects.not_below(index) end
     if m == 0 then raise("put", "needs at least one value for %d places", n) end
-    if m > n then values = shape.cut(values, 0, 0, n) end
-    if m < n and m > 1 then values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0) end
-    if m == 1 then values = shape.reshape(values, {}) end
+    local unknown = not core.is_same(n, m) and (core.is_size(n) or core.is_size(m)) -- which one is greater
+    if not unknown and m > n then values = shape.cut(values, 0, 0, n) end
+    if (unknown or m < n) and not core.is_same(m, 1) then
+        values = selects.take(values, np.remainder(create.iota(n, core.dtype_codes.i32), m), 0)
+    end
+    if core.is_same(m, 1) then values = shape.reshape(values, {}) end
     local flat = np.ravel(x):at { index }
     return shape.reshape(flat:set(values, { mode = mode }), shape_of(x))
 end)
@@ -224,8 +227,7 @@ local REDUCTIONS = { set = true, add = true, mul = true, min = true, max = true 
 define("put_along_axis", function(x, index, values, given, extra)
     if extra ~= nil then core.too_many("put_along_axis", 4, extra) end
     if not is_array(x) then x = operands.meet("put_along_axis", 2, x, values) end
-    if type(given) == "number" then given = { axis = given } end
-    local o = options("put_along_axis", given, { axis = true, mode = true, reduce = true })
+    local o = core.axis_options("put_along_axis", given, { axis = true, mode = true, reduce = true })
     local how = o.reduce == nil and "set" or o.reduce
     if not REDUCTIONS[how] then
         bad_argument("put_along_axis", nil, "reduce", '"set", "add", "mul", "min" or "max"', how)
@@ -286,9 +288,7 @@ end
 --- Checks where np.partition is to divide: integers in range.
 local function check_places(name, kth, n)
     for _, k in ipairs(type(kth) == "table" and core.list(name, "the table of places", kth) or { kth or false }) do
-        if type(k) ~= "number" or k ~= math.floor(k) or k < -n or k >= n then
-            bad_argument(name, 2, "kth", ("an integer from %d to %d, or a table of them"):format(-n, n - 1), k or nil)
-        end
+        core.integer(name, 2, "kth", k or nil, -n, n - 1)
     end
 end
 
@@ -302,8 +302,7 @@ for name, plain in pairs { partition = "sort", argpartition = "argsort" } do
     define(name, function(x, kth, given, extra)
         if extra ~= nil then core.too_many(name, 3, extra) end
         x = operand(name, 1, x)
-        if type(given) == "number" then given = { axis = given } end
-        local axis = options(name, given, { axis = true }).axis
+        local axis = core.axis_options(name, given, { axis = true }).axis
         axis = core.axis(name, axis == nil and -1 or axis, core.ndim(x))
         check_places(name, kth, shape_of(x)[axis + 1])
         return np[plain](x, { axis = axis })

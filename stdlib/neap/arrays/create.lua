@@ -10,17 +10,11 @@ local shape = require "neap.arrays.shape"
 local np, define, C, ctx = core.np, core.define, core.C, core.ctx
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
-local is_array, type, floor = core.is_array, type, math.floor
+local is_array, is_size, is_same, type, floor = core.is_array, core.is_size, core.is_same, type, math.floor
 local F32, F64, I32, I64 = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64
 local BOOL, C64 = dtype_codes.bool, dtype_codes.c64
 
 local create = {}
-
---- core.integer, which takes LuaJIT's 64-bit integers, too.
-local function integer(name, position, what, value)
-    return core.integer(name, position, what, core.plain(value))
-end
-create.integer = integer
 
 -- ---- From Lua values ------------------------------------------------------------------------------------------------
 
@@ -55,7 +49,7 @@ local function examine(data)
                 end
             end
         elseif type(value) ~= "boolean" then
-            all_bool = false
+            all_bool, has_array = false, has_array or is_size(value) -- as an array of no axes
             complex = complex or core.complex.is(value)
             local code = core.integer64(value)
             wide = code == I64 and code or wide or code
@@ -231,6 +225,7 @@ function np.array(data, given, extra)
               is_array(data) and "another dtype" or "Lua values")
     end
     if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
+    if is_size(data) then return create.value("array", data, code) end
     if type(data) == "string" then
         raise("array", "argument 1 (data) is a string; np.frombuffer(s, {dtype=\"u8\"}) gives its bytes, tonumber(s) "
               .. "the number that it names, np.table has columns of texts")
@@ -263,6 +258,13 @@ end
 
 --- An i32 array of a flat Lua table of integers; with `wide` an i64 array.
 function create.integers(list, dims, wide)
+    for k = 1, #list do
+        if core.is_size(list[k]) then
+            local items = {}
+            for j = 1, #list do items[j] = core.number(list[j], wide and I64 or I32) end
+            return shape.reshape(np.stack(items), dims or { #list })
+        end
+    end
     return literal(core.fill(wide and I64 or I32, dims or { #list }, function(pointer)
         for k = 1, #list do pointer[k - 1] = list[k] end
     end, wide and "int64_t *" or "int32_t *"))
@@ -272,7 +274,7 @@ end
 
 --- 0, 1, …, n-1.
 local function iota(n, code)
-    core.attrs[0], core.attrs[1] = n, code
+    core.attrs[0], core.attrs[1] = core.put(0, n), code
     return core.recordn(core.ids.iota, {}, 0, 2)
 end
 create.iota = iota
@@ -307,6 +309,10 @@ for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
     end
 end
 
+local function number_text(value)
+    return type(value) == "number" and ("%.14g"):format(value) or tostring(value)
+end
+
 --- A value given to np.name as an array of a dtype: a number as one of no axes, a table, or an array, which is cast.
 -- What the dtype has not raises. The second argument of full, at{…}:set and their like.
 local function fill_value(name, value, code)
@@ -329,12 +335,13 @@ local function fill_value(name, value, code)
     if type(value) == "table" and getmetatable(value) == nil then
         return np.array(value, { dtype = code and dtypes[code].name })
     end
-    if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
+    local is_number = type(value) == "number" or is_size(value)
+    if code and dtypes[code].kind == "b" and is_number then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
-    if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
+    if not is_number then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
     local dtype = code and dtypes[code]
     if dtype and dtype.lowest and (value ~= floor(value) or value < dtype.lowest or value > dtype.highest) then
-        raise(name, "%.14g does not fit into dtype %s", value, dtype.name)
+        raise(name, "%s does not fit into dtype %s", number_text(value), dtype.name)
     end
     return core.number(value, code or F32)
 end
@@ -346,10 +353,7 @@ create.value = fill_value
 -- [[7. 7.]
 --  [7. 7.]]
 function np.full(dims, value, given)
-    dims = core.plain(dims)
-    if type(dims) == "number" then dims = { dims } end
-    if type(dims) ~= "table" then bad_argument("full", 1, "shape", "a table or an integer", dims) end
-    dims = shape.arguments("full", dims)
+    dims = shape.argument("full", dims)
     given = options("full", given, { dtype = true, device = true })
     local code = core.dtype("full", given.dtype)
     return core.placed("full", np.broadcast_to(fill_value("full", value, code), dims), given.device)
@@ -385,13 +389,13 @@ local function ramp(n, offset, scale, code)
     local kind = dtypes[code].kind
     if kind == "f" or kind == "c" then
         local x = iota(n, F64)
-        if scale ~= 1 then x = x * scale end
-        if offset ~= 0 then x = x + offset end
+        if not is_same(scale, 1) then x = x * scale end
+        if not is_same(offset, 0) then x = x + offset end
         return np.astype(x, dtypes[code].name)
     end
     local x = iota(n, (code == I32 or code == I64) and code or I64)
-    if scale ~= 1 then x = x * scale end
-    if offset ~= 0 then x = x + offset end
+    if not is_same(scale, 1) then x = x * scale end
+    if not is_same(offset, 0) then x = x + offset end
     return np.astype(x, dtypes[code].name)
 end
 
@@ -423,6 +427,15 @@ local function long_range(start, stop, step, code, asked)
     return np.astype(x, result.name)
 end
 
+--- How many numbers np.arange gives. Of integers that are sizes the quotient is rounded up without a real one.
+local function count_between(start, stop, step, integral)
+    local span = stop - start
+    if integral and (is_size(span) or is_size(step)) then
+        return math.max(0, floor((span + step - (step > 0 and 1 or -1)) / step))
+    end
+    return math.max(0, math.ceil(span / step))
+end
+
 --- np.arange(stop), np.arange(start, stop, step, {dtype=…, device=…}): the numbers start, start + step, … up to, not
 -- including, stop. i32 when all are integers, i64 (u64) when one is a 64-bit integer of LuaJIT, else f32.
 --- > np.arange(5), np.arange(1, 2, 0.25)
@@ -437,6 +450,8 @@ function np.arange(...)
         wide = code == I64 and code or wide or code
         if type(value) == "table" and k == select("#", ...) then
             given = value
+        elseif is_size(value) then
+            numbers[#numbers + 1] = value
         elseif code or type(value) == "number" then
             long = long or type(plain) ~= "number" -- beyond 2^53
             numbers[#numbers + 1] = plain
@@ -452,16 +467,17 @@ function np.arange(...)
     if long then return core.placed("arange", long_range(start, stop, step, wide, given.dtype), given.device) end
     local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
     local code = core.dtype("arange", given.dtype, integral and (wide or I32) or F32)
-    local count = math.max(0, math.ceil((stop - start) / step))
-    if count ~= count or count >= 2 ^ 53 then
+    local count = count_between(start, stop, step, integral)
+    local sized = is_size(count)
+    if not sized and (count ~= count or count >= 2 ^ 53) then
         raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
     end
     local dtype, last = dtypes[code], start + math.max(0, count - 1) * step
     if dtype.kind == "b" then raise("arange", "dtype must be one of numbers, got bool") end
-    if dtype.lowest and count > 0 then
+    if dtype.lowest and (sized or count > 0) then
         if not integral then raise("arange", "dtype %s needs integers", dtype.name) end
         if math.min(start, last) < dtype.lowest or math.max(start, last) > dtype.highest then
-            raise("arange", "%.14g to %.14g does not fit into dtype %s", start, last, dtype.name)
+            raise("arange", "%s to %s does not fit into dtype %s", number_text(start), number_text(last), dtype.name)
         end
     end
     return core.placed("arange", ramp(count, start, step, code), given.device)
@@ -485,8 +501,11 @@ local function spread_between(start, stop, n, gaps, exact_end, axis, asked)
     end
     start, stop = shape.reshape(start, wide), shape.reshape(stop, wide)
     local i = shape.reshape(iota(n, I32), own)
-    local x
-    if gaps > 0 then
+    local x, single
+    if is_size(gaps) then -- of one number, start itself
+        single, gaps = np.less(core.number(gaps, F64), 1), math.max(gaps, 1)
+    end
+    if single or gaps > 0 then
         local gap = stop - start
         local t = np.astype(i, name) / gaps
         x = np.astype(i, name) * (gap / gaps) + start
@@ -498,13 +517,14 @@ local function spread_between(start, stop, n, gaps, exact_end, axis, asked)
         for k = 1, #dims + 1 do own[k] = k == axis + 1 and n or wide[k] end
         x = shape.broadcast_to(start, own)
     end
-    if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
+    if exact_end then x = np.where(np.equal(i, single and gaps or n - 1), stop, x) end
+    if single then x = np.where(single, start, x) end
     return half and np.astype(x, half) or x
 end
 
 --- A bound of np.linspace as a number or an array, and whether it is an array.
 local function spread_bound(name, position, what, value)
-    if type(value) == "number" then return value, false end
+    if type(value) == "number" or is_size(value) then return value, false end
     local number = core.integer64(value) and tonumber(value)
     if number and number == value and math.abs(number) < 2 ^ 63 then return number, false end
     local kind = type(value)
@@ -514,6 +534,8 @@ local function spread_bound(name, position, what, value)
     end
     bad_argument(name, position, what, "a number or an array", value)
 end
+
+local function is_infinite(number) return number == math.huge or number == -math.huge end
 
 --- A spacing in the dtype that was asked for, which of integers has the next lower ones.
 local function spread_as(x, dtype)
@@ -546,11 +568,12 @@ np.linspace = function(start, stop, n, given)
     start, of_start = spread_bound("linspace", 1, "start", start)
     stop, of_stop = spread_bound("linspace", 2, "stop", stop)
     local array = of_start or of_stop
-    n = integer("linspace", 3, "n", n)
+    n = core.integer("linspace", 3, "n", n)
     if n < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
+    local sized = is_size(n)
     local code = core.dtype("linspace", given.dtype, not array and F32 or nil)
     local dtype = code and dtypes[code].name
-    local gaps, exact_end = given.endpoint == false and n or n - 1, given.endpoint ~= false and n > 1
+    local gaps, exact_end = given.endpoint == false and n or n - 1, given.endpoint ~= false and (sized or n > 1)
     if array then
         start, stop = operands.meet("linspace", 2, start, stop)
         local x = spread_as(spread_between(start, stop, n, gaps, exact_end, given.axis, code), dtype)
@@ -559,12 +582,15 @@ np.linspace = function(start, stop, n, given)
     core.axis("linspace", given.axis == nil and 0 or given.axis, 1)
     local i, gap = iota(n, F64), stop - start
     local x
-    if math.abs(gap) == math.huge and gaps > 0 and math.abs(start) < math.huge and math.abs(stop) < math.huge then
+    if sized and gap - gap == 0 then -- of one number, the slope is 0
+        local most = math.max(gaps, 1)
+        x, gaps = i * (gap / most * math.min(gaps, 1) + 0) + start, most
+    elseif is_infinite(gap) and gaps > 0 and not is_infinite(start) and not is_infinite(stop) then
         x = start * (1 - i / gaps) + stop * (i / gaps)
     else
         x = i * (gaps > 0 and gap / gaps or 0) + start
     end
-    if exact_end then x = np.where(np.equal(i, n - 1), stop, x) end
+    if exact_end then x = np.where(np.equal(i, sized and gaps or n - 1), stop, x) end
     return core.placed("linspace", spread_as(x, dtype), given.device)
 end
 
@@ -572,7 +598,7 @@ end
 local function grid(rows, columns, k)
     local i, j = iota(rows, I32), iota(columns, I32)
     k = math.max(-rows, math.min(columns, k)) -- beyond these no diagonal is another
-    if k ~= 0 then i = i + k end
+    if not is_same(k, 0) then i = i + k end
     return shape.reshape(i, { rows, 1 }), shape.reshape(j, { 1, columns })
 end
 
@@ -583,11 +609,11 @@ local function matrix_arguments(name, n, m, k, given)
     given = options(name, given, { m = true, k = true, dtype = true, device = true })
     if m == nil then m = given.m end
     if k == nil then k = given.k end
-    n = integer(name, 1, "n", n)
+    n = core.integer(name, 1, "n", n)
     if n < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
-    m = integer(name, 2, "m", m == nil and n or m)
+    m = core.integer(name, 2, "m", m == nil and n or m)
     if m < 0 then bad_argument(name, 2, "m", "an integer from 0 up", m) end
-    k = integer(name, 3, "k", k == nil and 0 or k)
+    k = core.integer(name, 3, "k", k == nil and 0 or k)
     return n, m, k, dtypes[core.dtype(name, given.dtype, F32)].name, given.device
 end
 
@@ -647,7 +673,7 @@ local function triangle(name, compare)
     define(name, function(x, k)
         x = coerce(name, 1, x)
         if type(k) == "table" then k = options(name, k, { k = true }).k end
-        k = integer(name, 2, "k", k == nil and 0 or k)
+        k = core.integer(name, 2, "k", k == nil and 0 or k)
         local dims = shape_of(x)
         if #dims == 0 then raise(name, "needs at least 1 axis, got shape ()") end
         local i, j = grid(dims[#dims - 1] or dims[1], dims[#dims], k)
@@ -674,10 +700,10 @@ triangle("triu", np.less_equal)
 -- [1. 4.]
 define("diag", function(x, k)
     x = coerce("diag", 1, x)
-    k = integer("diag", 2, "k", k == nil and 0 or k)
+    k = core.integer("diag", 2, "k", k == nil and 0 or k)
     local dims = shape_of(x)
     if #dims == 1 then
-        local n = dims[1] + math.abs(k)
+        local n = dims[1] + math.max(k, -k)
         local lo = math.max(-k, 0) -- x[i] stands in row i + lo, column i + lo + k
         local zero = core.number(0, core.dtype_of(x).code)
         local column = shape.reshape(shape.pad(x, zero, { lo }, { n - dims[1] - lo }, { 0 }), { n, 1 })
@@ -687,10 +713,8 @@ define("diag", function(x, k)
         local rows, columns = dims[1], dims[2]
         local first = k >= 0 and k or -k * columns
         local count = math.max(0, math.min(rows + math.min(k, 0), columns - math.max(k, 0)))
-        if count == 0 then first = 0 end
-        shape.fixed()
         x = shape.reshape(x, { rows * columns })
-        return shape.slice(x, { first }, { columns + 1 }, { count })
+        return shape.slice(x, { math.min(first, rows * columns) }, { columns + 1 }, { count })
     end
     raise("diag", "needs 1 or 2 axes, got shape %s", core.shape_text(x))
 end)

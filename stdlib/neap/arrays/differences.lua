@@ -14,7 +14,7 @@ local cut = shape.cut
 local function beside(name, option, value, x, axis)
     if value == nil then return nil end
     local known = is_array(value) or type(value) == "number" or type(value) == "table" or core.complex.is(value)
-        or core.integer64(value)
+        or core.integer64(value) or core.is_size(value)
     if not known then bad_argument(name, nil, option, "an array or a number", value) end
     value = operands.beside(name, 1, value, core.dtype_of(x))
     local dims, own = shape_of(x), shape_of(value)
@@ -45,10 +45,7 @@ define("diff", function(x, given, extra)
     x = coerce("diff", 1, x)
     local o = options("diff", given, { n = true, axis = true, prepend = true, append = true })
     local axis = core.axis("diff", o.axis == nil and -1 or o.axis, core.ndim(x))
-    local times = o.n == nil and 1 or o.n
-    if type(times) ~= "number" or times < 0 or times ~= math.floor(times) then
-        bad_argument("diff", nil, "n", "an integer from 0 up", times)
-    end
+    local times = core.integer("diff", nil, "n", o.n == nil and 1 or o.n, 0)
     if times == 0 then return x end
     local front, back = beside("diff", "prepend", o.prepend, x, axis), beside("diff", "append", o.append, x, axis)
     if front or back then
@@ -58,7 +55,7 @@ define("diff", function(x, given, extra)
     local minus, half = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract, nil
     if times > 1 then x, half = operands.wide(x) end
     local n = shape_of(x)[axis + 1]
-    for _ = 1, math.min(times, n) do
+    for _ = 1, core.is_size(n) and times or math.min(times, n) do -- of no elements it goes on to be nothing
         local from = math.min(1, n)
         x = minus(cut(x, axis, from, n, true), cut(x, axis, 0, n - from, true))
         n = n - from
@@ -134,8 +131,8 @@ local function gradient_along(x, axis, spacing, order)
     end
     local function at(from, to) return cut(x, axis, from, to, true) end
     local function step(k) return even and h or cut(h, axis, k, k + 1, true) end
-    local parts = { edge(function(k) return at(k, k + 1) end, step(0), n > 2 and step(1), order) }
-    if n > 2 then
+    local parts = { edge(function(k) return at(k, k + 1) end, step(0), order == 2 and step(1), order) }
+    if core.is_size(n) or n > 2 then -- of a size the part may have no elements
         if even then
             parts[2] = (at(2, n) - at(0, n - 2)) / (h * 2)
         else
@@ -147,7 +144,8 @@ local function gradient_along(x, axis, spacing, order)
             parts[2] = at(2, n) * (h1 / (h2 * whole)) + middle - at(0, n - 2) * (h2 / (h1 * whole))
         end
     end
-    parts[#parts + 1] = edge(function(k) return at(n - 1 - k, n - k) end, -step(n - 2), n > 2 and -step(n - 3), order)
+    parts[#parts + 1] = edge(function(k) return at(n - 1 - k, n - k) end, -step(n - 2), order == 2 and -step(n - 3),
+                             order)
     return shape.join(parts, axis)
 end
 
@@ -183,7 +181,7 @@ define("gradient", function(x, ...)
         raise("gradient", "takes no spacing, one, or one for each of the %d axes, got %d", #axes, #spacings)
     end
     for k = 1, #spacings do
-        spacings[k] = type(spacings[k]) == "number" and spacings[k]
+        spacings[k] = (type(spacings[k]) == "number" or core.is_size(spacings[k])) and spacings[k]
             or operands.beside("gradient", k + 1, spacings[k], dtype)
     end
     local results = {}
@@ -203,7 +201,7 @@ local function with_coordinates(y, x, axis, n)
     local fits = own == 1 and x.size == n or own >= behind and of_x[own - behind + 1] == n
     for k = 1, own > 1 and fits and math.min(own, #of_y) or 0 do -- from the last axis on
         local a, b = of_x[own - k + 1], of_y[#of_y - k + 1]
-        fits = fits and (k == behind or a == b or a == 1 or b == 1)
+        fits = fits and (k == behind or core.is_same(a, 1) or core.is_same(b, 1) or a == b or a == 1 or b == 1)
     end
     if not fits then
         raise("trapezoid", "coordinates of shape %s do not fit axis %d of shape %s", core.shape_text(x), axis,
@@ -230,8 +228,8 @@ local function trapezoid(y, x, given, extra)
     y, half = operands.wide(operands.float(operands.beside("trapezoid", 1, y)))
     local o = options("trapezoid", given, { dx = true, axis = true })
     local axis = core.axis("trapezoid", o.axis == nil and -1 or o.axis, core.ndim(y))
-    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or o.dx
-    if type(width) ~= "number" and not is_array(width) then
+    local n, width = shape_of(y)[axis + 1], o.dx == nil and 1 or core.plain(o.dx)
+    if not core.is_number(width) and not is_array(width) then
         bad_argument("trapezoid", nil, "dx", "a number or an array", width)
     end
     if x ~= nil then
@@ -239,7 +237,7 @@ local function trapezoid(y, x, given, extra)
         local other = core.dtype_of(x)
         if other.inexact and other.name ~= half then half = nil end
     end
-    if n < 2 then return operands.narrow(np.sum(cut(y, axis, 0, 0), { axis = axis }), half) end
+    if not core.is_size(n) and n < 2 then return operands.narrow(np.sum(cut(y, axis, 0, 0), { axis = axis }), half) end
     local sums = cut(y, axis, 1, n, true) + cut(y, axis, 0, n - 1, true)
     return operands.narrow(np.sum(sums * width, { axis = axis }) / 2, half)
 end
@@ -264,7 +262,7 @@ function slide(a, v, mode)
     if mode == "valid" then before, size = 0, n - m + 1 end
     if mode == "same" then before, size = math.floor(m / 2), n end
     if dtype.kind ~= "f" and dtype.bytes < 4 then a, v = np.astype(a, "i32"), np.astype(v, "i32") end
-    core.attrs[0], core.attrs[1] = before, size
+    core.attrs[0], core.attrs[1] = core.put(0, before), core.put(1, size)
     return np.astype(core.recordn(core.ids.slide, { a, v }, 2, 2), dtype.name)
 end
 

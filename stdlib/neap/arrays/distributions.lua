@@ -252,7 +252,7 @@ function random.multivariate_normal(key, mean, cov, dims, given)
     local batch = shape.broadcast("random." .. name, { unpack(of_mean, 1, #of_mean - 1) },
                                   { unpack(of_cov, 1, #of_cov - 2) })
     local result = dims or batch
-    if core.shape_text(shape.broadcast("random." .. name, batch, result)) ~= core.shape_text(result) then
+    if not shape.same(shape.broadcast("random." .. name, batch, result), result) then
         raise("random." .. name, "parameters of shape %s do not fit into shape %s", core.shape_text(batch),
               core.shape_text(result))
     end
@@ -285,9 +285,7 @@ function random.orthogonal(key, n, dims, given)
     local o
     dims, o = settings("orthogonal", dims, given, { dtype = true, m = true })
     local dtype, m = float_dtype("orthogonal", o.dtype), default(o.m, n)
-    if core.integer("random.orthogonal", 2, "n", n) < 0 or core.integer("random.orthogonal", nil, "m", m) < 0 then
-        bad_argument("random.orthogonal", 2, "n", "an integer from 0 up", n)
-    end
+    n, m = core.integer("random.orthogonal", 2, "n", n, 0), core.integer("random.orthogonal", nil, "m", m, 0)
     local all = { unpack(dims or {}) }
     all[#all + 1], all[#all + 2] = math.max(n, m), math.min(n, m)
     local q, r = np.linalg.qr(normal(key, all, dtype))
@@ -405,9 +403,7 @@ function random.ball(key, d, dims, given)
     local o
     dims, o = settings("ball", dims, given, { p = true, dtype = true })
     local dtype, p = float_dtype("ball", o.dtype), default(o.p, 2)
-    if core.integer("random.ball", 2, "d", d) < 0 then
-        bad_argument("random.ball", 2, "d", "an integer from 0 up", d)
-    end
+    d = core.integer("random.ball", 2, "d", d, 0)
     local first, second = split2(key)
     dims = dims or {}
     local all = { unpack(dims) }
@@ -465,6 +461,13 @@ function random.multinomial(key, n, p, dims, given)
     local keys, counts = random.split(key, math.max(count, 1)), {}
     local rests = np.flip(np.cumsum(np.flip(p, { axis = -1 }), { axis = -1 }), { axis = -1 })
     local ratios = np.clip(p / np.where(np.equal(rests, 0), 1, rests), 0, 1)
+    if core.is_size(count) then
+        local _, drawn = np.scan(function(rest, one)
+            local n_now = random.binomial(one.key, rest, one.ratio, batch, { dtype = dtype.name })
+            return rest - n_now, n_now
+        end, left, { key = keys, ratio = np.moveaxis(ratios, -1, 0) })
+        return np.moveaxis(drawn, 0, -1)
+    end
     for k = 0, count - 1 do
         local ratio = np.squeeze(shape.cut(ratios, #all - 1, k, k + 1), -1)
         counts[k + 1] = random.binomial(core.index(keys, k), left, ratio, batch, { dtype = dtype.name })

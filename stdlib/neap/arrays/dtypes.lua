@@ -56,9 +56,12 @@ local function holds(dtype, value)
     return value == math.floor(value)
 end
 
---- What stands for an argument: for what is weak, a number of its kind.
+--- What stands for an argument: for what is weak, a number of its kind; for a 64-bit integer its dtype.
 local function number_for(value)
-    if not core.is_array(value) then return value end
+    if not core.is_array(value) then
+        local wide = core.integer64(value)
+        return wide and dtypes[wide].name or value
+    end
     local known = core.info(value)
     local kind = known.weak ~= 0 and known.weak or known.yields
     if kind == 0 or core.dtype_of(value).kind == "c" then return value end

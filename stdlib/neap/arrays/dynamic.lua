@@ -21,7 +21,7 @@ local function start_of(name, what, value)
         end
         return value
     end
-    if type(value) ~= "number" or value ~= math.floor(value) then
+    if not core.is_integer(value) then
         raise(name, "%s must be an integer, got %s", what, core.describe(value))
     end
     return value
@@ -53,7 +53,7 @@ local function starts_of(name, position, starts, ndim)
 end
 
 local function slice(x, starts, sizes)
-    for k = 1, #sizes do core.attrs[k - 1] = sizes[k] end
+    for k = 1, #sizes do core.attrs[k - 1] = core.put(k - 1, sizes[k]) end
     return core.record2(core.ids.dynamic_slice, x, starts, #sizes)
 end
 
@@ -68,9 +68,9 @@ define("dynamic_slice", function(x, starts, sizes)
         raise("dynamic_slice", "argument 3 (sizes) must be a table of %d integers, one for each axis, got %s", #dims,
               type(sizes) == "table" and #sizes or core.describe(sizes))
     end
-    core.list("dynamic_slice", "the table of sizes", sizes)
+    sizes = core.integers("dynamic_slice", 3, "sizes", sizes)
     for k = 1, #dims do
-        if core.integer("dynamic_slice", 3, "sizes", sizes[k]) < 0 or sizes[k] > dims[k] then
+        if sizes[k] < 0 or sizes[k] > dims[k] then
             raise("dynamic_slice", "size %d does not fit axis %d of shape %s", sizes[k], k - 1, core.shape_text(dims))
         end
     end
@@ -141,9 +141,7 @@ end
 define("dynamic_slice_in_dim", function(x, start, size, given)
     x = coerce("dynamic_slice_in_dim", 1, x)
     local axis = axis_of("dynamic_slice_in_dim", given, {}, core.ndim(x))
-    if core.integer("dynamic_slice_in_dim", 3, "size", size) < 0 then
-        core.bad_argument("dynamic_slice_in_dim", 3, "size", "an integer from 0 up", size)
-    end
+    size = core.integer("dynamic_slice_in_dim", 3, "size", size, 0)
     return slice_along("dynamic_slice_in_dim", x, start, size, axis)
 end)
 

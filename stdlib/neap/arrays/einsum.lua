@@ -86,7 +86,6 @@ local function take_diagonal(x, i, j)
     order[#order + 1], order[#order + 2] = i, j
     kept[#kept + 1] = n * n
     x = shape.permute(x, order)
-    shape.fixed()
     x = shape.reshape(x, kept)
     local start, step, count = {}, {}, { unpack(kept) }
     for k = 1, #kept do start[k], step[k] = 0, 1 end
@@ -118,11 +117,15 @@ local function extents(arrays, operands)
         for d, n in ipairs(shape_of(arrays[k])) do
             local label = labels:sub(d, d)
             local known = extent[label]
-            local broadcasts = n == 1 or known == 1
-            if known and known ~= n and not broadcasts then
-                raise("einsum", "%s has extent %d and %d", spoken(label), known, n)
+            if not known or core.is_same(known, n) then
+                extent[label] = n
+            else
+                local broadcasts = n == 1 or known == 1
+                if not broadcasts and known ~= n then
+                    raise("einsum", "%s has extent %d and %d", spoken(label), known, n)
+                end
+                extent[label] = broadcasts and (n == 1 and known or n) or n
             end
-            extent[label] = known and broadcasts and (n == 1 and known or n) or n
         end
     end
     return extent

@@ -8,7 +8,7 @@ local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, is_array, type = core.shape_of, core.is_array, type
 
-local real, floats = operands.real, operands.reals
+local real, floats_all = operands.real, operands.floats_all
 
 -- ---- Quotients and parts --------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ end)
 -- [1.         0.5        0.33333334]
 define("float_power", function(a, b)
     local narrow
-    narrow, a, b = floats("float_power", nil, 2, a, b)
+    narrow, a, b = floats_all("float_power", nil, 2, a, b)
     return operands.narrow(np.pow(a, b), narrow)
 end)
 
@@ -177,7 +177,7 @@ end)
 -- [ 2.5 12.5]
 define("lerp", function(a, b, t)
     local narrow
-    narrow, a, b, t = floats("lerp", nil, 3, a, b, t)
+    narrow, a, b, t = floats_all("lerp", nil, 3, a, b, t)
     local rise, size = b - a, core.dtype_of(t).kind == "c" and np.abs(t) or t
     local value = np.where(np.less(size, 0.5), a + t * rise, b - (1 - t) * rise)
     return operands.narrow(value, narrow)
@@ -188,7 +188,7 @@ end)
 -- [1.000e+00 1.001e+03]
 define("logaddexp2", function(a, b)
     local narrow
-    narrow, a, b = floats("logaddexp2", nil, 2, a, b)
+    narrow, a, b = floats_all("logaddexp2", nil, 2, a, b)
     -- Either order is right at ties, and has all derivatives; the same infinity has no gap.
     local first, ends = np.greater_equal(a, b), np.logical_and(np.equal(a, b), np.isinf(a))
     local high = np.where(ends, a * 0.5 + b * 0.5, np.where(first, a, b))
@@ -214,7 +214,7 @@ end
 
 --- What np.unwrap gives behind the first one of integers along an axis. Sizes of jumps are numbers of u64 and what is
 -- left of them after whole periods of i64, so nothing is lost of any dtype.
-local function unwrapped(x, behind, before, period, discont, axis)
+local function unwrapped(x, first, behind, before, period, discont, axis)
     local dtype = core.dtype_of(x)
     local a, b, half = before(x), behind(x), math.floor(period / 2)
     local rises = np.greater(b, a)
@@ -225,7 +225,7 @@ local function unwrapped(x, behind, before, period, discont, axis)
     if period % 2 == 0 then near = np.where(np.logical_and(np.equal(near, -half), rises), half, near) end
     local change = np.where(np.less(size, discont), np.where(rises, 1, -1) * np.astype(size, "i64"), near)
     local sums = np.cumsum(change, { axis = axis })
-    return np.astype(np.astype(shape.cut(a, axis, 0, 1), "i64") + sums, dtype.name)
+    return np.astype(np.astype(first, "i64") + sums, dtype.name)
 end
 
 --- np.unwrap(x, {discont=…, axis=-1, period=2*np.pi}): x with whole periods added, so that neighbours along an axis
@@ -238,14 +238,14 @@ define("unwrap", function(x, given)
     local half_dtype
     x, half_dtype = operands.wide(coerce("unwrap", 1, x))
     local o = options("unwrap", given, { discont = true, axis = true, period = true })
-    local period = o.period == nil and 2 * math.pi or o.period
+    local period = o.period == nil and 2 * math.pi or core.plain(o.period)
     if type(period) ~= "number" then bad_argument("unwrap", nil, "period", "a number", period) end
-    local discont = o.discont == nil and period / 2 or o.discont
+    local discont = o.discont == nil and period / 2 or core.plain(o.discont)
     if type(discont) ~= "number" then bad_argument("unwrap", nil, "discont", "a number", discont) end
     local axis = core.axis("unwrap", o.axis == nil and -1 or o.axis, core.ndim(x))
     if core.dtype_of(x).kind ~= "f" and period % 1 ~= 0 then x = real("unwrap", 1, x) end
     local n = shape_of(x)[axis + 1]
-    if n < 2 then return operands.narrow(x, half_dtype) end
+    if not core.is_size(n) and n < 2 then return operands.narrow(x, half_dtype) end
     local function behind(y) return shape.cut(y, axis, 1, n) end
     local function before(y) return shape.cut(y, axis, 0, n - 1) end
     local first = shape.cut(x, axis, 0, 1)
@@ -257,7 +257,7 @@ define("unwrap", function(x, given)
         local step = np.where(np.less(np.abs(jump), discont), 0, near - jump)
         result = behind(x) + np.cumsum(step, { axis = axis })
     else
-        result = unwrapped(x, behind, before, period, discont, axis)
+        result = unwrapped(x, first, behind, before, period, discont, axis)
     end
     return operands.narrow(shape.join({ first, result }, axis), half_dtype)
 end)
@@ -342,13 +342,13 @@ define("unpackbits", function(x, given)
         local count = core.integer("unpackbits", nil, "count", o.count)
         if count < 0 then count = n + count end
         if count < 0 then raise("unpackbits", "count leaves out more than the %d bits", n) end
-        if count > n then
+        local unknown = core.is_size(n) -- which one is greater
+        if unknown or count > n then
             local lo, hi, interior = {}, {}, {}
-            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and count - n or 0, 0 end
+            for k = 1, ndim do lo[k], hi[k], interior[k] = 0, k == ndim and math.max(count - n, 0) or 0, 0 end
             x = shape.pad(x, core.number(0, core.dtype_codes.u8), lo, hi, interior)
-        else
-            x = shape.cut(x, ndim - 1, 0, count)
         end
+        if unknown or count <= n then x = shape.cut(x, ndim - 1, 0, count) end
     end
     return np.moveaxis(x, -1, axis)
 end)
@@ -374,13 +374,9 @@ end
 -- -FF
 -- 0011
 function np.base_repr(n, base, padding)
-    n, base = core.integer("base_repr", 1, "n", n), core.integer("base_repr", 2, "base", base == nil and 2 or base)
-    padding = core.integer("base_repr", 3, "padding", padding == nil and 0 or padding)
-    if math.abs(n) > 2 ^ 53 then bad_argument("base_repr", 1, "n", "an integer up to 2^53", n) end
-    if base < 2 or base > 36 then bad_argument("base_repr", 2, "base", "an integer from 2 to 36", base) end
-    if padding < 0 or padding > 10000 then
-        bad_argument("base_repr", 3, "padding", "an integer from 0 to 10000", padding)
-    end
+    n = core.integer("base_repr", 1, "n", n)
+    base = core.integer("base_repr", 2, "base", base == nil and 2 or base, 2, 36)
+    padding = core.integer("base_repr", 3, "padding", padding == nil and 0 or padding, 0, 10000)
     local text = ("0"):rep(padding) .. (n == 0 and padding > 0 and "" or digits(math.abs(n), base))
     return n < 0 and "-" .. text or text
 end
@@ -393,11 +389,8 @@ end
 -- 11101
 function np.binary_repr(n, width)
     n = core.integer("binary_repr", 1, "n", n)
-    if math.abs(n) > 2 ^ 53 then bad_argument("binary_repr", 1, "n", "an integer up to 2^53", n) end
     if width == nil then return np.base_repr(n) end
-    if core.integer("binary_repr", 2, "width", width) < 0 or width > 10000 then
-        bad_argument("binary_repr", 2, "width", "an integer from 0 to 10000", width)
-    end
+    width = core.integer("binary_repr", 2, "width", width, 0, 10000)
     -- Of a number below 0 the bits of -n - 1, exchanged, behind ones: a difference from a power of two may not fit.
     local bits = digits(n < 0 and -n - 1 or n, 2)
     if n < 0 and -n - 1 == 0 then bits = "" end

@@ -27,7 +27,8 @@ local fft = {}
 
 --- The options of np.fft.name, whose n may also stand alone behind the array.
 local function options_of(name, given, more, known)
-    if type(given) == "number" then
+    given = core.plain(given)
+    if core.is_number(given) then
         given, more = more or {}, given
     elseif more ~= nil then
         core.too_many("fft." .. name, 2, more)
@@ -46,10 +47,7 @@ local LINE = { n = true, axis = true, norm = true }
 local BOX = { s = true, axes = true, norm = true }
 
 local function check_count(name, what, n)
-    if core.integer("fft." .. name, nil, what, n) < 1 then
-        raise("fft." .. name, "option '%s' must be at least 1, got %d", what, n)
-    end
-    return n
+    return core.integer("fft." .. name, nil, what, n, 1)
 end
 
 --- The factor of a transform of n elements; `inverse` ones have it by default.
@@ -80,25 +78,32 @@ end
 
 --- The elements [from, to) of an axis; a program that does this is one of this size.
 local function cut(x, axis, from, to)
-    shape.fixed()
     return shape.cut(x, axis, from, to)
 end
 
---- x with n elements along an axis: cut, or with zeros behind.
+--- x with n elements along an axis: cut, or with zeros behind; of sizes cut and with zeros behind.
 local function resized(x, axis, n)
     local dims = shape_of(x)
     local have = dims[axis + 1]
-    if have > n then return cut(x, axis, 0, n) end
-    if have == n then return x end
+    if core.is_same(have, n) then return x end
+    local sized = core.is_size(have) or core.is_size(n)
+    if sized then
+        have = math.min(have, n)
+        x = cut(x, axis, 0, have)
+    elseif have > n then
+        return cut(x, axis, 0, n)
+    end
     dims[axis + 1] = n - have
     return shape.join({ x, np.zeros(dims, { dtype = core.dtype_of(x).name }) }, axis)
 end
 
 --- A row of transforms along an axis, with more attributes, times a factor.
 local function record(row, x, axis, factor, first, second)
-    attrs[0], attrs[1], attrs[2] = axis, first, second or 0
+    attrs[0], attrs[1], attrs[2] = axis, core.put(1, first), core.put(2, second or 0)
     x = core.record1(row, x, second and 3 or 2)
-    return factor ~= 1 and x * factor or x
+    if not core.is_size(factor) then return factor ~= 1 and x * factor or x end
+    if core.dtype_of(x).kind ~= "c" then return x * factor end
+    return np.where(np.equal(core.number(factor), 1), x, x * factor) -- a product of complex numbers may lose infinity
 end
 
 --- The transform along an axis, times a factor.
@@ -140,7 +145,6 @@ end
 
 --- Real numbers of which n / 2 + 1 elements are the first half of the transform.
 local function whole(x, axis, n, factor)
-    shape.fixed()
     return record(ids.irdft, complex(resized(x, axis, math.floor(n / 2) + 1)), axis, factor, 1, n)
 end
 
@@ -301,18 +305,20 @@ define_whole_box("irfft2", { -2, -1 })
 
 -- ---- Frequencies ----------------------------------------------------------------------------------------------------
 
---- One over n times the distance of the numbers, and where and as what dtype the frequencies are asked for.
+--- How many numbers; one over n times their distance; a function that gives the frequencies the place and the dtype for
+-- which they are asked.
 local function spacing(name, n, d, given)
     name = "fft." .. name
-    if core.integer(name, 1, "n", n) < 1 then bad_argument(name, 1, "n", "an integer from 1 up", n) end
+    n = core.integer(name, 1, "n", n, 1)
     if type(d) == "table" and given == nil then d, given = nil, d end
     local o = core.options(name, given, { d = true, dtype = true, device = true })
     if d == nil then d = o.d end
     if d == nil then d = 1 end
+    d = core.plain(d)
     if type(d) ~= "number" then bad_argument(name, 2, "d", "a number", d) end
     local code = core.dtype(name, o.dtype)
     if code and core.dtypes[code].kind ~= "f" then bad_argument(name, nil, "dtype", "a real dtype", o.dtype) end
-    return 1 / (n * d), function(x)
+    return n, 1 / (n * d), function(x)
         x = np.astype(x, code and core.dtypes[code].name or "f32")
         return o.device ~= nil and core.placed(name, x, o.device) or x
     end
@@ -327,13 +333,15 @@ end
 -- [ 0.    0.25 -0.5  -0.25]
 -- [0.  0.5 1. ]
 function fft.fftfreq(n, d, given)
-    local step, finish = spacing("fftfreq", n, d, given)
+    local step, finish
+    n, step, finish = spacing("fftfreq", n, d, given)
     local i = create.iota(n, core.dtype_codes.f64)
     return finish(np.where(np.less(i, math.ceil(n / 2)), i, i - n) * step)
 end
 
 function fft.rfftfreq(n, d, given)
-    local step, finish = spacing("rfftfreq", n, d, given)
+    local step, finish
+    n, step, finish = spacing("rfftfreq", n, d, given)
     return finish(create.iota(math.floor(n / 2) + 1, core.dtype_codes.f64) * step)
 end
 

@@ -85,8 +85,9 @@ np.geomspace = function(start, stop, n, given)
     local i = shape.reshape(create.iota(count, dtype_codes.i32), along)
     local x = np.pow(10, exponents) * np.expand_dims(sign, axis)
     x = np.where(np.equal(i, 0), np.expand_dims(start, axis), x)
-    if given.endpoint ~= false and count > 1 then
-        x = np.where(np.equal(i, count - 1), np.expand_dims(stop, axis), x)
+    local sized = core.is_size(count)
+    if given.endpoint ~= false and (sized or count > 1) then
+        x = np.where(np.equal(i, sized and math.max(count - 1, 1) or count - 1), np.expand_dims(stop, axis), x)
     end
     return cast(half and not given.dtype and np.astype(x, half) or x, "geomspace", given.dtype,
                 plain and dtype_codes.f32 or nil)
@@ -100,7 +101,7 @@ end
 --  [0. 1.]]
 np.identity = function(n, given)
     given = options("identity", given, { dtype = true })
-    n = create.integer("identity", 1, "n", n)
+    n = core.integer("identity", 1, "n", n)
     if n < 0 then bad_argument("identity", 1, "n", "an integer from 0 up", n) end
     return np.eye(n, { dtype = given.dtype })
 end
@@ -112,7 +113,7 @@ end
 --  [0. 0. 2.]
 --  [0. 0. 0.]]
 define("diagflat", function(x, k)
-    return np.diag(np.ravel(coerce("diagflat", 1, x)), create.integer("diagflat", 2, "k", k == nil and 0 or k))
+    return np.diag(np.ravel(coerce("diagflat", 1, x)), core.integer("diagflat", 2, "k", k == nil and 0 or k))
 end)
 
 --- np.vander(x, n, {increasing=false}): the matrix whose columns are powers of the 1-d x: x^(n-1), …, x, 1. n is the
@@ -128,7 +129,7 @@ define("vander", function(x, n, given)
     given = options("vander", given, { increasing = true })
     local dims = shape_of(x)
     if #dims ~= 1 then raise("vander", "argument 1 must have 1 axis, got shape %s", core.shape_text(x)) end
-    n = create.integer("vander", 2, "n", n == nil and dims[1] or n)
+    n = core.integer("vander", 2, "n", n == nil and dims[1] or n)
     if n < 0 then bad_argument("vander", 2, "n", "an integer from 0 up", n) end
     local dtype = core.dtype_of(x)
     if dtype.kind == "b" then x, dtype = np.astype(x, "i32"), core.dtypes[dtype_codes.i32] end
@@ -209,7 +210,7 @@ end
 -- is a count, with `to` among the numbers.
 local function range_of(name, item, place)
     item = core.plain(item)
-    if type(item) == "number" then item = { 0, item } end
+    if type(item) == "number" or core.is_size(item) then item = { 0, item } end
     if type(item) == "table" and getmetatable(item) == nil then core.list(name, ("range %d"):format(place), item) end
     if type(item) == "string" then
         local from, to, step = item:match "^%s*([^:]*):([^:]*):?([^:]*)$"
@@ -222,7 +223,7 @@ local function range_of(name, item, place)
     local from, to, step = item[1] or 0, item[2], item[3] or 1
     from, to, step = core.plain(from), core.plain(to), core.plain(step)
     for _, value in ipairs { from, to == nil and "nothing" or to, step } do
-        if type(value) ~= "number" then
+        if type(value) ~= "number" and not core.is_size(value) then
             raise(name, "range %d must be made of numbers, {from, to, step}; got %s", place, core.describe(value))
         end
     end
@@ -281,10 +282,8 @@ end
 --  [10 11 12]]
 np.fromfunction = function(f, dims, given)
     if type(f) ~= "function" then bad_argument("fromfunction", 1, "f", "a function", f) end
-    if type(dims) == "number" then dims = { dims } end
-    if type(dims) ~= "table" then bad_argument("fromfunction", 2, "shape", "a table or an integer", dims) end
     local code = core.dtype("fromfunction", options("fromfunction", given, { dtype = true }).dtype, dtype_codes.f32)
-    dims = shape.arguments("fromfunction", dims)
+    dims = shape.argument("fromfunction", dims)
     local list = {}
     for k = 1, #dims do
         list[k] = shape.broadcast_to(along(np.arange(dims[k], { dtype = core.dtypes[code].name }), k, #dims), dims)
@@ -330,18 +329,35 @@ end
 local MOST_ROWS = 2 ^ 24 -- whose indices are listed one by one
 
 local function count_argument(name, position, what, n)
-    n = create.integer(name, position, what, n)
+    n = core.integer(name, position, what, n)
     if n < 0 or n > MOST_ROWS then
         bad_argument(name, position, what, ("an integer from 0 to %d"):format(MOST_ROWS), n)
     end
     return n
 end
 
+--- The sum of 1, 2, … up to n, of which none counts more than `most`.
+local function sum_up_to(n, most)
+    local whole = math.max(0, math.min(n, most))
+    return math.floor((whole * whole + whole) / 2) + math.max(0, n - most) * most
+end
+
+--- Rows and columns of a triangle of an n by m matrix where extents are sizes: what is not 0 in ones of that form.
+local function sized_triangle(n, m, k, upper)
+    if upper then k = k - 1 end
+    local below, mask = sum_up_to(n + k, m) - sum_up_to(k, m), np.tri(n, m, k, { dtype = "bool" })
+    if upper then return np.nonzero(np.logical_not(mask), { size = n * m - below }) end
+    return np.nonzero(mask, { size = below })
+end
+
 --- Rows and columns of the elements of an n by m matrix that stand in columns first(i) … last(i) of row i.
 local function triangle(name, n, m, k, first, last)
     n = count_argument(name, 1, "n", n)
-    k = create.integer(name, 2, "k", k == nil and 0 or k)
+    k = core.integer(name, 2, "k", k == nil and 0 or k)
     m = count_argument(name, 3, "m", m == nil and n or m)
+    if core.is_size(n) or core.is_size(m) or core.is_size(k) then
+        return sized_triangle(n, m, k, name == "triu_indices")
+    end
     local total, from, to = 0, {}, {}
     for i = 0, n - 1 do
         from[i], to[i] = math.max(0, first(i, k)), math.min(m - 1, last(i, k, m))
@@ -395,12 +411,6 @@ np.diag_indices = function(n, ndim)
     return unpack(list)
 end
 
-local function shape_argument(name, position, dims)
-    if type(dims) == "number" then dims = { dims } end
-    if type(dims) ~= "table" then bad_argument(name, position, "shape", "a table or an integer", dims) end
-    return (shape.arguments(name, dims))
-end
-
 local function whole(name, position, x)
     local code = core.dtype_of(x)
     if not code.lowest then
@@ -413,7 +423,7 @@ end
 local function integers(name, position, value)
     value = core.plain(value)
     if type(value) == "number" then
-        core.integer(name, position, "indices", value)
+        value = core.integer(name, position, "indices", value)
         return create.integers({ value }, {}, abs(value) >= 2 ^ 31), true
     elseif type(value) == "table" then
         return np.array(value, { dtype = "i64" }), true
@@ -439,7 +449,7 @@ end
 -- [0 1]
 -- [0 2]
 np.unravel_index = function(places, dims)
-    dims = shape_argument("unravel_index", 2, dims)
+    dims = shape.argument("unravel_index", dims)
     local size = shape.product(dims)
     places = core.plain(places)
     if type(places) == "number" and (places < -size or places >= size) then
@@ -467,7 +477,7 @@ local modes = { clip = true, wrap = true }
 --- > np.ravel_multi_index({np.array({0, 1}, {dtype="i32"}), np.array({0, 2}, {dtype="i32"})}, {2, 3})
 -- [0 5]
 np.ravel_multi_index = function(list, dims, given)
-    dims = shape_argument("ravel_multi_index", 2, dims)
+    dims = shape.argument("ravel_multi_index", dims)
     local mode = options("ravel_multi_index", given, { mode = true }).mode
     if mode ~= nil and not modes[mode] then
         bad_argument("ravel_multi_index", nil, "mode", '"clip" or "wrap"', mode)

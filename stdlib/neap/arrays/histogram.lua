@@ -84,8 +84,8 @@ end
 --- {low, high} of an option, checked.
 local function check_range(name, range)
     if range == nil then return nil end
-    local low, high = type(range) == "table" and range[1], type(range) == "table" and range[2]
-    local gap = type(low) == "number" and type(high) == "number" and high - low
+    local low, high = type(range) == "table" and core.plain(range[1]), type(range) == "table" and core.plain(range[2])
+    local gap = core.is_number(low) and core.is_number(high) and high - low
     if not gap or gap ~= gap or gap < 0 or gap == math.huge then
         bad_argument(name, nil, "range", "two finite numbers {low, high}, the lower one first", range)
     end
@@ -111,17 +111,25 @@ local function even_edges(x, n, range)
     return np.astype(edges, reduces.real(x).dtype)
 end
 
+--- Raises for edges in a table that are out of order; those of arrays are not looked at.
+local function check_ascending(name, edges)
+    for k = 2, type(edges) == "table" and #edges or 0 do
+        if type(edges[k]) == "number" and type(edges[k - 1]) == "number" and edges[k] < edges[k - 1] then
+            raise(name, "edges must ascend, got %.14g behind %.14g", edges[k], edges[k - 1])
+        end
+    end
+end
+
 --- The edges that the argument `bins` means, and how many even bins they make, if it was a number.
 local function edges_of(name, x, bins, range, weights)
     range = check_range(name, range)
     if type(bins) == "string" then bins = count_by_rule(name, bins, x, range, weights) end
-    if bins == nil then bins = 10 end
-    if type(bins) == "number" then
-        if bins < 1 or bins ~= math.floor(bins) or bins > 2 ^ 30 then
-            bad_argument(name, nil, "bins", "an integer from 1 up, edges or the name of a rule", bins)
-        end
+    bins = core.plain(bins == nil and 10 or bins)
+    if core.is_number(bins) then
+        bins = core.integer(name, nil, "bins", bins, 1, 2 ^ 30)
         return even_edges(x, bins, range), bins
     end
+    check_ascending(name, bins)
     local edges = operands.beside(name, 2, bins, core.dtype_of(x))
     if core.ndim(edges) ~= 1 or edges.size < 2 then
         raise(name, "edges must have 1 axis and at least 2 elements, got shape %s", core.shape_text(edges))
@@ -152,7 +160,7 @@ end
 -- ones, which weights must not have.
 local function counts(places, n, weights)
     if not weights then
-        core.attrs[0], core.attrs[1] = 0, n
+        core.attrs[0], core.attrs[1] = 0, core.put(1, n)
         return core.record1(core.ids.counts, places, 2)
     end
     local zeros = shape.broadcast_to(core.number(0, core.dtype_of(weights).code), { n })
@@ -200,7 +208,8 @@ end
 
 --- np.histogram(x, bins, {bins=10, range=…, weights=…, density=false}) -> counts, edges: two results: how many elements
 -- lie between neighbouring edges (i32; sums of weights in their dtype), and the edges. Each bin has its lower edge, the
--- last one both. NaN lies in no bin. Lazy, unless bins is the name of a rule.
+-- last one both. NaN lies in no bin, and without a range makes edges NaN, as in JAX. Lazy, unless bins is the name of
+-- a rule.
 --- bins: a number of even bins; edges, 1-d and ascending; or a rule by which their number is found from the elements,
 -- which waits for them: "auto", "sturges", "fd", "doane", "scott", "stone", "rice", "sqrt"
 --- > np.histogram(np.array{1, 2, 2, 5}, 4)

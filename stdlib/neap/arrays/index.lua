@@ -33,6 +33,7 @@ local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
 
 local np, define = core.np, core.define
+local is_same = core.is_same
 local is_array, shape_of, fail = core.is_array, core.shape_of, core.fail
 local type, floor, abs = type, math.floor, math.abs
 
@@ -115,7 +116,7 @@ local function items_of(key)
 end
 
 local function is_integer(n)
-    return type(n) == "number" and n == floor(n)
+    return type(n) == "number" and n == floor(n) or core.is_size(n)
 end
 
 --- What {1, 3, 4} and the like, numbers without names, would be as rows.
@@ -136,10 +137,15 @@ local function bound(value, n, lowest, highest, default)
     return math.max(lowest, math.min(value, highest))
 end
 
+--- Whether a user's line has a slice of these numbers, and they were not computed; also where it cannot be read.
+local function is_written(from, to, step)
+    local line = require("neap.core.source").current()
+    return not line or line:find(("{%%s*%d%%s*,%%s*%d%%s*,%%s*%d%%s*}"):format(from, to, step)) ~= nil
+end
+
 local warned -- whether slice_of had something to say that each call says again
 
---- A slice {from, to, step} of an axis of extent n as start, step, count, and what of it was counted from the end:
--- 1 the start, 2 the stop, 3 both.
+--- A slice {from, to, step} of an axis of extent n as start, step, count.
 local function slice_of(item, n, axis)
     if #item > 3 then
         fail("array index: a slice is {from, to, step}, got a table of %d (axis %d)%s", #item, axis, rows_hint(item))
@@ -159,7 +165,8 @@ local function slice_of(item, n, axis)
             fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
         end
     end
-    if from and to and step and step > 1 and from >= 0 and from < to and to < step and step < n then
+    local numbers = type(from) == "number" and type(to) == "number" and type(step) == "number" and not core.is_size(n)
+    if numbers and step > 1 and from >= 0 and from < to and to < step and step < n and is_written(from, to, step) then
         warned = true
         core.warn("array index", "{%d, %d, %d} is a slice, from %d to %d in steps of %d: element %d alone%s", from, to,
                   step, from, to, step, from, rows_hint(item))
@@ -170,11 +177,9 @@ local function slice_of(item, n, axis)
     if step < 0 then lowest, highest = -1, n - 1 end
     local start = bound(from, n, lowest, highest, step > 0 and 0 or n - 1)
     local stop = bound(to, n, lowest, highest, step > 0 and n or -1)
-    local count = math.max(0, math.ceil((stop - start) / step))
-    if count == 0 then return 0, 1, 0, 0 end
-    local ends = (from and from < 0) and 1 or 0
-    if not to or to < 0 and step == 1 then ends = ends + 2 end
-    return start, step, count, step > 0 and ends or 0
+    local count = math.max(0, floor((stop - start + step - (step > 0 and 1 or -1)) / step))
+    if not core.is_size(count) and count == 0 then return 0, 1, 0 end
+    return start, step, count
 end
 
 --- Replaces a mask among the items by the coordinates of its true elements; one of no axes by { fresh = indices } into
@@ -261,11 +266,10 @@ end
 --   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
 --   apart                beside index arrays and integers other items stand between them
 --   trivial              the slice is the whole array
---   ends                 what was counted from the end (shape.slice)
 local function plan(dims, key)
     local items = expand_masks(complete(numbers_as_indices(items_of(key)), #dims), dims)
     local p = { start = {}, step = {}, count = {}, sliced = {}, axes = {}, arrays = {}, places = {}, trivial = true,
-                ends = 0, apart = false }
+                apart = false }
     local axis, last = 0, nil -- where the last index array or integer stands
     for k = 1, #items do
         local item = items[k]
@@ -281,12 +285,12 @@ local function plan(dims, key)
             p.axes[#p.sliced] = false
         elseif item ~= ellipsis then
             axis = axis + 1
-            local n, start, step, count, ends = dims[axis], 0, 1, dims[axis], 0
+            local n, start, step, count = dims[axis], 0, 1, dims[axis]
             if is_integer(item) then
                 if item < -n or item >= n then
                     fail("array index: index %d is out of range for axis %d of extent %d", item, axis - 1, n)
                 end
-                start, count, ends = item < 0 and item + n or item, 1, item < 0 and 3 or 0
+                start, count = item < 0 and item + n or item, 1
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
                 if dtype.inexact then
@@ -298,7 +302,7 @@ local function plan(dims, key)
                 p.sliced[#p.sliced + 1] = n
                 p.axes[#p.sliced] = axis
             elseif type(item) == "table" then
-                start, step, count, ends = slice_of(item, n, axis - 1)
+                start, step, count = slice_of(item, n, axis - 1)
                 p.sliced[#p.sliced + 1] = count
                 p.axes[#p.sliced] = axis
             else
@@ -306,8 +310,7 @@ local function plan(dims, key)
                      .. "array, got %s (axis %d)", core.describe(item), axis - 1)
             end
             p.start[axis], p.step[axis], p.count[axis] = start, step, count
-            p.ends = p.ends + ends * 4 ^ (axis - 1)
-            if start ~= 0 or step ~= 1 or count ~= n then p.trivial = false end
+            p.trivial = p.trivial and step == 1 and is_same(start, 0) and is_same(count, n)
         end
     end
     return p
@@ -350,7 +353,7 @@ local function take_several(x, p)
     for k = 1, #arrays do
         local n = dims[places[k] + 1]
         local part = np.astype(selects.clamped(arrays[k], n), name)
-        position = position and position * core.count(n) + part or part
+        position = position and position * n + part or part
     end
     return selects.take(shape.reshape(shape.permute(x, order), merged), position, front)
 end
@@ -370,17 +373,17 @@ local function slice_on_mesh(x, p)
         end
     end
     if looked_up and shape.same(shape_of(x), count) then return x end
-    return shape.slice(x, start, step, count, not looked_up and p.ends or 0)
+    return shape.slice(x, start, step, count)
 end
 
 local function slice(x, p)
     if core.info(x).sharding ~= 0 then return slice_on_mesh(x, p) end
-    return shape.slice(x, p.start, p.step, p.count, p.ends)
+    return shape.slice(x, p.start, p.step, p.count)
 end
 
 local function get_elements(x, p)
     if not p.trivial then x = slice(x, p) end
-    if #p.sliced ~= #p.start or not shape.same(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
+    if not shape.identical(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
     if #p.arrays == 0 then return x end
     if #p.arrays == 1 and not p.apart then return selects.take(x, p.arrays[1], p.places[1]) end
     return take_several(x, p)
@@ -400,6 +403,7 @@ local MOST_KEPT = 256
 local kept, nkept = {}, 0
 
 local function plan_of_text(x, text)
+    if core.sized() then return plan(shape_of(x), text) end
     local p = kept[text]
     if p and has_shape(core.info(x), p.dims) then return p end
     local dims = shape_of(x)
@@ -427,13 +431,6 @@ local combine = {
     max = function(old, new) return np.maximum(old, new) end,
 }
 
---- Where the slice along an axis of n begins: counted from the end, if that is how it was given.
-local function first_of(p, axis, n)
-    local start = p.start[axis]
-    local from_end = math.floor(p.ends / 4 ^ (axis - 1)) % 2 == 1
-    return from_end and start - n or start
-end
-
 --- The new values are spread out to x's shape (pad with gaps), and chosen where they fall: one pass over all of x.
 local function spread(x, p, how, value)
     local dims = shape_of(x)
@@ -454,7 +451,7 @@ local function write_box(x, p, value)
     local dims, starts = shape_of(x), {}
     for k = 1, #dims do
         local last = (p.count[k] - 1) * math.min(p.step[k], 0)
-        starts[k] = first_of(p, k, dims[k]) + last
+        starts[k] = p.start[k] + last
     end
     return core.recordn(core.ids.dynamic_update_slice, { x, value, create.integers(starts, nil, true) }, 3, 0)
 end
@@ -486,7 +483,7 @@ local function positions_of(p, dims, part, drop)
         local of = p.axes[axis + 1]
         if axis < #p.sliced and not moved[axis] then
             place = place + 1
-            if of and p.count[of] > 1 then
+            if of and (core.is_size(p.count[of]) or p.count[of] > 1) then
                 local own = {}
                 for k = 1, ndim do own[k] = k == place and p.count[of] or 1 end
                 arrays[of] = shape.reshape(create.iota(p.count[of], code), own)
@@ -508,15 +505,13 @@ local function positions_of(p, dims, part, drop)
     local position
     for axis = 1, #dims do
         local along, first = arrays[axis], p.start[axis]
-        if first ~= 0 then
-            local start = first_of(p, axis, dims[axis])
-            start = start < 0 and core.count(first, -start) or first
-            along = along and along + start or np.astype(start, name) -- a sum of numbers alone would be a number
+        if not is_same(first, 0) then
+            along = along and along + first or np.astype(first, name) -- a sum of numbers alone would be a number
         end
-        if position then position = position * core.count(dims[axis]) end
+        if position then position = position * dims[axis] end
         position = position and along and position + along or position or along
     end
-    if inside then position = np.where(inside, position, core.count(shape.product(dims))) end
+    if inside then position = np.where(inside, position, shape.product(dims)) end
     return shape.broadcast_to(np.astype(position or core.number(0, code), name), part)
 end
 
@@ -532,16 +527,17 @@ end
 
 --- Is the part so small that only it should be touched? (As graph_starts_at_once in lazy/graph/node.h sees it.)
 local function is_small(part, dims)
+    if core.sized() then return false end
     return shape.product(part) <= shape.product(dims) / 4
 end
 
 --- Integers and slices.
 local function update_slices(x, p, how, value, part)
     local dims = shape_of(x)
-    if shape.product(part) == 0 then return x end
+    if is_same(shape.product(part), 0) then return x end
     local unit, start, step = true, {}, {}
     for k = 1, #dims do
-        unit = unit and (abs(p.step[k]) == 1 or p.count[k] == 1)
+        unit = unit and (abs(p.step[k]) == 1 or is_same(p.count[k], 1))
         start[k], step[k] = 0, 1
         if p.step[k] < 0 then start[k], step[k] = p.count[k] - 1, -1 end
     end
@@ -567,16 +563,18 @@ local MANY_PLACES = 8 -- a new element for so many
 
 --- Where several new values fall on one element, all of them are taken, in row-major order; set takes the last one.
 local function update_arrays(x, p, how, value, part)
-    if value.size == 0 or x.size == 0 then return x end
+    if is_same(value.size, 0) or is_same(x.size, 0) then return x end
     local single = true -- one place, which is read, combined and written: loops make machine code of that
-    for _, array in ipairs(p.arrays) do single = single and array.size == 1 end
+    for _, array in ipairs(p.arrays) do single = single and is_same(array.size, 1) end
     if single and how ~= "set" and how ~= "add" then value, how = combined(x, p, how, value), "set" end
-    local whole = p.trivial and #p.arrays == 1 and shape.same(p.sliced, p.count) and not p.apart
+    local whole = p.trivial and #p.arrays == 1 and shape.identical(p.sliced, p.count) and not p.apart
     if not whole then return update_flat(x, p, how, value, part) end
     local axis, places = p.places[1], p.arrays[1]
     -- The op itself counts from the end and leaves out. Where little is written beside x, a map of the places takes no
     -- time, and runs with what reads x before, so that x is written where it lies.
-    if value.size < x.size / MANY_PLACES then places = selects.dropped(places, shape_of(x)[axis + 1]) end
+    if not core.sized() and value.size < x.size / MANY_PLACES then
+        places = selects.dropped(places, shape_of(x)[axis + 1])
+    end
     return put(x, places, how, value, axis)
 end
 

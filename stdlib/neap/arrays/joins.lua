@@ -122,30 +122,6 @@ end
 
 -- ---- Splitting ------------------------------------------------------------------------------------------------------
 
-local MOST_RESULTS = 200 -- Lua has room for some thousand on its stack
-
---- np.unstack(x, {axis=0}) -> first, second, …: the parts along an axis, which goes away, as several results: at most
--- 200.
---- axis: the axis that is taken apart
---- > np.unstack(np.array{{1, 2}, {3, 4}}, {axis=1})
--- [1. 3.]
--- [2. 4.]
-define("unstack", function(x, given)
-    x = coerce("unstack", 1, x)
-    local axis = type(given) == "number" and given or options("unstack", given, { axis = true }).axis or 0
-    local dims = shape_of(x)
-    axis = core.axis("unstack", axis, #dims)
-    local n = dims[axis + 1]
-    if n > MOST_RESULTS then
-        raise("unstack", "%d results are more than %d; for k = 0, #x - 1 do … x[k] … end walks along an axis", n,
-              MOST_RESULTS)
-    end
-    local parts = {}
-    table.remove(dims, axis + 1)
-    for k = 1, n do parts[k] = shape.reshape(shape.cut(x, axis, k - 1, k), dims) end
-    return unpack(parts)
-end)
-
 --- np.array_split(x, n, {axis=0}) -> table: n parts, of which the first ones have an element more where the axis does
 -- not divide evenly; np.array_split(x, {2, 5}): as np.split. A Lua table of views.
 --- axis: the axis that is divided
@@ -154,7 +130,8 @@ end)
 -- [3 4]
 define("array_split", function(x, where, given)
     x = coerce("array_split", 1, x)
-    local axis = type(given) == "number" and given or options("array_split", given, { axis = true }).axis or 0
+    local axis = core.axis_options("array_split", given, { axis = true }).axis or 0
+    where = core.plain(where)
     if type(where) ~= "number" then return np.split(x, where, { axis = axis }) end
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
     local most = pieces.MOST_SECTIONS
@@ -164,7 +141,7 @@ define("array_split", function(x, where, given)
     end
     local cuts, at = {}, 0
     for k = 1, where - 1 do
-        at = at + floor(n / where) + (k <= n % where and 1 or 0)
+        at = at + floor(n / where) + math.max(0, math.min(1, n % where - k + 1))
         cuts[k] = at
     end
     return np.split(x, cuts, { axis = axis })
@@ -195,7 +172,7 @@ end
 -- [0 1 7]
 -- [0 1 7 8]
 define("append", function(x, values, given)
-    local axis = type(given) == "number" and given or options("append", given, { axis = true }).axis
+    local axis = core.axis_options("append", given, { axis = true }).axis
     x, values = operands.meet("append", 2, x, values)
     if axis == nil then return np.concatenate({ np.ravel(x), np.ravel(values) }) end
     return np.concatenate({ x, values }, { axis = axis })
@@ -203,7 +180,7 @@ end)
 
 --- x and the axis (from 0) along which np.name changes it: flattened without one.
 local function axis_or_flat(name, x, given)
-    local axis = type(given) == "number" and given or options(name, given, { axis = true }).axis
+    local axis = core.axis_options(name, given, { axis = true }).axis
     if axis == nil then return np.ravel(x), 0 end
     return x, core.axis(name, axis, core.ndim(x))
 end
@@ -217,17 +194,59 @@ local function places_of(name, where, n, most)
         if dtype.inexact then core.not_integers(name, "argument 2 (places)", dtype) end
         where = np.totable(where)
     end
-    local single = type(where) == "number"
+    where = core.plain(where)
+    local single = core.is_number(where)
     if not single and type(where) ~= "table" then
         bad_argument(name, 2, "places", "an integer, a list of them or an integer array", where)
     end
     local list = {}
     for k, at in ipairs(single and { where } or core.list(name, "the list of places", where)) do
-        core.integer(name, 2, "places", at)
+        at = core.integer(name, 2, "places", at)
         if at < -n or at > most then raise(name, "place %d is out of range for an axis of extent %d", at, n) end
         list[k] = at < 0 and at + n or at
     end
     return list, single
+end
+
+--- The numbers of a list of places in the order of these.
+local function in_order(places)
+    local order = {}
+    for k = 1, #places do
+        local at = k
+        while at > 1 and places[order[at - 1]] > places[k] do
+            order[at] = order[at - 1]
+            at = at - 1
+        end
+        order[at] = k
+    end
+    return order
+end
+
+--- What np.insert gives where extents are sizes: the parts of x between the places, and the values between these.
+-- `own` is the shape of the values, which have x's rank.
+local function inserted(x, places, values, own, axis)
+    local dims = shape_of(x)
+    local n, from, parts = dims[axis + 1], 0, {}
+    dims[axis + 1] = #places == 1 and own[axis + 1] or #places
+    values = shape.broadcast_to(values, dims)
+    for _, k in ipairs(in_order(places)) do
+        parts[#parts + 1] = shape.cut(x, axis, from, places[k])
+        parts[#parts + 1] = #places == 1 and values or shape.cut(values, axis, k - 1, k)
+        from = places[k]
+    end
+    parts[#parts + 1] = shape.cut(x, axis, from, n)
+    return shape.join(parts, axis)
+end
+
+--- What np.delete_at gives where the extent is a size.
+local function without(x, places, n, axis)
+    local from, parts = 0, {}
+    for _, k in ipairs(in_order(places)) do
+        parts[#parts + 1] = shape.cut(x, axis, from, math.max(from, places[k])) -- a place may stand twice
+        from = places[k] + 1
+    end
+    parts[#parts + 1] = shape.cut(x, axis, from, n)
+    return shape.join(parts, axis)
 end
 
 --- np.insert(x, places, values, {axis=…}): x with values before the elements at these places, which count in x as it
@@ -258,6 +277,7 @@ define("insert", function(x, where, values, given)
         values = np.moveaxis(values, 0, axis)
         own = shape_of(values)
     end
+    if core.is_size(n) or core.is_size(own[axis + 1]) then return inserted(x, places, values, own, axis) end
     if #places == 1 then
         for k = 2, own[axis + 1] do places[k] = places[1] end
         if own[axis + 1] == 0 then places = {} end
@@ -296,8 +316,9 @@ define("delete_at", function(x, where, given)
     if is_array(where) and core.dtype_of(where).kind == "b" and not shape.same(shape_of(where), { n }) then
         raise("delete_at", "a mask must have shape (%d,), got %s", n, core.shape_text(where))
     end
-    local gone, order = {}, {}
-    for _, at in ipairs((places_of("delete_at", where, n, n - 1))) do gone[at] = true end
+    local gone, order, places = {}, {}, places_of("delete_at", where, n, n - 1)
+    if core.is_size(n) then return without(x, places, n, axis) end
+    for _, at in ipairs(places) do gone[at] = true end
     for at = 0, n - 1 do
         if not gone[at] then order[#order + 1] = at end
     end
@@ -315,8 +336,10 @@ define("resize", function(x, ...)
     options("resize", given, {})
     local size, n = shape.product(dims), x.size
     if size == 0 or n == 0 then return np.zeros(dims, { dtype = core.dtype_of(x).name }) end
-    local times = math.ceil(size / n)
-    if times > 1 then x = shape.reshape(shape.broadcast_to(shape.reshape(x, { 1, n }), { times, n }), { times * n }) end
+    local times = floor((size + n - 1) / n)
+    if core.is_size(times) or times > 1 then
+        x = shape.reshape(shape.broadcast_to(shape.reshape(x, { 1, n }), { times, n }), { times * n })
+    end
     return shape.reshape(shape.cut(x, 0, 0, size), dims)
 end)
 

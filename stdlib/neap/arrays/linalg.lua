@@ -156,9 +156,12 @@ local function system(name, a, b)
     return a, b, vector, wide_a, wide_b
 end
 
---- x with a shape, as a view; itself if it has it.
+--- x with a shape, as a view; itself if it surely has it.
 local function spread(x, dims)
-    return shape.same(shape_of(x), dims) and x or shape.broadcast_to(x, dims)
+    local own = shape_of(x)
+    local same = #own == #dims
+    for k = 1, same and #dims or 0 do same = same and core.is_same(own[k], dims[k]) end
+    return same and x or shape.broadcast_to(x, dims)
 end
 
 local function without_last(x)
@@ -308,13 +311,19 @@ end
 
 -- ---- Factorizations -------------------------------------------------------------------------------------------------
 
---- rows × columns elements of the last axis from `from` on, as matrices.
-local function part(x, from, rows, columns)
-    local dims = shape_of(x)
-    local rank = #dims
-    x = shape.cut(x, rank - 1, from, from + rows * columns)
-    dims[rank], dims[rank + 1] = rows, columns
-    return shape.reshape(x, dims)
+--- The elements [from, from + count) of the last axis of x, whose other axes are those of a batch of matrices `dims`.
+local function packed_part(x, dims, from, count)
+    local rank, start, step, counts = #dims - 1, {}, {}, {}
+    for k = 1, rank do start[k], step[k], counts[k] = 0, 1, dims[k] end
+    start[rank], counts[rank] = from, count
+    return shape.slice(x, start, step, counts)
+end
+
+--- rows × columns of them, as matrices.
+local function part(x, dims, from, rows, columns)
+    local own = { unpack(dims, 1, #dims - 2) }
+    own[#dims - 1], own[#dims] = rows, columns
+    return shape.reshape(packed_part(x, dims, from, rows * columns), own)
 end
 
 local function qr(x, dims, complete)
@@ -322,7 +331,7 @@ local function qr(x, dims, complete)
     local k = complete and m or math.min(m, n)
     attrs[0] = complete and 1 or 0
     local packed = core.record1(ids.qr, x, 1)
-    return part(packed, 0, m, k), part(packed, m * k, k, n)
+    return part(packed, dims, 0, m, k), part(packed, dims, m * k, k, n)
 end
 
 local qr_modes = { reduced = true, complete = true, r = true }
@@ -430,15 +439,17 @@ end
 local function svd(x, dims, full)
     local m, n = dims[#dims - 1], dims[#dims]
     local k = math.min(m, n)
-    full = full and m ~= n
+    full = full and not core.is_same(m, n)
     attrs[0], attrs[1] = full and 1 or 0, 1
     local packed = core.record1(ids.svd, x, 2)
     local mu, nv = full and m or k, full and n or k
-    local s = real(shape.cut(packed, #dims - 2, m * mu, m * mu + k))
-    return part(packed, 0, m, mu), s, part(packed, m * mu + k, nv, n)
+    local s = real(packed_part(packed, dims, m * mu, k))
+    return part(packed, dims, 0, m, mu), s, part(packed, dims, m * mu + k, nv, n)
 end
 
 local function plain_svdvals(x)
+    local dims = shape_of(x)
+    math.min(dims[#dims - 1], dims[#dims]) -- a size that is known before an axis has it is found to be that axis
     attrs[0], attrs[1] = 0, 0
     return real(core.record1(ids.svd, x, 2))
 end
@@ -498,7 +509,7 @@ end
 --- A relative tolerance: a number or an array of the batch's shape, or `default`; ready to meet (…, k) values.
 local function tolerance(name, what, value, default)
     if value == nil then return default end
-    if type(value) == "number" then return value end
+    if core.is_number(value) then return value end
     if not core.is_array(value) then bad_argument("linalg." .. name, nil, what, "a number or an array", value) end
     return np.expand_dims(value, -1)
 end
@@ -576,7 +587,7 @@ local function least_squares(a, b, over_batch, rcond)
     local wide = is_complex(a)
     local left, right = wide and as_real(a) or a, wide and as_real(b) or b
     local dtype = core.dtype_of(left)
-    local limit = type(rcond) == "number" and core.number(rcond, dtype.code) or np.astype(rcond, dtype.name)
+    local limit = core.is_number(rcond) and core.number(rcond, dtype.code) or np.astype(rcond, dtype.name)
     local x = core.recordn(ids.lstsq, { left, right, over_batch(shape.reshape(limit, { 1, 1 }), 1, 1) }, 3, 0)
     return wide and as_complex(x) or x
 end
@@ -585,7 +596,7 @@ end
 local function beside_solution(a, b, x, rcond)
     local s = svdvals(a)
     local counts = s
-    if core.info(s).size > 0 then counts = np.greater(s, np.max(s, { axis = -1, keepdims = true }) * rcond) end
+    if core.size_of(s) > 0 then counts = np.greater(s, np.max(s, { axis = -1, keepdims = true }) * rcond) end
     return np.sum(squares(b - np.matmul(a, x)), { axis = -2 }), np.sum(np.astype(counts, "i32"), { axis = -1 }), s
 end
 
@@ -613,7 +624,7 @@ function linalg.lstsq(a, b, given)
     end
     a, b = promoted(a, b)
     local rcond = o.rcond == nil and rank_tolerance(a, of_a, 1) or o.rcond
-    if type(rcond) ~= "number" and not (core.is_array(rcond) and rcond.size == 1) then
+    if not core.is_number(rcond) and not (core.is_array(rcond) and rcond.size == 1) then
         bad_argument("linalg.lstsq", nil, "rcond", "a number or an array of one element", rcond)
     end
     local half
@@ -644,7 +655,7 @@ end
 -- [[1. 5.]
 --  [0. 1.]]
 function linalg.matrix_power(x, n)
-    core.integer("linalg.matrix_power", 2, "n", n)
+    n = core.integer("linalg.matrix_power", 2, "n", n)
     x = coerce("linalg.matrix_power", 1, x)
     local whole = n >= 0 and not core.dtype_of(x).inexact
     local floats_of_x, dims = square("matrix_power", 1, x)

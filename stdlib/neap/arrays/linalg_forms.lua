@@ -6,8 +6,9 @@ local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
 
 local np, ids = core.np, core.ids
-local raise, bad_argument, options = core.raise, core.bad_argument, core.options
+local raise, options = core.raise, core.options
 local shape_of, shape_text = core.shape_of, core.shape_text
+local I32 = core.dtype_codes.i32
 
 return function(linalg, helpers)
     local square, matrices, floats, is_complex = helpers.square, helpers.matrices, helpers.floats, helpers.is_complex
@@ -22,7 +23,7 @@ return function(linalg, helpers)
     --- Which row of x comes to each place: the exchanges that LAPACK lists, counted from 1, done one after the other.
     -- Their bits are what the row (…, n) begins with.
     local function order_of(row, n)
-        local i, exchanges, dims = np.arange(n), np.bitcast(row, "i32"), shape_of(row)
+        local i, exchanges, dims = create.iota(n, I32), np.bitcast(row, "i32"), shape_of(row)
         local parts = shape_of(exchanges)[#dims + 1] -- of each element
         if parts then
             dims[#dims] = n * parts
@@ -46,7 +47,7 @@ return function(linalg, helpers)
         local both = np.astype(transposed(shape.cut(packed, rank - 2, 0, n)), name)
         dims[rank] = nil
         local order = order_of(shape.reshape(shape.cut(packed, rank - 2, n, n + 1), dims), n)
-        local p = np.astype(np.equal(np.expand_dims(order, -2), shape.reshape(np.arange(n), { n, 1 })), name)
+        local p = np.astype(np.equal(np.expand_dims(order, -2), shape.reshape(create.iota(n, I32), { n, 1 })), name)
         return p, np.tril(both, -1) + eye, np.triu(both)
     end
 
@@ -314,7 +315,7 @@ return function(linalg, helpers)
         if m * n == 0 then return np.zeros({ m, n }, { dtype = np.result_type(c, r) }) end
         -- c backwards, then r: row i is what begins m - 1 - i elements in.
         local all = shape.join({ np.flip(c), shape.cut(r, 0, 1, n) }, 0)
-        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, n, 1, 1
+        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = 0, core.put(1, n), 1, 1
         return np.flip(core.record1(ids.windows, all, 4), 0)
     end)
 
@@ -326,9 +327,7 @@ return function(linalg, helpers)
     define("hilbert", function(n, given)
         local code = core.dtype("linalg.hilbert", options("linalg.hilbert", given, { dtype = true }).dtype,
                                 core.dtype_codes.f32)
-        if core.integer("linalg.hilbert", 1, "n", n) < 0 then
-            bad_argument("linalg.hilbert", 1, "n", "an integer from 0 up", n)
-        end
+        n = core.integer("linalg.hilbert", 1, "n", n, 0)
         local i = create.iota(n, core.dtype_codes.f64)
         return np.astype(1 / (shape.reshape(i, { n, 1 }) + i + 1), core.dtypes[code].name)
     end)

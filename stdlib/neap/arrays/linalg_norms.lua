@@ -13,6 +13,7 @@ return function(linalg, helpers)
 
     --- The kind of norm that a user gave: a number, a name or nothing.
     local function kind_of_norm(name, option, ord)
+        ord = core.plain(ord)
         if ord ~= nil and type(ord) ~= "number" and type(ord) ~= "string" then
             bad_argument("linalg." .. name, nil, option, "a number or a name", ord)
         end

@@ -171,7 +171,7 @@ function nan_to_num(x, given, extra)
     local o = core.options("nan_to_num", given, { nan = true, posinf = true, neginf = true })
     local values = {}
     for option, default in pairs { nan = 0, posinf = math.huge, neginf = -math.huge } do
-        local value = o[option] == nil and default or o[option]
+        local value = o[option] == nil and default or core.plain(o[option])
         if type(value) ~= "number" and not core.is_array(value) then
             core.bad_argument("nan_to_num", nil, option, "a number or an array", value)
         end

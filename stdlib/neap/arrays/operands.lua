@@ -1,10 +1,17 @@
 --- operands.lua: what composite functions do with their arguments before their first op, so that a number, a table, a
 -- half or an integer counts in all of their ops as in one: local operands = require "neap.arrays.operands".
 --
---     x, y = operands.meet("xlogy", 2, x, y)     -- numbers and tables take the dtype of the arrays that they meet
---     x = operands.real("median", 1, x)          -- a number becomes an array, bool and integers floats
---     x, half = operands.wide(x)                 -- halves as f32 …
---     return operands.narrow(result, half)       -- … and the result rounded once
+-- Two ideas: values *meet*, and a function *counts* in a dtype that is wider than that of its result.
+--
+--     x, y = operands.meet("xlogy", 2, x, y)         -- numbers and tables take the dtype of the arrays that they meet
+--     x = operands.real("median", 1, x)              -- a number becomes an array, bool and integers floats
+--     x, half = operands.wide(x)                     -- halves as f32 …
+--     return operands.narrow(result, half)           -- … and the result rounded once
+--
+-- | of              | one array | several               |
+-- |-----------------|-----------|-----------------------|
+-- | halves f32      | wide      | wide_all              |
+-- | … integers real | floats    | floats_all, which meet |
 local core = require "neap.core"
 
 local np, C, is_array, dtypes = core.np, core.C, core.is_array, core.dtypes
@@ -27,6 +34,7 @@ end
 --- Whether a value is a number, a complex number, a 64-bit integer or a table.
 local function is_literal(value)
     return type(value) == "number" or is_data(value) or core.complex.is(value) or core.integer64(value)
+        or core.is_size(value)
 end
 
 --- The 64-bit integers of a value as the other one of i64 and u64, if that is met and has them.
@@ -47,9 +55,9 @@ local function dtype_beside(name, value, met, compared)
     local lowest = met.lowest or met.kind == "b" and dtypes[core.dtype_codes.i32].lowest
     local highest = met.highest or met.kind == "b" and dtypes[core.dtype_codes.i32].highest
     each_leaf(value, function(leaf)
-        if type(leaf) == "number" then
+        if type(leaf) == "number" or core.is_size(leaf) then
             only_bools = false
-            fraction = fraction or leaf ~= math.floor(leaf) or leaf ~= leaf or math.abs(leaf) == math.huge
+            fraction = fraction or leaf ~= math.floor(leaf) or leaf ~= leaf or leaf == math.huge or leaf == -math.huge
             if lowest and (leaf < lowest or leaf > highest) then beyond = leaf end
         elseif is_array(leaf) then
             has_array = true
@@ -63,15 +71,16 @@ local function dtype_beside(name, value, met, compared)
     if only_bools then return "bool" end
     if complex then return np.result_type(met.name, 1i) end
     if compared and lowest and (fraction or beyond) then
-        local exact = not fraction and math.abs(beyond) < 2 ^ 53 and met.name ~= "u64"
+        local exact = not fraction and beyond > -2 ^ 53 and beyond < 2 ^ 53 and met.name ~= "u64"
         return exact and "i64" or "f64"
     end
     if wide then return np.promote_types(met.name, wide_beside(value, dtypes[wide], met)) end
     if fraction then return np.result_type(met.name, 0.5) end
     if met.kind == "b" then return np.result_type(met.name, 0) end
     if beyond then
-        core.raise(name, "the number %.14g is not a value of the array's dtype %s, which whole numbers take that "
-                   .. "meet it; cast the array first, as in x:astype(\"f32\")", beyond, met.name)
+        core.raise(name, "the number %s is not a value of the array's dtype %s, which whole numbers take that meet it; "
+                   .. "cast the array first, as in x:astype(\"f32\")", core.is_size(beyond) and tostring(beyond)
+                   or ("%.14g"):format(beyond), met.name)
     end
     return met.name
 end
@@ -80,7 +89,7 @@ end
 -- none a number stays weak. `inputs`: all arguments, as core.coerce takes them.
 function operands.beside(name, position, value, met, inputs, compared)
     if is_array(value) then return value end
-    local number = type(value) == "number" or core.complex.is(value) or core.integer64(value)
+    local number = type(value) == "number" or core.complex.is(value) or core.integer64(value) or core.is_size(value)
     if number and not met or not number and not is_data(value) then
         return core.coerce(name, position, value, inputs)
     end
@@ -88,18 +97,24 @@ function operands.beside(name, position, value, met, inputs, compared)
     return np.array(value, dtype and { dtype = dtype } or nil)
 end
 
---- The n values of a list, arguments of np.name, as operands.meet makes them: a list; the same one if all are arrays.
-function operands.meet_list(name, n, values, compared)
+--- The dtype, a row of core.dtypes, in which the arrays among n values meet, but for number arguments and weak ones,
+-- which take that of others; nil: there is none. And whether all are arrays, and no number arguments.
+local function met_dtype(values, n)
     local met, all = nil, true
     for k = 1, n do
-        local value = values[k]
-        local known = is_array(value) and core.info(value)
-        if known and known.weak == 0 then
-            met = met and dtypes[C.neap_dtype_promote(met.code, known.dtype)] or dtypes[known.dtype]
-        else
+        local known = is_array(values[k]) and core.info(values[k])
+        if not known or known.weak ~= 0 then
             all = false
+        elseif known.yields == 0 then
+            met = met and dtypes[C.neap_dtype_promote(met.code, known.dtype)] or dtypes[known.dtype]
         end
     end
+    return met, all
+end
+
+--- The n values of a list, arguments of np.name, as operands.meet makes them: a list; the same one if all are arrays.
+function operands.meet_list(name, n, values, compared)
+    local met, all = met_dtype(values, n)
     if all then return values end
     local list = {}
     for k = 1, n do
@@ -126,13 +141,7 @@ end
 --- A list of n arguments of np.name, from argument `first` on, in which numbers and tables have become arrays that meet
 -- the arrays; all else is as it was.
 function operands.literals(name, first, list, n)
-    local met
-    for k = 1, n do
-        if is_array(list[k]) then
-            local dtype = core.dtype_of(list[k])
-            met = met and dtypes[C.neap_dtype_promote(met.code, dtype.code)] or dtype
-        end
-    end
+    local met = met_dtype(list, n)
     for k = 1, n do
         if is_literal(list[k]) then list[k] = operands.beside(name, first + k - 1, list[k], met) end
     end
@@ -163,43 +172,6 @@ function operands.real(name, position, value)
     return operands.float(core.coerce(name, position, value))
 end
 
---- The dtype, a row of core.dtypes, in which arrays meet; weak ones have none.
-local function common_dtype(values, n)
-    local dtype
-    for k = 1, n do
-        local known = core.info(values[k])
-        if known.weak == 0 and known.yields == 0 then
-            local code = known.dtype
-            dtype = dtype and dtypes[C.neap_dtype_promote(dtype.code, code)] or dtypes[code]
-        end
-    end
-    return dtype
-end
-
---- The n arguments of np.name for a function of several ops that gives real results: operands.meet, all of one dtype of
--- floats, f32 at least (f64 for `least` "f64"), behind the name of the dtype that operands.narrow makes of the result.
-function operands.reals(name, least, n, ...)
-    local values = { operands.meet(name, n, ...) }
-    local dtype = common_dtype(values, n)
-    if not dtype then return nil, unpack(values, 1, n) end -- numbers alone stay weak
-    local result = dtype.inexact and dtype.name or dtype.real
-    local target = (dtype.half or result == "f32") and (least or "f32") or result
-    for k = 1, n do
-        if core.dtype_of(values[k]).name ~= target then values[k] = np.astype(values[k], target) end
-    end
-    return result ~= target and result or nil, unpack(values, 1, n)
-end
-
---- operands.meet for a function of several ops that keeps integers: where the result is a half, all as f32; behind the
--- name of the dtype that operands.narrow makes of the result.
-function operands.halves(name, n, ...)
-    local values = { operands.meet(name, n, ...) }
-    local dtype = common_dtype(values, n)
-    if not dtype or not dtype.half then return nil, unpack(values, 1, n) end
-    for k = 1, n do values[k] = np.astype(values[k], "f32") end
-    return dtype.name, unpack(values, 1, n)
-end
-
 --- Halves as f32, and the name of their dtype, which operands.narrow takes: sums and squares of several ops are rounded
 -- to the half once, at their end. Others as they are, and nil.
 function operands.wide(x)
@@ -217,18 +189,28 @@ function operands.floats(name, position, value)
     return x, nil
 end
 
---- Whether n ≤ 3 arguments are arrays of one dtype, which is that of all ops on them, and no half.
-local function count_alike(n, a, b, c)
+--- Whether n ≤ 3 arguments are arrays of one dtype of floats, no half and not narrower than `least`.
+local function are_alike(least, n, a, b, c)
     if not is_array(a) or n > 1 and not is_array(b) or n > 2 and not is_array(c) then return false end
     local dtype = core.dtype_of(a)
-    return dtype.inexact and not dtype.half and (n < 2 or core.dtype_of(b) == dtype)
-           and (n < 3 or core.dtype_of(c) == dtype)
+    return dtype.inexact and not dtype.half and (not least or dtype.name ~= "f32")
+           and (n < 2 or core.dtype_of(b) == dtype) and (n < 3 or core.dtype_of(c) == dtype)
 end
 
---- operands.reals of n ≤ 3 arguments, f32 at least, which mostly are arrays of one dtype already.
-function operands.together(name, n, a, b, c)
-    if count_alike(n, a, b, c) then return nil, a, b, c end
-    return operands.reals(name, nil, n, a, b, c)
+--- The n ≤ 3 arguments of np.name for a function of several ops that gives real results: operands.meet, all of one
+-- dtype of floats, f32 at least (f64 for `least` "f64"), behind the name of the dtype that operands.narrow makes of the
+-- result.
+function operands.floats_all(name, least, n, a, b, c)
+    if are_alike(least, n, a, b, c) then return nil, a, b, c end -- mostly
+    local values = operands.meet_list(name, n, { a, b, c })
+    local dtype = met_dtype(values, n)
+    if not dtype then return nil, unpack(values, 1, n) end -- numbers alone stay weak
+    local result = dtype.inexact and dtype.name or dtype.real
+    local target = (dtype.half or result == "f32") and (least or "f32") or result
+    for k = 1, n do
+        if core.dtype_of(values[k]).name ~= target then values[k] = np.astype(values[k], target) end
+    end
+    return result ~= target and result or nil, unpack(values, 1, n)
 end
 
 --- The squares of the sizes of elements: of complex ones the sums of both squares.
@@ -237,15 +219,11 @@ function operands.squares(x)
     return np.square(np.real(x)) + np.square(np.imag(x))
 end
 
---- A list of arrays as operands.wide makes them: halves as f32, and the name of the half that is the dtype of all
--- together; nil if that is none.
+--- A list of arrays that meet as operands.wide makes them: halves as f32, and the name of the half that is the dtype of
+-- all together; nil if that is none.
 function operands.wide_all(list)
-    local met, halves
-    for k = 1, #list do
-        local dtype = core.dtype_of(list[k])
-        met, halves = met and dtypes[C.neap_dtype_promote(met.code, dtype.code)] or dtype, halves or dtype.half
-    end
-    if not halves or not met.half then return list, nil end
+    local met = met_dtype(list, #list)
+    if not met or not met.half then return list, nil end
     local wide = {}
     for k = 1, #list do wide[k] = np.astype(list[k], "f32") end
     return wide, met.name

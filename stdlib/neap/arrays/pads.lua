@@ -11,7 +11,7 @@ local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core
 local shape_of, is_array, type = core.shape_of, core.is_array, type
 
 local function is_width(n)
-    return type(n) == "number" and n >= 0 and n <= 2 ^ 53 and n == math.floor(n)
+    return core.is_size(n) or core.is_integer(n) and n >= 0
 end
 
 --- What np.pad is given for the two sides of every axis: one value, a pair {before, after}, or a table of a pair for
@@ -26,7 +26,7 @@ local function pairs_of(value, ndim, what, fits, expected)
     for k = 1, ndim do
         local pair = each and value[#value == 1 and 1 or k] or value
         pair = type(pair) == "table" and core.list("pad", "the pair of " .. what, pair) or { pair, pair }
-        local lo, hi = pair[1], pair[2]
+        local lo, hi = core.plain(pair[1]), core.plain(pair[2])
         if #pair == 1 then hi = lo end
         if not fits(lo) or not fits(hi) then
             raise("pad", "%s must be %s, got %s and %s at axis %d", what, expected, core.describe(lo),
@@ -65,15 +65,17 @@ local function repeated(x, axis, lo, hi, place)
     return selects.take(x, place(from, n), axis)
 end
 
-local function mirrored(i, n, period)
+--- Place i on the way from 0 up to n - 1 and down again; `turn` is the place from which a place on the way down is
+-- counted.
+local function mirrored(i, n, period, turn)
     i = np.remainder(i, period)
-    return np.where(np.less(i, n), i, period + (period == 2 * n and -1 or 0) - i)
+    return np.where(np.less(i, n), i, turn - i)
 end
 
 local REPEATING = {
     wrap = function(i, n) return np.remainder(i, n) end,
-    symmetric = function(i, n) return mirrored(i, n, 2 * n) end,
-    reflect = function(i, n) return n == 1 and i * 0 or mirrored(i, n, 2 * n - 2) end,
+    symmetric = function(i, n) return mirrored(i, n, 2 * n, 2 * n - 1) end,
+    reflect = function(i, n) return mirrored(i, n, math.max(2 * n - 2, 1), 2 * n - 2) end,
 }
 
 --- How many elements a side of an axis of n may get that are elements of x one after another, and where these are: a
@@ -93,7 +95,7 @@ local function extended(x, axes, first, mode, widths)
     local lo, hi, n = widths[axis + 1][1], widths[axis + 1][2], shape_of(x)[axis + 1]
     if n == 0 then raise("pad", "axis %d has no elements to pad with", axis) end
     local most, front, behind, turned = SLICES[mode](n, lo, hi)
-    if math.max(lo, hi) > most then
+    if core.is_size(n) or math.max(lo, hi) > most then -- elements one by one are right for every size
         return extended(repeated(x, axis, lo, hi, REPEATING[mode]), axes, first + 1, mode, widths)
     end
     local parts, inner = {}, first == #axes - 1
@@ -165,7 +167,7 @@ local MODES = "constant edge empty linear_ramp maximum mean minimum reflect symm
 
 local function is_value(value)
     return type(value) == "number" or type(value) == "boolean" or core.complex.is(value) or core.integer64(value) ~= nil
-        or is_array(value) and core.ndim(value) == 0
+        or core.is_size(value) or is_array(value) and core.ndim(value) == 0
 end
 
 --- np.pad(x, width, {mode="constant", value=0, constant_values=0, end_values=0, stat_length=…}), np.pad(x, width,
@@ -199,7 +201,7 @@ define("pad", function(x, width, given, more)
         bad_argument("pad", nil, "mode", "one of " .. MODES:gsub(" ", ", "), mode)
     end
     local ndim = core.ndim(x)
-    if type(width) ~= "number" and type(width) ~= "table" then
+    if not core.is_number(core.plain(width)) and type(width) ~= "table" then
         bad_argument("pad", 2, "width", "a number or a table", width)
     end
     local widths = pairs_of(width, ndim, "widths", is_width, "integers from 0 up")

@@ -5,9 +5,9 @@ local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 local shape_of, axis_of = core.shape_of, core.axis
-local is_array, type = core.is_array, type
+local is_array, is_same, type = core.is_array, core.is_same, type
 local reshape, broadcast_to, join, cut = shape.reshape, shape.broadcast_to, shape.join, shape.cut
 local same, is_extent, ravel = shape.same, shape.is_extent, np.ravel
 
@@ -37,8 +37,7 @@ local array_list = pieces.array_list
 
 --- The axis of options given as {axis=n}, a number, or nothing.
 local function axis_option(name, given, default)
-    if type(given) == "number" then return given end
-    local axis = options(name, given, { axis = true }).axis
+    local axis = core.axis_options(name, given, { axis = true }).axis
     if axis == nil then return default end
     return axis
 end
@@ -110,7 +109,8 @@ define("split", function(x, where, given)
     local dims = shape_of(x)
     local axis = axis_of("split", axis_option("split", given, 0), #dims)
     local n, cuts = dims[axis + 1], {}
-    if type(where) == "number" then
+    where = core.plain(where)
+    if type(where) == "number" then -- how many parts there are is no size
         if where > pieces.MOST_SECTIONS then
             bad_argument("split", 2, "sections", ("an integer up to %d"):format(pieces.MOST_SECTIONS), where)
         elseif not is_extent(where) or where == 0 or n % where ~= 0 then
@@ -118,9 +118,7 @@ define("split", function(x, where, given)
         end
         for k = 1, where - 1 do cuts[k] = k * n / where end
     elseif type(where) == "table" then
-        for k = 1, #core.list("split", "the table of indices", where) do
-            cuts[k] = core.integer("split", 2, "indices", where[k])
-        end
+        cuts = core.integers("split", 2, "indices", where)
     else
         bad_argument("split", 2, "sections", "an integer or a table of indices", where)
     end
@@ -135,19 +133,28 @@ define("split", function(x, where, given)
     return parts
 end)
 
---- x:unpack(), np.unpack(x) -> first, second, …: the elements along the first axis as several results, `local k1, k2 =
--- np.random.split(key):unpack()`.
+--- np.unstack(x, {axis=0}), np.unpack(x, {axis=0}), x:unpack() -> first, second, …: the parts along an axis, which goes
+-- away, as several results (np.split gives a table): `local k1, k2 = np.random.split(key):unpack()`.
+--- axis: the axis that is taken apart
 --- > np.array{{1, 2}, {3, 4}}:unpack()
 -- [1. 2.]
 -- [3. 4.]
-define("unpack", function(x)
-    x = coerce("unpack", 1, x)
-    local dims = shape_of(x)
-    if #dims == 0 then raise("unpack", "a 0-d array cannot be unpacked") end
-    local rest, parts = { unpack(dims, 2) }, {}
-    for k = 1, dims[1] do parts[k] = reshape(cut(x, 0, k - 1, k), rest) end
-    return core.results("unpack", parts, "for k = 0, #x - 1 do … x[k] … end walks along the first axis")
-end)
+--- > np.unstack(np.array{{1, 2}, {3, 4}}, {axis=1})
+-- [1. 3.]
+-- [2. 4.]
+local function define_unpack(name)
+    define(name, function(x, given)
+        x = coerce(name, 1, x)
+        local axis, dims = axis_option(name, given, 0), shape_of(x)
+        if #dims == 0 then raise(name, "a 0-d array cannot be unpacked") end
+        axis = axis_of(name, axis, #dims)
+        local n, parts = table.remove(dims, axis + 1), {}
+        for k = 1, n do parts[k] = reshape(cut(x, axis, k - 1, k), dims) end
+        return core.results(name, parts, "for k = 0, #x - 1 do … x[k] … end walks along the first axis")
+    end)
+end
+define_unpack "unpack"
+define_unpack "unstack"
 
 -- ---- Repeating ------------------------------------------------------------------------------------------------------
 
@@ -184,15 +191,12 @@ end
 define("repeat_", function(x, count, given, extra)
     if extra ~= nil then core.too_many("repeat_", 3, extra) end
     x = coerce("repeat_", 1, x)
-    if type(given) == "number" then given = { axis = given } end
-    local o = options("repeat_", given, { axis = true, total_repeat_length = true })
+    local o = core.axis_options("repeat_", given, { axis = true, total_repeat_length = true })
     local axis, length = o.axis, o.total_repeat_length
     if axis == nil then x, axis = ravel(x), 0 end
     local dims = shape_of(x)
     axis = axis_of("repeat_", axis, #dims)
-    if length ~= nil and not is_extent(length) then
-        bad_argument("repeat_", nil, "total_repeat_length", "an integer from 0 up", length)
-    end
+    if length ~= nil then length = core.integer("repeat_", nil, "total_repeat_length", length, 0) end
     if is_array(count) then return repeat_by(x, count, axis, dims[axis + 1], length) end
     if length ~= nil then raise("repeat_", "'total_repeat_length' goes with an array of counts") end
     if type(count) == "table" then
@@ -200,15 +204,14 @@ define("repeat_", function(x, count, given, extra)
             raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])
         end
         local picks, total = {}, 0
-        for k = 1, #core.list("repeat_", "the table of counts", count) do
-            if not is_extent(count[k]) then bad_argument("repeat_", 2, "counts", "integers from 0 up", count[k]) end
-            total = total + count[k]
+        for k, times in ipairs(core.integers("repeat_", 2, "counts", count, 0)) do
+            total = total + times
             if total > 2 ^ 26 then raise("repeat_", "counts add up to more than 2^26") end
-            for _ = 1, count[k] do picks[#picks + 1] = k - 1 end
+            for _ = 1, times do picks[#picks + 1] = k - 1 end
         end
         return np.take(x, picks, { axis = axis })
     end
-    if not is_extent(count) then bad_argument("repeat_", 2, "count", "an integer from 0 up", count) end
+    count = core.integer("repeat_", 2, "count", count, 0)
     local wide, result = { unpack(dims) }, { unpack(dims) }
     table.insert(wide, axis + 2, 1)
     x = reshape(x, wide)
@@ -222,15 +225,13 @@ end)
 -- [0 1 0 1 0 1]
 define("tile", function(x, counts, ...)
     x = coerce("tile", 1, x)
-    counts = type(counts) == "table" and core.list("tile", "the table of counts", counts) or { counts, ... }
+    counts = core.integers("tile", 2, "counts", type(counts) == "table" and counts or { counts, ... }, 0)
     local dims = shape_of(x)
     while #dims < #counts do table.insert(dims, 1, 1) end
     x = reshape(x, dims)
     for k = 1, #dims do
-        local count = core.plain(counts[#counts - #dims + k])
-        if count == nil then count = 1 end
-        if not is_extent(count) then bad_argument("tile", 2, "counts", "integers from 0 up", count) end
-        if count ~= 1 then
+        local count = counts[#counts - #dims + k] or 1
+        if not is_same(count, 1) then
             table.insert(dims, k, 1)
             x = reshape(x, dims)
             dims[k] = count
@@ -256,13 +257,11 @@ end)
 define("roll", function(x, shift, given)
     x = coerce("roll", 1, x)
     if shift == nil then raise("roll", "argument 2 (shift) is missing") end
-    local axis = type(given) == "number" and given or options("roll", given, { axis = true }).axis
+    local axis = core.axis_options("roll", given, { axis = true }).axis
     local dims = shape_of(x)
     if axis == nil then return reshape(np.roll(ravel(x), shift, { axis = 0 }), dims) end
-    local axes, shifts = type(axis) == "table" and axis or { axis }, type(shift) == "table" and shift or { shift }
-    core.list("roll", "option 'axis'", axes)
-    core.list("roll", "the table of shifts", shifts)
-    for k = 1, #shifts do core.integer("roll", 2, "shift", shifts[k]) end
+    local axes = type(axis) == "table" and core.list("roll", "option 'axis'", axis) or { axis }
+    local shifts = core.integers("roll", 2, "shifts", type(shift) == "table" and shift or { shift })
     if #axes ~= #shifts and #axes ~= 1 and #shifts ~= 1 then
         raise("roll", "%d shifts for %d axes", #shifts, #axes)
     end
@@ -270,12 +269,13 @@ define("roll", function(x, shift, given)
     for k = 1, math.max(#axes, #shifts) do
         if #axes == 0 or #shifts == 0 then break end
         local at = axis_of("roll", axes[#axes == 1 and 1 or k], #dims)
-        by[at] = (by[at] or 0) + core.integer("roll", 2, "shift", shifts[#shifts == 1 and 1 or k])
+        by[at] = (by[at] or 0) + shifts[#shifts == 1 and 1 or k]
     end
     for at = 0, #dims - 1 do
         local n, amount = dims[at + 1], by[at] or 0
-        if n > 0 and amount % n ~= 0 then
-            local from = n - amount % n
+        local moved = n > 0 and amount % n or 0
+        if not is_same(moved, 0) then
+            local from = n - moved
             x = join({ cut(x, at, from, n), cut(x, at, 0, from) }, at)
         end
     end

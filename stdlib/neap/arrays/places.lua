@@ -79,9 +79,7 @@ end)
 -- [0 0 1]
 -- [0 1 1]
 function np.mask_indices(n, f, k)
-    if core.integer("mask_indices", 1, "n", n) < 0 then
-        bad_argument("mask_indices", 1, "n", "an integer from 0 up", n)
-    end
+    n = core.integer("mask_indices", 1, "n", n, 0)
     if type(f) ~= "function" then bad_argument("mask_indices", 2, "f", "a function such as np.triu", f) end
     return np.nonzero(f(np.ones({ n, n }, { dtype = "i32" }), k == nil and 0 or k))
 end

@@ -2,11 +2,13 @@
 -- kin. Leading zeros stay, as in JAX: how many there are is not known before the values are.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
+local create = require "neap.arrays.create"
 local operands = require "neap.arrays.operands"
 
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local shape_of, type = core.shape_of, type
+local I32 = core.dtype_codes.i32
 
 --- Argument `position` of np.name as coefficients, and their number.
 local function coefficients(name, position, p)
@@ -21,7 +23,7 @@ end
 --- p with zeros in front, n coefficients in all.
 local function widened(p, n)
     local more = n - shape_of(p)[1]
-    if more == 0 then return p end
+    if core.is_same(more, 0) then return p end
     return shape.pad(p, core.number(0, core.dtype_of(p).code), { more }, { 0 }, { 0 })
 end
 
@@ -30,12 +32,17 @@ end
 --- > np.polyval({1, 0, -2}, np.array{0, 1, 3})
 -- [-2. -1.  7.]
 np.polyval = function(p, x)
-    local half, n
-    half, p, x = operands.halves("polyval", 2, p, x)
+    local both, half = operands.wide_all { operands.meet("polyval", 2, p, x) }
+    local n
+    p, x = both[1], both[2]
     p, n = coefficients("polyval", 1, p)
     if core.info(x).weak ~= 0 then x = x + np.zeros({}, { dtype = core.dtype_of(p).name }) end
     local y = np.zeros_like(x)
-    for k = 0, n - 1 do y = y * x + p[k] end
+    if core.is_size(n) then
+        y = np.scan(function(sum, factor) return sum * x + factor end, np.astype(y, np.result_type(x, p)), p)
+    else
+        for k = 0, n - 1 do y = y * x + p[k] end
+    end
     return operands.narrow(y, half)
 end
 
@@ -67,11 +74,24 @@ end
 --- > np.polymul({1, 1}, {1, -1})
 -- [ 1.  0. -1.]
 np.polymul = function(p, q)
-    local half, n, m
-    half, p, q = operands.halves("polymul", 2, p, q)
+    local both, half = operands.wide_all { operands.meet("polymul", 2, p, q) }
+    local n, m
+    p, q = both[1], both[2]
     p, n = coefficients("polymul", 1, p)
     q, m = coefficients("polymul", 2, q)
     return operands.narrow(product(p, n, q, m), half)
+end
+
+--- The coefficients of the quotient of n and m coefficients, n - m + 1 of them, and what is left, first of all n: its
+-- first coefficient goes after each turn, and a zero comes behind.
+local function divided(u, n, v, m)
+    local first, places, zero = shape.cut(v, 0, 0, 1), n - m, core.number(0, core.dtype_of(u).code)
+    local rest, parts = np.scan(function(left)
+        local times = shape.cut(left, 0, 0, 1) / first
+        left = left - shape.pad(times * v, zero, { 0 }, { places }, { 0 })
+        return shape.join({ shape.cut(left, 0, 1, n), np.zeros({ 1 }, { dtype = u.dtype }) }, 0), times
+    end, u, nil, { length = places + 1 })
+    return shape.reshape(parts, { places + 1 }), rest
 end
 
 --- np.polydiv(u, v) -> quotient, remainder: the coefficients of both, for u = quotient v + remainder. The remainder has
@@ -81,12 +101,16 @@ end
 -- [0.]
 np.polydiv = function(u, v)
     local half, n, m
-    half, u, v = operands.reals("polydiv", nil, 2, u, v)
+    half, u, v = operands.floats_all("polydiv", nil, 2, u, v)
     u, n = coefficients("polydiv", 1, u)
     v, m = coefficients("polydiv", 2, v)
     if m == 0 then raise("polydiv", "argument 2 has no coefficients") end
     if n < m then
         return operands.narrow(np.zeros({ 1 }, { dtype = u.dtype }), half), operands.narrow(u, half)
+    end
+    if core.is_size(n) or core.is_size(m) then
+        local parts, rest = divided(u, n, v, m)
+        return operands.narrow(parts, half), operands.narrow(shape.cut(rest, 0, 0, math.max(m - 1, 1)), half)
     end
     local parts, first = {}, shape.cut(v, 0, 0, 1)
     for k = 1, n - m + 1 do -- u is what is left, without its first k - 1 coefficients, which are 0 by now
@@ -117,13 +141,24 @@ np.roots = function(p, given)
         local count = places.size
         first, last = count > 0 and places[0]:item() or n, count > 0 and places[count - 1]:item() + 1 or n
     end
-    shape.fixed()
     local zeros = np.zeros({ n - last }, { dtype = np.result_type(p, "c64") })
     local m = last - first - 1
     if m < 1 then return zeros end
     local row = -shape.cut(p, 0, first + 1, last) / shape.cut(p, 0, first, first + 1)
     local below = np.eye(m - 1, m, { dtype = core.dtype_of(p).name })
     return shape.join({ np.linalg.eigvals(shape.join({ shape.reshape(row, { 1, m }), below }, 0)), zeros }, 0)
+end
+
+--- The coefficients of the polynomial with n roots: n + 1, of which one more is no zero after each turn.
+local function product_of_factors(roots, n, dtype)
+    local i = create.iota(n + 1, I32)
+    local zero = np.zeros({ 1 }, { dtype = dtype })
+    local p = np.scan(function(carry, root)
+        local moved = shape.join({ zero, shape.cut(carry.p, 0, 0, n) * root }, 0)
+        local found = np.where(np.less_equal(i, carry.k), carry.p - moved, zero)
+        return { p = found, k = carry.k + 1 }
+    end, { p = np.astype(np.equal(i, 0), dtype), k = np.ones({}, { dtype = "i32" }) }, roots)
+    return p.p
 end
 
 --- np.poly(roots): the coefficients of the polynomial with these roots, floats, 1 being that of the highest power; of a
@@ -146,6 +181,7 @@ np.poly = function(roots)
     local half
     roots, half = operands.wide(operands.float(roots))
     local dtype = core.dtype_of(roots).name
+    if core.is_size(dims[1]) then return operands.narrow(product_of_factors(roots, dims[1], dtype), half) end
     local p = np.ones({ 1 }, { dtype = dtype })
     for k = 0, shape_of(roots)[1] - 1 do
         local root = shape.reshape(roots[k], { 1 })
@@ -157,7 +193,7 @@ end
 
 --- The powers n - 1, …, 0 in the dtype of p.
 local function powers(p, n, offset)
-    return np.astype(np.flip(np.arange(n)) + (offset or 0), core.dtype_of(p).name)
+    return np.astype(np.flip(create.iota(n, I32)) + (offset or 0), core.dtype_of(p).name)
 end
 
 local MOST_TIMES = 1000 -- derivatives and integrals
@@ -177,7 +213,8 @@ np.polyder = function(p, m, extra)
     local n, half
     p, n = coefficients("polyder", 1, p)
     p, half = operands.wide(p)
-    for _ = 1, math.min(order("polyder", m), n) do
+    local times = order("polyder", m)
+    for _ = 1, core.is_size(n) and times or math.min(times, n) do
         n = math.max(n - 1, 0)
         p = shape.cut(p, 0, 0, n) * powers(p, n, 1)
     end
@@ -219,10 +256,8 @@ end
 np.polyfit = function(x, y, degree, given)
     local o = options("polyfit", given, { rcond = true, w = true })
     local half
-    half, x, y = operands.reals("polyfit", nil, 2, x, y)
-    if core.integer("polyfit", 3, "degree", degree) < 0 then
-        bad_argument("polyfit", 3, "degree", "an integer from 0 up", degree)
-    end
+    half, x, y = operands.floats_all("polyfit", nil, 2, x, y)
+    degree = core.integer("polyfit", 3, "degree", degree, 0)
     local n = shape_of(x)[1]
     if core.ndim(x) ~= 1 or n == 0 then
         raise("polyfit", "argument 1 must be 1-d and not empty, got shape %s", core.shape_text(x))

@@ -75,7 +75,7 @@ local function tensordot(a, b, axes)
     local da, db = shape_of(a), shape_of(b)
     local of_a, of_b = {}, {}
     if type(axes) == "table" and #axes == 0 then axes = core.options("tensordot", axes, { axes = true }).axes end
-    if axes == nil then axes = 2 end
+    axes = core.plain(axes == nil and 2 or axes)
     if type(axes) == "number" then
         if core.integer("tensordot", 3, "axes", axes) < 0 or axes > #da or axes > #db then
             raise("tensordot", "%.14g axes of shapes %s and %s", axes, core.shape_text(da), core.shape_text(db))
@@ -186,6 +186,7 @@ define("cross", function(a, b, given)
             raise("cross", "argument %d must have 2 or 3 elements along axis %d, got shape %s", k, axis,
                   core.shape_text(x))
         end
+        n = n == 3 and 3 or 2 -- a number, if it was a size
         x = np.moveaxis(x, at, -1)
         parts[k], flat = {}, flat and n == 2
         for i = 0, n - 1 do parts[k][i] = shape.cut(x, core.ndim(x) - 1, i, i + 1) end

@@ -100,12 +100,12 @@ end
 --- q as an f64 array of one axis, and the shape in which it came.
 local function fractions(name, q, whole)
     for _, part in ipairs(type(q) == "table" and q or { q }) do
-        if type(part) == "number" and not (part >= 0 and part <= whole) then
+        if (type(part) == "number" or core.is_size(part)) and not (part >= 0 and part <= whole) then
             bad_argument(name, 2, "q", ("from 0 to %d"):format(whole), part)
         end
     end
     if type(q) == "table" and getmetatable(q) == nil then q = np.array(q, { dtype = "f64" }) end
-    if type(q) == "number" then q = core.number(q, core.dtype_codes.f64) end
+    if type(q) == "number" or core.is_size(q) then q = core.number(q, core.dtype_codes.f64) end
     if not is_array(q) then bad_argument(name, 2, "q", "a number, a table of them or an array", q) end
     local dims = shape_of(q)
     q = shape.reshape(np.astype(q, "f64"), { q.size })
@@ -136,7 +136,6 @@ local function quantile(name, x, q, o, whole, ignore)
         count = np.astype(there, "f64")
     else
         none = np.isnan(shape.cut(sorted, axis, count - 1, count))
-        count = core.count(count)
     end
     local result = at_quantiles(sorted, count, places, method)
     result = np.where(none, core.number(core.NAN, core.dtype_of(x).code), result)

@@ -41,10 +41,7 @@ end
 --- A shape argument as a table.
 local function dims_of(name, dims)
     if dims == nil then return {} end
-    dims = core.plain(dims)
-    if type(dims) == "number" then dims = { dims } end
-    if type(dims) ~= "table" then raise("random." .. name, "the shape must be a table, got %s", core.describe(dims)) end
-    return (shape.arguments("random." .. name, dims))
+    return shape.argument("random." .. name, dims)
 end
 
 --- The shape of random.NAME, nil where it was left out, and its options.
@@ -67,6 +64,13 @@ local function float_dtype(name, value)
     return dtypes[code]
 end
 
+--- Raises for what is no whole number. Of the large ones, which count no elements, all bits are taken.
+local function check_whole(name, position, what, value)
+    if type(value) ~= "number" or value ~= floor(value) or math.abs(value) == math.huge then
+        bad_argument("random." .. name, position, what, "an integer", value)
+    end
+end
+
 --- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits, u32 of shape (2,). 64-bit
 -- integers of LuaJIT, as 5LL, give all of theirs.
 --- > np.random.key(7)
@@ -76,16 +80,15 @@ function random.key(seed)
         local words = ffi.new("uint64_t", seed)
         return np.array({ tonumber(words / 0x100000000ULL), tonumber(words % 0x100000000ULL) }, { dtype = "u32" })
     end
-    if type(seed) ~= "number" or seed ~= floor(seed) or math.abs(seed) > 2 ^ 53 * 2048 then
-        bad_argument("random.key", 1, "seed", "an integer", seed)
-    end
+    check_whole("key", 1, "seed", seed)
+    if math.abs(seed) > 2 ^ 64 then bad_argument("random.key", 1, "seed", "an integer of 64 bits", seed) end
     local high, low = floor(seed / 2 ^ 32) % 2 ^ 32, seed % 2 ^ 32
     return np.array({ high, low }, { dtype = "u32" })
 end
 
 local function draw_bits(key, width, dims)
     attrs[0] = width
-    for k = 1, #dims do attrs[k] = dims[k] end
+    for k = 1, #dims do attrs[k] = core.put(k, dims[k]) end
     return core.record1(ids.random_bits, key, 1 + #dims)
 end
 
@@ -113,8 +116,9 @@ function random.fold_in(key, data)
     check_key("fold_in", key)
     local low
     if core.integer64(data) then data = tonumber(ffi.cast("uint32_t", data)) end
+    if core.is_size(data) then data = core.number(data, codes.u32) end
     if type(data) == "number" then
-        core.integer("random.fold_in", 2, "data", data)
+        check_whole("fold_in", 2, "data", data)
         low = np.array({ 0, data % 2 ^ 32 }, { dtype = "u32" })
     else
         data = coerce("random.fold_in", 2, data)
@@ -138,7 +142,7 @@ local halves = {} -- by distribution: as the op's, made of ops on halves
 local function draw_floats(distribution, key, dims, dtype)
     if dtype.half then return halves[distribution](key, dims, dtype) end
     attrs[0], attrs[1] = distribution, dtype.code
-    for k = 1, #dims do attrs[k + 1] = dims[k] end
+    for k = 1, #dims do attrs[k + 1] = core.put(k + 1, dims[k]) end
     return core.record1(ids.random_floats, key, 2 + #dims)
 end
 
@@ -191,7 +195,7 @@ end
 --- A parameter, given at a position or by the name of an option, as an array of the dtype of the result: numbers,
 -- 64-bit integers and tables of them have the digits that it has.
 local function parameter(name, position, what, value, dtype)
-    if type(value) == "number" then return core.number(value, dtype.code) end
+    if core.is_number(value) then return core.number(value, dtype.code) end
     if is_array(value) then
         if core.dtype_of(value).kind == "c" then
             bad_argument("random." .. name, position, what, "real numbers", core.dtype_of(value).name)
@@ -210,7 +214,7 @@ local function drawn_shape(name, dims, ...)
     for _, x in ipairs { ... } do theirs = shape.broadcast("random." .. name, theirs, shape_of(x)) end
     if not dims then return theirs end
     local both = shape.broadcast("random." .. name, theirs, dims)
-    if core.shape_text(both) ~= core.shape_text(dims) then
+    if not shape.same(both, dims) then
         raise("random." .. name, "parameters of shape %s do not fit into shape %s", core.shape_text(theirs),
               core.shape_text(dims))
     end
@@ -251,7 +255,7 @@ end
 
 --- A number limited to [lowest, highest]; highest is nil for dtypes of 64 bits, whose ends no number names.
 local function limited(value, lowest, highest)
-    if type(value) ~= "number" then return value end
+    if not core.is_number(value) then return value end
     return math.max(lowest, highest and math.min(value, highest) or value)
 end
 
@@ -271,8 +275,11 @@ end
 
 --- A bound of randint as an array of the dtype that is drawn, limited to [lowest, highest].
 local function integer_bound(name, position, what, value, dims, dtype, lowest, highest)
+    if core.is_size(value) then
+        return core.number(core.integer("random." .. name, position, what, value), dtype.code)
+    end
     if type(value) == "number" then
-        core.integer("random." .. name, position, what, value)
+        check_whole(name, position, what, value)
         return core.number(value, dtype.code)
     end
     if core.integer64(value) or type(value) == "table" and getmetatable(value) == nil then
@@ -304,20 +311,20 @@ function random.randint(key, dims, minval, maxval, given)
     if not result.lowest then
         raise("random.randint", "needs an integer dtype, got %s", result.name)
     end
-    if type(minval) == "number" and type(maxval) == "number" and minval >= maxval and shape.product(dims) > 0 then
+    if core.is_number(minval) and core.is_number(maxval) and minval >= maxval and shape.product(dims) > 0 then
         raise("random.randint", "minval %.14g is not below maxval %.14g", minval, maxval)
     end
     local narrow, inclusive = result.bits < 32, 0 -- drawn as i32, which holds what lies behind the end
     local drawn = narrow and dtypes[codes.i32] or result
     local highest = result.bits < 64 and result.highest or nil
-    if highest and not narrow and type(maxval) == "number" and maxval > highest then inclusive = 1 end
+    if highest and not narrow and core.is_number(maxval) and maxval > highest then inclusive = 1 end
     minval = limited(minval, result.lowest, highest)
     maxval = limited(maxval, result.lowest, narrow and highest + 1 or highest)
     local lowest = result.bits < 64 and result.lowest or nil
     local low = integer_bound("randint", 3, "minval", minval, dims, drawn, lowest, highest)
     local high = integer_bound("randint", 4, "maxval", maxval, dims, drawn, lowest, narrow and highest + 1 or highest)
     attrs[0] = inclusive
-    for k = 1, #dims do attrs[k] = dims[k] end
+    for k = 1, #dims do attrs[k] = core.put(k, dims[k]) end
     local x = core.recordn(ids.random_integers, { low, high, key }, 3, 1 + #dims)
     return drawn == result and x or np.astype(x, result.name)
 end
@@ -326,11 +333,23 @@ end
 
 local UINT32_MAX = 2 ^ 32 - 1
 
---- A 1-d array of n elements, or 0 … n-1 without it, in random order: sorted by random bits, often enough that equal
--- bits cannot matter.
+--- How often n elements are sorted by random bits, so that equal bits cannot matter. Of a size once at least: that
+-- does nothing to one element.
+local function rounds_of(n)
+    local function needed(count) return math.ceil(3 * math.log(math.max(1, count)) / math.log(UINT32_MAX)) end
+    if not core.is_size(n) then return needed(n) end
+    local rounds = 1
+    while true do
+        local most = floor(UINT32_MAX ^ (rounds / 3)) + 1 -- elements for which these do
+        while needed(most) > rounds do most = most - 1 end
+        if n <= most then return rounds end
+        rounds = rounds + 1
+    end
+end
+
+--- A 1-d array of n elements, or 0 … n-1 without it, in random order: sorted by random bits.
 local function shuffle(key, n, x)
-    local rounds = math.ceil(3 * math.log(math.max(1, n)) / math.log(UINT32_MAX))
-    for _ = 1, rounds do
+    for _ = 1, rounds_of(n) do
         local keys = random.split(key)
         key = core.index(keys, 0)
         local order = np.argsort(draw_bits(core.index(keys, 1), 32, { n }))
@@ -341,7 +360,7 @@ end
 
 --- The lines along an axis, each in an order of its own.
 local function shuffle_lines(key, x, dims, axis)
-    for _ = 1, math.ceil(3 * math.log(math.max(1, x.size)) / math.log(UINT32_MAX)) do
+    for _ = 1, rounds_of(x.size) do
         local keys = random.split(key)
         key = core.index(keys, 0)
         local order = np.argsort(draw_bits(core.index(keys, 1), 32, dims), { axis = axis })
@@ -364,10 +383,8 @@ function random.permutation(key, x, given)
     local o = options("random.permutation", given, { axis = true, independent = true })
     local axis = o.axis or 0
     x = core.plain(x)
-    if type(x) == "number" then
-        if core.integer("random.permutation", 2, "n", x) < 0 then
-            bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
-        end
+    if core.is_number(x) then
+        x = core.integer("random.permutation", 2, "n", x, 0)
         return shuffle(key, x)
     end
     x = coerce("random.permutation", 2, x)
@@ -390,7 +407,7 @@ function random.choice(key, x, dims, given)
     dims, o = shape_and_options("choice", dims, given, { replace = true, p = true, axis = true })
     local n, axis
     x = core.plain(x)
-    if type(x) == "number" then
+    if core.is_number(x) then
         n, axis = core.integer("random.choice", 2, "x", x), 0
     else
         x = coerce("random.choice", 2, x)
@@ -420,7 +437,7 @@ function random.choice(key, x, dims, given)
         picks = random.randint(key, { count }, 0, n)
     end
     picks = shape.reshape(picks, dims)
-    if type(x) == "number" then return picks end
+    if core.is_number(x) then return picks end
     return selects.take(x, picks, axis)
 end
 
@@ -516,7 +533,8 @@ function random.categorical(key, logits, given)
     local result = o.shape == nil and dims or dims_of("categorical", o.shape)
     local front = #result - #dims
     for k = 1, #dims do
-        local same = result[front + k] == dims[k] or dims[k] == 1 and o.replace ~= false
+        local same = core.is_same(dims[k], 1) and o.replace ~= false or result[front + k] == dims[k]
+            or dims[k] == 1 and o.replace ~= false
         if front < 0 or not same then
             raise("random.categorical", "shape %s must end in %s", core.shape_text(result), core.shape_text(dims))
         end

@@ -14,7 +14,7 @@ local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
 local shape_of, ids, attrs = core.shape_of, core.ids, core.attrs
 
 local floor = math.floor
@@ -30,21 +30,19 @@ local any_options = { axis = true, keepdims = true, where = true }
 --- The options table of a reduction, which may also be a bare axis: x:sum(0). `extra`: a further argument, an error.
 local function reduction_options(name, given, known, extra)
     if extra ~= nil then core.too_many(name, 2, extra) end
-    if type(given) == "number" then return { axis = given } end
-    return options(name, given, known)
+    return core.axis_options(name, given, known)
 end
 reduces.options = reduction_options
 
 --- Bit mask of the axes, and the number of elements that are reduced to one.
 local function mask_of(name, x, axis)
     if axis == nil then
-        local known = core.info(x)
-        return bit.lshift(1, known.ndim) - 1, tonumber(known.size)
+        return bit.lshift(1, core.info(x).ndim) - 1, core.size_of(x)
     end
     if type(axis) == "number" then -- most often: no tables
         local known = core.info(x)
         local k = axis < 0 and axis + known.ndim or axis
-        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), tonumber(known.shape[k]) end
+        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), core.extent(x, k) end
     end
     local dims, mask, count = shape_of(x), 0, 1
     for _, k in ipairs(shape.axes(name, axis, #dims)) do
@@ -83,7 +81,7 @@ reduces.mask_array = mask_array
 -- keep their digits.
 local function scalar_option(name, option, value, x)
     local wide = core.integer64(value) or core.complex.is(value)
-    local is_scalar = wide or type(value) == "number" or type(value) == "boolean"
+    local is_scalar = wide or type(value) == "number" or type(value) == "boolean" or core.is_size(value)
     if not is_scalar and not (core.is_array(value) and core.ndim(value) == 0) then
         bad_argument(name, nil, option, "a number or an array of no axes", value)
     end
@@ -148,7 +146,7 @@ local function define_reduction(name, known)
         local o = reduction_options(name, given, known, extra)
         if o.dtype ~= nil then x = np.astype(x, o.dtype) end
         local mask, count = mask_of(name, x, o.axis)
-        if o.initial == nil and count == 0 and (name == "max" or name == "min") then
+        if (name == "max" or name == "min") and o.initial == nil and count == 0 then
             raise(name, "nothing to take it of: shape %s", core.shape_text(x))
         end
         local some = o.where ~= nil or o.initial ~= nil
@@ -210,7 +208,7 @@ function reduces.place_of(op, x, mask, count, o)
     for k = 0, core.ndim(x) - 1 do
         if bit.band(mask, bit.lshift(1, k)) ~= 0 then axes[#axes + 1] = k end
     end
-    return core.count(count - 1, 1) - reduce(ids[op], np.flip(x, axes), mask, o.keepdims)
+    return (count - 1) - reduce(ids[op], np.flip(x, axes), mask, o.keepdims)
 end
 
 local function define_index(name)
@@ -242,15 +240,8 @@ local function real(x)
 end
 reduces.real = real
 
---- x divided by a number of elements, less `less`: equal means of one array are then computed once.
-local function per_element(x, count, less)
-    if core.recording() then return x / core.count(count, less) end
-    core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_COUNT + less)
-    return x / count
-end
-
 local function mean(x, mask, count, keepdims)
-    return per_element(reduce(ids.sum, x, mask, keepdims), count, 0)
+    return core.per_element(reduce(ids.sum, x, mask, keepdims), count)
 end
 
 --- How many elements a mask leaves of each that are reduced to one, as an array of x's dtype.
@@ -308,8 +299,8 @@ end
 
 --- The correction among the options of a variance.
 function reduces.correction(name, o)
-    local correction = o.correction or o.ddof or 0
-    if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
+    local correction = core.plain(o.correction or o.ddof or 0)
+    if not core.is_number(correction) then bad_argument(name, nil, "correction", "a number", correction) end
     return correction
 end
 
@@ -324,8 +315,7 @@ local function variance(name, x, given, extra)
     local off = x - mean(x, mask, count, true)
     local left = math.max(count - correction, 0)
     local sum = reduce(ids.sum, squared(off), mask, o.keepdims)
-    if correction % 1 ~= 0 or correction < 0 or correction > 1000 then return sum / left end
-    return per_element(sum, left, correction)
+    return core.per_element(sum, left)
 end
 
 --- np.var(x, {axis=…, keepdims=false, correction=0, ddof=0, where=…}), np.std(x, {axis=…, keepdims=false,

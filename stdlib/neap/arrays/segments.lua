@@ -7,7 +7,7 @@ local histogram = require "neap.arrays.histogram"
 local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, coerce, options = core.raise, core.coerce, core.options
 local shape_of, operand = core.shape_of, create.operand
 
 --- An array of integers, an argument that may also be a Lua table of them.
@@ -24,10 +24,7 @@ end
 
 --- A number of elements from an option; nil without it.
 local function length_option(name, option, value)
-    if value ~= nil and (type(value) ~= "number" or value < 0 or value ~= math.floor(value) or value > 2 ^ 31) then
-        bad_argument(name, nil, option, "an integer from 0 up", value)
-    end
-    return value
+    return value ~= nil and core.integer(name, nil, option, value, 0, 2 ^ 31) or nil
 end
 
 --- One more than the greatest label, which is waited for; 0 if there is none. greatest: np.max(labels), if that is
@@ -62,7 +59,7 @@ local FEW_LABELS = 4 -- for which loops make machine code of writes, which count
 
 --- Rows of x combined with those of `result` that labels name; negative ones name none.
 local function combine_rows(result, labels, x, how)
-    if labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
+    if not core.sized() and labels.size <= FEW_LABELS then labels = places_of(labels, shape_of(result)[1]) end
     local forward = core.dtype_of(labels).kind == "i"
     labels = wide_labels(labels)
     core.attrs[0], core.attrs[1] = 0, 1

@@ -21,24 +21,24 @@ local selects = {}
 local function clamped(index, n)
     if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
     if core.dtype_of(index).kind == "i" then
-        index = np.where(np.less(index, 0), np.add(index, core.count(n)), index)
+        index = np.where(np.less(index, 0), np.add(index, n), index)
     end
-    return np.clip(index, 0, core.count(math.max(n - 1, 0), 1)), index
+    return np.clip(index, 0, math.max(n - 1, 0)), index
 end
 selects.clamped = clamped
 
 --- Index positions of which those out of range are n, where nothing is written.
 function selects.dropped(index, n)
     local place, wanted = clamped(index, n)
-    return np.where(np.equal(place, wanted), place, core.count(n))
+    return np.where(np.equal(place, wanted), place, n)
 end
 
 --- Whether index positions are in [-n, n): a bool array.
 function selects.in_range(index, n)
     if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
-    local below = np.less(index, core.count(n))
+    local below = np.less(index, n)
     if core.dtype_of(index).kind == "u" then return below end
-    return np.logical_and(below, np.greater_equal(index + core.count(n), 0))
+    return np.logical_and(below, np.greater_equal(index + n, 0))
 end
 
 --- Index positions of which negative ones do not count from the end: they are below all.
@@ -53,7 +53,7 @@ end
 function selects.by_mode(name, index, n, mode)
     if mode == "wrap" and n > 0 then
         if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end
-        return np.remainder(index, core.count(n))
+        return np.remainder(index, n)
     end
     if mode == "raise" and index.size > 0 then
         local outside = np.ravel(np.logical_not(selects.in_range(index, n)))
@@ -154,7 +154,7 @@ function selects.index_array(name, index, extent)
         return index
     end
     local dims = {}
-    if type(index) == "number" then
+    if type(index) == "number" or core.is_size(index) then
         index = { index }
     elseif type(index) == "table" then
         dims = { #core.list(name, "the list of indices", index) }
@@ -219,11 +219,11 @@ function selects.positions_along(base, index, wide, axis, mode, about)
             for d = 1, #base do narrow[d] = d == k and base[d] or 1 end
             part = shape.reshape(np.arange(base[k], { dtype = name }), narrow)
         end
-        if stride ~= 1 then part = part * core.count(stride) end
+        if not core.is_same(stride, 1) then part = part * stride end
         position = position and position + part or part
         stride = stride * base[k]
     end
-    if mode == "drop" then position = np.where(selects.in_range(index, n), position, core.count(total)) end
+    if mode == "drop" then position = np.where(selects.in_range(index, n), position, total) end
     return shape.broadcast_to(position, wide)
 end
 
@@ -265,8 +265,7 @@ end
 define("take_along_axis", function(x, index, given, extra)
     if extra ~= nil then core.too_many("take_along_axis", 3, extra) end
     x = coerce("take_along_axis", 1, x)
-    if type(given) == "number" then given = { axis = given } end
-    local o = options("take_along_axis", given, { axis = true, mode = true, fill_value = true })
+    local o = core.axis_options("take_along_axis", given, { axis = true, mode = true, fill_value = true })
     local dims = shape_of(x)
     local axis = axis_of("take_along_axis", o.axis == nil and -1 or o.axis, #dims)
     local n, mode, fill = dims[axis + 1], nil, nil
@@ -369,7 +368,7 @@ define("one_hot", function(labels, n, given, extra)
     if dtype.inexact or dtype.kind == "b" then
         core.not_integers("one_hot", "labels", dtype)
     end
-    if core.integer("one_hot", 2, "n", n) < 0 then bad_argument("one_hot", 2, "n", "an integer from 0 up", n) end
+    n = core.integer("one_hot", 2, "n", n, 0)
     local o = options("one_hot", given, { axis = true, dtype = true })
     local code = core.dtype("one_hot", o.dtype, core.dtype_codes.f32)
     local dims, wide = shape_of(labels), { n }
@@ -454,14 +453,16 @@ define("top_k", function(x, k, given, extra)
     local axis, largest = o.axis, o.largest ~= false
     axis = axis_of("top_k", axis == nil and -1 or axis, core.ndim(x))
     local n = shape_of(x)[axis + 1]
-    if core.integer("top_k", 2, "k", k) < 0 or k > n then
+    k = core.integer("top_k", 2, "k", k)
+    if k < 0 or k > n then
         raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
     end
     local order
-    if 8 * k > n or not largest or is_complex(x) then -- nearly all, or an order that the op has not
+    local few = largest and not is_complex(x) and (core.is_size(n) or core.is_size(k) or 8 * k <= n)
+    if not few then -- nearly all, or an order that the op has not
         order = shape.cut(np.argsort(x, { axis = axis, descending = largest }), axis, 0, k)
     else
-        core.attrs[0], core.attrs[1] = axis, k
+        core.attrs[0], core.attrs[1] = axis, core.put(1, k)
         order = core.record1(ids.argtop, x, 2)
     end
     return np.take_along_axis(x, order, { axis = axis }), order
@@ -534,7 +535,7 @@ end
 -- point its value, beside an infinite one that.
 local function between_points(x, xp, fp, left, right)
     local n = shape_of(xp)[1]
-    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, core.count(math.max(n - 1, 1), 1))
+    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, math.max(n - 1, 1))
     local before = index - 1
     local x0, f0, x1, f1 = take(xp, before, 0), take(fp, before, 0), take(xp, index, 0), take(fp, index, 0)
     local run, rise, inner = x1 - x0, f1 - f0, np.where(np.isinf(x), x0, x)
@@ -568,7 +569,7 @@ define("interp", function(x, xp, fp, given, extra)
         raise("interp", "arguments 2 and 3 must be 1-d of one length above 0, got shapes %s and %s",
               core.shape_text(xp), core.shape_text(fp))
     end
-    local period, left, right = o.period, o.left, o.right
+    local period, left, right = core.plain(o.period), o.left, o.right
     if period ~= nil then
         if type(period) ~= "number" or period == 0 or period ~= period then
             bad_argument("interp", nil, "period", "a number other than 0", period)
@@ -612,7 +613,7 @@ end
 local function marked_places(marks, x)
     local words = core.record1(marks, x, 0)
     local count = core.read(words, function(data, size) return tonumber(data[size - 1]) end)
-    core.attrs[0], core.attrs[1] = count, core.info(x).size
+    core.attrs[0], core.attrs[1] = core.put(0, count), core.put(1, core.size_of(x))
     return core.record1(ids.places, words, 2)
 end
 
@@ -646,15 +647,14 @@ define("nonzero", function(x, given, extra)
     x = coerce("nonzero", 1, x)
     local o = options("nonzero", given, { size = true, fill_value = true })
     local fill = o.fill_value == nil and 0 or core.integer("nonzero", nil, "fill_value", o.fill_value)
-    if o.size ~= nil and (core.integer("nonzero", nil, "size", o.size) < 0 or o.size > 2 ^ 31) then
-        bad_argument("nonzero", nil, "size", "an integer from 0 up", o.size)
-    end
+    local size = o.size
+    if size ~= nil then size = core.integer("nonzero", nil, "size", size, 0, 2 ^ 31) end
     local dims = shape_of(x)
     if #dims == 0 then raise("nonzero", "needs at least 1 axis") end
-    local places, there = selects.places(x, o.size)
+    local places, there = selects.places(x, size)
     local results = {}
     for axis = #dims, 1, -1 do
-        local n = core.count(dims[axis])
+        local n = dims[axis]
         results[axis] = np.astype(axis == 1 and places or np.remainder(places, n), "i32")
         if there then results[axis] = np.where(there, results[axis], fill) end
         if axis > 1 then places = np.floor_divide(places, n) end

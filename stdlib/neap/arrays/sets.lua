@@ -92,8 +92,8 @@ local function unique(name, x, o, want)
     if want.counts then
         local ends = places -- of runs: where the next ones begin
         if valid then ends, valid = selects.places(starts, o.size + 1) end
-        found.counts = np.diff(valid and np.where(valid, ends, core.count(n)) or ends,
-                               { append = not valid and core.count(n) or nil })
+        found.counts = np.diff(valid and np.where(valid, ends, n) or ends,
+                               { append = not valid and n or nil })
     end
     if dims then
         dims[1] = shape_of(values)[1]
@@ -105,13 +105,16 @@ end
 local unique_options = { axis = true, return_index = true, return_inverse = true, return_counts = true,
                          equal_nan = true, size = true, fill_value = true }
 
---- The option `size`, checked.
-local function check_size(name, o)
-    local size = o.size
-    if size ~= nil and (type(size) ~= "number" or size < 0 or size ~= math.floor(size) or size > 2 ^ 31) then
-        core.bad_argument(name, nil, "size", "an integer from 0 up", size)
+--- The options, among which `size` is checked, and as core.integer gives it.
+local function with_size(name, o)
+    if o.size == nil then
+        if o.fill_value ~= nil then raise(name, "'fill_value' goes with 'size'") end
+        return o
     end
-    if o.fill_value ~= nil and size == nil then raise(name, "'fill_value' goes with 'size'") end
+    local all = {}
+    for key, value in pairs(o) do all[key] = value end
+    all.size = core.integer(name, nil, "size", o.size, 0, 2 ^ 31)
+    return all
 end
 
 --- np.unique(x, {axis=…, return_index=false, return_inverse=false, return_counts=false, equal_nan=true, size=…,
@@ -137,8 +140,7 @@ end
 define("unique", function(x, given, extra)
     if extra ~= nil then core.too_many("unique", 2, extra) end
     x = operand("unique", 1, x)
-    local o = options("unique", given, unique_options)
-    check_size("unique", o)
+    local o = with_size("unique", options("unique", given, unique_options))
     local want = { index = o.return_index, inverse = o.return_inverse, counts = o.return_counts }
     local values, found = unique("unique", x, o, want)
     local results = { values }
@@ -151,8 +153,7 @@ end)
 local function define_standard(name, want, list)
     define(name, function(x, given, extra)
         if extra ~= nil then core.too_many(name, 2, extra) end
-        local o = options(name, given, { size = true, fill_value = true })
-        check_size(name, o)
+        local o = with_size(name, options(name, given, { size = true, fill_value = true }))
         local values, found = unique(name, operand(name, 1, x), { size = o.size, fill_value = o.fill_value,
                                                                    equal_nan = false }, want)
         local results = { values }
@@ -212,7 +213,7 @@ local function is_in(name, x, values, o)
     local result
     if values.size == 0 then
         result = shape.broadcast_to(core.number(0, core.dtype_codes.bool), shape_of(x))
-    elseif values.size <= FEW then
+    elseif not core.is_size(values.size) and values.size <= FEW then
         values = np.ravel(values)
         for k = 0, values.size - 1 do
             local same = np.equal(x, core.index(values, k))

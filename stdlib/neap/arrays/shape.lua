@@ -6,10 +6,11 @@ local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, coerce, options = core.raise, core.coerce, core.options
 local shape_of, axis_of = core.shape_of, core.axis
 local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
-local type, select, floor = type, select, math.floor
+local put_list, put_lists, is_size, is_same = core.put_list, core.put_lists, core.is_size, core.is_same
+local type, select, floor, floor_of_number = type, select, math.floor, core.floor_of_number
 
 local shape = {} -- what other files of the library use
 
@@ -31,6 +32,22 @@ function shape.same(a, b)
     return true
 end
 
+--- Whether two shape tables are surely the same, whatever the sizes in them are: without a condition.
+function shape.identical(a, b)
+    if #a ~= #b then return false end
+    for k = 1, #a do
+        if not is_same(a[k], b[k]) then return false end
+    end
+    return true
+end
+
+--- What two extents broadcast to, one of them a size value. It is the larger one, without a decision: where they do
+-- not broadcast, one is not broadcast to that.
+local function wider(a, b)
+    if is_same(a, b) or is_same(b, 1) then return a end
+    return is_same(a, 1) and b or math.max(a, b)
+end
+
 --- The shape that several shapes broadcast to.
 function shape.broadcast(name, ...)
     local result = {}
@@ -41,7 +58,9 @@ function shape.broadcast(name, ...)
         for k = 1, select("#", ...) do
             local other = select(k, ...)
             local n = other[#other - ndim + axis] or 1
-            if n ~= 1 then
+            if is_size(n) or is_size(extent) then
+                extent = wider(extent, n)
+            elseif n ~= 1 then
                 if extent ~= 1 and extent ~= n then
                     local texts = {}
                     for i = 1, select("#", ...) do texts[i] = core.shape_text((select(i, ...))) end
@@ -60,7 +79,8 @@ function shape.broadcasts_to(from, to)
     local lead = #to - #from
     if lead < 0 then return false end
     for k = 1, #from do
-        if from[k] ~= 1 and from[k] ~= to[lead + k] then return false end
+        local n = from[k]
+        if not is_same(n, 1) and n ~= to[lead + k] and n ~= 1 then return false end -- 1 and equal sizes: no condition
     end
     return true
 end
@@ -69,14 +89,15 @@ local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
 
 --- Whether n is a number that an extent can be.
 function shape.is_extent(n)
-    return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
+    if type(n) ~= "number" then return is_size(n) end
+    return n >= 0 and n <= MAX_EXTENT and n == floor_of_number(n)
 end
 local is_extent = shape.is_extent
 
 --- The list, or a copy of it with numbers in place of 64-bit integers.
 local function plain_extents(list)
     for k = 1, #list do
-        if type(list[k]) == "cdata" then
+        if type(list[k]) == "cdata" and not is_size(list[k]) then
             local copy = {}
             for j = 1, #list do copy[j] = core.plain(list[j]) end
             return copy
@@ -115,6 +136,16 @@ function shape.arguments(name, ...)
     return result, given
 end
 
+--- A shape that is one argument, a table or an integer.
+function shape.argument(name, dims)
+    dims = core.plain(dims)
+    if core.is_number(dims) then dims = { dims } end
+    if type(dims) ~= "table" then
+        raise(name, "the shape must be a table or an integer, got %s", core.describe(dims))
+    end
+    return (shape.arguments(name, dims))
+end
+
 --- A list of distinct axes from a number or a table.
 function shape.axes(name, value, ndim)
     value = core.plain(value)
@@ -134,11 +165,9 @@ local axes_of = shape.axes
 
 -- ---- The rows -------------------------------------------------------------------------------------------------------
 
---- x seen with another shape of the same size; no checks beyond the core's. left: which extent (from 1) was what was
--- left, if one was.
-function shape.reshape(x, dims, left)
-    for k = 1, #dims do attrs[k - 1] = dims[k] end
-    if left and core.recording() then core.C.neap_op_follows(core.ctx, 2 ^ (left - 1)) end
+--- x seen with another shape of the same size; no checks beyond the core's.
+function shape.reshape(x, dims)
+    put_list(0, dims)
     return record1(ids.reshape, x, #dims)
 end
 local reshape = shape.reshape
@@ -151,47 +180,31 @@ shape.permute = permute
 
 --- x broadcast to a shape.
 function shape.broadcast_to(x, dims)
-    for k = 1, #dims do attrs[k - 1] = dims[k] end
+    put_list(0, dims)
     return record1(ids.broadcast_to, x, #dims)
 end
 local broadcast_to = shape.broadcast_to
 
---- What the next slice or reshape is given was made of the sizes that its operand has: a program takes no others there.
-function shape.fixed()
-    if core.recording() then core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_FIXED) end
-end
-
---- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]). ends: a number, of whose bits 2k says
--- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was. Of axes for
--- which there are no such bits, a program takes no other sizes.
-function shape.slice(x, start, step, count, ends)
-    local n = #start
-    if ends and ends ~= 0 and core.recording() then
-        core.C.neap_op_follows(core.ctx, ends < 4 ^ core.C.NEAP_FOLLOWS_AXES and ends or core.C.NEAP_FOLLOWS_FIXED)
-    end
-    for k = 1, n do
-        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = start[k], step[k], count[k]
-    end
-    return record1(ids.slice, x, 3 * n)
+--- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
+function shape.slice(x, start, step, count)
+    put_lists(start, step, count)
+    return record1(ids.slice, x, 3 * #start)
 end
 local slice = shape.slice
 
---- The elements [from, to) of one axis. to_end: `to` was counted from the end.
-function shape.cut(x, axis, from, to, to_end)
+--- The elements [from, to) of one axis.
+function shape.cut(x, axis, from, to)
     local dims = shape_of(x)
     local start, step, count = {}, {}, {}
     for k = 1, #dims do start[k], step[k], count[k] = 0, 1, dims[k] end
     start[axis + 1], count[axis + 1] = from, to - from
-    return slice(x, start, step, count, to_end and 2 ^ (2 * axis + 1))
+    return slice(x, start, step, count)
 end
 
 --- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
 function shape.pad(x, value, lo, hi, interior)
-    local n = #lo
-    for k = 1, n do
-        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = lo[k], hi[k], interior[k]
-    end
-    return core.record2(ids.pad, x, value, 3 * n)
+    put_lists(lo, hi, interior)
+    return core.record2(ids.pad, x, value, 3 * #lo)
 end
 
 --- Joins a list of arrays of one rank along an axis; any number of them.
@@ -248,12 +261,12 @@ define("reshape", function(x, ...)
             raise("reshape", "cannot make shape %s of %d elements (shape %s)", core.shape_text(given), size,
                   core.shape_text(x))
         end
-        dims[free] = size / known
+        dims[free] = floor(size / known)
     elseif known ~= size then
         raise("reshape", "shape %s has %d elements, the array of shape %s has %d", core.shape_text(given), known,
               core.shape_text(x), size)
     end
-    return reshape(x, dims, free)
+    return reshape(x, dims)
 end)
 
 --- np.ravel(x), np.flatten(x): all elements along one axis, in row-major order.
@@ -362,10 +375,8 @@ end)
 define("diagonal", function(x, given)
     x = coerce("diagonal", 1, x)
     local o = core.options("diagonal", given, { offset = true, axis1 = true, axis2 = true })
-    local offset, rank = o.offset == nil and 0 or o.offset, core.ndim(x)
-    if type(offset) ~= "number" or offset ~= floor(offset) then
-        bad_argument("diagonal", nil, "offset", "an integer", offset)
-    end
+    local offset = core.integer("diagonal", nil, "offset", o.offset == nil and 0 or o.offset)
+    local rank = core.ndim(x)
     local first = axis_of("diagonal", o.axis1 == nil and 0 or o.axis1, rank)
     local second = axis_of("diagonal", o.axis2 == nil and 1 or o.axis2, rank)
     if first == second then raise("diagonal", "axis1 and axis2 are both %d", first) end
@@ -377,8 +388,7 @@ define("diagonal", function(x, given)
     dims[rank - 1], dims[rank] = rows * columns, nil
     local start, step = {}, {}
     for k = 1, rank - 1 do start[k], step[k] = 0, 1 end
-    start[rank - 1], step[rank - 1] = count > 0 and from or 0, columns + 1
-    shape.fixed()
+    start[rank - 1], step[rank - 1] = math.min(from, rows * columns), columns + 1 -- of none it is too large
     x = reshape(x, dims)
     dims[rank - 1] = count
     return slice(x, start, step, dims)
@@ -443,7 +453,7 @@ define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
     local dims, extra = shape.arguments("broadcast_to", ...)
     if extra ~= nil then core.too_many("broadcast_to", 2, extra) end
-    if not shape.broadcasts_to(shape_of(x), dims) then
+    if not core.sized() and not shape.broadcasts_to(shape_of(x), dims) then -- the op refuses, too
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end
     return broadcast_to(x, dims)
@@ -481,7 +491,7 @@ define("flip", function(x, axis)
     local list = axis ~= nil and axes_of("flip", axis, #dims)
     for k = 1, list and #list or #dims do
         local at = (list and list[k] or k - 1) + 1
-        if dims[at] > 0 then start[at], step[at] = dims[at] - 1, -1 end
+        start[at], step[at] = math.max(dims[at] - 1, 0), -1
     end
     return slice(x, start, step, dims)
 end)

@@ -22,7 +22,7 @@ local operands = require "neap.arrays.operands"
 local np, ids, attrs = core.np, core.ids, core.attrs
 local raise, bad_argument = core.raise, core.bad_argument
 local shape_of, type, floor = core.shape_of, type, math.floor
-local F64 = core.dtype_codes.f64
+local F64, I32 = core.dtype_codes.f64, core.dtype_codes.i32
 
 local signal = {}
 
@@ -40,14 +40,15 @@ end
 
 --- Flat, with a cosine at each end: of all points the part `alpha` is curved.
 local function tukey(n, periodic, alpha)
-    if alpha <= 0 or n <= 1 then return boxcar(n) end
+    if alpha <= 0 or not core.is_size(n) and n <= 1 then return boxcar(n) end
     if alpha >= 1 then return np.hanning(n, { periodic = periodic, dtype = "f64" }) end
-    local i, last = create.iota(n, F64), periodic and n or n - 1
+    local i, last = create.iota(n, F64), periodic and n or math.max(n - 1, 1)
     local width = floor(alpha * last / 2)
     local function curve(at) return (np.cos(at * math.pi) + 1) * 0.5 end
     local scaled = i * (2 / alpha / last)
-    return np.where(np.less_equal(i, width), curve(scaled - 1),
-                    np.where(np.greater_equal(i, last - width), curve(scaled - (2 / alpha - 1)), 1))
+    local window = np.where(np.less_equal(i, width), curve(scaled - 1),
+                            np.where(np.greater_equal(i, last - width), curve(scaled - (2 / alpha - 1)), 1))
+    return core.is_size(n) and np.where(np.less_equal(core.number(n), 1), 1, window) or window
 end
 
 local windows = {
@@ -81,9 +82,7 @@ end
 -- [0.  0.5 1.  0.5]
 -- [0. 1. 1. 1. 0.]
 function signal.get_window(window, n, given)
-    if core.integer("signal.get_window", 2, "n", n) < 1 then
-        bad_argument("signal.get_window", 2, "n", "an integer from 1 up", n)
-    end
+    n = core.integer("signal.get_window", 2, "n", n, 1)
     local fftbins = given
     if type(given) ~= "boolean" then
         fftbins = core.options("signal.get_window", given, { fftbins = true }).fftbins
@@ -120,7 +119,6 @@ local function signal_of(name, position, x, axis)
     x = np.astype(x, dtype.half and "f32" or dtype.real)
     axis = core.axis("signal." .. name, axis == nil and -1 or axis, core.ndim(x))
     if shape_of(x)[axis + 1] == 0 then raise("signal." .. name, "the signal has no elements") end
-    shape.fixed()
     return np.moveaxis(x, axis, -1), axis
 end
 
@@ -141,15 +139,13 @@ end
 -- ---- Segments and their transforms ----------------------------------------------------------------------------------
 
 local function count(name, what, value, least)
-    if core.integer("signal." .. name, nil, what, value) < least then
-        raise("signal." .. name, "option '%s' must be at least %d, got %d", what, least, value)
-    end
-    return value
+    return core.integer("signal." .. name, nil, what, value, least)
 end
 
 local function positive(name, what, value)
+    value = core.plain(value)
     if value == nil then return 1 end
-    if type(value) ~= "number" or not (value > 0 and value < math.huge) then
+    if not core.is_number(value) or not (value > 0 and value < math.huge) then
         bad_argument("signal." .. name, nil, what, "a number above 0", value)
     end
     return value
@@ -188,25 +184,32 @@ local function scale_of(name, p, scaling)
     bad_argument("signal." .. name, nil, "scaling", ('"spectrum" or "%s"'):format(density), scaling)
 end
 
+--- How many segments a signal of n elements has.
+local function segments_of(p, n)
+    return floor((n - p.size) / p.step) + 1
+end
+
 --- The transforms (…, segments, frequencies) of the segments of x, and whether only those of frequencies from 0 up.
 local function transforms(name, x, p, o, detrend)
     local n, last = shape_of(x)[core.ndim(x)], core.ndim(x) - 1
     if n < p.size then raise("signal." .. name, "%d elements are less than a segment, of %d", n, p.size) end
-    attrs[0], attrs[1], attrs[2], attrs[3] = last, p.size, p.step, 1
+    segments_of(p, n) -- a size that is known before an axis has it is found to be that axis
+    attrs[0], attrs[1], attrs[2], attrs[3] = last, core.put(1, p.size), core.put(2, p.step), 1
     local parts = without_trend(name, core.record1(ids.windows, x, 4), detrend)
     parts = parts * np.astype(p.window, core.dtype_of(x).part)
     local onesided = o.return_onesided ~= false and core.dtype_of(x).kind ~= "c"
     return np.fft[onesided and "rfft" or "fft"](parts, { n = p.nfft }), onesided
 end
 
---- The frequencies of transforms, and the times of the middles of segments of a signal of n elements.
-local function frequencies(p, onesided)
-    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs)
+--- The frequencies of transforms, and the times of the middles of segments of a signal of n elements, both as the real
+-- dtype of the result that they belong to.
+local function frequencies(p, onesided, result)
+    return np.fft[onesided and "rfftfreq" or "fftfreq"](p.nfft, 1 / p.fs, { dtype = core.dtype_of(result).part })
 end
 
-local function times(p, n, first)
-    local segments = floor((n - p.size) / p.step) + 1
-    return np.astype((create.iota(segments, F64) * p.step + first) / p.fs, "f32")
+local function times(p, n, first, result)
+    local seconds = (create.iota(segments_of(p, n), F64) * p.step + first) / p.fs
+    return np.astype(seconds, core.dtype_of(result).part)
 end
 
 --- Powers: the product of two transforms, one conjugated. Those of one side stand for both.
@@ -217,7 +220,11 @@ local function powers(p, a, b, scale, onesided)
     if onesided then
         local i = create.iota(floor(p.nfft / 2) + 1, core.dtype_codes.i32)
         local alone = np.equal(i, 0)
-        if p.nfft % 2 == 0 then alone = np.logical_or(alone, np.equal(i, p.nfft / 2)) end
+        if core.is_size(p.nfft) then -- the half of an odd number is none of these
+            alone = np.logical_or(alone, np.equal(2 * i, p.nfft))
+        elseif p.nfft % 2 == 0 then
+            alone = np.logical_or(alone, np.equal(i, p.nfft / 2))
+        end
         factor = factor * np.astype(np.where(alone, 1, 2), part)
     end
     return result * factor
@@ -230,6 +237,12 @@ local WELCH = { fs = true, window = true, nperseg = true, noverlap = true, nfft 
 
 --- The factor by which the median of n powers of noise is below their mean.
 local function median_bias(n)
+    if core.is_size(n) then
+        return np.fori_loop(0, floor((n - 1) / 2), function(i, bias)
+            local k = 2 * np.astype(i, "f64") + 2
+            return bias + 1 / (k + 1) - 1 / k
+        end, np.ones({}, { dtype = "f64" }))
+    end
     local bias = 1
     for k = 2, n - 1, 2 do bias = bias + 1 / (k + 1) - 1 / k end
     return bias
@@ -239,7 +252,10 @@ local function averaged(name, x, average)
     if average == nil or average == "mean" then return np.mean(x, { axis = -2 }) end
     if average ~= "median" then bad_argument("signal." .. name, nil, "average", '"mean" or "median"', average) end
     local n = shape_of(x)[core.ndim(x) - 1]
-    local function median(part) return np.median(part, { axis = -2 }) / median_bias(n) end
+    local function median(part)
+        local bias = median_bias(n)
+        return np.median(part, { axis = -2 }) / (core.is_array(bias) and np.astype(bias, part.dtype) or bias)
+    end
     if core.dtype_of(x).kind == "c" then return np.complex(median(np.real(x)), median(np.imag(x))) end
     return median(x)
 end
@@ -263,7 +279,7 @@ local function spectrum(name, x, y, o, window)
     end
     local a, onesided = transforms(name, x, p, o, detrend)
     local result = averaged(name, powers(p, a, other or a, scale, onesided), o.average)
-    return frequencies(p, onesided), np.moveaxis(result, -1, axis)
+    return frequencies(p, onesided, result), np.moveaxis(result, -1, axis)
 end
 
 --- np.signal.welch(x, {fs=1, window="hann", nperseg=256, noverlap=…, nfft=…, detrend="constant", return_onesided=true,
@@ -307,8 +323,12 @@ function signal.periodogram(x, given)
     for key, value in pairs(o) do all[key] = value end
     x, axis = signal_of("periodogram", 1, x, o.axis)
     local n = shape_of(x)[core.ndim(x)]
-    if o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) < n then
-        n, all.nfft = o.nfft, nil
+    local nfft = o.nfft ~= nil and count("periodogram", "nfft", o.nfft, 1) or nil
+    if nfft and (core.is_size(n) or core.is_size(nfft)) then
+        n = math.min(n, nfft)
+        x = shape.cut(x, core.ndim(x) - 1, 0, n)
+    elseif nfft and nfft < n then
+        n, all.nfft = nfft, nil
         x = shape.cut(x, core.ndim(x) - 1, 0, n)
     end
     all.nperseg, all.noverlap, all.axis = n, 0, -1
@@ -353,7 +373,7 @@ function signal.spectrogram(x, given)
             bad_argument("signal." .. name, nil, "mode", '"psd", "complex", "magnitude", "angle" or "phase"', mode)
         end
     end
-    return frequencies(p, onesided), times(p, n, p.size / 2), np.moveaxis(result, -1, axis)
+    return frequencies(p, onesided, result), times(p, n, p.size / 2, result), np.moveaxis(result, -1, axis)
 end
 
 -- ---- Transforms of parts, and back ----------------------------------------------------------------------------------
@@ -363,7 +383,7 @@ local STFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft =
 
 --- x with `more` elements at both ends of the last axis.
 local function extended(x, more, boundary)
-    if boundary == false or more == 0 then return x end
+    if boundary == false or core.is_same(more, 0) then return x end
     local dims = shape_of(x)
     local last, n = #dims - 1, dims[#dims]
     if boundary == "zeros" then
@@ -406,7 +426,7 @@ function signal.stft(x, given)
     x = extended(x, floor(p.size / 2), boundary)
     local dims = shape_of(x)
     local rest = (p.size - dims[#dims]) % p.step % p.size
-    if o.padded ~= false and rest > 0 then
+    if o.padded ~= false and (core.is_size(rest) or rest > 0) then
         dims[#dims] = rest
         x = shape.join({ x, np.zeros(dims, { dtype = core.dtype_of(x).name }) }, #dims - 1)
     end
@@ -414,7 +434,8 @@ function signal.stft(x, given)
     local scale = scale_of("stft", p, o.scaling == nil and "spectrum" or o.scaling)
     local z, onesided = transforms("stft", x, p, o, o.detrend ~= nil and o.detrend)
     z = z * np.astype(np.sqrt(scale), core.dtype_of(z).part)
-    return frequencies(p, onesided), times(p, n, boundary == false and p.size / 2 or 0), np.moveaxis(z, -1, axis)
+    local first = boundary == false and p.size / 2 or 0
+    return frequencies(p, onesided, z), times(p, n, first, z), np.moveaxis(z, -1, axis)
 end
 
 local ISTFT = { fs = true, window = true, nperseg = true, noverlap = true, nfft = true, input_onesided = true,
@@ -438,7 +459,7 @@ local function overlapped(rows, step)
     local dims = shape_of(rows)
     local size = table.remove(dims)
     local segments = table.remove(dims)
-    local places = np.ravel(np.expand_dims(np.arange(segments) * step, 1) + np.arange(size))
+    local places = np.ravel(np.expand_dims(create.iota(segments, I32) * step, 1) + create.iota(size, I32))
     dims[#dims + 1] = segments * size
     rows = shape.reshape(rows, dims)
     dims[#dims] = size + (segments - 1) * step
@@ -465,7 +486,6 @@ function signal.istft(z, given)
     z = core.coerce("signal.istft", 1, z)
     if core.ndim(z) < 2 then raise("signal.istft", "needs axes of frequencies and times, got shape %s",
                                    core.shape_text(z)) end
-    shape.fixed()
     local dtype = core.dtype_of(z)
     local time
     z, time = by_times(z, o)
@@ -475,7 +495,7 @@ function signal.istft(z, given)
     for key, value in pairs(o) do all[key] = value end
     if o.nperseg == nil then all.nperseg = math.max(most, 1) end
     if o.nfft == nil then all.nfft = onesided and all.nperseg == most + 1 and all.nperseg or most end
-    if o.nfft == nil and type(all.nperseg) == "number" and all.nperseg > all.nfft then
+    if o.nfft == nil and core.is_number(all.nperseg) and all.nperseg > all.nfft then
         raise("signal.istft", "%d frequencies do not come from segments of %d elements", have, all.nperseg)
     end
     local p = plan_of("istft", all, nil, "hann")
@@ -497,7 +517,7 @@ function signal.istft(z, given)
         x, norm, n = shape.cut(x, last, half, n - half), shape.cut(norm, 0, half, n - half), n - 2 * half
     end
     x = x / np.astype(np.where(np.greater(norm, 1e-10), norm, 1), part)
-    return np.astype(create.iota(n, F64) / p.fs, "f32"), np.moveaxis(x, -1, time)
+    return np.astype(create.iota(n, F64) / p.fs, part), np.moveaxis(x, -1, time)
 end
 
 return signal

@@ -10,7 +10,7 @@ local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 
 local np, define, ids = core.np, core.define, core.ids
-local raise, coerce, floats = core.raise, core.coerce, operands.reals
+local raise, coerce, floats_all = core.raise, core.coerce, operands.floats_all
 
 local special = {}
 
@@ -154,7 +154,7 @@ local function define_two(name, least, f)
     special[name] = function(a, b, extra)
         none(full, 2, extra)
         local narrow
-        narrow, a, b = floats(full, least, 2, a, b)
+        narrow, a, b = floats_all(full, least, 2, a, b)
         return operands.narrow(f(a, b), narrow)
     end
 end
@@ -165,7 +165,7 @@ local function define_one(name, least, f)
     special[name] = function(x, extra)
         none(full, 1, extra)
         local narrow
-        narrow, x = floats(full, least, 1, x)
+        narrow, x = floats_all(full, least, 1, x)
         return operands.narrow(f(x), narrow)
     end
 end
@@ -206,13 +206,13 @@ function special.polygamma(n, x, extra)
         if n ~= math.floor(n) or n < 0 then
             core.bad_argument("special.polygamma", 1, "n", "an integer from 0 up", n)
         end
-        narrow, x = floats("special.polygamma", "f64", 1, x)
+        narrow, x = floats_all("special.polygamma", "f64", 1, x)
         if n == 0 then return operands.narrow(np.digamma(x), narrow) end
         local factor = n % 2 == 1 and 1 or -1
         for k = 2, math.min(n, 171) do factor = factor * k end -- 171! is infinite
         return operands.narrow(factor * zeta(n + 1, x), narrow)
     end
-    narrow, n, x = floats("special.polygamma", "f64", 2, n, x)
+    narrow, n, x = floats_all("special.polygamma", "f64", 2, n, x)
     n = np.stop_gradient(n)
     local sign = 2 * np.remainder(n, 2) - 1
     local value = sign * np.exp(np.lgamma(n + 1)) * zeta(np.maximum(n, 1) + 1, x)
@@ -227,11 +227,9 @@ local MOST_TERMS = 2 ^ 20
 -- [1.550195 3.565098]
 function special.multigammaln(x, d, extra)
     none("special.multigammaln", 2, extra)
-    if core.integer("special.multigammaln", 2, "d", d) < 1 or d > MOST_TERMS then
-        core.bad_argument("special.multigammaln", 2, "d", "an integer from 1 to 2^20", d)
-    end
+    d = core.integer("special.multigammaln", 2, "d", d, 1, MOST_TERMS)
     local narrow
-    narrow, x = floats("special.multigammaln", "f64", 1, x)
+    narrow, x = floats_all("special.multigammaln", "f64", 1, x)
     local halves = np.arange(d, { dtype = core.dtype_of(x).name }) * 0.5
     local sum = np.sum(np.lgamma(np.expand_dims(x, -1) - halves), { axis = -1 })
     return operands.narrow(sum + d * (d - 1) / 4 * math.log(math.pi), narrow)

@@ -137,7 +137,7 @@ local function covariance(name, x, y, o)
     local met = core.dtypes[core.dtype_codes[core.dtype_of(rows).part]]
     local half
     rows, half = operands.wide(rows)
-    local n, ddof = shape_of(rows)[2], o.ddof
+    local n, ddof = shape_of(rows)[2], core.plain(o.ddof)
     if ddof == nil then ddof = o.bias and 0 or 1 end
     if type(ddof) ~= "number" then bad_argument(name, nil, "ddof", "a number", ddof) end
     local f = o.fweights ~= nil and observation_weights(name, "fweights", o.fweights, n, met)
@@ -153,7 +153,7 @@ local function covariance(name, x, y, o)
         result = np.matmul(off * weights, adjoint(off)) / np.maximum(left, 0)
     else
         local off = rows - np.mean(rows, { axis = 1, keepdims = true })
-        local left = ddof == 1 and core.count(math.max(n - 1, 0), 1) or math.max(n - ddof, 0)
+        local left = math.max(n - ddof, 0)
         result = np.matmul(off, adjoint(off)) / left
     end
     return np.astype(result, rows.dtype), half

@@ -3,8 +3,8 @@ local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 
 local np, define = core.np, core.define
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local shape_of, type, floor = core.shape_of, type, math.floor
+local raise, coerce, options = core.raise, core.coerce, core.options
+local shape_of, type = core.shape_of, type
 
 for name, row in pairs { flipud = { 0, 1 }, fliplr = { 1, 2 } } do
     --- np.flipud(x), np.fliplr(x): the rows in reverse order (the first axis); the columns (the second one). Views.
@@ -73,10 +73,7 @@ end)
 --  [2 3]]
 define("sliding_window_view", function(x, window, given)
     x = coerce("sliding_window_view", 1, x)
-    if type(window) == "number" then window = { window } end
-    if type(window) ~= "table" then
-        bad_argument("sliding_window_view", 2, "window", "an integer or a table of them", window)
-    end
+    window = core.integers("sliding_window_view", 2, "extents", type(window) == "table" and window or { window }, 1)
     local axis, axes = options("sliding_window_view", given, { axis = true }).axis, {}
     local dims = shape_of(x)
     if axis == nil then
@@ -89,14 +86,12 @@ define("sliding_window_view", function(x, window, given)
     end
     for k = 1, #window do
         local at, n = core.axis("sliding_window_view", axes[k], #dims), window[k]
-        if type(n) ~= "number" or n ~= floor(n) or n < 1 then
-            bad_argument("sliding_window_view", 2, "window", "made of integers from 1 up", n)
-        end
         local room = shape_of(x)[at + 1]
         if n > room then
-            raise("sliding_window_view", "a window of %d elements does not fit into axis %d, of extent %d", n, at, room)
+            raise("sliding_window_view", "a window of %s elements does not fit into axis %d, of extent %s",
+                  tostring(n), at, tostring(room))
         end
-        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, n, 1, 1
+        core.attrs[0], core.attrs[1], core.attrs[2], core.attrs[3] = at, core.put(1, n), 1, 1
         x = core.record1(core.ids.windows, x, 4)
     end
     return x

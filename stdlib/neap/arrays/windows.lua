@@ -12,8 +12,12 @@ local known = { periodic = true, dtype = true }
 -- is the first n points of that of n + 1, which repeats without a double point.
 local function window(name, n, given, value)
     given = options(name, given, known)
-    if core.integer(name, 1, "n", n) < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
+    n = core.integer(name, 1, "n", n, 0)
     local dtype = core.dtypes[core.dtype(name, given.dtype, core.dtype_codes.f32)].name
+    if core.is_size(n) then
+        local last = given.periodic and n or math.max(n - 1, 1)
+        return np.astype(np.where(np.less_equal(core.number(n), 1), 1, value(create.iota(n, F64), last)), dtype)
+    end
     if n <= 1 then return np.ones({ n }, { dtype = dtype }) end
     return np.astype(value(create.iota(n, F64), given.periodic and n or n - 1), dtype)
 end
@@ -75,23 +79,40 @@ local function bessel_i0(x)
     return sum
 end
 
+--- The same of an array of numbers, which may have any number of elements.
+local function bessel_i0_of(x)
+    local quarter = x * x / 4
+    local ones, zeros = np.ones_like(x), np.zeros_like(x)
+    return np.while_loop(function(state)
+        return np.any(state.open)
+    end, function(state)
+        local k = state.k + 1
+        local term = state.term * quarter / (k * k)
+        local sum = np.where(state.open, state.sum + term, state.sum)
+        local done = np.logical_or(np.less(term, sum * 1e-17), np.equal(sum, math.huge))
+        return { k = k, sum = sum, term = term, open = np.logical_and(state.open, np.logical_not(done)) }
+    end, { k = np.zeros({}, { dtype = "f64" }), sum = ones, term = ones, open = np.equal(zeros, 0) }).sum
+end
+
 --- np.kaiser(n, beta, {periodic=false, dtype="f32"}): the Kaiser window, I0(beta sqrt(1 - (2 i / (n - 1) - 1)^2)) /
 -- I0(beta) with the modified Bessel function I0. beta is a number up to 700: the larger, the narrower.
 --- > np.kaiser(3, 5)
 -- [0.03671089 1.         0.03671089]
 np.kaiser = function(n, beta, given)
-    if type(n) == "number" and n > MOST_POINTS then
-        bad_argument("kaiser", 1, "n", ("an integer from 0 to %d"):format(MOST_POINTS), n)
-    end
+    n, beta = core.integer("kaiser", 1, "n", n, 0, MOST_POINTS), core.plain(beta)
     if type(beta) ~= "number" or beta ~= beta or math.abs(beta) > 700 then
         bad_argument("kaiser", 2, "beta", "a number from -700 to 700", beta)
     end
-    return window("kaiser", n, given, function(_, last)
+    return window("kaiser", n, given, function(i, last)
         local whole = bessel_i0(beta)
+        if core.is_size(n) then
+            local at = 2 * i / last - 1
+            return bessel_i0_of(beta * np.sqrt(np.maximum(1 - at * at, 0))) / whole
+        end
         return create.literal(core.fill(F64, { n }, function(data)
-            for i = 0, n - 1 do
-                local at = 2 * i / last - 1
-                data[i] = bessel_i0(beta * math.sqrt(math.max(0, 1 - at * at))) / whole
+            for k = 0, n - 1 do
+                local at = 2 * k / last - 1
+                data[k] = bessel_i0(beta * math.sqrt(math.max(0, 1 - at * at))) / whole
             end
         end, "double *"))
     end)

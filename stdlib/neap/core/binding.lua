@@ -155,9 +155,16 @@ end
 
 core.user_site = user_site
 
+--- string.format, for which sizes are what they are now.
+local function formatted(format, ...)
+    local values, n = { ... }, select("#", ...)
+    for k = 1, n do values[k] = core.is_size(values[k]) and values[k].now or values[k] end
+    return format:format(unpack(values, 1, n))
+end
+
 --- Raises a text built by string.format, with the user's file and line in front.
 local function fail(format, ...)
-    local message = select("#", ...) > 0 and format:format(...) or format
+    local message = select("#", ...) > 0 and formatted(format, ...) or format
     local file, line = user_site()
     if file then message = file .. ":" .. line .. ": " .. message end
     error(message, 0)
@@ -212,7 +219,7 @@ end
 --- Raises "np.name: …" built by string.format.
 -- A method of an array that was called by a dot, x.sum(), has got wrong arguments for that reason.
 function core.raise(name, format, ...)
-    fail("np.%s: %s%s", name, select("#", ...) > 0 and format:format(...) or format,
+    fail("np.%s: %s%s", name, select("#", ...) > 0 and formatted(format, ...) or format,
          core.methods and require("neap.core.misuse").dot(name) or "")
 end
 local raise = core.raise
@@ -224,6 +231,7 @@ end
 
 --- Raises the error that a C function returned. The core's own texts may start with the op's name already.
 local function raise_status(code, name)
+    if core.sized() then C.neap_size_next(ctx, 0, nil) end
     local text = core.error_text()
     if text == "" then text = ffi.string(C.neap_status_text(code)) end
     if code == E_FAILED or not name then fail("%s", text) end
@@ -244,9 +252,12 @@ function core.describe(value)
         return text .. ", whose value is not known while tracing (is it an argument to list in {static={…}}?)"
     end
     if value == nil then return "nothing (nil)" end
+    if core.is_size(value) then return ("the size %s"):format(tostring(value)) end
     local kind, meta = type(value), getmetatable(value)
     if type(meta) == "table" and meta.__describe then return meta.__describe(value) end
-    if kind == "cdata" then return "a cdata " .. tostring(ffi.typeof(value)) end
+    if kind == "cdata" then
+        return core.integer64(value) and "the integer " .. tostring(value) or "a cdata " .. tostring(ffi.typeof(value))
+    end
     if kind == "number" then return ("the number %.14g"):format(value) end
     if kind == "string" and #value <= 40 then return ("the string %q"):format(value) end
     return kinds[kind]
@@ -310,19 +321,50 @@ function core.list(name, what, list)
     return list
 end
 
+local COUNTED = 2 ^ 53 -- up to here a number counts exactly
+
 --- A 64-bit integer of LuaJIT as a number, if that counts as far; any other value as it is.
 function core.plain(value)
     if type(value) ~= "cdata" or not core.integer64(value) then return value end
     local n = tonumber(value)
-    return math.abs(n) <= 2 ^ 53 and value == n and n or value
+    return math.abs(n) <= COUNTED and value == n and n or value
 end
 
---- Checks that value is an integral Lua number.
-function core.integer(name, position, what, value)
-    if type(value) ~= "number" or value ~= math.floor(value) then
-        bad_argument(name, position, what, "an integer", value)
+local function number_text(value)
+    return type(value) == "number" and ("%.14g"):format(value) or tostring(value)
+end
+
+--- Whether a value is an integer that a Lua number counts exactly, or a size value that is one.
+function core.is_integer(value)
+    if type(value) == "number" then return value == math.floor(value) and math.abs(value) <= COUNTED end
+    return core.is_size(value) and value == math.floor(value)
+end
+
+--- An integer argument, a Lua number or a 64-bit integer of LuaJIT, as a number; a size value as it is. Raises for
+-- others, and for those that are not from `least` to `most` (nil: none is too small, or too large up to 2^53).
+function core.integer(name, position, what, value, least, most)
+    local n = core.plain(value)
+    if core.is_integer(n) and (not least or n >= least) and (not most or n <= most) then return n end
+    local far = core.integer64(value) or type(value) == "number" and math.abs(value) > COUNTED
+    local to = most and " to " .. number_text(most) or far and " to 2^53" or least and " up" or ""
+    local from = least and " from " .. number_text(least) or to ~= "" and " from -2^53" or ""
+    bad_argument(name, position, what, "an integer" .. from .. to, value)
+end
+
+--- A table of integers, each as core.integer takes it: a new list.
+function core.integers(name, position, what, list, least)
+    local result = {}
+    for k = 1, #core.list(name, "the table of " .. what, list) do
+        result[k] = core.integer(name, position, what, list[k], least)
     end
-    return value
+    return result
+end
+
+--- The options of a function whose options may be an axis alone, x:sum(0).
+function core.axis_options(name, options, known)
+    if type(options) == "number" then return { axis = options } end
+    if type(options) == "cdata" and core.integer64(options) then return { axis = core.plain(options) } end
+    return core.options(name, options, known)
 end
 
 --- The argument of np.name at a position, the first one without it, as the name of a file; false: the option path. A

@@ -130,6 +130,10 @@ elsewhere.variables = {
     matplotlib = "np.plot draws: np.plot.line(x, y)",
     plot = "np.plot draws: np.plot.line(x, y)",
     ls = "!ls calls it", pwd = "!pwd calls it", cat = "!cat FILE calls it", clear = "Ctrl-L clears the screen",
+    clc = "Ctrl-L clears the screen", disp = "print(x)", println = "print(x)", fprintf = 'np.printf("%g\\n", x)',
+    size = "x.shape is the shape, and x.size how many elements there are", numel = "x.size", ndims = "x.ndim",
+    length = "#x is the length of x", repmat = "np.tile(x, {2, 3})",
+    rand = "np.random.uniform(key, {3})", randn = "np.random.normal(key, {3})",
     this = "a method has self", self = "a method, function t:f(), has it",
 }
 local SHAPE = "the shape is an argument, as in np.random.normal(key, {3})"
@@ -139,7 +143,7 @@ local SCALED = "loc + scale * np.random.normal(key, {3}) has another mean and de
 elsewhere.options = {
     dim = "axis", dims = "axis", keepdim = "keepdims", sep = "delimiter", low = "minval", high = "maxval",
     lw = "linewidth", ls = "linestyle", ms = "markersize", mec = "edgecolor", c = "color", size = "figsize",
-    learning_rate = "lr", unbiased = "correction", nbins = "bins",
+    labels = "tick_labels", learning_rate = "lr", unbiased = "correction", nbins = "bins",
     num = "the number of points is an argument, as in np.linspace(0, 1, 5)",
     shape = SHAPE, loc = SCALED, scale = SCALED,
     arrowprops = "an arrow is there where xytext is", arrow = "an arrow is there where xytext is",
@@ -171,9 +175,30 @@ function elsewhere.of(path)
     return elsewhere.functions[path] or require("neap.peers_gen").functions[path]
 end
 
+local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
+local SPARSE = "there are no sparse arrays; np.segment_sum and x:at{…}:add add at indices"
+local ITERATIVE = "np.while_loop runs an iteration; np.linalg.solve and cho_solve are direct"
+local COSINES = "np.fft has transforms of exponentials; of 2 n mirrored elements they are those of cosines"
+
+--- By path why what SciPy, scikit-learn and their kin have is not here.
+local reasons = {
+    ["signal.butter"] = FILTERS, ["signal.cheby1"] = FILTERS, ["signal.firwin"] = FILTERS,
+    ["signal.lfilter"] = FILTERS, ["signal.filtfilt"] = FILTERS, ["signal.sosfilt"] = FILTERS,
+    ["signal.savgol_filter"] = FILTERS, ["signal.find_peaks"] = "x[{ {1, -1} }] compares with its neighbours",
+    sparse = SPARSE, coo_matrix = SPARSE, csr_matrix = SPARSE,
+    ["linalg.cg"] = ITERATIVE, ["linalg.gmres"] = ITERATIVE, ["linalg.bicgstab"] = ITERATIVE,
+    ["fft.dct"] = COSINES, ["fft.idct"] = COSINES, ["fft.dst"] = COSINES,
+    optimize = "np.optim has optimizers of gradients, np.roots the zeros of polynomials",
+    integrate = "np.trapezoid integrates samples, np.scan steps an equation through time",
+    interpolate = "np.interp is the line through points", stats = "np.mean, np.quantile, … and np.random",
+    ndimage = "np.nn.conv filters images, np.nn.max_pool takes the largest of windows",
+    train_test_split = "order = np.random.permutation(key, n) divides rows: x[order[{ {0, k} }]]",
+    sklearn = "np.linalg, np.nn and np.optim are what models are made of",
+}
+
 --- Why np.PATH of another library is not here, or nil.
 function elsewhere.why(path)
-    return require("neap.peers_gen").absent[path]
+    return reasons[path] or require("neap.peers_gen").absent[path]
 end
 
 return elsewhere

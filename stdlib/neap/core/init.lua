@@ -93,24 +93,10 @@ end
 --- A 0-d array of a number. Without dtype it is weak: it takes the dtype of what it meets.
 function core.number(value, dtype)
     local code = dtype or -1
+    if type(value) ~= "number" then value = core.put(C.NEAP_SIZE_NUMBER, value) end
     local rc = C.neap_array_number(ctx, code, value, out)
     if rc ~= OK then return slow_constant(rc, code, value) end
     return wrap(out[0])
-end
-
--- Apart from core.count: a function that may make a closure of its own variables is not compiled.
-local function recorded_count(count, less)
-    local rc = C.neap_array_count(ctx, count, less, out)
-    if rc ~= OK then
-        return settle_handle(rc, "array", function() return C.neap_array_count(ctx, count, less, out) end)
-    end
-    return wrap(out[0])
-end
-
---- A number of elements, less `less` (an integer from 0 to 1000), for arithmetic: in a program that is called with
--- arrays of other sizes, it is counted again.
-function core.count(count, less)
-    return core.recording() and recorded_count(count, less or 0) or count
 end
 
 local Int64, Uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
@@ -126,6 +112,7 @@ local function coerce_rare(name, position, value, inputs, how)
     local wide = core.integer64(value)
     if wide then return core.fill(wide, {}, function(data) data[0] = value end, core.dtypes[wide].pointer) end
     if core.complex.is(value) then return core.complex.array(value) end
+    if core.is_size(value) then return core.number(value) end
     local meta = getmetatable(value)
     if type(meta) == "table" and meta.__array then return meta.__array(value, name, inputs, how) end
     local is_data = type(value) == "table" and (value[1] ~= nil or next(value) == nil)
@@ -188,7 +175,8 @@ end
 
 --- Raises that np.name, which takes `arity` arguments, got one more.
 local function too_many(name, arity, extra)
-    raise(name, "takes %d argument%s, got also %s", arity, arity == 1 and "" or "s", core.describe(extra))
+    raise(name, "takes %d argument%s, got also %s%s", arity, arity == 1 and "" or "s", core.describe(extra),
+          require("neap.core.misuse").surplus(name, extra))
 end
 
 core.too_many = too_many
@@ -214,6 +202,15 @@ local function record_with_number(op, a, number, first)
     local id = op_number(ctx, op, a, number, first)
     if id == 0 then return slow_number(op, a, number, first) end
     return wrap(id)
+end
+
+local DIVIDE, COUNTS = core.ids.divide, C.NEAP_NUMBER_COUNTS
+
+--- x divided by a number of elements, which may be a size value: equal means of one array are then computed once.
+function core.per_element(x, count)
+    local id = op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS)
+    if id ~= 0 then return wrap(id) end
+    return settle_quick(DIVIDE, function() op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS) end)
 end
 
 --- The Lua function of an op of two arrays or numbers, and the same as a metamethod: one of its operands is an array.
@@ -282,7 +279,7 @@ local const_data_box = ffi.new("const void *[1]")
 function core.shape_array(name, shape)
     local n = #shape
     if n > core.MAX_DIMS then raise(name, "at most %d axes, got %d", core.MAX_DIMS, n) end
-    for k = 1, n do shape_box[k - 1] = shape[k] end
+    for k = 1, n do shape_box[k - 1] = core.put(k - 1, shape[k]) end
     return shape_box, n
 end
 

@@ -115,6 +115,9 @@ function misuse.name(path, name, holders)
     if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
     local why = elsewhere.why(below .. name)
     if why then return ("%s has no '%s': %s"):format(path, name, why) end
+    if path ~= "np" and (rawget(core.np, name) ~= nil or getmetatable(core.np).__late[1][name]) then
+        return ("%s has no '%s'; here it is np.%s"):format(path, name, name)
+    end
     return ("%s has no '%s'%s"):format(path, name, near.hint(name, holders, path .. "."))
 end
 
@@ -188,6 +191,22 @@ function misuse.option(name, key, known)
     local hint = near.hint(key, { known })
     if hint == "" and MAKERS[name] then hint = ("; np.%s(f) gives a function: np.%s(f)(…)"):format(name, name) end
     return hint
+end
+
+--- "; options have names: {minval=…, maxval=…}" for one argument more than np.name takes, which is no table; nothing
+-- where it has no options.
+function misuse.surplus(name, extra)
+    if type(extra) == "table" then return "" end
+    for _, entry in ipairs(require("neap.help_gen").entries) do
+        if entry.names[1] == "np." .. name then
+            local names = {}
+            for _, option in ipairs(entry.options) do
+                if option.option then names[#names + 1] = option.name .. "=…" end
+            end
+            return #names > 0 and ("; options have names: {%s}"):format(table.concat(names, ", ")) or ""
+        end
+    end
+    return ""
 end
 
 --- "; methods take a colon: x:sum()" if the user's line calls the method `name` of an array by a dot; else nothing.

@@ -105,13 +105,14 @@ end
 
 --- The code of the dtype and a copy of the shape that such a table says; without a dtype it is f32. `where` is what the
 -- table is called in messages.
-function trees.spec(name, where, spec)
+function trees.spec(name, where, spec, texts)
     local dtype = core.dtype_codes[spec.dtype or "f32"]
     if not dtype then raise(name, "%s: there is no dtype %s", where, core.describe(spec.dtype)) end
     local shape = {}
     for k = 1, #core.list(name, where .. ", field 'shape'", spec.shape) do
         shape[k] = spec.shape[k]
-        if type(shape[k]) ~= "number" or shape[k] < 0 or shape[k] % 1 ~= 0 then
+        local fits = texts and type(shape[k]) == "string"
+        if not fits and (type(shape[k]) ~= "number" or shape[k] < 0 or shape[k] % 1 ~= 0) then
             raise(name, "%s: a shape is a table of integers from 0 up, got %s", where, core.describe(shape[k]))
         end
     end

@@ -7,6 +7,7 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core.binding"
+local sizes = require "neap.core.sizes"
 
 local band = bit.band
 local type = type
@@ -50,7 +51,7 @@ function core.frame()
     return frame
 end
 
---- Whether what is recorded now may become part of a program: then it is told how it follows other sizes.
+--- Whether what is recorded now may become part of a program.
 function core.recording()
     return #frame.levels > 0
 end
@@ -97,7 +98,9 @@ local function call_callee(callee, arrays)
     for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
     frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
               swaps = {}, bodies = {} }
+    local sized = sizes.open(false)
     local ok, problem = pcall(callee, arrays)
+    sizes.open(sized)
     frame = outer
     for k = 1, #outer.swaps do outer.swaps[k].resume() end
     ffi.copy(info_box, kept.info, ffi.sizeof(kept.info))
@@ -256,6 +259,9 @@ local function check_stdout()
     end
 end
 core.check_stdout = check_stdout
+
+--- The program has been told of that: only what writes to stdout raises it again.
+function core.note_stdout_told() stdout_told = true end
 
 --- What NEAP_ATTEND asked for. New ids must have been wrapped.
 local function attend()

@@ -167,6 +167,63 @@ function np.printf(format, ...)
     if n > 0 then emit(PRINT, C.NEAP_STDOUT, list, n) end
 end
 
+-- ---- Fields ---------------------------------------------------------------------------------------------------------
+
+local FIRST_ROOM = 256 -- bytes of the text of a value in a field
+
+--- The text of a value under a conversion, or nil and what is wrong. dtype: that of the element at `value`; -1: `value`
+-- is a text of `size` bytes.
+local function conversion_text(dtype, value, size, conversion)
+    local room, length = FIRST_ROOM, ffi.new("size_t[1]")
+    while true do
+        local text = ffi.new("char[?]", room)
+        local problem = core.failure(function()
+            return C.neap_conversion_text(dtype, value, size, conversion, text, room, length)
+        end)
+        if problem then return nil, problem end
+        if length[0] <= room then return ffi.string(text, length[0]) end
+        room = tonumber(length[0])
+    end
+end
+
+local one_f64 = ffi.new("double[1]")
+
+--- The conversion for a field's specification, such as ">8.3f". of_number: the value is a number, which without a type
+-- is written as print writes it.
+local function conversion_of(spec, of_number)
+    if of_number and not spec:find "[%a%%]$" then spec = spec .. (spec:find "%.%d+$" and "g" or ".14g") end
+    return ":" .. spec
+end
+
+--- What is wrong with a specification for elements of a dtype; nil: nothing is.
+local function misfit(spec, dtype)
+    local conversion = ":" .. spec
+    return core.failure(function() return C.neap_conversion_check(dtype, conversion) end)
+end
+
+--- The piece for a value in a field with a specification; or nil and what is wrong.
+local function field_piece(spec, value)
+    if core.integer64(value) then value = core.coerce("debug.print", 1, value) end
+    if is_array(value) then
+        if value.size ~= 1 then
+            return nil, ("{:%s} needs an array of one element, got shape %s"):format(spec, core.shape_text(value))
+        end
+        local dtype = core.dtype_of(value)
+        local problem = misfit(spec, dtype.code)
+        if problem then return nil, problem end
+        return { value, conversion_of(spec, core.info(value).weak ~= 0 and dtype.kind ~= "c") }
+    elseif type(value) == "number" then
+        local problem = misfit(spec, core.dtype_codes.f64)
+        if problem then return nil, problem end
+        one_f64[0] = value
+        return conversion_text(core.dtype_codes.f64, one_f64, 0, conversion_of(spec, true))
+    elseif type(value) == "table" and not getmetatable(value) and not core.shapes[value] then
+        return nil, ("{:%s} is for numbers and texts, got a table"):format(spec)
+    end
+    local text = piece_of(value)
+    return conversion_text(-1, text, #text, ":" .. spec)
+end
+
 local debug_print_options = { ordered = true, kind = true }
 
 local append_tree
@@ -240,14 +297,18 @@ np.debug = {} -- inspect/debug.lua adds to it
 --- np.debug.print({ordered=false, kind="print"}, format, …), np.debug.print(format, …) -> nothing: prints a line as
 -- soon as its values are there, whatever the order of other output; with ordered=true in the order of its kind, which
 -- by default is that of print. Fields of the format: {} is a value as print shows it, and a table with what is in it;
--- {:.3f}, {:5d}, … is one under the conversion of np.printf that stands behind the colon; {0}, {1:.3f} count arguments
--- from 0; {x}, {x:.3f} are keys of the last argument, a table; {{ and }} are braces. Does not wait.
+-- {0} and {1} count arguments from 0, {x} is a key of the last one, a table; {{ and }} are braces. Behind a colon
+-- stands how a number, a text or an array of one element is written, as in Python's str.format:
+-- {:[[fill]align][sign][#][0][width][,][.precision][type]}, as {:>8}, {:.3f}, {x:*^+12.2e}, {:08b}, {:,}, {:.1%}. Align
+-- is one of < > ^ =, width and precision have at most two digits, types are those of Python but c and n. Does not wait.
 --- ordered: true: in the order of its kind
 --- kind: a kind of effects, from np.effects.kind
 --- > np.debug.print("x is {:.2f}", np.array(0.5))
 -- x is 0.50
 --- > np.debug.print("{loss:.1f} of {0}", np.arange(2), {loss=np.array(0.5)})
 -- 0.5 of [0 1]
+--- > np.debug.print("|{:>8}|{:<8.2f}|{:^8}|", "name", np.array(2.5), 3)
+-- |    name|2.50    |   3    |
 --- > np.debug.print({ordered=true}, "x is {}", np.arange(2))
 -- x is [0 1]
 function np.debug.print(...)
@@ -276,13 +337,18 @@ function np.debug.print(...)
             place = from + 2
         else
             local field, which, colon, spec = format:match("^({([%w_]*)(:?)([^{}]*)})", from)
-            if not field or (colon == "") ~= (spec == "") or not (which:find "^%d*$" or which:find "^[%a_]") then
+            if not field or (colon == "" and spec ~= "") or not (which:find "^%d*$" or which:find "^[%a_]") then
                 raise(name, "cannot read the format at %q: fields are {}, {0}, {x} and {:.3f}, braces are {{ and }}",
                       format:sub(from, from + 9))
             end
             local value, position = fields.get(which, ...)
-            n = spec == "" and append_tree(list, n, value, {})
-                or append_piece(list, n, format_value(name, "%" .. spec, value, position))
+            if spec == "" then
+                n = append_tree(list, n, value, {})
+            else
+                local piece, problem = field_piece(spec, value)
+                if not piece then raise(name, "argument %d at byte %d of the format: %s", position, from, problem) end
+                n = append_piece(list, n, piece)
+            end
             place = from + #field
         end
     end
@@ -367,8 +433,9 @@ function output.install()
     local function flushed(f, file, ...)
         if is_shown(file) then barrier() end
         local code = streams[file] and C.neap_out_errno(streams[file]) or 0
-        if code ~= 0 then return nil, ffi.string(ffi.C.neap_output_error(code)), code end
-        return f(...)
+        if code == 0 then return f(...) end
+        if streams[file] == C.NEAP_STDOUT then core.note_stdout_told() end
+        return nil, ffi.string(ffi.C.neap_output_error(code)), code
     end
     function files.flush(file) return flushed(raw.flush, file, file) end
     function io.flush() return flushed(raw.io_flush, io.output()) end

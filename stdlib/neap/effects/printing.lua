@@ -50,12 +50,13 @@ local known = {}
 for name in pairs(ROWS) do known[name] = true end
 
 local function checked(name, given)
-    given = core.options(name, given, known)
-    for option, value in pairs(given) do
-        local fits, expected = ROWS[option][2](value)
+    local values = {}
+    for option, value in pairs(core.options(name, given, known)) do
+        values[option] = core.plain(value)
+        local fits, expected = ROWS[option][2](values[option])
         if not fits then bad_argument(name, nil, option, expected, value) end
     end
-    return given
+    return values
 end
 
 local function get()

@@ -291,8 +291,9 @@ local function mentions(text)
     for word in text:lower():gmatch "%w+" do words[#words + 1] = "%f[%w]" .. stem(word) end
     if #text < SHORTEST_TOPIC then return {} end
     for _, entry in ipairs(known.entries) do
-        local names = table.concat(entry.names, " "):lower():gsub("_", " ")
-        local all, in_names = names .. " " .. entry.text:lower(), true
+        local names, texts = table.concat(entry.names, " "):lower():gsub("_", " "), { entry.text }
+        for _, option in ipairs(entry.options) do texts[#texts + 1] = option.name .. " " .. (option.text or "") end
+        local all, in_names = names .. " " .. table.concat(texts, " "):lower(), true
         local found = true
         for _, word in ipairs(words) do
             found = found and all:find(word) ~= nil

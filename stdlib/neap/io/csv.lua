@@ -56,17 +56,14 @@ end
 
 local function count_option(name, what, value, default)
     if value == nil then return default end
-    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 then
-        bad_argument(name, nil, what, "an integer from 0 up", value)
-    end
-    return value
+    return core.integer(name, nil, what, value, 0)
 end
 
 local csv_box = ffi.new("neap_csv *[1]")
 local count_box, rows_box, bytes_box = ffi.new("int32_t[1]"), ffi.new("int64_t[1]"), ffi.new("size_t[1]")
 
 --- A format for C: delimiter, quote, comment (bytes, 0: none), missing (a list of strings), skip, most (-1: all),
--- quoted_texts, strict (bools); and what it points to.
+-- quoted_texts, strict, loose (bools); and what it points to.
 local function format_of(path, how)
     local words = ffi.new("const char *[?]", #how.missing + 1)
     for k, word in ipairs(how.missing) do words[k - 1] = word end
@@ -74,6 +71,7 @@ local function format_of(path, how)
     format.name, format.delimiter, format.quote, format.comment = path, how.delimiter, how.quote, how.comment or 0
     format.nmissing, format.missing, format.skip, format.most = #how.missing, words, how.skip or 0, how.most or -1
     format.quoted_texts, format.strict = how.quoted_texts and 1 or 0, how.strict and 1 or 0
+    format.loose = how.loose and 1 or 0
     return format, { words, how.missing, path }
 end
 
@@ -230,12 +228,12 @@ local function wanted_columns(name, list, names, n)
         for k = 1, n do wanted[k] = k - 1 end
         return wanted
     end
-    if type(list) == "number" or type(list) == "string" then list = { list } end
+    if type(core.plain(list)) == "number" or type(list) == "string" then list = { list } end
     if type(list) ~= "table" or #list == 0 then
         bad_argument(name, nil, "usecols", "a list of names, or of numbers from 0", list)
     end
     for k, key in ipairs(core.list(name, "option 'usecols'", list)) do
-        local number = type(key) == "string" and by_name[key] or key
+        local number = type(key) == "string" and by_name[key] or core.plain(key)
         if type(number) == "number" and number < 0 then number = number + n end
         if type(number) ~= "number" or number % 1 ~= 0 or number < 0 or number >= n then
             raise(name, "option 'usecols' names the column %s; there are %d%s", core.describe(key), n,
@@ -451,8 +449,9 @@ local genfromtxt_options = { dtype = true, comments = true, delimiter = true, sk
                              names = true, missing_values = true, filling_values = true, max_rows = true }
 
 --- np.io.genfromtxt(path, {dtype="f64", comments="#", delimiter=…, skip_header=0, usecols=…, names=…, missing_values=…,
--- filling_values=…, max_rows=…}): as np.io.loadtxt, but numbers may be missing: they are NaN, or `filling_values`. With
--- names it gives a table (np.table), whose columns have each the dtype that follows from their fields.
+-- filling_values=…, max_rows=…}): as np.io.loadtxt, but numbers may be missing, or be words: they are NaN, or
+-- `filling_values`, without which integers raise. With names it gives a table (np.table), whose columns have each the
+-- dtype that follows from their fields.
 --- dtype: f64 without it
 --- comments: the character with which comments begin; false: none
 --- delimiter: the character between fields; any run of blanks and tabs without it
@@ -473,7 +472,7 @@ function csv.genfromtxt(path, given)
     local reader = open(name, path, {
         delimiter = mark(name, "delimiter", o.delimiter), quote = o.names and ('"'):byte() or 0,
         comment = mark(name, "comments", o.comments, "#"),
-        missing = words_option(name, "missing_values", o.missing_values), quoted_texts = true,
+        missing = words_option(name, "missing_values", o.missing_values), quoted_texts = true, loose = true,
         skip = count_option(name, "skip_header", o.skip_header, 0),
         most = count_option(name, "max_rows", o.max_rows, -1),
     })

@@ -57,10 +57,7 @@ local formats = { png = PNG, jpg = JPEG, jpeg = JPEG }
 
 local function level_of(name, what, value, default, least, most)
     if value == nil then return default end
-    if type(value) ~= "number" or value % 1 ~= 0 or value < least or value > most then
-        bad_argument(name, nil, what, ("an integer from %d to %d"):format(least, most), value)
-    end
-    return value
+    return core.integer(name, nil, what, value, least, most)
 end
 
 --- Checks the pixels of an image and tells what they are in image_box.

@@ -32,7 +32,7 @@ end
 
 --- Records an op of x over an axis; the attributes after the first two are set already.
 local function record_over(op, x, axis, nattrs)
-    attrs[0], attrs[1] = axis_number(axis), axis.size
+    attrs[0], attrs[1] = axis_number(axis), core.put(1, axis.size)
     return core.record2(ids[op], x, axis.token, nattrs)
 end
 
@@ -199,7 +199,7 @@ end
 local function axes_text(list)
     local parts = {}
     for k, axis in ipairs(list) do
-        parts[k] = ("'%s' (of size %d)"):format((axis.name:gsub(",", "', '")), axis.size)
+        parts[k] = ("'%s' (of size %s)"):format((axis.name:gsub(",", "', '")), axis.size)
     end
     return (#list == 1 and not list[1].name:find "," and "axis " or "axes ") .. table.concat(parts, ", ")
 end
@@ -211,7 +211,7 @@ local function divide(name, x, at, axis)
         raise(name, "axis %d (of size %d) of an array of shape %s cannot be split into equal parts over %s", at,
               dims[at + 1], core.shape_text(dims), axes_text { axis })
     end
-    table.insert(dims, at + 2, dims[at + 1] / size)
+    table.insert(dims, at + 2, math.floor(dims[at + 1] / size))
     dims[at + 1] = size
     return shape.reshape(x, dims)
 end
@@ -316,7 +316,8 @@ end
 -- ---- Permutations ---------------------------------------------------------------------------------------------------
 
 local function check_member(name, value, size)
-    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value >= size then
+    value = core.plain(value)
+    if not core.is_integer(value) or value < 0 or value >= size then
         raise(name, "expected members in 0..%d, got %s", size - 1, core.describe(value))
     end
     return value

@@ -42,7 +42,7 @@ end
 
 --- The coordinates of place `position` (from 0) of the devices, from 0, by axis.
 function Mesh:coordinates(position)
-    core.integer("mesh.coordinates", 1, "position", position)
+    position = core.integer("mesh.coordinates", 1, "position", position)
     local list = {}
     for k = #self.sizes, 1, -1 do
         list[k] = position % self.sizes[k]
@@ -97,11 +97,12 @@ end
 
 -- ---- Making one -----------------------------------------------------------------------------------------------------
 
---- Checks shape and names; returns the number of places.
+--- Checks shape and names; returns the shape in numbers, the number of places, and by name its axis.
 local function check_axes(shape, names)
     if type(shape) ~= "table" then bad_argument("mesh", 1, "shape", "a table of sizes such as {4, 2}", shape) end
     if type(names) ~= "table" then bad_argument("mesh", 2, "names", 'a table of names such as {"i", "j"}', names) end
-    core.list("mesh", "the shape", shape)
+    local sizes = {}
+    for k, value in ipairs(core.list("mesh", "the shape", shape)) do sizes[k] = core.plain(value) end
     core.list("mesh", "the table of names", names)
     if #shape ~= #names then
         raise("mesh", "shape %s has %d axes, but there are %d names", core.shape_text(shape), #shape, #names)
@@ -111,7 +112,7 @@ local function check_axes(shape, names)
     end
     local size, seen = 1, {}
     for k = 1, #shape do
-        if type(shape[k]) ~= "number" or shape[k] < 1 or shape[k] % 1 ~= 0 then
+        if not core.is_integer(sizes[k]) or sizes[k] < 1 then
             raise("mesh", "size %d of the shape must be an integer from 1 up, got %s", k, core.describe(shape[k]))
         end
         local name = names[k]
@@ -120,9 +121,9 @@ local function check_axes(shape, names)
         end
         if seen[name] then raise("mesh", "axis name '%s' stands twice, for axes %d and %d", name, seen[name], k - 1) end
         seen[name] = k - 1
-        size = size * shape[k]
+        size = size * sizes[k]
     end
-    return size, seen
+    return sizes, size, seen
 end
 
 --- Of each device of np.devices() the process that it belongs to.
@@ -176,7 +177,8 @@ local number_box = ffi.new("int32_t[1]")
 -- 1
 function np.mesh(shape, names, given)
     local o = core.options("mesh", given, { devices = true })
-    local size, axis_of = check_axes(shape, names)
+    local size, axis_of
+    shape, size, axis_of = check_axes(shape, names)
     local all = np.devices()
     local devices, numbers = choose_devices(o.devices == nil and first_devices(shape, size, all) or o.devices, all)
     if size ~= #devices then

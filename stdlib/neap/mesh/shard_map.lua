@@ -173,10 +173,22 @@ local function layouts_inside(lies, dims, facts, c)
     return whole, inner
 end
 
+--- Tells the extents of what an array with sizes `dims` becomes: parts of it, or made of parts.
+local function put_extents(dims, split, mesh, parts)
+    if not core.sized() then return end
+    for k = 1, #dims do
+        local count = 1
+        for _, axis in ipairs(split[k] or {}) do count = count * mesh.sizes[axis + 1] end
+        core.put(k - 1, parts and math.floor(dims[k] / count) or dims[k] * count)
+    end
+end
+
 --- An array as the blocks that the body sees.
 local function enter(x, facts, c)
-    local whole, inner = layouts_inside(layout_of(x) or ORDINARY, core.shape_of(x), facts, c)
+    local dims = core.shape_of(x)
+    local whole, inner = layouts_inside(layout_of(x) or ORDINARY, dims, facts, c)
     x = shardings.reshard(NAME, x, whole)
+    put_extents(dims, facts.split, c.mesh, true)
     return core.call_ids(NAME, id_box, 1, function() return C.neap_mesh_enter(ctx, x._id, inner, id_box) end)[1]
 end
 
@@ -211,6 +223,7 @@ local function leave(x, facts, c, path, what, spec)
             split = joined_split(core.ndim(x), facts.split, lies.split, 0) })
         facts.out[key] = number
     end
+    put_extents(core.shape_of(x), facts.split, c.mesh, false)
     return core.call_ids(NAME, id_box, 1, function()
         return C.neap_mesh_leave(ctx, x._id, number, c.all, c.check and 0 or 1, id_box)
     end)[1]

@@ -201,10 +201,10 @@ function shardings.misfit(owner, dims, what, spec, mesh, counts)
             named[place] = ("'%s' (of size %d)"):format(axis, size)
         end
         if dims[k] % parts ~= 0 then
-            return ("%s has shape %s, and %s is %s, which divides array axis %d (of size %d) by mesh ax%s %s, but %d "
-                    .. "does not divide %d evenly"):format(
-                owner, core.shape_text(dims), what, tostring(spec), k - 1, dims[k], #named == 1 and "is" or "es",
-                table.concat(named, " and "), parts, dims[k])
+            return ("%s has shape %s, and %s is %s, which divides array axis %d (of size %s) by mesh ax%s %s, but %d "
+                    .. "does not divide %s evenly"):format(
+                owner, core.shape_text(dims), what, tostring(spec), k - 1, tostring(dims[k]),
+                #named == 1 and "is" or "es", table.concat(named, " and "), parts, tostring(dims[k]))
         end
     end
     return nil
@@ -290,8 +290,8 @@ end
 -- ---- x.sharding -----------------------------------------------------------------------------------------------------
 
 --- How an array lies. Fields: mesh; spec; manual: the names of the axes over which it is seen by block (inside
--- np.shard_map), or nil; is_fully_replicated: whether all devices have all of it; is_fully_addressable: whether all
--- devices are of this process.
+-- np.shard_map), or nil; varies: those of them over which its blocks may differ; is_fully_replicated: whether all
+-- devices have all of it; is_fully_addressable: whether all devices are of this process.
 local Sharding = {}
 Sharding.__index = Sharding
 Sharding.__newindex = meshes.refuse_change
@@ -305,8 +305,12 @@ function Sharding.__eq(a, b)
 end
 
 function Sharding:__tostring()
-    local manual = self.manual and (", a block over %s"):format(table.concat(self.manual, ", ")) or ""
-    return ("NamedSharding(mesh %s, %s%s)"):format(self.mesh:axes_text(), tostring(self.spec), manual)
+    local body = self.manual and ", a block over " .. table.concat(self.manual, ", ") or ""
+    if self.manual and #self.varies < #self.manual then
+        body = body .. (self.varies[1] and ", which varies over " .. table.concat(self.varies, ", ")
+                        or ", which is the same on all devices")
+    end
+    return ("NamedSharding(mesh %s, %s%s)"):format(self.mesh:axes_text(), tostring(self.spec), body)
 end
 
 --- sharding:devices(): the devices of its mesh, in row-major order.
@@ -318,12 +322,7 @@ end
 local function fitting_sizes(name, sharding, dims)
     if core.is_array(dims) then dims = core.shape_of(dims) end
     if type(dims) ~= "table" then bad_argument(name, 1, "shape", "a table of sizes such as {8, 16}", dims) end
-    core.list(name, "the shape", dims)
-    for k = 1, #dims do
-        if type(dims[k]) ~= "number" or dims[k] < 0 or dims[k] % 1 ~= 0 then
-            bad_argument(name, 1, "shape", "a table of sizes such as {8, 16}", dims[k])
-        end
-    end
+    dims = core.integers(name, 1, "shape", core.list(name, "the shape", dims), 0)
     local problem = shardings.misfit("the array", dims, "the spec", sharding.spec, sharding.mesh, true)
     if problem then raise(name, "%s", problem) end
     return dims
@@ -379,6 +378,15 @@ local function is_addressable(mesh)
     return true
 end
 
+--- The names of the axes whose bits are set; nil: none is.
+local function names_of(mesh, bits)
+    local names = {}
+    for k, name in ipairs(mesh.axis_names) do
+        if band(bits, lshift(1, k - 1)) ~= 0 then names[#names + 1] = name end
+    end
+    return names[1] and names
+end
+
 --- What x.sharding is: how x lies on a mesh; nil for an ordinary array.
 function shardings.of_array(x)
     local layout = layout_of(x)
@@ -386,11 +394,9 @@ function shardings.of_array(x)
     local ndim = core.ndim(x)
     local key = layout.number * 64 + ndim
     if objects[key] then return objects[key] end
-    local manual, spec = {}, spec_of(layout, ndim)
-    for k, name in ipairs(layout.mesh.axis_names) do
-        if band(layout.manual, lshift(1, k - 1)) ~= 0 then manual[#manual + 1] = name end
-    end
-    objects[key] = setmetatable({ mesh = layout.mesh, spec = spec, manual = manual[1] and manual or nil,
+    local manual, spec = names_of(layout.mesh, layout.manual), spec_of(layout, ndim)
+    objects[key] = setmetatable({ mesh = layout.mesh, spec = spec, manual = manual,
+                                  varies = manual and (names_of(layout.mesh, layout.varies) or {}),
                                   is_fully_replicated = layout.differs == 0 and spec == np.P(),
                                   is_fully_addressable = is_addressable(layout.mesh), layout = layout,
                                   number = layout.number }, Sharding)

@@ -8,13 +8,14 @@ local shape = require "neap.arrays.shape"
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local narrow, squares = operands.narrow, operands.squares
-local shape_of, type = core.shape_of, type
+local shape_of = core.shape_of
 
 -- The constants of selu, for which a mean of 0 and a variance of 1 stay (Klambauer et al., 2017).
 local SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
---- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`.
-return function(nn, reduced)
+--- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`. compared(name, x, y):
+-- both as operands.floats_all gives them.
+return function(nn, reduced, compared)
     local function define(name, f) nn[name] = f end
 
     --- Defines a function of an array and perhaps one argument more: f gets floats, of halves f32.
@@ -38,8 +39,9 @@ return function(nn, reduced)
     end
 
     local function number(name, position, what, value, default)
+        value = core.plain(value)
         if value == nil then return default end
-        if type(value) ~= "number" then bad_argument("nn." .. name, position, what, "a number", value) end
+        if not core.is_number(value) then bad_argument("nn." .. name, position, what, "a number", value) end
         return value
     end
 
@@ -162,11 +164,12 @@ return function(nn, reduced)
     --- > np.nn.glu(np.array{1, 2, 0, 100})
     -- [0.5 2. ]
     define_real("glu", function(x, given)
-        local axis = type(given) == "number" and given or options("nn.glu", given, { axis = true }).axis or -1
+        local axis = core.axis_options("nn.glu", given, { axis = true }).axis or -1
         axis = core.axis("nn.glu", axis, core.ndim(x))
         local n = shape_of(x)[axis + 1]
         if n % 2 ~= 0 then raise("nn.glu", "axis %d has an odd extent, %d", axis, n) end
-        return shape.cut(x, axis, 0, n / 2) * np.sigmoid(shape.cut(x, axis, n / 2, n))
+        local half = math.floor(n / 2)
+        return shape.cut(x, axis, 0, half) * np.sigmoid(shape.cut(x, axis, half, n))
     end)
 
     -- ---- Normalizing ------------------------------------------------------------------------------------------------
@@ -188,12 +191,12 @@ return function(nn, reduced)
         return standardized(x, o.axis == nil and -1 or o.axis, number("standardize", nil, "epsilon", o.epsilon, 1e-5))
     end)
 
-    --- The half that x, scale and bias of np.nn.name meet in, and these as operands.together gives them; scale and
+    --- The half that x, scale and bias of np.nn.name meet in, and these as operands.floats_all gives them; scale and
     -- bias may be nil, but scale is 1 where bias is not.
     local function normal_operands(name, x, scale, bias)
-        if bias ~= nil then return operands.together("nn." .. name, 3, x, scale == nil and 1 or scale, bias) end
-        if scale ~= nil then return operands.together("nn." .. name, 2, x, scale) end
-        return operands.together("nn." .. name, 1, coerce("nn." .. name, 1, x))
+        if bias ~= nil then return operands.floats_all("nn." .. name, nil, 3, x, scale == nil and 1 or scale, bias) end
+        if scale ~= nil then return operands.floats_all("nn." .. name, nil, 2, x, scale) end
+        return operands.floats_all("nn." .. name, nil, 1, coerce("nn." .. name, 1, x))
     end
 
     --- np.nn.rms_norm(x, scale, {epsilon=1e-6}): x divided by the root of the mean square over the last axis, times
@@ -220,13 +223,13 @@ return function(nn, reduced)
         half, x, scale, bias = normal_operands("group_norm", x, scale, bias)
         local dims = shape_of(x)
         local n = dims[#dims]
-        core.integer("nn.group_norm", 2, "groups", groups)
+        groups = core.integer("nn.group_norm", 2, "groups", groups)
         if #dims < 2 or groups < 1 or n % groups ~= 0 then
             raise("nn.group_norm", "needs shape (batch, …, n) with n a multiple of %d groups, got %s", groups,
                   core.shape_text(dims))
         end
         local wide, axes = { unpack(dims) }, {}
-        wide[#dims], wide[#dims + 1] = groups, n / groups
+        wide[#dims], wide[#dims + 1] = groups, math.floor(n / groups)
         for k = 1, #dims - 2 do axes[k] = k end
         axes[#axes + 1] = #dims
         local y = standardized(shape.reshape(x, wide), axes, number("group_norm", nil, "epsilon", epsilon, 1e-6))
@@ -244,7 +247,7 @@ return function(nn, reduced)
     -- 1.0
     define("l1_loss", function(x, y, given)
         local half
-        half, x, y = operands.together("nn.l1_loss", 2, x, y)
+        half, x, y = compared("nn.l1_loss", x, y)
         return reduced("nn.l1_loss", np.abs(x - y), given, nil, half)
     end)
 
@@ -256,7 +259,7 @@ return function(nn, reduced)
     define("huber_loss", function(x, y, given)
         local known, half = { reduction = true, delta = true }
         local delta = number("huber_loss", nil, "delta", options("nn.huber_loss", given, known).delta, 1)
-        half, x, y = operands.together("nn.huber_loss", 2, x, y)
+        half, x, y = compared("nn.huber_loss", x, y)
         local off = x - y
         if core.dtype_of(off).kind == "c" then off = np.abs(off) end
         local near = np.clip(off, -delta, delta) -- with its sign: the square is smooth at 0, as |off| is not
@@ -269,7 +272,7 @@ return function(nn, reduced)
     -- [  0.6931472 100.       ]
     define("binary_cross_entropy", function(logits, labels, given)
         local half
-        half, logits, labels = operands.together("nn.binary_cross_entropy", 2, logits, labels)
+        half, logits, labels = compared("nn.binary_cross_entropy", logits, labels)
         local loss = labels * np.logaddexp(-logits, 0) + (1 - labels) * np.logaddexp(logits, 0)
         return reduced("nn.binary_cross_entropy", loss, given, nil, half)
     end)
@@ -280,7 +283,7 @@ return function(nn, reduced)
     -- 0.6931472
     define("kl_div", function(log_p, q, given)
         local half
-        half, log_p, q = operands.together("nn.kl_div", 2, log_p, q)
+        half, log_p, q = compared("nn.kl_div", log_p, q)
         local nothing = np.equal(q, 0)
         local some = np.where(nothing, 1, q)
         local loss = np.where(nothing, 0, some * (np.log(some) - np.where(nothing, 0, log_p)))
@@ -295,8 +298,8 @@ return function(nn, reduced)
     define("cosine_similarity", function(x, y, given)
         local o = options("nn.cosine_similarity", given, { axis = true, epsilon = true })
         local half
-        half, x, y = operands.together("nn.cosine_similarity", 2, x, y)
-        if not shape.same(shape_of(x), shape_of(y)) then
+        half, x, y = operands.floats_all("nn.cosine_similarity", nil, 2, x, y)
+        if core.sized() or not shape.same(shape_of(x), shape_of(y)) then
             local dims = shape.broadcast("nn.cosine_similarity", shape_of(x), shape_of(y))
             x, y = shape.broadcast_to(x, dims), shape.broadcast_to(y, dims)
         end

@@ -33,7 +33,7 @@ end
 
 --- An option that is an array, a number or a table of such beside arrays of the dtype `met`.
 local function operand(name, what, value, met)
-    if not core.is_array(value) and type(value) ~= "number" and (type(value) ~= "table" or value[1] == nil) then
+    if not core.is_array(value) and not core.is_number(value) and (type(value) ~= "table" or value[1] == nil) then
         core.bad_argument(name, nil, what, "an array", value)
     end
     return operands.beside(name, 1, value, met)
@@ -84,7 +84,8 @@ function attention.define(nn)
             raise(NAME, "shapes %s, %s and %s do not fit: (…, n, heads, d), (…, m, heads, d), (…, m, heads, e)",
                   core.shape_text(query), core.shape_text(key), core.shape_text(value))
         end
-        half, query, key, value = operands.together(NAME, 3, query, widened(key, heads, 2), widened(value, heads, 3))
+        key, value = widened(key, heads, 2), widened(value, heads, 3)
+        half, query, key, value = operands.floats_all(NAME, nil, 3, query, key, value)
         local scale = o.scale == nil and 1 / math.sqrt(query:dim(-1)) or o.scale
         local scores = np.einsum("...nhd,...mhd->...hnm", query, key) * scale
         if o.bias ~= nil then scores = scores + operand(NAME, "bias", o.bias, core.dtype_of(query)) end

@@ -283,10 +283,28 @@ function Block:hybridize(active)
     return self
 end
 
+--- forward as a program with declared sizes.
+local function export_for_sizes(block, given, sizes)
+    if block.initial_key and not are_params(block, given[1]) then
+        given = pack(own_params(block, unpack(given, 1, given.n)), unpack(given, 1, given.n))
+        sizes = { {}, unpack(sizes) }
+    end
+    local roots = {}
+    for k = 1, given.n do roots[k] = k == 1 and "params" or program.parameter(block.forward, k + 1) end
+    return program.record("block.export", function(...) return run_inside(block.forward, block, ...) end, given, sizes,
+                          roots)
+end
+
 --- block:export(params, inputs…), or block:export(inputs…) of an initialized block: forward as a program. Its inputs
--- are named after the parameters, "params.w", and after those of forward.
+-- are named after the parameters, "params.w", and after those of forward. A last argument {sizes={…}} declares sizes of
+-- the arguments before it, as np.trace has them: block:export(params, x, {sizes={{}, {"n", 3}}}).
 function Block:export(...)
-    local given = pack(...)
+    local given, sizes = pack(...), nil
+    local last = given[given.n]
+    if trees.is_node(last) and last.sizes ~= nil and next(last, next(last)) == nil then
+        sizes, given.n = last.sizes, given.n - 1
+    end
+    if sizes then return export_for_sizes(self, given, sizes) end
     if self.initial_key and not are_params(self, given[1]) then given = pack(own_params(self, ...), ...) end
     local inputs, names = {}, {}
     for k = 1, given.n do

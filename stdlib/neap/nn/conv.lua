@@ -31,8 +31,8 @@ local function per_axis(name, what, value, n, default, least)
     for k = 1, n do
         list[k] = value
         if type(value) == "table" then list[k] = value[k] end
-        if type(list[k]) ~= "number" or list[k] ~= math.floor(list[k]) or list[k] < least
-            or (type(value) == "table" and #value ~= n) then
+        list[k] = core.plain(list[k])
+        if not core.is_integer(list[k]) or list[k] < least or type(value) == "table" and #value ~= n then
             bad_argument(name, nil, what, ("an integer from %d up, or %d of them"):format(least, n), value)
         end
     end
@@ -54,11 +54,10 @@ local function paddings(name, padding, extents, window, strides)
         elseif type(padding) == "table" and #core.list(name, "option 'padding'", padding) == n then
             pair = padding[k]
         end
-        if type(pair) == "number" then pair = { pair, pair } end
-        if type(pair) == "table" then core.list(name, "a pair of option 'padding'", pair) end
-        low[k], high[k] = type(pair) == "table" and pair[1], type(pair) == "table" and pair[2]
+        pair = type(pair) == "table" and core.list(name, "a pair of option 'padding'", pair) or { pair, pair }
+        low[k], high[k] = core.plain(pair[1]), core.plain(pair[2])
         for _, width in ipairs { low[k] or false, high[k] or false } do
-            if type(width) ~= "number" or width ~= math.floor(width) then
+            if not core.is_integer(width) then
                 bad_argument(name, nil, "padding",
                              ('"SAME", "VALID", an integer, or %d pairs {before, after}'):format(n), padding)
             end
@@ -102,7 +101,8 @@ local function surround(x, value, low, high, gaps)
     local lo, hi, interior, any = { 0 }, { 0 }, { 0 }, false
     for k = 1, #low do
         lo[k + 1], hi[k + 1], interior[k + 1] = math.max(low[k], 0), math.max(high[k], 0), gaps and gaps[k] or 0
-        any = any or lo[k + 1] + hi[k + 1] + interior[k + 1] > 0
+        local more = lo[k + 1] + hi[k + 1] + interior[k + 1]
+        any = any or core.is_size(more) or more > 0
     end
     lo[#lo + 1], hi[#hi + 1], interior[#interior + 1] = 0, 0, 0
     if any then x = shape.pad(x, core.number(value, core.dtype_of(x).code), lo, hi, interior) end
@@ -119,7 +119,8 @@ end
 --- x with an axis more at its end for each of n spatial axes: the windows that each place sees.
 local function windows(x, n, window, strides, dilation)
     for k = 1, n do
-        attrs[0], attrs[1], attrs[2], attrs[3] = k, window[k], strides[k], dilation and dilation[k] or 1
+        attrs[0], attrs[1], attrs[2], attrs[3] = k, core.put(1, window[k]), core.put(2, strides[k]),
+                                                 core.put(3, dilation and dilation[k] or 1)
         x = core.record1(ids.windows, x, 4)
     end
     return x
@@ -134,7 +135,9 @@ local conv_options = { strides = true, padding = true, input_dilation = true, ke
 local function record_conv(x, w, n, groups, strides, low, high, dilation)
     attrs[0] = groups
     for k = 1, n do
-        attrs[4 * k - 3], attrs[4 * k - 2], attrs[4 * k - 1], attrs[4 * k] = strides[k], low[k], high[k], dilation[k]
+        local at = 4 * k - 3
+        attrs[at], attrs[at + 1], attrs[at + 2], attrs[at + 3] =
+            core.put(at, strides[k]), core.put(at + 1, low[k]), core.put(at + 2, high[k]), core.put(at + 3, dilation[k])
     end
     return core.record2(ids.conv, x, w, 1 + 4 * n)
 end
@@ -146,7 +149,7 @@ local function integer_conv(x, w, n, groups, strides, dilation)
     local dims, places, extents = shape_of(x), ("opq"):sub(1, n), ("xyz"):sub(1, n)
     local apart, divided = { unpack(dims, 1, n + 1) }, { unpack(kernel, 1, n + 1) }
     apart[n + 2], divided[n + 2] = groups, groups
-    apart[n + 3], divided[n + 3] = dims[n + 2] / groups, features / groups
+    apart[n + 3], divided[n + 3] = math.floor(dims[n + 2] / groups), math.floor(features / groups)
     for k = 1, n do apart[n + 3 + k] = kernel[k] end
     local y = np.einsum(("b%sgc%s,%scgf->b%sgf"):format(places, extents, extents, places), shape.reshape(x, apart),
                         shape.reshape(w, divided))
@@ -175,9 +178,6 @@ local function check_kernel(name, x, w, n, groups)
         raise(name, "argument 2 must be a kernel of %d axes, got shape %s", n + 2, shape_text(w))
     end
     local channels = of_x[#of_x]
-    if type(groups) ~= "number" or groups < 1 or groups ~= math.floor(groups) then
-        bad_argument(name, nil, "groups", "an integer from 1 up", groups)
-    end
     if dims[n + 1] * groups ~= channels then
         raise(name, "images and kernel (argument 2) do not fit: the images have %d in %d group%s, the kernel takes %d "
               .. "channels of each", channels, groups, groups == 1 and "" or "s", dims[n + 1])
@@ -202,7 +202,7 @@ local function conv(x, w, given)
     local o = options(name, given, conv_options)
     local n, first
     x, n, first = images(name, x, o.layout)
-    local groups = o.groups == nil and 1 or o.groups
+    local groups = core.integer(name, nil, "groups", o.groups == nil and 1 or o.groups, 1)
     w = coerce_kernel(name, x, w, n, first, groups)
     if first and core.ndim(w) == n + 2 then w = np.moveaxis(w, { 1, 0 }, { -2, -1 }) end
     local kernel = check_kernel(name, x, w, n, groups)
@@ -378,8 +378,8 @@ return function(nn)
         if type(outputs) == "table" then
             inputs, outputs, kernel_size, given = nil, inputs, outputs, kernel_size or given
         end
-        if inputs ~= nil then core.integer("nn.Conv", 1, "inputs", inputs) end
-        core.integer("nn.Conv", inputs and 2 or 1, "outputs", outputs)
+        if inputs ~= nil then inputs = core.integer("nn.Conv", 1, "inputs", inputs) end
+        outputs = core.integer("nn.Conv", inputs and 2 or 1, "outputs", outputs)
         if type(kernel_size) ~= "table" or #kernel_size < 1 or #kernel_size > 3 then
             bad_argument("nn.Conv", inputs and 3 or 2, "kernel_size", "a table of 1 to 3 extents", kernel_size)
         end
@@ -394,7 +394,7 @@ return function(nn)
         return block.new {
             name = "nn.Conv", inputs = inputs, outputs = outputs, dtype = o.dtype, parameters = parameters,
             infer_shape = function(self, x)
-                local channels, groups = self.inputs or channels_of("nn.Conv", x, o.layout), o.groups or 1
+                local channels, groups = self.inputs or channels_of("nn.Conv", x, o.layout), core.plain(o.groups) or 1
                 if channels % groups ~= 0 then
                     raise("nn.Conv", "%d inputs are no multiple of %d groups", channels, groups)
                 end

@@ -42,7 +42,7 @@ end
 function data.batches(given_arrays, size, given)
     local name = "data.batches"
     local n, arrays = count_of(name, given_arrays)
-    if core.integer(name, 2, "size", size) < 1 then bad_argument(name, 2, "size", "an integer from 1 up", size) end
+    size = core.integer(name, 2, "size", size, 1)
     local o = options(name, given, { key = true, drop_last = true })
     local order = o.key ~= nil and np.random.permutation(o.key, n) or nil
     local last = o.drop_last and n - size or n - 1
@@ -66,10 +66,8 @@ end
 -- 3
 -- 2
 function data.count(n, size, given)
-    core.integer("data.count", 1, "n", n)
-    if core.integer("data.count", 2, "size", size) < 1 then
-        bad_argument("data.count", 2, "size", "an integer from 1 up", size)
-    end
+    n = core.integer("data.count", 1, "n", n)
+    size = core.integer("data.count", 2, "size", size, 1)
     if options("data.count", given, { drop_last = true }).drop_last then return math.floor(n / size) end
     return math.ceil(n / size)
 end
@@ -81,7 +79,7 @@ end
 --- > labels
 -- [0 1 0 1]
 function data.moons(key, n, given)
-    if core.integer("data.moons", 2, "n", n) < 1 then bad_argument("data.moons", 2, "n", "an integer from 1 up", n) end
+    n = core.integer("data.moons", 2, "n", n, 1)
     local noise = options("data.moons", given, { noise = true }).noise or 0.1
     local keys = np.random.split(key, 2)
     local labels = np.astype(np.remainder(np.arange(n), 2), "i32")

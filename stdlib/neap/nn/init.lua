@@ -99,13 +99,29 @@ local function reduced_loss(name, x, given, known, half)
     return narrow(reductions[how](x), half)
 end
 
+--- operands.floats_all of x and y, whose elements np.name compares. Tells where each of them is repeated to meet the
+-- other, as (n, 1) and (n,) are, which give n² differences.
+local function compared(name, x, y)
+    local half
+    half, x, y = operands.floats_all(name, nil, 2, x, y)
+    local a, b = core.shape_of(x), core.shape_of(y)
+    if not core.sized() and not shape.same(a, b) then
+        local size = shape.product(shape.broadcast(name, a, b))
+        if size > math.max(shape.product(a), shape.product(b)) then
+            core.warn(name, "shapes %s and %s broadcast to %d differences; x:reshape(y.shape) makes them one",
+                      core.shape_text(a), core.shape_text(b), size)
+        end
+    end
+    return half, x, y
+end
+
 --- np.nn.mse(x, y, {reduction="mean"}): the mean squared difference; of complex numbers the square of its size.
 --- reduction: "mean", "sum" or "none"
 --- > np.nn.mse(np.array{1, 2}, np.array{1, 4})
 -- 2.0
 function nn.mse(x, y, given)
     local half
-    half, x, y = operands.together("nn.mse", 2, x, y)
+    half, x, y = compared("nn.mse", x, y)
     return reduced_loss("nn.mse", operands.squares(x - y), given, nil, half)
 end
 
@@ -188,7 +204,7 @@ function nn.dense(x, w, b)
 end
 nn.linear = nn.dense
 
-require "neap.nn.activations" (nn, reduced_loss)
+require "neap.nn.activations" (nn, reduced_loss, compared)
 require "neap.nn.labels" (nn, reduced_loss)
 require("neap.nn.attention").define(nn)
 require "neap.nn.layers" (nn)

@@ -5,6 +5,7 @@
 -- loss is NaN: a sum that left it out, or took another class, would say nothing.
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
+local create = require "neap.arrays.create"
 local shape = require "neap.arrays.shape"
 
 local np, C, ctx = core.np, core.C, core.ctx
@@ -65,7 +66,7 @@ local function strays(name, labels, n, ignored)
         if stray then raise_stray(name, stray, n, ignored) end
         return nil
     end
-    local out = np.logical_or(np.less(labels, 0), np.greater_equal(labels, core.count(n)))
+    local out = np.logical_or(np.less(labels, 0), np.greater_equal(labels, n))
     if ignored then out = np.logical_and(out, np.not_equal(labels, ignored)) end
     if not readable then return out end
     if np.any(out):item() then
@@ -93,7 +94,7 @@ end
 --- Checks the options that are numbers.
 local function check_options(name, o)
     local ignored, smoothing = o.ignore_index, o.label_smoothing
-    if ignored ~= nil then core.integer(name, nil, "ignore_index", ignored) end
+    if ignored ~= nil then ignored = core.integer(name, nil, "ignore_index", ignored) end
     if smoothing ~= nil and not (type(smoothing) == "number" and smoothing >= 0 and smoothing <= 1) then
         bad_argument(name, nil, "label_smoothing", "a number from 0 to 1", smoothing)
     end
@@ -106,15 +107,15 @@ local function losses(name, x, base, labels, o)
     local n = shape_of(x)[core.ndim(x)]
     local ignored, smoothing = check_options(name, o)
     local out, weight = strays(name, labels, n, ignored), weights(name, o.weight, x, n)
-    local chosen = np.equal(np.expand_dims(labels, -1), np.arange(n))
+    local chosen = np.equal(np.expand_dims(labels, -1), create.iota(n, core.dtype_codes.i32))
     local function of_label(values) return np.sum(np.where(chosen, values, 0), { axis = -1 }) end
 
     local loss, counts = base - of_label(x), weight and of_label(weight)
     if weight then loss = loss * counts end
     if smoothing > 0 then
         local of_all = weight and base * np.sum(weight) - np.sum(x * weight, { axis = -1 })
-                       or base * core.count(n) - np.sum(x, { axis = -1 })
-        loss = loss * (1 - smoothing) + of_all * smoothing / core.count(n)
+                       or base * n - np.sum(x, { axis = -1 })
+        loss = loss * (1 - smoothing) + of_all * smoothing / n
     end
     if ignored then
         local kept = np.not_equal(labels, ignored)

@@ -45,8 +45,8 @@ return function(nn)
     -- 3
     function nn.Dense(inputs, outputs, given)
         if type(outputs) ~= "number" and given == nil then inputs, outputs, given = nil, inputs, outputs end
-        if inputs ~= nil then core.integer("nn.Dense", 1, "inputs", inputs) end
-        core.integer("nn.Dense", inputs and 2 or 1, "outputs", outputs)
+        if inputs ~= nil then inputs = core.integer("nn.Dense", 1, "inputs", inputs) end
+        outputs = core.integer("nn.Dense", inputs and 2 or 1, "outputs", outputs)
         local o = options("nn.Dense", given, { bias = true, init = true, bias_init = true, dtype = true })
         local parameters = { { "w", o.init or nn.glorot_uniform } }
         if o.bias ~= false then parameters[2] = { "b", o.bias_init or nn.zeros } end
@@ -100,6 +100,7 @@ return function(nn)
     --- > np.nn.Dropout(0.5)({}, np.ones(3))
     -- [1. 1. 1.]
     function nn.Dropout(rate)
+        rate = core.plain(rate)
         if type(rate) ~= "number" or not (rate >= 0 and rate < 1) then
             bad_argument("nn.Dropout", 1, "rate", "a number in [0, 1)", rate)
         end
@@ -124,8 +125,8 @@ return function(nn)
     --- > layer(layer:init(np.random.key(0)), np.arange(3)):dim(1)
     -- 4
     function nn.Embedding(count, features, given)
-        core.integer("nn.Embedding", 1, "count", count)
-        core.integer("nn.Embedding", 2, "features", features)
+        count = core.integer("nn.Embedding", 1, "count", count)
+        features = core.integer("nn.Embedding", 2, "features", features)
         local o = options("nn.Embedding", given, { init = true, dtype = true })
         local function init(key, dims, known)
             return np.random.normal(key, dims, known) * math.sqrt(1 / dims[2])
@@ -144,7 +145,7 @@ return function(nn)
     local function normal_operands(name, params, x)
         check_params(name, params, "scale")
         if not is_array(x) then bad_argument(name, 2, "x", "an array", x) end
-        return operands.together(name, 3, x, params.scale, params.bias)
+        return operands.floats_all(name, nil, 3, x, params.scale, params.bias)
     end
 
     --- (x - mean) / sqrt(variance + epsilon) * scale + bias
@@ -229,7 +230,7 @@ return function(nn)
     local function split_heads(x, heads)
         local dims = shape_of(x)
         local features = table.remove(dims)
-        dims[#dims + 1], dims[#dims + 2] = heads, features / heads
+        dims[#dims + 1], dims[#dims + 2] = heads, math.floor(features / heads)
         return np.swapaxes(shape.reshape(x, dims), -2, -3)
     end
 
@@ -253,7 +254,7 @@ return function(nn)
     --- > layer(layer:init(np.random.key(0), np.ones{3, 4}), np.ones{3, 4}):dim(1)
     -- 4
     function nn.MultiHeadAttention(heads, given)
-        core.integer("nn.MultiHeadAttention", 1, "heads", heads)
+        heads = core.integer("nn.MultiHeadAttention", 1, "heads", heads)
         local o = options("nn.MultiHeadAttention", given, { features = true, bias = true, dtype = true })
         local known = { bias = o.bias, dtype = o.dtype }
         return block.new {
@@ -280,7 +281,7 @@ return function(nn)
                 end
                 local q, k, v = heads_of("query", x), heads_of("key", from), heads_of("value", from)
                 local half
-                half, q, k, v = operands.together("nn.MultiHeadAttention", 3, q, k, v)
+                half, q, k, v = operands.floats_all("nn.MultiHeadAttention", nil, 3, q, k, v)
                 local scores = np.matmul(q / math.sqrt(q:dim(-1)), np.swapaxes(k, -1, -2))
                 scores = attention.masked("nn.MultiHeadAttention", scores, mask)
                 local y = operands.narrow(np.matmul(np.softmax(scores, { axis = -1 }), v), half)

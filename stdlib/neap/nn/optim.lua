@@ -34,6 +34,7 @@ Optimizer.__index = Optimizer
 --- Checks a numeric option and fills in its default.
 local function number_option(name, given, option, default, low, high)
     local value = given[option]
+    value = core.plain(value)
     if value == nil then value = default end
     if type(value) ~= "number" or value < low or value > high then
         raise(name, "option '%s' must be a number from %g to %g, got %s", option, low, high, core.describe(value))
@@ -214,10 +215,12 @@ end
 -- ---- Schedules and clipping -----------------------------------------------------------------------------------------
 
 --- Argument `position` of a schedule: a number of at least `low`, or an array.
-local function check_number(name, position, called, value, low)
+local function number_or_array(name, position, called, value, low)
+    value = core.plain(value)
     local fits = is_array(value) or type(value) == "number" and value >= low
     local expected = low > -math.huge and ("a number of at least %g"):format(low) or "a number"
     if not fits then core.bad_argument(name, position, called, expected, value) end
+    return value
 end
 
 --- The step that a schedule is called with.
@@ -227,8 +230,8 @@ local function check_step(name, step)
     end
 end
 
-local function check_steps(name, position, steps)
-    check_number(name, position, "steps", steps, 1)
+local function steps_of(name, position, steps)
+    return number_or_array(name, position, "steps", steps, 1)
 end
 
 --- The schedule np.name: f of the step, an array of floats, of halves f32, whose rate is rounded once.
@@ -244,9 +247,9 @@ end
 --- > np.optim.exponential_decay(0.1, 0.5, 100)(np.array(200))
 -- 0.025
 function optim.exponential_decay(lr, rate, steps)
-    check_number("optim.exponential_decay", 1, "lr", lr, -math.huge)
-    check_number("optim.exponential_decay", 2, "rate", rate, 0)
-    check_steps("optim.exponential_decay", 3, steps)
+    lr = number_or_array("optim.exponential_decay", 1, "lr", lr, -math.huge)
+    rate = number_or_array("optim.exponential_decay", 2, "rate", rate, 0)
+    steps = steps_of("optim.exponential_decay", 3, steps)
     return schedule_of("optim.exponential_decay", function(step) return np.pow(rate, step / steps) * lr end)
 end
 
@@ -256,9 +259,9 @@ end
 -- 0.049999997
 function optim.cosine_decay(lr, steps, floor)
     floor = floor or 0
-    check_number("optim.cosine_decay", 1, "lr", lr, -math.huge)
-    check_steps("optim.cosine_decay", 2, steps)
-    check_number("optim.cosine_decay", 3, "floor", floor, -math.huge)
+    lr = number_or_array("optim.cosine_decay", 1, "lr", lr, -math.huge)
+    steps = steps_of("optim.cosine_decay", 2, steps)
+    floor = number_or_array("optim.cosine_decay", 3, "floor", floor, -math.huge)
     return schedule_of("optim.cosine_decay", function(step)
         local progress = np.minimum(step / steps, 1)
         return (np.cos(progress * math.pi) + 1) * ((lr - floor) / 2) + floor
@@ -273,7 +276,7 @@ function optim.warmup(schedule, steps)
     if type(schedule) ~= "function" and not is_array(schedule) and type(schedule) ~= "number" then
         core.bad_argument("optim.warmup", 1, "schedule", "a number or a function of the step", schedule)
     end
-    check_steps("optim.warmup", 2, steps)
+    steps = steps_of("optim.warmup", 2, steps)
     return schedule_of("optim.warmup", function(step)
         local lr = type(schedule) == "function" and schedule(step) or schedule
         return np.minimum((step + 1) / steps, 1) * lr
@@ -305,7 +308,7 @@ end
 --- > np.optim.clip_by_global_norm({np.array{3}, np.array{4}}, 1)[1]
 -- [0.6]
 function optim.clip_by_global_norm(grads, most)
-    check_number("optim.clip_by_global_norm", 2, "most", most, 0)
+    most = number_or_array("optim.clip_by_global_norm", 2, "most", most, 0)
     local norm = norm_of(grads)
     local scale = np.where(np.less_equal(norm, most), 1, most / norm)
     return tree.map(function(g)

@@ -279,20 +279,21 @@ return function(optim, helpers)
         if type(factors) ~= "table" then
             core.bad_argument("optim.piecewise", 2, "factors", "a table of factors by step", factors)
         end
-        local steps = {}
-        for step, factor in pairs(factors) do
+        local steps, factor_of = {}, {}
+        for key, value in pairs(factors) do
+            local step, factor = core.plain(key), core.plain(value)
             if type(step) ~= "number" or type(factor) ~= "number" then
                 raise("optim.piecewise", "argument 2 must be a table of factors by step, got %s at %s",
-                      core.describe(factor), core.describe(step))
+                      core.describe(value), core.describe(key))
             end
-            steps[#steps + 1] = step
+            steps[#steps + 1], factor_of[step] = step, factor
         end
         table.sort(steps)
         return helpers.schedule_of("optim.piecewise", function(step)
             local rate, known = lr, core.info(step)
             local function beside(value) return known.weak == 0 and core.number(value, known.dtype) or value end
             for _, from in ipairs(steps) do
-                rate = np.where(np.less(step, from), beside(1), beside(factors[from])) * rate
+                rate = np.where(np.less(step, from), beside(1), beside(factor_of[from])) * rate
             end
             return rate
         end)

@@ -11,39 +11,63 @@ local is_array, raise, bad_argument = core.is_array, core.raise, core.bad_argume
 local box_options = { positions = true, widths = true, tick_labels = true, whis = true, showfliers = true,
                       orientation = true, color = true, label = true, alpha = true, linewidth = true }
 
---- The groups of an argument: the arrays of a list, the columns of a matrix, or one vector; each as finite f64 or NaN.
+--- The groups of an argument, f64: the arrays of a list, the columns of a matrix, or one vector. How many, and a list
+-- of groups of one size each: { the numbers of the groups, from 0; an array with a group in each row }.
 local function groups_of(name, x)
-    local groups = {}
     if type(x) == "table" and not is_array(x) and (is_array(x[1]) or type(x[1]) == "table") then
+        local by_size, list = {}, {}
         for k, values in ipairs(core.list(name, "the list of groups", x)) do
-            groups[k] = columns.vector(name, 1, ("x[%d]"):format(k), values)
+            values = np.astype(columns.vector(name, 1, ("x[%d]"):format(k), values), "f64")
+            local alike = by_size[values.size]
+            if not alike then
+                alike = { numbers = {}, groups = {} }
+                by_size[values.size], list[#list + 1] = alike, alike
+            end
+            alike.numbers[#alike.numbers + 1], alike.groups[#alike.groups + 1] = k - 1, values
         end
-    else
-        x = columns.array(name, 1, "x", x)
-        if x.ndim == 0 then x = x:reshape(1) end
-        if x.ndim > 2 then
-            raise(name, "x has one axis, or two for a box a column, got shape %s", core.shape_text(x))
-        end
-        for k = 1, x.ndim == 2 and x.shape[2] or 1 do groups[k] = x.ndim == 2 and x[{ {}, k - 1 }] or x end
+        for k, alike in ipairs(list) do list[k] = { alike.numbers, np.stack(alike.groups) } end
+        return #x, list
     end
-    for k, values in ipairs(groups) do
-        values = np.astype(values, "f64")
-        if values.size == 0 then values = np.full({ 1 }, core.NAN, { dtype = "f64" }) end
-        groups[k] = np.where(np.isfinite(values), values, core.NAN)
+    x = columns.array(name, 1, "x", x)
+    if x.ndim > 2 then
+        raise(name, "x has one axis, or two for a box a column, got shape %s", core.shape_text(x))
     end
-    return groups
+    local rows, numbers = x.ndim == 2 and x.T or x:reshape(1, -1), {}
+    for k = 1, #rows do numbers[k] = k - 1 end
+    return #rows, { { numbers, np.astype(rows, "f64") } }
 end
 
---- What a box shows: the quartiles and the median; the last values within `whis` times their distance; those outside.
+--- What the boxes of the rows of x show, an element for each: the quartiles and the median; the last values within
+-- `whis` times their distance; and of x those outside, NaN in place of others.
 local function statistics(x, whis)
-    local q = np.nanquantile(x, { 0.25, 0.5, 0.75 })
+    if x:dim(1) == 0 then x = np.full({ #x, 1 }, core.NAN, { dtype = "f64" }) end
+    x = np.where(np.isfinite(x), x, core.NAN)
+    local q = np.nanquantile(x, { 0.25, 0.5, 0.75 }, { axis = 1 })
     local s = { low = q[0], median = q[1], high = q[2] }
     local reach = (s.high - s.low) * whis
-    local inside = np.logical_and(x:ge(s.low - reach), x:le(s.high + reach))
+    local inside = np.logical_and(x:ge((s.low - reach):expand_dims(1)), x:le((s.high + reach):expand_dims(1)))
     local within = np.where(inside, x, core.NAN)
-    s.least, s.greatest = np.minimum(np.nanmin(within), s.low), np.maximum(np.nanmax(within), s.high)
+    s.least = np.minimum(np.nanmin(within, { axis = 1 }), s.low)
+    s.greatest = np.maximum(np.nanmax(within, { axis = 1 }), s.high)
     s.fliers = np.where(inside, core.NAN, x)
     return s
+end
+
+--- The statistics of all groups, in their order; and of those outside both coordinates: positions, as an array, and
+-- values.
+local function all_statistics(groups, whis, positions)
+    local parts, order = { low = {}, median = {}, high = {}, least = {}, greatest = {} }, {}
+    local across, along = {}, {}
+    for _, alike in ipairs(groups) do
+        local numbers, s = alike[1], statistics(alike[2], whis)
+        for key, list in pairs(parts) do list[#list + 1] = s[key] end
+        for _, number in ipairs(numbers) do order[#order + 1] = number end
+        local own = np.take(positions, numbers):expand_dims(1)
+        along[#along + 1], across[#across + 1] = s.fliers:ravel(), np.broadcast_to(own, s.fliers.shape):ravel()
+    end
+    local places, all = np.argsort(np.array(order, { dtype = "i32" })), {}
+    for key, list in pairs(parts) do all[key] = np.take(np.concatenate(list), places) end
+    return all, np.concatenate(across), np.concatenate(along)
 end
 
 local function check(name, o, count)
@@ -73,43 +97,30 @@ local function check(name, o, count)
     return orientation == "horizontal", positions, labels
 end
 
-local function append(list, values)
-    for _, value in ipairs(values) do list[#list + 1] = value end
-end
-
 local function boxplot(axes, x, options)
     local name = "plot.boxplot"
     local o = core.options(name, options, box_options)
-    local groups = groups_of(name, x)
-    local lies, positions, labels = check(name, o, #groups)
-    local wide, gap = o.widths or 0.5, np.array(core.NAN, { dtype = "f64" })
-    local lows, heights, whiskers, medians = {}, {}, { along = {}, across = {} }, { along = {}, across = {} }
-    local fliers = { along = {}, across = {} }
-    for k, group in ipairs(groups) do
-        local s, p = statistics(group, o.whis or 1.5), positions[k]
-        local half, cap = wide / 2, wide / 4
-        lows[k], heights[k] = s.low, s.high - s.low
-        for _, ends in ipairs { { s.low, s.least }, { s.high, s.greatest } } do
-            append(whiskers.along, { ends[1], ends[2], gap, ends[2], ends[2], gap })
-            append(whiskers.across, { p, p, core.NAN, p - cap, p + cap, core.NAN })
-        end
-        append(medians.along, { s.median, s.median, gap })
-        append(medians.across, { p - half, p + half, core.NAN })
-        fliers.along[k], fliers.across[k] = s.fliers, np.full({ group.size }, p, { dtype = "f64" })
-    end
-    local function line(parts, color)
-        local along, across = np.stack(parts.along), np.array(parts.across, { dtype = "f64" })
-        charts.line(axes, lies and along or across, lies and across or along,
+    local count, groups = groups_of(name, x)
+    local lies, positions, labels = check(name, o, count)
+    local places = np.array(positions, { dtype = "f64" })
+    local s, across, along = all_statistics(groups, o.whis or 1.5, places)
+    local wide, gap = o.widths or 0.5, np.full({ count }, core.NAN, { dtype = "f64" })
+    local half, cap = wide / 2, wide / 4
+    --- Lines through values at positions, one of as many points as the lists have for each box.
+    local function lines(values, at, color)
+        local v, p = np.stack(values, { axis = 1 }):ravel(), np.stack(at, { axis = 1 }):ravel()
+        charts.line(axes, lies and v or p, lies and p or v,
                     { color = color, linewidth = o.linewidth or 1, alpha = o.alpha })
     end
-    line(whiskers, "k")
+    local left, right = places - cap, places + cap
+    lines({ s.low, s.least, gap, s.least, s.least, gap, s.high, s.greatest, gap, s.greatest, s.greatest, gap },
+          { places, places, gap, left, right, gap, places, places, gap, left, right, gap }, "k")
     local bars = lies and charts.barh or charts.bar
-    bars(axes, np.array(positions, { dtype = "f64" }), np.stack(heights),
-         { bottom = np.stack(lows), width = wide, color = o.color or "w", edgecolor = "k", label = o.label,
+    bars(axes, places, s.high - s.low,
+         { bottom = s.low, width = wide, color = o.color or "w", edgecolor = "k", label = o.label,
            alpha = o.alpha, linewidth = o.linewidth or 1 })
-    line(medians, "C1")
+    lines({ s.median, s.median, gap }, { places - half, places + half, gap }, "C1")
     if o.showfliers ~= false then
-        local along, across = np.concatenate(fliers.along), np.concatenate(fliers.across)
         charts.scatter(axes, lies and along or across, lies and across or along, { color = "k", s = 20 })
     end
     local texts = {}
@@ -117,6 +128,6 @@ local function boxplot(axes, x, options)
     figures.settings[lies and "yticks" or "xticks"](axes, positions, texts)
 end
 
-for _, f in ipairs { groups_of, statistics, check, append, boxplot } do jit.off(f, true) end
+for _, f in ipairs { groups_of, statistics, all_statistics, check, boxplot } do jit.off(f, true) end
 
 return boxplot

@@ -2,6 +2,7 @@
 --
 -- A chart is a function of axes and the arguments that the user gave, which appends a layer:
 --     { kind, data = { name = array }, color, label, … }.
+-- The axes are a draft (figure.lua): what was changed of them is dropped where the chart raises.
 -- `data` holds all arrays, which may not have been computed, or belong to a trace.
 local core = require "neap.core"
 local columns = require "neap.plot.columns"
@@ -37,6 +38,12 @@ local function look(axes, name, kind, o, given_color)
     return layer
 end
 
+local function copied(options)
+    local mine = {}
+    for key, value in pairs(options) do mine[key] = value end
+    return mine
+end
+
 local function add(axes, layer)
     axes.layers[#axes.layers + 1] = layer
 end
@@ -45,8 +52,9 @@ end
 -- given it; new ones come behind those that are there, from 0.
 local function places(axes, name, position, which, what, value)
     if not columns.are_names(name, what, value) then return columns.array(name, position, what, value) end
-    local known, list = axes.set[which .. "names"] or { places = {} }, {}
-    axes.set[which .. "names"] = known
+    local before, list = axes.set[which .. "names"], {}
+    local known = { places = copied(before and before.places or {}) }
+    for k, tick in ipairs(before or {}) do known[k] = tick end
     for k, text in ipairs(value) do
         if not known.places[text] then
             known.places[text] = #known
@@ -54,18 +62,13 @@ local function places(axes, name, position, which, what, value)
         end
         list[k] = known.places[text]
     end
+    axes.set[which .. "names"] = known
     return np.array(list, { dtype = "i32" })
 end
 
 --- The same of one axis.
 local function vector_of_places(axes, name, position, which, value)
     return columns.vector(name, position, which, places(axes, name, position, which, which, value))
-end
-
-local function copied(options)
-    local mine = {}
-    for key, value in pairs(options) do mine[key] = value end
-    return mine
 end
 
 --- The options of one of several charts that one call adds: its label and its colour where these are lists.

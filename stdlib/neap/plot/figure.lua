@@ -52,13 +52,28 @@ local function new_axes(figure, place)
     return setmetatable({ figure = figure, place = place, layers = {}, cycle = 0, marks = {}, set = {} }, Axes)
 end
 
-local function check_grid(name, rows, columns)
-    for k, value in pairs { core.integer(name, 1, "rows", rows), core.integer(name, 2, "cols", columns) } do
-        if value < 1 then bad_argument(name, k, k == 1 and "rows" or "cols", "1 or more", value) end
+--- Calls chart(axes, …) so that it adds all that it is to add, or nothing, if it raises: it is given a draft of the
+-- axes, in which what is read is theirs, but for the lists `layers` and `marks`, which are empty, and what is written
+-- (never nil) is its own.
+function figures.add_chart(axes, chart, ...)
+    local draft = setmetatable({ layers = {}, marks = {}, set = setmetatable({}, { __index = axes.set }) },
+                               { __index = axes })
+    chart(draft, ...)
+    for _, list in ipairs { "layers", "marks" } do
+        for _, item in ipairs(draft[list]) do axes[list][#axes[list] + 1] = item end
+        draft[list] = nil
     end
+    for key, value in pairs(draft.set) do axes.set[key] = value end
+    draft.set = nil
+    for key, value in pairs(draft) do axes[key] = value end
+end
+
+local function check_grid(name, rows, columns)
+    rows, columns = core.integer(name, 1, "rows", rows, 1), core.integer(name, 2, "cols", columns, 1)
     if rows * columns > MOST_AXES then
         raise(name, "a figure has at most %d axes, got %d x %d", MOST_AXES, rows, columns)
     end
+    return rows, columns
 end
 
 figures.options = { figsize = true, dpi = true, enhanced = true }
@@ -93,8 +108,7 @@ end
 
 --- A new figure with a grid of axes, and those: one, a list, or a list of rows.
 function figures.subplots(name, rows, columns, options)
-    rows, columns = rows == nil and 1 or rows, columns == nil and 1 or columns
-    check_grid(name, rows, columns)
+    rows, columns = check_grid(name, rows == nil and 1 or rows, columns == nil and 1 or columns)
     local figure = figures.new(name, options, rows, columns)
     local all = figure.axes
     if rows * columns == 1 then return figure, all[1] end
@@ -142,9 +156,9 @@ end
 
 local current
 
---- The current figure; a new one if there is none, or, for a chart, if that has been shown. `made`: one to make it.
+--- The current figure; a new one if there is none, or, for a chart, if that has been shown: not yet the current one.
 function figures.current(for_chart)
-    if not current or for_chart and current.shown then current = figures.new("plot.figure") end
+    if not current or for_chart and current.shown then return figures.new("plot.figure") end
     return current
 end
 
@@ -172,11 +186,8 @@ end
 
 --- The figure's axes of a row and column of a grid, by number from 1; a figure without charts gets that grid.
 function figures.subplot(figure, rows, columns, number)
-    check_grid("plot.subplot", rows, columns)
-    core.integer("plot.subplot", 3, "number", number)
-    if number < 1 or number > rows * columns then
-        bad_argument("plot.subplot", 3, "number", ("from 1 to %d"):format(rows * columns), number)
-    end
+    rows, columns = check_grid("plot.subplot", rows, columns)
+    number = core.integer("plot.subplot", 3, "number", number, 1, rows * columns)
     if figure.rows ~= rows or figure.columns ~= columns then
         for _, axes in ipairs(figure.axes) do
             if #axes.layers > 0 then
@@ -304,11 +315,10 @@ local PLACES = { ["upper right"] = "top right", ["upper left"] = "top left", ["l
 
 function settings.legend(axes, given)
     if type(given) == "string" then given = { loc = given } end
-    local options = {}
+    local options, labels = {}, {}
     for key, value in pairs(type(given) == "table" and given or {}) do
-        local layer = axes.layers[key]
-        if layer then -- {"a", "b"}: of the charts in the order in which they were added
-            layer.label = figures.text("plot.legend", nil, "label", value)
+        if axes.layers[key] then -- {"a", "b"}: of the charts in the order in which they were added
+            labels[key] = figures.text("plot.legend", nil, "label", value)
         elseif type(key) == "number" then
             raise("plot.legend", "label %d has no chart: the axes have %d", key, #axes.layers)
         else
@@ -322,6 +332,7 @@ function settings.legend(axes, given)
                      loc)
     end
     axes.legend_place = PLACES[loc]
+    for key, label in pairs(labels) do axes.layers[key].label = label end
 end
 
 function settings.grid(axes, on)
@@ -338,8 +349,8 @@ end
 
 function settings.colorbar(axes, given)
     local label = core.options("plot.colorbar", given, { label = true }).label
-    axes.has_colorbar = true
     axes.colorbar_text = label ~= nil and figures.text("plot.colorbar", nil, "label", label) or nil
+    axes.has_colorbar = true
 end
 
 return figures

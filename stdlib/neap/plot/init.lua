@@ -333,14 +333,15 @@ local function define(name, f, is_chart)
         if most and select("#", ...) > most then core.too_many("plot." .. name, most, (select(most + 1, ...))) end
     end
     local function add(axes, ...)
-        f(axes, ...)
-        if is_chart then figures.note(axes.figure) end
+        if not is_chart then return f(axes, ...) end
+        figures.add_chart(axes, f, ...)
+        figures.note(axes.figure)
     end
     plot[name] = function(...)
         check(...)
         local figure = figures.current(is_chart)
         add(figure.current, ...)
-        return figure
+        return figures.make_current(figure)
     end
     Figure[name] = function(self, ...)
         figures.check_self(self, Figure, "figure", name)
@@ -373,7 +374,7 @@ function plot.subplots(rows, columns, options)
 end
 
 function plot.subplot(rows, columns, number)
-    return figures.subplot(figures.current(false), rows, columns, number)
+    return figures.make_current(figures.subplot(figures.current(false), rows, columns, number))
 end
 function Figure:subplot(rows, columns, number)
     return figures.subplot(self, rows, columns, number)
@@ -384,7 +385,7 @@ local function twin_of_current(figure)
     return figure.current
 end
 function plot.twinx()
-    return twin_of_current(figures.current(false))
+    return twin_of_current(figures.make_current(figures.current(false)))
 end
 function Figure:twinx()
     figures.check_self(self, Figure, "figure", "twinx")

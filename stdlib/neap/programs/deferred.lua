@@ -80,11 +80,38 @@ local function core_ports(ports)
     return ffi.new("neap_ports", { n, ports.ids, ports.texts })
 end
 
-local export_options = { inputs = true, outputs = true }
+local export_options = { inputs = true, outputs = true, sizes = true }
+
+--- What it does with a function of the inputs, which is recorded for declared sizes.
+local function export_function(given)
+    if type(given.outputs) ~= "function" then
+        raise("export", "what was recorded before has numbers where its sizes were: with option 'sizes', option "
+              .. "'outputs' is a function of the table of inputs, {outputs = function(inputs) return {y=…} end}")
+    end
+    if not trees.is_node(given.inputs) then
+        core.bad_argument("export", nil, "inputs", "a table of arrays such as {x=x}", given.inputs)
+    end
+    local keys, list, sizes, roots = trees.keys_of(given.inputs, "export"), {}, {}, {}
+    for k, key in ipairs(keys) do
+        list[k], sizes[k] = given.inputs[key], given.sizes and given.sizes[key] or nil
+        roots[k] = type(key) == "number" and "in" .. key or key
+    end
+    list.n = #keys
+    for key in pairs(given.sizes or {}) do
+        if given.inputs[key] == nil then raise("export", "option 'sizes': there is no input '%s'", tostring(key)) end
+    end
+    local function outputs(...)
+        local inputs = {}
+        for k, key in ipairs(keys) do inputs[key] = select(k, ...) end
+        return given.outputs(inputs)
+    end
+    return program.record("export", outputs, list, sizes, roots)
+end
 
 --- What np.export does, with the inputs in the order of `keys`, if it is given.
 local function export(given, keys)
     given = core.options("export", given, export_options)
+    if given.sizes ~= nil or type(given.outputs) == "function" then return export_function(given) end
     local inputs = named_arrays("inputs", given.inputs, "in", keys)
     local outputs = named_arrays("outputs", given.outputs, "out")
     local nin, nout = #inputs.arrays, #outputs.arrays
@@ -103,18 +130,22 @@ local function export(given, keys)
     return program.new(entry, inputs.trees, inputs.roots, { inputs = inputs.names, outputs = outputs.names })
 end
 
---- np.export{inputs={x=x, …}, outputs={y=y, …}} -> program: the program that makes the outputs of the inputs, as it was
--- recorded in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order
--- of trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or with one
--- table like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not matter
--- whether anything has been computed.
+--- np.export{inputs={x=x, …}, outputs={y=y, …}, sizes=…} -> program: the program that makes the outputs of the inputs,
+-- as it was recorded in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in
+-- the order of trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or
+-- with one table like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not
+-- matter whether anything has been computed.
 --
 -- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors,
 -- numbers and what the body spells out (np.array of a table) are none otherwise. It is an error if an output needs
 -- another array that was not recorded in the mode and is not listed, or if no output needs an input. Prints in the mode
 -- have happened; callbacks that outputs need are called by each run of the program.
+--
+-- With `sizes`, which declares sizes of inputs by name as np.trace has them, {sizes={x={"n", 3}}}, `outputs` is a
+-- function of the table of inputs, which is recorded: what was recorded before has numbers where its sizes were.
 --- inputs: a table of arrays by name
---- outputs: a table of arrays by name
+--- outputs: a table of arrays by name, or a function of the table of inputs that returns one
+--- sizes: names of extents of inputs, by the inputs' names
 --- > x = np.arange(3)
 --- > y = np.deferred(function() return x * 2 end)
 --- > np.export{inputs={x=x}, outputs={y=y}}(np.ones(3, {dtype="i32"}))

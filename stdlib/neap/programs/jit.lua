@@ -19,10 +19,12 @@ local core = require "neap.core"
 local axes = require "neap.tracing.axes"
 local capture = require "neap.tracing.capture"
 local forms = require "neap.programs.forms"
+local sized = require "neap.tracing.sized"
 local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
-local is_array, raise = core.is_array, core.raise
+local is_array, raise, is_sized = core.is_array, core.raise, core.sized
 local pack, check_function, positions_of = staging.pack, staging.check_function, staging.positions_of
 local type, unpack = type, unpack
 
@@ -31,6 +33,7 @@ local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEA
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
 local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
+local MOST_REFUSED = 16 -- recordings for other sizes that one call may add to
 local MOST_COMPARED = 8 -- programs among which the one is sought from which a new call differs least
 
 local jits = {}
@@ -51,6 +54,7 @@ local function reset(state)
     core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
     state.jit = ffi.gc(jit_box[0], free_jit)
     state.forms, state.count, state.identities, state.chains, state.records = {}, 0, { n = 0 }, {}, {}
+    state.recordings = {} -- with declared sizes: { key, of = what was declared, entry }, the newest first
 end
 
 --- Passes on results that wait in the core, then attends to what the core asked for. After a donation that could raise
@@ -368,6 +372,47 @@ local function any_taped(arrays)
     return false
 end
 
+--- All of a call that a recording for every size depends on, but for declared sizes, as a text.
+local function fixed_part(form, list, around)
+    local parts = { form.key }
+    for k, leaf in ipairs(around.leaves) do
+        if type(leaf) == "number" then
+            parts[#parts + 1] = leaf % 1 == 0 and "#" or "%"
+        elseif list[k] then
+            local known = core.info(leaf)
+            parts[#parts + 1] = ("%d %d %d %d %d"):format(known.dtype, known.ndim, known.sharding, known.yields,
+                                                          known.committed ~= 0 and known.device or -1)
+        else
+            parts[#parts + 1] = forms.array_text(core.info(leaf))
+        end
+    end
+    for k, place in ipairs(around.places) do
+        local value = place.value
+        parts[#parts + 1] = around.uses[k] == SAME and "=" .. value._id
+            or around.uses[k] == INPUT and forms.array_text(core.info(value)) or "-"
+    end
+    parts[#parts + 1] = tostring(np.default_device())
+    return table.concat(parts, ";")
+end
+
+--- The program for the sizes of a call, of a function with declared ones: that of a recording whose conditions they
+-- meet, or a new recording.
+local function trace_for_sizes(state, form, given, around, record)
+    local shapes, refused = sized.shapes_of(state.name, given, state.is_static), {}
+    for _, recording in ipairs(state.recordings) do
+        if recording.key == fixed_part(form, recording.of.list, around) then
+            local ok, traced = pcall(sized.play, state.name, recording.of, shapes, recording.entry)
+            if ok then return traced end
+            refused[#refused + 1] = traced
+        end
+    end
+    if #refused >= MOST_REFUSED then error(refused[#refused], 0) end
+    local traced, of = sized.trace(state.name, given, state.sizes, record, state.is_static)
+    if not of then raise(state.name, "option 'sizes' declares no size of an array among the arguments") end
+    table.insert(state.recordings, 1, { key = fixed_part(form, of.list, around), of = of, entry = traced })
+    return traced
+end
+
 --- Records the function for arguments of the form and runs that. Under an open level, arrays that it reads not from
 -- variables are lifted; if one of them belongs to such a level, what was recorded is good for this call alone.
 local function record_and_run(state, form, given, leaves)
@@ -380,11 +425,20 @@ local function record_and_run(state, form, given, leaves)
     end
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
-    local of_mesh, traced = axes.watch(staging.trace, state.name, f, arguments, state.is_static,
-                                       all_places(state, places), inputs, #core.frame().levels > 0,
-                                       state.fixes_numbers)
+    local levels = #core.frame().levels
+    local function record(arguments_now)
+        state.traces = state.traces + 1
+        return staging.trace(state.name, f, arguments_now, state.is_static, all_places(state, places), inputs,
+                             levels > 0, state.fixes_numbers)
+    end
+    local of_mesh, traced
+    if state.sizes and levels == 0 then
+        of_mesh, traced = axes.watch(trace_for_sizes, state, form, arguments, { uses = uses, places = places,
+                                     inputs = inputs, leaves = leaves }, record)
+    else
+        of_mesh, traced = axes.watch(record, arguments)
+    end
     if state.device then C.neap_program_on(traced.program, state.device.number) end
-    state.traces = state.traces + 1
     check_places(state, places, uses)
     local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
     if of_mesh and not state.key and not state.keyed then
@@ -515,7 +569,22 @@ local function statics_of(value)
     return is_static, names
 end
 
---- np.jit(f, {static={}, donate={}, device=…}) -> function: a function that records f once per form of its
+--- The function as it is called where sizes are declared: a program of its own would be for the sizes of now. Numbers
+-- are inputs all the same.
+local function inline(state)
+    local function as_input(leaf) return core.is_number(leaf) and core.number(leaf) or leaf end
+    local function called(...)
+        local f, given = with_statics(state, pack(...))
+        for k = 1, given.n do
+            if not state.is_static[k] then given[k] = trees.rebuild(state.name, given[k], as_input) end
+        end
+        return f(unpack(given, 1, given.n))
+    end
+    jit.off(called)
+    return called
+end
+
+--- np.jit(f, {static={}, donate={}, device=…, sizes=…}) -> function: a function that records f once per form of its
 -- arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and
 -- devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys in
 -- tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other values
@@ -528,6 +597,7 @@ end
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
 --- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
 -- results are committed to it.
+--- sizes: extents of arguments that may differ from call to call without f being recorded again, as for np.trace
 --- static: positions, from 1, and names of keys in tables, of arguments whose values are part of the program
 --- > f = np.jit(function(x, y) return x * y + 1 end)
 --- > f(np.arange(3), np.array(2)), f(np.ones(2), 3)
@@ -535,7 +605,8 @@ end
 -- [4. 4.]
 function np.jit(f, given_options)
     f = check_function("jit", f)
-    local given = core.options("jit", given_options, { static = true, donate = true, device = true })
+    local given = core.options("jit", given_options, { static = true, donate = true, device = true,
+                                                             sizes = true })
     local is_static, names = statics_of(given.static)
     local is_donated = {}
     for _, position in ipairs(positions_of("jit", "donate", given.donate)) do
@@ -544,8 +615,12 @@ function np.jit(f, given_options)
     end
     local device = given.device and core.local_device("jit", "option 'device'", given.device)
     local state = jits.new("jit", f, is_static, names, is_donated, device)
+    state.sizes = given.sizes
+    state.inline = inline(state)
     return function(...)
-        return state[select("#", ...)](...)
+        local call = state[select("#", ...)]
+        if is_sized() then call = state.inline end
+        return call(...)
     end
 end
 

@@ -5,13 +5,16 @@
 --     arguments   the tree of its arguments, { n = count, … }, with SLOT where an array or a number goes
 --     roots       what the arguments are called, a list
 --     ports       its inputs as the core knows them, in the order of the slots
---     refits      entries for inputs of other shapes, dtypes, devices and meshes, by these; keys: the same in order
+--     entries     further entries, for other declared sizes, devices and meshes, by these; keys: the same in order
+--     declared    what is declared of sizes; nil: nothing is
 -- and is called with arguments of that form. It may stand wherever the library takes a function.
 local ffi = require "ffi"
 local core = require "neap.core"
 local capture = require "neap.tracing.capture"
 local files = require "neap.files"
 local picture = require "neap.files.picture"
+local declared = require "neap.tracing.declared"
+local sized = require "neap.tracing.sized"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
@@ -27,16 +30,19 @@ Program.__index = Program
 -- ---- Inputs and outputs ---------------------------------------------------------------------------------------------
 
 local info_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
-local program_box, free_program = ffi.new("neap_program *[1]"), core.finalizer(C.neap_program_free)
+--- Fills info_box and name_box with what the core knows of a port.
+local function get_port(program, outputs, k)
+    core.call("program", function()
+        return C.neap_program_port(program, outputs and 1 or 0, k - 1, info_box, name_box)
+    end)
+end
 
 --- A list of the inputs (or outputs) of a core's program: { name, shape, dtype, number = true for a number, device =
 -- the name of the one that it is committed to }.
 local function ports_of(program, outputs, count)
     local list = {}
     for k = 1, count do
-        core.call("program", function()
-            return C.neap_program_port(program, outputs and 1 or 0, k - 1, info_box, name_box)
-        end)
+        get_port(program, outputs, k)
         local shape = {}
         for axis = 1, info_box.ndim do shape[axis] = tonumber(info_box.shape[axis - 1]) end
         list[k] = { name = name_box[0] ~= nil and ffi.string(name_box[0]) or nil, shape = shape,
@@ -47,35 +53,23 @@ local function ports_of(program, outputs, count)
     return list
 end
 
---- "f32[2,3] on cpu:1", "a number"
-local function port_text(port)
+--- "f32[2,3]", "a number"; dims: its extents, if they are not those of the port.
+local function port_text(port, dims)
     if port.number then return "a number" end
-    return ("%s[%s]%s"):format(port.dtype, table.concat(port.shape, ","), port.device and " on " .. port.device or "")
+    local extents = {}
+    for k, n in ipairs(dims or port.shape) do extents[k] = tostring(type(n) == "table" and n.text or n) end
+    return ("%s[%s]"):format(port.dtype, table.concat(extents, ","))
 end
 
 --- What an argument is, in the words of port_text.
 local function value_text(value)
     if not is_array(value) then return describe(value) end
     local known = array_info(value)
-    return port_text { dtype = dtypes[known.dtype].name, shape = core.shape_of(value), number = known.weak ~= 0 or nil,
-                       device = known.committed ~= 0 and ffi.string(C.neap_device_name(known.device)) or nil }
+    return port_text { dtype = dtypes[known.dtype].name, shape = core.shape_of(value), number = known.weak ~= 0 or nil }
 end
 
-local function fits_port(port, value)
-    if type(value) == "number" then return port.number end
-    if not is_array(value) then return false end
-    local known = array_info(value)
-    if port.number or known.weak ~= 0 then return port.number and known.weak ~= 0 end
-    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
-    for axis = 1, known.ndim do
-        if tonumber(known.shape[axis - 1]) ~= port.shape[axis] then return false end
-    end
-    return (known.committed ~= 0 and ffi.string(C.neap_device_name(known.device)) or nil) == port.device
-        and known.sharding == (port.sharding or 0)
-end
-
-local function misfit(what, expected, got)
-    raise("program", "the arguments do not fit the program: %s: expected %s, got %s", what, expected, got)
+local function misfit(what, expected, got, hint)
+    raise("program", "%s: expected %s, got %s%s", what, expected, got, hint or "")
 end
 
 --- Appends the arrays and numbers of `value` to `leaves`; it must have the form of `want`, a part of the arguments'
@@ -146,7 +140,7 @@ end
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
-local MOST_REFITS = 64 -- entries of a program for other inputs; the oldest goes
+local MOST_ENTRIES = 64 -- further entries of a program; the oldest goes
 
 --- The program object of a traced entry and of the tree of its arguments, which are called `roots`. `names.inputs` and
 -- `names.outputs`, lists of names in the order of the slots, are given to the core; without them it keeps those that
@@ -157,7 +151,7 @@ local function new_program(entry, arguments, roots, names)
         rename(entry.program, true, names.outputs)
     end
     local ports = ports_of(entry.program, false, entry.n)
-    return setmetatable({ entry = entry, arguments = arguments, roots = roots, ports = ports, refits = {}, keys = {} },
+    return setmetatable({ entry = entry, arguments = arguments, roots = roots, ports = ports, entries = {}, keys = {} },
                         Program)
 end
 
@@ -213,38 +207,196 @@ local function leaves_of(program, given)
     return leaves
 end
 
---- The entry for leaves that are other than those with which the program was recorded: recorded again from its ops.
-local function refitted(program, leaves)
-    local parts = {}
-    for k, leaf in ipairs(leaves) do
-        parts[k] = "#"
-        if is_array(leaf) then
-            local known = array_info(leaf)
-            parts[k] = ("%d %d %d:%s"):format(known.dtype, known.committed ~= 0 and known.device or -1, known.sharding,
-                                              table.concat(core.shape_of(leaf), ","))
-        end
-    end
-    local key = table.concat(parts, ";")
-    if program.refits[key] then return program.refits[key] end
-    local entry, handles = program.entry, {}
-    for k, leaf in ipairs(leaves) do handles[k] = type(leaf) == "number" and core.number(leaf) or leaf end
-    local ids = staging.ids_of(handles, #handles)
-    core.call("program", function() return C.neap_program_refit(core.ctx, entry.program, entry.n, ids, program_box) end)
-    local keys = program.keys
-    if #keys == MOST_REFITS then program.refits[table.remove(keys, 1)] = nil end
+--- The entry of a program that `make` made for a key, or makes.
+local function entry_of(program, key, make)
+    if program.entries[key] then return program.entries[key] end
+    local entry, keys = make(), program.keys
+    if #keys == MOST_ENTRIES then program.entries[table.remove(keys, 1)] = nil end
     keys[#keys + 1] = key
-    program.refits[key] = { program = ffi.gc(program_box[0], free_program), template = entry.template,
-                            n = entry.n, outputs = entry.outputs, captures = {} }
-    return program.refits[key]
+    program.entries[key] = entry
+    return entry
+end
+
+-- ---- Calls ----------------------------------------------------------------------------------------------------------
+
+--- The declared extents of input k; nil if there are none.
+local function declared_extents(program, k)
+    return program.declared and program.declared.list[k] or nil
+end
+
+--- Whether an array has the dtype and shape of input k.
+local function fits_port(program, k, x)
+    local port, dims = program.ports[k], declared_extents(program, k)
+    if port.number then return true end
+    local known, symbolic = array_info(x), core.sized()
+    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
+    for axis, want in ipairs(dims or port.shape) do
+        local n = symbolic and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
+        if type(want) == "number" and n ~= want then return false end
+    end
+    return true
+end
+
+--- How the sizes that differ could be declared, as Lua: {{}, {w={"n", 3}}}; nil if they could not.
+local function declaration(program, leaves)
+    local names, at, symbols, last = {}, 0, {}, 0
+    for _, name in ipairs(program.declared and program.declared.names or {}) do names[name] = true end
+    local function symbol(was, now)
+        local key = was .. ">" .. tostring(now)
+        while not symbols[key] do
+            last = last + 1
+            local name = last <= 6 and ("nmklpq"):sub(last, last) or "n" .. last
+            symbols[key] = not names[name] and name or nil
+        end
+        return symbols[key]
+    end
+    local possible = true
+    local function leaf_text()
+        at = at + 1
+        local port, parts, any = program.ports[at], {}, false
+        local dims = declared_extents(program, at) or port.shape
+        for axis, want in ipairs(port.number and {} or dims) do
+            local n = core.extent(leaves[at], axis - 1)
+            local differs = type(want) == "number" and want ~= n
+            if differs then possible = possible and want ~= 0 and n ~= 0 end
+            any = any or differs or type(want) == "table"
+            local text = differs and symbol(want, n) or type(want) == "table" and want.text
+            parts[axis] = text and ("%q"):format(text) or tostring(want)
+        end
+        return any and "{" .. table.concat(parts, ", ") .. "}" or nil
+    end
+    local function text_of(want)
+        if rawequal(want, SLOT) then return leaf_text() end
+        if not trees.is_node(want) then return nil end
+        local parts, any = {}, false
+        for _, key in ipairs(trees.keys_of(want, "program")) do
+            local text = text_of(want[key])
+            if key == #parts + 1 then
+                parts[key] = text or "{}"
+            elseif text then
+                parts[#parts + 1] = trees.key_text(key) .. "=" .. text
+            end
+            any = any or text
+        end
+        return any and "{" .. table.concat(parts, ", ") .. "}" or nil
+    end
+    local parts = {}
+    for k = 1, program.arguments.n do parts[k] = text_of(program.arguments[k]) or "{}" end
+    while parts[#parts] == "{}" do parts[#parts] = nil end
+    return possible and "{" .. table.concat(parts, ", ") .. "}" or nil
+end
+
+--- Raises that input k has another dtype or shape.
+local function refuse(program, k, leaves)
+    local port, x = program.ports[k], leaves[k]
+    local dtype, hint = core.dtype_of(x).name
+    if dtype ~= port.dtype then
+        hint = "; cast it, or record it for " .. dtype
+    elseif core.ndim(x) ~= #port.shape then
+        hint = "; the number of axes is part of a program, and np.vmap adds one"
+    else
+        local sizes = declaration(program, leaves)
+        hint = sizes and "; sizes that may differ are declared where it is made: np.trace(f, {sizes=" .. sizes .. "})"
+    end
+    misfit(port.name, port_text(port, declared_extents(program, k)), value_text(x), hint)
+end
+
+local function port_names(ports)
+    local names = {}
+    for k, port in ipairs(ports) do names[k] = port.name end
+    return names
+end
+
+--- The core's program for sizes by name, of a program with declared ones.
+local function play(program, known)
+    local of = program.declared
+    local played = declared.play("program", of.transcript, of.names, known)
+    rename(played, false, port_names(program.ports))
+    rename(played, true, port_names(program:outputs()))
+    return played
+end
+
+--- The entry for the sizes of the leaves, of a program with declared ones, and its key.
+local function entry_for_sizes(program, leaves)
+    local of, shapes = program.declared, {}
+    for k, leaf in ipairs(leaves) do shapes[k] = not program.ports[k].number and core.shape_of(leaf) end
+    local known, parts = declared.solve("program", of.list, of.names, shapes), {}
+    for k, symbol in ipairs(of.names) do
+        if core.is_size(known[symbol]) then
+            raise("program", "its size %s is %s, which is declared where it is called; call the function that it was "
+                  .. "made of", symbol, tostring(known[symbol]))
+        end
+        parts[k] = ("%.17g"):format(known[symbol])
+    end
+    local key, entry = table.concat(parts, ","), program.entry
+    return entry_of(program, key, function()
+        return { program = play(program, known), template = entry.template, n = entry.n, outputs = entry.outputs }
+    end), key
+end
+
+--- Where an array lies: the device that it is committed to, -1 for none, and its sharding, 0 for none.
+local function place_of(x)
+    local known = array_info(x)
+    return known.committed ~= 0 and known.device or -1, known.sharding
+end
+
+local function lies_at(port, x)
+    if port.number then return true end
+    local device, sharding = place_of(x)
+    return (device >= 0 and ffi.string(C.neap_device_name(device)) or nil) == port.device
+        and sharding == (port.sharding or 0)
+end
+
+--- The Spec of input k of an entry, to lie where an array does.
+local function spec_at(entry, k, x)
+    get_port(entry.program, false, k)
+    local spec = staging.Spec { dtype = info_box.dtype, shape = {},
+                                weak = info_box.yields ~= 0 and 2 + info_box.yields or info_box.weak }
+    for axis = 1, info_box.ndim do spec.shape[axis] = tonumber(info_box.shape[axis - 1]) end
+    if is_array(x) and info_box.weak == 0 then
+        local device, sharding = place_of(x)
+        spec.device, spec.sharding = device >= 0 and device or nil, sharding
+    end
+    return spec
+end
+
+--- The entry recorded again for inputs that lie as `specs` say. It is called in other scopes, too.
+local function record_at(entry, specs)
+    local scope
+    return staging.inside("program", staging.open_trace, function(level)
+        scope = C.neap_scope_open(core.ctx, nil)
+        local inputs = {}
+        for k, spec in ipairs(specs) do inputs[k] = staging.placeholder("program", level, spec) end
+        return staging.end_trace("program", level, entry.n, pack(run("program", entry, inputs, true)))
+    end, function() C.neap_scope_close(core.ctx, scope) end)
+end
+
+--- The same entry for leaves that lie elsewhere. sizes: its key, if it is for some sizes.
+local function entry_elsewhere(program, entry, sizes, leaves)
+    local parts = { sizes or "" }
+    for k, leaf in ipairs(leaves) do
+        parts[k + 1] = program.ports[k].number and "" or ("%d,%d"):format(place_of(leaf))
+    end
+    return entry_of(program, table.concat(parts, ";"), function()
+        local specs = {}
+        for k, leaf in ipairs(leaves) do specs[k] = spec_at(entry, k, leaf) end
+        return record_at(entry, specs)
+    end)
 end
 
 --- Runs the program on arguments of the form with which it was traced, or on one table of them by name, or on its
--- arrays and numbers alone, in the order of list_inputs(). Arrays of other shapes, dtypes, devices or meshes will do if
--- its ops take them: it is recorded again for those, from its ops (docs/programs.md).
+-- arrays and numbers alone, in the order of list_inputs(). Arrays have the dtypes and shapes that it was recorded for,
+-- but for declared sizes; they may lie on other devices or meshes (docs/programs.md).
 function Program:__call(...)
-    local leaves, fits = leaves_of(self, pack(...)), true
-    for k, port in ipairs(self.ports) do fits = fits and fits_port(port, leaves[k]) end
-    return run("program", fits and self.entry or refitted(self, leaves), leaves)
+    local leaves, there = leaves_of(self, pack(...)), true
+    for k, port in ipairs(self.ports) do
+        if not fits_port(self, k, leaves[k]) then refuse(self, k, leaves) end
+        there = there and lies_at(port, leaves[k])
+    end
+    local entry, sizes = self.entry, nil
+    if self.declared then entry, sizes = entry_for_sizes(self, leaves) end
+    if not there then entry = entry_elsewhere(self, entry, sizes, leaves) end
+    return run("program", entry, leaves)
 end
 
 -- Methods that not every program needs are loaded when they are first named.
@@ -262,15 +414,57 @@ end
 
 local text_options = { lines = true }
 
+local function text_of(program, lines)
+    return core.text("program", function(text, capacity, bytes)
+        return C.neap_program_text(program, lines or 0, text, capacity, bytes)
+    end)
+end
+
+--- The printed form of a program with declared sizes: `text`, for those with which it was recorded, with expressions in
+-- place of the numbers that are others for other sizes, and its conditions.
+local function text_for_sizes(program, text, lines)
+    local of, shapes = program.declared, {}
+    for k, port in ipairs(program.ports) do shapes[k] = not port.number and port.shape end
+    local first = declared.solve("program", of.list, of.names, shapes)
+    local texts, places = {}, {}
+    for turn = 0, 6 do
+        local known = {}
+        for k, symbol in ipairs(of.names) do known[symbol] = first[symbol] + turn * (k + 1) end
+        local ok, other = pcall(play, program, known)
+        if ok and #texts < 4 then texts[#texts + 1], places[#places + 1] = text_of(other, lines), known end
+    end
+    local merged = #texts > 2 and declared.merge(of, texts, places) or text
+    local conditions = declared.conditions(of.transcript)
+    return merged .. (conditions ~= "" and "\nfor " .. conditions:gsub("\n(.)", "\nfor %1"):gsub("\n$", "") or "")
+end
+
 --- program:text{lines=40} -> string: the printed form.
 --- lines: at most so many: the middle of a longer one is cut out
 function Program:text(given)
     local lines = core.options("program.text", given, text_options).lines
-    if lines ~= nil then core.integer("program.text", nil, "lines", lines) end
+    if lines ~= nil then lines = core.integer("program.text", nil, "lines", lines) end
     if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
-    return core.text("program", function(text, capacity, bytes)
-        return C.neap_program_text(self.entry.program, lines or 0, text, capacity, bytes)
-    end)
+    local text = text_of(self.entry.program, lines)
+    return self.declared and text_for_sizes(self, text, lines) or text
+end
+
+--- program:with_sizes(sizes) -> program: the program for these sizes alone, {n=12}, of one with declared sizes: its
+-- cost, text and explanation are those of a run with them.
+function Program:with_sizes(sizes)
+    local name = "program.with_sizes"
+    local names, known = self.declared and self.declared.names or {}, {}
+    if type(sizes) ~= "table" then core.bad_argument(name, 1, "sizes", "a table such as {n=12}", sizes) end
+    for _, symbol in ipairs(names) do
+        known[symbol] = sizes[symbol]
+        if type(known[symbol]) ~= "number" then raise(name, "size '%s' is missing, or no number", symbol) end
+    end
+    for symbol in pairs(sizes) do
+        if known[symbol] == nil then raise(name, "there is no size '%s'", tostring(symbol)) end
+    end
+    if #names == 0 then return self end
+    local entry = self.entry
+    return new_program({ program = play(self, known), template = entry.template, n = entry.n, outputs = entry.outputs,
+                         captures = {} }, self.arguments, self.roots)
 end
 
 --- program:info(): a table of counts: inputs, outputs, nodes, captures, effects, steps.
@@ -292,12 +486,6 @@ end
 --- program:outputs(): what it gives, in the same form.
 function Program:outputs()
     return ports_of(self.entry.program, true, self.entry.outputs)
-end
-
-local function port_names(ports)
-    local names = {}
-    for k, port in ipairs(ports) do names[k] = port.name end
-    return names
 end
 
 --- program:list_inputs(): the names of its inputs, in order.
@@ -375,30 +563,48 @@ local function arguments_of(given)
     return arguments
 end
 
---- np.trace(f) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable, and callable
--- with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet, as in
--- np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
+--- The program of a function for packed arguments, which are called `roots`. wanted: their declared sizes.
+local function record(name, user_function, given, wanted, roots)
+    given = staging.with_specs(name, given, true)
+    local arguments, places = arguments_of(given), capture.places(user_function)
+    local entry, of = sized.trace(name, given, wanted, function(sized_arguments)
+        return trace(name, user_function, sized_arguments, {}, places, {})
+    end)
+    local results = entry.template
+    local program = new_program(entry, arguments, roots, {
+        inputs = slot_names(arguments, function(k) return roots[k] end),
+        outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
+    })
+    program.declared = of
+    return program
+end
+
+--- np.trace(f, {sizes=…}) -> function: np.trace(f)(args…) is the program of f for arguments of that form: printable,
+-- and callable with such arguments. A table {shape={2, 3}, dtype="f32"} may stand for an array that is not there yet,
+-- as in np.eval_shape. Arrays around f are bound to it. Its inputs are named after f's parameters, its outputs after
 -- the keys of results. (The sum of a diagonal is np.linalg.trace.)
+--
+-- The program is for arguments of these shapes, but for sizes that are declared: a list for each argument has names, or
+-- integers, by axis, and {} says nothing of an argument. Then x.shape[1] is a size value while f is recorded, with
+-- which one computes, compares and makes shapes; a comparison that depends on sizes becomes a condition of the program.
+--- sizes: names of extents, as in {{"n", 3}, {}, {"2*n + 1"}}; {shape={"n", 3}} as an argument says the same
 --- > program = np.trace(function(x) return x * 2 end)(np.ones(3))
 --- > program(np.arange(3) / 1), program:list_inputs()[1]
 -- [0. 2. 4.]
 -- x
 --- > np.trace(np.matmul)({shape={2, 3}}, {shape={3, 4}}):outputs()[1].shape[2]
 -- 4
-function np.trace(f, ...)
+function np.trace(f, options, ...)
     if core.is_array(f) then raise("trace", "traces a function; np.linalg.trace(x) sums the diagonal of an array") end
     local user_function = check_function("trace", f)
-    if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end
+    if select("#", ...) > 0 or is_array(options) then
+        raise("trace", "takes a function and options: np.trace(f)(…) traces it for arguments")
+    end
+    local wanted = core.options("trace", options, { sizes = true }).sizes
     local function tracer(...)
-        local given = staging.with_specs("trace", pack(...))
-        local arguments = arguments_of(given)
-        local entry = trace("trace", user_function, given, {}, capture.places(user_function), {})
-        local results, roots = entry.template, {}
-        for k = 1, arguments.n do roots[k] = parameter(user_function, k) end
-        return new_program(entry, arguments, roots, {
-            inputs = slot_names(arguments, function(k) return roots[k] end),
-            outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
-        })
+        local given, roots = pack(...), {}
+        for k = 1, given.n do roots[k] = parameter(user_function, k) end
+        return record("trace", user_function, given, wanted, roots)
     end
     jit.off(tracer)
     return tracer
@@ -415,9 +621,10 @@ local function programs_of(value)
     return require("neap.programs.jit").programs_of(value)
 end
 
-for _, f in ipairs { Program.__call, match_arguments, leaves_of, refitted, is_named, by_name, slot_names } do
+for _, f in ipairs { Program.__call, match_arguments, leaves_of, entry_elsewhere, record_at, is_named, by_name,
+                     slot_names } do
     jit.off(f)
 end
 
-return { programs_of = programs_of, new = new_program, Program = Program, slot_names = slot_names,
+return { programs_of = programs_of, new = new_program, record = record, Program = Program, slot_names = slot_names,
          parameter = parameter }

@@ -6,6 +6,7 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
+local declared = require "neap.tracing.declared"
 local files = require "neap.files"
 local program = require "neap.programs.program"
 local staging = require "neap.tracing.staging"
@@ -18,7 +19,7 @@ local raise, bad_argument, check_path = core.raise, core.bad_argument, core.chec
 local parts, SLOT = core.call_parts, staging.SLOT
 local Program = program.Program
 
-local MAGIC, VERSION = "\139neap\r\n\026", 2 -- files of version 1 can be read
+local MAGIC, VERSION = "\139neap\r\n\026", 3 -- files of versions 1 and 2 can be read
 local SECTIONS = { "forms", "graph" } -- all of them, in this order
 local HEAD, ENTRY = 20, 24            -- bytes of the head and of an entry of the table behind it
 local MOST_VALUES = 4000              -- arguments or results of a function
@@ -280,9 +281,13 @@ local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
 function Program:save(path)
     check_path("program.save", path)
     local forms, entry = {}, self.entry
+    local sized = self.declared
     write({ arguments = self.arguments, roots = self.roots, results = entry.template, calls = calls_of(entry),
-            layouts = layouts_of(entry) }, forms)
-    core.call("program.save", function() return C.neap_program_write(entry.program, data_box, bytes_box) end)
+            layouts = layouts_of(entry), sizes = sized and declared.to_tree(sized) }, forms)
+    core.call("program.save", function()
+        if sized then return C.neap_transcript_write(sized.transcript, entry.program, data_box, bytes_box) end
+        return C.neap_program_write(entry.program, data_box, bytes_box)
+    end)
     local graph = { size = tonumber(bytes_box[0]), keep = ffi.gc(data_box[0], C.neap_bytes_free) }
     graph.data = ffi.cast("uint8_t *", graph.keep)
     local text = table.concat(forms)
@@ -394,8 +399,9 @@ local function bind_layouts(layouts, given)
 end
 
 local program_box, free_program = ffi.new("neap_program *[1]"), core.finalizer(C.neap_program_free)
+local transcript_box, free_transcript = ffi.new("neap_transcript *[1]"), core.finalizer(C.neap_transcript_free)
 
---- The core's program of a section; raises.
+--- The core's program of a section, and the transcript if its sizes are declared; raises.
 local function read_graph(section, version, callees, shardings, nshardings)
     local n = #callees
     local numbers = ffi.new("int32_t[?]", n + 1)
@@ -403,12 +409,28 @@ local function read_graph(section, version, callees, shardings, nshardings)
     local saved = ffi.new("neap_saved")
     saved.version, saved.data, saved.bytes = version, section.data, section.size
     saved.ncallees, saved.callees, saved.nshardings, saved.shardings = n, numbers, nshardings, shardings
-    local failure = core.failure(function() return C.neap_program_read(ctx, saved, program_box) end)
+    local failure = core.failure(function()
+        return C.neap_transcript_read(ctx, saved, program_box, transcript_box)
+    end)
     if failure then
         for k = 1, n do core.remove_callee(numbers[k - 1]) end
         damaged("%s", failure)
     end
-    return ffi.gc(program_box[0], free_program)
+    return ffi.gc(program_box[0], free_program),
+           transcript_box[0] ~= nil and ffi.gc(transcript_box[0], free_transcript) or nil
+end
+
+--- What is declared of a program with this transcript, whose inputs are the ports.
+local function declared_of(known, transcript, ports)
+    if (known.sizes ~= nil) ~= (transcript ~= nil) then damaged("its sizes are declared by halves") end
+    if not transcript then return nil end
+    if type(known.sizes) ~= "table" then damaged("its sizes are no list") end
+    local shapes = {}
+    for k, port in ipairs(ports) do shapes[k] = not port.number and port.shape end
+    local ok, of = pcall(declared.of_tree, "load_program", known.sizes, shapes)
+    if not ok then damaged("%s", tostring(of)) end
+    of.transcript = transcript
+    return of
 end
 
 local port_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
@@ -468,14 +490,17 @@ local function load_file(path, functions, mesh)
     if r.at ~= r.size then damaged("its section 'forms' goes on behind its end") end
     if type(known) ~= "table" or getmetatable(known) then damaged("its section 'forms' is no table") end
     local calls = bind_calls(known.calls, functions)
-    local core_program = read_graph(sections.graph, sections.version, calls, bind_layouts(known.layouts, mesh))
+    local core_program, transcript = read_graph(sections.graph, sections.version, calls,
+                                                bind_layouts(known.layouts, mesh))
     local facts = ffi.new("neap_program_info")
     C.neap_program_info_get(core_program, facts)
     check_packed("arguments", known.arguments, facts.inputs)
     check_packed("results", known.results, facts.outputs)
     local roots = roots_of(known, core_program, sections.version)
-    return program.new({ program = core_program, template = known.results, n = facts.inputs, outputs = facts.outputs,
-                         captures = {} }, known.arguments, roots)
+    local loaded = program.new({ program = core_program, template = known.results, n = facts.inputs,
+                                 outputs = facts.outputs, captures = {} }, known.arguments, roots)
+    loaded.declared = declared_of(known, transcript, loaded.ports)
+    return loaded
 end
 
 --- np.load_program(path, {callbacks={}, mesh=…}) -> program: the program of a file that program:save wrote, called as
@@ -513,7 +538,7 @@ function np.load_program(path, given)
 end
 
 for _, f in ipairs { write, write_table, read, read_table, check_packed, pack_sections, unpack_sections, calls_of,
-                     bind_calls, layouts_of, mesh_of_file, bind_layouts, older_roots, read_graph, load_file,
-                     Program.save, np.load_program } do
+                     bind_calls, layouts_of, mesh_of_file, bind_layouts, older_roots, read_graph, declared_of,
+                     load_file, Program.save, np.load_program } do
     jit.off(f)
 end

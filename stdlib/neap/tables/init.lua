@@ -75,15 +75,19 @@ local function check_name(name, key)
     return key
 end
 
+--- The number of rows of a column.
+local function length(column) return core.extent(text.is_text(column) and column.codes or column, 0) end
+
 --- Adds a column to lists of names and columns; all have the same number of rows, which is returned.
 local function add(name, names, columns, rows, key, value)
     if columns[check_name(name, key)] ~= nil then raise(name, "there are two columns '%s'", key) end
     local column = column_of(name, key, value)
-    if rows and #column ~= rows then
-        raise(name, "column '%s' has %d rows, '%s' has %d", key, #column, names[1], rows)
+    local n = length(column)
+    if rows and n ~= rows then
+        raise(name, "column '%s' has %s rows, '%s' has %s", key, tostring(n), names[1], tostring(rows))
     end
     names[#names + 1], columns[key] = key, column
-    return #column
+    return n
 end
 
 local function names_given(name, value)
@@ -245,9 +249,12 @@ function methods.with(t, given)
     local rows = #t._names > 0 and t._rows or nil
     for _, key in ipairs(keys) do
         local added = column_of("table.with", key, given[key])
-        if rows and #added ~= rows then raise("table.with", "column '%s' has %d rows, not %d", key, #added, rows) end
+        local n = length(added)
+        if rows and n ~= rows then
+            raise("table.with", "column '%s' has %s rows, not %s", key, tostring(n), tostring(rows))
+        end
         if not columns[key] then names[#names + 1] = key end
-        columns[key], rows = added, #added
+        columns[key], rows = added, n
     end
     return new(names, columns, rows or 0)
 end
@@ -259,7 +266,7 @@ function tables.rows(t, pick, rows)
     local columns = {}
     for key, old in pairs(t._columns) do
         columns[key] = text.is_text(old) and text.map(old, pick) or pick(old)
-        rows = rows or #columns[key]
+        rows = rows or length(columns[key])
     end
     return new(t._names, columns, rows or 0)
 end
@@ -285,18 +292,17 @@ end
 --- > np.table{a = {1, 2, 3}}:take{2, 0}.a
 -- [3 1]
 function methods.take(t, indices)
-    if type(indices) == "number" then indices = { indices } end
+    if type(core.plain(indices)) == "number" then indices = { indices } end
     local picks = require("neap.arrays.select").index_array("table.take", indices, t._rows)
     if core.ndim(picks) ~= 1 then
         raise("table.take", "indices must have 1 axis, got shape %s", core.shape_text(picks))
     end
-    return tables.rows(t, function(x) return np.take(x, picks) end, #picks)
+    return tables.rows(t, function(x) return np.take(x, picks) end, length(picks))
 end
 
 local function count_given(name, n)
     if n == nil then return 5 end
-    if core.integer(name, 1, "n", n) < 0 then core.bad_argument(name, 1, "n", "an integer from 0 up", n) end
-    return n
+    return core.integer(name, 1, "n", n, 0)
 end
 
 local function part(t, from, to)
@@ -322,7 +328,7 @@ end
 --- > np.table({{"city", {"Bern", "Rome"}}, {"n", {1, 2}}}):row(-1).city
 -- Rome
 function methods.row(t, k)
-    core.integer("table.row", 1, "k", k)
+    k = core.integer("table.row", 1, "k", k)
     if k < -t._rows or k >= t._rows then raise("table.row", "row %d is out of range for %d rows", k, t._rows) end
     local row = {}
     for key, values in pairs(t._columns) do

@@ -101,8 +101,8 @@ end
 function methods.tostring(t, given)
     local o = core.options("table.tostring", given, { width = true, rows = true })
     local room, most = o.width or WIDTH, o.rows or MOST_ROWS
-    core.integer("table.tostring", nil, "width", room)
-    core.integer("table.tostring", nil, "rows", most)
+    room = core.integer("table.tostring", nil, "width", room)
+    most = core.integer("table.tostring", nil, "rows", most)
     local rows, shown, edge = t._rows, t, math.max(math.min(EDGE, math.floor(most / 2)), 1)
     if rows > math.max(most, 2) then
         shown = methods.concat(methods.head(t, edge), methods.tail(t, edge))

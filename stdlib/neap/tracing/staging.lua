@@ -89,14 +89,16 @@ end
 --- A list of argument positions: a number or a table of them, from 1.
 local function positions_of(name, option, value)
     if value == nil then return {} end
-    if type(value) == "number" then value = { value } end
+    if type(core.plain(value)) == "number" then value = { value } end
     if type(value) ~= "table" then bad_argument(name, nil, option, "a position or a table of positions", value) end
+    local positions = {}
     for k = 1, #core.list(name, ("option '%s'"):format(option), value) do
-        if type(value[k]) ~= "number" or value[k] < 1 or value[k] % 1 ~= 0 then
+        positions[k] = core.plain(value[k])
+        if not core.is_integer(positions[k]) or positions[k] < 1 then
             raise(name, "option '%s' counts arguments from 1, got %s", option, describe(value[k]))
         end
     end
-    return value
+    return positions
 end
 
 -- ---- Tracing --------------------------------------------------------------------------------------------------------
@@ -105,23 +107,24 @@ end
 -- sharding = number or nil }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
 
-local function spec_at(name, value, path)
+local function spec_at(name, value, path, texts)
     if not trees.is_node(value) then return value end
     if trees.is_spec(value) then
-        local dtype, shape = trees.spec(name, "argument " .. path, value)
+        local dtype, shape = trees.spec(name, "argument " .. path, value, texts)
         return Spec { dtype = dtype, shape = shape }
     end
     local copy = {}
     for _, key in ipairs(trees.keys_of(value, name)) do
-        copy[key] = spec_at(name, value[key], path .. (type(key) == "number" and "[" .. key .. "]" or "." .. key))
+        local step = type(key) == "number" and "[" .. key .. "]" or "." .. key
+        copy[key] = spec_at(name, value[key], path .. step, texts)
     end
     return copy
 end
 
---- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them.
-local function with_specs(name, given)
+--- Packed arguments with a Spec for each table {shape={…}, dtype="f32"} in them. texts: extents may be texts, too.
+local function with_specs(name, given, texts)
     local copy = { n = given.n }
-    for k = 1, given.n do copy[k] = spec_at(name, given[k], tostring(k)) end
+    for k = 1, given.n do copy[k] = spec_at(name, given[k], tostring(k), texts) end
     return copy
 end
 
@@ -179,6 +182,21 @@ local function spec_of(x)
     return Spec { dtype = known.dtype, shape = shape, device = known.committed ~= 0 and known.device or nil }
 end
 
+--- The Spec of an array or Spec with other extents, which may be size values.
+local function sized_spec(leaf, shape)
+    if getmetatable(leaf) == Spec then
+        local copy = {}
+        for key, value in pairs(leaf) do copy[key] = value end
+        copy.shape = shape
+        return Spec(copy)
+    end
+    local spec, known = spec_of(leaf), array_info(leaf)
+    spec.shape, spec.weak = shape, weakness_of(leaf)
+    spec.sharding = array_info(leaf).sharding ~= 0 and known.sharding or nil
+    return spec
+end
+staging.sized_spec = sized_spec
+
 --- The Spec of tangents or cotangents of an array.
 local function derivative_spec(name, x)
     local spec, sharding = spec_of(x), array_info(x).sharding
@@ -207,6 +225,13 @@ local function part_spec(name, x, axis)
     return spec
 end
 
+--- A C array of extents, which may be size values, for the next call.
+local function extents_of(shape)
+    local dims = ffi.new("int64_t[?]", #shape + 1)
+    for k = 1, #shape do dims[k - 1] = core.put(k - 1, shape[k]) end
+    return dims
+end
+
 --- The placeholder for a leaf.
 local function placeholder(name, level, leaf)
     if type(leaf) == "number" then
@@ -214,8 +239,8 @@ local function placeholder(name, level, leaf)
         return one_id(name, function() return C.neap_trace_input(ctx, level, f64, weak, -1, 0, 0, nil, id_box) end)
     end
     if getmetatable(leaf) == Spec then
-        local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
         return one_id(name, function()
+            local dims = extents_of(leaf.shape)
             local device, sharding, weak = leaf.device or -1, leaf.sharding or 0, leaf.weak or 0
             return C.neap_trace_input(ctx, level, leaf.dtype, weak, device, sharding, #leaf.shape, dims, id_box)
         end)
@@ -224,9 +249,9 @@ local function placeholder(name, level, leaf)
     local dtype, ndim, sharding = known.dtype, known.ndim, known.sharding
     local weak = weakness_of(leaf)
     local device = known.committed ~= 0 and known.device or -1
-    local dims = ffi.new("int64_t[?]", ndim + 1)
-    for k = 0, ndim - 1 do dims[k] = known.shape[k] end
+    local shape = core.shape_of(leaf)
     return one_id(name, function()
+        local dims = extents_of(shape)
         return C.neap_trace_input(ctx, level, dtype, weak, device, sharding, ndim, dims, id_box)
     end)
 end
@@ -318,6 +343,27 @@ end
 -- What Lua itself says of a value that is no number.
 local LUA_WANTS_NUMBERS = { "'for' %a+ must be a number", "number expected, got cdata", "string expected, got cdata" }
 
+-- What Lua and its FFI say of a size value where a number is wanted, and what to do.
+local SIZE_WANTED = {
+    { "'for' %a+ must be a number", "a loop of Lua over a size would be recorded for the size of now; use "
+      .. "np.fori_loop, np.scan, or ops on whole arrays" },
+    { "cannot convert 'struct neap_size'", "a size value cannot stand here; declare this size as an integer" },
+    { "number expected, got cdata", "a size value cannot stand here; math.floor, min, max and sqrt take them, and "
+      .. "arithmetic and comparisons do" },
+}
+
+--- A handler of errors while sizes are declared: says what was done with a size value, and where.
+local function explain_size(problem)
+    for _, pair in ipairs(type(problem) == "string" and SIZE_WANTED or {}) do
+        if problem:find(pair[1]) then
+            local file, line = core.user_site()
+            local site = file and ("%s:%d: "):format(file, line) or ""
+            return ("%s%s (%s)"):format(site, pair[2], (problem:gsub("^%S+:%d+: ", "")))
+        end
+    end
+    return problem
+end
+
 --- The results of a function that ran on stand-ins; errors of Lua that an array has no value get a hint.
 local function checked(ok, ...)
     if ok then return pack(...) end
@@ -329,6 +375,11 @@ local function checked(ok, ...)
         end
     end
     error(problem, 0)
+end
+
+local function raised(ok, ...)
+    if not ok then error((...), 0) end
+    return ...
 end
 
 --- Runs user_function on stand-ins for `given`, as `closed` does, and keeps nothing of what it records. Returns its
@@ -374,7 +425,9 @@ local function trace(name, user_function, given, is_static, places, captures, li
             expected[place] = input
             capture.write(place, input)
         end
-        local results = checked(pcall(user_function, unpack(arguments, 1, arguments.n)))
+        local results = core.sized()
+            and pack(raised(xpcall(user_function, explain_size, unpack(arguments, 1, arguments.n))))
+            or checked(pcall(user_function, unpack(arguments, 1, arguments.n)))
         local assigned = capture.assigned(places, function(place) return expected[place] or place.value end)
         if assigned then
             raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",

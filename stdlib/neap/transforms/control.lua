@@ -5,6 +5,7 @@
 -- an input of the node, so derivatives and batches reach it. Positions in messages count from 1.
 local ffi = require "ffi"
 local core = require "neap.core"
+local shape = require "neap.arrays.shape"
 local trees = require "neap.core.trees"
 local staging = require "neap.tracing.staging"
 
@@ -19,7 +20,7 @@ local sharding_box = ffi.new("int32_t[1]")
 
 -- ---- Leaves ---------------------------------------------------------------------------------------------------------
 
---- "f32[2,3]", as the printed form of programs has it.
+--- "f32[2,3]", as the printed form of programs has it: for messages.
 local function type_text(x)
     local known, dims = array_info(x), {}
     for k = 1, known.ndim do dims[k] = ("%d"):format(tonumber(known.shape[k - 1])) end
@@ -28,6 +29,11 @@ end
 
 local function is_weak(x)
     return array_info(x).weak ~= 0
+end
+
+--- Whether an array has a dtype (its code) and a shape.
+local function has_type(x, dtype, dims)
+    return array_info(x).dtype == dtype and shape.same(core.shape_of(x), dims)
 end
 
 local function no_arrays(leaf)
@@ -60,12 +66,12 @@ end
 
 --- An array for a leaf of any kind.
 local function array_of(leaf)
-    return type(leaf) == "number" and core.number(leaf) or leaf
+    return core.is_number(leaf) and core.number(leaf) or leaf
 end
 
 --- A leaf as an array of a dtype (its code), which must hold it if it is a number.
 local function cast_leaf(leaf, code)
-    if type(leaf) == "number" then return core.number(leaf, code) end
+    if core.is_number(leaf) then return core.number(leaf, code) end
     return leaf:astype(dtypes[code].name)
 end
 
@@ -77,7 +83,7 @@ local function push_node(name, op, entries, attributes, inputs, n)
     local programs = ffi.new("neap_program *[?]", #entries)
     for k, entry in ipairs(entries) do programs[k - 1] = entry.program end
     local attrs = ffi.new("int64_t[?]", #attributes + 1)
-    for k, value in ipairs(attributes) do attrs[k - 1] = value end
+    for k, value in ipairs(attributes) do attrs[k - 1] = core.put(k - 1, value) end
     local file, line = core.user_site()
     local site = file and ("%s:%d"):format(file, line) or ""
     local how = ffi.new("neap_control", { op = core.ids[op], nprograms = #entries, nattrs = #attributes, nresults = n,
@@ -95,20 +101,20 @@ end
 
 -- ---- Branches -------------------------------------------------------------------------------------------------------
 
---- What a function returned, by leaf: { array, weak, text, path }.
+--- What a function returned, by leaf: { weak, dtype, shape, text, path }.
 local function result_leaves(name, results)
     local list = {}
     for r = 1, results.n do
         trees.walk(name, results[r], function(leaf, path)
             if no_arrays(leaf) then return end
-            if not is_array(leaf) and type(leaf) ~= "number" then
+            if not is_array(leaf) and not core.is_number(leaf) then
                 raise(name, "a function must return arrays, numbers or tables of them; result %d has %s", r,
                       describe(leaf))
             end
             local array = array_of(leaf)
             local weak = is_weak(array)
             list[#list + 1] = { weak = weak, dtype = array_info(array).dtype,
-                                text = weak and "a number" or type_text(array),
+                                shape = core.shape_of(array), text = weak and "a number" or type_text(array),
                                 path = (results.n > 1 and " " .. r or "") .. at_path(path) }
         end, "")
     end
@@ -169,7 +175,9 @@ local function compare_types(name, seen, leads)
     for k = 1, #seen do
         for r, leaf in ipairs(seen[k]) do
             local lead = leads[r]
-            if leaf.text ~= lead.text and not (leaf.weak and lead.text:find("[]", 1, true)) then
+            local same = leaf.weak == lead.weak and (leaf.weak or leaf.dtype == lead.dtype
+                                                     and shape.same(leaf.shape, lead.shape))
+            if not same and not (leaf.weak and #lead.shape == 0) then
                 raise(name, "the branches must return arrays of equal shapes and dtypes; result%s is %s from %s and %s "
                       .. "from %s", leaf.path, lead.text, branch_name(name, lead.branch), leaf.text,
                       branch_name(name, k))
@@ -265,6 +273,7 @@ function np.switch(index, branches, ...)
     for k = 1, #branches do
         check_function("switch", branches[k], 2, ("branches[%d]"):format(k))
     end
+    index = core.plain(index)
     if type(index) == "number" then
         if index % 1 ~= 0 then bad_argument("switch", 1, "index", "an integer", index) end
         index = branch_index("switch", "index", math.min(math.max(index, 1), #branches) - 1)
@@ -291,7 +300,7 @@ local function carry_of(name, init, place)
     local leaves, front, own = {}, place and ("[%d]"):format(place) or "", staging.own_sharding(name) or 0
     trees.walk(name, init, function(leaf, path)
         if no_arrays(leaf) then return end
-        if not is_array(leaf) and type(leaf) ~= "number" then
+        if not is_array(leaf) and not core.is_number(leaf) then
             raise(name, "the initial carry%s must be an array or a number, got %s", at_path(path), describe(leaf))
         end
         if place and path:sub(1, #front) == front then path = path:sub(#front + 1):gsub("^%.", "") end
@@ -339,7 +348,7 @@ local function next_carry(name, carry, value)
         if no_arrays(leaf) then return leaf end
         count = count + 1
         local start = carry.leaves[count]
-        if not is_array(leaf) and type(leaf) ~= "number" then
+        if not is_array(leaf) and not core.is_number(leaf) then
             raise(name, "the body must return arrays, numbers or tables of them, got %s for the carry%s",
                   describe(leaf), at_path(start.path))
         end
@@ -351,13 +360,12 @@ local function next_carry(name, carry, value)
             weak = true
             return array
         end
-        local want = dtype and dtypes[dtype].name .. "[]" or type_text(start.array)
-        if is_weak(array) and want:find("[]", 1, true) then
-            return cast_leaf(leaf, dtype or array_info(start.array).dtype)
-        end
-        if type_text(array) ~= want then
+        local want, dims = dtype or array_info(start.array).dtype, dtype and {} or core.shape_of(start.array)
+        if is_weak(array) and #dims == 0 then return cast_leaf(leaf, want) end
+        if not has_type(array, want, dims) then
             raise(name, "the carry must keep its shapes and dtypes: the carry%s is %s at the beginning of a turn, but "
-                  .. "the body returns %s for it", at_path(start.path), want, type_text(array))
+                  .. "the body returns %s for it", at_path(start.path),
+                  dtype and dtypes[dtype].name .. "[]" or type_text(start.array), type_text(array))
         end
         return array
     end)
@@ -419,7 +427,7 @@ end
 local function check_condition(name, results)
     local value = results[1]
     if type(value) == "boolean" then value = core.number(value and 1 or 0, core.dtype_codes.bool) end
-    if results.n ~= 1 or not is_array(value) or array_info(value).ndim ~= 0 or type_text(value) ~= "bool[]" then
+    if results.n ~= 1 or not is_array(value) or not has_type(value, core.dtype_codes.bool, {}) then
         raise(name, "the condition must return one bool, got %s",
               is_array(value) and type_text(value) or describe(value))
     end
@@ -478,7 +486,8 @@ local function scan(name, body, carry, xs, length, how, finish, counted)
 end
 
 local function bound_of(name, position, what, value)
-    if type(value) == "number" then
+    value = core.plain(value)
+    if core.is_number(value) then
         if value % 1 ~= 0 or value < -2147483648 or value > 2147483647 then
             bad_argument(name, position, what, "an integer of 32 bits", value)
         end
@@ -515,7 +524,7 @@ function np.fori_loop(lower, upper, body, init)
     lower = bound_of("fori_loop", 1, "lower", lower)
     upper = bound_of("fori_loop", 2, "upper", upper)
     check_function("fori_loop", body, 3, "body")
-    if type(lower) == "number" and type(upper) == "number" then return counted_loop(lower, upper, body, init) end
+    if core.is_number(lower) and core.is_number(upper) then return counted_loop(lower, upper, body, init) end
     local function as_array(bound, other)
         if is_array(bound) and not is_weak(bound) then return bound end
         local like = is_array(other) and not is_weak(other) and dtypes[array_info(other).dtype].name or "i32"
@@ -541,26 +550,21 @@ local scan_options = { length = true, reverse = true, unroll = true }
 local function scan_arguments(xs, given)
     local o = core.options("scan", given, scan_options)
     local length, first = o.length, nil
-    if length ~= nil and (type(length) ~= "number" or length % 1 ~= 0 or length < 0) then
-        bad_argument("scan", nil, "length", "a number of turns", length)
-    end
+    if length ~= nil then length = core.integer("scan", nil, "length", length, 0) end
     if o.reverse ~= nil and type(o.reverse) ~= "boolean" then
         bad_argument("scan", nil, "reverse", "a boolean", o.reverse)
     end
-    local unroll = o.unroll == nil and 1 or o.unroll
-    if type(unroll) ~= "number" or unroll % 1 ~= 0 or unroll < 1 then
-        bad_argument("scan", nil, "unroll", "a number of turns", unroll)
-    end
+    local unroll = core.integer("scan", nil, "unroll", o.unroll == nil and 1 or o.unroll, 1)
     trees.walk("scan", xs, function(leaf, path)
         if leaf == nil then return end
         if not is_array(leaf) then raise("scan", "xs%s must be an array, got %s", at_path(path), describe(leaf)) end
-        local shape = core.shape_of(leaf)
-        if #shape == 0 then raise("scan", "xs%s has no axis to scan over: it is a scalar", at_path(path)) end
-        if length and shape[1] ~= length then
-            raise("scan", "xs%s has %d parts along its first axis, but %s", at_path(path), shape[1],
-                  first and ("xs%s has %d"):format(first, length) or ("the option 'length' is %d"):format(length))
+        local dims = core.shape_of(leaf)
+        if #dims == 0 then raise("scan", "xs%s has no axis to scan over: it is a scalar", at_path(path)) end
+        if length and dims[1] ~= length then
+            raise("scan", "xs%s has %d parts along its first axis, but %s", at_path(path), dims[1],
+                  first and ("xs%s has %s"):format(first, length) or ("the option 'length' is %s"):format(length))
         end
-        length, first = shape[1], first or at_path(path)
+        length, first = dims[1], first or at_path(path)
     end, "")
     if not length then raise("scan", "without xs the option 'length' is needed") end
     return length, { reverse = o.reverse, unroll = unroll }

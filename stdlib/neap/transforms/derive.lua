@@ -7,6 +7,7 @@
 -- program can be run when the tape has long been closed.
 local ffi = require "ffi"
 local core = require "neap.core"
+local shape = require "neap.arrays.shape"
 local trees = require "neap.core.trees"
 local staging = require "neap.tracing.staging"
 
@@ -25,7 +26,7 @@ local derive = { tapes = 0 } -- tapes: how many were ever opened
 local function alias_argument(name, position, value, level, aliases)
     local own = { sharding = staging.own_sharding(name) } -- then its derivative is each device's own
     return trees.rebuild(name, value, function(leaf)
-        if type(leaf) == "number" then leaf = core.number(leaf, F32) end
+        if core.is_number(leaf) then leaf = core.number(leaf, F32) end
         if not is_array(leaf) then
             raise(name, "argument %d must hold arrays or numbers, got %s", position, describe(leaf))
         end
@@ -115,15 +116,15 @@ end
 
 -- ---- Forms ----------------------------------------------------------------------------------------------------------
 
---- Stands for an array in the form of a tree: { dtype, inexact, shape = its text, spec = for a placeholder,
+--- Stands for an array in the form of a tree: { dtype, inexact, spec = for a placeholder, with its shape,
 -- weak = whether it is a number that a trace knows nothing of }.
 local Form = {}
 
 function derive.form(x)
     local spec = staging.spec_of(x)
     local dtype = core.dtypes[spec.dtype]
-    return setmetatable({ dtype = dtype.name, inexact = dtype.inexact, shape = core.shape_text(spec.shape), spec = spec,
-                          weak = core.info(x).weak ~= 0 }, Form)
+    return setmetatable({ dtype = dtype.name, inexact = dtype.inexact, spec = spec, weak = core.info(x).weak ~= 0 },
+                        Form)
 end
 
 function derive.is_form(value)
@@ -140,12 +141,13 @@ end
 
 --- A tangent or cotangent at `path`: an array of the dtype and shape of a form, or a number.
 function derive.fitting(name, value, form, path)
-    if type(value) == "number" then value = core.number(value, core.dtype_codes[form.dtype]) end
+    if core.is_number(value) then value = core.number(value, core.dtype_codes[form.dtype]) end
     if not is_array(value) then raise(name, "%s: expected an array, got %s", path, describe(value)) end
     if core.info(value).weak ~= 0 then value = np.astype(value, form.dtype) end
-    local dtype, shape = core.dtype_of(value).name, core.shape_text(value)
-    if dtype ~= form.dtype or shape ~= form.shape then
-        raise(name, "%s: expected dtype %s and shape %s, got %s and %s", path, form.dtype, form.shape, dtype, shape)
+    local dtype, dims = core.dtype_of(value).name, core.shape_of(value)
+    if dtype ~= form.dtype or not shape.same(dims, form.spec.shape) then
+        raise(name, "%s: expected dtype %s and shape %s, got %s and %s", path, form.dtype,
+              core.shape_text(form.spec.shape), dtype, core.shape_text(dims))
     end
     return value
 end
@@ -216,7 +218,7 @@ function derive.take_results(tape, has_aux)
     local list = { n = has_aux and 1 or results.n }
     for k = 1, list.n do
         list[k] = trees.rebuild(name, results[k], function(leaf)
-            if type(leaf) == "number" then leaf = core.number(leaf, F32) end
+            if core.is_number(leaf) then leaf = core.number(leaf, F32) end
             if not is_array(leaf) then
                 raise(name, "the function must return arrays, numbers or tables of them; result %d has %s", k,
                       describe(leaf))

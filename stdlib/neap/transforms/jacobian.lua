@@ -70,7 +70,7 @@ end
 --- A linear map applied to the bases of the arrays `of`.
 local function apply_to_basis(map, of)
     local n = total_size(of)
-    if n == 0 then return map(of) end
+    if core.is_same(n, 0) then return map(of) end
     return np.vmap(map)(basis(of, n))
 end
 

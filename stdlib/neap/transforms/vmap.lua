@@ -7,6 +7,7 @@ local ffi = require "ffi"
 local core = require "neap.core"
 local named = require "neap.tracing.axes"
 local trees = require "neap.core.trees"
+local create = require "neap.arrays.create"
 local shape = require "neap.arrays.shape"
 local staging = require "neap.tracing.staging"
 
@@ -21,7 +22,7 @@ local type, unpack, pairs = type, unpack, pairs
 local function check_axes(option, axes, depth)
     if trees.is_node(axes) and depth < 100 then
         for _, inner in pairs(axes) do check_axes(option, inner, depth + 1) end
-    elseif axes ~= false and axes ~= nil and (type(axes) ~= "number" or axes % 1 ~= 0) then
+    elseif axes ~= false and axes ~= nil and not core.is_integer(core.plain(axes)) then
         bad_argument("vmap", nil, option, "axes: integers, false, or tables of them for each " ..
                      (option == "in_axes" and "argument" or "result"), axes)
     end
@@ -45,6 +46,7 @@ end
 
 --- An axis of an array with ndim axes, counted from 0.
 local function normal_axis(option, axis, ndim, path, dims)
+    axis = core.plain(axis)
     if axis < -ndim or axis >= ndim then
         raise("vmap", "%s: axis %d of %s is out of range for shape %s", option, axis, path, core.shape_text(dims))
     end
@@ -55,19 +57,19 @@ end
 
 --- The size of the axes of examples; raises if there are several.
 local function common_size(leaves, axis_size)
-    local by_size, sizes = {}, {}
+    local sizes = {}
     for _, leaf in ipairs(leaves) do
-        local same = by_size[leaf.size]
-        if same then
-            same.count = same.count + 1
+        local found
+        for _, same in ipairs(sizes) do found = found or same.leaf.size == leaf.size and same end
+        if found then
+            found.count = found.count + 1
         else
-            by_size[leaf.size] = { leaf = leaf, count = 1 }
-            sizes[#sizes + 1] = by_size[leaf.size]
+            sizes[#sizes + 1] = { leaf = leaf, count = 1 }
         end
     end
     local function told(same)
         local leaf = same.leaf
-        return ("%d (axis %d of %s, shape %s%s)"):format(leaf.size, leaf.axis, leaf.path, core.shape_text(leaf.array),
+        return ("%s (axis %d of %s, shape %s%s)"):format(leaf.size, leaf.axis, leaf.path, core.shape_text(leaf.array),
                                                          same.count > 1 and (", and %d more"):format(same.count - 1)
                                                          or "")
     end
@@ -81,7 +83,7 @@ local function common_size(leaves, axis_size)
         raise("vmap", "the axes of examples must have one size, got %s", table.concat(texts, ", "))
     end
     if axis_size and sizes[1] and axis_size ~= sizes[1].leaf.size then
-        raise("vmap", "axis_size is %d, but the axes of examples have size %s", axis_size, told(sizes[1]))
+        raise("vmap", "axis_size is %s, but the axes of examples have size %s", axis_size, told(sizes[1]))
     end
     return axis_size or sizes[1].leaf.size
 end
@@ -96,7 +98,7 @@ local function split_arguments(given, in_axes)
         marked[k] = trees.with_prefix("vmap", "in_axes", given[k], axes_of(in_axes, k), "argument " .. k,
                                       function(leaf, axis, path)
             if not axis then return leaf end
-            if type(leaf) == "number" then
+            if core.is_number(leaf) then
                 raise("vmap", "%s is a number, which has no axis of examples: make it an array, or give it false in "
                       .. "in_axes", path)
             end
@@ -132,7 +134,7 @@ local function results_with_axes(results, out_axes)
         made[k] = trees.with_prefix("vmap", "out_axes", results[k], axes_of(out_axes, k), "result " .. k,
                                     function(leaf, axis, path)
             axis = axis or false
-            if axis ~= false and type(leaf) == "number" then leaf = core.number(leaf, core.dtype_codes.f32) end
+            if axis ~= false and core.is_number(leaf) then leaf = core.number(leaf, core.dtype_codes.f32) end
             if axis ~= false and type(leaf) == "boolean" then
                 leaf = core.number(leaf and 1 or 0, core.dtype_codes.bool)
             end
@@ -168,7 +170,8 @@ local function batch(program, size, arrays, nbatched, noutputs)
     local out, out_flags = ffi.new("int32_t[?]", noutputs + 1), ffi.new("uint8_t[?]", noutputs + 1)
     for k = 1, nbatched do flags[k - 1] = 1 end
     local outputs = core.call_ids("vmap", out, noutputs, function()
-        return C.neap_program_batch(ctx, program, size, n, ids, flags, out, out_flags)
+        local now = core.put(C.NEAP_SIZE_NUMBER, size)
+        return C.neap_program_batch(ctx, program, now, n, ids, flags, out, out_flags)
     end)
     return outputs, out_flags
 end
@@ -185,7 +188,7 @@ local function map_examples(user_function, o, ...)
     end
     if o.axis_name then -- the token of the axis, the index of the example, is a further input
         specs[#specs + 1] = Spec { dtype = core.dtype_codes.i32, shape = {} }
-        arrays[#arrays + 1] = np.arange(size, { dtype = "i32" })
+        arrays[#arrays + 1] = create.iota(size, core.dtype_codes.i32)
     end
     local n = #specs
     local entry, lifted = staging.closed("vmap", function(stand_ins)
@@ -230,9 +233,7 @@ function np.vmap(f, given)
         bad_argument("vmap", nil, "axis_name", "a string", o.axis_name)
     end
     local size = o.axis_size
-    if size ~= nil and (type(size) ~= "number" or size < 0 or size % 1 ~= 0) then
-        bad_argument("vmap", nil, "axis_size", "an integer of at least 0", size)
-    end
+    if size ~= nil then size = core.integer("vmap", nil, "axis_size", size, 0) end
     local settings = { in_axes = o.in_axes == nil and 0 or o.in_axes, out_axes = o.out_axes == nil and 0 or o.out_axes,
                        axis_size = size, axis_name = o.axis_name }
     local function mapped(...)

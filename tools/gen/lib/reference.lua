@@ -75,6 +75,9 @@ local function section(entry)
     return table.concat(lines, "\n")
 end
 
+--- By what entries are sorted: their names, those with two low lines in front behind all others.
+local function order_of(entry) return (entry.names[1]:gsub("%f[_]__", "~")) end
+
 --- The pages by name, as text.
 function reference.pages(entries)
     local pages, titles = {}, {}
@@ -87,7 +90,7 @@ function reference.pages(entries)
     local texts = {}
     for name, list in pairs(pages) do
         table.sort(list, function(a, b)
-            if a.names[1] ~= b.names[1] then return a.names[1] < b.names[1] end
+            if a.names[1] ~= b.names[1] then return order_of(a) < order_of(b) end
             return a.file .. ("%9d"):format(a.line) < b.file .. ("%9d"):format(b.line)
         end)
         local lines = { "# " .. titles[name] .. "\n",

@@ -1,0 +1,27 @@
+--- contract_fixed.lua: functions whose programs do not follow all declared sizes (tests/lib/contract_sizes.lua), and
+-- why: what they decide is another program, or a number of results, or is not written for sizes.
+local COLLECTIVE = "which member sends to which is a table of numbers"
+local MANY = "how many results there are is a number"
+local LONGER = "which array is longer is decided"
+
+return {
+    ["np.convolve"] = LONGER,
+    ["np.correlate"] = LONGER,
+    ["np.cov"] = "one variable makes a result without axes",
+    ["np.cross"] = "vectors of two and of three elements have other formulas",
+    ["np.data.batches"] = "how many batches there are is a number",
+    ["np.histogramdd"] = MANY,
+    ["np.linalg.det"] = "small matrices have formulas of their own",
+    ["np.linalg.lu"] = "square matrices and others are decided",
+    ["np.linalg.qr"] = "whether there are more rows or columns is decided",
+    ["np.nn.Conv"] = "a layer is made for a number of channels",
+    ["np.nn.conv_transpose"] = "whether what is cut away is negative is decided",
+    ["np.polydiv"] = LONGER,
+    ["np.ppermute"] = COLLECTIVE,
+    ["np.pshuffle"] = COLLECTIVE,
+    ["np.random.categorical"] = "whether an extent is that of the shape that is asked for is decided",
+    ["np.roots"] = "a polynomial of degree 0 has no roots, which is decided",
+    ["np.squeeze"] = "an axis of one element is dropped, and others are not",
+    ["np.unpack"] = MANY,
+    ["np.unstack"] = MANY,
+}
