@@ -57,7 +57,7 @@ define("diff", function(x, given, extra)
     local n = shape_of(x)[axis + 1]
     for _ = 1, core.is_size(n) and times or math.min(times, n) do -- of no elements it goes on to be nothing
         local from = math.min(1, n)
-        x = minus(cut(x, axis, from, n, true), cut(x, axis, 0, n - from, true))
+        x = minus(cut(x, axis, from, n), cut(x, axis, 0, n - from))
         n = n - from
     end
     return operands.narrow(x, half)
@@ -129,14 +129,14 @@ local function gradient_along(x, axis, spacing, order)
         end
         h, even = along(distances(spacing, 0), axis, ndim), false
     end
-    local function at(from, to) return cut(x, axis, from, to, true) end
-    local function step(k) return even and h or cut(h, axis, k, k + 1, true) end
+    local function at(from, to) return cut(x, axis, from, to) end
+    local function step(k) return even and h or cut(h, axis, k, k + 1) end
     local parts = { edge(function(k) return at(k, k + 1) end, step(0), order == 2 and step(1), order) }
     if core.is_size(n) or n > 2 then -- of a size the part may have no elements
         if even then
             parts[2] = (at(2, n) - at(0, n - 2)) / (h * 2)
         else
-            local h1, h2 = cut(h, axis, 0, n - 2, true), cut(h, axis, 1, n - 1, true)
+            local h1, h2 = cut(h, axis, 0, n - 2), cut(h, axis, 1, n - 1)
             local whole = h1 + h2 -- weights first: what fits stays below infinity
             -- At equal distances the element itself has no part, and may be infinite.
             local equal = np.all(np.equal(h, step(0)))
@@ -238,7 +238,7 @@ local function trapezoid(y, x, given, extra)
         if other.inexact and other.name ~= half then half = nil end
     end
     if not core.is_size(n) and n < 2 then return operands.narrow(np.sum(cut(y, axis, 0, 0), { axis = axis }), half) end
-    local sums = cut(y, axis, 1, n, true) + cut(y, axis, 0, n - 1, true)
+    local sums = cut(y, axis, 1, n) + cut(y, axis, 0, n - 1)
     return operands.narrow(np.sum(sums * width, { axis = axis }) / 2, half)
 end
 define("trapezoid", trapezoid)

@@ -53,7 +53,7 @@ local function starts_of(name, position, starts, ndim)
 end
 
 local function slice(x, starts, sizes)
-    for k = 1, #sizes do core.attrs[k - 1] = core.put(k - 1, sizes[k]) end
+    core.put_list(0, sizes)
     return core.record2(core.ids.dynamic_slice, x, starts, #sizes)
 end
 

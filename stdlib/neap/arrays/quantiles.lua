@@ -199,7 +199,7 @@ define("mode", function(x, given, extra)
     local o = reduces.options("mode", given, { axis = true, keepdims = true }, extra)
     local sorted, n, kept = ordered("mode", x, o.axis)
     local axis = core.ndim(sorted) - 1
-    local changes = np.not_equal(shape.cut(sorted, axis, 1, n, true), shape.cut(sorted, axis, 0, n - 1, true))
+    local changes = np.not_equal(shape.cut(sorted, axis, 1, n), shape.cut(sorted, axis, 0, n - 1))
     local place = np.arange(n)
     local one = shape_of(sorted)
     one[axis + 1] = 1

@@ -88,7 +88,7 @@ end
 
 local function draw_bits(key, width, dims)
     attrs[0] = width
-    for k = 1, #dims do attrs[k] = core.put(k, dims[k]) end
+    core.put_list(1, dims)
     return core.record1(ids.random_bits, key, 1 + #dims)
 end
 
@@ -142,7 +142,7 @@ local halves = {} -- by distribution: as the op's, made of ops on halves
 local function draw_floats(distribution, key, dims, dtype)
     if dtype.half then return halves[distribution](key, dims, dtype) end
     attrs[0], attrs[1] = distribution, dtype.code
-    for k = 1, #dims do attrs[k + 1] = core.put(k + 1, dims[k]) end
+    core.put_list(2, dims)
     return core.record1(ids.random_floats, key, 2 + #dims)
 end
 
@@ -324,7 +324,7 @@ function random.randint(key, dims, minval, maxval, given)
     local low = integer_bound("randint", 3, "minval", minval, dims, drawn, lowest, highest)
     local high = integer_bound("randint", 4, "maxval", maxval, dims, drawn, lowest, narrow and highest + 1 or highest)
     attrs[0] = inclusive
-    for k = 1, #dims do attrs[k] = core.put(k, dims[k]) end
+    core.put_list(1, dims)
     local x = core.recordn(ids.random_integers, { low, high, key }, 3, 1 + #dims)
     return drawn == result and x or np.astype(x, result.name)
 end

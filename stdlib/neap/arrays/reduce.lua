@@ -487,8 +487,8 @@ define("logcumsumexp", function(x, given, extra)
     local finite = np.isfinite(top)
     local shift = np.where(finite, top, core.number(0, core.dtype_of(x).code))
     -- h[i] = h[i - 1] exp(shift[i - 1] - shift[i]) + exp(x[i] - shift[i]); before the first finite maximum h is 0.
-    local before = shape.cut(shift, axis, 0, n - 1, true) - shape.cut(shift, axis, 1, n, true)
-    local factor = np.where(shape.cut(finite, axis, 0, n - 1, true), np.exp(before), 1)
+    local before = shape.cut(shift, axis, 0, n - 1) - shape.cut(shift, axis, 1, n)
+    local factor = np.where(shape.cut(finite, axis, 0, n - 1), np.exp(before), 1)
     local lo, none = {}, {}
     for k = 1, core.ndim(x) do lo[k], none[k] = k == axis + 1 and 1 or 0, 0 end
     factor = shape.pad(factor, core.number(0, core.dtype_of(x).code), lo, none, none)

@@ -26,7 +26,7 @@ end
 
 --- Which of n sorted elements or rows differ from the one before: n bools, the first one true.
 local function starts_of(sorted, n, equal_nan)
-    local now, before = shape.cut(sorted, 0, 1, n, true), shape.cut(sorted, 0, 0, n - 1, true)
+    local now, before = shape.cut(sorted, 0, 1, n), shape.cut(sorted, 0, 0, n - 1)
     local differs = np.not_equal(now, before)
     if equal_nan and nans.possible(sorted) then
         differs = np.logical_and(differs, np.logical_not(np.logical_and(np.isnan(now), np.isnan(before))))
