@@ -127,6 +127,17 @@ check.test("a failure that was caught has to come again", function()
     check.raises(function() program(ramp(8)) end, "works now, and failed when it was recorded")
 end)
 
+check.test("sizes of a call that failed are for no other call", function()
+    local function f(x)
+        local ok = pcall(function() return np.broadcast_to(x, { x.shape[1], 3 }) end)
+        return np.zeros { 4 } + (ok and 1 or 0), np.ones { 4, 3 }
+    end
+    local program = np.trace(f, { sizes = { { "n" } } })(ramp(4))
+    same(program, f, ramp(6))
+    same(program, f, ramp(9))
+    check.raises(function() program(ramp(3)) end, "not for n = 3")
+end)
+
 check.test("an op that gives its operand for the sizes of now gives another array for others", function()
     local function f(x, y)
         local wide = np.broadcast_to(y, x.shape)
