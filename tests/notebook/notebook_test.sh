@@ -3,7 +3,7 @@
 # under tests of its own through jupyter_client (kernel.py, clients.py), and with the notebooks of docs/notebooks
 # (notebooks.py). The packages of requirements.txt are installed into a virtual environment outside the tree, once;
 # where that cannot be done the test is skipped, and says so.
-set -eu
+set -eu -o pipefail
 cd "$(dirname "$0")"
 neap=$(cd ../.. && realpath "${NEAP:-build/neap}")
 place=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/neap/notebook-$(sha256sum requirements.txt | cut -c1-12)
@@ -30,7 +30,10 @@ touch "$NEAP_TEST_COUNTS"
 status=0
 
 run() { # run FILE PREFIX: the tests of a file, with the kernel that is installed there
-    JUPYTER_PATH=$2/share/jupyter "$place/bin/python" "$1" || status=1
+    if ! JUPYTER_PATH=$2/share/jupyter "$place/bin/python" "$1" 2>&1 | tee "$work/log"; then
+        status=1
+        grep -A 30 '^\(FAIL\|ERROR\): ' "$work/log" >>"$work/failed" || true
+    fi
 }
 
 run suite.py "$work"
@@ -39,6 +42,8 @@ run clients.py "$work"
 "$neap" kernel install --prefix "$work/many" --devices 8 # for the notebook about meshes
 run notebooks.py "$work/many"
 
+# What failed is told once more at the end, where a report that keeps only some lines has it.
+if [ -e "$work/failed" ]; then cat "$work/failed"; fi
 # A file that has ended without a count is a failure too.
 awk -v status=$status '{ p += $1; f += $3; s += $5 }
     END { if (status || NR < 4) f = f ? f : 1; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit (f > 0) }' \
