@@ -28,7 +28,8 @@ enum {
     AGAIN_MS = 100,   /* between interrupts for a shutdown */
     PARENT_MS = 1000, /* between looks for the process that has started this one */
     THREADS = 3,      /* of a kernel: the channels', and two of ZeroMQ */
-    MOST_COMPLAINTS = 100
+    COMPLAINTS = 100, /* that are told at once; then one each COMPLAINT_MS, until nobody has complained for a while */
+    COMPLAINT_MS = 100
 };
 
 static const int socket_types[KERNEL_CHANNELS] = {[KERNEL_SHELL] = ZMQ_ROUTER,
@@ -49,8 +50,13 @@ static struct {
     bool gathering;         /* text has come, and waits for more */
     int64_t gathered;       /* when it came first */
     int64_t blocked, poked; /* since when a client does not read, 0: all do; when the last interrupt was sent */
-    _Atomic unsigned complaints;
 } io;
+
+static struct {
+    pthread_mutex_t mutex;
+    int64_t due;       /* when as many had been told if there was one each COMPLAINT_MS */
+    unsigned left_out; /* since the last one that was told */
+} complaints = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t now_ms(void) {
     struct timespec time;
@@ -58,12 +64,32 @@ static int64_t now_ms(void) {
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
+/* Whether one more complaint is told; sets how many were left out before it. A client that means ill must not fill the
+ * disk, and what is wrong an hour later must be told. */
+static bool may_complain(unsigned *left_out) {
+    pthread_mutex_lock(&complaints.mutex);
+    int64_t now = now_ms();
+    bool told = complaints.due - now < COMPLAINTS * COMPLAINT_MS;
+    if (told) {
+        complaints.due = (complaints.due > now ? complaints.due : now) + COMPLAINT_MS;
+        *left_out = complaints.left_out;
+        complaints.left_out = 0;
+    } else {
+        complaints.left_out++;
+    }
+    pthread_mutex_unlock(&complaints.mutex);
+    return told;
+}
+
 void kernel_complain(const char *format, ...) {
     char line[512];
-    unsigned before = atomic_fetch_add(&io.complaints, 1);
-    if (before >= MOST_COMPLAINTS && before % MOST_COMPLAINTS != 0)
+    unsigned left_out = 0;
+    if (!may_complain(&left_out))
         return;
     int used = snprintf(line, sizeof line, "neap kernel: ");
+    if (left_out > 0)
+        used += snprintf(line + used, sizeof line - (size_t)used, "(%u complaints before this one are not told) ",
+                         left_out);
     va_list args;
     va_start(args, format);
     used += vsnprintf(line + used, sizeof line - (size_t)used - 1, format, args);

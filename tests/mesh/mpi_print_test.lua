@@ -86,8 +86,8 @@ check.test("meshes of some devices, in another order", function()
     check.equal(err, "")
 end)
 
--- Their lines have no tabs: mpirun reads from a terminal, which takes a line with tabs in pieces, and the line of another
--- process may come between two of them.
+-- Their lines have no tabs: mpirun reads from a terminal, which takes a line with tabs in pieces, and the line of
+-- another process may come between two of them.
 check.test("what need not be ordered, and what process 0 alone prints", function()
     local log = process.file ""
     local script = process.file(HEAD .. [[

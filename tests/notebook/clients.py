@@ -3,6 +3,7 @@ import json
 import os
 import queue
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -36,7 +37,9 @@ class WithClients(WithKernel):
             pass
 
 
-class BadInput(WithClients):
+class WithErrors(WithClients):
+    """A kernel whose stderr is read."""
+
     @classmethod
     def setUpClass(cls):
         cls.errors = open(os.environ["NEAP_TEST_ERRORS"], "w+")
@@ -53,11 +56,14 @@ class BadInput(WithClients):
             self.assertLess(time.monotonic(), end, f"stderr does not tell '{text}': {self.told()}")
             time.sleep(0.02)
 
+
+class BadInput(WithErrors):
     def test_bytes_that_are_no_zeromq(self):
+        draw = random.Random(7)  # of which the kernel takes some 50 for messages
         for port in (self.km.shell_port, self.km.control_port, self.km.stdin_port, self.km.iopub_port,
                      self.km.hb_port):
             with socket.create_connection((self.km.ip, port)) as raw:
-                raw.sendall(b"GET / HTTP/1.1\r\n\r\n" + os.urandom(5000))
+                raw.sendall(b"GET / HTTP/1.1\r\n\r\n" + draw.randbytes(5000))
         self.check_alive()
 
     def test_messages_that_are_none(self):
@@ -217,6 +223,26 @@ class BadInput(WithClients):
         self.check_alive()
         stuck.rcvtimeo = 1000
         self.assertTrue(stuck.recv_multipart())
+
+
+class Flood(WithErrors):
+    def test_flood_of_complaints(self):
+        """Few are told, and how many are not; what is wrong later is told."""
+        client = self.dealer(self.km.shell_port)
+        sent = 2000
+        for _ in range(sent):
+            client.send_multipart([b"junk"])
+        end = time.monotonic() + TIMEOUT
+        while "too few parts" not in self.told():
+            self.assertLess(time.monotonic(), end, self.told())
+            client.send_multipart([b"<IDS|MSG>", b"", b"{}"])
+            sent += 1
+            time.sleep(0.2)
+        lines = self.told().splitlines()
+        left_out = [int(n) for n in re.findall(r"\((\d+) complaints before this one are not told\)", self.told())]
+        self.assertGreater(sum(left_out), 1000)
+        self.assertLess(sum(left_out) + len(lines), sent + 1)
+        self.check_alive()
 
 
 class Hostile(WithClients):
