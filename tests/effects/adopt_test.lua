@@ -1,12 +1,12 @@
 --- adopt_test.lua (not under tsan): one order of all that is written to stdout: by prints, late or not, by C's library
--- (puts), by children of io.popen and os.execute; and flush and seek of stdout as Lua's own. Random programs; stock
--- luajit without the library says what they show where it can.
+-- (puts), by children of io.popen and os.execute; and flush and seek of stdout as Lua's own. Programs drawn at
+-- random; stock luajit without the library says what they show where it can.
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local process = require "tests.lib.process"
 
 local build = process.neap:match "^(.*)/" or "."
 local has_luajit = os.execute "command -v luajit >/dev/null" == 0
-local seeds = os.getenv "NEAP_TEST_LONG" and 100 or 5
 
 --- How a script is run by each host: the executable, and luajit with the library, which cannot load a sanitized one.
 local hosts = { { process.neap } }
@@ -46,7 +46,7 @@ local WRITERS = {
 }
 
 check.test("one order", function()
-    for seed = 1, seeds do
+    for seed in draws.seeds(5) do
         math.randomseed(seed)
         local code, expected = { PRELUDE }, {}
         for k = 1, 25 do
@@ -106,7 +106,7 @@ end
 
 if has_luajit then
     check.test("seek and flush as Lua's", function()
-        for seed = 1, 2 * seeds do
+        for seed in draws.seeds(10) do
             math.randomseed(seed)
             local code = { [[
                 local np = rawget(_G, "np") or pcall(require, "neap")

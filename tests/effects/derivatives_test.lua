@@ -1,17 +1,16 @@
 --- derivatives_test.lua: effects in loops, branches and rules for derivatives, of what is differentiated: each happens
 -- once, in its order, and callbacks with results are asked once; with the derivatives compared with plain Lua's.
---
--- NEAP_TEST_CHAINS=N runs so many functions instead of a few; NEAP_TEST_CHAINS_FROM=SEED begins there.
+-- Functions drawn at random.
 local np = require "neap"
 local chains = require "tests.lib.chains"
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local process = require "tests.lib.process"
 
-local COUNT = tonumber(os.getenv "NEAP_TEST_CHAINS") or 300
-local FROM = tonumber(os.getenv "NEAP_TEST_CHAINS_FROM") or 1
+local COUNT = 300
 local AT_ONCE = 50 -- functions in a process
 
-for from = FROM, FROM + COUNT - 1, AT_ONCE do
+for from in draws.seeds(COUNT, AT_ONCE) do
     check.test("functions from " .. from, function()
         local code = ("for seed = %d, %d do require 'tests.lib.chains'.run(seed) end"):format(from, from + AT_ONCE - 1)
         local status, out, err = process.run_neap { "-e", code }

@@ -1,14 +1,12 @@
 --- waits_test.lua: nothing waits for itself: callbacks that compute, wait and call others in loops, branches and
--- programs, while a budget of work ahead is used up by what waits for them.
---
--- NEAP_TEST_WAITS=N runs so many nests instead of a few; NEAP_TEST_WAITS_FROM=SEED begins there.
+-- programs, while a budget of work ahead is used up by what waits for them. Nests drawn at random.
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local process = require "tests.lib.process"
 local nests = require "tests.lib.nests"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
-local COUNT = tonumber(os.getenv "NEAP_TEST_WAITS") or (release and 120 or 80) -- in 80 there is each scheduler
-local FROM = tonumber(os.getenv "NEAP_TEST_WAITS_FROM") or 1
+local COUNT = release and 120 or 80 -- in 80 there is each scheduler
 local AT_ONCE = 20    -- nests in a process
 local SECONDS = "300" -- after which a process hangs
 
@@ -19,7 +17,7 @@ end
 
 local SCHEDULERS = { "pool", "pool", "naive", "device" }
 
-for from = FROM, FROM + COUNT - 1, AT_ONCE do
+for from in draws.seeds(COUNT, AT_ONCE) do
     local scheduler = SCHEDULERS[from / AT_ONCE % #SCHEDULERS - from / AT_ONCE % 1 + 1]
     check.test(("nests from %d (%s)"):format(from, scheduler), function()
         local expected = {}

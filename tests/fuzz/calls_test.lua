@@ -1,13 +1,12 @@
---- calls_test.lua: every public function and array method with random good and bad arguments.
+--- calls_test.lua: every public function and array method with arguments drawn at random, good and bad ones.
 --
 -- Each call either works or raises one Lua error that names the function and the line of the call; after each the
--- session still computes. Random numbers come from a seed, so a failure can be run again:
+-- session still computes. What is drawn comes from a seed (tests/lib/draws.lua):
 --
---     NEAP_FUZZ_SECONDS   how long (10)
 --     NEAP_FUZZ_CALLS     how many calls at most: a fast machine is to see no others than a slow one (60000)
---     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_LOG       a file that holds the last call when the process dies
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 local core = require "neap.core"
@@ -16,9 +15,8 @@ local ffi = require "ffi"
 
 ffi.cdef "char *mkdtemp(char *template); int chdir(const char *path); int rmdir(const char *path);"
 
-local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 10)
-local most = tonumber(os.getenv("NEAP_FUZZ_CALLS") or os.getenv("NEAP_FUZZ_SECONDS") and math.huge or 60000)
-local first_seed = tonumber(os.getenv("NEAP_FUZZ_SEED") or 1)
+local seconds, first_seed = draws.seconds(10), draws.first
+local most = tonumber(os.getenv("NEAP_FUZZ_CALLS") or draws.is_long and math.huge or 60000)
 local log_path = os.getenv("NEAP_FUZZ_LOG")
 local MEMORY = 64e6
 

@@ -1,19 +1,17 @@
---- program_file_test.lua: hostile program files. Files of random programs are cut, and their bytes are changed, with
--- the checksums as they were (every such file is refused) and made right again, so that the decoders see them. A file
--- is loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
+--- program_file_test.lua: hostile program files, drawn at random. Files of random programs are cut, and their bytes are
+-- changed, with the checksums as they were (every such file is refused) and made right again, so that the decoders see
+-- them. A file is loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
 --
---     NEAP_FUZZ_SECONDS   how long (4)
---     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local ffi = require "ffi"
 local np = require "neap"
 local programs = require "tests.lib.programs"
 local zip = require "neap.files.zip"
 require "tests.lib.devices"(4, "tests/fuzz/program_file_test.lua")
 
-local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 4)
-local seed = tonumber(os.getenv("NEAP_FUZZ_SEED") or 1)
+local seconds, seed = draws.seconds(4), draws.first
 local keep = os.getenv("NEAP_FUZZ_KEEP")
 local path = keep or os.tmpname()
 local HEAD, ENTRY = 20, 24

@@ -1,15 +1,14 @@
---- readers_test.lua: hostile files. Good files of every kind that np.io reads are cut, and their bytes are changed,
--- removed, repeated and put from one place to another; text files are put together at random, and read with random
--- options. A file is read, or refused with one error that names it and the line of the call; the session goes on.
+--- readers_test.lua: hostile files, drawn at random. Good files of every kind that np.io reads are cut, and their bytes
+-- are changed, removed, repeated and put from one place to another; text files are put together at random, and read
+-- with random options. A file is read, or refused with one error that names it and the line of the call; the session
+-- goes on.
 --
---     NEAP_FUZZ_SECONDS   how long (4)
---     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local np = require "neap"
 
-local seconds = tonumber(os.getenv "NEAP_FUZZ_SECONDS" or 4)
-local seed = tonumber(os.getenv "NEAP_FUZZ_SEED" or 1)
+local seconds, seed = draws.seconds(4), draws.first
 local keep = os.getenv "NEAP_FUZZ_KEEP"
 local path = keep or os.tmpname()
 local LEAST = 300 -- files of each run, however slow the build

@@ -1,23 +1,22 @@
 --- texts_test.lua (not under tsan): hostile texts for what reads Lua code in order to tell of errors, complete or
 -- colour it, or to see whether a command may go on. Texts are random words, changed files of this tree, bytes, long
 -- runs of a few words, deep nesting, with line ends of two bytes; strings, comments and long brackets stay open in
--- many. Each tool ends, without an error, within seconds of the processor's time, where linear time is some
--- milliseconds; and both lexers, of Lua and of C, find the same tokens. The texts are read in a child, which is killed
--- if it stays in one of them.
+-- many, drawn at random. Each tool ends, without an error, within seconds of the processor's time, where linear time is
+-- some milliseconds; and both lexers, of Lua and of C, find the same tokens. The texts are read in a child, which is
+-- killed if it stays in one of them.
 --
---     NEAP_FUZZ_SECONDS   how long (4); from 60 on, texts have up to a megabyte, and each tool's slowest is told
---     NEAP_FUZZ_SEED      where the sequence starts (1)
+-- A long run (tests/lib/draws.lua) has texts of up to a megabyte, and tells each tool's slowest.
+--
 --     NEAP_FUZZ_TEXT      a file: only its text is read
 --     NEAP_FUZZ_KEEP      a path: the text that is being read stands there when the process dies
+local draws = require "tests.lib.draws"
 local process = require "tests.lib.process"
 
-local seconds = tonumber(os.getenv "NEAP_FUZZ_SECONDS" or 4)
-local seed = tonumber(os.getenv "NEAP_FUZZ_SEED" or 1)
+local seconds, seed = draws.seconds(4), draws.first
 local LIMIT = 2    -- seconds of the processor that a tool may take, and
 local MORE = 10e-6 -- so many more for each byte
 local LEAST = 25   -- texts of each run, however slow the build
 local KEEP = os.getenv "NEAP_FUZZ_KEEP"
-local IS_LONG = seconds >= 60
 
 local function random(n)
     seed = (seed * 16807) % 2147483647
@@ -102,11 +101,11 @@ end
 local runs = 0
 
 local function some_text()
-    if IS_LONG and runs < #WORDS then -- each word alone, first
+    if draws.is_long and runs < #WORDS then -- each word alone, first
         runs = runs + 1
         return few() .. WORDS[runs]:rep(math.ceil(100000 / #WORDS[runs])) .. few()
     end
-    local size = ({ 30, 300, 300, 3000, 30000, IS_LONG and random(8) == 1 and 1000000 or 100000 })[random(6)]
+    local size = ({ 30, 300, 300, 3000, 30000, draws.is_long and random(8) == 1 and 1000000 or 100000 })[random(6)]
     local text = pick { words, words, changed_file, bytes, run, run, run, nest }(size)
     if random(5) == 1 then text = text:gsub("\r?\n", "\r\n") end
     if random(8) == 1 then text = text .. "\n" .. words(20) end
@@ -239,7 +238,7 @@ local function read_texts(notes)
         local first = seed
         local text = only and process.read(only) or some_text()
         for _, name in ipairs(names) do
-            if only or #text < 1000 or IS_LONG or random(4) == 1 then try(name, text, first) end
+            if only or #text < 1000 or draws.is_long or random(4) == 1 then try(name, text, first) end
         end
         if #text < 10000 then
             process.write(notes, ("seed %d, lexers"):format(first))
@@ -248,7 +247,7 @@ local function read_texts(notes)
         count = count + 1
         if only then break end
     end
-    for _, name in ipairs((IS_LONG or only) and names or {}) do
+    for _, name in ipairs((draws.is_long or only) and names or {}) do
         local found = slowest[name]
         local row = found and { name, 1000 * found.took, found.size, found.first }
         if found then print(("%-12s %6.0f ms, %7d bytes, seed %d"):format(unpack(row))) end
@@ -273,7 +272,7 @@ check.test("texts", function()
     local last = process.read(notes)
     os.remove(notes)
     check.equal({ status, err }, { 0, "" }, ("%s\nthe last one: %s"):format(out, last))
-    if IS_LONG then io.stdout:write(out) end
+    if draws.is_long then io.stdout:write(out) end
 end)
 
 process.cleanup()

@@ -1,7 +1,8 @@
 --- ending_test.lua: programs end as under stock luajit, which closes the state: finalizers, files, children; and
--- nothing that is late is lost. Random programs, ended in each way, under each host, against stock luajit without the
--- library. For the release build only.
+-- nothing that is late is lost. Programs drawn at random, ended in each way, under each host, against stock luajit
+-- without the library. For the release build only.
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local process = require "tests.lib.process"
 
 local build = process.neap:match "^(.*)/" or "."
@@ -218,9 +219,7 @@ local function expected_of(program, host, plain)
 end
 
 check.test("ways to end", function()
-    local from, count = 1, 8
-    if os.getenv "NEAP_TEST_LONG" then from, count = os.time() % 1e6, 150 end
-    for seed = from, from + count - 1 do
+    for seed in draws.seeds(8) do
         local program = draw(seed)
         local plain = outcome(program, false, script "luajit")
         for _, host in ipairs(hosts) do

@@ -1,11 +1,10 @@
 --- export_inputs_test.lua: a listed input is an input wherever it is read, whatever it is: random functions with loops,
 -- branches and rules inside each other, whose inputs are data, constructors, and views of these. What np.export,
 -- block:export, a file, jit and grad make of the graph is called with other values, and compared with the function on
--- these, whose loops and branches are then those of Lua. NEAP_TEST_PROGRAMS says how many, NEAP_TEST_SEED where from.
+-- these, whose loops and branches are then those of Lua. Functions drawn at random.
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 
-local first = tonumber(os.getenv("NEAP_TEST_SEED") or 1)
-local count = tonumber(os.getenv("NEAP_TEST_PROGRAMS") or (os.getenv("NEAP_TEST_LONG") and 3000 or 60))
 local PATH = os.tmpname()
 
 -- ---- Inputs ---------------------------------------------------------------------------------------------------------
@@ -311,13 +310,14 @@ local function run_case(seed, way)
     end)
 end
 
-local bad = {}
-for seed = first, first + count - 1 do
+local bad, count = {}, 0
+for seed in draws.seeds(60) do
+    count = count + 1
     local way = way_names[seed % #way_names + 1]
     local ok, problem = pcall(run_case, seed, way)
     if not ok then bad[#bad + 1] = ("seed %d (%s): %s"):format(seed, way, problem) end
 end
-check.test(("%d random functions from seed %d on"):format(count, first), function()
+check.test(("%d random functions from seed %d on"):format(count, draws.first), function()
     check.equal(bad, {})
 end)
 

@@ -273,13 +273,13 @@ class Hostile(WithClients):
     def test_hostile_messages(self):
         """Messages of no sort on all channels, of clients that stay or vanish, however early; then a heartbeat of a
         client that was there before, one of a new client, a question and a cell are answered."""
-        seed = int(os.environ.get("NEAP_TEST_SEED", 1))
-        rounds = 300 if os.environ.get("NEAP_TEST_LONG") else 12
-        draw = random.Random(seed)
+        seed, hours = int(os.environ.get("NEAP_TEST_SEED", 1)), float(os.environ.get("NEAP_TEST_LONG", 0))
+        draw, number, end = random.Random(seed), 0, time.monotonic() + 3600 * hours
         ports = [self.km.shell_port, self.km.control_port, self.km.stdin_port, self.km.iopub_port, self.km.hb_port]
         old = self.beats()
         old()
-        for number in range(rounds):
+        while number < 12 or time.monotonic() < end:
+            number += 1
             with self.subTest(seed=seed, number=number):
                 for _ in range(20):
                     port = draw.choice(ports + [self.km.hb_port] * 3)

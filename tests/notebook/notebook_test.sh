@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # notebook_test.sh (release build only, starts first): the kernel for notebooks under jupyter_kernel_test (suite.py),
-# under tests of its own through jupyter_client (kernel.py, clients.py), and with the notebooks of docs/notebooks
-# (notebooks.py). The packages of requirements.txt are installed into a virtual environment outside the tree, once;
-# where that cannot be done the test is skipped, and says so.
+# under tests of its own through jupyter_client (kernel.py, and clients.py, whose hostile messages are drawn at random),
+# and with the notebooks of docs/notebooks (notebooks.py). The packages of requirements.txt are installed into a virtual
+# environment outside the tree, once; where that cannot be done the test is skipped, and says so.
 set -eu -o pipefail
 cd "$(dirname "$0")"
 neap=$(cd ../.. && realpath "${NEAP:-build/neap}")

@@ -1,10 +1,10 @@
 --- names_test.lua: charts whose places are names: a name has one place on an axis, whichever charts use it, in whatever
--- order. Random charts are compared with a model, from what gnuplot is given; no picture is drawn.
+-- order. Charts drawn at random are compared with a model, from what gnuplot is given; no picture is drawn.
 local np = require "neap"
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local script = require "neap.plot.script"
 
-local COUNT = tonumber(os.getenv "NEAP_TEST_NAMES") or (os.getenv "NEAP_TEST_LONG" and 5000 or 150)
 local WORDS = { "a", "b", "c", "d", "a b", "é", 'q"', "7" }
 
 --- The names at the ticks of an axis of a figure with one axes, by their places; which: "x", "y" or "y2".
@@ -55,8 +55,8 @@ local function places(known, list)
 end
 
 check.test("a name has one place on its axis", function()
-    math.randomseed(tonumber(os.getenv "NEAP_TEST_SEED" or 1))
-    for round = 1, COUNT do
+    for seed in draws.seeds(150) do
+        math.randomseed(seed)
         local figure = np.plot.figure()
         local first, second = figure.axes[1], nil
         local x_names, y_names = { count = 0 }, { { count = 0 }, { count = 0 } }
@@ -70,13 +70,13 @@ check.test("a name has one place on its axis", function()
             local data = axes.layers[#axes.layers].data
             local got_x, got_y = data.x, chart.value and data[chart.value] or data.y
             if chart.place then got_x, got_y = got_y, data.x end
-            check.equal(got_x:totable(), places(x_names, x), "x of round " .. round)
-            check.equal(got_y:totable(), places(y_names[which], y), "y of round " .. round)
+            check.equal(got_x:totable(), places(x_names, x), "x of seed " .. seed)
+            check.equal(got_y:totable(), places(y_names[which], y), "y of seed " .. seed)
         end
         for which, known in pairs { x = x_names, y = y_names[1], y2 = second and y_names[2] } do
             local want = {}
             for text, place in pairs(known) do if text ~= "count" then want[place] = text end end
-            check.equal(ticks_of(figure, which), want, "ticks of round " .. round)
+            check.equal(ticks_of(figure, which), want, "ticks of seed " .. seed)
         end
     end
 end)

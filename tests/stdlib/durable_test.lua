@@ -1,8 +1,9 @@
 --- durable_test.lua: what a function has written survives a power failure from the moment on when it returns: before
 -- that, each file is put on the disk before it gets its name, each folder that got a name after it, and the folder
--- above a new one. A library that is preloaded records these calls of random savers; where the folder cannot be put on
--- the disk, saving goes on or tells. For the release build only.
+-- above a new one. A library that is preloaded records these calls of savers, drawn at random; where the folder cannot
+-- be put on the disk, saving goes on or tells. For the release build only.
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 local process = require "tests.lib.process"
 
 if os.execute "command -v cc >/dev/null" ~= 0 then
@@ -146,10 +147,8 @@ local function program(random, count, first)
     return table.concat(lines, "\n")
 end
 
-local seeds = os.getenv "NEAP_TEST_LONG" and 60 or 3
-
 check.test("each name is on the disk", function()
-    for seed = 1, seeds do
+    for seed in draws.seeds(3) do
         math.randomseed(seed)
         local code = program(math.random, 15)
         local ended, err, lines = run(code)

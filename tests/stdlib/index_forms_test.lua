@@ -1,10 +1,9 @@
 --- index_forms_test.lua (under tsan with --long): every form of index, in random order and number, read and written,
 -- with values of Lua as the oracle: computed at once, jitted, differentiated, for a batch, for a batch jitted, and
--- traced. NEAP_TEST_PROGRAMS says how many, NEAP_TEST_SEED where from.
+-- traced. Forms drawn at random.
 local check = require "tests.lib.check"
+local draws = require "tests.lib.draws"
 
-local first = tonumber(os.getenv("NEAP_TEST_SEED") or 1)
-local count = tonumber(os.getenv("NEAP_TEST_PROGRAMS") or (os.getenv("NEAP_TEST_LONG") and 6000 or 150))
 local random = math.random
 
 -- ---- The oracle: flat lists, row-major ------------------------------------------------------------------------------
@@ -377,8 +376,9 @@ local ways = {
 }
 local order = { "eager", "jit", "bound", "trace", "grad", "grad", "vmap", "vmap", "batched", "batched" }
 
-local bad = {}
-for seed = first, first + count - 1 do
+local bad, count = {}, 0
+for seed in draws.seeds(150) do
+    count = count + 1
     math.randomseed(seed)
     local turn = seed % #order + 1
     local way = order[turn]
@@ -389,7 +389,7 @@ for seed = first, first + count - 1 do
                                                                    table.concat(case.dims, ","), case.shown, problem)
     end
 end
-check.test(("%d random indices from seed %d on"):format(count, first), function()
+check.test(("%d random indices from seed %d on"):format(count, draws.first), function()
     check.equal(table.concat(bad, "\n"), "")
 end)
 check.done()
