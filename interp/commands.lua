@@ -5,7 +5,7 @@
 -- `rest` is what follows the name, without spaces around it.
 -- A row of the name "?" gets the name behind `?NAME` or before `NAME?`, "??" that of `??NAME`; "!" gets a line of
 -- shell. A module with more commands adds rows (commands.row). A session may have words of its own, which come first.
-local near = require "neap.core.near"
+local suggest = require "neap.core.suggest"
 
 local commands = { rows = {} }
 
@@ -57,7 +57,7 @@ function commands.run(text, session)
     local known = {}
     for word in pairs(commands.rows) do known[word] = word:find "^%a" and true or nil end
     for word in pairs(session.words or {}) do known[word] = true end
-    error(("there is no command :%s%s (:help lists them)"):format(name, near.hint(name, { known }, ":")), 0)
+    error(("there is no command :%s%s (:help lists them)"):format(name, suggest.hint(name, { known }, ":")), 0)
 end
 
 --- A row that is loaded with its module, `neap.interp.NAME`, when it is first used.

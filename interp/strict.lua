@@ -5,8 +5,8 @@
 -- library, and to other code, such a variable is nil as ever. `rawget(_G, name)` never raises. Here too are the names
 -- that only the prompt has: `_`, `_3`, `Out`, `exit`, `quit`.
 local core = require "neap.core"
-local elsewhere = require "neap.core.elsewhere"
-local near = require "neap.core.near"
+local aliases = require "neap.core.aliases"
+local suggest = require "neap.core.suggest"
 local source = require "neap.core.source"
 
 local getinfo = debug.getinfo
@@ -51,7 +51,7 @@ end
 --- "; did you mean …?" or another remedy for a name that is no variable, or nothing. Called for a line of the user's
 -- code that is on the stack.
 function strict.hint(name)
-    local holders, there = { _G }, elsewhere.variables[name]
+    local holders, there = { _G }, aliases.variables[name]
     if scope_of_prompt then holders[2] = scope_of_prompt.holders end
     local line = type(name) == "string" and source.current() or ""
     if name == "f" and line:find "%f[%w_]f[\"']" then
@@ -60,7 +60,7 @@ function strict.hint(name)
     if there then return "; " .. there end
     there = qualified(name)
     if there then return ("; did you mean %s?"):format(there) end
-    return #tostring(name) >= SHORTEST and near.hint(name, holders) or ""
+    return #tostring(name) >= SHORTEST and suggest.hint(name, holders) or ""
 end
 
 local function fail(name)

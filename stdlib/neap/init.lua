@@ -22,16 +22,16 @@
 local globals = require "neap.core.globals"
 setfenv(1, globals.own)
 local core = require "neap.core"
-require "neap.core.surplus"
+require "neap.core.arity"
 require "neap.arrays.array"
 require "neap.arrays.complex"
 require "neap.arrays.shape"
-require "neap.arrays.pieces"
-require "neap.arrays.turns"
+require "neap.arrays.concatenate"
+require "neap.arrays.views"
 require "neap.arrays.create"
 require "neap.arrays.grids"
 require "neap.arrays.select"
-require "neap.arrays.joins"
+require "neap.arrays.stack"
 require "neap.arrays.pads"
 require "neap.arrays.index"
 require "neap.arrays.dynamic"
@@ -44,13 +44,13 @@ require "neap.arrays.differences"
 require "neap.arrays.histogram"
 require "neap.arrays.segments"
 require "neap.arrays.sets"
-require "neap.arrays.choices"
-require "neap.arrays.places"
+require "neap.arrays.where"
+require "neap.arrays.indices"
 require "neap.arrays.product"
 require "neap.arrays.einsum"
 require "neap.arrays.windows"
 require "neap.arrays.polynomials"
-require "neap.arrays.applied"
+require "neap.arrays.apply"
 require "neap.arrays.dtypes"
 require "neap.arrays.special"
 require "neap.arrays.devices"
@@ -136,7 +136,7 @@ end
 local function refuse_name(path, holders)
     return function(_, name)
         if type(name) ~= "string" then return nil end
-        core.fail("%s", require("neap.core.misuse").name(path, name, holders))
+        core.fail("%s", require("neap.core.hints").name(path, name, holders))
     end
 end
 

@@ -119,7 +119,7 @@ local function make_tools()
     local core = require "neap.core"
     local source = require "neap.core.source"
     require "neap.inspect.help"
-    require "neap.core.misuse"
+    require "neap.core.hints"
     local modules = {}
     for _, name in ipairs { "channels", "commands", "complete", "excerpt", "locals", "mistakes", "repl", "slips",
                             "system", "tokens" } do
@@ -146,11 +146,11 @@ local function make_tools()
             on_line(text, modules.slips.explain, message(text))
         end,
         misuse = function(text)
-            local misuse = require "neap.core.misuse"
-            on_line(text, misuse.comparison, "lt", np.ones(1), 3)
-            on_line(text, misuse.dot, "np.sum")
-            on_line(text, misuse.nil_index)
-            misuse.name("np", text, {})
+            local hints = require "neap.core.hints"
+            on_line(text, hints.comparison, "lt", np.ones(1), 3)
+            on_line(text, hints.dot, "np.sum")
+            on_line(text, hints.nil_index)
+            hints.name("np", text, {})
         end,
         excerpt = function(text)
             source.keep("=x", text)

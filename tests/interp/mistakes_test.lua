@@ -532,23 +532,23 @@ false	15: x:lt(…)
 end)
 
 check.test("names of other libraries are none here, and what they are called here is there", function()
-    local elsewhere, core = require "neap.core.elsewhere", require "neap.core"
+    local aliases, core = require "neap.core.aliases", require "neap.core"
     local function value_of(path)
         local value = np
         for name in path:gmatch "[^.]+" do value = value[name] end
         return value
     end
-    for name, there in pairs(elsewhere.functions) do
+    for name, there in pairs(aliases.functions) do
         check.ok(not pcall(value_of, name), name)
         for path in there:gmatch "np%.([%w_.]*[%w_])" do check.ok(value_of(path) ~= nil, there) end
     end
-    for name, there in pairs(elsewhere.methods) do
+    for name, there in pairs(aliases.methods) do
         check.ok(core.methods[name] == nil and core.fields[name] == nil, name)
         for path in there:gmatch "np%.([%w_.]*[%w_])" do check.ok(value_of(path) ~= nil, there) end
         for method in there:gmatch "x:([%w_]+)" do check.ok(core.methods[method], there) end
         for field in there:gmatch "x%.([%w_]+)" do check.ok(core.fields[field], there) end
     end
-    for name, there in pairs(elsewhere.dtypes) do
+    for name, there in pairs(aliases.dtypes) do
         check.ok(core.dtype_codes[there] and not core.dtype_codes[name], name)
     end
 end)
@@ -592,11 +592,11 @@ check.test("a dot is no mistake where the function is given an array, or is np's
 end)
 
 check.test("near names", function()
-    local near = require "neap.core.near"
+    local suggest = require "neap.core.suggest"
     local names = { { reshape = 1, resize = 1, repeat_ = 1, sum = 1, cumsum = 1, inv = 1 } }
     for word, name in pairs { reshap = "reshape", rehsape = "reshape", Sum = "sum", smu = "sum", cumsm = "cumsum",
                               res = "resize", invert = "inv", xyz = false, [1] = false } do
-        check.equal(near.name(word, names) or false, name, tostring(word))
+        check.equal(suggest.name(word, names) or false, name, tostring(word))
     end
 end)
 

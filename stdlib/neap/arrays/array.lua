@@ -56,7 +56,7 @@ function core.dtype(name, value, fallback)
         local list = {}
         for k = 0, #dtypes do list[#list + 1] = dtypes[k].name end
         raise(name, "dtype must be one of %s, got %s%s", table.concat(list, ", "), core.describe(value),
-              require("neap.core.misuse").dtype(value))
+              require("neap.core.hints").dtype(value))
     end
     return code
 end
@@ -277,10 +277,10 @@ function meta.__index(x, key)
     if field ~= nil then return field(x) end
     if type(key) == "string" then
         if key:find "[^%w_]" or key:find "^%d" then return core.index(x, key) end -- no name: x["1:3, ::-1"]
-        fail("%s", require("neap.core.misuse").member(key, methods, fields))
+        fail("%s", require("neap.core.hints").member(key, methods, fields))
     end
     if key == nil then
-        local name = require("neap.core.misuse").nil_index()
+        local name = require("neap.core.hints").nil_index()
         fail("array index: the index is nil%s", name and (" ('%s' has no value: is it misspelt?)"):format(name)
              or "; a new axis is np.newaxis")
     end
@@ -328,7 +328,7 @@ function meta.__concat(a, b)
 end
 
 local function refuse(method, a, b)
-    fail("%s", require("neap.core.misuse").comparison(method, a, b))
+    fail("%s", require("neap.core.hints").comparison(method, a, b))
 end
 
 function meta.__lt(a, b) refuse("lt", a, b) end

@@ -1,7 +1,7 @@
 --- shape.lua: functions that rearrange elements. Most are views: they launch nothing and copy nothing.
 --
 -- All stand on six op rows: reshape, transpose, broadcast_to, slice (views), concatenate and pad (copies of pieces,
--- pieces.lua), so gradients come with them. Axes count from 0 and may be negative.
+-- concatenate.lua), so gradients come with them. Axes count from 0 and may be negative.
 local core = require "neap.core"
 local operands = require "neap.arrays.operands"
 

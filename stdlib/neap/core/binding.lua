@@ -220,7 +220,7 @@ end
 -- A method of an array that was called by a dot, x.sum(), has got wrong arguments for that reason.
 function core.raise(name, format, ...)
     fail("np.%s: %s%s", name, select("#", ...) > 0 and formatted(format, ...) or format,
-         core.methods and require("neap.core.misuse").dot(name) or "")
+         core.methods and require("neap.core.hints").dot(name) or "")
 end
 local raise = core.raise
 
@@ -297,14 +297,14 @@ local no_options = {}
 -- option names to true.
 function core.options(name, options, known)
     if options == nil then return no_options end
-    if type(options) ~= "table" then raise(name, "%s", require("neap.core.misuse").options(name, options, known)) end
+    if type(options) ~= "table" then raise(name, "%s", require("neap.core.hints").options(name, options, known)) end
     for key in pairs(options) do
         if not known[key] then
             local list = {}
             for option in pairs(known) do list[#list + 1] = option end
             table.sort(list)
             raise(name, "unknown option '%s' (options: %s)%s", tostring(key), table.concat(list, ", "),
-                  require("neap.core.misuse").option(name, key, known))
+                  require("neap.core.hints").option(name, key, known))
         end
     end
     return options
@@ -316,7 +316,7 @@ function core.list(name, what, list)
     local n = #list
     local key = next(list, n > 0 and n or nil)
     if key == nil then return list end
-    local problem = require("neap.core.misuse").stray(what, list)
+    local problem = require("neap.core.hints").stray(what, list)
     if problem then raise(name, "%s", problem) end
     return list
 end

@@ -176,7 +176,7 @@ end
 --- Raises that np.name, which takes `arity` arguments, got one more.
 local function too_many(name, arity, extra)
     raise(name, "takes %d argument%s, got also %s%s", arity, arity == 1 and "" or "s", core.describe(extra),
-          require("neap.core.misuse").surplus(name, extra))
+          require("neap.core.hints").surplus(name, extra))
 end
 
 core.too_many = too_many

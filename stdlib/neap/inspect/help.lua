@@ -7,9 +7,9 @@
 local core = require "neap.core"
 local globals = require "neap.core.globals"
 local layout = require "neap.inspect.help_layout"
-local elsewhere = require "neap.core.elsewhere"
+local aliases = require "neap.core.aliases"
 local language = require "neap.inspect.help_language"
-local near = require "neap.core.near"
+local suggest = require "neap.core.suggest"
 
 local np = core.np
 local is_array, describe = core.is_array, core.describe
@@ -325,17 +325,17 @@ local function near_name(text)
     end
     local word = text:match "^[%w_%.:]-([%w_]+)$"
     if not word then return nil end
-    return last[word] or last[near.name(word, { last }) or ""], last[word] ~= nil
+    return last[word] or last[suggest.name(word, { last }) or ""], last[word] ~= nil
 end
 
 local function search_answer(text, how)
     local name_there = text:gsub("^np[%.:]", ""):gsub("^x[%.:]", "")
-    local here = elsewhere.methods[name_there] or elsewhere.of(name_there)
+    local here = aliases.methods[name_there] or aliases.of(name_there)
     if here then
         local answer = ("%s is called so in other libraries; here it is %s"):format(text, here)
         return help.entry(here) and answer .. "\n\n" .. entry_answer(here, how) or answer
     end
-    local why = elsewhere.why(name_there)
+    local why = aliases.why(name_there)
     if why then return ("%s is of other libraries, and not here: %s"):format(text, why) end
     local list, parts = sections_of(text), {}
     if #list == 1 then return section_text(list[1]) end

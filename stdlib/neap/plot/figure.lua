@@ -7,7 +7,7 @@
 -- returns what it was called on, so calls can be chained. A chart that is added by np.plot.line and its kin when the
 -- current figure has been shown begins a new one; titles and the like go to the one that was shown.
 local core = require "neap.core"
-local elsewhere = require "neap.core.elsewhere"
+local aliases = require "neap.core.aliases"
 
 local raise, bad_argument = core.raise, core.bad_argument
 local figures = {}
@@ -30,7 +30,7 @@ local function members(methods, what)
         local found = methods[key]
         if found ~= nil or type(key) ~= "string" then return found end
         if FOREIGN[key] then raise("plot", "%s:%s is %s:%s here", what, key, what, FOREIGN[key]) end
-        local there = elsewhere.functions["plot." .. key]
+        local there = aliases.functions["plot." .. key]
         local those = what == "axes" and what or "figures"
         if there then raise("plot", "%s have no '%s'; here it is %s", those, key, there) end
     end

@@ -166,10 +166,10 @@ end
 
 --- Raises that there is no such column; names the near one.
 local function no_column(t, name, key)
-    local close = require("neap.core.near").name(key, { t._numbers })
+    local close = require("neap.core.suggest").name(key, { t._numbers })
     raise(name, "there is no column %s%s; there are %s%s", type(key) == "string" and "'" .. key .. "'" or describe(key),
           close and (" (is it '%s'?)"):format(close) or "", table.concat(t._names, ", "),
-          close and "" or require("neap.core.misuse").table_member(key))
+          close and "" or require("neap.core.hints").table_member(key))
 end
 
 --- A column by name, which must be there.

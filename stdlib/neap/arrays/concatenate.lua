@@ -1,5 +1,5 @@
---- pieces.lua: arrays put together and cut apart: np.concatenate, np.split, np.repeat_ and their kin. All stand on the
--- op rows that shape.lua has functions for, so gradients come with them.
+--- concatenate.lua: arrays put together and cut apart: np.concatenate, np.split, np.repeat_ and their kin. All stand on
+-- the op rows that shape.lua has functions for, so gradients come with them.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"
@@ -11,12 +11,12 @@ local is_array, is_same, type = core.is_array, core.is_same, type
 local reshape, broadcast_to, join, cut = shape.reshape, shape.broadcast_to, shape.join, shape.cut
 local same, is_extent, ravel = shape.same, shape.is_extent, np.ravel
 
-local pieces = {} -- what other files of the library use
+local shared = {} -- what other files of the library use
 
 -- ---- Joining and splitting ------------------------------------------------------------------------------------------
 
 --- The arrays of np.name{a, b, …}, checked; numbers and tables among them take the dtype of the arrays.
-function pieces.array_list(name, list)
+function shared.array_list(name, list)
     if type(list) ~= "table" then
         raise(name, "argument 1 (arrays) must be a table of arrays, as in np.%s{x, y}, got %s", name,
               core.describe(list))
@@ -33,7 +33,7 @@ function pieces.array_list(name, list)
     for k = 1, n do arrays[k] = met[k] end
     return arrays
 end
-local array_list = pieces.array_list
+local array_list = shared.array_list
 
 --- The axis of options given as {axis=n}, a number, or nothing.
 local function axis_option(name, given, default)
@@ -97,7 +97,7 @@ function np.stack(list, given)
     return join(arrays, axis)
 end
 
-pieces.MOST_SECTIONS = 2 ^ 16
+shared.MOST_SECTIONS = 2 ^ 16
 
 --- np.split(x, n, {axis=0}) -> table: n equal parts; np.split(x, {2, 5}): cut before these indices. Returns a Lua table
 -- of views.
@@ -111,8 +111,8 @@ define("split", function(x, where, given)
     local n, cuts = dims[axis + 1], {}
     where = core.plain(where)
     if type(where) == "number" then -- how many parts there are is no size
-        if where > pieces.MOST_SECTIONS then
-            bad_argument("split", 2, "sections", ("an integer up to %d"):format(pieces.MOST_SECTIONS), where)
+        if where > shared.MOST_SECTIONS then
+            bad_argument("split", 2, "sections", ("an integer up to %d"):format(shared.MOST_SECTIONS), where)
         elseif not is_extent(where) or where == 0 or n % where ~= 0 then
             raise("split", "axis %d of extent %d cannot be split into %s equal parts", axis, n, tostring(where))
         end
@@ -282,4 +282,4 @@ define("roll", function(x, shift, given)
     return x
 end)
 
-return pieces
+return shared

@@ -1,13 +1,13 @@
---- misuse.lua: what messages say of mistakes that are known: the remedy, in the user's words where they can be read.
+--- hints.lua: what messages say of mistakes that are known: the remedy, in the user's words where they can be read.
 --
 -- Loaded at the first such mistake. Nothing here raises; what cannot be found out is left out of the message.
 local core = require "neap.core.binding"
-local near = require "neap.core.near"
+local suggest = require "neap.core.suggest"
 local source = require "neap.core.source"
-local elsewhere = require "neap.core.elsewhere"
+local aliases = require "neap.core.aliases"
 
 local is_array = core.is_array
-local misuse = {}
+local hints = {}
 
 -- ---- Keys beside a list ---------------------------------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ local function list_text(list)
 end
 
 --- What a list has beside its items, `what` being its name in the message; nil: nothing.
-function misuse.stray(what, list)
+function hints.stray(what, list)
     local n, stray = #list, {}
     for key, value in pairs(list) do
         local item = type(key) == "number" and key >= 1 and key <= n and key % 1 == 0
@@ -76,7 +76,7 @@ local function comparison_of(method, a, b)
 end
 
 --- What a comparison of a and b by one of Lua's operators, of which at least one is an array, should have been.
-function misuse.comparison(method, a, b)
+function hints.comparison(method, a, b)
     local against = b -- what is no array, if one is none
     if not is_array(a) then against = a end
     if is_array(a) ~= is_array(b) and type(against) ~= "number" then
@@ -109,40 +109,40 @@ end
 -- ---- Names ----------------------------------------------------------------------------------------------------------
 
 --- "np has no 'reshap'; …" for a name that a table of the library's does not have. `path` is "np" or "np.random".
-function misuse.name(path, name, holders)
+function hints.name(path, name, holders)
     local below = path == "np" and "" or path:sub(4) .. "."
-    local there = elsewhere.functions[below .. name] or elsewhere.of(below .. name) or elsewhere.functions[name]
+    local there = aliases.functions[below .. name] or aliases.of(below .. name) or aliases.functions[name]
     if there then return ("%s has no '%s'; here it is %s"):format(path, name, there) end
-    local why = elsewhere.why(below .. name)
+    local why = aliases.why(below .. name)
     if why then return ("%s has no '%s': %s"):format(path, name, why) end
     if path ~= "np" and (rawget(core.np, name) ~= nil or getmetatable(core.np).__late[1][name]) then
         return ("%s has no '%s'; here it is np.%s"):format(path, name, name)
     end
-    return ("%s has no '%s'%s"):format(path, name, near.hint(name, holders, path .. "."))
+    return ("%s has no '%s'%s"):format(path, name, suggest.hint(name, holders, path .. "."))
 end
 
 --- "; here it is t:sort(by)" for a method of another library's tables, or nothing.
-function misuse.table_member(name)
-    local there = elsewhere.tables[name]
+function hints.table_member(name)
+    local there = aliases.tables[name]
     return there and ("; here it is %s"):format(there) or ""
 end
 
---- The same as misuse.name of a method or field of an array.
-function misuse.member(name, methods, fields)
+--- The same as hints.name of a method or field of an array.
+function hints.member(name, methods, fields)
     if name == "_id" then return "expected an array, got their C type" end -- of arrays it is a field
     local text = ("arrays have no field or method '%s'"):format(name)
-    local there = elsewhere.methods[name] or elsewhere.of(name)
+    local there = aliases.methods[name] or aliases.of(name)
     local changed = not there and name:match "^(.-)_$" -- x:add_(1) of PyTorch
     if changed and methods[changed] then there = ("x = x:%s(…): arrays never change"):format(changed) end
     if there then return ("%s; here it is %s"):format(text, there) end
-    local found = #name > 1 and near.name(name, { methods, fields })
+    local found = #name > 1 and suggest.name(name, { methods, fields })
     if not found then return text end
     return ("%s; did you mean %s?"):format(text, methods[found] and "x:" .. found .. "(…)" or "x." .. found)
 end
 
 --- What the dtype of this name is called here.
-function misuse.dtype(name)
-    local there = elsewhere.dtypes[name]
+function hints.dtype(name)
+    local there = aliases.dtypes[name]
     return there and ("; did you mean %q?"):format(there) or ""
 end
 
@@ -153,7 +153,7 @@ local MAKERS = { grad = true, value_and_grad = true, jacobian = true, jacfwd = t
                  vmap = true, jit = true, checkpoint = true }
 
 local function is_dtype(value)
-    return type(value) == "string" and (elsewhere.dtypes[value] or value == "bool" or value:find "^[a-z]+%d+$")
+    return type(value) == "string" and (aliases.dtypes[value] or value == "bool" or value:find "^[a-z]+%d+$")
 end
 
 -- Options that take a number, and a text, where functions of other libraries have them as arguments.
@@ -161,7 +161,7 @@ local NUMBERS, TEXTS = { "lr", "ord", "axis", "bins" }, { "ord", "label", "mode"
 
 --- An options table that the function has, with the value in it if that fits: {dtype="f64"}.
 local function example(value, known)
-    if known.dtype and is_dtype(value) then return ("{dtype=%q}"):format(elsewhere.dtypes[value] or value) end
+    if known.dtype and is_dtype(value) then return ("{dtype=%q}"):format(aliases.dtypes[value] or value) end
     local kind = type(value)
     for _, option in ipairs(kind == "number" and NUMBERS or kind == "string" and TEXTS or {}) do
         if known[option] then return (kind == "number" and "{%s=%.14g}" or "{%s=%q}"):format(option, value) end
@@ -173,7 +173,7 @@ local function example(value, known)
 end
 
 --- What np.name, which was given `value` for its options, should have been given.
-function misuse.options(name, value, known)
+function hints.options(name, value, known)
     if MAKERS[name] and not is_dtype(value) then
         return ("options must be a table such as %s, got %s; np.%s(f) gives a function: np.%s(f)(x)")
             :format(example(nil, known), core.describe(value), name, name)
@@ -183,19 +183,19 @@ function misuse.options(name, value, known)
 end
 
 --- What an unknown option of np.name may have meant, behind the list of those that there are.
-function misuse.option(name, key, known)
+function hints.option(name, key, known)
     if type(key) == "number" then return ("; options have names, as in %s"):format(example(nil, known)) end
-    local there = elsewhere.options[key]
+    local there = aliases.options[key]
     if there and known[there] then return "; here it is " .. there end
     if there and there:find " " then return "; " .. there end
-    local hint = near.hint(key, { known })
+    local hint = suggest.hint(key, { known })
     if hint == "" and MAKERS[name] then hint = ("; np.%s(f) gives a function: np.%s(f)(…)"):format(name, name) end
     return hint
 end
 
 --- "; options have names: {minval=…, maxval=…}" for one argument more than np.name takes, which is no table; nothing
 -- where it has no options.
-function misuse.surplus(name, extra)
+function hints.surplus(name, extra)
     if type(extra) == "table" then return "" end
     for _, entry in ipairs(require("neap.help_gen").entries) do
         if entry.names[1] == "np." .. name then
@@ -210,7 +210,7 @@ function misuse.surplus(name, extra)
 end
 
 --- "; methods take a colon: x:sum()" if the user's line calls the method `name` of an array by a dot; else nothing.
-function misuse.dot(name)
+function hints.dot(name)
     local short = name and name:match "[%w_]+$"
     if not short then return "" end
     local line, level = source.current()
@@ -230,7 +230,7 @@ function misuse.dot(name)
 end
 
 --- The name of a variable in brackets in the user's line, if there is just one that is nil: x[name]. Else nil.
-function misuse.nil_index()
+function hints.nil_index()
     local line, level = source.current()
     local found
     for name in (line or ""):gmatch "%[%s*([%a_][%w_]*)%s*%]" do
@@ -242,6 +242,6 @@ function misuse.nil_index()
     return found
 end
 
-for _, f in pairs(misuse) do jit.off(f) end
+for _, f in pairs(hints) do jit.off(f) end
 
-return misuse
+return hints

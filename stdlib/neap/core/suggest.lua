@@ -1,5 +1,5 @@
---- near.lua: the name that a misspelt one may have meant.
-local near = {}
+--- suggest.lua: the name that a misspelt one may have meant.
+local suggest = {}
 
 local MOST_BYTES = 40 -- longer words are no misspelt names
 
@@ -26,7 +26,7 @@ end
 -- not in more than a third of them. Else, or if that begins with another letter, the shortest that begins with the
 -- word, or else the longest with which the word begins; what is begun with has three letters or more. Nil if there is
 -- none.
-function near.name(word, holders)
+function suggest.name(word, holders)
     if type(word) ~= "string" or #word > MOST_BYTES then return nil end
     local lower, best, fewest, longer = word:lower(), nil, math.min(3, math.max(1, math.floor(#word / 3))) + 0.5, nil
     local shorter
@@ -50,9 +50,9 @@ function near.name(word, holders)
 end
 
 --- "; did you mean PREFIX…NAME?", or nothing.
-function near.hint(word, holders, prefix)
-    local name = near.name(word, holders)
+function suggest.hint(word, holders, prefix)
+    local name = suggest.name(word, holders)
     return name and ("; did you mean %s%s?"):format(prefix or "", name) or ""
 end
 
-return near
+return suggest

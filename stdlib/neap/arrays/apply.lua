@@ -1,4 +1,4 @@
---- applied.lua: functions of Lua applied to parts of arrays: along an axis, over several, and to single elements.
+--- apply.lua: functions of Lua applied to parts of arrays: along an axis, over several, and to single elements.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local operands = require "neap.arrays.operands"

@@ -1,8 +1,8 @@
---- joins.lua: arrays put together and taken apart, in the ways that NumPy has names for. All stand on np.concatenate,
+--- stack.lua: arrays put together and taken apart, in the ways that NumPy has names for. All stand on np.concatenate,
 -- slices and np.take.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
-local pieces = require "neap.arrays.pieces"
+local concatenate = require "neap.arrays.concatenate"
 local create = require "neap.arrays.create"
 local selects = require "neap.arrays.select"
 local operands = require "neap.arrays.operands"
@@ -15,7 +15,7 @@ local shape_of, is_array, type, floor = core.shape_of, core.is_array, type, math
 
 --- The arrays of np.name{a, b, …}, each as `prepare` makes it.
 local function prepared(name, list, prepare)
-    list = pieces.array_list(name, list)
+    list = concatenate.array_list(name, list)
     for k = 1, #list do list[k] = prepare(list[k]) end
     return list
 end
@@ -134,7 +134,7 @@ define("array_split", function(x, where, given)
     where = core.plain(where)
     if type(where) ~= "number" then return np.split(x, where, { axis = axis }) end
     local n = shape_of(x)[core.axis("array_split", axis, core.ndim(x)) + 1]
-    local most = pieces.MOST_SECTIONS
+    local most = concatenate.MOST_SECTIONS
     if where < 1 or where > most or where ~= floor(where) then
         local wanted = ("an integer from 1 to %d or a table of indices"):format(most)
         bad_argument("array_split", 2, "sections", wanted, where)

@@ -1,4 +1,4 @@
---- choices.lua: elements by conditions, elements written at places, order by several keys.
+--- where.lua: elements by conditions, elements written at places, order by several keys.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"

@@ -1,4 +1,4 @@
---- turns.lua: views of arrays that NumPy has names for: turned, mirrored, with axes moved or added, and windows.
+--- views.lua: views of arrays that NumPy has names for: turned, mirrored, with axes moved or added, and windows.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 

@@ -1,4 +1,4 @@
---- surplus.lua: public functions refuse arguments that they do not take.
+--- arity.lua: public functions refuse arguments that they do not take.
 --
 -- How many arguments a function takes is what its help says (neap.arguments_gen, from the annotations). One that has a
 -- parameter more, or takes any number, looks itself. The others get a function in front of them that looks at one

@@ -1,4 +1,4 @@
---- places.lua: places in arrays: indices of open grids, diagonals and triangles, loops over indices, and arrays with
+--- indices.lua: places in arrays: indices of open grids, diagonals and triangles, loops over indices, and arrays with
 -- other values at the places of a mask.
 local core = require "neap.core"
 local create = require "neap.arrays.create"

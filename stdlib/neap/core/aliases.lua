@@ -1,9 +1,9 @@
---- elsewhere.lua: what names of NumPy, JAX and PyTorch are called here, for messages about unknown names. Functions
+--- aliases.lua: what names of NumPy, JAX and PyTorch are called here, for messages about unknown names. Functions
 -- that have another name here, or none, are those of tools/gen/names.txt; what has to be written otherwise stands here.
-local elsewhere = {}
+local aliases = {}
 
 --- By the path behind np. what to write here.
-elsewhere.functions = {
+aliases.functions = {
     ["plot.plot"] = "np.plot.line(x, y)", ["plot.savefig"] = "np.plot.save(path)",
     ["plot.plot_surface"] = "np.plot.surface(x, y, z)", ["plot.pcolormesh"] = "np.plot.imshow(x)",
     ["plot.matshow"] = "np.plot.imshow(x)", ["plot.histplot"] = "np.plot.hist(x)",
@@ -85,7 +85,7 @@ elsewhere.functions = {
 }
 
 --- By name what to write here for a method or field of an array.
-elsewhere.methods = {
+aliases.methods = {
     tolist = "x:totable()", numpy = "x itself, or x:totable()", cpu = 'np.device_put(x, "cpu:0")',
     to = 'x:astype("f64"), or np.device_put(x, "cpu:0")', unsqueeze = "x:expand_dims(axis)",
     clone = "x itself: arrays never change", detach = "np.stop_gradient(x)", backward = "np.grad(f)(x)",
@@ -105,7 +105,7 @@ elsewhere.methods = {
 local NUMBERS = "numbers need no type here; the dtype of an array is a text such as \"f32\""
 
 --- By name of a variable what Lua has in its place.
-elsewhere.variables = {
+aliases.variables = {
     len = "#x is the length of x", range = "for k = 0, n - 1 do … end counts, and np.arange(n) is an array",
     None = "Lua writes nil", null = "Lua writes nil", NULL = "Lua writes nil", undefined = "Lua writes nil",
     True = "Lua writes true", False = "Lua writes false", TRUE = "Lua writes true", FALSE = "Lua writes false",
@@ -140,7 +140,7 @@ local SHAPE = "the shape is an argument, as in np.random.normal(key, {3})"
 local SCALED = "loc + scale * np.random.normal(key, {3}) has another mean and deviation"
 
 --- By name of an option the one that it is here, if the function has that; or the remedy, where none fits.
-elsewhere.options = {
+aliases.options = {
     dim = "axis", dims = "axis", keepdim = "keepdims", sep = "delimiter", low = "minval", high = "maxval",
     lw = "linewidth", ls = "linestyle", ms = "markersize", mec = "edgecolor", c = "color", size = "figsize",
     labels = "tick_labels", learning_rate = "lr", unbiased = "correction", nbins = "bins",
@@ -155,7 +155,7 @@ elsewhere.options = {
 }
 
 --- By name what to write here for a method of pandas' tables.
-elsewhere.tables = {
+aliases.tables = {
     groupby = "t:group(by, {column = \"mean\"})", sort_values = "t:sort(by)", to_csv = "np.io.write_csv(path, t)",
     merge = "t:join(other, {on = key})", assign = "t:with{column = …}", iloc = "t:take(indices), t:row(k)",
     loc = "t:filter(mask)", query = "t:filter(mask)", to_numpy = "t:to_array()", values = "t:to_array()",
@@ -165,14 +165,14 @@ elsewhere.tables = {
 }
 
 --- By name as elsewhere the dtype here.
-elsewhere.dtypes = {
+aliases.dtypes = {
     float = "f32", int = "i32", long = "i64", short = "i16", char = "i8", byte = "u8", uint = "u32", number = "f32",
     integer = "i32",
 }
 
 --- What to write here for np.PATH of another library, or the name of the same function; nil where neither is known.
-function elsewhere.of(path)
-    return elsewhere.functions[path] or require("neap.peers_gen").functions[path]
+function aliases.of(path)
+    return aliases.functions[path] or require("neap.peers_gen").functions[path]
 end
 
 local FILTERS = "np.signal has windows and spectra; np.convolve filters with given coefficients"
@@ -197,8 +197,8 @@ local reasons = {
 }
 
 --- Why np.PATH of another library is not here, or nil.
-function elsewhere.why(path)
+function aliases.why(path)
     return reasons[path] or require("neap.peers_gen").absent[path]
 end
 
-return elsewhere
+return aliases
