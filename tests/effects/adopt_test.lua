@@ -2,7 +2,7 @@
 -- (puts), by children of io.popen and os.execute; and flush and seek of stdout as Lua's own. Programs drawn at
 -- random; stock luajit without the library says what they show where it can.
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 
 local build = process.neap:match "^(.*)/" or "."
@@ -46,7 +46,7 @@ local WRITERS = {
 }
 
 check.test("one order", function()
-    for seed in draws.seeds(5) do
+    for seed in seeds.each(5) do
         math.randomseed(seed)
         local code, expected = { PRELUDE }, {}
         for k = 1, 25 do
@@ -106,7 +106,7 @@ end
 
 if has_luajit then
     check.test("seek and flush as Lua's", function()
-        for seed in draws.seeds(10) do
+        for seed in seeds.each(10) do
             math.randomseed(seed)
             local code = { [[
                 local np = rawget(_G, "np") or pcall(require, "neap")

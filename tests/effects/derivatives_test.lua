@@ -4,13 +4,13 @@
 local np = require "neap"
 local chains = require "tests.lib.chains"
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 
 local COUNT = 300
 local AT_ONCE = 50 -- functions in a process
 
-for from in draws.seeds(COUNT, AT_ONCE) do
+for from in seeds.each(COUNT, AT_ONCE) do
     check.test("functions from " .. from, function()
         local code = ("for seed = %d, %d do require 'tests.lib.chains'.run(seed) end"):format(from, from + AT_ONCE - 1)
         local status, out, err = process.run_neap { "-e", code }

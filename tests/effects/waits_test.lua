@@ -1,7 +1,7 @@
 --- waits_test.lua: nothing waits for itself: callbacks that compute, wait and call others in loops, branches and
 -- programs, while a budget of work ahead is used up by what waits for them. Nests drawn at random.
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 local nests = require "tests.lib.nests"
 
@@ -17,7 +17,7 @@ end
 
 local SCHEDULERS = { "pool", "pool", "naive", "device" }
 
-for from in draws.seeds(COUNT, AT_ONCE) do
+for from in seeds.each(COUNT, AT_ONCE) do
     local scheduler = SCHEDULERS[from / AT_ONCE % #SCHEDULERS - from / AT_ONCE % 1 + 1]
     check.test(("nests from %d (%s)"):format(from, scheduler), function()
         local expected = {}

@@ -1,12 +1,12 @@
 --- calls_test.lua: every public function and array method with arguments drawn at random, good and bad ones.
 --
 -- Each call either works or raises one Lua error that names the function and the line of the call; after each the
--- session still computes. What is drawn comes from a seed (tests/lib/draws.lua):
+-- session still computes. What is drawn comes from a seed (tests/lib/seeds.lua):
 --
 --     NEAP_FUZZ_CALLS     how many calls at most: a fast machine is to see no others than a slow one (60000)
 --     NEAP_FUZZ_LOG       a file that holds the last call when the process dies
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 local core = require "neap.core"
@@ -15,8 +15,8 @@ local ffi = require "ffi"
 
 ffi.cdef "char *mkdtemp(char *template); int chdir(const char *path); int rmdir(const char *path);"
 
-local seconds, first_seed = draws.seconds(10), draws.first
-local most = tonumber(os.getenv("NEAP_FUZZ_CALLS") or draws.is_long and math.huge or 60000)
+local seconds, first_seed = seeds.seconds(10), seeds.first
+local most = tonumber(os.getenv("NEAP_FUZZ_CALLS") or seeds.is_long and math.huge or 60000)
 local log_path = os.getenv("NEAP_FUZZ_LOG")
 local MEMORY = 64e6
 

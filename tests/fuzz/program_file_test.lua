@@ -4,14 +4,14 @@
 --
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local ffi = require "ffi"
 local np = require "neap"
 local programs = require "tests.lib.programs"
 local zip = require "neap.files.zip"
 require "tests.lib.devices"(4, "tests/fuzz/program_file_test.lua")
 
-local seconds, seed = draws.seconds(4), draws.first
+local seconds, seed = seeds.seconds(4), seeds.first
 local keep = os.getenv("NEAP_FUZZ_KEEP")
 local path = keep or os.tmpname()
 local HEAD, ENTRY = 20, 24

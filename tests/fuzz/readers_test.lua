@@ -5,10 +5,10 @@
 --
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local np = require "neap"
 
-local seconds, seed = draws.seconds(4), draws.first
+local seconds, seed = seeds.seconds(4), seeds.first
 local keep = os.getenv "NEAP_FUZZ_KEEP"
 local path = keep or os.tmpname()
 local LEAST = 300 -- files of each run, however slow the build

@@ -5,14 +5,14 @@
 -- some milliseconds; and both lexers, of Lua and of C, find the same tokens. The texts are read in a child, which is
 -- killed if it stays in one of them.
 --
--- A long run (tests/lib/draws.lua) has texts of up to a megabyte, and tells each tool's slowest.
+-- A long run (tests/lib/seeds.lua) has texts of up to a megabyte, and tells each tool's slowest.
 --
 --     NEAP_FUZZ_TEXT      a file: only its text is read
 --     NEAP_FUZZ_KEEP      a path: the text that is being read stands there when the process dies
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 
-local seconds, seed = draws.seconds(4), draws.first
+local seconds, seed = seeds.seconds(4), seeds.first
 local LIMIT = 2    -- seconds of the processor that a tool may take, and
 local MORE = 10e-6 -- so many more for each byte
 local LEAST = 25   -- texts of each run, however slow the build
@@ -101,11 +101,11 @@ end
 local runs = 0
 
 local function some_text()
-    if draws.is_long and runs < #WORDS then -- each word alone, first
+    if seeds.is_long and runs < #WORDS then -- each word alone, first
         runs = runs + 1
         return few() .. WORDS[runs]:rep(math.ceil(100000 / #WORDS[runs])) .. few()
     end
-    local size = ({ 30, 300, 300, 3000, 30000, draws.is_long and random(8) == 1 and 1000000 or 100000 })[random(6)]
+    local size = ({ 30, 300, 300, 3000, 30000, seeds.is_long and random(8) == 1 and 1000000 or 100000 })[random(6)]
     local text = pick { words, words, changed_file, bytes, run, run, run, nest }(size)
     if random(5) == 1 then text = text:gsub("\r?\n", "\r\n") end
     if random(8) == 1 then text = text .. "\n" .. words(20) end
@@ -238,7 +238,7 @@ local function read_texts(notes)
         local first = seed
         local text = only and process.read(only) or some_text()
         for _, name in ipairs(names) do
-            if only or #text < 1000 or draws.is_long or random(4) == 1 then try(name, text, first) end
+            if only or #text < 1000 or seeds.is_long or random(4) == 1 then try(name, text, first) end
         end
         if #text < 10000 then
             process.write(notes, ("seed %d, lexers"):format(first))
@@ -247,7 +247,7 @@ local function read_texts(notes)
         count = count + 1
         if only then break end
     end
-    for _, name in ipairs((draws.is_long or only) and names or {}) do
+    for _, name in ipairs((seeds.is_long or only) and names or {}) do
         local found = slowest[name]
         local row = found and { name, 1000 * found.took, found.size, found.first }
         if found then print(("%-12s %6.0f ms, %7d bytes, seed %d"):format(unpack(row))) end
@@ -272,7 +272,7 @@ check.test("texts", function()
     local last = process.read(notes)
     os.remove(notes)
     check.equal({ status, err }, { 0, "" }, ("%s\nthe last one: %s"):format(out, last))
-    if draws.is_long then io.stdout:write(out) end
+    if seeds.is_long then io.stdout:write(out) end
 end)
 
 process.cleanup()

@@ -2,7 +2,7 @@
 -- nothing that is late is lost. Programs drawn at random, ended in each way, under each host, against stock luajit
 -- without the library. For the release build only.
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 
 local build = process.neap:match "^(.*)/" or "."
@@ -219,7 +219,7 @@ local function expected_of(program, host, plain)
 end
 
 check.test("ways to end", function()
-    for seed in draws.seeds(8) do
+    for seed in seeds.each(8) do
         local program = draw(seed)
         local plain = outcome(program, false, script "luajit")
         for _, host in ipairs(hosts) do

@@ -3,7 +3,7 @@
 -- block:export, a file, jit and grad make of the graph is called with other values, and compared with the function on
 -- these, whose loops and branches are then those of Lua. Functions drawn at random.
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 
 local PATH = os.tmpname()
 
@@ -311,13 +311,13 @@ local function run_case(seed, way)
 end
 
 local bad, count = {}, 0
-for seed in draws.seeds(60) do
+for seed in seeds.each(60) do
     count = count + 1
     local way = way_names[seed % #way_names + 1]
     local ok, problem = pcall(run_case, seed, way)
     if not ok then bad[#bad + 1] = ("seed %d (%s): %s"):format(seed, way, problem) end
 end
-check.test(("%d random functions from seed %d on"):format(count, draws.first), function()
+check.test(("%d random functions from seed %d on"):format(count, seeds.first), function()
     check.equal(bad, {})
 end)
 

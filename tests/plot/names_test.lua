@@ -2,7 +2,7 @@
 -- order. Charts drawn at random are compared with a model, from what gnuplot is given; no picture is drawn.
 local np = require "neap"
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local script = require "neap.plot.script"
 
 local WORDS = { "a", "b", "c", "d", "a b", "é", 'q"', "7" }
@@ -55,7 +55,7 @@ local function places(known, list)
 end
 
 check.test("a name has one place on its axis", function()
-    for seed in draws.seeds(150) do
+    for seed in seeds.each(150) do
         math.randomseed(seed)
         local figure = np.plot.figure()
         local first, second = figure.axes[1], nil

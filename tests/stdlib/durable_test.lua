@@ -3,7 +3,7 @@
 -- above a new one. A library that is preloaded records these calls of savers, drawn at random; where the folder cannot
 -- be put on the disk, saving goes on or tells. For the release build only.
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 local process = require "tests.lib.process"
 
 if os.execute "command -v cc >/dev/null" ~= 0 then
@@ -148,7 +148,7 @@ local function program(random, count, first)
 end
 
 check.test("each name is on the disk", function()
-    for seed in draws.seeds(3) do
+    for seed in seeds.each(3) do
         math.randomseed(seed)
         local code = program(math.random, 15)
         local ended, err, lines = run(code)

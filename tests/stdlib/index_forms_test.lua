@@ -2,7 +2,7 @@
 -- with values of Lua as the oracle: computed at once, jitted, differentiated, for a batch, for a batch jitted, and
 -- traced. Forms drawn at random.
 local check = require "tests.lib.check"
-local draws = require "tests.lib.draws"
+local seeds = require "tests.lib.seeds"
 
 local random = math.random
 
@@ -377,7 +377,7 @@ local ways = {
 local order = { "eager", "jit", "bound", "trace", "grad", "grad", "vmap", "vmap", "batched", "batched" }
 
 local bad, count = {}, 0
-for seed in draws.seeds(150) do
+for seed in seeds.each(150) do
     count = count + 1
     math.randomseed(seed)
     local turn = seed % #order + 1
@@ -389,7 +389,7 @@ for seed in draws.seeds(150) do
                                                                    table.concat(case.dims, ","), case.shown, problem)
     end
 end
-check.test(("%d random indices from seed %d on"):format(count, draws.first), function()
+check.test(("%d random indices from seed %d on"):format(count, seeds.first), function()
     check.equal(table.concat(bad, "\n"), "")
 end)
 check.done()
