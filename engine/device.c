@@ -8,8 +8,8 @@
  * race with the stop, take it.
  *
  * Each device with streams has two: one for work, one for copies between devices, so that data moves while kernels run.
- * Ops that depend on each other are ordered by the engine: in the same order of one stream or by events (early.c), else
- * it waits for the first one's stream before it starts the second.
+ * Ops that depend on each other are ordered by the engine: by one stream's order or by events (stream_order.c), else it
+ * waits for the first one's stream before it starts the second.
  */
 #include "engine/device_internal.h"
 

@@ -49,8 +49,8 @@ enum {
     NEAP_STATUS_ROWS(NEAP_STATUS_ENUM)
 #undef NEAP_STATUS_ENUM
         NEAP_OK = 0,
-    NEAP_PENDING = 1, /* would wait: nothing was changed, pump and call again */
-    NEAP_ATTEND = 2   /* done, and the caller has housekeeping to do (see neap_attention in lazy.h) */
+    NEAP_PENDING = 1,  /* would wait: nothing was changed, pump and call again */
+    NEAP_SAFEPOINT = 2 /* done, and the caller has something to do first (neap_safepoint in lazy.h) */
 };
 
 /* Sets the calling thread's error text (printf format) and returns `code`, so `return neap_error(NEAP_E_SHAPE, …)`. */

@@ -1,6 +1,6 @@
 /* engine_internal.h: the structures that the files of the engine share.
  *
- *      push.c ──▶ var.c (queues) ──▶ pool.c (ready lanes, workers) ──▶ op.c (run, finish) ──▶ var.c …
+ *      push.c ──▶ var.c (queues) ──▶ pool.c (ready queues, workers) ──▶ op.c (run, finish) ──▶ var.c …
  *      operator.c, bulk.c: other ways to push
  *
  *      op ─┬─ entry ── var A        A var's queue links the entries of the ops that wait for it. An op is one
@@ -161,7 +161,7 @@ typedef struct engine_entry {
     struct engine_entry *next;
     uint32_t writes;                 /* that are pushed with it: 1 for a write; a bulk's fence: those of its ops */
     uint32_t index : 29, access : 2; /* its place among the op's entries */
-    uint32_t promised : 1;           /* early.c */
+    uint32_t promised : 1;           /* stream_order.c */
 } engine_entry;
 
 struct neap_var { /* one cache line */
@@ -171,7 +171,7 @@ struct neap_var { /* one cache line */
     bool deleted;                   /* destroy when nothing is granted any more */
     bool in_buffer;                 /* first member of a neap_buffer */
     uint32_t writes;                /* that are pushed, and have not completed */
-    struct engine_early_var *early; /* early.c. NULL: no op on a stream has used it */
+    struct engine_early_var *early; /* stream_order.c. NULL: no op on a stream has used it */
     engine_entry *head, *tail;
     _Atomic uint64_t version; /* completed writes */
     engine_failure *failure;
@@ -190,8 +190,8 @@ bool engine_var_order(uint32_t count, const engine_entry *entries, neap_var **or
 /* Puts the op's entries into the queues of their variables (`order`: these, sorted), all at once. True: the op is
  * ready. */
 bool engine_var_enqueue(engine_op *op, neap_var *const *order);
-/* Gives a grant back, of an op that was `sent` (early.c) or was not; counts a write and attaches its failure (may be
- * NULL). Appends the entries that are granted now to the list whose end is *granted, and returns its new end. */
+/* Gives a grant back, of an op that was `sent` (stream_order.c) or was not; counts a write and attaches its failure
+ * (may be NULL). Appends the entries that are granted now to the list whose end is *granted; returns its new end. */
 engine_entry **engine_var_finish(neap_var *var, int access, bool sent, engine_failure *failure, engine_entry **granted);
 /* Counts granted entries down in their ops and appends those that became ready. Apart from the above, so that several
  * variables can be left before the first of these ops, which lie in other cores' caches, is looked at. */

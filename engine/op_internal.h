@@ -1,5 +1,5 @@
 /* op_internal.h: ops, the ways to push them, and the pools that run them: what push.c, op.c, operator.c, bulk.c,
- * ahead.c, pool.c and parallel.c share.
+ * backpressure.c, pool.c and parallel.c share.
  *
  * An op belongs to its pusher until it is entered into the queues, then to whoever brings its `waiting` to 0, then to
  * the pool, then to the thread that runs it, which frees it (an async op: the thread that completes it).
@@ -23,18 +23,18 @@ struct engine_op { /* two cache lines with one entry: ops pass from core to core
     uint32_t epoch; /* engine.epoch at its push */
     int32_t priority;
     int16_t device;
-    bool sent; /* early.c */
+    bool sent; /* stream_order.c */
     engine_fn fn;
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    engine_op *next; /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
+    engine_op *next; /* in a queue, a ready list or a bulk; in a queue's heap: the next sibling */
     union {
-        engine_op *child; /* in a lane's heap */
+        engine_op *child; /* in a queue's heap */
         int64_t queued;   /* if it never enters one, for the timeline: when it was pushed, 0: not recorded */
     };
     union {
-        uint64_t order; /* in a lane's heap: breaks ties of priority */
+        uint64_t order; /* in a queue's heap: breaks ties of priority */
         uint64_t slice; /* once it has been started, for the timeline: its number, 0: not recorded */
     };
     int64_t bytes, cost; /* of the run-ahead budget */
@@ -49,7 +49,7 @@ enum {
     ENGINE_OP_ASYNC = 1 << 16,
     ENGINE_OP_HIDDEN = 1 << 17,  /* not in the counters */
     ENGINE_OP_AT_PUSH = 1 << 18, /* it was ready at its push and runs there */
-    ENGINE_OP_STREAM = 1 << 19,  /* a sync op that may start early (early.c) */
+    ENGINE_OP_STREAM = 1 << 19,  /* a sync op that may start early (stream_order.c) */
     ENGINE_OP_OVER = 1 << 20     /* it has run, and its last grant has come: it is to be finished */
 };
 
@@ -67,7 +67,7 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
 /* Passes ready ops on to where they run. */
 void engine_op_hand_over(engine_ready *ready, engine_thread *self);
 
-/* ---- Starting early (early.c): ops with ENGINE_OP_STREAM --------------------------------------------------------- */
+/* ---- Starting early (stream_order.c): ops with ENGINE_OP_STREAM -------------------------------------------------- */
 typedef enum engine_early {
     ENGINE_EARLY_WAITS, /* the op is somebody else's */
     ENGINE_EARLY_READY, /* it has all grants, and has not been started */
@@ -81,7 +81,7 @@ uint32_t engine_early_start_count(uint32_t entries);
 engine_early engine_early_count(engine_op *op, uint32_t grants, uint32_t promises);
 bool engine_early_running(engine_op *op);   /* of an op that is handed over: grants are still missing */
 void engine_early_run_ready(engine_op *op); /* it starts with all grants; its callback and its start are counted */
-/* Before an op on a stream is put into queues: gives its variables what early.c knows of them; NEAP_E_MEMORY. */
+/* Before an op on a stream is put into queues: gives its variables what stream_order.c knows of them; NEAP_E_MEMORY. */
 int engine_early_prepare(const engine_op *op);
 /* Of a locked variable that has that: */
 void engine_early_enter(engine_entry *entry); /* it stands in the queue now: promises it, if that may be */
@@ -121,7 +121,7 @@ static inline void engine_bulk_flush(engine_thread *self) {
         engine_bulk_close(self);
 }
 
-/* ---- Running ahead (ahead.c) ------------------------------------------------------------------------------------- */
+/* ---- Running ahead (backpressure.c) ------------------------------------------------------------------------------ */
 void engine_ahead_began(int64_t bytes, int64_t cost);
 void engine_ahead_ended(int64_t bytes, int64_t cost);
 void engine_ahead_look(void); /* at how much memory devices have left */

@@ -1,11 +1,11 @@
 /* pool.c: ready ops, devices, worker threads.
  *
- *      ring of small lanes  ──▶ workers, and threads that wait
- *      ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
+ *      ring of small queues  ──▶ workers, and threads that wait
+ *      ring of plain queues  ──▶ workers ──▶ each has a short list of its own
  *                               (brief ops: also threads that wait)
  *
- * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. Ready ops stand in lanes
- * (lanes.h).
+ * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. Ready ops stand in
+ * queues (ready_queue.h).
  *
  * When many ops wait, a worker takes several at once into its own list, from which others steal when they find nothing
  * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
@@ -28,7 +28,7 @@
  * worker's list is taken inside it or alone.
  */
 #include "engine/device_internal.h"
-#include "engine/lanes.h"
+#include "engine/ready_queue.h"
 #include "engine/timeline.h"
 
 #include <assert.h>
@@ -56,7 +56,7 @@ typedef struct worker {
 
 struct engine_pool {
     engine_lock lock;
-    engine_lanes lanes;
+    engine_ready_queues queues;
     engine_parallel *loops; /* offered */
     int first_worker;
     _Atomic int most; /* workers */
@@ -105,10 +105,10 @@ static bool suits_guest(const engine_op *op, const neap_var *awaited) {
 
 /* An op for a guest, or NULL. The caller holds the lock. */
 static engine_op *take_for_guest(engine_pool *pool, const neap_var *awaited) {
-    engine_op *plain = engine_lanes_front(&pool->lanes, ENGINE_PLAIN);
-    if (engine_lanes_front(&pool->lanes, ENGINE_SMALL))
-        return engine_lanes_take(&pool->lanes, ENGINE_SMALL, 1);
-    return plain && suits_guest(plain, awaited) ? engine_lanes_take(&pool->lanes, ENGINE_PLAIN, 1) : NULL;
+    engine_op *plain = engine_ready_queues_front(&pool->queues, ENGINE_PLAIN);
+    if (engine_ready_queues_front(&pool->queues, ENGINE_SMALL))
+        return engine_ready_queues_take(&pool->queues, ENGINE_SMALL, 1);
+    return plain && suits_guest(plain, awaited) ? engine_ready_queues_take(&pool->queues, ENGINE_PLAIN, 1) : NULL;
 }
 
 /* ---- Workers' own lists ------------------------------------------------------------------------------------------ */
@@ -168,8 +168,8 @@ static engine_op *steal(engine_pool *pool, const worker *own) {
 
 bool engine_pool_may_follow(const engine_op *op, const engine_thread *self) {
     const engine_pool *pool = self->pool;
-    return pool == pool_of(op->device) && !pool->lanes.shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
-           engine_hint(&pool->lanes.urgent) == 0 && engine_hint(&pool->open_loops) == 0;
+    return pool == pool_of(op->device) && !pool->queues.shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
+           engine_hint(&pool->queues.urgent) == 0 && engine_hint(&pool->open_loops) == 0;
 }
 
 /* ---- Waking and starting workers --------------------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ static engine_op *submit_some(engine_op *op, const engine_thread *self) {
     do {
         engine_op *next = op->next;
         brief += op->flags & NEAP_PUSH_SMALL || is_brief(op);
-        engine_lanes_add(&pool->lanes, op);
+        engine_ready_queues_add(&pool->queues, op);
         count++;
         op = next;
     } while (op && pool_of(op->device) == pool);
@@ -401,7 +401,7 @@ typedef struct task {
 } task;
 
 static bool something_offered(const engine_pool *pool) {
-    return engine_hint(&pool->lanes.ready[ENGINE_PLAIN]) || engine_hint(&pool->lanes.ready[ENGINE_SMALL]) ||
+    return engine_hint(&pool->queues.ready[ENGINE_PLAIN]) || engine_hint(&pool->queues.ready[ENGINE_SMALL]) ||
            engine_hint(&pool->open_loops);
 }
 
@@ -410,14 +410,14 @@ static bool find_task(worker *own, task *out, summons *call) {
     engine_pool *pool = own->pool;
     *out = (task){.loop = enter_loop(pool, false)};
     if (!out->loop && (out->op = take_own(own)) == NULL) {
-        engine_op *ops = engine_lanes_take_any(&pool->lanes, pool->most);
+        engine_op *ops = engine_ready_queues_take_any(&pool->queues, pool->most);
         if (!ops)
             ops = steal(pool, own);
         if (ops)
             out->op = keep_rest(own, ops);
     }
     out->stop = !out->loop && !out->op && pool->closing;
-    if ((out->loop || out->op) && engine_lanes_any(&pool->lanes))
+    if ((out->loop || out->op) && engine_ready_queues_any(&pool->queues))
         *call = summon_workers(pool, 1);
     return out->loop || out->op || out->stop;
 }
@@ -468,7 +468,7 @@ static void sleep_until_summoned(engine_pool *pool) {
 static task next_task(worker *own) {
     engine_pool *pool = own->pool;
     task found = {0};
-    if (engine_hint(&pool->open_loops) == 0 && engine_hint(&pool->lanes.urgent) == 0 &&
+    if (engine_hint(&pool->open_loops) == 0 && engine_hint(&pool->queues.urgent) == 0 &&
         (found.op = take_own(own)) != NULL)
         return found;
     summons call = {0, 0};
@@ -545,7 +545,7 @@ static bool find_for_guest(engine_pool *pool, const neap_var *awaited, task *out
     pool->guests_come |= out->loop != NULL;
     if (!out->loop)
         out->op = take_for_guest(pool, awaited);
-    if (out->op && engine_lanes_any(&pool->lanes))
+    if (out->op && engine_ready_queues_any(&pool->queues))
         *call = summon_workers(pool, 1);
     return out->loop || out->op;
 }
@@ -555,7 +555,7 @@ bool engine_pool_help(void) {
     if (!pool)
         return false;
     engine_op *op = NULL;
-    if (engine_hint(&pool->lanes.ready[ENGINE_SMALL]) + engine_hint(&pool->lanes.ready[ENGINE_PLAIN]) > 0) {
+    if (engine_hint(&pool->queues.ready[ENGINE_SMALL]) + engine_hint(&pool->queues.ready[ENGINE_PLAIN]) > 0) {
         engine_lock_take(&pool->lock);
         op = take_for_guest(pool, NULL);
         pool->guests += op != NULL;
@@ -576,8 +576,8 @@ static summons summon_instead(engine_pool *pool) {
     for (engine_parallel *loop = pool->loops; loop; loop = loop->link)
         if (loop->wanted > 0)
             return summon_helpers(pool, loop);
-    const engine_op *plain = engine_lanes_front(&pool->lanes, ENGINE_PLAIN);
-    return summon_workers(pool, engine_lanes_front(&pool->lanes, ENGINE_SMALL) || (plain && is_brief(plain)));
+    const engine_op *plain = engine_ready_queues_front(&pool->queues, ENGINE_PLAIN);
+    return summon_workers(pool, engine_ready_queues_front(&pool->queues, ENGINE_SMALL) || (plain && is_brief(plain)));
 }
 
 /* Looks for a while, without the lock, until woken or until something is offered; but if that is nothing for this
@@ -635,7 +635,7 @@ bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *beg
 
 static void free_pool(engine_pool *pool) {
     if (pool) {
-        free(pool->lanes.at);
+        free(pool->queues.at);
         free(pool->workers);
         free(pool);
     }
@@ -647,17 +647,17 @@ static engine_pool *new_pool(int first, int devices) {
     if (!pool)
         return NULL;
     size_t bytes = (size_t)pools.most * sizeof(worker);
-    pool->lanes.at = engine_alloc_refuse() ? NULL : calloc((size_t)devices * ENGINE_KINDS, sizeof *pool->lanes.at);
+    pool->queues.at = engine_alloc_refuse() ? NULL : calloc((size_t)devices * ENGINE_KINDS, sizeof *pool->queues.at);
     pool->workers = engine_alloc_refuse() ? NULL : aligned_alloc(_Alignof(worker), bytes);
-    if (!pool->lanes.at || !pool->workers) {
+    if (!pool->queues.at || !pool->workers) {
         free_pool(pool);
         return NULL;
     }
-    pool->lanes.first_device = first;
+    pool->queues.first_device = first;
     pool->first_worker = first * pools.most;
     pool->most = pools.most;
-    pool->lanes.shuffled = pools.shuffle != 0;
-    pool->lanes.order = pools.shuffle;
+    pool->queues.shuffled = pools.shuffle != 0;
+    pool->queues.order = pools.shuffle;
     for (int i = 0; i < pools.most; i++)
         pool->workers[i] = (worker){.pool = pool};
     return pool;

@@ -37,8 +37,8 @@ const char *neap_status_text(int code) {
         return "ok";
     case NEAP_PENDING:
         return "pending";
-    case NEAP_ATTEND:
-        return "attention needed";
+    case NEAP_SAFEPOINT:
+        return "the caller has something to do first";
     default:
         return "unknown status";
     }

@@ -4,7 +4,7 @@
  * same order in all of them, or each could wait for the other: so a push locks all its variables, by rising address,
  * before it enters any queue. Completion locks one variable at a time.
  *
- * early.c lets ops on streams start before they are granted what they need.
+ * stream_order.c lets ops on streams start before they are granted what they need.
  *
  *      grant rules     a read is granted when nothing is queued and no write is granted
  *                      a write is granted when nothing is queued and nothing is granted

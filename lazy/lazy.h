@@ -6,7 +6,7 @@
  *
  *      record ──▶ pending nodes ──flush──▶ plan (cached by structure) ──▶ engine ops ──▶ buffers
  *
- * Functions return a status (engine.h); NEAP_ATTEND means success and that neap_attention() has something to tell.
+ * Functions return a status (engine.h); NEAP_SAFEPOINT means success and that neap_safepoint() has something to tell.
  */
 #ifndef NEAP_LAZY_H
 #define NEAP_LAZY_H
@@ -34,27 +34,27 @@ NEAP_API neap_waker *neap_ctx_waker(neap_ctx *ctx);     /* BORROWED */
 NEAP_API neap_effects *neap_ctx_effects(neap_ctx *ctx); /* BORROWED */
 
 enum {
-    NEAP_ATTEND_SWEEP = 1,     /* Lua's collector finished a cycle: release the ids of dead handles */
-    NEAP_ATTEND_COLLECT = 2,   /* native bytes have grown: run a full collection, then sweep */
-    NEAP_ATTEND_SITE = 4,      /* tell the script line of the last recorded node with neap_site */
-    NEAP_ATTEND_INTERRUPT = 8, /* raise the interrupt */
-    NEAP_ATTEND_STEP = 32,     /* some bytes were allocated: let Lua's collector make a step */
-    NEAP_ATTEND_CALLBACK = 64, /* callbacks wait for neap_callback_take, or callees for neap_callback_dropped */
-    NEAP_ATTEND_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
+    NEAP_SAFEPOINT_SWEEP = 1,     /* Lua's collector finished a cycle: release the ids of dead handles */
+    NEAP_SAFEPOINT_COLLECT = 2,   /* native bytes have grown: run a full collection, then sweep */
+    NEAP_SAFEPOINT_SITE = 4,      /* tell the script line of the last recorded node with neap_site */
+    NEAP_SAFEPOINT_INTERRUPT = 8, /* raise the interrupt */
+    NEAP_SAFEPOINT_STEP = 32,     /* some bytes were allocated: let Lua's collector make a step */
+    NEAP_SAFEPOINT_CALLBACK = 64, /* callbacks wait for neap_callback_take, or callees for neap_callback_dropped */
+    NEAP_SAFEPOINT_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
 };
-/* Why NEAP_ATTEND was returned: a set of bits, which this call clears (except INTERRUPT, which the prompt clears). */
-NEAP_API int neap_attention(neap_ctx *ctx);
+/* Why NEAP_SAFEPOINT was returned: a set of bits, which this call clears (but INTERRUPT, which the prompt clears). */
+NEAP_API int neap_safepoint(neap_ctx *ctx);
 /* Recording may run ahead of the workers by the engine's budget (neap_ahead_poll): NEAP_OK within it; else
  * NEAP_PENDING, and the waker is woken when half of it is free. */
 NEAP_API int neap_throttle(neap_ctx *ctx);
-/* Asks for NEAP_ATTEND_SWEEP at the next call (from the finalizer of Lua's sentinel). */
+/* Asks for NEAP_SAFEPOINT_SWEEP at the next call (from the finalizer of Lua's sentinel). */
 NEAP_API void neap_collector_cycled(neap_ctx *ctx);
 /* Called after a full collection and sweep: sets the next high-water mark from what is still live. */
 NEAP_API void neap_collected(neap_ctx *ctx);
-/* What Lua's collector should do while Lua waits, or has been asked for NEAP_ATTEND_STEP: NEAP_COLLECT_CYCLE if a whole
- * cycle and a sweep cost little beside the memory that they may bring back, or NEAP_COLLECT_KEEP if later cycles had
- * better not look at what is alive after this one; else NEAP_COLLECT_STEP if a step is due. The caller does it. A whole
- * cycle, with its sweep, stands between neap_cycle_begin and neap_cycle_end. */
+/* What Lua's collector should do while Lua waits, or has been asked for NEAP_SAFEPOINT_STEP: NEAP_COLLECT_CYCLE if a
+ * whole cycle and a sweep cost little beside the memory that they may bring back, or NEAP_COLLECT_KEEP if later cycles
+ * had better not look at what is alive after this one; else NEAP_COLLECT_STEP if a step is due. The caller does it. A
+ * whole cycle, with its sweep, stands between neap_cycle_begin and neap_cycle_end. */
 enum { NEAP_COLLECT_NOTHING = 0, NEAP_COLLECT_STEP = 1, NEAP_COLLECT_CYCLE = 2, NEAP_COLLECT_KEEP = 3 };
 NEAP_API int neap_collector_due(neap_ctx *ctx);
 NEAP_API void neap_cycle_begin(neap_ctx *ctx);

@@ -161,7 +161,7 @@ static int publish_and_unhold(neap_ctx *ctx, neap_node *node, int32_t *out) {
     }
     if (status == 0)
         status = graph_publish(ctx, node, out);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 /* A block as it is to stand in an array that lies as s says. */

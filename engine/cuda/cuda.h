@@ -1,7 +1,7 @@
 /* cuda.h: what the files of the CUDA backend share.
  *
  *      plugin.c    the kind "cuda": devices, facts            driver.c    libcuda.so.1, found at run time
- *      stream.c    streams, their threads, events             works.c     what runs on the host in a stream's order
+ *      stream.c    streams, their threads, events             host_functions.c   host functions in a stream's order
  *      memory.c    blocks, copies over pinned memory          launch.c, graph.c   code, launches, graphs of them
  *      libraries.c cuBLAS and its kin, found by need          products.c, systems.c, factors.c, fourier.c,
  *      collectives.c   what NCCL moves between devices        convolutions.c   routines
@@ -81,7 +81,7 @@ typedef struct cuda_device {
  * is lost, or does so late. */
 typedef struct cuda_work {
     struct cuda_work *next;
-    _Atomic int state; /* WAITS, RUNS, DONE, or CANCELLED, works.c */
+    _Atomic int state; /* WAITS, RUNS, DONE, or CANCELLED, host_functions.c */
     void (*run)(struct cuda_work *work);
 } cuda_work;
 
@@ -134,7 +134,7 @@ int cuda_lost(cuda_device *device, cuda_failure *out); /* 0, or the status of it
 bool cuda_is_lost(cuda_device *device);                /* asks the driver, too; the caller has not entered */
 cuda_device *cuda_device_at(int ordinal);              /* an open one */
 
-/* ---- works.c ----------------------------------------------------------------------------------------------------- */
+/* ---- host_functions.c -------------------------------------------------------------------------------------------- */
 /* Enqueues work (TAKES); the caller holds the stream's mutex and has entered. */
 int cuda_work_enqueue(cuda_stream *stream, cuda_work *work, void (*run)(cuda_work *work));
 /* Frees what the stream has passed, or, if its device is lost, what it will not do any more. */

@@ -11,7 +11,7 @@
 static int32_t finish_quick_call(neap_ctx *ctx, neap_node *node, graph_note *note) {
     ctx->quick.id = 0;
     int status = node ? graph_publish(ctx, node, &ctx->quick.id) : neap_error_code();
-    ctx->quick.status = status ? status : graph_attend(ctx);
+    ctx->quick.status = status ? status : graph_safepoint(ctx);
     if (ctx->transcript) {
         note->level = -1;
         note->nout = 1;

@@ -152,7 +152,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     if (site) {
         node->site = site;
         ctx->sites.node = NULL;
-        ctx->collector.attention &= ~NEAP_ATTEND_SITE;
+        ctx->collector.requests &= ~NEAP_SAFEPOINT_SITE;
     }
     return node;
 }
@@ -441,7 +441,7 @@ static int push_control(neap_ctx *ctx, const neap_control *how, int n, const int
         graph_release(ctx, parts[k]);
     graph_release(ctx, node);
     free(in);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 static int play_control(neap_ctx *ctx, graph_note *note) {

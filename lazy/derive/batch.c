@@ -425,7 +425,7 @@ static int batch_ids(neap_ctx *ctx, neap_program *program, int64_t size, int n, 
         out_batched[k] = flags[nin + k];
     free(inputs);
     free(flags);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 /* Its note has as integers which operands are batched, and behind them which results are. */

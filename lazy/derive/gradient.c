@@ -230,7 +230,7 @@ static int tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *
     if (status == 0)
         status = graph_publish_all(ctx, n, cotangents, out);
     free(nodes);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 /* Operands of its note: results, seeds if there are some, then wrt. */

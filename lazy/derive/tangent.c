@@ -243,7 +243,7 @@ static int tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, con
     if (status == 0)
         status = graph_publish_all(ctx, nresults, made, out);
     free(nodes);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 /* Operands of its note: wrt, their tangents, then the results. */

@@ -295,7 +295,7 @@ static int push_on_ids(neap_ctx *ctx, lazy_callback *callback, int n, const int3
     int status = parts ? push_callback(ctx, callback, n, in, parts, results)
                        : neap_error(NEAP_E_MEMORY, "out of memory for a callback");
     free(parts);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 static int play_callback(neap_ctx *ctx, graph_note *note) {

@@ -103,7 +103,7 @@ int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, v
         return NEAP_E_MEMORY;
     graph_count_bytes(ctx, bytes);
     status = graph_publish(ctx, node, out);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out) {
@@ -132,7 +132,7 @@ int neap_array_borrow(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, 
     }
     neap_node *node = graph_node_of_buffer(ctx, &aval, buffer);
     status = node ? graph_publish(ctx, node, out) : NEAP_E_MEMORY;
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */

@@ -157,7 +157,7 @@ typedef struct lazy_sites {
 
 /* context.c */
 typedef struct lazy_collector {
-    int attention;   /* NEAP_ATTEND bits for Lua */
+    int requests;    /* NEAP_SAFEPOINT bits for Lua */
     uint64_t above;  /* live bytes that ask for a collection */
     int64_t unseen;  /* bytes allocated since live bytes were last looked at */
     int64_t since;   /* bytes allocated since the last whole cycle, and those of `awaited` */

@@ -46,7 +46,7 @@ static inline void graph_site_want(neap_ctx *ctx, neap_node *node) {
         ask->left = ask->gap;
         node->site = ctx->sites.scoped;
         ctx->sites.node = node;
-        ctx->collector.attention |= NEAP_ATTEND_SITE;
+        ctx->collector.requests |= NEAP_SAFEPOINT_SITE;
     } else {
         node->site = ctx->sites.scoped ? ctx->sites.scoped : ctx->sites.chunk;
     }
@@ -155,8 +155,8 @@ void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* After a flush for somebody who waits: what was allocated since the counter stood at `since` lives until that has
  * ended. */
 void graph_count_awaited(neap_ctx *ctx, int64_t since);
-/* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
-int graph_attend(neap_ctx *ctx);
+/* The status of a public recording function: NEAP_OK or NEAP_SAFEPOINT. */
+int graph_safepoint(neap_ctx *ctx);
 /* Before the node is computed for a host that will wait: is Lua's collector to look first whether an array can still be
  * named, whose copy would be all but nothing of the work, or for arrays whose memory the result can have? Then the
  * caller returns NEAP_PENDING; not for ever. */

@@ -136,7 +136,7 @@ static int tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
         return neap_error_code();
     neap_node *alias = graph_tape_alias(ctx, level, node);
     status = alias ? graph_publish(ctx, alias, out) : neap_error_code();
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 int graph_trace_begin(neap_ctx *ctx, int kind, int *level) {

@@ -725,7 +725,7 @@ static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (!node)
         return neap_error_code();
     int status = graph_publish(ctx, node, out);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 static int check_op(int op) {

@@ -64,7 +64,7 @@ typedef struct lazy_draft { /* a kernel before it becomes a step, or the place o
     bool reduces;           /* has a REDUCE sink */
     int16_t device;
     int32_t node;    /* that it was drafted for */
-    int32_t segment; /* of that node (cut.c), -1: of none */
+    int32_t segment; /* of that node (partition.c), -1: of none */
     int ndim, nkept;
     int64_t box[LAZY_MAX_DOMAIN];
     lazy_draft_loads loads;
@@ -77,10 +77,10 @@ typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can 
 int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
 void plan_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
-/* versions.c ------------------------------------------------------------------------------------------------------- */
+/* updates.c ------------------------------------------------------------------------------------------------------- */
 /* Takes away copies of versions that nobody reads after their next update: over[node] of such a version is that update,
  * of others the node itself. Takes them off `made`. */
-int plan_share_versions(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts, int32_t *over);
+int plan_share_updates(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts, int32_t *over);
 /* The version of an array that lies in the memory of this one in the end. Shortens the way. */
 int32_t plan_last_version(int32_t *over, int32_t node);
 /* Does it copy one buffer to another as it is? */

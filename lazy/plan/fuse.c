@@ -161,7 +161,7 @@ static const neap_node *too_long(const fuser *f, const neap_node *node) {
 }
 
 /* Reads `node` through `map`: gives its value, or stacks a frame when it must be computed from its inputs first
- * (NEAP_ATTEND). */
+ * (NEAP_SAFEPOINT). */
 static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int32_t *value) {
     for (;;) {
         neap_node *same = plan_same(f->ctx, node);
@@ -199,7 +199,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
         return report_cut(f, too_long(f, node), LAZY_WHY_CHAIN);
     }
     frame next = {.node = node, .map = map};
-    return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_ATTEND;
+    return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_SAFEPOINT;
 }
 
 static int finish_visit(fuser *f, int32_t *value) {
@@ -230,7 +230,7 @@ static int fuse_next_input(fuser *f, const frame *top, int32_t *value) {
 static int fuse_once(fuser *f) {
     int32_t value = 0;
     int status = read_node(f, f->fusion->root, f->fusion->read, f->fusion->own, &value);
-    if (status != NEAP_ATTEND) {
+    if (status != NEAP_SAFEPOINT) {
         f->out->value = value;
         return status;
     }
@@ -246,7 +246,7 @@ static int fuse_once(fuser *f) {
             continue;
         }
         status = fuse_next_input(f, top, &value);
-        if (status == NEAP_ATTEND)
+        if (status == NEAP_SAFEPOINT)
             continue;
         if (status != 0)
             return status;

@@ -9,7 +9,7 @@
  *                          read the pieces (window.c)
  *      call                a call over operands with buffers; views of them are passed as strides
  *      update              a kernel that copies what is updated, and the call, which writes over parts of the copy; the
- *                          call alone over what is no more than the version before it (versions.c)
+ *                          call alone over what is no more than the version before it (updates.c)
  *
  * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours
  * go into groups, since the engine's care for an op costs more than a step over ten elements.
@@ -25,7 +25,7 @@ typedef struct planner {
     neap_ctx *ctx;
     uint8_t *made;
     int32_t *slot_of;          /* region number → slot, -1 */
-    int32_t *times, *segments; /* by region number: see plan_price and plan_cut_chains */
+    int32_t *times, *segments; /* by region number: see plan_materialize and plan_partition_chains */
     int32_t *over;             /* region number → the next version, that is written over this one; itself */
     lazy_waits *waits;         /* by region number */
     lazy_plan *plan;
@@ -643,18 +643,18 @@ static void find_calls(planner *p) {
 
 /* Changes what gets a buffer by what it costs. */
 static int choose_stored(planner *p) {
-    int status = plan_find_equal(p->ctx, p->made);
+    int status = plan_find_common(p->ctx, p->made);
     p->waits = calloc((size_t)p->ctx->walk.order.n + 1, sizeof *p->waits);
     if (status == 0 && !p->waits)
         status = neap_error(NEAP_E_MEMORY, "out of memory while planning");
     if (status == 0)
         find_calls(p);
     if (status == 0)
-        status = plan_price(p->ctx, p->made, p->times);
+        status = plan_materialize(p->ctx, p->made, p->times);
     if (status == 0)
-        status = plan_compute_again(p->ctx, p->made, p->waits);
+        status = plan_rematerialize(p->ctx, p->made, p->waits);
     if (status == 0)
-        status = plan_cut_chains(p->ctx, p->made, p->waits, p->segments);
+        status = plan_partition_chains(p->ctx, p->made, p->waits, p->segments);
     free(p->waits);
     return status;
 }
@@ -686,7 +686,7 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     if (status == 0 && !apart)
         status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "merging");
     if (status == 0 && !apart)
-        status = plan_share_versions(ctx, made, &p.drafts, p.over);
+        status = plan_share_updates(ctx, made, &p.drafts, p.over);
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
     take_over(&p, plan);

@@ -198,9 +198,9 @@ static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || ((node->flags & (LAZY_ABSTRACT | LAZY_WEAK)) == LAZY_ABSTRACT && graph_is_placeholder(node));
 }
 
-/* equal.c ---------------------------------------------------------------------------------------------------------- */
+/* common.c --------------------------------------------------------------------------------------------------------- */
 /* Finds nodes of the region with equal values, and changes `made` so that one of them is computed. */
-int plan_find_equal(neap_ctx *ctx, uint8_t *made);
+int plan_find_common(neap_ctx *ctx, uint8_t *made);
 /* The node of the region that is read in place of this one: itself, or an equal one before it. */
 static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
     return ctx->walk.order.at[ctx->plans.same.at[node->index]];
@@ -218,10 +218,10 @@ int plan_doubt_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const 
 void plan_doubt(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made);
 void plan_doubt_free(neap_ctx *ctx);
 
-/* price.c ---------------------------------------------------------------------------------------------------------- */
+/* materialize.c ---------------------------------------------------------------------------------------------------- */
 /* Changes `made` so that what is computed again and again gets a buffer where that costs less; says in `times`, by node
  * of the region, how often it would have been. */
-int plan_price(neap_ctx *ctx, uint8_t *made, int32_t *times);
+int plan_materialize(neap_ctx *ctx, uint8_t *made, int32_t *times);
 
 /* The calls that lead to a node, itself among them: a bit for each, by their number modulo LAZY_CALLS_TOLD_APART; and
  * how many of them stand one behind the other. Kernels that wait for other calls are run at other times. */
@@ -234,14 +234,14 @@ static inline bool plan_waits_equal(const lazy_waits *a, const lazy_waits *b) {
     return a->calls == b->calls && a->depth == b->depth;
 }
 
-/* again.c ---------------------------------------------------------------------------------------------------------- */
+/* rematerialize.c -------------------------------------------------------------------------------------------------- */
 /* Changes `made` so that cheap maps are computed again behind calls, not stored. waits: by node of the region. */
-int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits);
+int plan_rematerialize(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits);
 
-/* cut.c ------------------------------------------------------------------------------------------------------------ */
+/* partition.c ------------------------------------------------------------------------------------------------------ */
 /* Cuts chains of maps that are longer than a kernel may be: changes `made`, and sets segments[k] for each node of the
  * region. Kernels for nodes of two segments stay apart; -1: of none. */
-int plan_cut_chains(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits, int32_t *segments);
+int plan_partition_chains(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits, int32_t *segments);
 
 /* plan.c ----------------------------------------------------------------------------------------------------------- */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel

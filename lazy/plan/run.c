@@ -387,7 +387,7 @@ static int push_all(plan_state *s, neap_buffer **made) {
     s->ctx->counters.launches += (uint64_t)plan->nsteps;
     plan->runs++;
     if (neap_ahead_poll(NULL) == NEAP_PENDING)
-        s->ctx->collector.attention |= NEAP_ATTEND_THROTTLE;
+        s->ctx->collector.requests |= NEAP_SAFEPOINT_THROTTLE;
     if (status)
         release_made(plan, made);
     return status;

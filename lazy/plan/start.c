@@ -27,7 +27,7 @@ static bool never_starts(const neap_ctx *ctx) {
 static int ask_for_memory(neap_ctx *ctx, int status) {
     if (status != NEAP_E_MEMORY)
         return status;
-    ctx->collector.attention |= NEAP_ATTEND_COLLECT;
+    ctx->collector.requests |= NEAP_SAFEPOINT_COLLECT;
     return 0;
 }
 

@@ -463,7 +463,7 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
         status = graph_publish_all(ctx, outputs->n, w.ends, out);
     close_walk(&w);
     free(placeholders);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 int neap_poll_everything(neap_ctx *ctx) {

@@ -147,7 +147,7 @@ static int32_t call(neap_form *form) {
         return 0;
     form->number = e->number;
     entries_touch(e);
-    form->status = graph_attend(ctx);
+    form->status = graph_safepoint(ctx);
     return form->status ? 0 : e->plain ? e->results[0] : -e->number;
 }
 

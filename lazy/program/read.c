@@ -771,5 +771,5 @@ int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, prog
     lazy_vector_free(&r.values);
     lazy_vector_free(&r.in);
     lazy_vector_free(&r.attrs);
-    return r.status ? r.status : graph_attend(ctx);
+    return r.status ? r.status : graph_safepoint(ctx);
 }

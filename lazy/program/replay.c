@@ -276,7 +276,7 @@ static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int
                 graph_release(ctx, nodes[k]);
         }
     free(inputs);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }
 
 static int play_replay(neap_ctx *ctx, graph_note *note) {

@@ -357,5 +357,5 @@ int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t 
     if (status == 0)
         status = program_run(ctx, program, inputs, NULL, outputs);
     free(inputs);
-    return status ? status : graph_attend(ctx);
+    return status ? status : graph_safepoint(ctx);
 }

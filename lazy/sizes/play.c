@@ -190,7 +190,7 @@ static int play_note(sizes_play *p, int64_t number) {
         status = note.kind->play(p->ctx, &note);
         p->ctx->sites.again = 0;
     }
-    bool done = status == NEAP_OK || status == NEAP_ATTEND;
+    bool done = status == NEAP_OK || status == NEAP_SAFEPOINT;
     note.nout = entry->fails ? 0 : note.nout; /* results that must not come */
     if (entry->fails && p->asked) {
         status = done ? neap_error(NEAP_E_SHAPE, "%s works now, and failed when it was recorded", note.kind->name) : 0;

@@ -83,7 +83,7 @@ int main(void) {
     int32_t id;
     for (int k = 0; k < SIZE; k++)
         values[k] = (float)k;
-    CHECK_EQ(neap_array_new(ctx, NEAP_DTYPE_F32, NDIM, shape, values, &id) & ~NEAP_ATTEND, 0);
+    CHECK_EQ(neap_array_new(ctx, NEAP_DTYPE_F32, NDIM, shape, values, &id) & ~NEAP_SAFEPOINT, 0);
     neap_node *x = graph_lookup(ctx, id);
     int times = check_times(60, 10);
     test_mesh(x, 1, (int64_t[]){8}, times);

@@ -58,8 +58,8 @@ typedef struct session {
 /* Notes how a call ended. Only memory may be short; a value whose computation found none carries that as its
  * failure. */
 static int ended(session *s, int status) {
-    if (status == NEAP_ATTEND) {
-        neap_attention(s->ctx);
+    if (status == NEAP_SAFEPOINT) {
+        neap_safepoint(s->ctx);
         neap_site(s->ctx, "session", 1);
         status = NEAP_OK;
     }

@@ -171,7 +171,7 @@ local delete_tensor = core.finalizer(function(tensor) tensor.deleter(tensor) end
 local function adopted(rc, name)
     if rc < 0 then core.raise_status(rc, name) end
     local x = core.wrap(id_box[0])
-    if rc == C.NEAP_ATTEND then core.attend() end
+    if rc == C.NEAP_SAFEPOINT then core.safepoint() end
     return x
 end
 

@@ -5,8 +5,8 @@
 --      _id = generation << 23 | slot          W[slot] ──weak──▶ handle          C: slot ──▶ node
 --
 -- C hands out dense slots; W holds, weakly, the one handle of each slot. When Lua's collector has finished a cycle, a
--- sentinel's finalizer tells C, the next recording returns NEAP_ATTEND, and `attend` (waiting.lua) gives back the ids
--- whose handle has gone. Invariants:
+-- sentinel's finalizer tells C, the next recording returns NEAP_SAFEPOINT, and `safepoint` (waiting.lua) gives back the
+-- ids whose handle has gone. Invariants:
 --   * A new id is wrapped before anything else calls C, because a sweep releases ids that have no handle.
 --   * No bare id is kept across another call into C that records or sweeps.
 --   * Errors are Lua strings "file:line: np.name: what is wrong", with the line of the first frame that is not of this

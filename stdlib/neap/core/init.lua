@@ -14,7 +14,7 @@ local type, tonumber, select = type, tonumber, select
 local istype = ffi.istype
 local C, ctx, Handle = core.C, core.ctx, core.Handle
 local raise, is_array, attrs, names = core.raise, core.is_array, core.attrs, core.op_names
-local wrap, attend, settle = core.wrap, core.attend, core.settle
+local wrap, safepoint, settle = core.wrap, core.safepoint, core.settle
 
 -- C functions in locals: interpreted code then needs no look-up in the library's namespace.
 local neap_op, op1, op2, op_number = C.neap_op, C.neap_quick_op1, C.neap_quick_op2, C.neap_quick_number
@@ -23,7 +23,7 @@ local quick_part, quick_item, quick_poll = C.neap_quick_part, C.neap_quick_item,
 local quick_set = C.neap_quick_set
 local neap_array_item = C.neap_array_item
 
-local OK, ATTEND = C.NEAP_OK, C.NEAP_ATTEND
+local OK, SAFEPOINT = C.NEAP_OK, C.NEAP_SAFEPOINT
 local BOOL, I64, U64 = C.NEAP_DTYPE_BOOL, C.NEAP_DTYPE_I64, C.NEAP_DTYPE_U64
 local MAX_INPUTS = core.MAX_INPUTS
 
@@ -35,7 +35,7 @@ local ins = ffi.new("int32_t[?]", MAX_INPUTS)
 local function settle_handle(rc, name, try)
     rc = settle(rc, name, try)
     local handle = wrap(out[0])
-    if rc == ATTEND then attend() end
+    if rc == SAFEPOINT then safepoint() end
     return handle
 end
 
@@ -73,7 +73,7 @@ local function slow_set()
     local rc = quick_outcome(ctx, out)
     local handle = out[0] ~= 0 and wrap(out[0]) or nil
     if rc < 0 then return nil end
-    if rc == ATTEND then attend() end
+    if rc == SAFEPOINT then safepoint() end
     return handle
 end
 
@@ -295,12 +295,12 @@ function core.fill(dtype, shape, write, ctype, name)
     if rc ~= OK then rc = settle(rc, name, try) end
     local handle = wrap(out[0])
     write(ffi.cast(ctype, data_box[0]))
-    if rc == ATTEND then attend() end
+    if rc == SAFEPOINT then safepoint() end
     return handle
 end
 
 local function slow_wait(rc, x)
-    if settle(rc, nil, function() return quick_poll(ctx, x) end) == ATTEND then attend() end
+    if settle(rc, nil, function() return quick_poll(ctx, x) end) == SAFEPOINT then safepoint() end
 end
 
 --- Waits until an array has its value; returns it, or raises its failure.
@@ -387,7 +387,7 @@ end
 
 local function slow_item(rc, x)
     local function try() return neap_array_item(ctx, x._id, item_box, item_dtype) end
-    if settle(rc, "item", try) == ATTEND then attend() end
+    if settle(rc, "item", try) == SAFEPOINT then safepoint() end
 end
 
 local function any_item(x)

@@ -2,8 +2,8 @@
 -- binding.lua; the others see it as neap.core.
 --
 --   * C never waits: NEAP_PENDING means "pump, then call again" (see `pump`), and nothing has changed meanwhile.
---   * NEAP_ATTEND means that a call was done, and that C asks for something: a script line, a step of the collector, a
---     sweep, a callback (see `attend`).
+--   * NEAP_SAFEPOINT means that a call was done, and that C asks for something: a script line, a step of the collector,
+--     a sweep, a callback (see `safepoint`).
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core.binding"
@@ -15,12 +15,12 @@ local C, ctx, waker, effects = core.C, core.ctx, core.waker, core.effects
 local fail, raise_status, user_site, wrap = core.fail, core.raise_status, core.user_site, core.wrap
 local reclaim, sweep, check_interrupt, info_box = core.reclaim, core.sweep, core.check_interrupt, core.info_box
 
-local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
+local OK, PENDING, SAFEPOINT = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_SAFEPOINT
 local E_MEMORY, E_FAILED, E_INTERRUPT = C.NEAP_E_MEMORY, C.NEAP_E_FAILED, C.NEAP_E_INTERRUPT
-local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
-local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
-local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
-local CALLBACK = C.NEAP_ATTEND_CALLBACK
+local SWEEP, COLLECT = C.NEAP_SAFEPOINT_SWEEP, C.NEAP_SAFEPOINT_COLLECT
+local SITE, INTERRUPT = C.NEAP_SAFEPOINT_SITE, C.NEAP_SAFEPOINT_INTERRUPT
+local STEP, THROTTLE = C.NEAP_SAFEPOINT_STEP, C.NEAP_SAFEPOINT_THROTTLE
+local CALLBACK = C.NEAP_SAFEPOINT_CALLBACK
 local INSIDE = C.NEAP_REQUESTED_INSIDE
 local COLLECT_NOTHING, COLLECT_STEP = C.NEAP_COLLECT_NOTHING, C.NEAP_COLLECT_STEP
 local COLLECT_CYCLE, COLLECT_KEEP = C.NEAP_COLLECT_CYCLE, C.NEAP_COLLECT_KEEP
@@ -30,7 +30,7 @@ local BATCH = 256
 -- ---- Callbacks ------------------------------------------------------------------------------------------------------
 
 -- A callback is known to C by a number. Its *callee* here is a function that takes the arrays of its arguments. Callees
--- are called while Lua waits (`pump`) and after a recording (`attend`), so everything of this file that such a call
+-- are called while Lua waits (`pump`) and after a recording (`safepoint`), so everything of this file that such a call
 -- could change under its caller is put back: the boxes below, and what stands in `frame`.
 local callees, last_callee = {}, 0
 local dropped = ffi.new("int32_t[?]", BATCH)
@@ -263,9 +263,9 @@ core.check_stdout = check_stdout
 --- The program has been told of that: only what writes to stdout raises it again.
 function core.note_stdout_told() stdout_told = true end
 
---- What NEAP_ATTEND asked for. New ids must have been wrapped.
-local function attend()
-    local what = C.neap_attention(ctx)
+--- What NEAP_SAFEPOINT asked for. New ids must have been wrapped.
+local function safepoint()
+    local what = C.neap_safepoint(ctx)
     if band(what, SITE) ~= 0 then
         local file, line = user_site()
         if file then C.neap_site(ctx, file, line) end
@@ -292,8 +292,8 @@ end
 local function in_flight() return C.neap_ahead_bytes() > 0 and PENDING or OK end
 
 --- Brings a call that did not return NEAP_OK to its end: waits while it is pending; when memory is short, collects and
--- waits for work in flight, once. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then
--- calls attend().
+-- waits for work in flight, once. Returns NEAP_OK, a failure, or NEAP_SAFEPOINT; after that the caller wraps its ids,
+-- then calls safepoint().
 local function attempt(rc, try)
     local collected = false
     while true do
@@ -326,7 +326,7 @@ end
 --- Calls `try` until it is done; for calls that return no ids.
 function core.call(name, try)
     local rc = try()
-    if rc ~= OK and settle(rc, name, try) == ATTEND then attend() end
+    if rc ~= OK and settle(rc, name, try) == SAFEPOINT then safepoint() end
 end
 
 --- Calls `try`, which leaves n ids in the int32 array `box`, until it is done; returns their handles in a table.
@@ -335,14 +335,14 @@ function core.call_ids(name, box, n, try)
     if rc ~= OK then rc = settle(rc, name, try) end
     local handles = {}
     for k = 1, n do handles[k] = wrap(box[k - 1]) end
-    if rc == ATTEND then attend() end
+    if rc == SAFEPOINT then safepoint() end
     return handles
 end
 
-core.attend, core.settle = attend, settle
+core.safepoint, core.settle = safepoint, settle
 
 -- All of this walks the stack, calls back or waits: nothing in it is worth a trace, and a trace would pin handles.
-for _, f in ipairs { attend, pump, await_work, cycle, collect_some, attempt, settle, forget_callees, check_room,
+for _, f in ipairs { safepoint, pump, await_work, cycle, collect_some, attempt, settle, forget_callees, check_room,
                      failure_text, call_next, call_callee, run_callback, run_callbacks, core.failure, core.call,
                      core.call_ids } do
     jit.off(f)

@@ -28,7 +28,7 @@ local is_array, raise, is_sized = core.is_array, core.raise, core.sized
 local pack, check_function, positions_of = staging.pack, staging.check_function, staging.positions_of
 local type, unpack = type, unpack
 
-local OK, PENDING, ATTEND, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND, C.NEAP_E_MEMORY
+local OK, PENDING, SAFEPOINT, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_SAFEPOINT, C.NEAP_E_MEMORY
 local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
@@ -61,14 +61,14 @@ end
 -- an interrupt, and what was donated would be lost with the results: so the next call does it first.
 local function finish_call(form, number, donates, state)
     local results = pack(form.fills[number]())
-    if donates then state.owes = true else core.attend() end
+    if donates then state.owes = true else core.safepoint() end
     return unpack(results, 1, results.n)
 end
 
 local function attend_first(state)
     if state.owes then
         state.owes = nil
-        core.attend()
+        core.safepoint()
     end
 end
 
@@ -534,7 +534,7 @@ local function slow_call(state, ...)
         number, rc = call_core(state, form, leaves)
         if not number then raise_changed(state) end
     end
-    if rc == ATTEND then return finish_call(form, number, state.donates, state) end
+    if rc == SAFEPOINT then return finish_call(form, number, state.donates, state) end
     return form.fills[number]()
 end
 

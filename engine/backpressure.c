@@ -1,4 +1,4 @@
-/* ahead.c: how far the pushing threads are ahead of the work: bytes and estimated time of unfinished ops.
+/* backpressure.c: how far the pushing threads are ahead of the work: bytes and estimated time of unfinished ops.
  *
  * The engine only counts; it never refuses a push. Whoever can pause between two pushes asks neap_ahead_poll, and is
  * woken when half of the budget is free, so that work does not run dry while it starts again.

@@ -1,4 +1,4 @@
-/* price.c: what is computed so often that it is cheaper to store.
+/* materialize.c: what is computed so often that it is cheaper to store.
  *
  * A value that is fused into its reader is computed for each element that the reader makes of it. Where the reader
  * broadcasts, that is more often than it has elements: in `w * (x * x + 1) ^ -1.5`, with w of (8, n, n) and x of
@@ -139,7 +139,7 @@ static bool pays(const pricer *p, int64_t k) {
     return more * p->cost[k] > KERNEL_COST + 2 * LAZY_BYTE_COST * (double)graph_node_bytes(node);
 }
 
-int plan_price(neap_ctx *ctx, uint8_t *made, int32_t *times) {
+int plan_materialize(neap_ctx *ctx, uint8_t *made, int32_t *times) {
     int64_t n = ctx->walk.order.n;
     pricer p = {.ctx = ctx, .made = made, .evals = calloc(3 * (size_t)n + 1, sizeof *p.evals)};
     if (!p.evals)

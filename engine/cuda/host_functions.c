@@ -1,4 +1,4 @@
-/* works.c: what runs on the host in a stream's order: host functions of CUDA.
+/* host_functions.c: what runs on the host in a stream's order: host functions of CUDA.
  *
  *      WAITS ──driver──▶ RUNS ──▶ DONE          freed when the stream has passed it
  *        └──the device is lost──▶ CANCELLED     kept for ever: the driver may call it still

@@ -1,4 +1,4 @@
-/* attention.c: what a context asks Lua to attend to, and what it counts.
+/* safepoint.c: what a context asks Lua to do between two calls, and what it counts for that.
  *
  * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it.
  *
@@ -40,25 +40,25 @@ static const int64_t LONG_NS = 1000000;     /* a cycle that is rather made in st
 static const int64_t KEEP_WORTH = 4, KEEP_LEAST_NS = 250000;
 static const int64_t PATIENCE_NS = 50000000, PAUSE_NS = 5000000000;
 
-int neap_attention(neap_ctx *ctx) {
-    int bits = ctx->collector.attention;
-    ctx->collector.attention &= NEAP_ATTEND_STEP; /* until neap_collector_due */
+int neap_safepoint(neap_ctx *ctx) {
+    int bits = ctx->collector.requests;
+    ctx->collector.requests &= NEAP_SAFEPOINT_STEP; /* until neap_collector_due */
     if (neap_interrupt_pending())
-        bits |= NEAP_ATTEND_INTERRUPT;
+        bits |= NEAP_SAFEPOINT_INTERRUPT;
     if (neap_effects_requested(ctx->effects) || ctx->callbacks.dropping ||
         atomic_load_explicit(&ctx->callbacks.dropped, memory_order_relaxed))
-        bits |= NEAP_ATTEND_CALLBACK;
+        bits |= NEAP_SAFEPOINT_CALLBACK;
     return bits;
 }
 
 void neap_collector_cycled(neap_ctx *ctx) {
-    ctx->collector.attention |= NEAP_ATTEND_SWEEP;
+    ctx->collector.requests |= NEAP_SAFEPOINT_SWEEP;
     ctx->collector.took -= ctx->collector.took / 8; /* there may be less Lua data now: in the end that is tried */
 }
 
 void neap_collected(neap_ctx *ctx) {
     uint64_t live = neap_memory_live();
-    ctx->collector.attention &= ~NEAP_ATTEND_STEP;
+    ctx->collector.requests &= ~NEAP_SAFEPOINT_STEP;
     ctx->collector.above = live * 2 > COLLECT_AT_LEAST ? live * 2 : COLLECT_AT_LEAST;
 }
 
@@ -146,8 +146,8 @@ bool graph_collects_first(neap_ctx *ctx, neap_node *node) {
 }
 
 int neap_collector_due(neap_ctx *ctx) {
-    bool step = ctx->collector.attention & NEAP_ATTEND_STEP && ctx->collector.took > LONG_NS;
-    ctx->collector.attention &= ~NEAP_ATTEND_STEP;
+    bool step = ctx->collector.requests & NEAP_SAFEPOINT_STEP && ctx->collector.took > LONG_NS;
+    ctx->collector.requests &= ~NEAP_SAFEPOINT_STEP;
     bool put_off = ctx->collector.put_off > 0;
     ctx->collector.put_off = put_off ? -1 : ctx->collector.put_off;
     if (put_off || is_cycle_due(&ctx->collector)) {
@@ -182,7 +182,7 @@ void neap_cycle_end(neap_ctx *ctx) {
     ctx->collector.keeping = false;
     ctx->collector.made = neap_memory_made();
     ctx->collector.grown = (int64_t)(neap_memory_live() / GROWN_PART);
-    ctx->collector.attention &= ~(NEAP_ATTEND_SWEEP | NEAP_ATTEND_STEP);
+    ctx->collector.requests &= ~(NEAP_SAFEPOINT_SWEEP | NEAP_SAFEPOINT_STEP);
 }
 
 int neap_room(neap_ctx *ctx) {
@@ -216,7 +216,7 @@ void graph_count_bytes(neap_ctx *ctx, int64_t bytes) {
     if (ctx->collector.unseen < LOOK_AT_BYTES)
         return;
     ctx->collector.unseen = 0;
-    ctx->collector.attention |= neap_memory_live() > ctx->collector.above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
+    ctx->collector.requests |= neap_memory_live() > ctx->collector.above ? NEAP_SAFEPOINT_COLLECT : NEAP_SAFEPOINT_STEP;
 }
 
 void graph_count_awaited(neap_ctx *ctx, int64_t since) {
@@ -228,9 +228,9 @@ int neap_throttle(neap_ctx *ctx) {
     return neap_ahead_poll(ctx->waker);
 }
 
-int graph_attend(neap_ctx *ctx) {
-    return ctx->collector.attention || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_ATTEND
-                                                                                                        : NEAP_OK;
+int graph_safepoint(neap_ctx *ctx) {
+    return ctx->collector.requests || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_SAFEPOINT
+                                                                                                       : NEAP_OK;
 }
 
 /* ---- Limits and counters ----------------------------------------------------------------------------------------- */

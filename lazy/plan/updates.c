@@ -1,4 +1,4 @@
-/* versions.c: updates of arrays, one after the other, in one piece of memory.
+/* updates.c: updates of arrays, one after the other, in one piece of memory.
  *
  * An update is planned as a copy of what it updates and a call that writes over parts of the copy. Of a chain of
  * updates each is a *version* of one array, and mostly nobody reads a version once there is the next one:
@@ -95,7 +95,7 @@ static bool may_write_over(const neap_ctx *ctx, const uint8_t *made, const lazy_
            of[from].last == d && !of[from].by_late;
 }
 
-int plan_share_versions(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts, int32_t *over) {
+int plan_share_updates(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts, int32_t *over) {
     int64_t n = ctx->walk.order.n, kept = 0;
     bool any = false;
     for (int64_t k = 0; k < n && !any; k++)

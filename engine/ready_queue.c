@@ -1,5 +1,5 @@
-/* lanes.c: ready ops, device by device, and whose turn it is. */
-#include "engine/lanes.h"
+/* ready_queue.c: ready ops, device by device, and whose turn it is. */
+#include "engine/ready_queue.h"
 
 enum { SMALL_STREAK = ENGINE_LIMIT(16, 2), TAKE_MOST = ENGINE_LIMIT(32, 3) /* ops taken at once */ };
 
@@ -38,7 +38,7 @@ static engine_op *without_root(engine_op *root) {
     return heap;
 }
 
-static int top_priority(const engine_lane *from) {
+static int top_priority(const engine_ready_queue *from) {
     return from->heap && (!from->head || from->heap->priority > 0) ? from->heap->priority : 0;
 }
 
@@ -50,44 +50,44 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-void engine_lanes_add(engine_lanes *lanes, engine_op *op) {
+void engine_ready_queues_add(engine_ready_queues *queues, engine_op *op) {
     int kind = op->flags & NEAP_PUSH_SMALL ? ENGINE_SMALL : ENGINE_PLAIN;
-    engine_lane *to = &lanes->at[(op->device - lanes->first_device) * ENGINE_KINDS + kind];
+    engine_ready_queue *to = &queues->at[(op->device - queues->first_device) * ENGINE_KINDS + kind];
     op->next = NULL;
-    if (op->priority != 0 || lanes->shuffled) {
+    if (op->priority != 0 || queues->shuffled) {
         op->child = NULL;
-        op->order = lanes->shuffled ? next_random(&lanes->order) : lanes->order++;
+        op->order = queues->shuffled ? next_random(&queues->order) : queues->order++;
         to->heap = meld(to->heap, op);
-        engine_hint_add(&lanes->urgent, 1);
+        engine_hint_add(&queues->urgent, 1);
     } else if (to->head) {
         to->tail = to->tail->next = op;
     } else {
         to->head = to->tail = op;
     }
-    engine_hint_add(&lanes->ready[kind], 1);
+    engine_hint_add(&queues->ready[kind], 1);
     if (to->in_ring)
         return;
     to->in_ring = true;
-    engine_lane *last = lanes->rings[kind];
+    engine_ready_queue *last = queues->rings[kind];
     to->next = last ? last->next : to;
     if (last)
         last->next = to;
-    lanes->rings[kind] = to;
+    queues->rings[kind] = to;
 }
 
-/* The op that is next in a lane. */
-static engine_op *next_op(const engine_lane *front) {
+/* The op that is next in a queue. */
+static engine_op *next_op(const engine_ready_queue *front) {
     return front->heap && (!front->head || front->heap->priority > 0) ? front->heap : front->head;
 }
 
-engine_op *engine_lanes_take(engine_lanes *lanes, int kind, int count) {
-    engine_lane *last = lanes->rings[kind], *front = last->next;
+engine_op *engine_ready_queues_take(engine_ready_queues *queues, int kind, int count) {
+    engine_ready_queue *last = queues->rings[kind], *front = last->next;
     engine_op *op = next_op(front);
     int taken = 1;
     if (op == front->heap) {
         front->heap = without_root(op);
         op->next = NULL;
-        engine_hint_add(&lanes->urgent, -1);
+        engine_hint_add(&queues->urgent, -1);
     } else {
         engine_op *end = op;
         for (; taken < count && end->next; taken++)
@@ -95,38 +95,38 @@ engine_op *engine_lanes_take(engine_lanes *lanes, int kind, int count) {
         front->head = end->next;
         end->next = NULL;
     }
-    engine_hint_add(&lanes->ready[kind], -taken);
+    engine_hint_add(&queues->ready[kind], -taken);
     if (front->head || front->heap) {
-        lanes->rings[kind] = front;
+        queues->rings[kind] = front;
     } else {
         front->in_ring = false;
         last->next = front->next;
         if (front == last)
-            lanes->rings[kind] = NULL;
+            queues->rings[kind] = NULL;
     }
     return op;
 }
 
 /* How many ops a worker takes at once: its share of a half of what there is. */
-static int take_count(const engine_lanes *lanes, int kind, int workers) {
-    int share = (int)(engine_hint(&lanes->ready[kind]) / (2 * (uint32_t)workers));
+static int take_count(const engine_ready_queues *queues, int kind, int workers) {
+    int share = (int)(engine_hint(&queues->ready[kind]) / (2 * (uint32_t)workers));
     return share < 1 ? 1 : share < TAKE_MOST ? share : TAKE_MOST;
 }
 
-engine_op *engine_lanes_take_any(engine_lanes *lanes, int workers) {
-    engine_lane *small = lanes->rings[ENGINE_SMALL], *plain = lanes->rings[ENGINE_PLAIN];
+engine_op *engine_ready_queues_take_any(engine_ready_queues *queues, int workers) {
+    engine_ready_queue *small = queues->rings[ENGINE_SMALL], *plain = queues->rings[ENGINE_PLAIN];
     if (!small && !plain)
         return NULL;
     int kind = small ? ENGINE_SMALL : ENGINE_PLAIN;
     if (small && plain) {
         int lead = top_priority(small->next) - top_priority(plain->next);
-        if (lead < 0 || (lead == 0 && lanes->streak >= SMALL_STREAK))
+        if (lead < 0 || (lead == 0 && queues->streak >= SMALL_STREAK))
             kind = ENGINE_PLAIN;
     }
-    lanes->streak = kind == ENGINE_SMALL ? lanes->streak + 1 : 0;
-    return engine_lanes_take(lanes, kind, take_count(lanes, kind, workers));
+    queues->streak = kind == ENGINE_SMALL ? queues->streak + 1 : 0;
+    return engine_ready_queues_take(queues, kind, take_count(queues, kind, workers));
 }
 
-engine_op *engine_lanes_front(const engine_lanes *lanes, int kind) {
-    return lanes->rings[kind] ? next_op(lanes->rings[kind]->next) : NULL;
+engine_op *engine_ready_queues_front(const engine_ready_queues *queues, int kind) {
+    return queues->rings[kind] ? next_op(queues->rings[kind]->next) : NULL;
 }

@@ -1,4 +1,4 @@
-/* equal.c: what a region computes twice is computed once.
+/* common.c: what a region computes twice is computed once.
  *
  * Two nodes are *equal* if they are the same op of equal inputs, with the same attributes, dtype, shape and device. The
  * first of them is computed, and who reads another one reads that:
@@ -180,7 +180,7 @@ static int settle_equals(const finder *f, uint8_t *made, int32_t *same) {
     return status;
 }
 
-int plan_find_equal(neap_ctx *ctx, uint8_t *made) {
+int plan_find_common(neap_ctx *ctx, uint8_t *made) {
     int64_t n = ctx->walk.order.n;
     finder f = {.ctx = ctx, .mask = 15};
     while ((int64_t)f.mask < 2 * n)

@@ -1,4 +1,4 @@
-/* cut.c: where a chain of maps that is longer than a kernel is cut: where the fewest bytes live.
+/* partition.c: where a chain of maps that is longer than a kernel is cut: where the fewest bytes live.
  *
  * Maps over boxes of one size that read each other are a *chain*, if no call stands between them. One of more than MOST
  * maps becomes several kernels. Its nodes are put into an order in which they can run and few values live, as in
@@ -317,7 +317,7 @@ static int cut_long_chains(chains *c, int32_t longest) {
     return 0;
 }
 
-int plan_cut_chains(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits, int32_t *segments) {
+int plan_partition_chains(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits, int32_t *segments) {
     int64_t n = ctx->walk.order.n;
     memset(segments, 0xff, (size_t)n * sizeof *segments);
     if (n <= MOST)

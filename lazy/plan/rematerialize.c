@@ -1,4 +1,4 @@
-/* again.c: what is cheaper to compute again than to store.
+/* rematerialize.c: what is cheaper to compute again than to store.
  *
  * A value with several consumers is stored where no kernel can have them all, as where a call stands between them. This
  * is what gradients do: in gelu(x @ w) the forward pass makes x * 0.5, x * x and tanh(…) + 1, and the backward pass,
@@ -182,7 +182,7 @@ static bool pays(const weigher *w, const neap_node *node, const recipe *how) {
     return later * again < bytes * (1 + later) * LAZY_BYTE_COST;
 }
 
-int plan_compute_again(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits) {
+int plan_rematerialize(neap_ctx *ctx, uint8_t *made, const lazy_waits *waits) {
     int64_t n = ctx->walk.order.n;
     bool any = false;
     for (int64_t k = 0; k < n; k++)

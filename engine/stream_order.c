@@ -1,4 +1,4 @@
-/* early.c: ops on streams that start before what they need has been done: the order of the streams stands in for it.
+/* stream_order.c: ops on streams that start before what they need has been done: the streams' order stands in for it.
  *
  *      A writes x on a stream:   run ──▶ enqueued ─────────────────────▶ its callback ──▶ grants of x
  *      B reads x, on a stream:              └──▶ run early ──▶ enqueued ─────┴──▶ its callback, and its grants ──▶ over
