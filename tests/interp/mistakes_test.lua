@@ -55,6 +55,8 @@ local MISTAKES = {
     { "print(x:at{0}.set(5))", "np.at: methods take a colon: x:at{…}:set(v)" },
     { "print(x:at{0}:sett(5))",
       "np.at: a place x:at{…} has the methods set, add, mul, min, max and get, and no 'sett'" },
+    { 'print(m[{":", 0}])', "array index: an item must be an integer, a slice {from, to, step}, np.newaxis, "
+      .. 'np.ellipsis or an array, got the string ":" (axis 0); one text has them all: x":, 0"' },
     { "print(x[nil])", "array index: the index is nil; a new axis is np.newaxis" },
     { "print(x:size(0))", "attempt to call method 'size' (a number value); 'size' is a field, no method: x.size; "
       .. "x.shape has the extents, x:dim(0) is one of them" },

@@ -307,7 +307,8 @@ local function plan(dims, key)
                 p.axes[#p.sliced] = axis
             else
                 fail("array index: an item must be an integer, a slice {from, to, step}, np.newaxis, np.ellipsis or an "
-                     .. "array, got %s (axis %d)", core.describe(item), axis - 1)
+                     .. "array, got %s (axis %d)%s", core.describe(item), axis - 1,
+                     require("neap.core.hints").index_text(items))
             end
             p.start[axis], p.step[axis], p.count[axis] = start, step, count
             p.trivial = p.trivial and step == 1 and is_same(start, 0) and is_same(count, n)

@@ -127,6 +127,17 @@ function hints.table_member(name)
     return there and ("; here it is %s"):format(there) or ""
 end
 
+--- A remedy for an index with texts among its items: one text of all; "" where no text says the same.
+function hints.index_text(items)
+    local parts, texts = {}, 0
+    for k, item in ipairs(items) do
+        local is_text = type(item) == "string"
+        if not is_text and not (type(item) == "number" and item % 1 == 0) then return "" end
+        parts[k], texts = tostring(item), texts + (is_text and 1 or 0)
+    end
+    return texts == 0 and "" or ('; one text has them all: x"%s"'):format(table.concat(parts, ", "))
+end
+
 --- The same as hints.name of a method or field of an array.
 function hints.member(name, methods, fields)
     if name == "_id" then return "expected an array, got their C type" end -- of arrays it is a field
