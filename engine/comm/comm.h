@@ -23,6 +23,15 @@
  *    Script lines that differ are no failure, since one collective may stand on two lines (of an `if`). But where all
  *    else agrees they may be two collectives in another order, so the group's first rank warns: once for each pair.
  * 5. A failed input does not break the communicator: the other ranks are told of it, and this collective fails on all.
+ *
+ * An example: a sum over four members, of which rank 0 owns members 0 and 1, rank 1 members 2 and 3. Blocks b0 … b3
+ * have 8 elements each.
+ *
+ *      nmembers 4    owner 0 0 1 1    ranks 0 1    wanted 1 1 0 0 by rank 0, 0 0 1 1 by rank 1
+ *      REDUCE        each rank gets 8 elements, (b0 + b1) + (b2 + b3): rank 0 adds b0 + b1, rank 1 adds b2 + b3, and
+ *                    these two are exchanged; one process with four devices adds in the same order
+ *      SCATTER       of the same sum, rank 0 gets elements 0 1 | 2 3, rank 1 elements 4 5 | 6 7
+ *      SWAP          rank 0 gets, for member 0, elements 0 1 of b0, b1, b2, b3; for member 1, elements 2 3 of them
  */
 #ifndef NEAP_ENGINE_COMM_H
 #define NEAP_ENGINE_COMM_H

@@ -16,6 +16,17 @@
  * counted by refs and by loose_refs. What only loose references hold gives its data back and stays as structure
  * (node.c).
  *
+ * An example: of x, f32[6] with a buffer, a script records y = (x:reshape(2, 3) + 1):sum(1), and reads y.
+ *
+ *      node               before y is read                           after it
+ *      v = x:reshape      a view: base x, offset 0, strides 3 1      the same; it has no buffer
+ *      c = 1              a constant, READY, LAZY_WEAK               the same
+ *      a = v + c          PENDING; in: v c; shape 2 3                freed, or a RECIPE where the script holds it
+ *      y = a:sum(1)       PENDING; in: a; shape 2                    DONE: a buffer of 8 bytes
+ *
+ * One kernel reads x through v's map, adds 1 and sums rows of three; a is never stored. If the script reads a later, a
+ * kernel computes it from x.
+ *
  * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value.
  * Counts are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a
  * graph.

@@ -30,6 +30,21 @@
  * committed to that; one that several share is committed to none. Devices of the CPU share memory, so they read it
  * where it is; where devices have a memory each, it lies on the first of np.devices(), and the others read copies
  * (plan/cross.c). `nblocks` counts those of this process, in row-major order of the mesh.
+ *
+ * An example: x of (4, 6) on a mesh of 2 x 2 devices with axes i and j, all of one process. Positions on the mesh are
+ * numbered (0, 0), (0, 1), (1, 0), (1, 1).
+ *
+ *                       P("i")              P("i", "j")          inside a shard_map of x with P("i")
+ *      shape            (4, 6)              (4, 6)               (2, 6)
+ *      manual           none                none                 i and j
+ *      split            i; none             i; j                 none; none
+ *      varies, differs  none                none                 i
+ *      distinct         i                   i and j              i
+ *      nblocks          2, of (2, 6)        4, of (2, 3)         2, of (2, 6)
+ *      block_of         0 0 1 1             0 1 2 3              0 0 1 1
+ *      home             -1 -1               each its device      -1 -1
+ *
+ * np.psum(x, "i") inside the shard_map varies over no axis: one block, which all four devices share.
  */
 #ifndef LAZY_SHARDING_H
 #define LAZY_SHARDING_H

@@ -34,6 +34,24 @@
  *
  * Values are numbered from the inputs on: input k is value k, and each item but PRINT is the next one. Values and
  * programs are named only behind where they stand, so there are no cycles.
+ *
+ * An example, all 56 bytes of it: np.trace(function(x) return x + 1 end)(np.ones(3)).
+ *
+ *      01 03 f32                      dtypes: one
+ *      01 03 add 00                   ops: one, which has no attributes
+ *      00                             no callbacks
+ *      01                             one program
+ *        01 01 01 x                     one input, with a name; value 0
+ *           00 00 01 03                   no number; dtype 0, f32, one axis of 3
+ *           00 00 00                      committed to no device, on no mesh, met no integer dtypes
+ *        02                             two items
+ *           01 00 00                      CONSTANT, dtype 0, not weak; value 1
+ *              00 00 00 00 00 00 f0 3f      1.0 as an f64
+ *              00                           no marks
+ *           00 00 02 00 01 00 00          OP 0, add, of two values, 0 and 1; no attributes, no marks; value 2
+ *        01 01 03 out 02 00 01 03       one output: its name, value 2, f32, one axis of 3
+ *      00                             program 0 is the one that was saved
+ *      00                             it is for this size
  */
 #ifndef LAZY_PROGRAM_FILE_H
 #define LAZY_PROGRAM_FILE_H
