@@ -271,11 +271,11 @@ local meta = {}
 core.metatable = meta
 
 function meta.__index(x, key)
-    local method = methods[key]
-    if method ~= nil then return method end
-    local field = fields[key]
-    if field ~= nil then return field(x) end
     if type(key) == "string" then
+        local method = methods[key]
+        if method ~= nil then return method end
+        local field = fields[key]
+        if field ~= nil then return field(x) end
         if key:find "[^%w_]" or key:find "^%d" then return core.index(x, key) end -- no name: x["1:3, ::-1"]
         fail("%s", require("neap.core.hints").member(key, methods, fields))
     end

@@ -94,6 +94,10 @@ end
 meta.__tostring = text_of
 function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 
+-- The LuaJIT that tools/luajit builds raises this, and where, for a size as the key of a table, where nothing would be
+-- found, and for tonumber(n), which would be nil. Others do not look at it.
+meta.__refused = "a size value"
+
 local methods = {}
 meta.__index = methods
 

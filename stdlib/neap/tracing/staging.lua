@@ -348,6 +348,11 @@ local SIZE_WANTED = {
     { "'for' %a+ must be a number", "a loop of Lua over a size would be recorded for the size of now; use "
       .. "np.fori_loop, np.scan, or ops on whole arrays" },
     { "cannot convert 'struct neap_size'", "a size value cannot stand here; declare this size as an integer" },
+    { "a size value as the key of a table", "a table of Lua has nothing for a size, which is a number only when the "
+      .. "program runs; index an array (x[n - 1]) or use np.where, compare the size (n == 3 becomes a condition of the "
+      .. "program), or declare it as an integer" },
+    { "a size value as the argument of tonumber", "a size is a number only when the program runs; use it as it is, or "
+      .. "declare it as an integer" },
     { "number expected, got cdata", "a size value cannot stand here; math.floor, min, max and sqrt take them, and "
       .. "arithmetic and comparisons do" },
 }
