@@ -7,17 +7,20 @@
 #include "lazy/graph/graph.h"
 #include "ops_gen.h"
 
-/* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set), as the note says. */
-static int32_t finish_quick_call(neap_ctx *ctx, neap_node *node, graph_note *note) {
+/* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
+static int32_t finish_quick_call(neap_ctx *ctx, neap_node *node) {
     ctx->quick.id = 0;
     int status = node ? graph_publish(ctx, node, &ctx->quick.id) : neap_error_code();
     ctx->quick.status = status ? status : graph_safepoint(ctx);
-    if (ctx->transcript) {
-        note->level = -1;
-        note->nout = 1;
-        note->out = &ctx->quick.id;
-        ctx->quick.status = graph_noted(ctx, ctx->quick.status, note);
-    }
+    return ctx->quick.status == NEAP_OK ? ctx->quick.id : 0;
+}
+
+/* The result of a quick call that has ended, for an open transcript. */
+static int32_t note_quick_call(neap_ctx *ctx, graph_note *note) {
+    note->level = -1;
+    note->nout = 1;
+    note->out = &ctx->quick.id;
+    ctx->quick.status = graph_noted(ctx, ctx->quick.status, note);
     return ctx->quick.status == NEAP_OK ? ctx->quick.id : 0;
 }
 
@@ -35,16 +38,20 @@ static bool is_op(int op) {
 
 int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
-    return finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL,
-                             &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id});
+    int32_t id = finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL);
+    if (ctx->transcript)
+        id = note_quick_call(ctx, &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id});
+    return id;
 }
 
 int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b) {
     neap_node *in[2] = {graph_lookup(ctx, a->_id), NULL};
     bool sound = in[0] && (in[1] = graph_lookup(ctx, b->_id)) != NULL && is_op(op);
-    return finish_quick_call(
-        ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL,
-        &(graph_note){.kind = &graph_note_op, .op = op, .nin = 2, .in = (int32_t[]){a->_id, b->_id}});
+    int32_t id = finish_quick_call(ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL);
+    if (ctx->transcript)
+        id = note_quick_call(
+            ctx, &(graph_note){.kind = &graph_note_op, .op = op, .nin = 2, .in = (int32_t[]){a->_id, b->_id}});
+    return id;
 }
 
 static neap_node *record_with_number(neap_ctx *ctx, int op, int32_t id, double number, int how) {
@@ -75,19 +82,26 @@ const graph_note_kind quick_note_number = {.name = "op_number",
                                            .form = {.ints = "n", .nin = 1, .nout = 1, .op = true}};
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int how) {
-    int64_t ints[] = {how};
-    return finish_quick_call(
-        ctx, record_with_number(ctx, op, a->_id, number, how),
-        &(graph_note){
-            .kind = &quick_note_number, .op = op, .number = number, .nin = 1, .in = &a->_id, .nints = 1, .ints = ints});
+    int32_t id = finish_quick_call(ctx, record_with_number(ctx, op, a->_id, number, how));
+    if (ctx->transcript)
+        id = note_quick_call(ctx, &(graph_note){.kind = &quick_note_number,
+                                                .op = op,
+                                                .number = number,
+                                                .nin = 1,
+                                                .in = &a->_id,
+                                                .nints = 1,
+                                                .ints = (int64_t[]){how}});
+    return id;
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
     int64_t attrs[2] = {in ? ((int64_t)1 << in->ndim) - 1 : 0, 0};
-    return finish_quick_call(
-        ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL,
-        &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2, .ints = attrs});
+    int32_t id = finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 2, attrs) : NULL);
+    if (ctx->transcript)
+        id = note_quick_call(
+            ctx, &(graph_note){.kind = &graph_note_op, .op = op, .nin = 1, .in = &a->_id, .nints = 2, .ints = attrs});
+    return id;
 }
 
 /* Part `index` of the first axis; OWNED. */
@@ -124,8 +138,10 @@ const graph_note_kind quick_note_part = {
     .name = "part", .play = play_part, .shapes = GRAPH_NOTE_INNER, .form = {.ints = "", .nin = 1, .nout = 1}};
 
 int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
-    return finish_quick_call(ctx, record_part(ctx, a->_id, index),
-                             &(graph_note){.kind = &quick_note_part, .number = index, .nin = 1, .in = &a->_id});
+    int32_t id = finish_quick_call(ctx, record_part(ctx, a->_id, index));
+    if (ctx->transcript)
+        id = note_quick_call(ctx, &(graph_note){.kind = &quick_note_part, .number = index, .nin = 1, .in = &a->_id});
+    return id;
 }
 
 /* ---- Small parts written over ------------------------------------------------------------------------------------ */
@@ -196,7 +212,8 @@ int32_t neap_quick_set(neap_ctx *ctx, const neap_handle *a, int n, const double 
     graph_release(ctx, starts);
     if (!updated && !starts)
         neap_error(NEAP_E_STATE, "the library has to write the part");
-    return finish_quick_call(ctx, updated, &(graph_note){0});
+    int32_t id = finish_quick_call(ctx, updated);
+    return ctx->transcript ? note_quick_call(ctx, &(graph_note){0}) : id;
 }
 
 int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {

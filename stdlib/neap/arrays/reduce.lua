@@ -36,13 +36,11 @@ reduces.options = reduction_options
 
 --- Bit mask of the axes, and the number of elements that are reduced to one.
 local function mask_of(name, x, axis)
-    if axis == nil then
-        return bit.lshift(1, core.info(x).ndim) - 1, core.size_of(x)
-    end
+    local known = core.info(x)
+    if axis == nil then return bit.lshift(1, known.ndim) - 1, core.size_of(x, known) end
     if type(axis) == "number" then -- most often: no tables
-        local known = core.info(x)
         local k = axis < 0 and axis + known.ndim or axis
-        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), core.extent(x, k) end
+        if k >= 0 and k < known.ndim and k == floor(k) then return bit.lshift(1, k), core.extent(x, k, known) end
     end
     local dims, mask, count = shape_of(x), 0, 1
     for _, k in ipairs(shape.axes(name, axis, #dims)) do

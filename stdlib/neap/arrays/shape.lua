@@ -168,27 +168,27 @@ local axes_of = shape.axes
 --- x seen with another shape of the same size; no checks beyond the core's.
 function shape.reshape(x, dims)
     put_list(0, dims)
-    return record1(ids.reshape, x, #dims)
+    return (record1(ids.reshape, x, #dims))
 end
 local reshape = shape.reshape
 
 local function permute(x, order)
     for k = 1, #order do attrs[k - 1] = order[k] end
-    return record1(ids.transpose, x, #order)
+    return (record1(ids.transpose, x, #order))
 end
 shape.permute = permute
 
 --- x broadcast to a shape.
 function shape.broadcast_to(x, dims)
     put_list(0, dims)
-    return record1(ids.broadcast_to, x, #dims)
+    return (record1(ids.broadcast_to, x, #dims))
 end
 local broadcast_to = shape.broadcast_to
 
 --- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
 function shape.slice(x, start, step, count)
     put_lists(start, step, count)
-    return record1(ids.slice, x, 3 * #start)
+    return (record1(ids.slice, x, 3 * #start))
 end
 local slice = shape.slice
 
@@ -198,13 +198,13 @@ function shape.cut(x, axis, from, to)
     local start, step, count = {}, {}, {}
     for k = 1, #dims do start[k], step[k], count[k] = 0, 1, dims[k] end
     start[axis + 1], count[axis + 1] = from, to - from
-    return slice(x, start, step, count)
+    return (slice(x, start, step, count))
 end
 
 --- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
 function shape.pad(x, value, lo, hi, interior)
     put_lists(lo, hi, interior)
-    return core.record2(ids.pad, x, value, 3 * #lo)
+    return (core.record2(ids.pad, x, value, 3 * #lo))
 end
 
 --- Joins a list of arrays of one rank along an axis; any number of them.

@@ -5,6 +5,9 @@
 -- happen (housekeeping, waiting, memory, errors) is in the `slow` functions, which are never compiled. In the
 -- interpreter an index of a cdata costs as much as the core takes for an op, and an ffi.istype a third of that: so
 -- arrays are passed as handles, ids come back as results, and operators look no more than once at what an operand is.
+--
+-- LuaJIT gives up a trace in which more than 15 calls are tail calls, less one for each turn of a loop that it unrolls.
+-- A function of the library calls many small ones: those end in `return (f(x))`, which is no tail call.
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core.waiting"
@@ -96,7 +99,7 @@ function core.number(value, dtype)
     if type(value) ~= "number" then value = core.put(C.NEAP_SIZE_NUMBER, value) end
     local rc = C.neap_array_number(ctx, code, value, out)
     if rc ~= OK then return slow_constant(rc, code, value) end
-    return wrap(out[0])
+    return (wrap(out[0]))
 end
 
 local Int64, Uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
@@ -125,7 +128,7 @@ end
 -- which says what `how` is).
 function core.coerce(name, position, value, inputs, how)
     if is_array(value) then return value end
-    if type(value) == "number" then return core.number(value) end
+    if type(value) == "number" then return (core.number(value)) end
     return coerce_rare(name, position, value, inputs, how)
 end
 local coerce = core.coerce
@@ -154,7 +157,7 @@ function core.record1(op, x, nattrs)
     ins[0] = x._id
     local rc = neap_op(ctx, op, 1, ins, nattrs, attrs, out)
     if rc ~= OK then return slow_record(rc, op, { x }, 1, nattrs) end
-    return wrap(out[0])
+    return (wrap(out[0]))
 end
 
 --- Records an op of two arrays and the first nattrs numbers of core.attrs.
@@ -162,7 +165,7 @@ function core.record2(op, x, y, nattrs)
     ins[0], ins[1] = x._id, y._id
     local rc = neap_op(ctx, op, 2, ins, nattrs, attrs, out)
     if rc ~= OK then return slow_record(rc, op, { x, y }, 2, nattrs) end
-    return wrap(out[0])
+    return (wrap(out[0]))
 end
 
 --- Records an op of a table of n arrays (at most core.MAX_INPUTS; none for a source) and the first nattrs attributes.
@@ -170,7 +173,7 @@ function core.recordn(op, inputs, n, nattrs)
     for k = 1, n do ins[k - 1] = inputs[k]._id end
     local rc = neap_op(ctx, op, n, ins, nattrs, attrs, out)
     if rc ~= OK then return slow_record(rc, op, inputs, n, nattrs) end
-    return wrap(out[0])
+    return (wrap(out[0]))
 end
 
 --- Raises that np.name, which takes `arity` arguments, got one more.
@@ -188,43 +191,47 @@ function core.unary(op, name)
         if not istype(Handle, x) then x = coerce(name, 1, x) end
         local id = op1(ctx, op, x)
         if id == 0 then return slow1(op, x) end
-        return wrap(id)
+        return (wrap(id))
     end
 end
 
 local function record_two(op, a, b)
     local id = op2(ctx, op, a, b)
     if id == 0 then return slow2(op, a, b) end
-    return wrap(id)
+    return (wrap(id))
 end
 
 local function record_with_number(op, a, number, first)
     local id = op_number(ctx, op, a, number, first)
     if id == 0 then return slow_number(op, a, number, first) end
-    return wrap(id)
+    return (wrap(id))
 end
 
 local DIVIDE, COUNTS = core.ids.divide, C.NEAP_NUMBER_COUNTS
 
+local function slow_per_element(x, count)
+    return settle_quick(DIVIDE, function() op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS) end)
+end
+
 --- x divided by a number of elements, which may be a size value: equal means of one array are then computed once.
 function core.per_element(x, count)
     local id = op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS)
-    if id ~= 0 then return wrap(id) end
-    return settle_quick(DIVIDE, function() op_number(ctx, DIVIDE, x, core.put(C.NEAP_SIZE_NUMBER, count), COUNTS) end)
+    if id == 0 then return slow_per_element(x, count) end
+    return (wrap(id))
 end
 
 --- The Lua function of an op of two arrays or numbers, and the same as a metamethod: one of its operands is an array.
 function core.binary(op, name)
     local function operator(a, b)
-        if type(b) == "number" then return record_with_number(op, a, b, 0) end
-        if type(a) == "number" then return record_with_number(op, b, a, 1) end
-        if istype(Handle, a) and istype(Handle, b) then return record_two(op, a, b) end
-        return record_two(op, coerce2(name, a, b))
+        if type(b) == "number" then return (record_with_number(op, a, b, 0)) end
+        if type(a) == "number" then return (record_with_number(op, b, a, 1)) end
+        if istype(Handle, a) and istype(Handle, b) then return (record_two(op, a, b)) end
+        return (record_two(op, coerce2(name, a, b)))
     end
     return function(a, b, extra)
         if extra ~= nil then too_many(name, 2, extra) end
-        if istype(Handle, a) or istype(Handle, b) then return operator(a, b) end
-        return record_two(op, coerce2(name, a, b))
+        if istype(Handle, a) or istype(Handle, b) then return (operator(a, b)) end
+        return (record_two(op, coerce2(name, a, b)))
     end, operator
 end
 
@@ -240,14 +247,14 @@ end
 --- Records a reduction of an array over all its axes; nil if there is an error, which nobody is told.
 function core.reduce_all(op, x)
     local id = quick_reduce(ctx, op, x)
-    if id > 0 then return wrap(id) end
+    if id > 0 then return (wrap(id)) end
     return slow_reduce(op, x)
 end
 
 --- Part `index` of the first axis of an array; nil if there is an error, which nobody is told.
 function core.part(x, index)
     local id = quick_part(ctx, x, index)
-    if id > 0 then return wrap(id) end
+    if id > 0 then return (wrap(id)) end
     return slow_part(x, index)
 end
 
@@ -265,7 +272,7 @@ function core.set_part(x, place, n, value)
     else
         return nil
     end
-    if id > 0 then return wrap(id) end
+    if id > 0 then return (wrap(id)) end
     return slow_set()
 end
 
@@ -424,8 +431,8 @@ function core.text(name, write)
 end
 
 -- Slow paths are not worth a trace, and a trace would pin handles.
-for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_set,
-                     slow_record, slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill,
+for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_per_element, slow_reduce, slow_part,
+                     slow_set, slow_record, slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill,
                      core.text } do
     jit.off(f)
 end

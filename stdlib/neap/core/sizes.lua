@@ -116,17 +116,17 @@ local mathematics = {}
 core.floor_of_number = math_floor -- for loops that LuaJIT unrolls only if they are short
 
 function mathematics.floor(x)
-    if type(x) == "number" then return math_floor(x) end
-    if is_size(x) then return methods.floor(x) end
-    return math_floor(x)
+    if type(x) == "number" then return (math_floor(x)) end
+    if is_size(x) then return (methods.floor(x)) end
+    return (math_floor(x))
 end
 function mathematics.ceil(x)
-    if is_size(x) then return methods.ceil(x) end
-    return math_ceil(x)
+    if is_size(x) then return (methods.ceil(x)) end
+    return (math_ceil(x))
 end
 function mathematics.sqrt(x)
-    if is_size(x) then return methods.sqrt(x) end
-    return math_sqrt(x)
+    if is_size(x) then return (methods.sqrt(x)) end
+    return (math_sqrt(x))
 end
 
 local function fold(native, method)
@@ -138,9 +138,9 @@ local function fold(native, method)
         return a
     end
     return function(a, b, ...)
-        if type(a) == "number" and type(b) == "number" and select("#", ...) == 0 then return native(a, b) end
-        if b == nil and not is_size(a) then return native(a) end
-        return of_many(a, b, ...)
+        if type(a) == "number" and type(b) == "number" and select("#", ...) == 0 then return (native(a, b)) end
+        if b == nil and not is_size(a) then return (native(a)) end
+        return (of_many(a, b, ...))
     end
 end
 mathematics.min = fold(math_min, methods.min)
@@ -187,19 +187,23 @@ end
 
 --- The shape of an array as a Lua table.
 function core.shape_of(x)
-    if open then return sized_shape_of(x) end
-    return plain_shape_of(x)
+    if open then return (sized_shape_of(x)) end
+    return (plain_shape_of(x))
 end
 
---- The extent of one axis, from 0.
-function core.extent(x, axis)
+--- The extent of one axis, from 0. known: core.info(x), of a caller that has it.
+function core.extent(x, axis, known)
     if open then return sized_shape_of(x)[axis + 1] end
-    return tonumber(core.info(x).shape[axis])
+    known = known or core.info(x)
+    return (tonumber(known.shape[axis]))
 end
 
---- The number of elements.
-function core.size_of(x)
-    if not open then return tonumber(core.info(x).size) end
+--- The number of elements; known: as of core.extent.
+function core.size_of(x, known)
+    if not open then
+        known = known or core.info(x)
+        return (tonumber(known.size))
+    end
     local size = 1
     for _, n in ipairs(sized_shape_of(x)) do size = size * n end
     return size
