@@ -15,10 +15,10 @@
 -- operands real, and graph_dtype_parts real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of
 -- dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form
 -- MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h); maps and casts
--- alone have loops for them, most of which go through the loops of f32, in blocks (HALF1, HALF2, HALF3). Long functions, of ten ns and more, have no form for native code: inlining them takes
--- long, and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
--- lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names in gpu_maps, gpu_casts and
--- gpu_reductions.
+-- alone have loops for them, most of which go through the loops of f32, in blocks (HALF1, HALF2, HALF3). Long
+-- functions, of ten ns and more, have no form for native code: inlining them takes long, and gains nothing. Nor have
+-- those of complex numbers. OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and
+-- reductions, and has their names in gpu_maps, gpu_casts and gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"

@@ -1,5 +1,5 @@
-/* isa.h: whether this CPU has the instruction sets for which loops may be compiled. cmake/simd.cmake says which were: it
- * asks this file, too, and writes their list, ENGINE_ISAS, into generated/isa_gen.h. */
+/* isa.h: whether this CPU has the instruction sets for which loops may be compiled. cmake/simd.cmake says which were:
+ * it asks this file, too, and writes their list, ENGINE_ISAS, into generated/isa_gen.h. */
 #ifndef ENGINE_LIBS_SIMD_ISA_H
 #define ENGINE_LIBS_SIMD_ISA_H
 
