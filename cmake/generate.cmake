@@ -10,7 +10,7 @@
 #   docs/*.md,
 #   tools/gen/names.txt ─help.lua─▶ generated/lua/neap/help_gen.lua, sources_gen.lua, arguments_gen.lua, peers_gen.lua,
 #                                 reference/*.md, definitions/neap.lua
-#   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
+#   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.bin, embedded.c (bytecode), build/lua
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
 file(MAKE_DIRECTORY "${GENERATED}/lua/neap")
 file(GLOB GENERATOR_LIBRARY CONFIGURE_DEPENDS "${GEN}/lib/*.lua")
@@ -113,13 +113,14 @@ if(NEAP_INTERP)
     endforeach()
     file(CONFIGURE OUTPUT "${GENERATED}/modules.txt" CONTENT "${lines}")
     add_custom_command(
-        OUTPUT "${GENERATED}/embedded.c"
-        COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/embed.lua" "${GENERATED}/modules.txt" "${GENERATED}/embedded.c"
+        OUTPUT "${GENERATED}/embedded.c" "${GENERATED}/embedded.bin"
+        COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/embed.lua" "${GENERATED}/modules.txt" "${GENERATED}"
                 "${PROJECT_BINARY_DIR}/lua"
         DEPENDS ${STDLIB_FILES} ${INTERP_LUA_FILES} ${GENERATED_LUA_FILES} "${GENERATED}/modules.txt" "${GEN}/embed.lua"
                 ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Compiling the library to bytecode" VERBATIM)
-    list(APPEND GENERATED_FILES "${GENERATED}/embedded.c")
+    set_source_files_properties("${GENERATED}/embedded.c" PROPERTIES OBJECT_DEPENDS "${GENERATED}/embedded.bin")
+    list(APPEND GENERATED_FILES "${GENERATED}/embedded.c" "${GENERATED}/embedded.bin")
 endif()
 
 add_custom_target(neap_generated ALL DEPENDS ${GENERATED_FILES})

@@ -7,7 +7,7 @@
 typedef struct embedded_module {
     const char *name;  /* "neap.random" */
     const char *chunk; /* "@neap/random.lua": its debug information says so too */
-    const unsigned char *bytecode;
+    const char *bytecode;
     size_t bytes;
 } embedded_module;
 

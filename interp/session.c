@@ -56,7 +56,7 @@ static int find_embedded(lua_State *L) {
         lua_pushfstring(L, "\n\tno module '%s' in the executable", name);
         return 1;
     }
-    int status = luaL_loadbuffer(L, (const char *)module->bytecode, module->bytes, module->chunk);
+    int status = luaL_loadbuffer(L, module->bytecode, module->bytes, module->chunk);
     if (status == LUA_ERRMEM)
         return lua_error(L);
     if (status != 0)

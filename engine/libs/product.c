@@ -23,6 +23,7 @@
 #include "engine/device.h"
 #include "engine/engine_internal.h"
 #include "engine/libs/blas.h"
+#include "isa_gen.h"
 
 enum {
     TILE_WORK = 1 << 20,     /* multiplications of a tile, at least, */
@@ -58,30 +59,19 @@ typedef struct product {
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 static _Atomic(const engine_products *) chosen;
 
-static bool can_run(const engine_products *loops) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (loops == &engine_products_avx512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("fma");
-    if (loops == &engine_products_avx2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
-    return loops == &engine_products_baseline;
-}
-
 int engine_gemm_isa(const char *name) {
-    static const engine_products *const all[] = {
-#if defined(__x86_64__)
-        &engine_products_avx512,
-        &engine_products_avx2,
-#endif
-        &engine_products_baseline
+    static const struct {
+        const engine_products *loops;
+        bool (*can_run)(void);
+    } compiled[] = {
+#define COMPILED(isa) {&engine_products_##isa, engine_isa_##isa},
+        ENGINE_ISAS(COMPILED)
+#undef COMPILED
     };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        if (can_run(all[k]) && (!name || strcmp(name, all[k]->isa) == 0)) {
-            atomic_store_explicit(&chosen, all[k], memory_order_release);
+    for (size_t k = 0; k < sizeof compiled / sizeof *compiled; k++) {
+        const engine_products *loops = compiled[k].loops;
+        if (compiled[k].can_run() && (!name || strcmp(name, loops->isa) == 0)) {
+            atomic_store_explicit(&chosen, loops, memory_order_release);
             return NEAP_OK;
         }
     }

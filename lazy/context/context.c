@@ -13,6 +13,7 @@
 #include "lazy/effect/effect.h"
 #include "lazy/program/program.h"
 #include "lazy/sizes/sizes.h"
+#include "lazy/vm/kernel.h"
 
 enum { DEFAULT_NODES = 1024 };
 static const int64_t LEAST_BYTES = 64 << 20;
@@ -62,7 +63,10 @@ static void warn_on_stderr(const char *text) {
 }
 
 int neap_ctx_new(neap_ctx **out) {
-    int status = neap_engine_start(NULL);
+    int status = vm_isa_check();
+    if (status)
+        return status;
+    status = neap_engine_start(NULL);
     if (status != 0 && neap_engine_workers() == 0)
         return status;
     neap_ctx *ctx = calloc(1, sizeof *ctx);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/libs/product.h"
+#include "isa_gen.h"
 #include "lazy/vm/vm.h"
 
 static _Atomic(const lazy_simd *) chosen;
@@ -11,19 +12,23 @@ static _Atomic(const lazy_simd *) chosen;
 enum { PARALLEL_MIN = 40000, TASK_MIN = 15000, HOT = 20 * 1000 * 1000 };
 vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = PARALLEL_MIN, .task_min = TASK_MIN, .hot = HOT};
 
-/* The sets that were compiled, best first, and whether this CPU has them. */
+/* The sets that were compiled and that this CPU has, best first: one at least, says vm_isa_check. */
 static int candidates(const lazy_simd *out[3]) {
     int n = 0;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-        out[n++] = &lazy_simd_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        out[n++] = &lazy_simd_avx2;
-#endif
-    out[n++] = &lazy_simd_baseline;
+#define CANDIDATE(isa)                                                                                                 \
+    if (engine_isa_##isa())                                                                                            \
+        out[n++] = &lazy_simd_##isa;
+    ENGINE_ISAS(CANDIDATE)
+#undef CANDIDATE
     return n;
+}
+
+int vm_isa_check(void) {
+    const lazy_simd *list[3];
+    if (candidates(list) > 0)
+        return NEAP_OK;
+    return neap_error(NEAP_E_STATE, "this neap was built for another CPU than this one; tools/build -DNEAP_SIMD=all "
+                                    "makes one for all of this kind");
 }
 
 vm_map_loop vm_map_loop_of(int op, int dtype) {

@@ -146,6 +146,9 @@ bool vm_tier_is_code(void);
 bool vm_tier_asks(int64_t spent);
 /* Why none has been asked for, as vm_kernel_why. */
 const char *vm_tier_why(int64_t spent, char *text, size_t capacity);
+/* An error where the loops were compiled for no instruction set that this CPU has (cmake/simd.cmake). */
+int vm_isa_check(void);
+
 /* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns
  * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
 int vm_isa_set(const char *name);

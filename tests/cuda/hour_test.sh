@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# hour_test.sh (release build only): tools/gpu_hour runs its stages and reports, with the fake driver in place of a GPU.
+# hour_test.sh (release build only): tools/gpu_hour runs its stages and reports, with the fake driver in place of a GPU:
+# of those stages tests/lazy/gpu_rows, tests/lazy/gpu_calls and tests/cuda/fault.
 set -eu
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT

@@ -1,4 +1,4 @@
---- expressions_test.lua (sanitized with --long): 10,000 seeded random expressions (expressions.txt; make_expressions.py
+--- expressions_test.lua (sanitized with --long): 10,000 seeded random expressions (expressions.npz; make_expressions.py
 -- defines the language).
 --
 -- All expressions are built first, with the flush limits off, and building launches and compiles nothing. Then each is

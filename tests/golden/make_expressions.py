@@ -1,4 +1,4 @@
-"""make_expressions.py: 10,000 seeded random expressions and summaries of their values (expressions.txt).
+"""make_expressions.py: 10,000 seeded random expressions and summaries of their values (expressions.npz).
 
 A record is   program <tab> dtype[shape] <tab> tolerance <tab> values.
 
@@ -540,7 +540,7 @@ def summary(value):
 
 def make():
     rng = np.random.default_rng(SEED)
-    with Writer("expressions.txt", __doc__) as out:
+    with Writer("expressions.npz", __doc__) as out:
         for _ in range(COUNT):
             program = generate(rng)
             out.record(prune(program), *summary(program.values[-1]))

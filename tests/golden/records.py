@@ -9,6 +9,8 @@ tests/lib/golden_reader.lua reads it with nothing but Lua's string functions. An
 Integers and bools (0, 1) are decimal; floats are decimal or hexadecimal, whichever is shorter, and always read back
 to the same bits; inf, -inf, nan and -0 are spelled so. NaN has no sign and no payload here.
 
+A file of thousands of records that nobody reads is stored as NAME.npz: the same text as an array of bytes, `text`.
+
 Invariants: a maker is deterministic (its only randomness is a seeded generator), so making twice gives the same bytes.
 """
 
@@ -93,7 +95,8 @@ def options(**values):
 
 
 class Writer:
-    """Collects the lines of one golden file; `with Writer("ops.txt", "what it is") as out:` writes it at the end."""
+    """Collects the lines of one golden file; `with Writer("ops.txt", "what it is") as out:` writes it at the end; as
+    bytes if its name ends with .npz."""
 
     def __init__(self, name, about):
         self.name = name
@@ -116,8 +119,13 @@ class Writer:
 
     def __exit__(self, kind, value, trace):
         if kind is None:
-            with open(os.path.join(HERE, self.name), "w", encoding="utf-8", newline="\n") as file:
-                file.write("\n".join(self.lines) + "\n")
+            lines = ("\n".join(self.lines) + "\n").encode("utf-8")
+            path = os.path.join(HERE, self.name)
+            if self.name.endswith(".npz"):
+                np.savez_compressed(path, text=np.frombuffer(lines, np.uint8))
+            else:
+                with open(path, "wb") as file:
+                    file.write(lines)
 
 
 def ulps(got, want):

@@ -222,12 +222,9 @@ static void test_set(const lazy_simd *simd) {
 }
 
 int main(void) {
-    test_set(&lazy_simd_baseline);
-#if defined(__x86_64__)
-    if (vm_isa_set("avx2") == NEAP_OK)
-        test_set(&lazy_simd_avx2);
-    if (vm_isa_set("avx512") == NEAP_OK)
-        test_set(&lazy_simd_avx512);
-#endif
+    static const char *const sets[] = {"baseline", "avx2", "avx512"};
+    for (size_t k = 0; k < COUNT(sets); k++)
+        if (vm_isa_set(sets[k]) == NEAP_OK)
+            test_set(vm_simd());
     return check_end();
 }

@@ -362,13 +362,10 @@ int main(int argc, char **argv) {
             every = argv[++k];
         else
             table = true;
-    sets[nsets++] = &lazy_simd_baseline;
-#if defined(__x86_64__)
-    if (vm_isa_set("avx2") == NEAP_OK)
-        sets[nsets++] = &lazy_simd_avx2;
-    if (vm_isa_set("avx512") == NEAP_OK)
-        sets[nsets++] = &lazy_simd_avx512;
-#endif
+    static const char *const names[] = {"baseline", "avx2", "avx512"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (vm_isa_set(names[k]) == NEAP_OK)
+            sets[nsets++] = vm_simd();
     check_complete();
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
         const function *f = &functions[k];

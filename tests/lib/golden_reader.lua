@@ -20,10 +20,25 @@ local function number(text)
 end
 reader.number = number
 
+--- The text of a file: as it is, or as bytes in an .npz.
+local function text_of(path)
+    local file = io.open(path .. ".txt", "rb")
+    if file then
+        local text = file:read "*a"
+        file:close()
+        return text
+    end
+    local bytes, parts = np.io.load(path .. ".npz").text:totable(), {}
+    for from = 1, #bytes, 4096 do
+        parts[#parts + 1] = string.char(unpack(bytes, from, math.min(from + 4095, #bytes)))
+    end
+    return table.concat(parts)
+end
+
 --- The lines of a file as lists of fields.
 function reader.records(name)
     local list, lets = {}, {}
-    for line in io.lines(FOLDER .. name .. ".txt") do
+    for line in text_of(FOLDER .. name):gmatch "([^\n]*)\n" do
         if line:sub(1, 1) ~= "#" then
             local fields = {}
             for field in (line .. "\t"):gmatch("([^\t]*)\t") do

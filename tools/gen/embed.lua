@@ -1,6 +1,9 @@
---- embed.lua: compiles the Lua library to bytecode and writes it as C arrays; copies the sources for stock luajit.
+--- embed.lua: compiles the Lua library to bytecode, one file for the executable; copies the sources for stock luajit.
 --
---     luajit embed.lua MODULES OUT.c TREE
+--     luajit embed.lua MODULES OUT TREE
+--
+-- OUT/embedded.bin is the bytecode of all modules, one behind the other, and OUT/embedded.c the table of where each
+-- begins. The assembler takes the bytes in as they are: as numbers in C text they would take the compiler seconds.
 --
 -- MODULES has a line "root|prefix|file" for each module: its path is prefix .. (file relative to root), such as
 -- neap/arrays/random.lua, and its name is neap.arrays.random (neap/init.lua is neap, neap/core/init.lua neap.core). The
@@ -15,7 +18,7 @@ local files = require "files"
 local methods = require "methods"
 
 local list_path, out, tree = arg[1], arg[2], arg[3]
-if not tree then files.fail("usage: embed.lua MODULES OUT.c TREE") end
+if not tree then files.fail("usage: embed.lua MODULES OUT TREE") end
 
 local modules, by_name = {}, {}
 for root, prefix, file in files.read(list_path):gmatch("([^|\n]*)|([^|\n]*)|([^\n]*)\n") do
@@ -27,16 +30,7 @@ for root, prefix, file in files.read(list_path):gmatch("([^|\n]*)|([^|\n]*)|([^\
 end
 table.sort(modules, function(a, b) return a.name < b.name end)
 
---- The bytes as lines of C numbers.
-local function c_bytes(bytes)
-    local lines = {}
-    for from = 1, #bytes, 24 do
-        lines[#lines + 1] = "    " .. table.concat({ bytes:byte(from, from + 23) }, ",") .. ",\n"
-    end
-    return table.concat(lines)
-end
-
-local arrays, entries, copies = {}, {}, {}
+local bytes, at, entries, copies, made = {}, 0, {}, {}, {}
 for k, module in ipairs(modules) do
     local source = files.read(module.file)
     local chunk, problem = loadstring(source, "@" .. module.path)
@@ -44,14 +38,16 @@ for k, module in ipairs(modules) do
     local good, code = pcall(methods.rewrite, source)
     if not good then files.fail("%s: %s", module.file, code) end
     chunk = assert(loadstring(code, "@" .. module.path))
-    local bytecode = string.dump(chunk, false)
-    arrays[k] = string.format("static const unsigned char module_%d[] = {\n%s};\n", k, c_bytes(bytecode))
-    entries[k] = string.format("    {%s, %s, module_%d, sizeof module_%d},\n", files.c_string(module.name),
-                               files.c_string("@" .. module.path), k, k)
+    bytes[k] = string.dump(chunk, false)
+    entries[k] = string.format("    {%s, %s, embedded_bytes + %d, %d},\n", files.c_string(module.name),
+                               files.c_string("@" .. module.path), at, #bytes[k])
+    at = at + #bytes[k]
     if module.copied then
         local target = tree .. "/" .. module.path
+        local folder = target:match "^(.*)/"
         copies[target] = true
-        os.execute("mkdir -p " .. files.quote(target:match("^(.*)/")))
+        if not made[folder] then os.execute("mkdir -p " .. files.quote(folder)) end
+        made[folder] = true
         files.write(target, code)
     end
 end
@@ -60,9 +56,11 @@ for path in files.command("find " .. files.quote(tree) .. " -name '*.lua'"):gmat
     if not copies[path] then os.remove(path) end
 end
 
-files.write(out, table.concat {
+files.write(out .. "/embedded.bin", table.concat(bytes))
+files.write(out .. "/embedded.c", table.concat {
     "/* embedded.c: the Lua library as bytecode, in the order of names. Generated; do not edit. */\n",
-    '#include "interp/embedded.h"\n\n', table.concat(arrays),
+    '#include "engine/incbin.h"\n#include "interp/embedded.h"\n\n',
+    "ENGINE_INCBIN(embedded_bytes, ", files.c_string(out .. "/embedded.bin"), ")\n",
     "\nconst embedded_module embedded_modules[] = {\n", table.concat(entries), "    {0}};\n",
     string.format("const size_t embedded_count = %d;\n", #modules),
 })

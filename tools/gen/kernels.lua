@@ -15,10 +15,10 @@
 -- operands real, and graph_dtype_parts real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of
 -- dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form
 -- MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h); maps and casts
--- alone have loops for them. Long functions, of ten ns and more, have no form for native code: inlining them takes
--- long, and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
--- lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names in gpu_maps, gpu_casts and
--- gpu_reductions.
+-- alone have loops for them, most of which go through the loops of f32, in blocks (HALF1, HALF2, HALF3). Long
+-- functions, of ten ns and more, have no form for native code: inlining them takes long, and gains nothing. Nor have
+-- those of complex numbers. OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and
+-- reductions, and has their names in gpu_maps, gpu_casts and gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -139,6 +139,11 @@ local function list_names(kind, entry, ids)
 end
 local NATIVE_NS = 10
 local apart = {} -- of forms that are none of native code: true
+-- From this cost of an element on, halves take the loop of f32 in place of one of their own, which would be as long
+-- again: a function outweighs the way of its operands through the nearest cache, and so do f16's conversions, which are
+-- faster in loops of their own than among an op's other work.
+local HALF_NS = { f16 = 0, bf16 = 0.2 }
+local through_f32 = {} -- the form of each such loop of halves by its form in native code
 
 --- Lists the entries of one op in a table of that op, `kind`s by dtype.
 local function list(kind, row, entries)
@@ -190,6 +195,10 @@ local function write_map(row)
             local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
             local id = instance(form, row.name .. "_" .. dtype.name, arguments)
             ids[dtype.id] = id
+            local converts = dtype.half and not compares and not moves and given:find "%f[%w_]a%f[^%w_]"
+            if converts and (row.fields.ns or 0) >= HALF_NS[dtype.name] then
+                through_f32[forms[#forms]] = ("HALF%d(%s, %s, %s)\n"):format(arity, id, dtype.name, ids.F32)
+            end
             local loops = {}
             for k, variant in ipairs(VARIANTS[arity]) do loops[k] = id .. "_" .. variant end
             entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{%s}},\n"):format(dtype.id, table.concat(loops, ", "))
@@ -447,9 +456,11 @@ files.write(out .. "/gpu_gen.h", table.concat {
     gpu_table("casts", "[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]"),
     gpu_table("reductions", "[LAZY_OP_COUNT][NEAP_DTYPE_COUNT]"), "#endif\n",
 })
+local loops = {}
+for k, form in ipairs(forms) do loops[k] = through_f32[form] or form end
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
-    table.concat(forms), table.concat(bodies), summed_text,
+    table.concat(loops), table.concat(bodies), summed_text,
     op_table("map", "lazy_loops"), op_table("fold", "lazy_fold"), op_table("choice", "lazy_choice"),
     "#define CAST_TABLE \\\n    {", table.concat(casts, ", \\\n     "), "}\n",
 })

@@ -17,10 +17,4 @@ typedef struct native_bitcode {
 
 extern const native_bitcode native_bitcodes[];
 
-/* The bytes of a file between the symbols `name` and `name`_end. */
-#define BITCODE(name, file)                                                                                            \
-    __asm__(".section .rodata\n.balign 16\n" #name ":\n.incbin \"" file "\"\n" #name "_end:\n.byte 0\n.text\n");       \
-    extern const char name[] __attribute__((visibility("hidden")));                                                    \
-    extern const char name##_end[] __attribute__((visibility("hidden")));
-
 #endif

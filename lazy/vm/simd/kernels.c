@@ -123,6 +123,46 @@ enum { RARE_BLOCK = 2048 };
     MAP3_LOOP(id##_svs, A, B, C, O, x0, y[i], z0, text)                                                                \
     MAP3_LOOP(id##_vss, A, B, C, O, x[i], y0, z0, text)
 
+/* The loops of halves are those of f32, for which blocks of numbers become f32 and back. `scalars` has a bit for each
+ * operand that is one number. */
+enum { HALF_BLOCK = 512 };
+#define HALF_BLOCKS(half)                                                                                              \
+    static void half##_by_f32(lazy_loop loop, uint16_t *out, const uint16_t *const *in, int arity, int scalars,        \
+                              int64_t n) {                                                                             \
+        float x[3][HALF_BLOCK], o[HALF_BLOCK];                                                                         \
+        for (int k = 0; k < arity; k++)                                                                                \
+            x[k][0] = half_wide_##half(in[k][0]);                                                                      \
+        for (int64_t from = 0; from < n; from += HALF_BLOCK) {                                                         \
+            const int count = n - from < HALF_BLOCK ? (int)(n - from) : HALF_BLOCK;                                    \
+            for (int k = 0; k < arity; k++)                                                                            \
+                if (!(scalars >> k & 1))                                                                               \
+                    for (int i = 0; i < count; i++)                                                                    \
+                        x[k][i] = half_wide_##half(in[k][from + i]);                                                   \
+            loop(o, x[0], x[1], x[2], count);                                                                          \
+            for (int i = 0; i < count; i++)                                                                            \
+                out[from + i] = half_of_f32_##half(o[i]);                                                              \
+        }                                                                                                              \
+    }
+HALF_BLOCKS(f16)
+HALF_BLOCKS(bf16)
+#define HALF_LOOP(id, variant, half, wide, arity, scalars)                                                             \
+    LOOP_HEAD(id##_##variant) {                                                                                        \
+        half##_by_f32(wide##_##variant, out, (const uint16_t *const[]){pa, pb, pc}, arity, scalars, n);                \
+    }
+#define HALF1(id, half, wide) HALF_LOOP(id, v, half, wide, 1, 0)
+#define HALF2(id, half, wide)                                                                                          \
+    HALF_LOOP(id, vv, half, wide, 2, 0)                                                                                \
+    HALF_LOOP(id, sv, half, wide, 2, 1)                                                                                \
+    HALF_LOOP(id, vs, half, wide, 2, 2)
+#define HALF3(id, half, wide)                                                                                          \
+    HALF_LOOP(id, vvv, half, wide, 3, 0)                                                                               \
+    HALF_LOOP(id, svv, half, wide, 3, 1)                                                                               \
+    HALF_LOOP(id, vsv, half, wide, 3, 2)                                                                               \
+    HALF_LOOP(id, ssv, half, wide, 3, 3)                                                                               \
+    HALF_LOOP(id, vvs, half, wide, 3, 4)                                                                               \
+    HALF_LOOP(id, svs, half, wide, 3, 5)                                                                               \
+    HALF_LOOP(id, vss, half, wide, 3, 6)
+
 /* Leaves over an expression ELEMENT of x = v[…] and y = u[…], combined by TEXT of a and b. Lanes start at the identity,
  * which changes no bit of what it is combined with; so a leaf with fewer elements than lanes does without.
  *
