@@ -3,11 +3,12 @@
 -- "cached call": a jitted function adds up n arrays of 10 elements and doubles the sum; the call returns without
 -- waiting, and its small kernel runs in it. Compiled: in a loop that LuaJIT compiles. Interpreted: with the compiler
 -- off. 1000 arguments come as a table; "a draw inside" adds random numbers of a constant key to the argument. "in
--- turn": a function is called with arguments of 600 shapes, one after the other. "declared sizes": a call for sizes that
--- were there before, in turn with one of the same function without declared sizes. "trace": recording a chain of 1000
--- ops as a program, for one op. "first call": making a jitted function, its first call, and reading the result. Other
--- systems do the same (bench/staging.py; PyTorch without compiling). Goals: 10 arguments in 1 us compiled and 3 us
--- interpreted, a fifth of JAX's time; with declared sizes 1.1 of the time without; a first call in a twentieth of JAX's.
+-- turn": a function is called with arguments of 600 shapes, one after the other. "declared sizes": a call for sizes
+-- that were there before, in turn with one of the same function without declared sizes. "trace": recording a chain of
+-- 1000 ops as a program, for one op. "first call": making a jitted function, its first call, and reading the result.
+-- Other systems do the same (bench/staging.py; PyTorch without compiling). Goals: 10 arguments in 1 us compiled and
+-- 3 us interpreted, a fifth of JAX's time; with declared sizes 1.1 of the time without; a first call in a twentieth of
+-- JAX's.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"
