@@ -3,8 +3,10 @@
 -- that says what does not fit; wherever they lie.
 require "tests.lib.devices" (2, "tests/lazy/other_sizes_test.lua")
 local check = require "tests.lib.check"
+local declared = require "neap.tracing.declared"
 local np = require "neap"
 local programs = require "tests.lib.programs"
+local seeds = require "tests.lib.seeds"
 
 local path = os.tmpname()
 
@@ -260,6 +262,50 @@ check.test("a program for each size is recorded once, and 64 of them are kept", 
     local kept = 0
     for _ in pairs(program.entries) do kept = kept + 1 end
     check.equal(kept, 64)
+end)
+
+check.test("sizes are solved once for the extents of a call", function()
+    local program = np.trace(function(x, y) return np.mean(x) + y:sum() end, { sizes = { { "n", 3 }, { "2*n*m" } } })(
+        numbers { 7, 3 }, numbers { 28 })
+    local solve, solved = declared.solve, 0
+    declared.solve = function(...)
+        solved = solved + 1
+        return solve(...)
+    end
+    for _ = 1, 5 do
+        for n = 1, 4 do
+            for m = 1, 3 do program(np.ones { n, 3 }, np.ones(2 * n * m)) end
+        end
+    end
+    declared.solve = solve
+    check.equal(solved, 12)
+end)
+
+check.test("calls in any order, some of which do not fit: as the function itself, or an error each time", function()
+    local draw = seeds.generator(23)
+    local function f(x, t, k)
+        if x.shape[2] % 2 == 1 then x = x * 3 end
+        return x * k, t.y:sum(0) / t.y.shape[1], x:reshape(-1)[{ { 1 } }]
+    end
+    local function ask(one, x, t, k)
+        local ok, problem = pcall(function() return bits(one(x, t, k)) end)
+        return ok and problem or "error"
+    end
+    local sizes = { { "n", "m" }, { y = { "2*n + p", "p" } } }
+    local program = np.trace(f, { sizes = sizes })(numbers { 4, 2 }, { y = numbers { 9, 1 } }, 2)
+    local jitted = np.jit(f, { sizes = sizes })
+    for _ = 1, os.getenv "NEAP_TEST_LONG" and 20000 or 600 do
+        local n, m, p = draw(4), draw(4), draw(2)
+        if draw(4) == 1 then n = draw(90) end -- more than are kept
+        local way, k = draw(8), draw(2) == 1 and draw(9) or draw(9) / 2
+        local x, y = numbers { n, m }, numbers { 2 * n + p + (way == 1 and draw(3) - 2 or 0), p }
+        local fits, expected = y.shape[1] == 2 * n + p, ask(f, x, { y = y }, k)
+        if way == 2 then x = x:astype "f64" end
+        if way == 3 then x, y = np.device_put(x, "cpu:1"), np.device_put(y, "cpu:1") end
+        if way == 2 then expected = ask(f, x, { y = y }, k) end
+        check.equal(ask(jitted, x, { y = y }, k), fits and expected or "error")
+        check.equal(ask(program, x, { y = y }, k), fits and m % 2 == 0 and way ~= 2 and expected or "error")
+    end
 end)
 
 check.test("a program for each place is recorded once", function()

@@ -16,7 +16,7 @@ core.complex = require "neap.core.complex"
 local C, ctx = core.C, core.ctx
 local is_array, raise, fail, array_info, coerce = core.is_array, core.raise, core.fail, core.info, core.coerce
 local shape_of = core.shape_of
-local tonumber, type = tonumber, type
+local tonumber, type, floor = tonumber, type, core.floor_of_number
 local new_table = require "table.new"
 
 local np, methods, fields = {}, {}, {}
@@ -121,7 +121,7 @@ function fields.ndim(x) return array_info(x).ndim end
 --- x.size -> integer: the number of elements.
 --- > np.zeros{2, 3}.size
 -- 6
-function fields.size(x) return core.size_of(x) end
+function fields.size(x) return (core.size_of(x)) end
 --- x.itemsize -> integer: the bytes of an element.
 --- > np.ones{2, 3}.itemsize
 -- 4
@@ -171,7 +171,7 @@ end
 --- An axis in [-ndim, ndim) as one in [0, ndim).
 function core.axis(name, axis, ndim)
     axis = core.plain(axis)
-    if type(axis) ~= "number" or axis ~= math.floor(axis) then
+    if type(axis) ~= "number" or axis ~= floor(axis) then
         raise(name, "axis must be an integer, got %s", core.describe(axis))
     end
     if axis < -ndim or axis >= ndim then
@@ -185,7 +185,7 @@ end
 -- 3
 define("dim", function(x, axis)
     x = coerce("dim", 1, x)
-    return core.extent(x, core.axis("dim", axis, core.ndim(x)))
+    return (core.extent(x, core.axis("dim", axis, core.ndim(x))))
 end)
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ function meta.__index(x, key)
         local method = methods[key]
         if method ~= nil then return method end
         local field = fields[key]
-        if field ~= nil then return field(x) end
+        if field ~= nil then return (field(x)) end
         if key:find "[^%w_]" or key:find "^%d" then return core.index(x, key) end -- no name: x["1:3, ::-1"]
         fail("%s", require("neap.core.hints").member(key, methods, fields))
     end
@@ -364,15 +364,19 @@ for _, row in ipairs(core.rows) do
 end
 
 local stop_gradient = np.stop_gradient
+
+-- Apart from np.stop_gradient: a function that may make a closure of its own variables is not compiled.
+local function stop_gradients(tree)
+    return trees.rebuild("stop_gradient", tree, function(leaf) return is_array(leaf) and stop_gradient(leaf) or leaf end)
+end
+
 --- np.stop_gradient(x): x itself, but differentiation takes it for a constant. x may be a tree: a nested table of
 -- arrays, and of what is no array, which stays as it is.
 --- > np.grad(function(x) return x * np.stop_gradient(x) end)(np.array(3))
 -- 3.0
 define("stop_gradient", function(x, extra)
-    if type(x) ~= "table" then return stop_gradient(x, extra) end
-    return trees.rebuild("stop_gradient", x, function(leaf)
-        return is_array(leaf) and stop_gradient(leaf) or leaf
-    end)
+    if type(x) == "table" then return stop_gradients(x) end
+    return (stop_gradient(x, extra))
 end)
 
 --- np.lt(a, b), np.le, np.gt, np.ge, np.eq, np.ne: short names of np.less, np.less_equal, np.greater, np.greater_equal,

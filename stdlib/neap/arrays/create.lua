@@ -431,9 +431,9 @@ end
 local function count_between(start, stop, step, integral)
     local span = stop - start
     if integral and (is_size(span) or is_size(step)) then
-        return math.max(0, floor((span + step - (step > 0 and 1 or -1)) / step))
+        return (math.max(0, floor((span + step - (step > 0 and 1 or -1)) / step)))
     end
-    return math.max(0, math.ceil(span / step))
+    return (math.max(0, math.ceil(span / step)))
 end
 
 --- np.arange(stop), np.arange(start, stop, step, {dtype=…, device=…}): the numbers start, start + step, … up to, not

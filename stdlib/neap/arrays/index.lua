@@ -134,7 +134,7 @@ end
 local function bound(value, n, lowest, highest, default)
     if not value then return default end
     if value < 0 then value = value + n end
-    return math.max(lowest, math.min(value, highest))
+    return (math.max(lowest, math.min(value, highest)))
 end
 
 --- Whether a user's line has a slice of these numbers, and they were not computed; also where it cannot be read.
@@ -379,15 +379,15 @@ end
 
 local function slice(x, p)
     if core.info(x).sharding ~= 0 then return slice_on_mesh(x, p) end
-    return shape.slice(x, p.start, p.step, p.count)
+    return (shape.slice(x, p.start, p.step, p.count))
 end
 
 local function get_elements(x, p)
     if not p.trivial then x = slice(x, p) end
     if not shape.identical(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
     if #p.arrays == 0 then return x end
-    if #p.arrays == 1 and not p.apart then return selects.take(x, p.arrays[1], p.places[1]) end
-    return take_several(x, p)
+    if #p.arrays == 1 and not p.apart then return (selects.take(x, p.arrays[1], p.places[1])) end
+    return (take_several(x, p))
 end
 
 local function has_shape(info, dims)
@@ -454,7 +454,7 @@ local function write_box(x, p, value)
         local last = (p.count[k] - 1) * math.min(p.step[k], 0)
         starts[k] = p.start[k] + last
     end
-    return core.recordn(core.ids.dynamic_update_slice, { x, value, create.integers(starts, nil, true) }, 3, 0)
+    return (core.recordn(core.ids.dynamic_update_slice, { x, value, create.integers(starts, nil, true) }, 3, 0))
 end
 
 --- Where the index arrays are in range, in a shape that broadcasts to the part; nil without index arrays.
@@ -513,12 +513,12 @@ local function positions_of(p, dims, part, drop)
         position = position and along and position + along or position or along
     end
     if inside then position = np.where(inside, position, shape.product(dims)) end
-    return shape.broadcast_to(np.astype(position or core.number(0, code), name), part)
+    return (shape.broadcast_to(np.astype(position or core.number(0, code), name), part))
 end
 
 local function put(x, positions, how, value, axis)
     core.attrs[0] = axis
-    return core.recordn(core.ids["put_" .. how], { x, positions, value }, 3, 1)
+    return (core.recordn(core.ids["put_" .. how], { x, positions, value }, 3, 1))
 end
 
 --- Where no element is named twice: the values that are there afterwards.
@@ -557,7 +557,7 @@ end
 --- Several index arrays, or one and slices: in x laid out flat.
 local function update_flat(x, p, how, value, part)
     local flat, positions = np.ravel(x), np.ravel(positions_of(p, shape_of(x), part, true))
-    return shape.reshape(put(flat, positions, how, np.ravel(value), 0), shape_of(x))
+    return (shape.reshape(put(flat, positions, how, np.ravel(value), 0), shape_of(x)))
 end
 
 local MANY_PLACES = 8 -- a new element for so many
@@ -576,7 +576,7 @@ local function update_arrays(x, p, how, value, part)
     if not core.sized() and value.size < x.size / MANY_PLACES then
         places = selects.dropped(places, shape_of(x)[axis + 1])
     end
-    return put(x, places, how, value, axis)
+    return (put(x, places, how, value, axis))
 end
 
 local At = {}
@@ -652,8 +652,8 @@ local function updater(how)
                  core.shape_text(part))
         end
         value = shape.broadcast_to(value, part)
-        if #p.arrays == 0 then return update_slices(x, p, how, value, part) end
-        return update_arrays(x, p, how, value, part)
+        if #p.arrays == 0 then return (update_slices(x, p, how, value, part)) end
+        return (update_arrays(x, p, how, value, part))
     end
 end
 

@@ -30,7 +30,7 @@ selects.clamped = clamped
 --- Index positions of which those out of range are n, where nothing is written.
 function selects.dropped(index, n)
     local place, wanted = clamped(index, n)
-    return np.where(np.equal(place, wanted), place, n)
+    return (np.where(np.equal(place, wanted), place, n))
 end
 
 --- Whether index positions are in [-n, n): a bool array.
@@ -62,7 +62,7 @@ function selects.by_mode(name, index, n, mode)
             raise(name, "index %s is out of range for extent %d", tostring(first), n)
         end
     end
-    return clamped(index, n)
+    return (clamped(index, n))
 end
 
 local READS, WRITES = { clip = true, fill = true, wrap = true, raise = true },
@@ -224,7 +224,7 @@ function selects.positions_along(base, index, wide, axis, mode, about)
         stride = stride * base[k]
     end
     if mode == "drop" then position = np.where(selects.in_range(index, n), position, total) end
-    return shape.broadcast_to(position, wide)
+    return (shape.broadcast_to(position, wide))
 end
 
 --- x at indices of its rank, along an axis: one `take` of the flattened array.

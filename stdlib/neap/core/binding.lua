@@ -17,7 +17,7 @@ local cdef = require "neap.cdef"
 local rows = require "neap.ops_gen"
 
 local band = bit.band
-local type, tonumber, select, getinfo = type, tonumber, select, debug.getinfo
+local type, tonumber, select, getinfo, floor = type, tonumber, select, debug.getinfo, math.floor
 local istype, new = ffi.istype, ffi.new
 
 ffi.cdef(cdef.text)
@@ -340,9 +340,7 @@ function core.is_integer(value)
     return core.is_size(value) and value == math.floor(value)
 end
 
---- An integer argument, a Lua number or a 64-bit integer of LuaJIT, as a number; a size value as it is. Raises for
--- others, and for those that are not from `least` to `most` (nil: none is too small, or too large up to 2^53).
-function core.integer(name, position, what, value, least, most)
+local function rare_integer(name, position, what, value, least, most)
     local n = core.plain(value)
     if core.is_integer(n) and (not least or n >= least) and (not most or n <= most) then return n end
     local far = core.integer64(value) or type(value) == "number" and math.abs(value) > COUNTED
@@ -351,11 +349,22 @@ function core.integer(name, position, what, value, least, most)
     bad_argument(name, position, what, "an integer" .. from .. to, value)
 end
 
+--- An integer argument, a Lua number or a 64-bit integer of LuaJIT, as a number; a size value as it is. Raises for
+-- others, and for those that are not from `least` to `most` (nil: none is too small, or too large up to 2^53).
+function core.integer(name, position, what, value, least, most)
+    if type(value) == "number" and value == floor(value) and value >= (least or -COUNTED)
+        and value <= (most or COUNTED) then
+        return value
+    end
+    return (rare_integer(name, position, what, value, least, most))
+end
+local integer = core.integer
+
 --- A table of integers, each as core.integer takes it: a new list.
 function core.integers(name, position, what, list, least)
     local result = {}
     for k = 1, #core.list(name, "the table of " .. what, list) do
-        result[k] = core.integer(name, position, what, list[k], least)
+        result[k] = integer(name, position, what, list[k], least)
     end
     return result
 end

@@ -4,9 +4,12 @@
 --     entry       what staging.run takes: { program (of the core), template of the results, n and outputs: counts }
 --     arguments   the tree of its arguments, { n = count, … }, with SLOT where an array or a number goes
 --     roots       what the arguments are called, a list
---     ports       its inputs as the core knows them, in the order of the slots
+--     ports       its inputs as the core knows them, in the order of the slots; each with `dims`, its extents, declared
+--                 ones as declared.lua has them; `least` and `most`, what these may be
 --     entries     further entries, for other declared sizes, devices and meshes, by these; keys: the same in order
 --     declared    what is declared of sizes; nil: nothing is
+--     named       the extents that are declared by name: a list of { leaf, axis from 0 }
+--     seen        keys of entries by those of them for which sizes were solved: seen[3][5].key = "3,5"
 -- and is called with arguments of that form. It may stand wherever the library takes a function.
 local ffi = require "ffi"
 local core = require "neap.core"
@@ -20,6 +23,7 @@ local trees = require "neap.core.trees"
 
 local np, C, dtypes = core.np, core.C, core.dtypes
 local is_array, raise, array_info, describe = core.is_array, core.raise, core.info, core.describe
+local is_sized = core.sized
 local pack, check_function, trace, run = staging.pack, staging.check_function, staging.trace, staging.run
 local SLOT = staging.SLOT
 local type = type
@@ -142,6 +146,19 @@ end
 
 local MOST_ENTRIES = 64 -- further entries of a program; the oldest goes
 
+--- Notes what is declared of a program's sizes; nil: nothing is.
+local function declare(program, of)
+    program.declared, program.named = of, {}
+    for k, port in ipairs(program.ports) do
+        port.dims, port.least, port.most = of and of.list[k] or port.shape, {}, {}
+        for axis, want in ipairs(port.dims) do
+            local fixed = type(want) == "number"
+            port.least[axis], port.most[axis] = fixed and want or 0, fixed and want or math.huge
+            if not fixed then program.named[#program.named + 1] = { leaf = k, axis = axis - 1 } end
+        end
+    end
+end
+
 --- The program object of a traced entry and of the tree of its arguments, which are called `roots`. `names.inputs` and
 -- `names.outputs`, lists of names in the order of the slots, are given to the core; without them it keeps those that
 -- it has.
@@ -151,8 +168,10 @@ local function new_program(entry, arguments, roots, names)
         rename(entry.program, true, names.outputs)
     end
     local ports = ports_of(entry.program, false, entry.n)
-    return setmetatable({ entry = entry, arguments = arguments, roots = roots, ports = ports, entries = {}, keys = {} },
-                        Program)
+    local program = setmetatable({ entry = entry, arguments = arguments, roots = roots, ports = ports, entries = {},
+                                   keys = {}, seen = {} }, Program)
+    declare(program, nil)
+    return program
 end
 
 --- Whether one table was given instead of the arguments, with them under their names.
@@ -211,7 +230,7 @@ end
 local function entry_of(program, key, make)
     if program.entries[key] then return program.entries[key] end
     local entry, keys = make(), program.keys
-    if #keys == MOST_ENTRIES then program.entries[table.remove(keys, 1)] = nil end
+    if #keys == MOST_ENTRIES then program.entries[table.remove(keys, 1)], program.seen = nil, {} end
     keys[#keys + 1] = key
     program.entries[key] = entry
     return entry
@@ -219,22 +238,32 @@ end
 
 -- ---- Calls ----------------------------------------------------------------------------------------------------------
 
---- The declared extents of input k; nil if there are none.
-local function declared_extents(program, k)
-    return program.declared and program.declared.list[k] or nil
-end
-
---- Whether an array has the dtype and shape of input k.
-local function fits_port(program, k, x)
-    local port, dims = program.ports[k], declared_extents(program, k)
-    if port.number then return true end
-    local known, symbolic = array_info(x), core.sized()
-    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
-    for axis, want in ipairs(dims or port.shape) do
-        local n = symbolic and core.extent(x, axis - 1) or tonumber(known.shape[axis - 1])
-        if type(want) == "number" and n ~= want then return false end
+--- Whether extents of an array, which may be size values, are those of an input that are not declared.
+local function has_fixed(port, x)
+    for axis, want in ipairs(port.dims) do
+        if type(want) == "number" and core.extent(x, axis - 1) ~= want then return false end
     end
     return true
+end
+
+--- Whether an array has the dtype and shape of an input. One path for all inputs: another one than that of the first
+-- programs would be interpreted.
+local function fits_port(port, x)
+    if port.number then return true end
+    local known, least, most = array_info(x), port.least, port.most
+    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #least then return false end
+    if is_sized() then return has_fixed(port, x) end
+    for axis = 1, #least do
+        local n = tonumber(known.shape[axis - 1])
+        if n < least[axis] or n > most[axis] then return false end
+    end
+    return true
+end
+
+--- What program.seen, or a part of it, has for one extent of an array; nil: nothing.
+local function seen_for(x, axis, seen)
+    local known = array_info(x)
+    return seen[tonumber(known.shape[axis])]
 end
 
 --- How the sizes that differ could be declared, as Lua: {{}, {w={"n", 3}}}; nil if they could not.
@@ -254,8 +283,7 @@ local function declaration(program, leaves)
     local function leaf_text()
         at = at + 1
         local port, parts, any = program.ports[at], {}, false
-        local dims = declared_extents(program, at) or port.shape
-        for axis, want in ipairs(port.number and {} or dims) do
+        for axis, want in ipairs(port.number and {} or port.dims) do
             local n = core.extent(leaves[at], axis - 1)
             local differs = type(want) == "number" and want ~= n
             if differs then possible = possible and want ~= 0 and n ~= 0 end
@@ -298,7 +326,7 @@ local function refuse(program, k, leaves)
         local sizes = declaration(program, leaves)
         hint = sizes and "; sizes that may differ are declared where it is made: np.trace(f, {sizes=" .. sizes .. "})"
     end
-    misfit(port.name, port_text(port, declared_extents(program, k)), value_text(x), hint)
+    misfit(port.name, port_text(port, port.dims), value_text(x), hint)
 end
 
 local function port_names(ports)
@@ -332,6 +360,26 @@ local function entry_for_sizes(program, leaves)
     return entry_of(program, key, function()
         return { program = play(program, known), template = entry.template, n = entry.n, outputs = entry.outputs }
     end), key
+end
+
+--- The key of the entry for the sizes of the leaves, if it was noted.
+local function find_seen(program, leaves)
+    local seen = program.seen
+    for _, place in ipairs(program.named) do
+        seen = seen_for(leaves[place.leaf], place.axis, seen)
+        if not seen then return nil end
+    end
+    return seen.key
+end
+
+local function note_seen(program, leaves, key)
+    local seen = program.seen
+    for _, place in ipairs(program.named) do
+        local n = core.extent(leaves[place.leaf], place.axis)
+        seen[n] = seen[n] or {}
+        seen = seen[n]
+    end
+    seen.key = key
 end
 
 --- Where an array lies: the device that it is committed to, -1 for none, and its sharding, 0 for none.
@@ -390,11 +438,18 @@ end
 function Program:__call(...)
     local leaves, there = leaves_of(self, pack(...)), true
     for k, port in ipairs(self.ports) do
-        if not fits_port(self, k, leaves[k]) then refuse(self, k, leaves) end
+        if not fits_port(port, leaves[k]) then refuse(self, k, leaves) end
         there = there and lies_at(port, leaves[k])
     end
     local entry, sizes = self.entry, nil
-    if self.declared then entry, sizes = entry_for_sizes(self, leaves) end
+    if self.declared then
+        sizes = not is_sized() and find_seen(self, leaves) or nil
+        entry = self.entries[sizes]
+        if not entry then
+            entry, sizes = entry_for_sizes(self, leaves)
+            if not is_sized() then note_seen(self, leaves, sizes) end
+        end
+    end
     if not there then entry = entry_elsewhere(self, entry, sizes, leaves) end
     return run("program", entry, leaves)
 end
@@ -575,7 +630,7 @@ local function record(name, user_function, given, wanted, roots)
         inputs = slot_names(arguments, function(k) return roots[k] end),
         outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
     })
-    program.declared = of
+    declare(program, of)
     return program
 end
 
@@ -621,10 +676,10 @@ local function programs_of(value)
     return require("neap.programs.jit").programs_of(value)
 end
 
-for _, f in ipairs { Program.__call, match_arguments, leaves_of, entry_elsewhere, record_at, is_named, by_name,
-                     slot_names } do
+for _, f in ipairs { Program.__call, match_arguments, leaves_of, find_seen, entry_elsewhere, record_at, is_named,
+                     by_name, slot_names } do
     jit.off(f)
 end
 
-return { programs_of = programs_of, new = new_program, record = record, Program = Program, slot_names = slot_names,
-         parameter = parameter }
+return { programs_of = programs_of, new = new_program, declare = declare, record = record, Program = Program,
+         slot_names = slot_names, parameter = parameter }

@@ -499,7 +499,7 @@ local function load_file(path, functions, mesh)
     local roots = roots_of(known, core_program, sections.version)
     local loaded = program.new({ program = core_program, template = known.results, n = facts.inputs,
                                  outputs = facts.outputs, captures = {} }, known.arguments, roots)
-    loaded.declared = declared_of(known, transcript, loaded.ports)
+    program.declare(loaded, declared_of(known, transcript, loaded.ports))
     return loaded
 end
 
