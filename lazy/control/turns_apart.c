@@ -38,31 +38,11 @@ static int32_t read_element(const taker *t, const lazy_load *load, int64_t e) {
 }
 
 /* ---- Reductions -------------------------------------------------------------------------------------------------- */
-/* The text of a row for a dtype, by the rule of lazy_kernel_text. */
-static const char *text_of(int op, int dtype) {
-    const lazy_kernel_text *text = &lazy_ops[op]->kernel;
-    const char *own = dtype == NEAP_DTYPE_BOOL ? text->boolean : dtype < NEAP_DTYPE_F32 ? text->integer : text->real;
-    own = dtype == NEAP_DTYPE_F32 && text->f32 ? text->f32 : dtype == NEAP_DTYPE_F64 && text->f64 ? text->f64 : own;
-    return own ? own : text->any;
-}
-
-/* The map of two operands that does what a reduction combines by; -1: there is none. */
-static int map_like(int reduction, int dtype) {
-    const char *text = text_of(reduction, dtype);
-    for (int op = 0; op < lazy_op_count && text && !dtype_is_half(dtype); op++) {
-        const lazy_op *row = lazy_ops[op];
-        if (row->kind == LAZY_MAP && row->arity == 2 && native_has(op, dtype, dtype) && text_of(op, dtype) &&
-            strcmp(text_of(op, dtype), text) == 0)
-            return op;
-    }
-    return -1;
-}
-
 /* The result of a reduction for one row. */
 static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *elements) {
-    int op = lazy_ops[sink->op]->flags & LAZY_OP_ARG ? -1 : map_like(sink->op, sink->dtype);
+    int op = lazy_combines(sink->op, sink->dtype);
     int32_t lane[LAZY_LANES];
-    if (op < 0) {
+    if (op < 0 || !native_has(op, sink->dtype, sink->dtype)) {
         maker_refuse(t->m, "its turns do more than maps and sums");
         return NO_VALUE;
     }

@@ -196,8 +196,7 @@ static int32_t find_ins(const turns_maker *m, const native_ins *ins) {
 
 int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg) {
     const lazy_op *row = lazy_ops[op];
-    const char *text = row->kernel.any;
-    if (row->kind == LAZY_MAP && text && strcmp(text, "a") == 0)
+    if (row->flags & LAZY_OP_IDENTITY)
         return arg[0];
     if (row->kind != LAZY_MAP || !native_has(op, dtype, result)) {
         maker_refuse(m, "its turns do more than maps that there is code for");

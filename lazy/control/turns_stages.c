@@ -146,9 +146,8 @@ static bool add_ins(staging *g, int k) {
     turns_stager *s = g->s;
     const lazy_ins *ins = &g->kernel->ins[k];
     const lazy_op *row = lazy_ops[ins->op];
-    const char *text = row->kernel.any;
     int v = g->kernel->nloads + k;
-    if (row->kind == LAZY_MAP && text && strcmp(text, "a") == 0) {
+    if (row->flags & LAZY_OP_IDENTITY) {
         g->value[v] = g->value[ins->arg[0]], g->each[v] = g->each[ins->arg[0]];
         return true;
     }

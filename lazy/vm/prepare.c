@@ -145,13 +145,7 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
-/* Is the result the operand itself? */
-static bool passes_through(const lazy_ins *ins) {
-    const char *text = lazy_ops[ins->op]->kernel.any;
-    return text && strcmp(text, "a") == 0;
-}
-
-/* Who reads what a step passes through reads its operand instead. */
+/* Who reads the result of an identity reads its operand instead. */
 static void read_through(vm_builder *b) {
     vm_program *p = b->p;
     int32_t *through = b->last; /* not in use yet */
@@ -161,7 +155,7 @@ static void read_through(vm_builder *b) {
         lazy_ins *ins = &b->steps[i].ins;
         for (int k = 0; k < ins->narg; k++)
             ins->arg[k] = through[ins->arg[k]];
-        if (passes_through(ins))
+        if (lazy_ops[ins->op]->flags & LAZY_OP_IDENTITY)
             through[p->nloads + i] = ins->arg[0];
     }
     for (int k = 0; k < p->nsinks; k++)

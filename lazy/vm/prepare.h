@@ -52,9 +52,9 @@ static inline bool vm_single(const vm_builder *b, int value) {
 }
 
 /* Is what a reduction combines always one of both operands? */
-static inline bool vm_chooses(int op) {
-    const char *text = lazy_ops[op]->kernel.integer;
-    return text && strchr(text, '?');
+static inline bool vm_chooses(int op, int dtype) {
+    int map = lazy_combines(op, dtype);
+    return map >= 0 && lazy_ops[map]->flags & LAZY_OP_CHOOSES;
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
