@@ -16,7 +16,7 @@ static int32_t number_of(const turns_maker *m, int32_t value) {
 
 /* Arrays are there, also of nothing. */
 static bool have_arrays(turns_maker *m) {
-    bool there = lazy_push(&m->ins, (native_ins){0}) == 0 && lazy_push(&m->inputs, (native_input){0}) == 0 &&
+    bool there = lazy_push(&m->ins, (lazy_ins){0}) == 0 && lazy_push(&m->inputs, (native_input){0}) == 0 &&
                  lazy_push(&m->next, NATIVE_STAYS) == 0;
     m->ins.n -= there, m->inputs.n -= there, m->next.n -= there;
     return there;

@@ -1,5 +1,5 @@
 /* turns_apart.c: a small kernel as maps of single elements. So its loads and stores may lead anywhere, and a reduction
- * is the maps of its tree (lazy/vm/kernel.h), of which one leaf is enough here.
+ * is the maps of its tree (lazy/loop/tree.h), of which one leaf is enough here.
  */
 #include "lazy/control/turns_maker.h"
 
@@ -53,13 +53,13 @@ static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *
         if (*to == NO_VALUE)
             return NO_VALUE;
     }
-    int64_t left = t->length < LAZY_LANES ? t->length : LAZY_LANES;
-    for (int half = LAZY_LANES / 2; half > 0; left = left < half ? left : half, half /= 2)
-        for (int l = 0; l + half < left; l++) {
+    LOOP_EACH_HALF(half) {
+        for (int l = 0; l < half && l + half < loop_lanes(t->length); l++) {
             lane[l] = maker_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){lane[l], lane[l + half]});
             if (lane[l] == NO_VALUE)
                 return NO_VALUE;
         }
+    }
     return lane[0];
 }
 

@@ -184,9 +184,9 @@ static int32_t read_load(turns_maker *m, const body_item *item, const lazy_load 
 }
 
 /* Equal maps of equal operands are one. */
-static int32_t find_ins(const turns_maker *m, const native_ins *ins) {
+static int32_t find_ins(const turns_maker *m, const lazy_ins *ins) {
     for (int64_t k = 0; k < m->ins.n; k++) {
-        const native_ins *other = &m->ins.at[k];
+        const lazy_ins *other = &m->ins.at[k];
         if (other->op == ins->op && other->dtype == ins->dtype && other->result == ins->result &&
             memcmp(other->arg, ins->arg, sizeof ins->arg) == 0)
             return (int32_t)k;
@@ -202,7 +202,7 @@ int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const
         maker_refuse(m, "its turns do more than maps that there is code for");
         return NO_VALUE;
     }
-    native_ins made = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result, .narg = (uint8_t)narg};
+    lazy_ins made = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result, .narg = (uint8_t)narg};
     for (int a = 0; a < narg; a++)
         if ((made.arg[a] = arg[a]) == NO_VALUE) {
             maker_refuse(m, "its turns read what is not made yet");

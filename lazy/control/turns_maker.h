@@ -47,7 +47,7 @@ typedef struct turns_maker {
     LAZY_VECTOR(native_input) inputs;
     LAZY_VECTOR(int32_t) next; /* by input */
     LAZY_VECTOR(turns_place) places;
-    LAZY_VECTOR(native_ins) ins;
+    LAZY_VECTOR(lazy_ins) ins;
     LAZY_VECTOR(held) held;
     LAZY_VECTOR(left) left;
     LAZY_VECTOR(lazy_scalar) constants;

@@ -70,7 +70,7 @@ static int32_t number(turns_maker *m, int32_t n) {
 
 /* Whether branch b is taken, if none behind it is: the index is clamped. Of two, an index made of a bool says it. */
 static int32_t is_taken(turns_maker *m, int32_t index, int b, bool *otherwise) {
-    const native_ins *made = index < 0 ? NULL : &m->ins.at[index];
+    const lazy_ins *made = index < 0 ? NULL : &m->ins.at[index];
     *otherwise = b == 0 && made && lazy_ops[made->op]->flags & LAZY_OP_CASTS && made->dtype == NEAP_DTYPE_BOOL;
     if (*otherwise)
         return made->arg[0];

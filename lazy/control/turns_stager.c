@@ -125,7 +125,7 @@ int32_t stager_read(turns_stager *s, int dtype, native_operand operand) {
     return done ? ~(int32_t)(s->inputs.n - 1) : STAGER_NONE;
 }
 
-int32_t stager_map(turns_stager *s, native_ins ins) {
+int32_t stager_map(turns_stager *s, lazy_ins ins) {
     bool take = lazy_ops[ins.op]->kind == LAZY_GATHER;
     if (!take && !native_has(ins.op, ins.dtype, ins.result))
         return stager_refuse(s, "its turns do more than maps that there is code for"), STAGER_NONE;

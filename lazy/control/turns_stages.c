@@ -115,7 +115,7 @@ static bool read_number(staging *g, int v, const lazy_load *load) {
     operand.place = stager_place(s, turns_scope_place(s->runner, g->in, (body_address){BODY_INPUT, number->input, 0}));
     if (!add_read(g, v, NEAP_DTYPE_F64, operand, true) || load->dtype == NEAP_DTYPE_F64)
         return !s->why;
-    native_ins cast = {
+    lazy_ins cast = {
         .op = LAZY_OP_astype, .dtype = NEAP_DTYPE_F64, .result = load->dtype, .narg = 1, .arg = {g->value[v]}};
     return (g->value[v] = stager_map(s, cast)) != STAGER_NONE;
 }
@@ -151,7 +151,7 @@ static bool add_ins(staging *g, int k) {
         g->value[v] = g->value[ins->arg[0]], g->each[v] = g->each[ins->arg[0]];
         return true;
     }
-    native_ins made = {.op = ins->op, .dtype = ins->dtype, .result = ins->result, .narg = ins->narg};
+    lazy_ins made = {.op = ins->op, .dtype = ins->dtype, .result = ins->result, .narg = ins->narg};
     for (int a = 0; a < ins->narg; a++) {
         made.arg[a] = g->value[ins->arg[a]];
         g->each[v] |= g->each[ins->arg[a]];

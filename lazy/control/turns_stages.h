@@ -28,7 +28,7 @@ typedef struct turns_stager {
     LAZY_VECTOR(native_stage) list;
     LAZY_VECTOR(native_input) inputs;
     LAZY_VECTOR(native_operand) reads, writes; /* by input, by output */
-    LAZY_VECTOR(native_ins) ins;               /* their operands: instructions, or ~input */
+    LAZY_VECTOR(lazy_ins) ins;                 /* their operands: instructions, or ~input */
     LAZY_VECTOR(int32_t) outputs;              /* the same, or STAGER_RESULT + fold */
     LAZY_VECTOR(native_fold) folds;
     LAZY_VECTOR(int32_t) pointers;
@@ -63,7 +63,7 @@ stager_mark stager_begin(const turns_stager *s);
 bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_t length, bool done);
 /* What an operand of a stage is: an instruction or ~input; STAGER_NONE: there is no such code. */
 int32_t stager_read(turns_stager *s, int dtype, native_operand operand);
-int32_t stager_map(turns_stager *s, native_ins ins);
+int32_t stager_map(turns_stager *s, lazy_ins ins);
 bool stager_write(turns_stager *s, int32_t value, native_operand operand);
 /* The value of a dtype that is held; STAGER_NONE: none. */
 int32_t stager_held_at(const turns_stager *s, turns_place place, int dtype);

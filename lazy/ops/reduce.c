@@ -1,5 +1,5 @@
 /* reduce.c: reductions over the axes of a bit mask. Sums and products of real numbers are combined over a fixed tree
- * (lazy/vm/kernel.h), so their bits do not depend on strides, threads or fusion; the others give the same bits in any
+ * (lazy/loop/tree.h), so their bits do not depend on strides, threads or fusion; the others give the same bits in any
  * order. */
 #include <inttypes.h>
 

@@ -126,8 +126,10 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
     for (int k = 0; k < kernel->nsinks && !empty; k++)
         p->reduces |= kernel->sinks[k].kind != LAZY_SINK_STORE;
     p->axes.n = empty ? kernel->nkept : kernel->ndim;
-    p->axes.kept = p->reduces || empty ? kernel->nkept : kernel->ndim;
+    p->axes.kept = kernel->nkept;
     memcpy(p->axes.shape, kernel->shape, (size_t)p->axes.n * sizeof(int64_t));
+    if (p->axes.n == (p->reduces ? p->axes.kept : 0))
+        p->axes.shape[p->axes.n++] = 1; /* one to walk, along which all strides are 0 */
     p->size = domain_elements(p->axes.shape, p->axes.n);
     copy_loads(p, kernel);
     copy_sinks(p, kernel);
@@ -305,8 +307,9 @@ void vm_program_free(vm_program *p) {
     free(p);
 }
 
-int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
-    vm_program *p = program_new(kernel);
+int vm_program_new(const lazy_kernel *whole, bool native, vm_program **out) {
+    lazy_kernel *kernel = loop_collapse(whole);
+    vm_program *p = kernel ? program_new(kernel) : NULL;
     vm_builder b = {0};
     int status = NEAP_E_MEMORY;
     *out = NULL;
@@ -320,7 +323,7 @@ int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
         read_through(&b);
         count_uses(&b);
         find_late_values(&b, kernel);
-        find_traffic(&b, kernel);
+        find_traffic(&b, whole);
         vm_choose_nest(p);
         rate_values(&b);
         vm_join(&b);
@@ -333,10 +336,12 @@ int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
             goto fail;
     }
     free(b.steps);
+    free(kernel);
     *out = p;
     return NEAP_OK;
 fail:
     free(b.steps);
+    free(kernel);
     vm_program_free(p);
     return status == NEAP_E_MEMORY ? neap_error(status, "out of memory while preparing a kernel") : status;
 }

@@ -37,7 +37,7 @@ typedef struct vm_builder {
     bool *joined;      /* by step: it is part of the segment of its level */
     native_body *body; /* by segment; their arrays are parts of those that follow, filled so far */
     native_input *inputs;
-    native_ins *made_by;
+    lazy_ins *made_by;
     native_fold *folds;
     int32_t *outputs;
     int ninputs, nmade, nfolds, noutputs;

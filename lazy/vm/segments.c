@@ -179,8 +179,8 @@ bool vm_add_segment(vm_builder *b, int level, int (*ready)(vm_builder *b, int va
         const lazy_ins *in = &b->steps[i].ins;
         if (!is_part(b, i, level))
             continue;
-        native_ins *made = &b->made_by[b->nmade++];
-        *made = (native_ins){.op = in->op, .dtype = in->dtype, .result = in->result, .narg = in->narg};
+        lazy_ins *made = &b->made_by[b->nmade++];
+        *made = *in;
         for (int k = 0; k < in->narg; k++) {
             int j = in->arg[k] - p->nloads;
             bool inner = j >= 0 && j < b->nsteps && is_part(b, j, level);

@@ -63,12 +63,12 @@ unsigned ir_bytes(int dtype) {
 }
 
 /* The name of an instruction's function; `kind` is "row" or "fast". */
-static const char *row_name(const native_ins *ins) {
+static const char *row_name(const lazy_ins *ins) {
     const char *row = map_names[ins->op][ins->dtype];
     return row ? row : cast_names[ins->dtype][ins->result];
 }
 
-static void row_function(const char *kind, const native_ins *ins, char *out, size_t bytes) {
+static void row_function(const char *kind, const lazy_ins *ins, char *out, size_t bytes) {
     snprintf(out, bytes, "%s_%s", kind, row_name(ins));
 }
 
@@ -143,7 +143,7 @@ static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
     }
 }
 
-static LLVMValueRef fast_row(const generator *g, const native_ins *ins) {
+static LLVMValueRef fast_row(const generator *g, const lazy_ins *ins) {
     char name[96];
     row_function("fast", ins, name, sizeof name);
     return LLVMGetNamedFunction(g->module, name);
@@ -154,7 +154,7 @@ bool ir_has_fast(const generator *g, int j) {
 }
 
 LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
-    const native_ins *ins = &g->body->ins[j];
+    const lazy_ins *ins = &g->body->ins[j];
     char name[96];
     LLVMValueRef args[4] = {g->value[g->body->ninputs + j]}, function = fast ? fast_row(g, ins) : NULL;
     LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
@@ -241,7 +241,7 @@ static void find_single(generator *g) {
     for (int k = 0; k < g->body->ninputs; k++)
         g->single[k] = !g->body->inputs[k].vector;
     for (int j = 0; j < g->body->nins; j++) {
-        const native_ins *ins = &g->body->ins[j];
+        const lazy_ins *ins = &g->body->ins[j];
         bool *single = &g->single[g->body->ninputs + j];
         *single = true;
         for (int a = 0; a < ins->narg; a++)

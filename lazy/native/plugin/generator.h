@@ -7,8 +7,6 @@
 
 #include "lazy/native/native.h"
 
-enum { LANES_MOST = 16 }; /* of a leaf (lazy/vm/kernel.h) */
-
 typedef struct generator {
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -22,7 +20,7 @@ typedef struct generator {
     int *dtype;
     bool *single;      /* by value: depends on inputs that are one for all alone */
     LLVMValueRef past; /* whether the outputs that go past the caches lie where vectors may begin */
-    LLVMValueRef lane[NATIVE_FOLDS_MAX][LANES_MOST], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
+    LLVMValueRef lane[NATIVE_FOLDS_MAX][LAZY_LANES], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
     bool idle[NATIVE_FOLDS_MAX]; /* folds that are not those of the elements that are written */
 } generator;
 

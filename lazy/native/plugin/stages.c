@@ -104,15 +104,14 @@ static void prologue(stage_writer *w) {
         w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
                        w->at.fold + stage->folds};
         stage_find_phases(w);
-        unsigned room = (unsigned)((stage->length + STAGE_LEAF - 1) / STAGE_LEAF * STAGE_LEAF),
-                 leaves = room / STAGE_LEAF;
+        unsigned room = (unsigned)((stage->length + LAZY_LEAF - 1) / LAZY_LEAF * LAZY_LEAF), leaves = room / LAZY_LEAF;
         EACH_VALUE(v)
         if (stage_is_used_later(w, v, w->phase[v]))
             w->kept[v] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, g->dtype[v]), room), "");
         for (int k = w->at.fold; k < w->to.fold; k++)
             g->base[b->ninputs + b->noutputs + k] =
                 LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, b->folds[k].dtype), leaves), "");
-        for (int l = 0; l < LANES_MOST && stage->what == NATIVE_COLUMNS; l++)
+        for (int l = 0; l < LAZY_LANES && stage->what == NATIVE_COLUMNS; l++)
             w->lanes[w->at.fold][l] = LLVMBuildAlloca(B, ir_vector(g, b->folds[w->at.fold].dtype), "");
         w->at = w->to;
     }

@@ -9,7 +9,7 @@
 
 #include "lazy/native/plugin/generator.h"
 
-enum { STAGE_LEAF = 256, STAGE_NO_PHASE = 1 << 20 };
+enum { STAGE_NO_PHASE = 1 << 20 };
 
 typedef struct ends { /* how many inputs, instructions, outputs and folds there are before a stage, or behind it */
     int input, ins, output, fold;
@@ -27,7 +27,7 @@ typedef struct stage_writer {
     bool *each;                   /* by value: it differs along a row */
     int *stored;                  /* by output: the phase */
     int folded[NATIVE_FOLDS_MAX]; /* by fold: the phase */
-    LLVMValueRef lanes[NATIVE_FOLDS_MAX][LANES_MOST]; /* by fold down columns */
+    LLVMValueRef lanes[NATIVE_FOLDS_MAX][LAZY_LANES]; /* by fold down columns */
     LLVMValueRef turn, places;                        /* the turn's */
     const native_stage *stage;                        /* that is written, what is before it, and what it has */
     ends at, to;

@@ -43,7 +43,7 @@ static LLVMValueRef row_at(stage_writer *w, int k, int dtype, LLVMValueRef index
 static LLVMValueRef taken_from(stage_writer *w, int j) {
     generator *g = w->g;
     LLVMBuilderRef B = g->builder;
-    const native_ins *ins = &g->body->ins[j];
+    const lazy_ins *ins = &g->body->ins[j];
     const int table = ins->arg[0], dtype = g->dtype[ins->arg[1]];
     LLVMValueRef zero = ir_number(g, 0), most = ir_number(g, stage_operand(w, table)->extent - 1);
     LLVMValueRef index = counted(w, stage_first_lane(w, ins->arg[1]), dtype, stage_operand(w, table)->extent);
@@ -172,7 +172,7 @@ void stage_store_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask
 static void write_group(stage_writer *w, int p, LLVMValueRef i, int64_t count) {
     generator *g = w->g;
     int blocks = (int)((count + g->lanes - 1) / g->lanes);
-    LLVMValueRef at[LANES_MOST], mask[LANES_MOST];
+    LLVMValueRef at[LAZY_LANES], mask[LAZY_LANES];
     for (int block = 0; block < blocks; block++) {
         at[block] = LLVMBuildAdd(g->builder, i, ir_number(g, block * g->lanes), "");
         mask[block] = stage_lanes_below(w, count - block * g->lanes);
@@ -211,17 +211,17 @@ static void write_leaf(stage_writer *w, int p, LLVMValueRef first, int64_t count
 /* The elements of phase p whose values are folded. */
 static void write_leaves(stage_writer *w, int p) {
     generator *g = w->g;
-    int64_t length = w->stage->length, whole = length / STAGE_LEAF * STAGE_LEAF;
-    if (whole == STAGE_LEAF)
-        write_leaf(w, p, ir_number(g, 0), STAGE_LEAF);
+    int64_t length = w->stage->length, whole = length / LAZY_LEAF * LAZY_LEAF;
+    if (whole == LAZY_LEAF)
+        write_leaf(w, p, ir_number(g, 0), LAZY_LEAF);
     else if (whole > 0) {
         ir_loop loop;
-        write_leaf(w, p, stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), STAGE_LEAF), STAGE_LEAF);
+        write_leaf(w, p, stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), LAZY_LEAF), LAZY_LEAF);
         stage_loop_end(w, &loop);
     }
     if (length > whole)
         write_leaf(w, p, ir_number(g, whole), length - whole);
-    if (length > STAGE_LEAF)
+    if (length > LAZY_LEAF)
         ir_folds_join(g, ir_number(g, length));
 }
 

@@ -21,7 +21,7 @@ static int phase_after(const stage_writer *w, int v) {
     int phase = 0;
     if (v < b->ninputs)
         return stage_is_result(w, v) ? w->folded[~stage_operand(w, v)->place] + 1 : 0;
-    const native_ins *ins = &b->ins[v - b->ninputs];
+    const lazy_ins *ins = &b->ins[v - b->ninputs];
     for (int a = 0; a < ins->narg; a++)
         phase = phase_of(w, ins->arg[a]) > phase ? phase_of(w, ins->arg[a]) : phase;
     return phase;
