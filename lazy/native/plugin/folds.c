@@ -125,7 +125,7 @@ void ir_folds_join(generator *g, LLVMValueRef n) {
     if (g->body->nfolds == 0 || !g->body->whole_rows)
         return;
     for (int k = 0; k < PARTS; k++)
-        part[k] = LLVMAppendBasicBlockInContext(g->context, g->function, names[k]);
+        part[k] = ir_append(g, names[k]);
     LLVMValueRef one = ir_number(g, 1), leaves = LLVMBuildAdd(B, n, ir_number(g, LAZY_LEAF - 1), "");
     leaves = LLVMBuildUDiv(B, leaves, ir_number(g, LAZY_LEAF), "");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, leaves, one, ""), part[LEVEL], part[BEHIND]);

@@ -4,6 +4,7 @@
 
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/gpu_writer.h"
+#include "lazy/native/plugin/index.h"
 #include "ops_gen.h"
 
 #include "gpu_gen.h"
@@ -242,24 +243,12 @@ const char *gpu_iota_of(int dtype) {
 }
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
-/* An index as a row of a table of so many: negative ones count from the end, and what is outside is clamped. */
-static LLVMValueRef row_of_table(gpu_writer *w, LLVMValueRef index, int dtype, LLVMValueRef extent) {
-    LLVMBuilderRef b = w->builder;
-    LLVMValueRef most = gpu_subtract(w, extent, gpu_number(w, 1)), zero = gpu_number(w, 0);
-    if (dtypes[dtype].kind != 'i')
-        return gpu_least(w, LLVMBuildZExt(b, index, w->word, ""), most);
-    LLVMValueRef i = LLVMBuildSExt(b, index, w->word, "");
-    i = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, i, zero, ""), gpu_add(w, i, extent), i, "");
-    i = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, i, zero, ""), zero, i, "");
-    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, i, most, ""), most, i, "");
-}
-
 static void take(gpu_writer *w, const lazy_ins *ins, LLVMValueRef to, gpu_spot *spot) {
     const gpu_load *table = &w->kernel->loads[ins->arg[0]];
     int word = table->map.word + 1 + (table->map.flat ? 0 : __builtin_popcount(table->map.axes));
     int dtype = w->dtype[ins->arg[1]];
     LLVMValueRef index = gpu_get(w, w->value[ins->arg[1]], dtype);
-    LLVMValueRef row = row_of_table(w, index, dtype, w->words[word]);
+    LLVMValueRef row = ir_clamped(w->builder, index, dtypes[dtype].kind == 'i', w->words[word]);
     LLVMValueRef i =
         gpu_add(w, element_of(w, &table->map, spot, spot->element), gpu_multiply(w, row, w->words[word + 1]));
     gpu_set(w, to, table->dtype, gpu_get(w, gpu_at(w, w->buffer[table->slot], table->dtype, i), table->dtype));

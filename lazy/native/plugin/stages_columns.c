@@ -24,13 +24,11 @@ static void fold_row(stage_writer *w, LLVMValueRef row, LLVMValueRef column, LLV
     for (int k = w->at.input; k < w->to.input; k++) {
         if (!is_of_row(w, k))
             continue;
-        LLVMValueRef base = stage_row_of(w, k, g->dtype[k]);
+        LLVMValueRef base = stage_row_of(w, k, g->dtype[k]), at = ir_beyond(g, base, g->dtype[k], column);
         if (w->each[k])
-            LLVMBuildStore(g->builder,
-                           stage_load_vector(w, stage_beyond(w, base, g->dtype[k], column), g->dtype[k], mask),
-                           g->value[k]);
+            LLVMBuildStore(g->builder, ir_load_vector(g, at, g->dtype[k], mask, at), g->value[k]);
         else
-            stage_set_single(w, k, stage_load_single(w, base, g->dtype[k]));
+            stage_set_single(w, k, ir_load_single(g, base, g->dtype[k]));
     }
     call_columns(w, false);
     ir_fold_combine(g, w->at.fold, *to, *to, g->value[g->body->folds[w->at.fold].value]);
