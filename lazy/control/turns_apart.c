@@ -33,7 +33,7 @@ static int32_t read_element(const taker *t, const lazy_load *load, int64_t e) {
     if (load->kind == LAZY_LOAD_BUFFER)
         return maker_read(t->m, maker_place(t->m, t->item, load->slot, place * neap_dtype_bytes(load->dtype)),
                           load->dtype, 1);
-    maker_refuse(t->m, "its turns take elements at places that are data");
+    turns_refuse(&t->m->parts, "its turns take elements at places that are data");
     return NO_VALUE;
 }
 
@@ -43,7 +43,7 @@ static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *
     int op = lazy_combines(sink->op, sink->dtype);
     int32_t lane[LAZY_LANES];
     if (op < 0 || !native_has(op, sink->dtype, sink->dtype)) {
-        maker_refuse(t->m, "its turns do more than maps and sums");
+        turns_refuse(&t->m->parts, "its turns do more than maps and sums");
         return NO_VALUE;
     }
     for (int64_t e = 0; e < t->length; e++) {
@@ -118,9 +118,9 @@ bool maker_add_apart(turns_maker *m, const body_item *item) {
     for (int k = kernel->nkept; k < kernel->ndim; k++)
         t.length *= kernel->shape[k];
     if (t.size < 1 || t.size > ELEMENTS)
-        return maker_refuse(m, "its turns do too much");
+        return turns_refuse(&m->parts, "its turns do too much");
     size_t values = (size_t)(kernel->nloads + kernel->nins + 1) * (size_t)t.size;
-    bool done = (t.values = malloc(values * sizeof *t.values)) || maker_refuse(m, "out of memory");
+    bool done = (t.values = malloc(values * sizeof *t.values)) || turns_refuse(&m->parts, "out of memory");
     for (size_t k = 0; k < values && done; k++)
         t.values[k] = NO_VALUE;
     for (int k = 0; k < kernel->nloads && done; k++)

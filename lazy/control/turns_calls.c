@@ -119,7 +119,7 @@ static bool add_dot(const calling *c, const lazy_turn *turn) {
     int32_t value = done ? stager_map(s, whole) : STAGER_NONE;
     native_operand to = operand_at(c, 2, 0, dtype, down, !down);
     done = done && fold.value != STAGER_NONE && value != STAGER_NONE && to.place >= 0 &&
-           stager_pushed(s, lazy_push(&s->folds, fold)) && stager_write(s, value, to);
+           turns_pushed(&s->parts, lazy_push(&s->folds, fold)) && stager_write(s, value, to);
     done = stager_end(s, &before, down ? turn->inner : turn->size, down ? turn->size : turn->inner, done);
     if (done && down)
         s->list.at[s->list.n - 1].what = NATIVE_COLUMNS;
