@@ -114,9 +114,8 @@ static bool add_sink(taker *t, const lazy_sink *sink) {
 
 bool maker_add_apart(turns_maker *m, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
-    taker t = {.m = m, .item = item, .kernel = kernel, .size = maker_size(kernel), .length = 1};
-    for (int k = kernel->nkept; k < kernel->ndim; k++)
-        t.length *= kernel->shape[k];
+    taker t = {.m = m, .item = item, .kernel = kernel, .size = maker_size(kernel)};
+    t.length = loop_elements(kernel->shape, kernel->nkept, kernel->ndim);
     if (t.size < 1 || t.size > ELEMENTS)
         return turns_refuse(&m->parts, "its turns do too much");
     size_t values = (size_t)(kernel->nloads + kernel->nins + 1) * (size_t)t.size;

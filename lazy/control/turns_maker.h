@@ -71,10 +71,7 @@ int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const in
 /* A map of these operands. */
 int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg);
 static inline int64_t maker_size(const lazy_kernel *kernel) {
-    int64_t size = 1;
-    for (int k = 0; k < kernel->ndim; k++)
-        size *= kernel->shape[k];
-    return size;
+    return loop_elements(kernel->shape, 0, kernel->ndim);
 }
 
 /* Goes through a body. */

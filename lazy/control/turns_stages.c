@@ -24,13 +24,6 @@ typedef struct staging { /* a kernel that becomes a stage */
     int32_t *fold;        /* by sink: of a reduction */
 } staging;
 
-static int64_t size_of(const lazy_kernel *kernel, int from, int to) {
-    int64_t size = 1;
-    for (int k = from; k < to; k++)
-        size *= kernel->shape[k];
-    return size;
-}
-
 /* Does a map lead from row to row at one distance, and along rows from one element to the next, or nowhere? */
 static bool is_of_rows(const staging *g, const lazy_wide_map *map, int ndim, native_operand *out) {
     const lazy_kernel *kernel = g->kernel;
@@ -211,8 +204,8 @@ static bool try_split(staging *g, int split) {
     turns_stager *s = g->s;
     stager_mark before = stager_begin(s);
     g->split = split;
-    g->rows = size_of(g->kernel, 0, split);
-    g->length = size_of(g->kernel, split, g->kernel->ndim);
+    g->rows = loop_elements(g->kernel->shape, 0, split);
+    g->length = loop_elements(g->kernel->shape, split, g->kernel->ndim);
     return stager_end(s, &before, g->rows, g->length, fill_stage(g));
 }
 
@@ -227,7 +220,8 @@ static int weight_of(const lazy_kernel *kernel) {
 static bool add_maps(turns_stager *s, const turns_scope *in, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
     bool reduces = kernel->nkept < kernel->ndim;
-    int64_t size = size_of(kernel, 0, kernel->ndim), length = size_of(kernel, kernel->nkept, kernel->ndim);
+    int64_t size = loop_elements(kernel->shape, 0, kernel->ndim),
+            length = loop_elements(kernel->shape, kernel->nkept, kernel->ndim);
     int values = kernel->nloads + kernel->nins, first = reduces ? kernel->nkept : 0, last = first, folds = 0;
     for (int k = 0; k < kernel->nsinks; k++)
         folds += kernel->sinks[k].kind == LAZY_SINK_REDUCE;

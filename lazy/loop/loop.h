@@ -114,6 +114,13 @@ static inline bool loop_maps_agree(const lazy_kernel *kernel, const lazy_wide_ma
 
 enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
 
+/* Elements of axes first … end-1 of a shape. */
+static inline int64_t loop_elements(const int64_t *shape, int first, int end) {
+    int64_t elements = 1;
+    for (int k = first; k < end; k++)
+        elements *= shape[k];
+    return elements;
+}
 /* Is the load a place in memory or counting, which its map leads through? */
 static inline bool loop_has_map(const lazy_load *load) {
     return load->kind != LAZY_LOAD_SCALAR && load->kind != LAZY_LOAD_RESULT;

@@ -77,13 +77,6 @@ static void add_sinks(vm_gpu *plan, const lazy_kernel *g, gpu_sink *sinks, int *
 }
 
 /* ---- Shapes of launches ------------------------------------------------------------------------------------------ */
-static int64_t elements(const int64_t *shape, int from, int to) {
-    int64_t size = 1;
-    for (int k = from; k < to; k++)
-        size *= shape[k];
-    return size;
-}
-
 static int dtype_of(const gpu_kernel *code, int value) {
     return value < code->nloads ? code->loads[value].dtype : code->ins[value - code->nloads].result;
 }
@@ -199,7 +192,7 @@ static void find_near(gpu_kernel *code, const lazy_kernel *g, gpu_load *loads, g
 
 static void deal(vm_gpu *plan, const lazy_kernel *g) {
     gpu_kernel *code = &plan->code;
-    const int64_t rows = elements(g->shape, 0, g->nkept), reduced = elements(g->shape, g->nkept, g->ndim);
+    const int64_t rows = loop_elements(g->shape, 0, g->nkept), reduced = loop_elements(g->shape, g->nkept, g->ndim);
     code->wide = vm_gpu_limit.wide || rows * (reduced > 0 ? reduced : 1) >= INT64_C(1) << 31;
     plan->words[GPU_ROWS] = (uint64_t)rows;
     plan->words[GPU_REDUCED] = (uint64_t)reduced;

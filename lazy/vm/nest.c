@@ -41,13 +41,6 @@ static void to_blocks(vm_program *p, int axis, int64_t tile) {
     to_walk(p, axis, tile < extent ? tile : extent);
 }
 
-static int64_t box_elements(const int64_t *shape, int n) {
-    int64_t size = 1;
-    for (int k = 0; k < n; k++)
-        size *= shape[k];
-    return size;
-}
-
 /* ---- Forms ------------------------------------------------------------------------------------------------------- */
 static int64_t size_of_stride(int64_t stride) {
     return stride < 0 ? -stride : stride;
@@ -183,7 +176,7 @@ static int64_t rows_in(int64_t chunk, int64_t row) {
 static void nest_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;
-    int64_t row = box_elements(a->shape + split, a->n - split);
+    int64_t row = loop_elements(a->shape, split, a->n);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
     bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
     bool copied = p->copies && row * 2 <= chunk;
@@ -207,7 +200,7 @@ static void nest_rows(vm_program *p, int64_t chunk) {
 void vm_choose_nest(vm_program *p) {
     int across = tiled_axis(p);
     int64_t chunk = p->copies ? VM_LONG * vm_limit.chunk : vm_limit.chunk; /* no registers */
-    p->reduced = p->reduces ? box_elements(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
+    p->reduced = p->reduces ? loop_elements(p->axes.shape, p->axes.kept, p->axes.n) : 1;
     if (column_wise(p))
         nest_columns(p, chunk);
     else if (across >= 0 && !p->copies && stores_along(p))
@@ -216,6 +209,6 @@ void vm_choose_nest(vm_program *p) {
         nest_tiles(p, across, vm_limit.chunk);
     else
         nest_rows(p, p->far && !p->staged && !p->computes && !p->copies && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
-    p->cells = box_elements(p->grid, p->ngrid);
-    p->walk_size = box_elements(p->walk, p->nwalk);
+    p->cells = loop_elements(p->grid, 0, p->ngrid);
+    p->walk_size = loop_elements(p->walk, 0, p->nwalk);
 }

@@ -10,17 +10,10 @@
 #include "lazy/vm/prepare.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
-static int64_t domain_elements(const int64_t *shape, int n) {
-    int64_t size = 1;
-    for (int k = 0; k < n; k++)
-        size *= shape[k];
-    return size;
-}
-
 /* Are there rows, but no elements in them? Then the program is one over the kept axes, in which what the reductions
  * give is constant: loads behind those of the kernel, one for each sink. */
 static bool rows_empty(const lazy_kernel *kernel) {
-    return domain_elements(kernel->shape + kernel->nkept, kernel->ndim - kernel->nkept) == 0;
+    return loop_elements(kernel->shape, kernel->nkept, kernel->ndim) == 0;
 }
 
 static vm_program *program_new(const lazy_kernel *kernel) {
@@ -130,7 +123,7 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
     memcpy(p->axes.shape, kernel->shape, (size_t)p->axes.n * sizeof(int64_t));
     if (p->axes.n == (p->reduces ? p->axes.kept : 0))
         p->axes.shape[p->axes.n++] = 1; /* one to walk, along which all strides are 0 */
-    p->size = domain_elements(p->axes.shape, p->axes.n);
+    p->size = loop_elements(p->axes.shape, 0, p->axes.n);
     copy_loads(p, kernel);
     copy_sinks(p, kernel);
     for (int v = 0; v < p->nvalues; v++) {

@@ -38,13 +38,6 @@ static void draw_loop(lazy_kernel *loop) {
 }
 
 /* ---- Collapsing -------------------------------------------------------------------------------------------------- */
-static int64_t size_of(const lazy_kernel *loop, int from, int to) {
-    int64_t size = 1;
-    for (int k = from; k < to; k++)
-        size *= loop->shape[k];
-    return size;
-}
-
 /* Where a map leads to from element e of the first axes. */
 static int64_t place_of(const lazy_kernel *loop, int naxes, const lazy_wide_map *map, int64_t e) {
     int64_t place = map->offset;
@@ -56,7 +49,7 @@ static int64_t place_of(const lazy_kernel *loop, int naxes, const lazy_wide_map 
 static bool leads_alike(const lazy_kernel *a, const lazy_kernel *b, bool kept, const lazy_wide_map *x,
                         const lazy_wide_map *y) {
     int from = kept ? a->nkept : a->ndim, to = kept ? b->nkept : b->ndim;
-    for (int64_t e = 0; e < size_of(a, 0, from); e++)
+    for (int64_t e = 0; e < loop_elements(a->shape, 0, from); e++)
         if (place_of(a, from, x, e) != place_of(b, to, y, e))
             return false;
     return true;
@@ -87,8 +80,8 @@ static void check_collapse(void) {
     for (int k = 0; k < loop.nsinks; k++)
         reduces |= sinks[k].kind != LAZY_SINK_STORE;
     loop.nkept = reduces ? loop.nkept : loop.ndim;
-    CHECK_EQ(size_of(&loop, 0, loop.nkept), size_of(made, 0, made->nkept));
-    CHECK_EQ(size_of(&loop, loop.nkept, loop.ndim), size_of(made, made->nkept, made->ndim));
+    CHECK_EQ(loop_elements(loop.shape, 0, loop.nkept), loop_elements(made->shape, 0, made->nkept));
+    CHECK_EQ(loop_elements(loop.shape, loop.nkept, loop.ndim), loop_elements(made->shape, made->nkept, made->ndim));
     for (int k = 0; k < loop.nloads; k++)
         same &= leads_alike(&loop, made, false, &loads[k].read, &made->loads[k].read);
     for (int k = 0; k < loop.nsinks; k++)
