@@ -58,11 +58,16 @@ typedef enum lazy_origin {
  * unsigned type of at least T's width in which nothing overflows, O the type of the result. F(name) names the
  * vector-math function for T, as in "F(exp)(a)"; F(lowest) and F(highest) are the ends of the dtype's row. The most
  * specific text that is set is taken: f32 before real, boolean/integer/real/complex before any. Where neither <, >, /,
- * % nor F stand in a text, signed integers share the loop of unsigned ones. */
+ * % nor F stand in a text, signed integers share the loop of unsigned ones. A reduction has the texts of its .combines
+ * where it has none of its own. */
 typedef struct lazy_kernel_text {
     const char *any, *boolean, *integer, *real, *complex, *f32, *f64;
+    const char *half;             /* of f16 and bf16 as they are stored; without it that of f32, between conversions */
     const char *identity;         /* reductions: the neutral element as T, e.g. "(T)-0.0" */
     const char *complex_identity; /* that of complex dtypes, where it is another one */
+    const char *worst;            /* reductions of numbers whose neutral element is NaN: the number that never wins */
+    /* Reductions: maps whose results have loops that combine them as they are computed, "f" or "f of g". */
+    const char *absorbs;
 } lazy_kernel_text;
 
 typedef struct lazy_call_desc { /* one input or the list of attributes, as the rules see them */
@@ -159,7 +164,12 @@ enum {
     LAZY_OP_PART = 1024,     /* one result of its input, a node with several: the one that its first attribute counts */
     LAZY_OP_AXIS = 4096,     /* over a named axis: its first attribute is the name, its second input the token */
     LAZY_OP_MESH = 8192,     /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
-    LAZY_OP_FAILS = 16384    /* call: fails, whatever its operands are (plan/doubt.c) */
+    LAZY_OP_FAILS = 16384,   /* call: fails, whatever its operands are (plan/doubt.c) */
+    /* What a map is, in each dtype that it accepts, to the bit but for NaNs (tests/ops/facts.c). */
+    LAZY_OP_IDENTITY = 32768,  /* its result is its operand */
+    LAZY_OP_CHOOSES = 65536,   /* its result is one of its operands; of `where` one of the last two */
+    LAZY_OP_COMMUTES = 131072, /* its two operands may change places */
+    LAZY_OP_CHAINS = 262144    /* map: cheap, so it has links for chains (vm/simd/simd.h) */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. LAZY_REAL has f16 and bf16; but calls and
@@ -275,7 +285,7 @@ typedef struct lazy_op {
     lazy_class kind;
     uint8_t arity; /* number of inputs; 255: any number, at least one */
     uint8_t types; /* accepted dtypes */
-    uint16_t flags;
+    uint32_t flags;
     uint8_t residual;
     uint8_t origin; /* LAZY_SOURCE: lazy_origin */
     /* LAZY_CALL: what its nodes carry; NULL: nothing but inputs and attributes. */
@@ -340,6 +350,11 @@ typedef struct lazy_op {
     /* LAZY_OP_MESH: its input lies as its first attribute, a sharding, says; one that does not is moved there first. */
     bool lies;
     lazy_kernel_text kernel;
+    /* LAZY_REDUCE, without LAZY_OP_ARG: the map of two operands that combines elements, in the dtypes for which .kernel
+     * has no text of its own (lazy_combines). */
+    int16_t combines;
+    /* Maps that combine what devices have: what that is called, for people. */
+    const char *collective;
     /* Maps and gathers: estimated ns for an element of 4 bytes on one core, where operands and result are in its first
      * cache (with AVX2). 0: 0.06, what plain arithmetic takes. Plans weigh it against memory (vm_ins_cost). */
     double ns;
@@ -355,6 +370,13 @@ typedef struct lazy_op {
 /* The generated table and enum. */
 extern const lazy_op *const lazy_ops[];
 extern const int lazy_op_count;
+
+/* The map that a reduction of a dtype combines by; -1: none does the same. */
+static inline int lazy_combines(int reduction, int dtype) {
+    const lazy_op *row = lazy_ops[reduction];
+    bool own = row->flags & LAZY_OP_ARG || (row->kernel.complex && neap_dtype_kind(dtype) == 'c');
+    return own ? -1 : row->combines;
+}
 
 /* ---- Rules that rows share (rules.c) ---------------------------------------------------------------------------- */
 int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out); /* JAX's table; result as computed */

@@ -214,17 +214,10 @@ static neap_node *reduce_group(neap_ctx *ctx, int op, const mesh_value *in, cons
     return sum;
 }
 
-/* What a reduction by this map is called, for people: the rows of collectives have these names, and maps know nothing
- * of those (so this is one of the few tests for an op, tools/check_layers). Others than sums are extrema, whose texts
- * compare. */
-static const char *reduce_name(int op) {
-    return op == LAZY_OP_add ? "psum" : strchr(lazy_ops[op]->kernel.integer, '>') ? "pmax" : "pmin";
-}
-
 int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,
                 neap_node **blocks) {
-    mesh_remote far = {
-        .kind = ENGINE_COMM_REDUCE, .op = op, .in = in, .axes = axes, .split = -1, .name = reduce_name(op)};
+    const char *name = lazy_ops[op]->collective;
+    mesh_remote far = {.kind = ENGINE_COMM_REDUCE, .op = op, .in = in, .axes = axes, .split = -1, .name = name};
     int status = mesh_exchange_groups(ctx, &far, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++)
         if (!blocks[b])

@@ -11,14 +11,14 @@ enum { SLICE = 10 * 1000 * 1000, SLICE_TURNS = 1 << 16 };
 
 /* ---- Code -------------------------------------------------------------------------------------------------------- */
 static int32_t number_of(const turns_maker *m, int32_t value) {
-    return value < 0 ? ~value : (int32_t)m->inputs.n + value;
+    return value < 0 ? ~value : (int32_t)m->parts.inputs.n + value;
 }
 
 /* Arrays are there, also of nothing. */
 static bool have_arrays(turns_maker *m) {
-    bool there = lazy_push(&m->ins, (native_ins){0}) == 0 && lazy_push(&m->inputs, (native_input){0}) == 0 &&
+    bool there = lazy_push(&m->parts.ins, (lazy_ins){0}) == 0 && lazy_push(&m->parts.inputs, (native_input){0}) == 0 &&
                  lazy_push(&m->next, NATIVE_STAYS) == 0;
-    m->ins.n -= there, m->inputs.n -= there, m->next.n -= there;
+    m->parts.ins.n -= there, m->parts.inputs.n -= there, m->next.n -= there;
     return there;
 }
 
@@ -30,19 +30,19 @@ static native_unit *want(turns_maker *m) {
         return NULL;
     for (int64_t k = 0; k < m->carries.n; k++)
         m->next.at[k] = number_of(m, m->next.at[k]);
-    for (int64_t k = 0; k < m->ins.n; k++)
-        for (int a = 0; a < m->ins.at[k].narg; a++)
-            m->ins.at[k].arg[a] = number_of(m, m->ins.at[k].arg[a]);
+    for (int64_t k = 0; k < m->parts.ins.n; k++)
+        for (int a = 0; a < m->parts.ins.at[k].narg; a++)
+            m->parts.ins.at[k].arg[a] = number_of(m, m->parts.ins.at[k].arg[a]);
     for (int64_t k = 0; k < m->left.n; k++)
         outputs[k] = number_of(m, m->left.at[k].value), wide[k] = m->left.at[k].wide;
     if (m->runner->kind->condition)
         m->turns.condition = number_of(m, m->turns.condition);
     m->turns.next = m->next.at, m->turns.wide = wide;
-    native_body body = {.ninputs = (int)m->inputs.n,
-                        .nins = (int)m->ins.n,
+    native_body body = {.ninputs = (int)m->parts.inputs.n,
+                        .nins = (int)m->parts.ins.n,
                         .noutputs = (int)m->left.n,
-                        .inputs = m->inputs.at,
-                        .ins = m->ins.at,
+                        .inputs = m->parts.inputs.at,
+                        .ins = m->parts.ins.at,
                         .outputs = outputs,
                         .turns = &m->turns};
     native_unit *unit = native_want(&body, vm_isa_name());
@@ -81,16 +81,20 @@ static turns_code *code_new(const lazy_runner *runner, const turns_code *found, 
 static turns_code *make(const lazy_runner *runner, bool apart, const char **why) {
     turns_maker m = {.runner = runner, .apart = apart, .n = 1};
     bool found = maker_run(&m);
-    size_t nin = (size_t)m.inputs.n, nout = (size_t)m.left.n;
+    size_t nin = (size_t)m.parts.inputs.n, nout = (size_t)m.left.n;
     for (size_t k = 0; k < nout && found; k++)
-        found = lazy_push(&m.places, m.left.at[k].place) == 0;
+        found = lazy_push(&m.parts.places, m.left.at[k].place) == 0;
     native_unit *unit = found ? want(&m) : NULL;
-    turns_code code = {
-        .unit = unit, .nin = (int)nin, .nout = (int)nout, .places = m.places.at, .constants = m.constants.at, .n = m.n};
-    turns_code *made = unit ? code_new(runner, &code, nin + nout, (size_t)m.constants.n, 0) : NULL;
+    turns_code code = {.unit = unit,
+                       .nin = (int)nin,
+                       .nout = (int)nout,
+                       .places = m.parts.places.at,
+                       .constants = m.parts.constants.at,
+                       .n = m.n};
+    turns_code *made = unit ? code_new(runner, &code, nin + nout, (size_t)m.parts.constants.n, 0) : NULL;
     if (!made)
         native_drop(unit);
-    *why = m.why ? m.why : "out of memory";
+    *why = m.parts.why ? m.parts.why : "out of memory";
     maker_free(&m);
     return made;
 }
@@ -98,18 +102,18 @@ static turns_code *make(const lazy_runner *runner, bool apart, const char **why)
 /* ---- Stages ------------------------------------------------------------------------------------------------------ */
 /* The number of a value: of an input, ~it is given; of an instruction; of what a fold gives. */
 static int32_t staged_number(const turns_stager *s, int32_t value) {
-    return value >= STAGER_RESULT ? ~(value - STAGER_RESULT) : value < 0 ? ~value : (int32_t)s->inputs.n + value;
+    return value >= STAGER_RESULT ? ~(value - STAGER_RESULT) : value < 0 ? ~value : (int32_t)s->parts.inputs.n + value;
 }
 
 static native_unit *want_stages(turns_stager *s) {
     native_operand *operands;
     int32_t *moves;
-    size_t inputs = (size_t)s->inputs.n, outputs = (size_t)s->outputs.n;
-    if (!LAZY_ARENA(LAZY_PART(operands, inputs + outputs + 1), LAZY_PART(moves, s->places.n + 1)))
+    size_t inputs = (size_t)s->parts.inputs.n, outputs = (size_t)s->outputs.n;
+    if (!LAZY_ARENA(LAZY_PART(operands, inputs + outputs + 1), LAZY_PART(moves, s->parts.places.n + 1)))
         return NULL;
-    for (int64_t k = 0; k < s->ins.n; k++)
-        for (int a = 0; a < s->ins.at[k].narg; a++)
-            s->ins.at[k].arg[a] = staged_number(s, s->ins.at[k].arg[a]);
+    for (int64_t k = 0; k < s->parts.ins.n; k++)
+        for (int a = 0; a < s->parts.ins.at[k].narg; a++)
+            s->parts.ins.at[k].arg[a] = staged_number(s, s->parts.ins.at[k].arg[a]);
     for (int64_t k = 0; k < s->folds.n; k++)
         s->folds.at[k].value = staged_number(s, s->folds.at[k].value);
     for (size_t k = 0; k < outputs; k++) {
@@ -123,18 +127,18 @@ static native_unit *want_stages(turns_stager *s) {
         if (s->reads.at[k].carried)
             operands[k].index = staged_number(s, s->reads.at[k].index);
     }
-    for (int64_t k = 0; k < s->places.n; k++)
-        moves[k] = s->places.at[k].move != 0;
+    for (int64_t k = 0; k < s->parts.places.n; k++)
+        moves[k] = s->parts.places.at[k].move != 0;
     native_stages *stages = &s->stages;
     stages->n = (int32_t)s->list.n, stages->stages = s->list.at;
     stages->npointers = (int32_t)s->pointers.n, stages->pointers = s->pointers.at;
-    stages->places = (int32_t)s->places.n, stages->moves = moves, stages->operands = operands;
+    stages->places = (int32_t)s->parts.places.n, stages->moves = moves, stages->operands = operands;
     native_turns turns = {.condition = -1, .stages = stages};
-    native_body body = {.ninputs = (int)s->inputs.n,
-                        .nins = (int)s->ins.n,
+    native_body body = {.ninputs = (int)s->parts.inputs.n,
+                        .nins = (int)s->parts.ins.n,
                         .noutputs = (int)s->outputs.n,
-                        .inputs = s->inputs.at,
-                        .ins = s->ins.at,
+                        .inputs = s->parts.inputs.at,
+                        .ins = s->parts.ins.at,
                         .outputs = s->outputs.at,
                         .nfolds = (int)s->folds.n,
                         .whole_rows = true,
@@ -150,16 +154,16 @@ static turns_code *make_stages(const lazy_runner *runner, const char **why) {
     turns_stager s = {.runner = runner};
     native_unit *unit = stager_run(&s) ? want_stages(&s) : NULL;
     turns_code code = {.unit = unit,
-                       .nin = (int)s.places.n,
-                       .places = s.places.at,
-                       .constants = s.constants.at,
+                       .nin = (int)s.parts.places.n,
+                       .places = s.parts.places.at,
+                       .constants = s.parts.constants.at,
                        .calls = s.calls.at,
                        .staged = true};
     turns_code *made =
-        unit ? code_new(runner, &code, (size_t)s.places.n, (size_t)s.constants.n, (size_t)s.calls.n) : NULL;
+        unit ? code_new(runner, &code, (size_t)s.parts.places.n, (size_t)s.parts.constants.n, (size_t)s.calls.n) : NULL;
     if (!made)
         native_drop(unit);
-    *why = s.why ? s.why : "out of memory";
+    *why = s.parts.why ? s.parts.why : "out of memory";
     stager_free(&s);
     return made;
 }

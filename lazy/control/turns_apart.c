@@ -1,5 +1,5 @@
 /* turns_apart.c: a small kernel as maps of single elements. So its loads and stores may lead anywhere, and a reduction
- * is the maps of its tree (lazy/vm/kernel.h), of which one leaf is enough here.
+ * is the maps of its tree (lazy/loop/tree.h), of which one leaf is enough here.
  */
 #include "lazy/control/turns_maker.h"
 
@@ -33,37 +33,17 @@ static int32_t read_element(const taker *t, const lazy_load *load, int64_t e) {
     if (load->kind == LAZY_LOAD_BUFFER)
         return maker_read(t->m, maker_place(t->m, t->item, load->slot, place * neap_dtype_bytes(load->dtype)),
                           load->dtype, 1);
-    maker_refuse(t->m, "its turns take elements at places that are data");
+    turns_refuse(&t->m->parts, "its turns take elements at places that are data");
     return NO_VALUE;
 }
 
 /* ---- Reductions -------------------------------------------------------------------------------------------------- */
-/* The text of a row for a dtype, by the rule of lazy_kernel_text. */
-static const char *text_of(int op, int dtype) {
-    const lazy_kernel_text *text = &lazy_ops[op]->kernel;
-    const char *own = dtype == NEAP_DTYPE_BOOL ? text->boolean : dtype < NEAP_DTYPE_F32 ? text->integer : text->real;
-    own = dtype == NEAP_DTYPE_F32 && text->f32 ? text->f32 : dtype == NEAP_DTYPE_F64 && text->f64 ? text->f64 : own;
-    return own ? own : text->any;
-}
-
-/* The map of two operands that does what a reduction combines by; -1: there is none. */
-static int map_like(int reduction, int dtype) {
-    const char *text = text_of(reduction, dtype);
-    for (int op = 0; op < lazy_op_count && text && !dtype_is_half(dtype); op++) {
-        const lazy_op *row = lazy_ops[op];
-        if (row->kind == LAZY_MAP && row->arity == 2 && native_has(op, dtype, dtype) && text_of(op, dtype) &&
-            strcmp(text_of(op, dtype), text) == 0)
-            return op;
-    }
-    return -1;
-}
-
 /* The result of a reduction for one row. */
 static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *elements) {
-    int op = lazy_ops[sink->op]->flags & LAZY_OP_ARG ? -1 : map_like(sink->op, sink->dtype);
+    int op = lazy_combines(sink->op, sink->dtype);
     int32_t lane[LAZY_LANES];
-    if (op < 0) {
-        maker_refuse(t->m, "its turns do more than maps and sums");
+    if (op < 0 || !native_has(op, sink->dtype, sink->dtype)) {
+        turns_refuse(&t->m->parts, "its turns do more than maps and sums");
         return NO_VALUE;
     }
     for (int64_t e = 0; e < t->length; e++) {
@@ -73,13 +53,13 @@ static int32_t reduce_row(const taker *t, const lazy_sink *sink, const int32_t *
         if (*to == NO_VALUE)
             return NO_VALUE;
     }
-    int64_t left = t->length < LAZY_LANES ? t->length : LAZY_LANES;
-    for (int half = LAZY_LANES / 2; half > 0; left = left < half ? left : half, half /= 2)
-        for (int l = 0; l + half < left; l++) {
+    LOOP_EACH_HALF(half) {
+        for (int l = 0; l < half && l + half < loop_lanes(t->length); l++) {
             lane[l] = maker_map(t->m, op, sink->dtype, sink->dtype, 2, (int32_t[]){lane[l], lane[l + half]});
             if (lane[l] == NO_VALUE)
                 return NO_VALUE;
         }
+    }
     return lane[0];
 }
 
@@ -134,13 +114,12 @@ static bool add_sink(taker *t, const lazy_sink *sink) {
 
 bool maker_add_apart(turns_maker *m, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
-    taker t = {.m = m, .item = item, .kernel = kernel, .size = maker_size(kernel), .length = 1};
-    for (int k = kernel->nkept; k < kernel->ndim; k++)
-        t.length *= kernel->shape[k];
+    taker t = {.m = m, .item = item, .kernel = kernel, .size = maker_size(kernel)};
+    t.length = loop_elements(kernel->shape, kernel->nkept, kernel->ndim);
     if (t.size < 1 || t.size > ELEMENTS)
-        return maker_refuse(m, "its turns do too much");
+        return turns_refuse(&m->parts, "its turns do too much");
     size_t values = (size_t)(kernel->nloads + kernel->nins + 1) * (size_t)t.size;
-    bool done = (t.values = malloc(values * sizeof *t.values)) || maker_refuse(m, "out of memory");
+    bool done = (t.values = malloc(values * sizeof *t.values)) || turns_refuse(&m->parts, "out of memory");
     for (size_t k = 0; k < values && done; k++)
         t.values[k] = NO_VALUE;
     for (int k = 0; k < kernel->nloads && done; k++)

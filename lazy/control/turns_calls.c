@@ -70,8 +70,8 @@ static bool add_put(const calling *c, const lazy_turn *turn, int64_t k) {
     if (done && turn->joins >= 0) {
         native_operand from = to;
         from.index = 0;
-        native_ins take = {.op = LAZY_OP_take, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = 2};
-        native_ins join = {.op = (int16_t)turn->joins, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = 2};
+        lazy_ins take = {.op = LAZY_OP_take, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = 2};
+        lazy_ins join = {.op = (int16_t)turn->joins, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = 2};
         take.arg[0] = read(c, dtype, from), take.arg[1] = to.index;
         join.arg[0] = take.arg[0] != STAGER_NONE ? stager_map(s, take) : STAGER_NONE, join.arg[1] = value;
         value = join.arg[0] != STAGER_NONE ? stager_map(s, join) : STAGER_NONE;
@@ -107,8 +107,8 @@ static bool add_dot(const calling *c, const lazy_turn *turn) {
         return false;
     native_operand none = {.place = stager_constants(s, (int64_t)sizeof *zero, &zero)},
                    sum = {.place = ~(int32_t)s->folds.n, .along = down};
-    native_ins product = {.op = LAZY_OP_multiply, .dtype = dtype, .result = dtype, .narg = 2};
-    native_ins whole = {.op = LAZY_OP_add, .dtype = dtype, .result = dtype, .narg = 2};
+    lazy_ins product = {.op = LAZY_OP_multiply, .dtype = dtype, .result = dtype, .narg = 2};
+    lazy_ins whole = {.op = LAZY_OP_add, .dtype = dtype, .result = dtype, .narg = 2};
     product.arg[0] = read(c, dtype, input_at(c, turn->matrix, 0, true, down ? turn->apart : turn->step));
     product.arg[1] = read(c, dtype, input_at(c, 1 - turn->matrix, 0, !down, down));
     whole.arg[0] = stager_read(s, dtype, sum), whole.arg[1] = read(c, dtype, none);
@@ -119,7 +119,7 @@ static bool add_dot(const calling *c, const lazy_turn *turn) {
     int32_t value = done ? stager_map(s, whole) : STAGER_NONE;
     native_operand to = operand_at(c, 2, 0, dtype, down, !down);
     done = done && fold.value != STAGER_NONE && value != STAGER_NONE && to.place >= 0 &&
-           stager_pushed(s, lazy_push(&s->folds, fold)) && stager_write(s, value, to);
+           turns_pushed(&s->parts, lazy_push(&s->folds, fold)) && stager_write(s, value, to);
     done = stager_end(s, &before, down ? turn->inner : turn->size, down ? turn->size : turn->inner, done);
     if (done && down)
         s->list.at[s->list.n - 1].what = NATIVE_COLUMNS;

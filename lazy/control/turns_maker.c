@@ -3,9 +3,6 @@
 
 #include "ops_gen.h"
 
-/* What making the code may take, in cheap maps; functions take longer than those. */
-enum { WEIGHT = 256, FUNCTION_WEIGHT = 4, CONSTANT_BYTES = 1 << 14 };
-
 /* What a turn takes of which elements are taken apart, in cheap maps of one vector; and how many of these take as long
  * as a step that is interpreted, whose maps take many elements at once. */
 enum { FUNCTION_TIME = 48, STEP_TIME = 120 };
@@ -18,25 +15,12 @@ enum { LONG = 8192 };
  * side, while the elements of a stage are all independent of each other. */
 enum { SIDE_BY_SIDE = 64 };
 
-bool maker_refuse(turns_maker *m, const char *why) {
-    m->why = m->why ? m->why : why;
-    return false;
-}
-
-static bool pushed(turns_maker *m, int status) {
-    return status == 0 || maker_refuse(m, "out of memory");
-}
-
 static bool fits(turns_maker *m, int64_t size) {
     if (size < 1)
-        return maker_refuse(m, "its arrays are empty");
+        return turns_refuse(&m->parts, "its arrays are empty");
     if (size > 1 && m->n == 1)
         m->n = size;
-    return size == 1 || size == m->n || maker_refuse(m, "its turns run over different sizes");
-}
-
-static int dtype_of(const turns_maker *m, int32_t value) {
-    return value < 0 ? m->inputs.at[~value].dtype : m->ins.at[value].result;
+    return size == 1 || size == m->n || turns_refuse(&m->parts, "its turns run over different sizes");
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
@@ -53,7 +37,7 @@ static bool hold(turns_maker *m, turns_place place, int32_t value, int64_t size)
     held *h = find_held(m, &place), now = {place, value, size};
     if (h)
         *h = now;
-    return h || pushed(m, lazy_push(&m->held, now));
+    return h || turns_pushed(&m->parts, lazy_push(&m->held, now));
 }
 
 /* Is it where a turn leaves something that it stacks? */
@@ -71,24 +55,25 @@ static bool is_written(const turns_maker *m, const turns_place *place) {
 }
 
 static int32_t add_input(turns_maker *m, int dtype, bool vector, turns_place place, int32_t next) {
-    for (int64_t k = m->carries.n; k < m->places.n; k++)
-        if (m->next.at[k] == next && m->inputs.at[k].dtype == dtype && m->inputs.at[k].vector == vector &&
-            turns_place_same(&m->places.at[k], &place))
+    for (int64_t k = m->carries.n; k < m->parts.places.n; k++)
+        if (m->next.at[k] == next && m->parts.inputs.at[k].dtype == dtype && m->parts.inputs.at[k].vector == vector &&
+            turns_place_same(&m->parts.places.at[k], &place))
             return ~(int32_t)k;
-    bool done = dtype < NEAP_DTYPE_C64 || maker_refuse(m, "its turns have complex numbers");
-    if (m->places.n >= TURNS_PLACES)
-        done = maker_refuse(m, "its turns read and write too much");
-    done = done && pushed(m, lazy_push(&m->inputs, ((native_input){(uint8_t)dtype, vector}))) &&
-           pushed(m, lazy_push(&m->next, next)) && pushed(m, lazy_push(&m->places, place));
-    return done ? ~(int32_t)(m->places.n - 1) : NO_VALUE;
+    bool done = dtype < NEAP_DTYPE_C64 || turns_refuse(&m->parts, "its turns have complex numbers");
+    if (m->parts.places.n >= TURNS_PLACES)
+        done = turns_refuse(&m->parts, "its turns read and write too much");
+    done = done && turns_pushed(&m->parts, lazy_push(&m->parts.inputs, ((native_input){(uint8_t)dtype, vector}))) &&
+           turns_pushed(&m->parts, lazy_push(&m->next, next)) &&
+           turns_pushed(&m->parts, lazy_push(&m->parts.places, place));
+    return done ? ~(int32_t)(m->parts.places.n - 1) : NO_VALUE;
 }
 
 int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size) {
     const held *h = find_held(m, &place);
-    if (h && h->size == size && dtype_of(m, h->value) == dtype)
+    if (h && h->size == size && turns_dtype_of(&m->parts, h->value) == dtype)
         return h->value;
     if (h || is_written(m, &place)) {
-        maker_refuse(m, "its turns read parts of what they carry or make");
+        turns_refuse(&m->parts, "its turns read parts of what they carry or make");
         return NO_VALUE;
     }
     return add_input(m, dtype, size > 1, place, place.move ? NATIVE_MOVES : NATIVE_STAYS);
@@ -98,29 +83,26 @@ bool maker_write(turns_maker *m, turns_place place, int64_t offset, int32_t valu
     bool part = offset && !m->apart; /* of what is held as a whole */
     if (is_stacked(&place)) {
         if (m->in->outer)
-            return maker_refuse(m, "its branches stack what they make");
-        if (!pushed(m, lazy_push(&m->left, ((left){place, value, size > 1}))))
+            return turns_refuse(&m->parts, "its branches stack what they make");
+        if (!turns_pushed(&m->parts, lazy_push(&m->left, ((left){place, value, size > 1}))))
             return false;
         if (part)
             return true;
     } else if (part || !is_written(m, &place)) {
-        return maker_refuse(m, "its turns put arrays together from pieces");
+        return turns_refuse(&m->parts, "its turns put arrays together from pieces");
     }
     return hold(m, place, value, size);
 }
 
 int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const int64_t *shape, const int64_t *stride,
                    int64_t n) {
-    int64_t bytes = n * neap_dtype_bytes(dtype), from = m->constants.n;
-    if (dtype >= NEAP_DTYPE_C64 || bytes > CONSTANT_BYTES) {
-        maker_refuse(m, "its turns count too far");
+    const int64_t bytes = n * neap_dtype_bytes(dtype);
+    turns_place place;
+    if (dtype >= NEAP_DTYPE_C64)
+        turns_refuse(&m->parts, "its turns count too far");
+    if (dtype >= NEAP_DTYPE_C64 || !turns_add_constant(&m->parts, bytes, &place))
         return NO_VALUE;
-    }
-    for (int64_t k = 0; k * (int64_t)sizeof(lazy_scalar) < bytes; k++)
-        if (!pushed(m, lazy_push(&m->constants, (lazy_scalar){0})))
-            return NO_VALUE;
-    vm_iota(dtype, m->constants.at + from, first, naxes, shape, stride, 0, n);
-    turns_place place = {.from = TURNS_CONSTANT, .address.offset = from * (int64_t)sizeof(lazy_scalar)};
+    vm_iota(dtype, turns_constant_at(&m->parts, &place), first, naxes, shape, stride, 0, n);
     return add_input(m, dtype, n > 1, place, NATIVE_STAYS);
 }
 
@@ -133,9 +115,11 @@ int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *loa
         return add_input(m, load->dtype, false, place, NATIVE_STAYS);
     }
     if (number->input < 0) {
-        turns_place place = {.from = TURNS_CONSTANT, .address.offset = m->constants.n * (int64_t)sizeof(lazy_scalar)};
-        bool done = pushed(m, lazy_push(&m->constants, number->value));
-        return done ? add_input(m, load->dtype, false, place, NATIVE_STAYS) : NO_VALUE;
+        turns_place place;
+        if (!turns_add_constant(&m->parts, (int64_t)sizeof number->value, &place))
+            return NO_VALUE;
+        *turns_constant_at(&m->parts, &place) = number->value;
+        return add_input(m, load->dtype, false, place, NATIVE_STAYS);
     }
     turns_place place = turns_scope_place(m->runner, m->in, (body_address){BODY_INPUT, number->input, 0});
     int32_t value = maker_read(m, place, NEAP_DTYPE_F64, 1);
@@ -175,8 +159,8 @@ static int32_t read_load(turns_maker *m, const body_item *item, const lazy_load 
     if (load->kind == LAZY_LOAD_SCALAR)
         return maker_number(m, item, load);
     if (load->kind != LAZY_LOAD_BUFFER || (!single && !is_contiguous(kernel, &load->read))) {
-        maker_refuse(m, load->kind == LAZY_LOAD_BUFFER ? "its turns read arrays otherwise than they lie"
-                                                       : "its turns do more than maps");
+        turns_refuse(&m->parts, load->kind == LAZY_LOAD_BUFFER ? "its turns read arrays otherwise than they lie"
+                                                               : "its turns do more than maps");
         return NO_VALUE;
     }
     return maker_read(m, maker_place(m, item, load->slot, load->read.offset * neap_dtype_bytes(load->dtype)),
@@ -184,9 +168,9 @@ static int32_t read_load(turns_maker *m, const body_item *item, const lazy_load 
 }
 
 /* Equal maps of equal operands are one. */
-static int32_t find_ins(const turns_maker *m, const native_ins *ins) {
-    for (int64_t k = 0; k < m->ins.n; k++) {
-        const native_ins *other = &m->ins.at[k];
+static int32_t find_ins(const turns_maker *m, const lazy_ins *ins) {
+    for (int64_t k = 0; k < m->parts.ins.n; k++) {
+        const lazy_ins *other = &m->parts.ins.at[k];
         if (other->op == ins->op && other->dtype == ins->dtype && other->result == ins->result &&
             memcmp(other->arg, ins->arg, sizeof ins->arg) == 0)
             return (int32_t)k;
@@ -196,35 +180,35 @@ static int32_t find_ins(const turns_maker *m, const native_ins *ins) {
 
 int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg) {
     const lazy_op *row = lazy_ops[op];
-    const char *text = row->kernel.any;
-    if (row->kind == LAZY_MAP && text && strcmp(text, "a") == 0)
+    if (row->flags & LAZY_OP_IDENTITY)
         return arg[0];
     if (row->kind != LAZY_MAP || !native_has(op, dtype, result)) {
-        maker_refuse(m, "its turns do more than maps that there is code for");
+        turns_refuse(&m->parts, "its turns do more than maps that there is code for");
         return NO_VALUE;
     }
-    native_ins made = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result, .narg = (uint8_t)narg};
+    lazy_ins made = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result, .narg = (uint8_t)narg};
     for (int a = 0; a < narg; a++)
         if ((made.arg[a] = arg[a]) == NO_VALUE) {
-            maker_refuse(m, "its turns read what is not made yet");
+            turns_refuse(&m->parts, "its turns read what is not made yet");
             return NO_VALUE;
         }
     int32_t found = find_ins(m, &made);
     if (found != NO_VALUE)
         return found;
-    m->weight += row->ulp > 0 ? FUNCTION_WEIGHT : 1;
+    m->parts.weight += turns_weight_of(&made);
     m->computes |= row->ulp > 0;
     m->time += row->ulp > 0 ? FUNCTION_TIME : 1;
-    bool done = m->weight <= WEIGHT ? pushed(m, lazy_push(&m->ins, made)) : maker_refuse(m, "its turns do too much");
-    return done ? (int32_t)m->ins.n - 1 : NO_VALUE;
+    bool done = m->parts.weight <= TURNS_WEIGHT ? turns_pushed(&m->parts, lazy_push(&m->parts.ins, made))
+                                                : turns_refuse(&m->parts, "its turns do too much");
+    return done ? (int32_t)m->parts.ins.n - 1 : NO_VALUE;
 }
 
 static bool add_sink(turns_maker *m, const body_item *item, const lazy_sink *sink, const int32_t *values) {
     int64_t size = maker_size(item->kernel);
     if (sink->kind != LAZY_SINK_STORE)
-        return maker_refuse(m, "its turns do more than maps");
+        return turns_refuse(&m->parts, "its turns do more than maps");
     if (size > 1 && !is_contiguous(item->kernel, &sink->write))
-        return maker_refuse(m, "its turns write arrays otherwise than they are read");
+        return turns_refuse(&m->parts, "its turns write arrays otherwise than they are read");
     int64_t offset = sink->write.offset * neap_dtype_bytes(sink->dtype);
     return maker_write(m, maker_place(m, item, sink->slot, offset), offset, values[sink->value], size);
 }
@@ -232,13 +216,13 @@ static bool add_sink(turns_maker *m, const body_item *item, const lazy_sink *sin
 static bool add_kernel(turns_maker *m, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
     if (kernel->nkept != kernel->ndim)
-        return maker_refuse(m, "its turns do more than maps");
+        return turns_refuse(&m->parts, "its turns do more than maps");
     if (!fits(m, maker_size(kernel)))
         return false;
     if (vm_kernel_splits(kernel))
-        return maker_refuse(m, "its turns are split over the workers");
+        return turns_refuse(&m->parts, "its turns are split over the workers");
     int32_t *values = malloc(((size_t)kernel->nloads + (size_t)kernel->nins + 1) * sizeof *values);
-    bool done = values || maker_refuse(m, "out of memory");
+    bool done = values || turns_refuse(&m->parts, "out of memory");
     for (int k = 0; k < kernel->nloads && done; k++)
         done = (values[k] = read_load(m, item, &kernel->loads[k])) != NO_VALUE;
     for (int k = 0; k < kernel->nins && done; k++) {
@@ -278,14 +262,14 @@ static bool add_call(turns_maker *m, const body_item *item) {
     const lazy_call *call = &item->step->call;
     lazy_turn turn;
     if (!call->op->turn || !call->op->turn(call, &turn) || turn.what != LAZY_TURN_COPY)
-        return maker_refuse(m, "its turns do more than maps");
+        return turns_refuse(&m->parts, "its turns do more than maps");
     return add_copy(m, item, item->step->offsets[0] + turn.first, call->out->dtype, call->out->size);
 }
 
 static bool add_inner(turns_maker *m, const body_item *item) {
     const lazy_runner *inner = item->inner;
     if (inner->kind->loop)
-        return maker_refuse(m, "its turns do more than maps");
+        return turns_refuse(&m->parts, "its turns do more than maps");
     if (inner->kind->branches)
         return maker_add_branches(m, item);
     turns_scope own = turns_scope_inside(m->in, item, 0);
@@ -307,7 +291,7 @@ bool maker_add_body(turns_maker *m, const turns_scope *in) {
         else if (item->what == BODY_INNER)
             done = add_inner(m, item);
         else
-            done = maker_refuse(m, "its turns do more than maps");
+            done = turns_refuse(&m->parts, "its turns do more than maps");
     }
     m->in = outer;
     return done;
@@ -327,14 +311,15 @@ static bool add_carries(turns_maker *m) {
         if (runner->fixed[k])
             continue;
         if (runner->updated[k])
-            return maker_refuse(m, "its turns write parts of a carry over");
+            return turns_refuse(&m->parts, "its turns write parts of a carry over");
         if (!m->apart && !fits(m, size))
             return false;
         for (int64_t e = 0; e < size; e += once) {
             turns_place place = {.from = TURNS_ADDRESS, .which = control_giver(runner->kind)};
             place.address = (body_address){.from = BODY_INPUT, .index = k, .offset = e * width};
             int32_t value = add_input(m, dtype, once > 1, place, NATIVE_STAYS);
-            if (value == NO_VALUE || !pushed(m, lazy_push(&m->carries, ((carried){k, e * width, once}))) ||
+            if (value == NO_VALUE ||
+                !turns_pushed(&m->parts, lazy_push(&m->carries, ((carried){k, e * width, once}))) ||
                 !hold(m, place, value, once))
                 return false;
         }
@@ -348,7 +333,7 @@ static int32_t output_value(turns_maker *m, int32_t k, int64_t offset, int64_t s
     const held *h = find_held(m, &place);
     if (h && h->size == size)
         return h->value;
-    maker_refuse(m, "its turns put arrays together from pieces");
+    turns_refuse(&m->parts, "its turns put arrays together from pieces");
     return NO_VALUE;
 }
 
@@ -373,8 +358,8 @@ static void forget(turns_maker *m) {
 /* Are long arrays read or stacked turn by turn? */
 static bool is_far_apart(const turns_maker *m) {
     bool moves = false;
-    for (int64_t k = 0; k < m->inputs.n; k++)
-        moves |= m->next.at[k] == NATIVE_MOVES && m->inputs.at[k].vector;
+    for (int64_t k = 0; k < m->parts.inputs.n; k++)
+        moves |= m->next.at[k] == NATIVE_MOVES && m->parts.inputs.at[k].vector;
     for (int64_t k = 0; k < m->left.n; k++)
         moves |= m->left.at[k].wide;
     return moves && m->n > LONG;
@@ -390,7 +375,7 @@ bool maker_run(turns_maker *m) {
         if (condition == NO_VALUE)
             return false;
         m->turns.condition = condition;
-        m->turns.head = (int32_t)m->ins.n;
+        m->turns.head = (int32_t)m->parts.ins.n;
         forget(m);
     }
     bool done = add_body(m, control_giver(runner->kind)) && close_carries(m);
@@ -398,24 +383,21 @@ bool maker_run(turns_maker *m) {
     for (int p = 0; p < runner->nbodies; p++)
         steps += runner->bodies[p]->items.n;
     if (done && m->apart && m->time > steps * STEP_TIME)
-        done = maker_refuse(m, "its steps are as fast");
-    if (done && m->inputs.n + m->left.n > TURNS_PLACES)
-        done = maker_refuse(m, "its turns read and write too much");
+        done = turns_refuse(&m->parts, "its steps are as fast");
+    if (done && m->parts.inputs.n + m->left.n > TURNS_PLACES)
+        done = turns_refuse(&m->parts, "its turns read and write too much");
     if (done && is_far_apart(m))
-        done = maker_refuse(m, "its turns are long");
+        done = turns_refuse(&m->parts, "its turns are long");
     if (done && !m->apart && m->computes && m->n > SIDE_BY_SIDE)
-        done = maker_refuse(m, "its elements are many, and wait for functions");
+        done = turns_refuse(&m->parts, "its elements are many, and wait for functions");
     m->turns.extent = m->n <= NATIVE_FEW ? (int32_t)m->n : 0;
     return done;
 }
 
 void maker_free(turns_maker *m) {
+    turns_parts_free(&m->parts);
     lazy_vector_free(&m->carries);
-    lazy_vector_free(&m->inputs);
     lazy_vector_free(&m->next);
-    lazy_vector_free(&m->places);
-    lazy_vector_free(&m->ins);
     lazy_vector_free(&m->held);
     lazy_vector_free(&m->left);
-    lazy_vector_free(&m->constants);
 }

@@ -14,7 +14,7 @@
 #ifndef LAZY_TURNS_MAKER_H
 #define LAZY_TURNS_MAKER_H
 
-#include "lazy/control/turns_scope.h"
+#include "lazy/control/turns_parts.h"
 
 typedef struct held { /* what lies at a place */
     turns_place place;
@@ -34,33 +34,27 @@ typedef struct carried { /* an input that is another value in the next turn: a c
 } carried;
 
 typedef struct turns_maker {
+    turns_parts parts;
     const lazy_runner *runner;
     bool apart;
     const turns_scope *in;        /* the body that is gone through */
     int64_t n;                    /* elements of what has more than one */
-    int weight;                   /* what making its code takes */
     int64_t time;                 /* what a turn takes of which elements are taken apart */
     bool computes;                /* there are functions */
-    const char *why;              /* the loop has no such code */
     native_turns turns;           /* without its arrays */
     LAZY_VECTOR(carried) carries; /* the first inputs */
-    LAZY_VECTOR(native_input) inputs;
-    LAZY_VECTOR(int32_t) next; /* by input */
-    LAZY_VECTOR(turns_place) places;
-    LAZY_VECTOR(native_ins) ins;
+    LAZY_VECTOR(int32_t) next;    /* by input */
     LAZY_VECTOR(held) held;
     LAZY_VECTOR(left) left;
-    LAZY_VECTOR(lazy_scalar) constants;
 } turns_maker;
 
 enum { NO_VALUE = INT32_MIN };
 
-/* Goes through the bodies. false: the loop has no such code, or there is no memory, as m->why says. */
+/* Goes through the bodies. false: the loop has no such code, or there is no memory, as m->parts.why says. */
 bool maker_run(turns_maker *m);
 void maker_free(turns_maker *m);
 
 /* ---- For turns_apart.c ------------------------------------------------------------------------------------------- */
-bool maker_refuse(turns_maker *m, const char *why); /* false */
 /* Where pointer `slot` of an item leads to, some bytes on. */
 static inline turns_place maker_place(const turns_maker *m, const body_item *item, int slot, int64_t offset) {
     return turns_scope_pointer(m->runner, m->in, item, slot, offset);
@@ -77,10 +71,7 @@ int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const in
 /* A map of these operands. */
 int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg);
 static inline int64_t maker_size(const lazy_kernel *kernel) {
-    int64_t size = 1;
-    for (int k = 0; k < kernel->ndim; k++)
-        size *= kernel->shape[k];
-    return size;
+    return loop_elements(kernel->shape, 0, kernel->ndim);
 }
 
 /* Goes through a body. */

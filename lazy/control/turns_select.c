@@ -40,7 +40,7 @@ static bool begin(selecting *s) {
     for (int k = 0; k < inner->nresults; k++)
         s->nvalues += pieces_of(s, k, &elements);
     if (!LAZY_ARENA(LAZY_PART(s->before, s->nbefore + 1), LAZY_PART(s->values, s->nvalues * inner->nbodies + 1)))
-        return maker_refuse(m, "out of memory");
+        return turns_refuse(&m->parts, "out of memory");
     if (s->nbefore)
         memcpy(s->before, m->held.at, (size_t)s->nbefore * sizeof *s->before);
     return true;
@@ -70,7 +70,7 @@ static int32_t number(turns_maker *m, int32_t n) {
 
 /* Whether branch b is taken, if none behind it is: the index is clamped. Of two, an index made of a bool says it. */
 static int32_t is_taken(turns_maker *m, int32_t index, int b, bool *otherwise) {
-    const native_ins *made = index < 0 ? NULL : &m->ins.at[index];
+    const lazy_ins *made = index < 0 ? NULL : &m->parts.ins.at[index];
     *otherwise = b == 0 && made && lazy_ops[made->op]->flags & LAZY_OP_CASTS && made->dtype == NEAP_DTYPE_BOOL;
     if (*otherwise)
         return made->arg[0];
@@ -106,16 +106,16 @@ bool maker_add_branches(turns_maker *m, const body_item *item) {
     const lazy_runner *inner = item->inner;
     selecting s = {.m = m, .item = item};
     bool computes = m->computes;
-    int weight = m->weight;
+    int weight = m->parts.weight;
     if (inner->nbodies > BRANCHES)
-        return maker_refuse(m, "it has many branches");
+        return turns_refuse(&m->parts, "it has many branches");
     int32_t index = maker_read(m, maker_place(m, item, 0, 0), NEAP_DTYPE_I32, 1);
     bool done = index != NO_VALUE && begin(&s);
     m->computes = false;
     for (int b = 0; b < inner->nbodies && done; b++)
         done = add_branch(&s, b);
-    if (done && (m->computes || m->weight - weight > (m->n > NATIVE_FEW ? SELECTED_OF_MANY : SELECTED)))
-        done = maker_refuse(m, "its branches do much");
+    if (done && (m->computes || m->parts.weight - weight > (m->n > NATIVE_FEW ? SELECTED_OF_MANY : SELECTED)))
+        done = turns_refuse(&m->parts, "its branches do much");
     m->computes |= computes;
     done = done && select_results(&s, index);
     free(s.before);

@@ -3,44 +3,26 @@
 
 #include "ops_gen.h"
 
-enum { CONSTANT_BYTES = 1 << 14 };
-
-bool stager_refuse(turns_stager *s, const char *why) {
-    s->why = s->why ? s->why : why;
-    return false;
-}
-
-bool stager_pushed(turns_stager *s, int status) {
-    return status == 0 || stager_refuse(s, "out of memory");
-}
-
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 int32_t stager_place(turns_stager *s, turns_place place) {
-    for (int64_t k = 0; k < s->places.n; k++)
-        if (turns_place_same(&s->places.at[k], &place))
+    for (int64_t k = 0; k < s->parts.places.n; k++)
+        if (turns_place_same(&s->parts.places.at[k], &place))
             return (int32_t)k;
-    if (s->places.n >= TURNS_PLACES)
-        return stager_refuse(s, "its turns read and write too much"), STAGER_NO_PLACE;
-    return stager_pushed(s, lazy_push(&s->places, place)) ? (int32_t)s->places.n - 1 : STAGER_NO_PLACE;
+    if (s->parts.places.n >= TURNS_PLACES)
+        return turns_refuse(&s->parts, "its turns read and write too much"), STAGER_NO_PLACE;
+    return turns_pushed(&s->parts, lazy_push(&s->parts.places, place)) ? (int32_t)s->parts.places.n - 1
+                                                                       : STAGER_NO_PLACE;
 }
 
 int32_t stager_constants(turns_stager *s, int64_t bytes, lazy_scalar **to) {
-    int64_t from = s->constants.n;
-    if (bytes > CONSTANT_BYTES)
-        return stager_refuse(s, "its turns count too far"), STAGER_NO_PLACE;
-    for (int64_t k = 0; k * (int64_t)sizeof(lazy_scalar) < bytes; k++)
-        if (!stager_pushed(s, lazy_push(&s->constants, (lazy_scalar){0})))
-            return STAGER_NO_PLACE;
-    *to = s->constants.at + from;
-    return stager_place(s,
-                        (turns_place){.from = TURNS_CONSTANT, .address.offset = from * (int64_t)sizeof(lazy_scalar)});
+    turns_place place;
+    if (!turns_add_constant(&s->parts, bytes, &place))
+        return STAGER_NO_PLACE;
+    *to = turns_constant_at(&s->parts, &place);
+    return stager_place(s, place);
 }
 
 /* ---- What is held ------------------------------------------------------------------------------------------------ */
-static int dtype_of(const turns_stager *s, int32_t value) {
-    return value < 0 ? s->inputs.at[~value].dtype : s->ins.at[value].result;
-}
-
 static const stager_held *find_held(const turns_stager *s, const turns_place *place) {
     for (int64_t k = 0; k < s->held.n; k++)
         if (turns_place_same(&s->held.at[k].place, place))
@@ -53,7 +35,7 @@ static void release(turns_stager *s, const turns_place *place, int64_t from, int
     int64_t n = 0;
     for (int64_t k = 0; k < s->held.n; k++) {
         const turns_place *p = &s->held.at[k].place;
-        int64_t first = p->address.offset, bytes = neap_dtype_bytes(dtype_of(s, s->held.at[k].value));
+        int64_t first = p->address.offset, bytes = neap_dtype_bytes(turns_dtype_of(&s->parts, s->held.at[k].value));
         bool other = p->address.from != place->address.from || p->address.index != place->address.index;
         if (other || first + bytes <= from || first >= to)
             s->held.at[n++] = s->held.at[k];
@@ -66,18 +48,19 @@ static bool note_write(turns_stager *s, int64_t k, int64_t rows, int64_t length)
     const native_operand *o = &s->writes.at[k];
     int32_t value = s->outputs.at[k];
     bool fold = value >= STAGER_RESULT, table = o->extent > 0;
-    turns_place place = s->places.at[o->place];
-    int64_t width = neap_dtype_bytes(fold ? s->folds.at[value - STAGER_RESULT].dtype : dtype_of(s, value));
+    turns_place place = s->parts.places.at[o->place];
+    int64_t width =
+        neap_dtype_bytes(fold ? s->folds.at[value - STAGER_RESULT].dtype : turns_dtype_of(&s->parts, value));
     int64_t first = place.address.offset, last = (rows - 1) * o->across, end = first + width;
     end += width * ((o->along ? length - 1 : 0) + (table ? (int64_t)(o->extent - 1) * o->step : 0));
     release(s, &place, last < 0 ? first + last * width : first, last < 0 ? end : end + last * width);
     bool single = !fold && !table && !o->along && rows == 1 && place.from == TURNS_ADDRESS;
-    return !single || stager_pushed(s, lazy_push(&s->held, ((stager_held){place, value})));
+    return !single || turns_pushed(&s->parts, lazy_push(&s->held, ((stager_held){place, value})));
 }
 
 int32_t stager_held_at(const turns_stager *s, turns_place place, int dtype) {
     const stager_held *held = find_held(s, &place);
-    return held && dtype_of(s, held->value) == dtype ? held->value : STAGER_NONE;
+    return held && turns_dtype_of(&s->parts, held->value) == dtype ? held->value : STAGER_NONE;
 }
 
 void stager_keep_held(turns_stager *s, const stager_held *before, int64_t n) {
@@ -92,22 +75,22 @@ void stager_keep_held(turns_stager *s, const stager_held *before, int64_t n) {
 
 /* ---- Stages ------------------------------------------------------------------------------------------------------ */
 stager_mark stager_begin(const turns_stager *s) {
-    return (stager_mark){s->inputs.n, s->ins.n, s->outputs.n, s->folds.n};
+    return (stager_mark){s->parts.inputs.n, s->parts.ins.n, s->outputs.n, s->folds.n};
 }
 
 bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_t length, bool done) {
     native_stage stage = {.what = NATIVE_MAPS,
                           .rows = (int32_t)rows,
                           .length = (int32_t)length,
-                          .inputs = (int32_t)(s->inputs.n - before->inputs),
-                          .ins = (int32_t)(s->ins.n - before->ins),
+                          .inputs = (int32_t)(s->parts.inputs.n - before->inputs),
+                          .ins = (int32_t)(s->parts.ins.n - before->ins),
                           .outputs = (int32_t)(s->outputs.n - before->outputs),
                           .folds = (int32_t)(s->folds.n - before->folds)};
-    done = done && stager_pushed(s, lazy_push(&s->list, stage));
+    done = done && turns_pushed(&s->parts, lazy_push(&s->list, stage));
     for (int64_t k = before->outputs; k < s->outputs.n && done; k++)
         done = note_write(s, k, rows, length);
     if (!done) {
-        s->inputs.n = s->reads.n = before->inputs, s->ins.n = before->ins, s->folds.n = before->folds;
+        s->parts.inputs.n = s->reads.n = before->inputs, s->parts.ins.n = before->ins, s->folds.n = before->folds;
         s->outputs.n = s->writes.n = before->outputs;
     }
     return done;
@@ -115,23 +98,24 @@ bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_
 
 int32_t stager_read(turns_stager *s, int dtype, native_operand operand) {
     bool single = operand.place >= 0 && !operand.along && !operand.across && !operand.extent;
-    int32_t held = single ? stager_held_at(s, s->places.at[operand.place], dtype) : STAGER_NONE;
+    int32_t held = single ? stager_held_at(s, s->parts.places.at[operand.place], dtype) : STAGER_NONE;
     if (held != STAGER_NONE)
         return held;
     if (dtype >= NEAP_DTYPE_C64)
-        return stager_refuse(s, "its turns have complex numbers"), STAGER_NONE;
-    bool done = stager_pushed(s, lazy_push(&s->inputs, ((native_input){(uint8_t)dtype, operand.along}))) &&
-                stager_pushed(s, lazy_push(&s->reads, operand));
-    return done ? ~(int32_t)(s->inputs.n - 1) : STAGER_NONE;
+        return turns_refuse(&s->parts, "its turns have complex numbers"), STAGER_NONE;
+    bool done = turns_pushed(&s->parts, lazy_push(&s->parts.inputs, ((native_input){(uint8_t)dtype, operand.along}))) &&
+                turns_pushed(&s->parts, lazy_push(&s->reads, operand));
+    return done ? ~(int32_t)(s->parts.inputs.n - 1) : STAGER_NONE;
 }
 
-int32_t stager_map(turns_stager *s, native_ins ins) {
+int32_t stager_map(turns_stager *s, lazy_ins ins) {
     bool take = lazy_ops[ins.op]->kind == LAZY_GATHER;
     if (!take && !native_has(ins.op, ins.dtype, ins.result))
-        return stager_refuse(s, "its turns do more than maps that there is code for"), STAGER_NONE;
-    return stager_pushed(s, lazy_push(&s->ins, ins)) ? (int32_t)s->ins.n - 1 : STAGER_NONE;
+        return turns_refuse(&s->parts, "its turns do more than maps that there is code for"), STAGER_NONE;
+    return turns_pushed(&s->parts, lazy_push(&s->parts.ins, ins)) ? (int32_t)s->parts.ins.n - 1 : STAGER_NONE;
 }
 
 bool stager_write(turns_stager *s, int32_t value, native_operand operand) {
-    return stager_pushed(s, lazy_push(&s->outputs, value)) && stager_pushed(s, lazy_push(&s->writes, operand));
+    return turns_pushed(&s->parts, lazy_push(&s->outputs, value)) &&
+           turns_pushed(&s->parts, lazy_push(&s->writes, operand));
 }

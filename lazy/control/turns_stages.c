@@ -3,9 +3,6 @@
 
 #include "ops_gen.h"
 
-/* What making the code may take, in cheap maps; functions take longer than those. */
-enum { WEIGHT = 256, FUNCTION_WEIGHT = 4 };
-
 /* ns of a turn that takes so long that going through its steps is nothing. */
 enum { LONG_TURN = 50000 };
 
@@ -26,13 +23,6 @@ typedef struct staging { /* a kernel that becomes a stage */
     bool *each;           /* by value: it differs along a row */
     int32_t *fold;        /* by sink: of a reduction */
 } staging;
-
-static int64_t size_of(const lazy_kernel *kernel, int from, int to) {
-    int64_t size = 1;
-    for (int k = from; k < to; k++)
-        size *= kernel->shape[k];
-    return size;
-}
 
 /* Does a map lead from row to row at one distance, and along rows from one element to the next, or nowhere? */
 static bool is_of_rows(const staging *g, const lazy_wide_map *map, int ndim, native_operand *out) {
@@ -81,7 +71,7 @@ static bool read_iota(staging *g, int v, const lazy_load *load) {
         }
     int64_t n = along ? g->rows * g->length : across ? g->rows : 1;
     if (load->dtype >= NEAP_DTYPE_C64)
-        return stager_refuse(g->s, "its turns have complex numbers");
+        return turns_refuse(&g->s->parts, "its turns have complex numbers");
     if ((operand.place = stager_constants(g->s, n * neap_dtype_bytes(load->dtype), &to)) < 0)
         return false;
     if (n == 1)
@@ -114,8 +104,8 @@ static bool read_number(staging *g, int v, const lazy_load *load) {
     }
     operand.place = stager_place(s, turns_scope_place(s->runner, g->in, (body_address){BODY_INPUT, number->input, 0}));
     if (!add_read(g, v, NEAP_DTYPE_F64, operand, true) || load->dtype == NEAP_DTYPE_F64)
-        return !s->why;
-    native_ins cast = {
+        return !s->parts.why;
+    lazy_ins cast = {
         .op = LAZY_OP_astype, .dtype = NEAP_DTYPE_F64, .result = load->dtype, .narg = 1, .arg = {g->value[v]}};
     return (g->value[v] = stager_map(s, cast)) != STAGER_NONE;
 }
@@ -132,10 +122,10 @@ static bool read_load(staging *g, int v) {
         return add_read(g, v, load->dtype, operand, false);
     }
     if (!is_of_rows(g, &load->read, g->kernel->ndim, &operand))
-        return stager_refuse(g->s, "its turns read arrays otherwise than they lie");
+        return turns_refuse(&g->s->parts, "its turns read arrays otherwise than they lie");
     if (load->kind == LAZY_LOAD_TABLE) {
         if (load->extent < 1 || load->extent > INT32_MAX || load->step < INT32_MIN || load->step > INT32_MAX)
-            return stager_refuse(g->s, "its turns are long");
+            return turns_refuse(&g->s->parts, "its turns are long");
         operand.extent = (int32_t)load->extent, operand.step = (int32_t)load->step;
     }
     operand.place = place_of(g->s, g->in, g->item, load->slot, load->read.offset * neap_dtype_bytes(load->dtype));
@@ -146,19 +136,18 @@ static bool add_ins(staging *g, int k) {
     turns_stager *s = g->s;
     const lazy_ins *ins = &g->kernel->ins[k];
     const lazy_op *row = lazy_ops[ins->op];
-    const char *text = row->kernel.any;
     int v = g->kernel->nloads + k;
-    if (row->kind == LAZY_MAP && text && strcmp(text, "a") == 0) {
+    if (row->flags & LAZY_OP_IDENTITY) {
         g->value[v] = g->value[ins->arg[0]], g->each[v] = g->each[ins->arg[0]];
         return true;
     }
-    native_ins made = {.op = ins->op, .dtype = ins->dtype, .result = ins->result, .narg = ins->narg};
+    lazy_ins made = {.op = ins->op, .dtype = ins->dtype, .result = ins->result, .narg = ins->narg};
     for (int a = 0; a < ins->narg; a++) {
         made.arg[a] = g->value[ins->arg[a]];
         g->each[v] |= g->each[ins->arg[a]];
     }
     if (row->kind == LAZY_GATHER && g->each[ins->arg[1]])
-        return stager_refuse(s, "its turns take elements at places that are data");
+        return turns_refuse(&s->parts, "its turns take elements at places that are data");
     return (g->value[v] = stager_map(s, made)) != STAGER_NONE;
 }
 
@@ -166,9 +155,9 @@ static bool add_fold(staging *g, int k) {
     const lazy_sink *sink = &g->kernel->sinks[k];
     turns_stager *s = g->s;
     if (lazy_ops[sink->op]->flags & LAZY_OP_ARG || !native_has_fold(sink->op, sink->dtype))
-        return stager_refuse(s, "its turns do more than maps and sums");
+        return turns_refuse(&s->parts, "its turns do more than maps and sums");
     native_fold fold = {.op = sink->op, .dtype = sink->dtype, .value = g->value[sink->value]};
-    return stager_pushed(s, lazy_push(&s->folds, fold));
+    return turns_pushed(&s->parts, lazy_push(&s->folds, fold));
 }
 
 static bool add_write(staging *g, int k) {
@@ -180,9 +169,9 @@ static bool add_write(staging *g, int k) {
         return true;
     if (!is_of_rows(g, &sink->write, each ? g->kernel->ndim : g->kernel->nkept, &operand) ||
         (each && g->length > 1 && operand.along != 1))
-        return stager_refuse(s, "its turns write arrays otherwise than they are read");
+        return turns_refuse(&s->parts, "its turns write arrays otherwise than they are read");
     if (sink->kind == LAZY_SINK_STORE_ROW && g->each[sink->value])
-        return stager_refuse(s, "its turns do more than maps and sums");
+        return turns_refuse(&s->parts, "its turns do more than maps and sums");
     operand.place = place_of(s, g->in, g->item, sink->slot, sink->write.offset * neap_dtype_bytes(sink->dtype));
     int32_t value = sink->kind == LAZY_SINK_REDUCE ? STAGER_RESULT + g->fold[k] : g->value[sink->value];
     return operand.place >= 0 && stager_write(s, value, operand);
@@ -215,44 +204,45 @@ static bool try_split(staging *g, int split) {
     turns_stager *s = g->s;
     stager_mark before = stager_begin(s);
     g->split = split;
-    g->rows = size_of(g->kernel, 0, split);
-    g->length = size_of(g->kernel, split, g->kernel->ndim);
+    g->rows = loop_elements(g->kernel->shape, 0, split);
+    g->length = loop_elements(g->kernel->shape, split, g->kernel->ndim);
     return stager_end(s, &before, g->rows, g->length, fill_stage(g));
 }
 
 static int weight_of(const lazy_kernel *kernel) {
     int weight = 1;
     for (int k = 0; k < kernel->nins; k++)
-        weight += lazy_ops[kernel->ins[k].op]->ulp > 0 ? FUNCTION_WEIGHT : 1;
+        weight += turns_weight_of(&kernel->ins[k]);
     return weight;
 }
 
-/* Is there a stage of maps of the kernel, which has been added? Where not, s->why may say why. */
+/* Is there a stage of maps of the kernel, which has been added? Where not, s->parts.why may say why. */
 static bool add_maps(turns_stager *s, const turns_scope *in, const body_item *item) {
     const lazy_kernel *kernel = item->kernel;
     bool reduces = kernel->nkept < kernel->ndim;
-    int64_t size = size_of(kernel, 0, kernel->ndim), length = size_of(kernel, kernel->nkept, kernel->ndim);
+    int64_t size = loop_elements(kernel->shape, 0, kernel->ndim),
+            length = loop_elements(kernel->shape, kernel->nkept, kernel->ndim);
     int values = kernel->nloads + kernel->nins, first = reduces ? kernel->nkept : 0, last = first, folds = 0;
     for (int k = 0; k < kernel->nsinks; k++)
         folds += kernel->sinks[k].kind == LAZY_SINK_REDUCE;
     if (size < 1 || size > STAGER_LONG || (reduces && length > STAGER_LONG_ROW) || vm_kernel_splits(kernel))
-        return stager_refuse(s, "its turns are long");
-    if (s->weight + weight_of(kernel) > WEIGHT || s->folds.n + folds > NATIVE_FOLDS_MAX)
-        return stager_refuse(s, "its turns do too much");
+        return turns_refuse(&s->parts, "its turns are long");
+    if (s->parts.weight + weight_of(kernel) > TURNS_WEIGHT || s->folds.n + folds > NATIVE_FOLDS_MAX)
+        return turns_refuse(&s->parts, "its turns do too much");
     staging g = {.s = s, .in = in, .item = item, .kernel = kernel};
     if (!LAZY_ARENA(LAZY_PART(g.value, values + 1), LAZY_PART(g.each, values + 1),
                     LAZY_PART(g.fold, kernel->nsinks + 1)))
-        return stager_refuse(s, "out of memory");
+        return turns_refuse(&s->parts, "out of memory");
     if (!reduces)
         last = kernel->ndim > 0 ? kernel->ndim - 1 : 0;
     number_folds(&g);
     bool done = false;
     for (int split = first; split <= last && !done; split++) {
-        s->why = NULL;
+        s->parts.why = NULL;
         done = try_split(&g, split);
     }
     free(g.value);
-    s->weight += done ? weight_of(kernel) : 0;
+    s->parts.weight += done ? weight_of(kernel) : 0;
     s->maps += done;
     return done;
 }
@@ -264,19 +254,20 @@ static bool add_call(turns_stager *s, const turns_scope *in, const body_item *it
     bool done = true;
     for (int k = 0; k < n && done; k++) {
         int32_t place = place_of(s, in, item, k, 0);
-        done = place >= 0 && stager_pushed(s, lazy_push(&s->pointers, place));
+        done = place >= 0 && turns_pushed(&s->parts, lazy_push(&s->pointers, place));
     }
     turns_call call = {item, in->which, in->scratch + (int64_t)body_round(in->body->scratch)};
     s->held.n = 0;
-    return done && stager_pushed(s, lazy_push(&s->calls, call)) && stager_pushed(s, lazy_push(&s->list, stage));
+    return done && turns_pushed(&s->parts, lazy_push(&s->calls, call)) &&
+           turns_pushed(&s->parts, lazy_push(&s->list, stage));
 }
 
 static bool add_kernel(turns_stager *s, const turns_scope *in, const body_item *item) {
     if (add_maps(s, in, item))
         return true;
     if (in->outer && item->step->nnumbers > 0) /* which only a frame of its own has */
-        return stager_refuse(s, "its turns do more than maps");
-    s->why = NULL;
+        return turns_refuse(&s->parts, "its turns do more than maps");
+    s->parts.why = NULL;
     return add_call(s, in, item, item->step->nbufs);
 }
 
@@ -292,10 +283,10 @@ static bool add_branch(turns_stager *s, const turns_scope *in, const body_item *
     stage.first = place_of(s, in, item, 0, 0);
     stager_held *before = malloc((size_t)(held + 1) * sizeof *before);
     if (!before)
-        return stager_refuse(s, "out of memory");
+        return turns_refuse(&s->parts, "out of memory");
     if (held)
         memcpy(before, s->held.at, (size_t)held * sizeof *before);
-    bool done = stage.first >= 0 && stager_pushed(s, lazy_push(&s->list, stage)) && add_items(s, &own);
+    bool done = stage.first >= 0 && turns_pushed(&s->parts, lazy_push(&s->list, stage)) && add_items(s, &own);
     if (done)
         s->list.at[at].stages = (int32_t)(s->list.n - at - 1);
     stager_keep_held(s, before, held);
@@ -328,7 +319,7 @@ static bool add_items(turns_stager *s, const turns_scope *in) {
         else if (item->what == BODY_CALL)
             done = stager_turn(s, in, item) || add_call(s, in, item, item->step->nbufs);
         else
-            done = stager_refuse(s, "its turns have effects");
+            done = turns_refuse(&s->parts, "its turns have effects");
     }
     return done;
 }
@@ -354,14 +345,14 @@ static void carry_held(turns_stager *s) {
         native_operand *read = &s->reads.at[k];
         if (read->place < 0 || read->along || read->across || read->extent)
             continue;
-        turns_place place = s->places.at[read->place];
+        turns_place place = s->parts.places.at[read->place];
         const int32_t carry = place.address.index;
         int32_t value = STAGER_NONE;
         if (is_constant(runner, &place)) {
             value = ~k;
         } else if (place.address.from == BODY_INPUT && place.move == 0 && !runner->updated[carry]) {
             place.which = control_giver(runner->kind), place.address.from = BODY_OUTPUT;
-            value = stager_held_at(s, place, s->inputs.at[k].dtype);
+            value = stager_held_at(s, place, s->parts.inputs.at[k].dtype);
         }
         read->carried = value != STAGER_NONE, read->index = read->carried ? value : 0;
     }
@@ -383,22 +374,19 @@ bool stager_run(turns_stager *s) {
     s->stages.head = (int32_t)s->list.n;
     done = done && add_body(s, control_giver(runner->kind));
     if (done && cost - s->inner > LONG_TURN)
-        return stager_refuse(s, "its turns are long");
+        return turns_refuse(&s->parts, "its turns are long");
     carry_held(s);
-    return done && (s->maps > 0 || stager_refuse(s, "its turns do more than maps"));
+    return done && (s->maps > 0 || turns_refuse(&s->parts, "its turns do more than maps"));
 }
 
 void stager_free(turns_stager *s) {
+    turns_parts_free(&s->parts);
     lazy_vector_free(&s->list);
-    lazy_vector_free(&s->inputs);
     lazy_vector_free(&s->reads);
     lazy_vector_free(&s->writes);
-    lazy_vector_free(&s->ins);
     lazy_vector_free(&s->outputs);
     lazy_vector_free(&s->folds);
     lazy_vector_free(&s->pointers);
-    lazy_vector_free(&s->places);
     lazy_vector_free(&s->calls);
-    lazy_vector_free(&s->constants);
     lazy_vector_free(&s->held);
 }

@@ -11,7 +11,7 @@
 #ifndef LAZY_TURNS_STAGES_H
 #define LAZY_TURNS_STAGES_H
 
-#include "lazy/control/turns_scope.h"
+#include "lazy/control/turns_parts.h"
 
 typedef struct stager_held {
     turns_place place;
@@ -19,22 +19,17 @@ typedef struct stager_held {
 } stager_held;
 
 typedef struct turns_stager {
+    turns_parts parts;
     const lazy_runner *runner;
-    const char *why;      /* the loop has no such code */
-    int weight;           /* what making its code takes */
     int maps;             /* stages of maps */
     int64_t inner;        /* ns that loops inside take */
     native_stages stages; /* without its arrays */
     LAZY_VECTOR(native_stage) list;
-    LAZY_VECTOR(native_input) inputs;
     LAZY_VECTOR(native_operand) reads, writes; /* by input, by output */
-    LAZY_VECTOR(native_ins) ins;               /* their operands: instructions, or ~input */
-    LAZY_VECTOR(int32_t) outputs;              /* the same, or STAGER_RESULT + fold */
+    LAZY_VECTOR(int32_t) outputs;              /* an instruction, ~input, or STAGER_RESULT + fold */
     LAZY_VECTOR(native_fold) folds;
     LAZY_VECTOR(int32_t) pointers;
-    LAZY_VECTOR(turns_place) places;
     LAZY_VECTOR(turns_call) calls;
-    LAZY_VECTOR(lazy_scalar) constants;
     LAZY_VECTOR(stager_held) held; /* at the place where the list ends */
 } turns_stager;
 
@@ -43,16 +38,14 @@ enum { STAGER_RESULT = 1 << 30, STAGER_NONE = INT32_MIN, STAGER_NO_PLACE = -1 };
 /* The most elements of a stage, and of rows that are reduced, of which values are kept on the stack. */
 enum { STAGER_LONG = 8192, STAGER_LONG_ROW = 2048 };
 
-/* Goes through the bodies. false: the loop has no such code, or there is no memory, as s->why says. */
+/* Goes through the bodies. false: the loop has no such code, or there is no memory, as s->parts.why says. */
 bool stager_run(turns_stager *s);
 void stager_free(turns_stager *s);
 
 /* ---- turns_stager.c ---------------------------------------------------------------------------------------------- */
-bool stager_refuse(turns_stager *s, const char *why); /* false */
-bool stager_pushed(turns_stager *s, int status);
 /* The number of a place, or STAGER_NO_PLACE. */
 int32_t stager_place(turns_stager *s, turns_place place);
-/* The place of n bytes of memory that stays, zeros for now; *to is that. */
+/* The same of so many bytes of memory that stays, zeros for now; *to is that. */
 int32_t stager_constants(turns_stager *s, int64_t bytes, lazy_scalar **to);
 
 typedef struct stager_mark { /* what there was before a stage */
@@ -63,7 +56,7 @@ stager_mark stager_begin(const turns_stager *s);
 bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_t length, bool done);
 /* What an operand of a stage is: an instruction or ~input; STAGER_NONE: there is no such code. */
 int32_t stager_read(turns_stager *s, int dtype, native_operand operand);
-int32_t stager_map(turns_stager *s, native_ins ins);
+int32_t stager_map(turns_stager *s, lazy_ins ins);
 bool stager_write(turns_stager *s, int32_t value, native_operand operand);
 /* The value of a dtype that is held; STAGER_NONE: none. */
 int32_t stager_held_at(const turns_stager *s, turns_place place, int dtype);

@@ -63,7 +63,7 @@ size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to) {
         put_map(&key, &load->map);
     }
     for (int k = 0; k < kernel->nins; k++) {
-        const native_ins *ins = &kernel->ins[k];
+        const lazy_ins *ins = &kernel->ins[k];
         const int32_t what[3] = {ins->dtype, ins->result, ins->narg};
         put_text(&key, lazy_ops[ins->op]->name);
         put(&key, what, sizeof what);
@@ -72,7 +72,7 @@ size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to) {
     for (int k = 0; k < kernel->nsinks; k++) {
         const gpu_sink *sink = &kernel->sinks[k];
         const int32_t what[4] = {sink->kind, sink->dtype, sink->slot, sink->value};
-        put_text(&key, sink->kind == GPU_SINK_REDUCE ? lazy_ops[sink->op]->name : "");
+        put_text(&key, sink->kind == LAZY_SINK_REDUCE ? lazy_ops[sink->op]->name : "");
         put(&key, what, sizeof what);
         put_map(&key, &sink->map);
     }

@@ -1,7 +1,7 @@
 /* gpu.h: kernels as code for GPUs: PTX text for NVIDIA's.
  *
- * A *grid kernel* is a kernel (lazy/vm/kernel.h) without its numbers: what it loads, computes and stores, with axes
- * collapsed. Extents, strides, offsets and the numbers of the step are parameters, so kernels that differ in these
+ * A *grid kernel* is a loop (lazy/loop/loop.h) with collapsed axes, without its numbers: what it loads, computes and
+ * stores. Extents, strides, offsets and the numbers of the step are parameters, so kernels that differ in these
  * alone share their code. lazy/vm/gpu.h makes one of a lazy_kernel, with the parameters of its launches.
  *
  *      parameters of every entry:  buffers: one pointer each, in the order of the kernel's slots;
@@ -23,9 +23,6 @@
 #include "lazy/native/gpu_call.h"
 #include "lazy/native/native.h"
 
-enum { GPU_LOAD_BUFFER, GPU_LOAD_NUMBER, GPU_LOAD_IOTA, GPU_LOAD_RESULT, GPU_LOAD_TABLE };
-enum { GPU_SINK_STORE, GPU_SINK_STORE_ROW, GPU_SINK_REDUCE };
-
 /* Where a map leads: `flat`: to its offset and the number of the element, counted over the domain; else to the sum of
  * index times stride over the axes whose bits are set. words[word] is the offset, strides follow. */
 typedef struct gpu_map {
@@ -36,13 +33,13 @@ typedef struct gpu_map {
 } gpu_map;
 
 typedef struct gpu_load {
-    uint8_t kind, dtype;
-    int16_t slot; /* BUFFER, TABLE: which buffer; NUMBER: which number; RESULT: which sink */
-    gpu_map map;  /* TABLE: behind its strides the extent, and elements from one row to the next */
+    uint8_t kind, dtype; /* LAZY_LOAD_… */
+    int16_t slot;        /* BUFFER, TABLE: which buffer; SCALAR: which number; RESULT: which sink */
+    gpu_map map;         /* TABLE: behind its strides the extent, and elements from one row to the next */
 } gpu_load;
 
 typedef struct gpu_sink {
-    uint8_t kind, dtype; /* of the buffer */
+    uint8_t kind, dtype; /* LAZY_SINK_…; of the buffer */
     bool chooses;        /* REDUCE: to the place of a value in its row */
     int16_t op;          /* REDUCE: LAZY_OP_sum, … */
     int16_t slot;        /* which buffer; -1: only used inside */
@@ -62,7 +59,7 @@ enum gpu_word {
     GPU_EXTENTS     /* of the axes, then the maps */
 };
 
-enum { GPU_THREADS = 256, GPU_EACH = 4, GPU_LANES = 16, GPU_LEAF = 256 };
+enum { GPU_THREADS = 256, GPU_EACH = 4 };
 
 /* Code of a whole-array op instead of a kernel (gpu_call.h). */
 enum { GPU_CALL_ENTRIES = 48 }; /* those of a plan are few; all of a dtype have room */
@@ -77,7 +74,7 @@ typedef struct gpu_kernel {
     int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
     int numbers;       /* the word of the first number; each takes two */
     int each;          /* elements of a thread, without reductions: 1 or GPU_EACH */
-    int slots;         /* of shared memory, for each reduction: rows of a group * leaves * GPU_LANES at most */
+    int slots;         /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
     bool near;         /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
     bool reduces;      /* there are sinks of one element for each row */
     bool staged;       /* rows are passed over several times: each is one group's, and elements are stored last */
@@ -85,7 +82,7 @@ typedef struct gpu_kernel {
     bool across;       /* neighbours in memory are of different rows */
     const int *levels; /* of each value: how many reductions there are on the way to it, at most */
     const gpu_load *loads;
-    const native_ins *ins; /* and `take`, of a TABLE and an index */
+    const lazy_ins *ins; /* and `take`, of a TABLE and an index */
     const gpu_sink *sinks;
     const gpu_entries *call; /* NULL: it is a kernel; else only nbuffers, scratch counted, and nwords stand above */
 } gpu_kernel;
@@ -130,8 +127,8 @@ gpu_entry gpu_code_entry(const gpu_code *code, const char *name);
 void gpu_code_free(gpu_code *code);
 
 /* Is an instruction no row, but an element of a table? */
-static inline bool gpu_is_take(const gpu_kernel *kernel, const native_ins *ins) {
-    return ins->arg[0] < kernel->nloads && kernel->loads[ins->arg[0]].kind == GPU_LOAD_TABLE;
+static inline bool gpu_is_take(const gpu_kernel *kernel, const lazy_ins *ins) {
+    return ins->arg[0] < kernel->nloads && kernel->loads[ins->arg[0]].kind == LAZY_LOAD_TABLE;
 }
 
 /* Of shared memory: waves of a group, or blocks of a row, and rows of a group, at most. */
@@ -139,7 +136,7 @@ static inline int gpu_waves_max(const gpu_kernel *kernel) {
     return kernel->slots / 4;
 }
 static inline int gpu_rows_max(const gpu_kernel *kernel) {
-    return kernel->slots / GPU_LANES;
+    return kernel->slots / LAZY_LANES;
 }
 
 /* Scratch between the launches is areas of 16 bytes for each block of each row: one for a reduction's value, and one
@@ -148,7 +145,7 @@ enum { GPU_PARTIAL = 16 };
 static inline int gpu_areas_before(const gpu_kernel *kernel, int sink) {
     int areas = 0;
     for (int k = 0; k < sink; k++)
-        areas += kernel->sinks[k].kind == GPU_SINK_REDUCE ? 1 + kernel->sinks[k].chooses : 0;
+        areas += kernel->sinks[k].kind == LAZY_SINK_REDUCE ? 1 + kernel->sinks[k].chooses : 0;
     return areas;
 }
 

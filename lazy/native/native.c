@@ -132,7 +132,7 @@ static size_t write_key(char *to, const native_body *b, const char *isa) {
         PUT(input, sizeof input);
     }
     for (int k = 0; k < b->nins; k++) {
-        const native_ins *ins = &b->ins[k];
+        const lazy_ins *ins = &b->ins[k];
         const uint8_t what[3] = {ins->dtype, ins->result, ins->narg};
         const char *row = row_name(ins->op, ins->dtype, ins->result);
         PUT(row, strlen(row) + 1);

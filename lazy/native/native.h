@@ -17,18 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lazy/loop/loop.h"
+
 typedef struct native_input {
     uint8_t dtype;
     bool vector; /* n elements; else one for all */
 } native_input;
 
-typedef struct native_ins {
-    int16_t op;                  /* a map; casts are LAZY_OP_astype */
-    uint8_t dtype, result, narg; /* of the operands (after `where`: of the last two), of the result */
-    int32_t arg[3];
-} native_ins;
-
-/* A reduction of the value of an instruction over the tree of lazy/vm/kernel.h: one result for each leaf, the last of
+/* A reduction of the value of an instruction over the tree of lazy/loop/tree.h: one result for each leaf, the last of
  * which may be short; if the body is of whole rows, these are combined and the first one is the result. */
 typedef struct native_fold {
     int16_t op;    /* LAZY_OP_sum, … */
@@ -99,7 +95,7 @@ typedef struct native_stages {
 typedef struct native_body {
     int ninputs, nins, noutputs;
     const native_input *inputs;
-    const native_ins *ins;
+    const lazy_ins *ins;    /* of stages also `take`, at an index that is one for a row */
     const int32_t *outputs; /* values, each of an instruction; of stages any value, or ~fold */
     int nfolds;             /* at most NATIVE_FOLDS_MAX */
     bool whole_rows;        /* the n elements are a row: the leaves of folds are combined */

@@ -91,13 +91,15 @@ NEAP_OP(astype,
 NEAP_OP(copy,
     .doc = "a itself, as an array of its own.",
     .example = "np.copy(np.arange(3))\n[0 1 2]",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_same, .grad = grad_copy,
-    .kernel = {.any = "a"},
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_IDENTITY, .dtype = graph_dtype_same, .grad = grad_copy,
+    .kernel = {.any = "a", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 
 NEAP_OP(stop_gradient,
     .doc = "a itself, but differentiation takes it for a constant.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_same,
-    .kernel = {.any = "a"},
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_IDENTITY, .dtype = graph_dtype_same,
+    .kernel = {.any = "a", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 /* clang-format on */

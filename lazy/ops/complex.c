@@ -51,7 +51,7 @@ NEAP_OP(real,
     .example = "np.real(np.array{1, 2i})\n[1. 0.]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_part,
     .grad = grad_real, .jvp = derive_jvp_linear,
-    .kernel = {.boolean = "a", .integer = "a", .real = "a", .complex = "F(real)(a)"},
+    .kernel = {.boolean = "a", .integer = "a", .real = "a", .complex = "F(real)(a)", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 
 NEAP_OP(imag,
@@ -67,6 +67,6 @@ NEAP_OP(conj,
            "own.",
     .example = "np.conj(np.array{1, 2i})\n[1.-0.j 0.-2.j]",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_conj,
-    .kernel = {.boolean = "a", .integer = "a", .real = "a", .complex = "F(conj)(a)"},
+    .kernel = {.boolean = "a", .integer = "a", .real = "a", .complex = "F(conj)(a)", .half = "a"},
     .domain = {-3, 3}, .reference = "a")
 /* clang-format on */

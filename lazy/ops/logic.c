@@ -13,7 +13,8 @@ static int dtype_of_logic(const lazy_call_desc *call, lazy_result *out) {
 NEAP_OP(logical_and,
     .doc = "Whether both a and b are true.",
     .example = "np.logical_and(np.array{true, true}, np.array{true, false})\n[ True False]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL,
+    .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD | LAZY_OP_CHOOSES | LAZY_OP_COMMUTES,
     .dtype = dtype_of_logic,
     .kernel = {.boolean = "a & b"},
     .domain = {-2, 2}, .reference = "a ~= 0 and b ~= 0")
@@ -21,14 +22,16 @@ NEAP_OP(logical_and,
 NEAP_OP(logical_or,
     .doc = "Whether a or b is true.",
     .example = "np.logical_or(np.array{true, false}, np.array{false, false})\n[ True False]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_logic,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_CHOOSES | LAZY_OP_COMMUTES, .dtype = dtype_of_logic,
     .kernel = {.boolean = "a | b"},
     .domain = {-2, 2}, .reference = "a ~= 0 or b ~= 0")
 
 NEAP_OP(logical_xor,
     .doc = "Whether just one of a and b is true.",
     .example = "np.logical_xor(np.array{true, true}, np.array{true, false})\n[False  True]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_logic,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_COMMUTES, .dtype = dtype_of_logic,
     .kernel = {.boolean = "a ^ b"},
     .domain = {-2, 2}, .reference = "(a ~= 0) ~= (b ~= 0)")
 
@@ -42,21 +45,24 @@ NEAP_OP(logical_not,
 NEAP_OP(bitwise_and,
     .doc = "The bits set in both a and b; bool: and.",
     .example = "np.bitwise_and(np.arange(4), 1)\n[0 1 0 1]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_COMMUTES, .dtype = graph_dtype_promote,
     .kernel = {.any = "a & b"},
     .domain = {0, 100})
 
 NEAP_OP(bitwise_or,
     .doc = "The bits set in a or b; bool: or.",
     .example = "np.bitwise_or(np.arange(4), 1)\n[1 1 3 3]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_COMMUTES, .dtype = graph_dtype_promote,
     .kernel = {.any = "a | b"},
     .domain = {0, 100})
 
 NEAP_OP(bitwise_xor,
     .doc = "The bits set in just one of a and b; bool: exclusive or.",
     .example = "np.bitwise_xor(np.arange(4), 1)\n[1 0 3 2]",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS,
+    .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_COMMUTES, .dtype = graph_dtype_promote,
     .kernel = {.any = "a ^ b"},
     .domain = {0, 100})
 

@@ -1,5 +1,5 @@
 /* reduce.c: reductions over the axes of a bit mask. Sums and products of real numbers are combined over a fixed tree
- * (lazy/vm/kernel.h), so their bits do not depend on strides, threads or fusion; the others give the same bits in any
+ * (lazy/loop/tree.h), so their bits do not depend on strides, threads or fusion; the others give the same bits in any
  * order. */
 #include <inttypes.h>
 
@@ -156,9 +156,10 @@ NEAP_OP(sum,
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .dtype = graph_dtype_sum,
     .shape = graph_shape_reduce,
     .grad = grad_sum, .jvp = derive_jvp_linear,
-    .shard = shard_sum,
-    .kernel = {.integer = "(T)((U)a + (U)b)", .real = "a + b", .complex = "a + b",
-               .identity = "(T)-0.0", .complex_identity = "F(no_sum)"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_add,
+    .kernel = {.identity = "(T)-0.0", .complex_identity = "F(no_sum)",
+               .absorbs = "square, multiply, square of subtract"},
     .domain = {-3, 3}, .reference = "a + b")
 
 NEAP_OP(prod,
@@ -168,8 +169,7 @@ NEAP_OP(prod,
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_NUMERIC | LAZY_COMPLEX, .dtype = graph_dtype_sum,
     .shape = graph_shape_reduce,
     .grad = grad_prod, .jvp = jvp_prod, .residual = LAZY_RESIDUAL_IN0,
-    .kernel = {.integer = "(T)((U)a * (U)b)", .real = "a * b", .complex = "F(join_product)(a, b)",
-               .identity = "(T)1"},
+    .combines = LAZY_OP_multiply, .kernel = {.complex = "F(join_product)(a, b)", .identity = "(T)1"},
     .domain = {0.5, 1.5}, .reference = "a * b")
 
 NEAP_OP(max,
@@ -177,8 +177,8 @@ NEAP_OP(max,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ORDERED, .dtype = graph_dtype_same, .shape = shape_extremum,
     .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .shard = shard_max,
-    .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)", .identity = "F(lowest)"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_maximum, .kernel = {.identity = "F(lowest)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
 NEAP_OP(min,
@@ -186,8 +186,8 @@ NEAP_OP(min,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ORDERED, .dtype = graph_dtype_same, .shape = shape_extremum,
     .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .shard = shard_min,
-    .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)", .identity = "F(highest)"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_minimum, .kernel = {.identity = "F(highest)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
 NEAP_OP(nanmax,
@@ -196,8 +196,8 @@ NEAP_OP(nanmax,
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
     .shape = shape_extremum,
     .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .shard = shard_nanmax,
-    .kernel = {.integer = "a > b ? a : b", .real = "F(max_number)(a, b)", .identity = "F(nan)"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_fmax, .kernel = {.identity = "F(nan)", .worst = "F(lowest)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
 NEAP_OP(nanmin,
@@ -206,8 +206,8 @@ NEAP_OP(nanmin,
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
     .shape = shape_extremum,
     .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .shard = shard_nanmin,
-    .kernel = {.integer = "a < b ? a : b", .real = "F(min_number)(a, b)", .identity = "F(nan)"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_fmin, .kernel = {.identity = "F(nan)", .worst = "F(highest)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
 NEAP_OP(any,
@@ -215,8 +215,8 @@ NEAP_OP(any,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_any_all,
     .shape = graph_shape_reduce,
-    .shard = shard_max,
-    .kernel = {.boolean = "a | b", .identity = "0"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_maximum, .kernel = {.identity = "0"},
     .domain = {-3, 3}, .reference = "a or b")
 
 NEAP_OP(all,
@@ -224,8 +224,8 @@ NEAP_OP(all,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_any_all,
     .shape = graph_shape_reduce,
-    .shard = shard_min,
-    .kernel = {.boolean = "a & b", .identity = "1"},
+    .shard = shard_combine,
+    .combines = LAZY_OP_minimum, .kernel = {.identity = "1"},
     .domain = {-3, 3}, .reference = "a and b")
 
 NEAP_OP(argmax,

@@ -205,7 +205,7 @@ NEAP_OP(zeta,
 NEAP_OP(betaln,
     .doc = "The logarithm of |gamma(a) gamma(b) / gamma(a + b)|.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_betaln,
-    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .flags = LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .flags = LAZY_OP_HIDDEN | LAZY_OP_COMMUTES,
     .kernel = {.real = "F(betaln)(a, b)"}, .ns = 45,
     .domain = {0.2, 2}, .ulp = 16)
 

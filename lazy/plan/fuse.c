@@ -37,7 +37,7 @@ typedef struct fuser {
 /* Reuse looks back over the last values only: a node read twice is nearly always read by one op (x * x). */
 static bool known_value(const fuser *f, const neap_node *node, const lazy_wide_map *map, int32_t *value) {
     for (int64_t k = f->order.n - 1, looked = 0; k >= 0 && looked < 64; k--, looked++)
-        if (f->nodes.at[k] == node && vm_maps_equal(f->fusion->ndim, &f->maps.at[k], map)) {
+        if (f->nodes.at[k] == node && loop_maps_equal(f->fusion->ndim, &f->maps.at[k], map)) {
             *value = f->order.at[k];
             return true;
         }

@@ -250,7 +250,7 @@ static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
         const lazy_load *load = &kernel->loads[k];
         bool reads = (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) &&
                      step->slots[load->slot] == step->slots[in];
-        if (reads && (load->kind == LAZY_LOAD_TABLE || !vm_maps_agree(kernel, &load->read, &sink->write) ||
+        if (reads && (load->kind == LAZY_LOAD_TABLE || !loop_maps_agree(kernel, &load->read, &sink->write) ||
                       neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype)))
             return false;
     }

@@ -246,7 +246,7 @@ static bool links_hold(const lazy_draft *a, const lazy_draft *b, const pairing *
         if (!sink)
             continue;
         lazy_wide_map write = carry_map(&sink->sink.write, p, 0), read = carry_map(&b->loads.at[k].load.read, p, 1);
-        if (b->loads.at[k].load.kind == LAZY_LOAD_TABLE || !vm_maps_equal(p->n, &write, &read))
+        if (b->loads.at[k].load.kind == LAZY_LOAD_TABLE || !loop_maps_equal(p->n, &write, &read))
             return false;
     }
     return true;
@@ -298,7 +298,7 @@ static bool match(const lazy_draft *a, const lazy_draft *b, bool linked, pairing
             if (!pair_axes(a, b, &e, true, p))
                 continue;
             lazy_wide_map left = carry_map(e.map[e.n - 1][0], p, 0), right = carry_map(e.map[e.n - 1][1], p, 1);
-            if (vm_maps_equal(p->n, &left, &right)) /* not if they read other parts of it */
+            if (loop_maps_equal(p->n, &left, &right)) /* not if they read other parts of it */
                 return true;
         }
     return false;

@@ -475,7 +475,7 @@ static bool writes_in_place(const lazy_group *group, const lazy_step *step, int3
         bool buffer = load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
         if (!buffer || group->slots[step->slots[load->slot]] != from)
             continue;
-        if (load->kind == LAZY_LOAD_TABLE || !vm_maps_agree(kernel, &load->read, &sink->write) ||
+        if (load->kind == LAZY_LOAD_TABLE || !loop_maps_agree(kernel, &load->read, &sink->write) ||
             neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype))
             return false;
     }

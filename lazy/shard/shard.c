@@ -187,6 +187,7 @@ int shard_elementwise(lazy_shard_rule *g) {
     return shard_solve(g, &f, -1);
 }
 
+/* The results of parts are combined by `combine`; -1: the axes that are reduced are needed whole. */
 static int reduce(lazy_shard_rule *g, int combine) {
     lazy_factors f = {0};
     bool keepdims = g->nattrs > 1 && g->attrs[1] != 0;
@@ -204,21 +205,8 @@ static int reduce(lazy_shard_rule *g, int combine) {
 int shard_reduce(lazy_shard_rule *g) {
     return reduce(g, -1);
 }
-int shard_sum(lazy_shard_rule *g) {
-    return reduce(g, LAZY_OP_add);
-}
-int shard_max(lazy_shard_rule *g) {
-    return reduce(g, LAZY_OP_maximum);
-}
-int shard_min(lazy_shard_rule *g) {
-    return reduce(g, LAZY_OP_minimum);
-}
-
-int shard_nanmax(lazy_shard_rule *g) {
-    return reduce(g, LAZY_OP_fmax);
-}
-int shard_nanmin(lazy_shard_rule *g) {
-    return reduce(g, LAZY_OP_fmin);
+int shard_combine(lazy_shard_rule *g) {
+    return reduce(g, g->row->combines);
 }
 
 /* All axes of input 0 but `whole`, which may be none. */

@@ -67,15 +67,11 @@ void shard_local_sizes(lazy_shard_rule *g, int at, int step);
 
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
 int shard_elementwise(
-    lazy_shard_rule *g);              /* all maps: axes are aligned from the right; those of size 1 are not divided */
-int shard_reduce(lazy_shard_rule *g); /* all reductions: the axes that are reduced are needed whole */
-int shard_sum(lazy_shard_rule *g);    /* the same, or the results of the parts are added */
-int shard_max(lazy_shard_rule *g);    /* the same, or the greatest result of a part is taken (any, of bools) */
-int shard_min(lazy_shard_rule *g);    /* the same, or the smallest result of a part is taken (all, of bools) */
-int shard_nanmax(lazy_shard_rule *g); /* the same, or the greatest result of a part that is not NaN */
-int shard_nanmin(lazy_shard_rule *g); /* the same, or the smallest result of a part that is not NaN */
-int shard_same(lazy_shard_rule *g);   /* the result is like input 0, element by element; other inputs are whole */
-int shard_axis(lazy_shard_rule *g);   /* as shard_same, except for the axis that the first attribute counts */
+    lazy_shard_rule *g);               /* all maps: axes are aligned from the right; those of size 1 are not divided */
+int shard_reduce(lazy_shard_rule *g);  /* all reductions: the axes that are reduced are needed whole */
+int shard_combine(lazy_shard_rule *g); /* the same, or the results of the parts are combined as elements are */
+int shard_same(lazy_shard_rule *g);    /* the result is like input 0, element by element; other inputs are whole */
+int shard_axis(lazy_shard_rule *g);    /* as shard_same, except for the axis that the first attribute counts */
 int shard_matrices(
     lazy_shard_rule *g); /* all but the last two axes of input 0 are those of a batch, everywhere first */
 

@@ -141,7 +141,7 @@ static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
     sink->value_width = b->width[value];
     sink->fold = p->simd->fold[sink->op] ? &p->simd->fold[sink->op][dtype] : NULL;
     sink->choice = p->simd->choice[sink->op] ? &p->simd->choice[sink->op][dtype] : NULL;
-    sink->any_length = !sink->choice && vm_chooses(sink->op);
+    sink->any_length = vm_chooses(sink->op, dtype);
     if (!(sink->fold && sink->fold->leaves) && !(sink->choice && sink->choice->first))
         return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,
                           neap_dtype_name(dtype));

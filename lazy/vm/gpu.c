@@ -1,5 +1,4 @@
-/* vm/gpu.c: kernels as launches on a GPU (gpu.h): axes are collapsed, maps become words, and rows are dealt out to
- * groups of threads.
+/* vm/gpu.c: loops as launches on a GPU (gpu.h): maps become words, and rows are dealt out to groups of threads.
  *
  * Rows are cut into blocks where there are few of them, so that all of a GPU has work: a block is a power of two of
  * leaves, and so a whole subtree.
@@ -9,14 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)GPU_LOAD_BUFFER == (int)LAZY_LOAD_BUFFER && (int)GPU_LOAD_NUMBER == (int)LAZY_LOAD_SCALAR &&
-                   (int)GPU_LOAD_IOTA == (int)LAZY_LOAD_IOTA && (int)GPU_LOAD_RESULT == (int)LAZY_LOAD_RESULT &&
-                   (int)GPU_LOAD_TABLE == (int)LAZY_LOAD_TABLE,
-               "kinds of loads");
-_Static_assert((int)GPU_SINK_STORE == (int)LAZY_SINK_STORE && (int)GPU_SINK_STORE_ROW == (int)LAZY_SINK_STORE_ROW &&
-                   (int)GPU_SINK_REDUCE == (int)LAZY_SINK_REDUCE,
-               "kinds of sinks");
-_Static_assert((int)GPU_LEAF == (int)LAZY_LEAF && (int)GPU_LANES == (int)LAZY_LANES, "the tree of kernel.h");
+#include "lazy/arena.h"
 
 enum {
     SLOTS_MIN = 256,         /* a row of several stages has 32 leaves at most, in two waves */
@@ -28,70 +20,9 @@ enum {
 
 vm_gpu_limits vm_gpu_limit = {.slots = 2048, .groups = 1024};
 
-typedef struct grid { /* a kernel with collapsed axes */
-    int ndim, nkept, nmaps;
-    int64_t shape[LAZY_MAX_DOMAIN];
-    lazy_wide_map *maps; /* of the loads, then of the sinks */
-} grid;
-
-/* ---- Collapsing -------------------------------------------------------------------------------------------------- */
-static bool merge(const grid *g, int k) {
-    if (k + 1 == g->nkept)
-        return false;
-    for (int m = 0; m < g->nmaps; m++)
-        if (g->maps[m].stride[k] != g->maps[m].stride[k + 1] * g->shape[k + 1])
-            return false;
-    return true;
-}
-
-static void drop(grid *g, int k) {
-    size_t after = (size_t)(g->ndim - k - 1);
-    for (int m = 0; m < g->nmaps; m++)
-        memmove(g->maps[m].stride + k, g->maps[m].stride + k + 1, after * sizeof *g->maps[m].stride);
-    memmove(g->shape + k, g->shape + k + 1, after * sizeof *g->shape);
-    g->ndim--;
-    g->nkept -= k < g->nkept;
-}
-
-/* Drops axes of one element and merges neighbours, kept and reduced ones apart. */
-static void collapse(grid *g) {
-    for (int k = g->ndim - 1; k >= 0; k--)
-        if (g->shape[k] == 1)
-            drop(g, k);
-    for (int k = g->ndim - 2; k >= 0; k--)
-        if (merge(g, k)) {
-            g->shape[k + 1] *= g->shape[k];
-            drop(g, k);
-        }
-}
-
-static bool has_map(const lazy_load *load) {
-    return load->kind != LAZY_LOAD_SCALAR && load->kind != LAZY_LOAD_RESULT;
-}
-
-static void grid_begin(grid *g, const lazy_kernel *kernel) {
-    g->ndim = kernel->ndim;
-    g->nkept = kernel->ndim;
-    for (int k = 0; k < kernel->nsinks; k++)
-        if (kernel->sinks[k].kind != LAZY_SINK_STORE)
-            g->nkept = kernel->nkept;
-    g->nmaps = kernel->nloads + kernel->nsinks;
-    memcpy(g->shape, kernel->shape, sizeof g->shape);
-    for (int k = 0; k < kernel->nloads; k++)
-        g->maps[k] = has_map(&kernel->loads[k]) ? kernel->loads[k].read : (lazy_wide_map){0};
-    for (int k = 0; k < kernel->nsinks; k++) {
-        lazy_wide_map *map = &g->maps[kernel->nloads + k];
-        int axes = kernel->sinks[k].kind == LAZY_SINK_STORE ? kernel->ndim : kernel->nkept;
-        *map = kernel->sinks[k].write;
-        for (int axis = axes; axis < LAZY_MAX_DOMAIN; axis++)
-            map->stride[axis] = 0;
-    }
-    collapse(g);
-}
-
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 /* Writes a map's words from *word on, over axes first …. */
-static gpu_map add_map(const grid *g, const lazy_wide_map *map, int axes, uint64_t *words, int *word) {
+static gpu_map add_map(const lazy_kernel *g, const lazy_wide_map *map, int axes, uint64_t *words, int *word) {
     gpu_map made = {.flat = true, .word = *word};
     int64_t size = 1;
     for (int axis = axes - 1; axis >= 0; axis--) {
@@ -114,15 +45,15 @@ static int words_at_most(const lazy_kernel *kernel) {
            2 * kernel->nloads;
 }
 
-static void add_loads(vm_gpu *plan, const lazy_kernel *kernel, const grid *g, gpu_load *loads, int *word) {
-    for (int k = 0; k < kernel->nloads; k++) {
-        const lazy_load *load = &kernel->loads[k];
+static void add_loads(vm_gpu *plan, const lazy_kernel *g, gpu_load *loads, int *word) {
+    for (int k = 0; k < g->nloads; k++) {
+        const lazy_load *load = &g->loads[k];
         loads[k] = (gpu_load){.kind = load->kind, .dtype = load->dtype, .slot = load->slot};
         if (load->kind == LAZY_LOAD_SCALAR && load->slot >= plan->nnumbers)
             plan->nnumbers = load->slot + 1;
-        if (!has_map(load))
+        if (!loop_has_map(load))
             continue;
-        loads[k].map = add_map(g, &g->maps[k], g->ndim, plan->words, word);
+        loads[k].map = add_map(g, &load->read, g->ndim, plan->words, word);
         if (load->kind == LAZY_LOAD_TABLE) {
             plan->words[(*word)++] = (uint64_t)load->extent;
             plan->words[(*word)++] = (uint64_t)load->step;
@@ -132,14 +63,13 @@ static void add_loads(vm_gpu *plan, const lazy_kernel *kernel, const grid *g, gp
     }
 }
 
-static void add_sinks(vm_gpu *plan, const lazy_kernel *kernel, const grid *g, gpu_sink *sinks, int *word) {
-    for (int k = 0; k < kernel->nsinks; k++) {
-        const lazy_sink *sink = &kernel->sinks[k];
+static void add_sinks(vm_gpu *plan, const lazy_kernel *g, gpu_sink *sinks, int *word) {
+    for (int k = 0; k < g->nsinks; k++) {
+        const lazy_sink *sink = &g->sinks[k];
         sinks[k] = (gpu_sink){
             .kind = sink->kind, .dtype = sink->dtype, .op = sink->op, .slot = sink->slot, .value = sink->value};
         sinks[k].chooses = sink->kind == LAZY_SINK_REDUCE && lazy_ops[sink->op]->flags & LAZY_OP_ARG;
-        sinks[k].map = add_map(g, &g->maps[kernel->nloads + k], sink->kind == LAZY_SINK_STORE ? g->ndim : g->nkept,
-                               plan->words, word);
+        sinks[k].map = add_map(g, &sink->write, sink->kind == LAZY_SINK_STORE ? g->ndim : g->nkept, plan->words, word);
         plan->code.reduces |= sink->kind != LAZY_SINK_STORE;
         if (sink->slot >= plan->code.nbuffers)
             plan->code.nbuffers = sink->slot + 1;
@@ -147,13 +77,6 @@ static void add_sinks(vm_gpu *plan, const lazy_kernel *kernel, const grid *g, gp
 }
 
 /* ---- Shapes of launches ------------------------------------------------------------------------------------------ */
-static int64_t elements(const int64_t *shape, int from, int to) {
-    int64_t size = 1;
-    for (int k = from; k < to; k++)
-        size *= shape[k];
-    return size;
-}
-
 static int dtype_of(const gpu_kernel *code, int value) {
     return value < code->nloads ? code->loads[value].dtype : code->ins[value - code->nloads].result;
 }
@@ -162,7 +85,7 @@ static int dtype_of(const gpu_kernel *code, int value) {
 static int64_t shared_bytes(const gpu_kernel *code) {
     int64_t bytes = 0;
     for (int k = 0; k < code->nsinks; k++)
-        if (code->sinks[k].kind == GPU_SINK_REDUCE) {
+        if (code->sinks[k].kind == LAZY_SINK_REDUCE) {
             const int64_t slot = neap_dtype_bytes(dtype_of(code, code->sinks[k].value)) + 4 * code->sinks[k].chooses;
             bytes += slot * (code->slots + gpu_waves_max(code)) +
                      (int64_t)gpu_rows_max(code) * neap_dtype_bytes(code->sinks[k].dtype) + 32;
@@ -170,29 +93,13 @@ static int64_t shared_bytes(const gpu_kernel *code) {
     return bytes;
 }
 
-/* A result may be one of a reduction that stands behind its load, so all is gone through once for each level. */
-static void find_levels(gpu_kernel *code, int *levels) {
-    for (int round = 0; round <= code->nsinks; round++) {
-        for (int k = 0; k < code->nloads; k++)
-            if (code->loads[k].kind == GPU_LOAD_RESULT)
-                levels[k] = levels[code->sinks[code->loads[k].slot].value] + 1;
-        for (int k = 0; k < code->nins; k++)
-            for (int a = 0; a < code->ins[k].narg; a++)
-                if (levels[code->nloads + k] < levels[code->ins[k].arg[a]])
-                    levels[code->nloads + k] = levels[code->ins[k].arg[a]];
-    }
-    code->levels = levels;
-    for (int k = 0; k < code->nsinks; k++)
-        code->staged |= code->sinks[k].kind != GPU_SINK_STORE_ROW && levels[code->sinks[k].value] > 0;
-}
-
 /* Does memory run along the last kept axis rather than along the last reduced one? */
-static bool runs_across(const gpu_kernel *code, const grid *g) {
+static bool runs_across(const gpu_kernel *code, const lazy_kernel *g) {
     int across = 0;
     for (int k = 0; k < code->nloads && g->nkept > 0 && g->nkept < g->ndim; k++) {
-        int64_t kept = g->maps[k].stride[g->nkept - 1], inner = g->maps[k].stride[g->ndim - 1];
+        int64_t kept = g->loads[k].read.stride[g->nkept - 1], inner = g->loads[k].read.stride[g->ndim - 1];
         kept = kept < 0 ? -kept : kept, inner = inner < 0 ? -inner : inner;
-        if (code->loads[k].kind == GPU_LOAD_BUFFER)
+        if (code->loads[k].kind == LAZY_LOAD_BUFFER)
             across += (kept != 0 && inner > kept) - (inner != 0 && kept > inner);
     }
     return across > 0;
@@ -212,7 +119,7 @@ static void cut_rows(vm_gpu *plan, int64_t rows, int64_t leaves, int64_t at_once
 
 static void deal_rows(vm_gpu *plan, int64_t rows, int64_t reduced) {
     const gpu_kernel *code = &plan->code;
-    const int64_t at_most = code->slots / GPU_LANES, leaves = (reduced + GPU_LEAF - 1) / GPU_LEAF;
+    const int64_t at_most = code->slots / LAZY_LANES, leaves = loop_leaves(reduced);
     int64_t at_once = leaves < 1 ? 1 : leaves < at_most ? leaves : at_most, group = 1;
     plan->words[GPU_WAVES] = plan->words[GPU_BLOCKS] = 1;
     if (leaves > at_most)
@@ -236,7 +143,7 @@ static void deal_rows(vm_gpu *plan, int64_t rows, int64_t reduced) {
 
 /* A row of several stages is one group's: its results are in shared memory. */
 static void deal_stages(vm_gpu *plan, int64_t rows, int64_t reduced) {
-    const int64_t at_most = plan->code.slots / GPU_LANES, leaves = (reduced + GPU_LEAF - 1) / GPU_LEAF;
+    const int64_t at_most = plan->code.slots / LAZY_LANES, leaves = loop_leaves(reduced);
     if (leaves <= at_most) {
         deal_rows(plan, rows, reduced);
         return;
@@ -255,7 +162,7 @@ static bool is_cheap(const gpu_kernel *code) {
     return code->nins <= CHEAP_INS;
 }
 
-static bool leads_along(const grid *g, const lazy_wide_map *map) {
+static bool leads_along(const lazy_kernel *g, const lazy_wide_map *map) {
     bool along = map->offset % GPU_EACH == 0 && (g->ndim == 0 || map->stride[g->ndim - 1] == 1);
     for (int axis = 0; axis + 1 < g->ndim; axis++)
         along &= map->stride[axis] % GPU_EACH == 0;
@@ -263,17 +170,17 @@ static bool leads_along(const grid *g, const lazy_wide_map *map) {
 }
 
 /* Can neighbours be loaded and stored together? Loads may be of one element for a line of the last axis, too. */
-static void find_near(gpu_kernel *code, const grid *g, gpu_load *loads, gpu_sink *sinks) {
+static void find_near(gpu_kernel *code, const lazy_kernel *g, gpu_load *loads, gpu_sink *sinks) {
     const int last = g->ndim - 1;
     bool near = !code->reduces && code->each > 1 && (last < 1 || g->shape[last] % GPU_EACH == 0);
     for (int k = 0; k < code->nloads; k++)
-        if (loads[k].kind == GPU_LOAD_BUFFER) {
-            loads[k].map.along = leads_along(g, &g->maps[k]);
-            near &= loads[k].map.along || (last >= 0 && g->maps[k].stride[last] == 0);
+        if (loads[k].kind == LAZY_LOAD_BUFFER) {
+            loads[k].map.along = leads_along(g, &g->loads[k].read);
+            near &= loads[k].map.along || (last >= 0 && g->loads[k].read.stride[last] == 0);
             near &= neap_dtype_bytes(loads[k].dtype) < VECTOR_BYTES;
         }
     for (int k = 0; k < code->nsinks; k++) {
-        sinks[k].map.along = leads_along(g, &g->maps[code->nloads + k]);
+        sinks[k].map.along = leads_along(g, &g->sinks[k].write);
         near &= sinks[k].map.along && neap_dtype_bytes(sinks[k].dtype) < VECTOR_BYTES;
     }
     code->near = near;
@@ -283,9 +190,9 @@ static void find_near(gpu_kernel *code, const grid *g, gpu_load *loads, gpu_sink
         sinks[k].map.along &= near;
 }
 
-static void deal(vm_gpu *plan, const grid *g) {
+static void deal(vm_gpu *plan, const lazy_kernel *g) {
     gpu_kernel *code = &plan->code;
-    const int64_t rows = elements(g->shape, 0, g->nkept), reduced = elements(g->shape, g->nkept, g->ndim);
+    const int64_t rows = loop_elements(g->shape, 0, g->nkept), reduced = loop_elements(g->shape, g->nkept, g->ndim);
     code->wide = vm_gpu_limit.wide || rows * (reduced > 0 ? reduced : 1) >= INT64_C(1) << 31;
     plan->words[GPU_ROWS] = (uint64_t)rows;
     plan->words[GPU_REDUCED] = (uint64_t)reduced;
@@ -299,54 +206,47 @@ static void deal(vm_gpu *plan, const grid *g) {
 }
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
-static bool fill(vm_gpu *plan, const lazy_kernel *kernel, gpu_load *loads, native_ins *ins, gpu_sink *sinks,
-                 int *levels) {
-    grid g = {.maps = calloc((size_t)(kernel->nloads + kernel->nsinks), sizeof *g.maps)};
+/* `g` has collapsed axes. */
+static void fill(vm_gpu *plan, const lazy_kernel *g, gpu_load *loads, lazy_ins *ins, gpu_sink *sinks, int *levels) {
     gpu_kernel *code = &plan->code;
-    int word;
-    if (!g.maps)
-        return false;
-    grid_begin(&g, kernel);
-    *code = (gpu_kernel){.ndim = g.ndim, .nkept = g.nkept, .nloads = kernel->nloads, .nins = kernel->nins};
-    code->nsinks = kernel->nsinks, code->loads = loads, code->ins = ins, code->sinks = sinks;
-    for (int k = 0; k < g.ndim; k++)
-        plan->words[GPU_EXTENTS + k] = (uint64_t)g.shape[k];
-    word = GPU_EXTENTS + g.ndim;
-    for (int k = 0; k < kernel->nins; k++) {
-        const lazy_ins *in = &kernel->ins[k];
-        ins[k] = (native_ins){in->op, in->dtype, in->result, in->narg, {in->arg[0], in->arg[1], in->arg[2]}};
-    }
-    add_loads(plan, kernel, &g, loads, &word);
-    add_sinks(plan, kernel, &g, sinks, &word);
-    find_levels(code, levels);
+    int word = GPU_EXTENTS;
+    *code = (gpu_kernel){.ndim = g->ndim, .nkept = g->nkept, .nloads = g->nloads, .nins = g->nins};
+    code->nsinks = g->nsinks, code->loads = loads, code->ins = ins, code->sinks = sinks, code->levels = levels;
+    for (int k = 0; k < g->ndim; k++)
+        plan->words[word++] = (uint64_t)g->shape[k];
+    for (int k = 0; k < g->nins; k++)
+        ins[k] = g->ins[k];
+    add_loads(plan, g, loads, &word);
+    add_sinks(plan, g, sinks, &word);
+    loop_levels(g, levels);
+    for (int k = 0; k < g->nsinks; k++)
+        code->staged |= sinks[k].kind != LAZY_SINK_STORE_ROW && levels[sinks[k].value] > 0;
     code->numbers = word;
     code->nwords = word + 2 * plan->nnumbers;
     code->each = is_cheap(code) ? GPU_EACH : 1;
-    find_near(code, &g, loads, sinks);
+    find_near(code, g, loads, sinks);
     for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;
-    deal(plan, &g);
-    free(g.maps);
-    return true;
+    deal(plan, g);
 }
 
 int vm_gpu_new(const lazy_kernel *kernel, vm_gpu **out) {
-    const size_t loads = (size_t)kernel->nloads * sizeof(gpu_load), sinks = (size_t)kernel->nsinks * sizeof(gpu_sink);
-    const size_t words = (size_t)words_at_most(kernel) * sizeof(uint64_t);
-    const size_t ins = (size_t)kernel->nins * sizeof(native_ins), values = (size_t)(kernel->nloads + kernel->nins);
-    char *block = calloc(1, sizeof(vm_gpu) + words + loads + sinks + ins + values * sizeof(int));
-    vm_gpu *plan = (vm_gpu *)block;
+    lazy_kernel *g = loop_collapse(kernel);
+    gpu_load *loads;
+    gpu_sink *sinks;
+    lazy_ins *ins;
+    uint64_t *words;
+    int *levels;
     *out = NULL;
-    if (!plan)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a kernel of a GPU");
-    char *at = block + sizeof *plan;
-    plan->words = (uint64_t *)at;
-    if (!fill(plan, kernel, (gpu_load *)(at + words), (native_ins *)(at + words + loads + sinks),
-              (gpu_sink *)(at + words + loads), (int *)(at + words + loads + sinks + ins))) {
-        free(plan);
+    if (!g ||
+        !LAZY_ARENA(LAZY_PART(*out, 1), LAZY_PART(words, words_at_most(kernel)), LAZY_PART(loads, g->nloads),
+                    LAZY_PART(sinks, g->nsinks), LAZY_PART(ins, g->nins), LAZY_PART(levels, g->nloads + g->nins))) {
+        free(g);
         return neap_error(NEAP_E_MEMORY, "out of memory for a kernel of a GPU");
     }
-    *out = plan;
+    (*out)->words = words;
+    fill(*out, g, loads, ins, sinks, levels);
+    free(g);
     return NEAP_OK;
 }
 

@@ -1,5 +1,5 @@
-/* vm/nest.c: how a kernel's domain is walked. Axes are collapsed as far as all loads and sinks allow, then the form is
- * chosen (vm.h has the table), and every map gets its strides over grid and walk. */
+/* vm/nest.c: how a kernel's domain, of collapsed axes, is walked: the form is chosen (vm.h has the table), and every
+ * map gets its strides over grid and walk. */
 #include <string.h>
 
 #include "lazy/vm/vm.h"
@@ -15,52 +15,8 @@ enum {
     TILED_SIDE = 8                /* axes shorter than this are not worth blocks */
 };
 
-/* ---- Collapsing -------------------------------------------------------------------------------------------------- */
 static int nmaps(const vm_program *p) {
     return p->nloads + p->nsinks;
-}
-
-/* Whether axes k and k + 1 are one for all maps. What is written for each row has strides 0 over reduced axes. */
-static bool axes_merge(vm_program *p, int k) {
-    const vm_axes *a = &p->axes;
-    if (k + 1 == a->kept)
-        return false;
-    for (int m = 0; m < nmaps(p); m++) {
-        const int64_t *stride = vm_map_at(p, m)->axis;
-        if (stride[k] != stride[k + 1] * a->shape[k + 1])
-            return false;
-    }
-    return true;
-}
-
-static void axes_drop(vm_program *p, int k) {
-    vm_axes *a = &p->axes;
-    size_t after = (size_t)(a->n - k - 1);
-    for (int m = 0; m < nmaps(p); m++) {
-        int64_t *stride = vm_map_at(p, m)->axis;
-        memmove(stride + k, stride + k + 1, after * sizeof *stride);
-    }
-    memmove(a->shape + k, a->shape + k + 1, after * sizeof *a->shape);
-    a->n--;
-    a->kept -= k < a->kept;
-}
-
-/* Drops axes of one element and merges neighbours, kept and reduced ones apart. Leaves at least one axis to walk. */
-static void axes_collapse(vm_program *p) {
-    vm_axes *a = &p->axes;
-    for (int k = a->n - 1; k >= 0; k--)
-        if (a->shape[k] == 1)
-            axes_drop(p, k);
-    for (int k = a->n - 2; k >= 0; k--)
-        if (axes_merge(p, k)) {
-            a->shape[k + 1] *= a->shape[k];
-            axes_drop(p, k);
-        }
-    if (a->n == (p->reduces ? a->kept : 0)) {
-        for (int m = 0; m < nmaps(p); m++)
-            vm_map_at(p, m)->axis[a->n] = 0;
-        a->shape[a->n++] = 1;
-    }
 }
 
 /* ---- Filling grid and walk --------------------------------------------------------------------------------------- */
@@ -83,13 +39,6 @@ static void to_blocks(vm_program *p, int axis, int64_t tile) {
     p->edge[p->nedges++] = (vm_edge){.grid = p->ngrid, .walk = p->nwalk, .tile = tile, .extent = extent};
     to_grid(p, axis, tile);
     to_walk(p, axis, tile < extent ? tile : extent);
-}
-
-static int64_t box_elements(const int64_t *shape, int n) {
-    int64_t size = 1;
-    for (int k = 0; k < n; k++)
-        size *= shape[k];
-    return size;
 }
 
 /* ---- Forms ------------------------------------------------------------------------------------------------------- */
@@ -227,7 +176,7 @@ static int64_t rows_in(int64_t chunk, int64_t row) {
 static void nest_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;
-    int64_t row = box_elements(a->shape + split, a->n - split);
+    int64_t row = loop_elements(a->shape, split, a->n);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
     bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
     bool copied = p->copies && row * 2 <= chunk;
@@ -249,10 +198,9 @@ static void nest_rows(vm_program *p, int64_t chunk) {
  * but kernels with stages pass over each chunk several times, and functions leave memory the time that it needs: both
  * are better off with few chunks. */
 void vm_choose_nest(vm_program *p) {
-    axes_collapse(p);
     int across = tiled_axis(p);
     int64_t chunk = p->copies ? VM_LONG * vm_limit.chunk : vm_limit.chunk; /* no registers */
-    p->reduced = p->reduces ? box_elements(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
+    p->reduced = p->reduces ? loop_elements(p->axes.shape, p->axes.kept, p->axes.n) : 1;
     if (column_wise(p))
         nest_columns(p, chunk);
     else if (across >= 0 && !p->copies && stores_along(p))
@@ -261,6 +209,6 @@ void vm_choose_nest(vm_program *p) {
         nest_tiles(p, across, vm_limit.chunk);
     else
         nest_rows(p, p->far && !p->staged && !p->computes && !p->copies && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
-    p->cells = box_elements(p->grid, p->ngrid);
-    p->walk_size = box_elements(p->walk, p->nwalk);
+    p->cells = loop_elements(p->grid, 0, p->ngrid);
+    p->walk_size = loop_elements(p->walk, 0, p->nwalk);
 }

@@ -10,17 +10,10 @@
 #include "lazy/vm/prepare.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
-static int64_t domain_elements(const int64_t *shape, int n) {
-    int64_t size = 1;
-    for (int k = 0; k < n; k++)
-        size *= shape[k];
-    return size;
-}
-
 /* Are there rows, but no elements in them? Then the program is one over the kept axes, in which what the reductions
  * give is constant: loads behind those of the kernel, one for each sink. */
 static bool rows_empty(const lazy_kernel *kernel) {
-    return domain_elements(kernel->shape + kernel->nkept, kernel->ndim - kernel->nkept) == 0;
+    return loop_elements(kernel->shape, kernel->nkept, kernel->ndim) == 0;
 }
 
 static vm_program *program_new(const lazy_kernel *kernel) {
@@ -126,9 +119,11 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
     for (int k = 0; k < kernel->nsinks && !empty; k++)
         p->reduces |= kernel->sinks[k].kind != LAZY_SINK_STORE;
     p->axes.n = empty ? kernel->nkept : kernel->ndim;
-    p->axes.kept = p->reduces || empty ? kernel->nkept : kernel->ndim;
+    p->axes.kept = kernel->nkept;
     memcpy(p->axes.shape, kernel->shape, (size_t)p->axes.n * sizeof(int64_t));
-    p->size = domain_elements(p->axes.shape, p->axes.n);
+    if (p->axes.n == (p->reduces ? p->axes.kept : 0))
+        p->axes.shape[p->axes.n++] = 1; /* one to walk, along which all strides are 0 */
+    p->size = loop_elements(p->axes.shape, 0, p->axes.n);
     copy_loads(p, kernel);
     copy_sinks(p, kernel);
     for (int v = 0; v < p->nvalues; v++) {
@@ -145,13 +140,7 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
-/* Is the result the operand itself? */
-static bool passes_through(const lazy_ins *ins) {
-    const char *text = lazy_ops[ins->op]->kernel.any;
-    return text && strcmp(text, "a") == 0;
-}
-
-/* Who reads what a step passes through reads its operand instead. */
+/* Who reads the result of an identity reads its operand instead. */
 static void read_through(vm_builder *b) {
     vm_program *p = b->p;
     int32_t *through = b->last; /* not in use yet */
@@ -161,7 +150,7 @@ static void read_through(vm_builder *b) {
         lazy_ins *ins = &b->steps[i].ins;
         for (int k = 0; k < ins->narg; k++)
             ins->arg[k] = through[ins->arg[k]];
-        if (passes_through(ins))
+        if (lazy_ops[ins->op]->flags & LAZY_OP_IDENTITY)
             through[p->nloads + i] = ins->arg[0];
     }
     for (int k = 0; k < p->nsinks; k++)
@@ -311,8 +300,9 @@ void vm_program_free(vm_program *p) {
     free(p);
 }
 
-int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
-    vm_program *p = program_new(kernel);
+int vm_program_new(const lazy_kernel *whole, bool native, vm_program **out) {
+    lazy_kernel *kernel = loop_collapse(whole);
+    vm_program *p = kernel ? program_new(kernel) : NULL;
     vm_builder b = {0};
     int status = NEAP_E_MEMORY;
     *out = NULL;
@@ -326,7 +316,7 @@ int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
         read_through(&b);
         count_uses(&b);
         find_late_values(&b, kernel);
-        find_traffic(&b, kernel);
+        find_traffic(&b, whole);
         vm_choose_nest(p);
         rate_values(&b);
         vm_join(&b);
@@ -339,10 +329,12 @@ int vm_program_new(const lazy_kernel *kernel, bool native, vm_program **out) {
             goto fail;
     }
     free(b.steps);
+    free(kernel);
     *out = p;
     return NEAP_OK;
 fail:
     free(b.steps);
+    free(kernel);
     vm_program_free(p);
     return status == NEAP_E_MEMORY ? neap_error(status, "out of memory while preparing a kernel") : status;
 }

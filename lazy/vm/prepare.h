@@ -37,7 +37,7 @@ typedef struct vm_builder {
     bool *joined;      /* by step: it is part of the segment of its level */
     native_body *body; /* by segment; their arrays are parts of those that follow, filled so far */
     native_input *inputs;
-    native_ins *made_by;
+    lazy_ins *made_by;
     native_fold *folds;
     int32_t *outputs;
     int ninputs, nmade, nfolds, noutputs;
@@ -52,9 +52,9 @@ static inline bool vm_single(const vm_builder *b, int value) {
 }
 
 /* Is what a reduction combines always one of both operands? */
-static inline bool vm_chooses(int op) {
-    const char *text = lazy_ops[op]->kernel.integer;
-    return text && strchr(text, '?');
+static inline bool vm_chooses(int op, int dtype) {
+    int map = lazy_combines(op, dtype);
+    return map >= 0 && lazy_ops[map]->flags & LAZY_OP_CHOOSES;
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */

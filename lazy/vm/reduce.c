@@ -1,4 +1,4 @@
-/* vm/reduce.c: reductions over the fixed tree of kernel.h.
+/* vm/reduce.c: reductions over the fixed tree of loop/tree.h.
  *
  * Where a chunk holds whole rows of the domain, one after another, the leaves of all rows are combined level by level,
  * neighbours in pairs; the last one of an odd number waits. That is the tree: a split at the largest power of two
@@ -43,7 +43,7 @@ enum { WORD = sizeof(lazy_scalar) };
 enum { LEAVES_MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
 
 static int64_t leaves_of(const vm_program *p) {
-    return (p->reduced + LAZY_LEAF - 1) / LAZY_LEAF;
+    return loop_leaves(p->reduced);
 }
 
 static int64_t columns_of(const vm_program *p) {
@@ -214,11 +214,12 @@ static void fold_short_rows(const lazy_moves *moves, const vm_sink *sink, char *
                             const char *values, int64_t rows, int64_t length) {
     int64_t width = sink->value_width, row_bytes = rows * width;
     vm_gather(moves, (int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
-    for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
-        if (length > half) {
-            sink->fold->pairs(lanes, lanes, lanes + half * row_bytes, NULL, (length - half) * rows);
-            length = half;
-        }
+    LOOP_EACH_HALF(half) {
+        if (length <= half)
+            continue;
+        sink->fold->pairs(lanes, lanes, lanes + half * row_bytes, NULL, (length - half) * rows);
+        length = half;
+    }
     memcpy(results, lanes, (size_t)row_bytes);
 }
 
@@ -285,17 +286,18 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
         return;
     }
     leaves(acc->sink, (char *)results, a, b, n, ask);
-    feed_leaves(acc, (char *)results, (n + LAZY_LEAF - 1) / LAZY_LEAF);
+    feed_leaves(acc, (char *)results, loop_leaves(n));
 }
 
 /* A lane starts with its first element: the identity before it would change no bit. */
 static void leaf_end(accumulator *a) {
-    for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
-        if (a->used > half) {
-            a->sink->fold->pairs(a->lanes, a->lanes, a->lanes + half * a->columns * a->width, NULL,
-                                 (a->used - half) * a->columns);
-            a->used = half;
-        }
+    LOOP_EACH_HALF(half) {
+        if (a->used <= half)
+            continue;
+        a->sink->fold->pairs(a->lanes, a->lanes, a->lanes + half * a->columns * a->width, NULL,
+                             (a->used - half) * a->columns);
+        a->used = half;
+    }
     push(a, a->lanes, 1);
     a->used = 0;
 }
@@ -326,7 +328,7 @@ static void feed_leaf(accumulator *a, const char *values, int64_t step, int64_t 
                 ask_rows(values + (l + 1) * step, LAZY_LANES * step, row_bytes, groups);
             down(a->lanes + l * row_bytes, values + l * step, LAZY_LANES * step, groups + (l < rest), a->columns);
         }
-    a->used = rows < LAZY_LANES ? rows : LAZY_LANES;
+    a->used = loop_lanes(rows);
     leaf_end(a);
 }
 
@@ -377,7 +379,7 @@ void vm_fold(vm_run_state *f, const vm_ins *ins) {
         a = (const char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width + f->start[0] / columns * step;
         fold_columns(f, ins->out, a, step);
     } else if (ins->what == VM_FOLD_LEAVES) {
-        const int64_t count = (f->n[0] + LAZY_LEAF - 1) / LAZY_LEAF;
+        const int64_t count = loop_leaves(f->n[0]);
         feed_leaves(accumulator_of(f, ins->out), f->scratch + p->sinks[ins->out].leaves, count);
     } else if (whole_rows(p)) {
         fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);

@@ -20,11 +20,12 @@ static bool is_function(const lazy_ins *ins) {
 }
 
 /* Of rows that lie in one piece, which are the chunks or cut into some of these. The greatest and smallest numbers are
- * found so quickly in a chunk that registers are better left to others. */
+ * found so quickly in a chunk that registers are better left to others; bools are not numbers. */
 bool vm_folds(const vm_builder *b, const vm_sink *sink) {
     const vm_program *p = b->p;
     return p->native && p->form == VM_NEST_ROWS && sink->kind == LAZY_SINK_REDUCE && b->rate[sink->value] == VM_EACH &&
-           !vm_chooses(sink->op) && native_has_fold(sink->op, b->dtype[sink->value]);
+           (sink->dtype == NEAP_DTYPE_BOOL || !vm_chooses(sink->op, sink->dtype)) &&
+           native_has_fold(sink->op, b->dtype[sink->value]);
 }
 
 /* Is step i a part of a segment that runs over elements? Others are one element for each row. */
@@ -178,8 +179,8 @@ bool vm_add_segment(vm_builder *b, int level, int (*ready)(vm_builder *b, int va
         const lazy_ins *in = &b->steps[i].ins;
         if (!is_part(b, i, level))
             continue;
-        native_ins *made = &b->made_by[b->nmade++];
-        *made = (native_ins){.op = in->op, .dtype = in->dtype, .result = in->result, .narg = in->narg};
+        lazy_ins *made = &b->made_by[b->nmade++];
+        *made = *in;
         for (int k = 0; k < in->narg; k++) {
             int j = in->arg[k] - p->nloads;
             bool inner = j >= 0 && j < b->nsteps && is_part(b, j, level);

@@ -46,13 +46,6 @@ static void touch(touched *t, region r) {
     t->all.count = t->all.count < span ? t->all.count : span;
 }
 
-static int64_t box(int ndim, const int64_t *shape) {
-    int64_t n = 1;
-    for (int k = 0; k < ndim; k++)
-        n *= shape[k];
-    return n;
-}
-
 static bool reads(const lazy_load *load) {
     return load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
 }
@@ -62,7 +55,7 @@ static region load_region(const lazy_kernel *kernel, const lazy_load *load) {
     if (load->kind != LAZY_LOAD_TABLE || r.count == 0)
         return r;
     /* Which rows the indices choose is not known: at most one element for each of the domain. */
-    int64_t reach = (load->extent - 1) * load->step, size = box(kernel->ndim, kernel->shape);
+    int64_t reach = (load->extent - 1) * load->step, size = loop_elements(kernel->shape, 0, kernel->ndim);
     r.high += reach > 0 ? reach : 0;
     r.low += reach < 0 ? reach : 0;
     r.count = size < r.high - r.low + 1 ? size : r.high - r.low + 1;
@@ -88,7 +81,7 @@ lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel) {
         const lazy_sink *sink = &kernel->sinks[k];
         int naxes = sink->kind == LAZY_SINK_STORE ? kernel->ndim : kernel->nkept;
         if (sink->slot >= 0)
-            sum.written += box(naxes, kernel->shape) * neap_dtype_bytes(sink->dtype);
+            sum.written += loop_elements(kernel->shape, 0, naxes) * neap_dtype_bytes(sink->dtype);
     }
     return sum;
 }

@@ -20,7 +20,7 @@
  * A value is computed once a run, once a cell, once for each row, or for each element (its rate). Values of the first
  * two rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed
  * vectors, one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the
- * sense of kernel.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is
+ * sense of loop.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is
  * spread over a register first. In the nest ROWS there is one row, and they are single elements.
  *
  * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands
@@ -252,7 +252,7 @@ static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of
 }
 
 /* ---- vm/nest.c --------------------------------------------------------------------------------------------------- */
-/* Collapses the axes (p->axes, map.axis), chooses the nest, and fills in grid, walk and the maps' strides over them. */
+/* Chooses the nest, and fills in grid, walk and the maps' strides over them. */
 void vm_choose_nest(vm_program *program);
 
 /* ---- vm/walk.c: moving between strided boxes and rows of elements ------------------------------------------------ */

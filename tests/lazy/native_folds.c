@@ -50,7 +50,7 @@ static void join(const native_fold *fold, char *leaf, int64_t leaves) {
 }
 
 /* One instruction of a dtype, of which the folds take the value; `stored`: it is an output, too. */
-static void try_folds(const native_ins *ins, const native_fold *folds, int nfolds, bool stored, bool whole) {
+static void try_folds(const lazy_ins *ins, const native_fold *folds, int nfolds, bool stored, bool whole) {
     const native_input inputs[2] = {{ins->dtype, true}, {ins->dtype, true}};
     const int32_t outputs[1] = {2};
     native_body body = {2, 1, stored, inputs, ins, outputs, nfolds, whole, folds, NULL, NULL};
@@ -93,9 +93,9 @@ static void try_single(int dtype) {
     enum { N = 300 };
     const uint8_t d = (uint8_t)dtype;
     const native_input inputs[3] = {{d, false}, {d, true}, {d, false}};
-    const native_ins ins[3] = {{LAZY_OP_maximum, d, d, 2, {0, 2, 0}},
-                               {LAZY_OP_minimum, d, d, 2, {3, 1, 0}},
-                               {LAZY_OP_minimum, d, d, 2, {3, 2, 0}}};
+    const lazy_ins ins[3] = {{LAZY_OP_maximum, d, d, 2, {0, 2, 0}},
+                             {LAZY_OP_minimum, d, d, 2, {3, 1, 0}},
+                             {LAZY_OP_minimum, d, d, 2, {3, 2, 0}}};
     const int32_t outputs[2] = {4, 5};
     native_body body = {3, 3, 2, inputs, ins, outputs, 0, false, NULL, NULL, NULL};
     native_unit *unit = native_want(&body, vm_isa_name());
@@ -127,7 +127,7 @@ static void try_dtype(int dtype) {
         if (lazy_ops[op]->kind == LAZY_REDUCE && native_has_fold(op, dtype) && CHECK(n < NATIVE_FOLDS_MAX))
             folds[n++] = (native_fold){(int16_t)op, (uint8_t)dtype, 2};
     for (size_t k = 0; k < sizeof ops / sizeof *ops && n > 0; k++) {
-        native_ins ins = {ops[k], (uint8_t)dtype, (uint8_t)dtype, lazy_ops[ops[k]]->arity, {0, 1, 0}};
+        lazy_ins ins = {ops[k], (uint8_t)dtype, (uint8_t)dtype, lazy_ops[ops[k]]->arity, {0, 1, 0}};
         if (!native_has(ops[k], dtype, dtype))
             continue;
         try_folds(&ins, folds, n, k > 0, false);

@@ -23,12 +23,12 @@ static size_t below(size_t n) {
 enum { MOST = 24 };
 static native_body chain_of(int n) {
     static const native_input input = {NEAP_DTYPE_F32, true};
-    static native_ins ins[MOST];
+    static lazy_ins ins[MOST];
     static int32_t output;
     static const int16_t ops[] = {LAZY_OP_exp, LAZY_OP_tanh, LAZY_OP_sin};
     for (int k = 0; k < n; k++)
-        ins[k] = (native_ins){ops[k % 3], NEAP_DTYPE_F32, NEAP_DTYPE_F32, 1, {k, k, k}};
-    ins[n - 1] = (native_ins){LAZY_OP_add, NEAP_DTYPE_F32, NEAP_DTYPE_F32, 2, {n - 1, n - 1, 0}};
+        ins[k] = (lazy_ins){ops[k % 3], NEAP_DTYPE_F32, NEAP_DTYPE_F32, 1, {k, k, k}};
+    ins[n - 1] = (lazy_ins){LAZY_OP_add, NEAP_DTYPE_F32, NEAP_DTYPE_F32, 2, {n - 1, n - 1, 0}};
     output = n;
     return (native_body){1, n, 1, &input, ins, &output, 0, false, NULL, NULL, NULL};
 }

@@ -9,7 +9,7 @@ enum { MOST = 1100, MOST_INS = 300, PART = 24, INPUTS = 5, PAD = 3, LINE = 64 };
 
 typedef struct rows { /* all rows of one dtype: instruction k gives output k */
     native_input inputs[INPUTS];
-    native_ins ins[MOST_INS];
+    lazy_ins ins[MOST_INS];
     int32_t outputs[MOST_INS];
     int n, dtype;
 } rows;
@@ -18,7 +18,7 @@ static void add(rows *r, int op, int result, int32_t a, int32_t b, int32_t c) {
     if (!native_has(op, r->dtype, result) || !CHECK(r->n < MOST_INS))
         return;
     r->outputs[r->n] = INPUTS + r->n;
-    r->ins[r->n++] = (native_ins){(int16_t)op, (uint8_t)r->dtype, (uint8_t)result, lazy_ops[op]->arity, {a, b, c}};
+    r->ins[r->n++] = (lazy_ins){(int16_t)op, (uint8_t)r->dtype, (uint8_t)result, lazy_ops[op]->arity, {a, b, c}};
 }
 
 /* Inputs: a condition, two operands and a third one of the dtype, and one element for all. */
@@ -45,7 +45,7 @@ static void rows_new(rows *r, int dtype) {
 }
 
 /* What the VM gives for instruction `ins`. */
-static void expected(const lazy_simd *simd, const native_ins *ins, char *const *in, char *out, int64_t n) {
+static void expected(const lazy_simd *simd, const lazy_ins *ins, char *const *in, char *out, int64_t n) {
     int scalars = 0;
     for (int k = 0; k < ins->narg; k++)
         scalars |= (ins->arg[k] == INPUTS - 1) << k;
@@ -70,7 +70,7 @@ static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int
     }
     code(at, n);
     for (int k = 0; k < r->n; k++) {
-        const native_ins *ins = &r->ins[k];
+        const lazy_ins *ins = &r->ins[k];
         int width = neap_dtype_bytes(ins->result);
         expected(simd, ins, at, other, n);
         bool ok = CHECK(same(ins->result, at[INPUTS + k], other, n * width));
@@ -90,8 +90,8 @@ static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int
 static void try_in_place(int dtype, bool far) {
     static const bool all[4] = {true, true, true, true};
     const native_input given[2] = {{(uint8_t)dtype, true}, {(uint8_t)dtype, true}};
-    native_ins ins[2] = {{LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}},
-                         {LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}}};
+    lazy_ins ins[2] = {{LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}},
+                       {LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}}};
     int32_t outputs[2] = {2, 3};
     native_body body = {2, 2, 2, given, ins, outputs, 0, false, NULL, NULL, far ? all : NULL};
     native_unit *unit = native_want(&body, vm_isa_name());
@@ -142,15 +142,15 @@ static void try_lead(native_code code, int dtype, int64_t n, int shift, int odd)
 static void try_leads(int dtype) {
     static const int64_t sizes[] = {0, 1, 17, 255, 256, 257, 271, 272, LEAD_LENGTH - 1, LEAD_LENGTH};
     native_input given[LEAD_INPUTS];
-    native_ins ins[LEAD_INS];
+    lazy_ins ins[LEAD_INS];
     for (int k = 0; k < LEAD_INPUTS; k++)
         given[k] = (native_input){(uint8_t)dtype, true};
     for (int k = 0; k < LEAD_INS; k++)
-        ins[k] = (native_ins){k == 1 ? LAZY_OP_minimum : LAZY_OP_maximum,
-                              (uint8_t)dtype,
-                              (uint8_t)dtype,
-                              2,
-                              {k == 0 ? 0 : LEAD_INPUTS + k - 1, k + 1, 0}};
+        ins[k] = (lazy_ins){k == 1 ? LAZY_OP_minimum : LAZY_OP_maximum,
+                            (uint8_t)dtype,
+                            (uint8_t)dtype,
+                            2,
+                            {k == 0 ? 0 : LEAD_INPUTS + k - 1, k + 1, 0}};
     native_body body = {LEAD_INPUTS, LEAD_INS, 1,    given, ins, (int32_t[]){LEAD_INPUTS + LEAD_INS - 1},
                         0,           false,    NULL, NULL,  NULL};
     native_unit *unit = native_want(&body, vm_isa_name());

@@ -1,5 +1,5 @@
 /* vm_kernels.c: random kernels through the VM against an interpreter that computes one element after another, with the
- * loops of the baseline set at n = 1, and reductions by the definition of the tree (lazy/vm/kernel.h). Results are
+ * loops of the baseline set at n = 1, and reductions by the definition of the tree (lazy/loop/tree.h). Results are
  * bit-equal for every instruction set, chunk size and number of threads. */
 #include "tests/lazy/vm_kernels.h"
 #include "tests/lazy/vm_native.h"

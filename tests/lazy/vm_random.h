@@ -22,7 +22,7 @@ static inline bool is_complex(int dtype) {
     return neap_dtype_kind(dtype) == 'c';
 }
 
-static void random_element(int dtype, void *out) {
+static inline void random_element(int dtype, void *out) {
     if (is_complex(dtype)) {
         random_element(dtype_of_part(dtype), out);
         random_element(dtype_of_part(dtype), (char *)out + neap_dtype_bytes(dtype) / 2);
@@ -35,7 +35,7 @@ static void random_element(int dtype, void *out) {
     lazy_simd_baseline.cast[NEAP_DTYPE_F64][dtype](out, &x, &x, &x, 1);
 }
 
-static void *random_buffer(int dtype, int64_t n) {
+static inline void *random_buffer(int dtype, int64_t n) {
     int width = neap_dtype_bytes(dtype);
     char *data = malloc((size_t)((n + 1) * width));
     for (int64_t i = 0; i < n; i++)

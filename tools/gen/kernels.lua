@@ -2,23 +2,25 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED,
--- FOLD_NUMBERS, LEAVES, CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table,
--- choice_table and CAST_TABLE. A reduction of real numbers takes the form FOLD_ORDERED where its text for integers is
--- a choice between both operands: that text is as good for numbers that are ordered; FOLD_NUMBERS if its neutral
--- element is NaN. OUT/chains_gen.h does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3,
--- BEGIN_AS), for cheap maps and casts, and lists them in code_table and begin_table. OUT/native_gen.h applies those of
--- lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the functions' names in map_names, cast_names and
--- fold_names. The text of a dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and
--- F(name) the function of lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule:
--- graph_dtype_compare gives bool, the first operand of graph_dtype_where is bool, graph_dtype_part makes complex
--- operands real, and graph_dtype_parts real ones complex; a row with LAZY_OP_CASTS makes a loop for each pair of
--- dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes the form
--- MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h); maps and casts
--- alone have loops for them, most of which go through the loops of f32, in blocks (HALF1, HALF2, HALF3). Long
--- functions, of ten ns and more, have no form for native code: inlining them takes long, and gains nothing. Nor have
--- those of complex numbers. OUT/gpu_gen.h applies the forms of lazy/native/plugin/gpu_rows.c to all maps, casts and
--- reductions, and has their names in gpu_maps, gpu_casts and gpu_reductions.
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, FOLD_ORDERED, FOLD_NUMBERS,
+-- LEAVES, CHOICE) to each op and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and
+-- CAST_TABLE. A reduction has the texts of the map that it combines by (.combines) where it has none of its own. One of
+-- real numbers takes the form FOLD_ORDERED where that map chooses between both operands (LAZY_OP_CHOOSES): its text for
+-- integers is as good for numbers that are ordered; FOLD_NUMBERS if it says which number is the .worst, its neutral
+-- element being NaN. OUT/chains_gen.h does the same with the forms of lazy/vm/simd/chains.c (LINK1 LINK2 LINK3,
+-- BEGIN_AS), for maps with LAZY_OP_CHAINS and casts, and lists them in code_table and begin_table. OUT/native_gen.h
+-- applies those of lazy/native/plugin/rows.c (MAP1 MAP2 MAP3, FOLD) by dtype, and has the functions' names in
+-- map_names, cast_names and fold_names. The text of a dtype is the most specific one of the row (lazy/op.h); in it T,
+-- U, O become C types and F(name) the function of lazy/vm/simd/vmath.h for T. Operands and results are read off the
+-- row's dtype rule: graph_dtype_compare gives bool, the first operand of graph_dtype_where is bool, graph_dtype_part
+-- makes complex operands real, and graph_dtype_parts real ones complex; a row with LAZY_OP_CASTS makes a loop for each
+-- pair of dtypes. A text that is a call of a function with rare arguments (VM_RARE or VM_RARE2 in lazy/vm/simd) takes
+-- the form MAP1_RARE or MAP2_RARE. Halves take the texts of f32, with conversions around (lazy/dtype/half.h), but where
+-- a row has a text for .half; maps and casts alone have loops for them, most of which go through the loops of f32, in
+-- blocks (HALF1, HALF2, HALF3). Long functions, of ten ns and more, have no form for native code: inlining them takes
+-- long, and gains nothing. Nor have those of complex numbers. OUT/gpu_gen.h applies the forms of
+-- lazy/native/plugin/gpu_rows.c to all maps, casts and reductions, and has their names in gpu_maps, gpu_casts and
+-- gpu_reductions.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -57,9 +59,23 @@ local function named(dtype_name)
 end
 local bool, f32, f64 = named "bool", named "f32", named "f64"
 
+local scanned, by_name = rows.scan(paths, root), {}
+for _, row in ipairs(scanned) do by_name[row.name] = row end
+
+--- The map that a reduction combines by.
+local function combining(row)
+    local name = (rows.code(row, "combines") or ""):match "^LAZY_OP_([%w_]+)$"
+    local map = by_name[name]
+    if not map or rows.code(map, "kind") ~= "LAZY_MAP" or map.fields.arity ~= 2 then
+        complain(row, ".combines must be a map of two operands")
+    end
+    return map
+end
+
 local function text_for(row, dtype)
     local kernel = row.fields.kernel or {}
     local text = kernel[dtype.name] or kernel[FIELDS[dtype.kind]] or kernel.any
+    if not text and row.fields.combines then return text_for(combining(row), dtype) end
     return text or complain(row, ".kernel has no text for %s", dtype.name)
 end
 
@@ -152,9 +168,6 @@ local function list(kind, row, entries)
     table.insert(tables[kind], ("    [LAZY_OP_%s] = %s_%s,\n"):format(row.name, kind, row.name))
 end
 
--- Texts that give one of their operands as it is.
-local MOVES = { ["a"] = true, ["a ? b : c"] = true }
-
 --- A text for f32 as one for halves: their numbers go in, and the result is rounded.
 local function on_halves(text, dtype, keeps)
     local wide = text:gsub("%f[%w_][abc]%f[^%w_]", function(operand)
@@ -171,11 +184,11 @@ local function write_map(row)
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and result_of(rule, dtype) then
             local computed = dtype.half and f32 or dtype
-            local given = text_for(row, computed)
+            local as_stored = dtype.half and row.fields.kernel.half
+            local given = as_stored or text_for(row, computed)
             local operand = seen(computed, given)
             local result = result_of(rule, operand)
             local compares = rule == "graph_dtype_compare"
-            local moves = dtype.half and MOVES[given]
             local arguments = {}
             for k = 1, arity do
                 arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or
@@ -189,13 +202,13 @@ local function write_map(row)
                 arguments[arity + 3] = dtype.half and "half_wide_" .. dtype.name or ""
                 arguments[arity + 4] = dtype.half and not compares and "half_of_f32_" .. dtype.name or ""
             else
-                arguments[arity + 2] = "(" .. (dtype.half and not moves and on_halves(text, dtype, compares) or text)
-                                       .. ")"
+                local wrapped = dtype.half and not as_stored and on_halves(text, dtype, compares)
+                arguments[arity + 2] = "(" .. (wrapped or text) .. ")"
             end
             local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
             local id = instance(form, row.name .. "_" .. dtype.name, arguments)
             ids[dtype.id] = id
-            local converts = dtype.half and not compares and not moves and given:find "%f[%w_]a%f[^%w_]"
+            local converts = dtype.half and not compares and not as_stored and given:find "%f[%w_]a%f[^%w_]"
             if converts and (row.fields.ns or 0) >= HALF_NS[dtype.name] then
                 through_f32[forms[#forms]] = ("HALF%d(%s, %s, %s)\n"):format(arity, id, dtype.name, ids.F32)
             end
@@ -273,14 +286,16 @@ local function write_casts(row)
 end
 
 local function write_reduction(row)
-    local chooses = rows.has(row, "flags", "LAZY_OP_ARG")
+    local gives_index = rows.has(row, "flags", "LAZY_OP_ARG")
+    local map = not gives_index and combining(row)
+    local chooses = map and rows.has(map, "flags", "LAZY_OP_CHOOSES")
     local entries, named_entries, ids = {}, {}, {}
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) and not dtype.half then
             local operand = seen(dtype, text_for(row, dtype))
             local text = "(" .. expand(text_for(row, dtype), operand, operand) .. ")"
             local id = row.name .. "_" .. dtype.name
-            if chooses then
+            if gives_index then
                 local beats = "(" .. expand(row.fields.kernel.integer, operand, operand) .. ")"
                 id = instance("CHOICE", id, { operand.type, beats, text })
                 ids[dtype.id] = id
@@ -290,13 +305,11 @@ local function write_reduction(row)
                 local identity = dtype.kind == "c" and kernel.complex_identity or kernel.identity
                     or complain(row, ".kernel needs an .identity")
                 identity = expand(identity, operand, operand)
-                local ordered = dtype.kind == "f" and (kernel.integer or ""):find("?", 1, true)
-                if ordered then
-                    local beats = "(" .. expand(kernel.integer, operand, operand) .. ")"
-                    local ends = kernel.integer:find(">", 1, true) and "lowest" or "highest"
-                    local skips = kernel.identity == "F(nan)" -- what loses against all numbers
-                    id = instance(skips and "FOLD_NUMBERS" or "FOLD_ORDERED", id,
-                                  { operand.type, text, beats, identity, skips and dtype[ends] or nil })
+                if dtype.kind == "f" and chooses then
+                    local beats = "(" .. expand(map.fields.kernel.integer, operand, operand) .. ")"
+                    id = instance(kernel.worst and "FOLD_NUMBERS" or "FOLD_ORDERED", id,
+                                  { operand.type, text, beats, identity,
+                                    kernel.worst and expand(kernel.worst, operand, operand) })
                 else
                     id = instance("FOLD", id, { operand.type, text, identity })
                 end
@@ -312,13 +325,11 @@ local function write_reduction(row)
         end
     end
     fold_names[#fold_names + 1] = ("    [LAZY_OP_%s] = {%s},\n"):format(row.name, table.concat(named_entries, ", "))
-    list(chooses and "choice" or "fold", row, entries)
+    list(gives_index and "choice" or "fold", row, entries)
     list_names("reductions", "LAZY_OP_" .. row.name, ids)
 end
 
-local by_name = {}
-for _, row in ipairs(rows.scan(paths, root)) do
-    by_name[row.name] = row
+for _, row in ipairs(scanned) do
     local kind = rows.code(row, "kind")
     if rows.has(row, "flags", "LAZY_OP_CASTS") then
         write_casts(row)
@@ -329,30 +340,38 @@ for _, row in ipairs(rows.scan(paths, root)) do
     end
 end
 
--- Maps whose results are summed as they are computed, without being stored: of one operand, two, or a pair.
-local SUMMED = { { "square" }, { "multiply" }, { "subtract", "square" } }
-
 --- The text of a map with expressions in place of its operands.
 local function applied(row, dtype, operands)
     local text = expand(text_for(row, dtype), dtype, dtype)
     return "(" .. text:gsub("%f[%w_][abc]%f[^%w_]", operands) .. ")"
 end
 
-local function write_summed()
-    local entries = {}
-    for _, names in ipairs(SUMMED) do
-        local first, second = by_name[names[1]], names[2] and by_name[names[2]]
+--- Adds the entries of a reduction's .absorbs, "f" or "f of g": maps whose results are combined as they are computed,
+-- without being stored.
+local function write_absorbed(row, entries)
+    for names in (row.fields.kernel.absorbs or ""):gmatch "[^,]+" do
+        local outer, inner = names:match "^%s*(%w+) of (%w+)%s*$"
+        local first, second = by_name[inner or names:match "%w+"], by_name[outer]
         local loops = {}
+        if not first or outer and not second then complain(row, ".kernel.absorbs: no op '%s'", names) end
         for _, dtype in ipairs { f32, f64 } do
             local text = applied(first, dtype, { a = "x", b = "y" })
             if second then text = applied(second, dtype, { a = text }) end
-            local combine, sum = applied(by_name.sum, dtype, {}), by_name.sum.fields.kernel.identity
-            local id = instance("LEAVES", ("sum_%s_%s"):format(table.concat(names, "_"), dtype.name),
-                                { dtype.type, text, combine, expand(sum, dtype, dtype) })
+            local name = row.name .. "_" .. first.name .. (second and "_" .. second.name or "")
+            local id = instance("LEAVES", name .. "_" .. dtype.name,
+                                { dtype.type, text, applied(row, dtype, {}),
+                                  expand(row.fields.kernel.identity, dtype, dtype) })
             loops[#loops + 1] = ("[NEAP_DTYPE_%s] = %s_leaves"):format(dtype.id, id)
         end
-        entries[#entries + 1] = ("    {LAZY_OP_sum, LAZY_OP_%s, %s, {%s}},\n"):format(
-            names[1], names[2] and "LAZY_OP_" .. names[2] or "-1", table.concat(loops, ", "))
+        entries[#entries + 1] = ("    {LAZY_OP_%s, LAZY_OP_%s, %s, {%s}},\n"):format(
+            row.name, first.name, second and "LAZY_OP_" .. second.name or "-1", table.concat(loops, ", "))
+    end
+end
+
+local function write_summed()
+    local entries = {}
+    for _, row in ipairs(scanned) do
+        if row.fields.combines then write_absorbed(row, entries) end
     end
     return "static const lazy_summed summed_table[] = {\n" .. table.concat(entries) .. "};\n"
 end
@@ -361,12 +380,6 @@ local function op_table(kind, type)
     return ("static const %s *const %s_table[LAZY_OP_COUNT] = {\n%s};\n"):format(type, kind, table.concat(tables[kind]))
 end
 
--- Cheap maps that join chains, and those of them whose operands may change places.
-local CHAINED = {
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "square", "sqrt", "reciprocal",
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan", "isfinite", "where",
-}
-local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true, equal = true, not_equal = true }
 --- Chains are of dtypes that much arithmetic is done in.
 local function is_chained(dtype)
     return dtype.kind == "f" and not dtype.half or dtype.kind == "i" and dtype.bits >= 32
@@ -393,23 +406,29 @@ local function write_begins()
                table.concat(lines))
 end
 
+--- The links of a row with LAZY_OP_CHAINS, and the table of their codes.
+local function write_links(row, links, codes)
+    local form = "LINK" .. row.fields.arity .. (rows.has(row, "flags", "LAZY_OP_COMMUTES") and "_COMMUTES" or "")
+    local entries = {}
+    for _, dtype in ipairs(dtypes) do
+        if is_chained(dtype) and accepts(row, dtype) then
+            local id = row.name .. "_" .. dtype.name
+            links[#links + 1] = ("%s(%s, %s, (%s))\n"):format(form, id, dtype.type,
+                                                             expand(text_for(row, dtype), dtype, dtype))
+            entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = %s_CODES(%s),\n"):format(dtype.id, form, id)
+        end
+    end
+    codes[#codes + 1] = ("static const lazy_codes codes_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
+        row.name, table.concat(entries))
+end
+
 local function write_chains()
     local links, codes, lines = {}, {}, {}
-    for _, name in ipairs(CHAINED) do
-        local row = by_name[name]
-        local entries = {}
-        for _, dtype in ipairs(dtypes) do
-            if is_chained(dtype) and accepts(row, dtype) then
-                local id = name .. "_" .. dtype.name
-                local form = "LINK" .. row.fields.arity .. (COMMUTES[name] and "_COMMUTES" or "")
-                links[#links + 1] = ("%s(%s, %s, (%s))\n"):format(form, id, dtype.type,
-                                                                 expand(text_for(row, dtype), dtype, dtype))
-                entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = %s_CODES(%s),\n"):format(dtype.id, form, id)
-            end
+    for _, row in ipairs(scanned) do
+        if rows.has(row, "flags", "LAZY_OP_CHAINS") then
+            write_links(row, links, codes)
+            lines[#lines + 1] = ("    [LAZY_OP_%s] = codes_%s,\n"):format(row.name, row.name)
         end
-        codes[#codes + 1] = ("static const lazy_codes codes_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
-            name, table.concat(entries))
-        lines[#lines + 1] = ("    [LAZY_OP_%s] = codes_%s,\n"):format(name, name)
     end
     return table.concat(links) .. table.concat(codes) .. write_begins() ..
            ("static const lazy_codes *const code_table[LAZY_OP_COUNT] = {\n%s};\n"):format(table.concat(lines))

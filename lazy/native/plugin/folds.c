@@ -1,7 +1,6 @@
-/* folds.c: reductions of values while they are in registers, over the leaves of the tree of lazy/vm/kernel.h: 16 lanes,
- * each of which begins with the identity and takes every 16th element in order; at the end of the leaf they are
- * combined as (l, l+8), then (l, l+4), (l, l+2), (l, l+1). Leaves of whole rows are combined behind the last one, in
- * pairs that are 1, 2, 4, … leaves apart; others are left to the VM.
+/* folds.c: reductions of values while they are in registers, over the leaves of the tree of lazy/loop/tree.h, each lane
+ * from the identity on. Leaves of whole rows are combined behind the last one, in pairs that are 1, 2, 4, … leaves
+ * apart; others are left to the VM.
  *
  *      lanes      0 … LANES-1   LANES … 2*LANES-1   …       a vector each; block k of a step goes to k modulo them
  *
@@ -11,10 +10,8 @@
 
 #include "lazy/native/plugin/generator.h"
 
-enum { LEAF = 256 };
-
 int ir_fold_blocks(const generator *g) {
-    return g->body->nfolds > 0 ? LANES_MOST / g->lanes : 1;
+    return g->body->nfolds > 0 ? LAZY_LANES / g->lanes : 1;
 }
 
 static void call(generator *g, const char *kind, int k, LLVMValueRef *args, unsigned n) {
@@ -48,7 +45,7 @@ LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n) {
             ir_fold_none(g, k, g->lane[k][v]);
     if (g->body->nfolds == 0)
         return n;
-    LLVMValueRef end = LLVMBuildAdd(g->builder, first, ir_number(g, LEAF), "");
+    LLVMValueRef end = LLVMBuildAdd(g->builder, first, ir_number(g, LAZY_LEAF), "");
     return LLVMBuildSelect(g->builder, LLVMBuildICmp(g->builder, LLVMIntSLT, end, n, ""), end, n, "");
 }
 
@@ -71,7 +68,7 @@ void ir_fold_block(generator *g, int k, LLVMValueRef mask) {
 /* spare = the lanes of a vector from `from` on; what is behind them means nothing. */
 static void upper_lanes(generator *g, int k, int from) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), type = ir_vector(g, g->body->folds[k].dtype);
-    LLVMValueRef vector = LLVMBuildLoad2(g->builder, type, g->lane[k][0], ""), lane[LANES_MOST];
+    LLVMValueRef vector = LLVMBuildLoad2(g->builder, type, g->lane[k][0], ""), lane[LAZY_LANES];
     for (int l = 0; l < g->lanes; l++)
         lane[l] = l + from < g->lanes ? LLVMConstInt(i32, (unsigned)(l + from), 0) : LLVMGetUndef(i32);
     LLVMValueRef order = LLVMConstVector(lane, (unsigned)g->lanes);
@@ -101,11 +98,11 @@ static void load_leaf(generator *g, int k, LLVMValueRef leaf, LLVMValueRef place
 }
 
 void ir_folds_end(generator *g, LLVMValueRef first) {
-    LLVMValueRef leaf = LLVMBuildUDiv(g->builder, first, ir_number(g, LEAF), "");
+    LLVMValueRef leaf = LLVMBuildUDiv(g->builder, first, ir_number(g, LAZY_LEAF), "");
     for (int k = 0; k < g->body->nfolds; k++) {
         if (g->idle[k])
             continue;
-        for (int half = LANES_MOST / 2; half > 0; half /= 2) {
+        LOOP_EACH_HALF(half) {
             for (int v = 0; v < half / g->lanes; v++)
                 ir_fold_combine(g, k, g->lane[k][v], g->lane[k][v], g->lane[k][v + half / g->lanes]);
             if (half < g->lanes) {
@@ -128,9 +125,9 @@ void ir_folds_join(generator *g, LLVMValueRef n) {
     if (g->body->nfolds == 0 || !g->body->whole_rows)
         return;
     for (int k = 0; k < PARTS; k++)
-        part[k] = LLVMAppendBasicBlockInContext(g->context, g->function, names[k]);
-    LLVMValueRef one = ir_number(g, 1), leaves = LLVMBuildAdd(B, n, ir_number(g, LEAF - 1), "");
-    leaves = LLVMBuildUDiv(B, leaves, ir_number(g, LEAF), "");
+        part[k] = ir_append(g, names[k]);
+    LLVMValueRef one = ir_number(g, 1), leaves = LLVMBuildAdd(B, n, ir_number(g, LAZY_LEAF - 1), "");
+    leaves = LLVMBuildUDiv(B, leaves, ir_number(g, LAZY_LEAF), "");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, leaves, one, ""), part[LEVEL], part[BEHIND]);
 
     LLVMPositionBuilderAtEnd(B, part[LEVEL]);

@@ -63,27 +63,17 @@ unsigned ir_bytes(int dtype) {
 }
 
 /* The name of an instruction's function; `kind` is "row" or "fast". */
-static const char *row_name(const native_ins *ins) {
+static const char *row_name(const lazy_ins *ins) {
     const char *row = map_names[ins->op][ins->dtype];
     return row ? row : cast_names[ins->dtype][ins->result];
 }
 
-static void row_function(const char *kind, const native_ins *ins, char *out, size_t bytes) {
+static void row_function(const char *kind, const lazy_ins *ins, char *out, size_t bytes) {
     snprintf(out, bytes, "%s_%s", kind, row_name(ins));
 }
 
 const char *ir_fold_name(const native_fold *fold) {
     return fold_names[fold->op][fold->dtype];
-}
-
-static LLVMValueRef place(generator *g, int k, int dtype, LLVMValueRef i) {
-    return LLVMBuildGEP2(g->builder, ir_element(g, dtype), g->base[k], &i, 1, "");
-}
-
-LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type) {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    *type = LLVMIntrinsicGetType(g->context, id, types, n);
-    return LLVMGetIntrinsicDeclaration(g->module, id, types, n);
 }
 
 /* Bytes of an element's vector, and how many of them are one register. */
@@ -115,7 +105,7 @@ static void ask_ahead(generator *g, LLVMValueRef i, int block) {
         int bytes = vector_bytes(g, g->dtype[k]);
         LLVMValueRef f = ir_intrinsic(g, "llvm.prefetch", &g->pointer, 1, &ft);
         for (int at = (LINE - block * bytes % LINE) % LINE; at < bytes; at += LINE) {
-            LLVMValueRef ahead = ir_number(g, AHEAD + at), address = place(g, k, g->dtype[k], i);
+            LLVMValueRef ahead = ir_number(g, AHEAD + at), address = ir_beyond(g, g->base[k], g->dtype[k], i);
             LLVMValueRef args[] = {LLVMBuildGEP2(g->builder, LLVMInt8TypeInContext(g->context), address, &ahead, 1, ""),
                                    LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
             LLVMBuildCall2(g->builder, ft, f, args, 4, "");
@@ -124,26 +114,15 @@ static void ask_ahead(generator *g, LLVMValueRef i, int block) {
 }
 
 static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     for (int k = 0; k < g->body->ninputs; k++) {
         if (!g->body->inputs[k].vector)
             continue;
-        LLVMTypeRef type = ir_vector(g, g->dtype[k]);
-        LLVMValueRef at = place(g, k, g->dtype[k], i), v;
-        if (mask) {
-            LLVMTypeRef types[] = {type, g->pointer}, ft;
-            LLVMValueRef f = ir_intrinsic(g, "llvm.masked.load", types, 2, &ft);
-            LLVMValueRef args[] = {at, LLVMConstInt(i32, ir_bytes(g->dtype[k]), 0), mask, LLVMConstNull(type)};
-            v = LLVMBuildCall2(g->builder, ft, f, args, 4, "");
-        } else {
-            v = LLVMBuildLoad2(g->builder, type, at, "");
-            LLVMSetAlignment(v, ir_bytes(g->dtype[k]));
-        }
-        LLVMBuildStore(g->builder, v, g->value[k]);
+        LLVMValueRef at = ir_beyond(g, g->base[k], g->dtype[k], i);
+        LLVMBuildStore(g->builder, ir_load_vector(g, at, g->dtype[k], mask, NULL), g->value[k]);
     }
 }
 
-static LLVMValueRef fast_row(const generator *g, const native_ins *ins) {
+static LLVMValueRef fast_row(const generator *g, const lazy_ins *ins) {
     char name[96];
     row_function("fast", ins, name, sizeof name);
     return LLVMGetNamedFunction(g->module, name);
@@ -154,7 +133,7 @@ bool ir_has_fast(const generator *g, int j) {
 }
 
 LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
-    const native_ins *ins = &g->body->ins[j];
+    const lazy_ins *ins = &g->body->ins[j];
     char name[96];
     LLVMValueRef args[4] = {g->value[g->body->ninputs + j]}, function = fast ? fast_row(g, ins) : NULL;
     LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
@@ -193,47 +172,16 @@ static void store_past(generator *g, LLVMValueRef v, LLVMValueRef at, int dtype)
 /* `past`: the far ones past the caches. */
 static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask, bool past) {
     const native_body *b = g->body;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
     for (int k = 0; k < b->noutputs; k++) {
         int value = b->outputs[k], dtype = g->dtype[value];
         if (g->single[value])
             continue;
-        LLVMTypeRef type = ir_vector(g, dtype);
-        LLVMValueRef v = LLVMBuildLoad2(g->builder, type, g->value[value], "");
-        LLVMValueRef at = place(g, b->ninputs + k, dtype, i);
-        if (mask) {
-            LLVMTypeRef types[] = {type, g->pointer}, ft;
-            LLVMValueRef f = ir_intrinsic(g, "llvm.masked.store", types, 2, &ft);
-            LLVMValueRef args[] = {v, at, LLVMConstInt(i32, ir_bytes(dtype), 0), mask};
-            LLVMBuildCall2(g->builder, ft, f, args, 4, "");
-        } else if (past && is_far_output(g, k)) {
+        LLVMValueRef v = ir_value(g, value), at = ir_beyond(g, g->base[b->ninputs + k], dtype, i);
+        if (past && !mask && is_far_output(g, k))
             store_past(g, v, at, dtype);
-        } else {
-            LLVMSetAlignment(LLVMBuildStore(g->builder, v, at), ir_bytes(dtype));
-        }
+        else
+            ir_store_vector(g, v, at, dtype, mask);
     }
-}
-
-LLVMValueRef ir_splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
-    LLVMValueRef one = LLVMBuildInsertElement(g->builder, LLVMGetUndef(type), scalar, LLVMConstInt(i32, 0, 0), "");
-    LLVMTypeRef mask = LLVMVectorType(i32, (unsigned)g->lanes);
-    return LLVMBuildShuffleVector(g->builder, one, LLVMGetUndef(type), LLVMConstNull(mask), "");
-}
-
-/* The mask of the lanes below end - i. */
-LLVMValueRef ir_lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
-    LLVMValueRef left = LLVMBuildTrunc(g->builder, LLVMBuildSub(g->builder, end, i, ""), i32, ""), lane[64];
-    for (int l = 0; l < g->lanes; l++)
-        lane[l] = LLVMConstInt(i32, (unsigned)l, 0);
-    LLVMTypeRef type = LLVMVectorType(i32, (unsigned)g->lanes);
-    return LLVMBuildICmp(g->builder, LLVMIntULT, LLVMConstVector(lane, (unsigned)g->lanes), ir_splat(g, left, type),
-                         "");
-}
-
-LLVMValueRef ir_number(generator *g, int64_t value) {
-    return LLVMConstInt(g->word, (unsigned long long)value, 0);
 }
 
 /* Which values depend on inputs that are one for all alone. */
@@ -241,7 +189,7 @@ static void find_single(generator *g) {
     for (int k = 0; k < g->body->ninputs; k++)
         g->single[k] = !g->body->inputs[k].vector;
     for (int j = 0; j < g->body->nins; j++) {
-        const native_ins *ins = &g->body->ins[j];
+        const lazy_ins *ins = &g->body->ins[j];
         bool *single = &g->single[g->body->ninputs + j];
         *single = true;
         for (int a = 0; a < ins->narg; a++)
@@ -260,9 +208,7 @@ static void single_values(generator *g, LLVMValueRef *values) {
         int value = b->outputs[k], dtype = g->dtype[value];
         if (!g->single[value])
             continue;
-        LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_vector(g, dtype), values[value], "");
-        v = LLVMBuildExtractElement(g->builder, v, ir_number(g, 0), "");
-        LLVMSetAlignment(LLVMBuildStore(g->builder, v, g->base[b->ninputs + k]), ir_bytes(dtype));
+        ir_store_single(g, ir_first_lane(g, value), g->base[b->ninputs + k], dtype);
     }
 }
 
@@ -339,9 +285,9 @@ static void keep_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int 
     int nvalues = g->body->ninputs + g->body->nins;
     LLVMBasicBlockRef past = NULL, stored = NULL;
     if (g->past) {
-        LLVMBasicBlockRef near = LLVMAppendBasicBlockInContext(g->context, g->function, "near");
-        past = LLVMAppendBasicBlockInContext(g->context, g->function, "past");
-        stored = LLVMAppendBasicBlockInContext(g->context, g->function, "stored");
+        LLVMBasicBlockRef near = ir_append(g, "near");
+        past = ir_append(g, "past");
+        stored = ir_append(g, "stored");
         LLVMBuildCondBr(g->builder, g->past, past, near);
         LLVMPositionBuilderAtEnd(g->builder, near);
     }
@@ -377,7 +323,7 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     g->function = LLVMAddFunction(g->module, "kernel", LLVMFunctionType(LLVMVoidTypeInContext(g->context), args, 2, 0));
     LLVMValueRef n = LLVMGetParam(g->function, 1), step = ir_number(g, g->lanes * blocks);
     for (int k = 0; k < PARTS; k++)
-        part[k] = LLVMAppendBasicBlockInContext(g->context, g->function, names[k]);
+        part[k] = ir_append(g, names[k]);
     LLVMPositionBuilderAtEnd(B, part[ENTRY]);
     prologue(g, values, blocks);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, n, ir_number(g, 0), ""), part[LEAF], part[OUT]);

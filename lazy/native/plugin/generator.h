@@ -7,8 +7,6 @@
 
 #include "lazy/native/native.h"
 
-enum { LANES_MOST = 16 }; /* of a leaf (lazy/vm/kernel.h) */
-
 typedef struct generator {
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -22,24 +20,43 @@ typedef struct generator {
     int *dtype;
     bool *single;      /* by value: depends on inputs that are one for all alone */
     LLVMValueRef past; /* whether the outputs that go past the caches lie where vectors may begin */
-    LLVMValueRef lane[NATIVE_FOLDS_MAX][LANES_MOST], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
+    LLVMValueRef lane[NATIVE_FOLDS_MAX][LAZY_LANES], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
     bool idle[NATIVE_FOLDS_MAX]; /* folds that are not those of the elements that are written */
 } generator;
 
 LLVMTypeRef ir_element(generator *g, int dtype);
 LLVMTypeRef ir_vector(generator *g, int dtype); /* of LANES elements */
 unsigned ir_bytes(int dtype);                   /* of an element */
-LLVMValueRef ir_number(generator *g, int64_t value);
-LLVMValueRef ir_splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type);
-/* The mask of the lanes below end - i. */
-LLVMValueRef ir_lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end);
-LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type);
 /* Calls the row of instruction j; by its fast function, if `fast` and it has one. Returns what that says: not 0 if
  * anything was rare, and the result means nothing; NULL: it says nothing. */
 LLVMValueRef ir_call_row(generator *g, int j, bool fast);
 
 /* Has instruction j a fast function? */
 bool ir_has_fast(const generator *g, int j);
+
+/* ---- vectors.c --------------------------------------------------------------------------------------------------- */
+LLVMValueRef ir_number(generator *g, int64_t value);
+LLVMValueRef ir_intrinsic(generator *g, const char *name, LLVMTypeRef *types, size_t n, LLVMTypeRef *type);
+LLVMBasicBlockRef ir_append(generator *g, const char *name);
+LLVMValueRef ir_splat(generator *g, LLVMValueRef scalar, LLVMTypeRef type);
+/* The mask of the lanes below end - i. */
+LLVMValueRef ir_lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end);
+/* Value v of the block that is written; its first lane. */
+LLVMValueRef ir_value(generator *g, int v);
+LLVMValueRef ir_first_lane(generator *g, int v);
+/* Where the element is that lies so many behind the one at `base`. */
+LLVMValueRef ir_beyond(generator *g, LLVMValueRef base, int dtype, LLVMValueRef elements);
+LLVMValueRef ir_load_single(generator *g, LLVMValueRef at, int dtype);
+void ir_store_single(generator *g, LLVMValueRef single, LLVMValueRef at, int dtype);
+/* Vectors at `at`, of which nothing is touched outside of the mask; NULL: all. What is loaded has the element at
+ * `outside` there; NULL: zeros. */
+LLVMValueRef ir_load_vector(generator *g, LLVMValueRef at, int dtype, LLVMValueRef mask, LLVMValueRef outside);
+void ir_store_vector(generator *g, LLVMValueRef value, LLVMValueRef at, int dtype, LLVMValueRef mask);
+/* Goes on where the rows have to be called again, by those that take anything, since the fast ones said that something
+ * was rare; returns the block behind that. NULL: nothing is ever rare. */
+LLVMBasicBlockRef ir_if_rare(generator *g, LLVMValueRef rare);
+/* Ends a block, and goes on at another one. */
+void ir_go_on(generator *g, LLVMBasicBlockRef at);
 
 /* lead.c: how many of n elements come before the first step, so that most operands lie well from there on; less than n
  * and than there are lanes. NULL: none ever. */

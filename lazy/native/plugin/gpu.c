@@ -138,13 +138,13 @@ static bool is_needed(const void *writer, const char *function) {
         if (name && starts_with(name + 1, k->call->names[j]))
             return true;
     for (int j = 0; j < k->nloads; j++)
-        if (k->loads[j].kind == GPU_LOAD_IOTA && ir_is_of(function, gpu_iota_of(k->loads[j].dtype)))
+        if (k->loads[j].kind == LAZY_LOAD_IOTA && ir_is_of(function, gpu_iota_of(k->loads[j].dtype)))
             return true;
     for (int j = 0; j < k->nins; j++)
         if (!gpu_is_take(k, &k->ins[j]) && ir_is_of(function, gpu_row_of(&k->ins[j])))
             return true;
     for (int j = 0; j < k->nsinks; j++)
-        if (k->sinks[j].kind == GPU_SINK_REDUCE &&
+        if (k->sinks[j].kind == LAZY_SINK_REDUCE &&
             ir_is_of(function, gpu_reduction_of(k->sinks[j].op, w->dtype[k->sinks[j].value])))
             return true;
     return false;
@@ -166,13 +166,13 @@ static int link_rows(gpu_writer *w, const native_bitcode *set) {
     if (k->call)
         dtypes[k->call->dtype] = true;
     for (int j = 0; j < k->nloads && !status; j++)
-        if (k->loads[j].kind == GPU_LOAD_IOTA)
+        if (k->loads[j].kind == LAZY_LOAD_IOTA)
             status = need_row(dtypes, gpu_iota_of(k->loads[j].dtype));
     for (int j = 0; j < k->nins && !status; j++)
         if (!gpu_is_take(k, &k->ins[j]))
             status = need_row(dtypes, gpu_row_of(&k->ins[j]));
     for (int j = 0; j < k->nsinks && !status; j++)
-        if (k->sinks[j].kind == GPU_SINK_REDUCE)
+        if (k->sinks[j].kind == LAZY_SINK_REDUCE)
             status = need_row(dtypes, gpu_reduction_of(k->sinks[j].op, w->dtype[k->sinks[j].value]));
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && !status; dtype++)
         if (dtypes[dtype] && !ir_link(w->module, &set->modules[dtype], is_needed, w))

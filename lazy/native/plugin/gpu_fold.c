@@ -1,4 +1,4 @@
-/* gpu_fold.c: reductions in grid kernels (gpu_writer.h), over the fixed tree of lazy/vm/kernel.h.
+/* gpu_fold.c: reductions in grid kernels (gpu_writer.h), over the fixed tree of lazy/loop/tree.h.
  *
  * A group of threads takes some rows, or a block of one row, in waves of so many leaves as shared memory has slots for:
  *
@@ -18,7 +18,7 @@
 #include "lazy/native/plugin/gpu_writer.h"
 
 static bool is_reduce(const gpu_sink *sink) {
-    return sink->kind == GPU_SINK_REDUCE;
+    return sink->kind == LAZY_SINK_REDUCE;
 }
 
 static bool of_level(const gpu_writer *w, const gpu_sink *sink, int level) {
@@ -57,7 +57,7 @@ static void make_shared(gpu_writer *w) {
         const gpu_sink *sink = &w->kernel->sinks[k];
         if (!is_reduce(sink))
             continue;
-        w->slots[k] = shared_of(w, sink, w->kernel->slots / (w->kernel->across ? 1 : GPU_LANES));
+        w->slots[k] = shared_of(w, sink, w->kernel->slots / (w->kernel->across ? 1 : LAZY_LANES));
         w->waves[k] = shared_of(w, sink, gpu_waves_max(w->kernel));
         w->results[k] = gpu_shared_memory(w, (int64_t)gpu_rows_max(w->kernel) * gpu_bytes(sink->dtype));
     }
@@ -65,7 +65,7 @@ static void make_shared(gpu_writer *w) {
 
 /* The slot of a lane of a leaf of a row of the group; of the leaf, if lanes have none. */
 static LLVMValueRef slot_of(gpu_writer *w, LLVMValueRef row, LLVMValueRef leaf, LLVMValueRef lane) {
-    LLVMValueRef lanes = gpu_number(w, GPU_LANES);
+    LLVMValueRef lanes = gpu_number(w, LAZY_LANES);
     if (w->kernel->across)
         return gpu_add(w, gpu_multiply(w, gpu_add(w, gpu_multiply(w, leaf, lanes), lane), w->rows), row);
     return gpu_add(w, gpu_multiply(w, row, w->words[GPU_LEAVES]), leaf);
@@ -127,7 +127,7 @@ static void combine_lanes(gpu_writer *w, int level, int half) {
     gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, half)));
     split(w, share.i, leaves, half, &row, &leaf, &lane);
     LLVMValueRef other = gpu_add(w, lane, gpu_number(w, half));
-    LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, leaf), gpu_number(w, GPU_LEAF));
+    LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, leaf), gpu_number(w, LAZY_LEAF));
     LLVMBasicBlockRef no_row = if_row(w, row);
     LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, other), w->words[GPU_REDUCED]));
     for (int k = 0; k < w->kernel->nsinks; k++)
@@ -216,10 +216,10 @@ static gpu_shared places_for(gpu_writer *w, const gpu_sink *sink) {
 static void fold_lane(gpu_writer *w, int level, const bool *needed, LLVMValueRef row, LLVMValueRef leaf,
                       LLVMValueRef lane, const gpu_shared *sum, const gpu_shared *next) {
     gpu_loop elements;
-    LLVMValueRef size = gpu_number(w, GPU_LEAF);
+    LLVMValueRef size = gpu_number(w, LAZY_LEAF);
     LLVMValueRef start = gpu_multiply(w, gpu_add(w, w->leaf, leaf), size), first = gpu_add(w, start, lane);
     LLVMValueRef end = gpu_least(w, gpu_add(w, start, size), w->words[GPU_REDUCED]);
-    gpu_for(w, &elements, first, end, gpu_number(w, GPU_LANES));
+    gpu_for(w, &elements, first, end, gpu_number(w, LAZY_LANES));
     gpu_spot spot = spot_of(w, row, elements.i);
     LLVMValueRef is_first = LLVMBuildICmp(w->builder, LLVMIntEQ, elements.i, first, "");
     gpu_loads(w, needed, &spot);
@@ -249,8 +249,8 @@ static void fold_across(gpu_writer *w, int level, const bool *needed, gpu_shared
     gpu_loop share;
     LLVMValueRef row, leaf, lane, leaves = w->words[GPU_LEAVES];
     gpu_threads(w);
-    gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, GPU_LANES)));
-    split(w, share.i, leaves, GPU_LANES, &row, &leaf, &lane);
+    gpu_for_share(w, &share, gpu_multiply(w, gpu_multiply(w, w->rows, leaves), gpu_number(w, LAZY_LANES)));
+    split(w, share.i, leaves, LAZY_LANES, &row, &leaf, &lane);
     LLVMBasicBlockRef no_row = if_row(w, row);
     begin_sums(w, level, sum, next);
     fold_lane(w, level, needed, row, leaf, lane, sum, next);
@@ -260,8 +260,9 @@ static void fold_across(gpu_writer *w, int level, const bool *needed, gpu_shared
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
     gpu_barrier(w);
-    for (int half = GPU_LANES / 2; half > 0; half /= 2)
+    LOOP_EACH_HALF(half) {
         combine_lanes(w, level, half);
+    }
 }
 
 /* ---- Lanes of neighbouring threads ------------------------------------------------------------------------------- */
@@ -274,7 +275,7 @@ static void begin_item(gpu_writer *w, lane_item *item) {
     gpu_threads(w);
     LLVMValueRef number = gpu_add(w, item->first, w->thread);
     item->none = gpu_if(w, gpu_less(w, number, item->count));
-    split(w, number, w->words[GPU_LEAVES], GPU_LANES, &item->row, &item->leaf, &item->lane);
+    split(w, number, w->words[GPU_LEAVES], LAZY_LANES, &item->row, &item->leaf, &item->lane);
     item->no_row = if_row(w, item->row);
 }
 
@@ -320,7 +321,7 @@ static void join_lanes(gpu_writer *w, int level, lane_item *item, int half, cons
             gpu_shuffle(w, other.places, kept[k].places, NEAP_DTYPE_I32, half);
     }
     next_phase(w, item);
-    LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, item->leaf), gpu_number(w, GPU_LEAF));
+    LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, item->leaf), gpu_number(w, LAZY_LEAF));
     LLVMValueRef lane = gpu_add(w, item->lane, gpu_number(w, half));
     LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, lane), w->words[GPU_REDUCED]));
     for (int k = 0; k < w->kernel->nsinks; k++) {
@@ -339,7 +340,7 @@ static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared 
     const gpu_kernel *kernel = w->kernel;
     gpu_loop turns;
     LLVMValueRef zero = gpu_number(w, 0), leaves = gpu_multiply(w, w->rows, w->words[GPU_LEAVES]);
-    lane_item item = {.count = gpu_multiply(w, leaves, gpu_number(w, GPU_LANES))};
+    lane_item item = {.count = gpu_multiply(w, leaves, gpu_number(w, LAZY_LANES))};
     gpu_for(w, &turns, zero, item.count, gpu_number(w, GPU_THREADS));
     item.first = turns.i;
     begin_item(w, &item);
@@ -351,8 +352,9 @@ static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared 
             gpu_shared own = of_thread(w, &kernel->sinks[k], &kept[k]);
             copy(w, &kernel->sinks[k], &own, zero, &sum[k], zero);
         }
-    for (int half = GPU_LANES / 2; half > 0; half /= 2)
+    LOOP_EACH_HALF(half) {
         join_lanes(w, level, &item, half, kept, others);
+    }
     LLVMBasicBlockRef others_end = gpu_if(w, gpu_less(w, item.lane, gpu_number(w, 1)));
     for (int k = 0; k < kernel->nsinks; k++)
         if (of_level(w, &kernel->sinks[k], level)) {
@@ -386,7 +388,7 @@ static void keep_wave(gpu_writer *w, int level, LLVMValueRef wave) {
  * what threads keep behind it, twice. */
 static void reduce_level(gpu_writer *w, int level, bool *needed, gpu_shared *sum, gpu_shared *next) {
     gpu_loop waves;
-    LLVMValueRef rest, most = w->words[GPU_LEAVES], one = gpu_number(w, 1), size = gpu_number(w, GPU_LEAF);
+    LLVMValueRef rest, most = w->words[GPU_LEAVES], one = gpu_number(w, 1), size = gpu_number(w, LAZY_LEAF);
     LLVMValueRef all = gpu_add(w, w->words[GPU_REDUCED], gpu_subtract(w, size, one));
     LLVMValueRef total = gpu_divide(w, all, size, &rest), block = gpu_multiply(w, w->words[GPU_WAVES], most);
     LLVMValueRef first = gpu_multiply(w, w->block, block), mine = gpu_least(w, gpu_subtract(w, total, first), block);
@@ -501,9 +503,9 @@ static void store_kind(gpu_writer *w, const bool *needed, int kind, gpu_spot *sp
 static void store_elements(gpu_writer *w, bool *needed) {
     gpu_loop share;
     LLVMValueRef row, at, block, first, count;
-    if (!needs_of(w, needed, GPU_SINK_STORE))
+    if (!needs_of(w, needed, LAZY_SINK_STORE))
         return;
-    block = gpu_multiply(w, gpu_multiply(w, w->words[GPU_WAVES], w->words[GPU_LEAVES]), gpu_number(w, GPU_LEAF));
+    block = gpu_multiply(w, gpu_multiply(w, w->words[GPU_WAVES], w->words[GPU_LEAVES]), gpu_number(w, LAZY_LEAF));
     first = gpu_multiply(w, w->block, block);
     count = gpu_least(w, gpu_subtract(w, w->words[GPU_REDUCED], first), block);
     gpu_threads(w);
@@ -514,7 +516,7 @@ static void store_elements(gpu_writer *w, bool *needed) {
         row = gpu_divide(w, share.i, count, &at);
     LLVMBasicBlockRef no_row = if_row(w, row);
     gpu_spot spot = spot_of(w, row, gpu_add(w, first, at));
-    store_kind(w, needed, GPU_SINK_STORE, &spot);
+    store_kind(w, needed, LAZY_SINK_STORE, &spot);
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
     gpu_barrier(w);
@@ -522,12 +524,12 @@ static void store_elements(gpu_writer *w, bool *needed) {
 
 static void store_rows(gpu_writer *w, bool *needed) {
     gpu_loop share;
-    needs_of(w, needed, GPU_SINK_STORE_ROW);
+    needs_of(w, needed, LAZY_SINK_STORE_ROW);
     gpu_threads(w);
     gpu_for_share(w, &share, w->rows);
     LLVMBasicBlockRef no_row = if_row(w, share.i);
     gpu_spot spot = spot_of(w, share.i, gpu_number(w, 0));
-    store_kind(w, needed, GPU_SINK_STORE_ROW, &spot);
+    store_kind(w, needed, LAZY_SINK_STORE_ROW, &spot);
     for (int k = 0; k < w->kernel->nsinks; k++) {
         const gpu_sink *sink = &w->kernel->sinks[k];
         if (is_reduce(sink) && sink->slot >= 0)

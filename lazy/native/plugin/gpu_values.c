@@ -4,6 +4,7 @@
 
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/gpu_writer.h"
+#include "lazy/native/plugin/index.h"
 #include "ops_gen.h"
 
 #include "gpu_gen.h"
@@ -115,17 +116,17 @@ static void load_one(gpu_writer *w, int k, gpu_spot *spot) {
     const gpu_load *load = &w->kernel->loads[k];
     LLVMValueRef at;
     switch (load->kind) {
-    case GPU_LOAD_NUMBER:
+    case LAZY_LOAD_SCALAR:
         load_number(w, k);
         break;
-    case GPU_LOAD_IOTA:
+    case LAZY_LOAD_IOTA:
         load_iota(w, k, spot);
         break;
-    case GPU_LOAD_RESULT:
+    case LAZY_LOAD_RESULT:
         at = gpu_at(w, w->results[load->slot], load->dtype, spot->slot);
         gpu_set(w, w->value[k], load->dtype, gpu_get(w, at, load->dtype));
         break;
-    case GPU_LOAD_BUFFER:
+    case LAZY_LOAD_BUFFER:
         at = gpu_at(w, w->buffer[load->slot], load->dtype, element_of(w, &load->map, spot, spot->element));
         gpu_set(w, w->value[k], load->dtype, gpu_get(w, at, load->dtype));
         break;
@@ -187,7 +188,7 @@ void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLV
         const gpu_load *load = &w->kernel->loads[k];
         if (!needed[k])
             continue;
-        if (load->kind == GPU_LOAD_BUFFER && is_vector(&load->map, load->dtype))
+        if (load->kind == LAZY_LOAD_BUFFER && is_vector(&load->map, load->dtype))
             load_vector(w, k, spots, sets);
         else
             for (int j = 0; j < GPU_EACH; j++)
@@ -221,7 +222,7 @@ LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed) {
     const gpu_kernel *k = w->kernel;
     LLVMValueRef bits = gpu_number(w, 0);
     for (int j = 0; j < k->nloads; j++)
-        if (needed[j] && k->loads[j].kind == GPU_LOAD_BUFFER && is_vector(&k->loads[j].map, k->loads[j].dtype))
+        if (needed[j] && k->loads[j].kind == LAZY_LOAD_BUFFER && is_vector(&k->loads[j].map, k->loads[j].dtype))
             bits = LLVMBuildOr(w->builder, bits, misplaced_by(w, k->loads[j].slot, k->loads[j].dtype), "");
     for (int j = 0; j < k->nsinks; j++)
         if (is_vector(&k->sinks[j].map, k->sinks[j].dtype))
@@ -230,7 +231,7 @@ LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed) {
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
-const char *gpu_row_of(const native_ins *ins) {
+const char *gpu_row_of(const lazy_ins *ins) {
     const char *row = gpu_maps[ins->op][ins->dtype];
     return row ? row : gpu_casts[ins->dtype][ins->result];
 }
@@ -242,24 +243,12 @@ const char *gpu_iota_of(int dtype) {
 }
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
-/* An index as a row of a table of so many: negative ones count from the end, and what is outside is clamped. */
-static LLVMValueRef row_of_table(gpu_writer *w, LLVMValueRef index, int dtype, LLVMValueRef extent) {
-    LLVMBuilderRef b = w->builder;
-    LLVMValueRef most = gpu_subtract(w, extent, gpu_number(w, 1)), zero = gpu_number(w, 0);
-    if (dtypes[dtype].kind != 'i')
-        return gpu_least(w, LLVMBuildZExt(b, index, w->word, ""), most);
-    LLVMValueRef i = LLVMBuildSExt(b, index, w->word, "");
-    i = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, i, zero, ""), gpu_add(w, i, extent), i, "");
-    i = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, i, zero, ""), zero, i, "");
-    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, i, most, ""), most, i, "");
-}
-
-static void take(gpu_writer *w, const native_ins *ins, LLVMValueRef to, gpu_spot *spot) {
+static void take(gpu_writer *w, const lazy_ins *ins, LLVMValueRef to, gpu_spot *spot) {
     const gpu_load *table = &w->kernel->loads[ins->arg[0]];
     int word = table->map.word + 1 + (table->map.flat ? 0 : __builtin_popcount(table->map.axes));
     int dtype = w->dtype[ins->arg[1]];
     LLVMValueRef index = gpu_get(w, w->value[ins->arg[1]], dtype);
-    LLVMValueRef row = row_of_table(w, index, dtype, w->words[word]);
+    LLVMValueRef row = ir_clamped(w->builder, index, dtypes[dtype].kind == 'i', w->words[word]);
     LLVMValueRef i =
         gpu_add(w, element_of(w, &table->map, spot, spot->element), gpu_multiply(w, row, w->words[word + 1]));
     gpu_set(w, to, table->dtype, gpu_get(w, gpu_at(w, w->buffer[table->slot], table->dtype, i), table->dtype));
@@ -268,7 +257,7 @@ static void take(gpu_writer *w, const native_ins *ins, LLVMValueRef to, gpu_spot
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot) {
     const gpu_kernel *k = w->kernel;
     for (int j = 0; j < k->nins; j++) {
-        const native_ins *ins = &k->ins[j];
+        const lazy_ins *ins = &k->ins[j];
         LLVMValueRef args[4] = {w->value[k->nloads + j]};
         if (!needed[k->nloads + j])
             continue;
@@ -292,7 +281,7 @@ void gpu_need(const gpu_writer *w, bool *needed, int value) {
 
 /* ---- Sinks ------------------------------------------------------------------------------------------------------- */
 void gpu_store(gpu_writer *w, const gpu_sink *sink, LLVMValueRef value, gpu_spot *spot) {
-    LLVMValueRef whole = sink->kind == GPU_SINK_STORE ? spot->element : spot->row;
+    LLVMValueRef whole = sink->kind == LAZY_SINK_STORE ? spot->element : spot->row;
     LLVMValueRef i = element_of(w, &sink->map, spot, whole);
     gpu_set(w, gpu_at(w, w->buffer[sink->slot], sink->dtype, i), sink->dtype, value);
 }

@@ -85,8 +85,8 @@ void gpu_rejoin(gpu_writer *w);
 /* What each thread keeps from phase to phase, an element; and that of this thread. */
 LLVMValueRef gpu_kept(gpu_writer *w, int dtype);
 LLVMValueRef gpu_of_thread(gpu_writer *w, LLVMValueRef kept, int dtype);
-/* To this thread's `to` what the one `by` threads behind it keeps; both are of the same GPU_LANES, or it is any. All of
- * these do this together. */
+/* To this thread's `to` what the one `by` threads behind it keeps; both are of the same LAZY_LANES, or it is any. All
+ * of these do this together. */
 void gpu_shuffle(gpu_writer *w, LLVMValueRef to, LLVMValueRef kept, int dtype, int by);
 /* Loop of this thread over its share of `n` items. */
 void gpu_for_share(gpu_writer *w, gpu_loop *loop, LLVMValueRef n);
@@ -102,7 +102,7 @@ LLVMValueRef gpu_multiply(gpu_writer *w, LLVMValueRef a, LLVMValueRef b);
 int gpu_bytes(int dtype);
 LLVMTypeRef gpu_element(const gpu_writer *w, int dtype);
 /* The rows' names: of an instruction that is none of a table, of a reduction, and of what makes elements of indices. */
-const char *gpu_row_of(const native_ins *ins);
+const char *gpu_row_of(const lazy_ins *ins);
 const char *gpu_reduction_of(int op, int dtype);
 const char *gpu_iota_of(int dtype);
 /* A place on the stack of the thread. */

@@ -25,7 +25,7 @@ static void write_call(stage_writer *w) {
     LLVMValueRef args[] = {stage_item(w, g->pointer, given, ir_number(g, 2 * w->stages->places + 1)),
                            ir_number(g, w->stage->which), w->room};
     LLVMValueRef status = LLVMBuildCall2(B, LLVMFunctionType(i32, types, 3, 0), function, args, 3, "");
-    LLVMBasicBlockRef failed = stage_append(w, "failed"), done = stage_append(w, "done");
+    LLVMBasicBlockRef failed = ir_append(w->g, "failed"), done = ir_append(w->g, "done");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntEQ, status, LLVMConstNull(i32), ""), done, failed);
     LLVMPositionBuilderAtEnd(B, failed);
     LLVMBuildRet(B, LLVMBuildNot(B, w->turn, ""));
@@ -47,7 +47,7 @@ static void write_stages(stage_writer *w, int from, int to) {
         if (stage->what == NATIVE_CALL) {
             write_call(w);
         } else if (stage->what == NATIVE_CASE) {
-            LLVMBasicBlockRef own = stage_append(w, "case"), behind = stage_append(w, "behind");
+            LLVMBasicBlockRef own = ir_append(w->g, "case"), behind = ir_append(w->g, "behind");
             LLVMBuildCondBr(w->g->builder, is_case(w, stage), own, behind);
             LLVMPositionBuilderAtEnd(w->g->builder, own);
             write_stages(w, s + 1, s + 1 + stage->stages);
@@ -77,7 +77,7 @@ static void begin_carries(stage_writer *w) {
         LLVMValueRef at =
             stage_item(w, g->pointer, LLVMGetParam(g->function, 0), ir_number(g, stage_operand(w, k)->place));
         w->carry[k] = LLVMBuildAlloca(g->builder, type, "");
-        LLVMBuildStore(g->builder, ir_splat(g, stage_load_single(w, at, g->dtype[k]), type), w->carry[k]);
+        LLVMBuildStore(g->builder, ir_splat(g, ir_load_single(w->g, at, g->dtype[k]), type), w->carry[k]);
     }
 }
 
@@ -85,7 +85,7 @@ static void carry_over(stage_writer *w) {
     stage_choose(w, 0);
     for (int k = 0; k < w->g->body->ninputs; k++)
         if (w->carry[k] && stage_operand(w, k)->index != k)
-            LLVMBuildStore(w->g->builder, stage_value_now(w, stage_operand(w, k)->index), w->carry[k]);
+            LLVMBuildStore(w->g->builder, ir_value(w->g, stage_operand(w, k)->index), w->carry[k]);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
@@ -104,15 +104,14 @@ static void prologue(stage_writer *w) {
         w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
                        w->at.fold + stage->folds};
         stage_find_phases(w);
-        unsigned room = (unsigned)((stage->length + STAGE_LEAF - 1) / STAGE_LEAF * STAGE_LEAF),
-                 leaves = room / STAGE_LEAF;
+        unsigned room = (unsigned)((stage->length + LAZY_LEAF - 1) / LAZY_LEAF * LAZY_LEAF), leaves = room / LAZY_LEAF;
         EACH_VALUE(v)
         if (stage_is_used_later(w, v, w->phase[v]))
             w->kept[v] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, g->dtype[v]), room), "");
         for (int k = w->at.fold; k < w->to.fold; k++)
             g->base[b->ninputs + b->noutputs + k] =
                 LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, b->folds[k].dtype), leaves), "");
-        for (int l = 0; l < LANES_MOST && stage->what == NATIVE_COLUMNS; l++)
+        for (int l = 0; l < LAZY_LANES && stage->what == NATIVE_COLUMNS; l++)
             w->lanes[w->at.fold][l] = LLVMBuildAlloca(B, ir_vector(g, b->folds[w->at.fold].dtype), "");
         w->at = w->to;
     }
@@ -130,8 +129,8 @@ static void build(stage_writer *w) {
     LLVMBuilderRef B = g->builder;
     LLVMTypeRef args[] = {g->pointer, g->pointer, g->word, g->word};
     g->function = LLVMAddFunction(g->module, "kernel", LLVMFunctionType(g->word, args, 4, 0));
-    LLVMBasicBlockRef entry = stage_append(w, "entry"), head = stage_append(w, "turn"),
-                      begin = stage_append(w, "begin"), end = stage_append(w, "end");
+    LLVMBasicBlockRef entry = ir_append(w->g, "entry"), head = ir_append(w->g, "turn"),
+                      begin = ir_append(w->g, "begin"), end = ir_append(w->g, "end");
     LLVMPositionBuilderAtEnd(B, entry);
     prologue(w);
     LLVMBuildBr(B, head);
@@ -144,8 +143,8 @@ static void build(stage_writer *w) {
     w->places = LLVMBuildGEP2(B, g->pointer, LLVMGetParam(g->function, 0), &set, 1, "");
     write_stages(w, 0, w->stages->head);
     if (w->stages->truth >= 0) {
-        LLVMBasicBlockRef body = stage_append(w, "body");
-        LLVMValueRef truth = stage_load_single(w, stage_place_now(w, w->stages->truth), NEAP_DTYPE_U8);
+        LLVMBasicBlockRef body = ir_append(w->g, "body");
+        LLVMValueRef truth = ir_load_single(w->g, stage_place_now(w, w->stages->truth), NEAP_DTYPE_U8);
         LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntNE, truth, LLVMConstNull(LLVMTypeOf(truth)), ""), body, end);
         LLVMPositionBuilderAtEnd(B, body);
     }

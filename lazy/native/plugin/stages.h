@@ -9,7 +9,7 @@
 
 #include "lazy/native/plugin/generator.h"
 
-enum { STAGE_LEAF = 256, STAGE_NO_PHASE = 1 << 20 };
+enum { STAGE_NO_PHASE = 1 << 20 };
 
 typedef struct ends { /* how many inputs, instructions, outputs and folds there are before a stage, or behind it */
     int input, ins, output, fold;
@@ -27,7 +27,7 @@ typedef struct stage_writer {
     bool *each;                   /* by value: it differs along a row */
     int *stored;                  /* by output: the phase */
     int folded[NATIVE_FOLDS_MAX]; /* by fold: the phase */
-    LLVMValueRef lanes[NATIVE_FOLDS_MAX][LANES_MOST]; /* by fold down columns */
+    LLVMValueRef lanes[NATIVE_FOLDS_MAX][LAZY_LANES]; /* by fold down columns */
     LLVMValueRef turn, places;                        /* the turn's */
     const native_stage *stage;                        /* that is written, what is before it, and what it has */
     ends at, to;
@@ -73,24 +73,16 @@ void stage_find_phases(stage_writer *w);
 /* The first phase from `from` on in which elements of a value are read; STAGE_NO_PHASE: none. */
 int stage_next_use(const stage_writer *w, int v, int from);
 bool stage_is_used_later(const stage_writer *w, int v, int phase);
-LLVMBasicBlockRef stage_append(stage_writer *w, const char *name);
 LLVMValueRef stage_loop_begin(stage_writer *w, ir_loop *loop, LLVMValueRef from, LLVMValueRef end, int64_t step);
 void stage_loop_end(stage_writer *w, ir_loop *loop);
 LLVMValueRef stage_item(stage_writer *w, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef index);
-LLVMValueRef stage_beyond(stage_writer *w, LLVMValueRef base, int dtype, LLVMValueRef elements);
 /* Where a place is in this turn; where the current row of an input, or then of an output, is. */
 LLVMValueRef stage_place_now(stage_writer *w, int place);
 LLVMValueRef stage_row_of(stage_writer *w, int k, int dtype);
-/* Of a vector those of the mask; NULL: all. */
-LLVMValueRef stage_load_single(stage_writer *w, LLVMValueRef at, int dtype);
-LLVMValueRef stage_load_vector(stage_writer *w, LLVMValueRef at, int dtype, LLVMValueRef mask);
-void stage_store_vector(stage_writer *w, LLVMValueRef value, LLVMValueRef at, int dtype, LLVMValueRef mask);
 /* The mask of the first lanes; NULL: all. */
 LLVMValueRef stage_lanes_below(stage_writer *w, int64_t count);
 /* Makes the values that are to be used now those of a block. */
 void stage_choose(stage_writer *w, int block);
-LLVMValueRef stage_value_now(stage_writer *w, int v);
-LLVMValueRef stage_first_lane(stage_writer *w, int v);
 void stage_set_single(stage_writer *w, int v, LLVMValueRef single);
 /* Makes an input that is one for the row the value of block 0. */
 void stage_set_input(stage_writer *w, int k);

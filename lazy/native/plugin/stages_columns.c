@@ -24,13 +24,11 @@ static void fold_row(stage_writer *w, LLVMValueRef row, LLVMValueRef column, LLV
     for (int k = w->at.input; k < w->to.input; k++) {
         if (!is_of_row(w, k))
             continue;
-        LLVMValueRef base = stage_row_of(w, k, g->dtype[k]);
+        LLVMValueRef base = stage_row_of(w, k, g->dtype[k]), at = ir_beyond(g, base, g->dtype[k], column);
         if (w->each[k])
-            LLVMBuildStore(g->builder,
-                           stage_load_vector(w, stage_beyond(w, base, g->dtype[k], column), g->dtype[k], mask),
-                           g->value[k]);
+            LLVMBuildStore(g->builder, ir_load_vector(g, at, g->dtype[k], mask, at), g->value[k]);
         else
-            stage_set_single(w, k, stage_load_single(w, base, g->dtype[k]));
+            stage_set_single(w, k, ir_load_single(g, base, g->dtype[k]));
     }
     call_columns(w, false);
     ir_fold_combine(g, w->at.fold, *to, *to, g->value[g->body->folds[w->at.fold].value]);
@@ -39,22 +37,23 @@ static void fold_row(stage_writer *w, LLVMValueRef row, LLVMValueRef column, LLV
 /* A block of columns, all its rows: lane l takes rows l, l + 16, … */
 static void write_block(stage_writer *w, LLVMValueRef column, LLVMValueRef mask) {
     generator *g = w->g;
-    const int fold = w->at.fold, rows = w->stage->rows, whole = rows / LANES_MOST * LANES_MOST;
+    const int fold = w->at.fold, rows = w->stage->rows, whole = rows / LAZY_LANES * LAZY_LANES;
     LLVMValueRef *lane = w->lanes[fold];
-    for (int l = 0; l < LANES_MOST; l++)
+    for (int l = 0; l < LAZY_LANES; l++)
         ir_fold_none(g, fold, lane[l]);
     if (whole > 0) {
         ir_loop loop;
-        LLVMValueRef i = stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), LANES_MOST);
-        for (int l = 0; l < LANES_MOST; l++)
+        LLVMValueRef i = stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), LAZY_LANES);
+        for (int l = 0; l < LAZY_LANES; l++)
             fold_row(w, LLVMBuildAdd(g->builder, i, ir_number(g, l), ""), column, mask, l);
         stage_loop_end(w, &loop);
     }
     for (int l = 0; l < rows - whole; l++)
         fold_row(w, ir_number(g, whole + l), column, mask, l);
-    for (int half = LANES_MOST / 2; half > 0; half /= 2)
+    LOOP_EACH_HALF(half) {
         for (int l = 0; l < half; l++)
             ir_fold_combine(g, fold, lane[l], lane[l], lane[l + half]);
+    }
     for (int k = w->at.input; k < w->to.input; k++)
         if (stage_is_result(w, k))
             LLVMBuildStore(g->builder, LLVMBuildLoad2(g->builder, ir_vector(g, g->dtype[k]), lane[0], ""), g->value[k]);

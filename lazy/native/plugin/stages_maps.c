@@ -14,6 +14,7 @@
  * a result may lie over what is read.
  */
 #include "lazy/dtype/dtype.h"
+#include "lazy/native/plugin/index.h"
 #include "lazy/native/plugin/stages.h"
 
 /* ---- One for a row ----------------------------------------------------------------------------------------------- */
@@ -24,34 +25,18 @@ static bool is_signed(int dtype) {
     return kind[dtype] == 'i';
 }
 
-/* An index in range where it is below the extent, without a sign: a negative one counts from the end. */
-static LLVMValueRef counted(stage_writer *w, LLVMValueRef index, int dtype, int64_t extent) {
-    LLVMBuilderRef B = w->g->builder;
-    if (!is_signed(dtype))
-        return LLVMBuildZExt(B, index, w->g->word, "");
-    index = LLVMBuildSExt(B, index, w->g->word, "");
-    LLVMValueRef behind = LLVMBuildAdd(B, index, ir_number(w->g, extent), "");
-    return LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntSLT, index, ir_number(w->g, 0), ""), behind, index, "");
-}
-
 static LLVMValueRef row_at(stage_writer *w, int k, int dtype, LLVMValueRef index) {
     LLVMValueRef distance = LLVMBuildMul(w->g->builder, index, ir_number(w->g, stage_operand(w, k)->step), "");
-    return stage_beyond(w, w->g->base[k], dtype, distance);
+    return ir_beyond(w->g, w->g->base[k], dtype, distance);
 }
 
-/* Where a take reads: what is out of range is clamped. */
+/* Where a take reads. */
 static LLVMValueRef taken_from(stage_writer *w, int j) {
     generator *g = w->g;
-    LLVMBuilderRef B = g->builder;
-    const native_ins *ins = &g->body->ins[j];
-    const int table = ins->arg[0], dtype = g->dtype[ins->arg[1]];
-    LLVMValueRef zero = ir_number(g, 0), most = ir_number(g, stage_operand(w, table)->extent - 1);
-    LLVMValueRef index = counted(w, stage_first_lane(w, ins->arg[1]), dtype, stage_operand(w, table)->extent);
-    if (is_signed(dtype))
-        index = LLVMBuildSelect(B, LLVMBuildICmp(B, LLVMIntSLT, index, zero, ""), zero, index, "");
-    LLVMIntPredicate below = is_signed(dtype) ? LLVMIntSLT : LLVMIntULT;
-    index = LLVMBuildSelect(B, LLVMBuildICmp(B, below, index, most, ""), index, most, "");
-    return row_at(w, table, ins->dtype, index);
+    const lazy_ins *ins = &g->body->ins[j];
+    const int table = ins->arg[0];
+    LLVMValueRef extent = ir_number(g, stage_operand(w, table)->extent), index = ir_first_lane(g, ins->arg[1]);
+    return row_at(w, table, ins->dtype, ir_clamped(g->builder, index, is_signed(g->dtype[ins->arg[1]]), extent));
 }
 
 /* Lets outputs that are tables be their rows, and goes on where these are in range. Returns the block for where they
@@ -67,14 +52,15 @@ static LLVMBasicBlockRef find_rows(stage_writer *w) {
             continue;
         if (v < g->body->ninputs && v >= w->at.input)
             stage_set_input(w, v);
-        LLVMValueRef index = counted(w, stage_first_lane(w, v), g->dtype[v], extent);
-        LLVMValueRef fits = LLVMBuildICmp(B, LLVMIntULT, index, ir_number(g, extent), "");
+        LLVMValueRef most = ir_number(g, extent), index = ir_first_lane(g, v);
+        index = ir_counted(B, index, is_signed(g->dtype[v]), most);
+        LLVMValueRef fits = LLVMBuildICmp(B, LLVMIntULT, index, most, "");
         inside = inside ? LLVMBuildAnd(B, inside, fits, "") : fits;
         g->base[out] = row_at(w, out, g->dtype[g->body->outputs[k]], index);
     }
     if (!inside)
         return NULL;
-    LLVMBasicBlockRef row = stage_append(w, "row"), behind = stage_append(w, "behind");
+    LLVMBasicBlockRef row = ir_append(w->g, "row"), behind = ir_append(w->g, "behind");
     LLVMBuildCondBr(B, inside, row, behind);
     LLVMPositionBuilderAtEnd(B, row);
     return behind;
@@ -95,7 +81,7 @@ static void write_singles(stage_writer *w, int p) {
         if (ir_is_take(g, j))
             w->table[j] = taken_from(w, j);
         if (!w->each[v] && ir_is_take(g, j))
-            stage_set_single(w, v, stage_load_single(w, w->table[j], b->ins[j].dtype));
+            stage_set_single(w, v, ir_load_single(w->g, w->table[j], b->ins[j].dtype));
         else if (!w->each[v])
             ir_call_row(g, j, false);
     }
@@ -103,7 +89,13 @@ static void write_singles(stage_writer *w, int p) {
 
 /* ---- Elements ---------------------------------------------------------------------------------------------------- */
 static LLVMValueRef kept_at(stage_writer *w, int v, LLVMValueRef i) {
-    return stage_beyond(w, w->kept[v], w->g->dtype[v], i);
+    return ir_beyond(w->g, w->kept[v], w->g->dtype[v], i);
+}
+
+/* Lanes outside of the mask have the element of the first one, so nothing is rare in them alone. */
+static LLVMValueRef load_row(stage_writer *w, LLVMValueRef base, int dtype, LLVMValueRef i, LLVMValueRef mask) {
+    LLVMValueRef at = ir_beyond(w->g, base, dtype, i);
+    return ir_load_vector(w->g, at, dtype, mask, at);
 }
 
 static void load_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask) {
@@ -114,11 +106,11 @@ static void load_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask
         int j = v - g->body->ninputs;
         LLVMValueRef loaded = NULL;
         if (w->phase[v] < p && stage_next_use(w, v, p) == p)
-            loaded = stage_load_vector(w, kept_at(w, v, i), g->dtype[v], NULL);
+            loaded = ir_load_vector(g, kept_at(w, v, i), g->dtype[v], NULL, NULL);
         else if (w->phase[v] == p && v < g->body->ninputs)
-            loaded = stage_load_vector(w, stage_beyond(w, g->base[v], g->dtype[v], i), g->dtype[v], mask);
+            loaded = load_row(w, g->base[v], g->dtype[v], i, mask);
         else if (w->phase[v] == p && ir_is_take(g, j))
-            loaded = stage_load_vector(w, stage_beyond(w, w->table[j], g->dtype[v], i), g->dtype[v], mask);
+            loaded = load_row(w, w->table[j], g->dtype[v], i, mask);
         if (loaded)
             LLVMBuildStore(g->builder, loaded, g->value[v]);
     }
@@ -142,16 +134,11 @@ static LLVMValueRef call_rows(stage_writer *w, int p, int blocks, bool fast) {
 }
 
 static void compute(stage_writer *w, int p, int blocks) {
-    LLVMBuilderRef B = w->g->builder;
-    LLVMValueRef rare = call_rows(w, p, blocks, true);
-    if (!rare)
+    LLVMBasicBlockRef keep = ir_if_rare(w->g, call_rows(w, p, blocks, true));
+    if (!keep)
         return;
-    LLVMBasicBlockRef again = stage_append(w, "again"), keep = stage_append(w, "keep");
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), ""), keep, again);
-    LLVMPositionBuilderAtEnd(B, again);
     call_rows(w, p, blocks, false);
-    LLVMBuildBr(B, keep);
-    LLVMPositionBuilderAtEnd(B, keep);
+    ir_go_on(w->g, keep);
 }
 
 void stage_store_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask) {
@@ -160,19 +147,19 @@ void stage_store_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask
     for (int k = w->at.output; k < w->to.output; k++) {
         int v = b->outputs[k];
         if (stage_operand(w, b->ninputs + k)->along && w->stored[k] == p)
-            stage_store_vector(w, stage_value_now(w, v), stage_beyond(w, g->base[b->ninputs + k], g->dtype[v], i),
-                               g->dtype[v], mask);
+            ir_store_vector(w->g, ir_value(w->g, v), ir_beyond(w->g, g->base[b->ninputs + k], g->dtype[v], i),
+                            g->dtype[v], mask);
     }
     EACH_VALUE(v)
     if (w->phase[v] == p && w->kept[v])
-        stage_store_vector(w, stage_value_now(w, v), kept_at(w, v, i), g->dtype[v], NULL);
+        ir_store_vector(w->g, ir_value(w->g, v), kept_at(w, v, i), g->dtype[v], NULL);
 }
 
 /* Elements i … i + count - 1, of at most a group of blocks. */
 static void write_group(stage_writer *w, int p, LLVMValueRef i, int64_t count) {
     generator *g = w->g;
     int blocks = (int)((count + g->lanes - 1) / g->lanes);
-    LLVMValueRef at[LANES_MOST], mask[LANES_MOST];
+    LLVMValueRef at[LAZY_LANES], mask[LAZY_LANES];
     for (int block = 0; block < blocks; block++) {
         at[block] = LLVMBuildAdd(g->builder, i, ir_number(g, block * g->lanes), "");
         mask[block] = stage_lanes_below(w, count - block * g->lanes);
@@ -211,17 +198,17 @@ static void write_leaf(stage_writer *w, int p, LLVMValueRef first, int64_t count
 /* The elements of phase p whose values are folded. */
 static void write_leaves(stage_writer *w, int p) {
     generator *g = w->g;
-    int64_t length = w->stage->length, whole = length / STAGE_LEAF * STAGE_LEAF;
-    if (whole == STAGE_LEAF)
-        write_leaf(w, p, ir_number(g, 0), STAGE_LEAF);
+    int64_t length = w->stage->length, whole = length / LAZY_LEAF * LAZY_LEAF;
+    if (whole == LAZY_LEAF)
+        write_leaf(w, p, ir_number(g, 0), LAZY_LEAF);
     else if (whole > 0) {
         ir_loop loop;
-        write_leaf(w, p, stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), STAGE_LEAF), STAGE_LEAF);
+        write_leaf(w, p, stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), LAZY_LEAF), LAZY_LEAF);
         stage_loop_end(w, &loop);
     }
     if (length > whole)
         write_leaf(w, p, ir_number(g, whole), length - whole);
-    if (length > STAGE_LEAF)
+    if (length > LAZY_LEAF)
         ir_folds_join(g, ir_number(g, length));
 }
 
@@ -259,8 +246,8 @@ static void store_singles(stage_writer *w) {
             continue;
         int dtype = v < 0 ? b->folds[~v].dtype : g->dtype[v];
         LLVMValueRef single =
-            v < 0 ? stage_load_single(w, g->base[b->ninputs + b->noutputs + ~v], dtype) : stage_first_lane(w, v);
-        LLVMSetAlignment(LLVMBuildStore(g->builder, single, g->base[out]), ir_bytes(dtype));
+            v < 0 ? ir_load_single(w->g, g->base[b->ninputs + b->noutputs + ~v], dtype) : ir_first_lane(w->g, v);
+        ir_store_single(g, single, g->base[out], dtype);
     }
 }
 
@@ -281,10 +268,8 @@ static void write_row(stage_writer *w) {
     for (int p = 0; p < phases; p++)
         write_phase(w, p);
     store_singles(w);
-    if (!behind)
-        return;
-    LLVMBuildBr(g->builder, behind);
-    LLVMPositionBuilderAtEnd(g->builder, behind);
+    if (behind)
+        ir_go_on(g, behind);
 }
 
 void stage_write_maps(stage_writer *w) {

@@ -21,7 +21,7 @@ static int phase_after(const stage_writer *w, int v) {
     int phase = 0;
     if (v < b->ninputs)
         return stage_is_result(w, v) ? w->folded[~stage_operand(w, v)->place] + 1 : 0;
-    const native_ins *ins = &b->ins[v - b->ninputs];
+    const lazy_ins *ins = &b->ins[v - b->ninputs];
     for (int a = 0; a < ins->narg; a++)
         phase = phase_of(w, ins->arg[a]) > phase ? phase_of(w, ins->arg[a]) : phase;
     return phase;
@@ -83,14 +83,10 @@ bool stage_is_used_later(const stage_writer *w, int v, int phase) {
 }
 
 /* ---- Blocks of IR ------------------------------------------------------------------------------------------------ */
-LLVMBasicBlockRef stage_append(stage_writer *w, const char *name) {
-    return LLVMAppendBasicBlockInContext(w->g->context, w->g->function, name);
-}
-
 LLVMValueRef stage_loop_begin(stage_writer *w, ir_loop *loop, LLVMValueRef from, LLVMValueRef end, int64_t step) {
     LLVMBuilderRef B = w->g->builder;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(B);
-    *loop = (ir_loop){.body = stage_append(w, "loop"), .end = end, .step = step};
+    *loop = (ir_loop){.body = ir_append(w->g, "loop"), .end = end, .step = step};
     LLVMBuildBr(B, loop->body);
     LLVMPositionBuilderAtEnd(B, loop->body);
     loop->i = LLVMBuildPhi(B, w->g->word, "");
@@ -100,7 +96,7 @@ LLVMValueRef stage_loop_begin(stage_writer *w, ir_loop *loop, LLVMValueRef from,
 
 void stage_loop_end(stage_writer *w, ir_loop *loop) {
     LLVMBuilderRef B = w->g->builder;
-    LLVMBasicBlockRef last = LLVMGetInsertBlock(B), behind = stage_append(w, "behind");
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(B), behind = ir_append(w->g, "behind");
     LLVMValueRef next = LLVMBuildAdd(B, loop->i, ir_number(w->g, loop->step), "");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, next, loop->end, ""), loop->body, behind);
     LLVMAddIncoming(loop->i, &next, &last, 1);
@@ -110,10 +106,6 @@ void stage_loop_end(stage_writer *w, ir_loop *loop) {
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 LLVMValueRef stage_item(stage_writer *w, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef index) {
     return LLVMBuildLoad2(w->g->builder, type, LLVMBuildGEP2(w->g->builder, type, base, &index, 1, ""), "");
-}
-
-LLVMValueRef stage_beyond(stage_writer *w, LLVMValueRef base, int dtype, LLVMValueRef elements) {
-    return LLVMBuildGEP2(w->g->builder, ir_element(w->g, dtype), base, &elements, 1, "");
 }
 
 /* Where a place is in this turn. */
@@ -132,41 +124,7 @@ LLVMValueRef stage_row_of(stage_writer *w, int k, int dtype) {
     LLVMValueRef base = stage_place_now(w, o->place);
     if (!w->row || !o->across)
         return base;
-    return stage_beyond(w, base, dtype, LLVMBuildMul(w->g->builder, w->row, ir_number(w->g, o->across), ""));
-}
-
-LLVMValueRef stage_load_single(stage_writer *w, LLVMValueRef at, int dtype) {
-    LLVMValueRef v = LLVMBuildLoad2(w->g->builder, ir_element(w->g, dtype), at, "");
-    LLVMSetAlignment(v, ir_bytes(dtype));
-    return v;
-}
-
-LLVMValueRef stage_load_vector(stage_writer *w, LLVMValueRef at, int dtype, LLVMValueRef mask) {
-    generator *g = w->g;
-    LLVMTypeRef type = ir_vector(g, dtype), ft;
-    if (!mask) {
-        LLVMValueRef v = LLVMBuildLoad2(g->builder, type, at, "");
-        LLVMSetAlignment(v, ir_bytes(dtype));
-        return v;
-    }
-    LLVMTypeRef types[] = {type, g->pointer};
-    LLVMValueRef f = ir_intrinsic(g, "llvm.masked.load", types, 2, &ft);
-    LLVMValueRef args[] = {at, LLVMConstInt(LLVMInt32TypeInContext(g->context), ir_bytes(dtype), 0), mask,
-                           ir_splat(g, stage_load_single(w, at, dtype), type)};
-    return LLVMBuildCall2(g->builder, ft, f, args, 4, "");
-}
-
-void stage_store_vector(stage_writer *w, LLVMValueRef value, LLVMValueRef at, int dtype, LLVMValueRef mask) {
-    generator *g = w->g;
-    LLVMTypeRef ft;
-    if (!mask) {
-        LLVMSetAlignment(LLVMBuildStore(g->builder, value, at), ir_bytes(dtype));
-        return;
-    }
-    LLVMTypeRef types[] = {ir_vector(g, dtype), g->pointer};
-    LLVMValueRef f = ir_intrinsic(g, "llvm.masked.store", types, 2, &ft);
-    LLVMValueRef args[] = {value, at, LLVMConstInt(LLVMInt32TypeInContext(g->context), ir_bytes(dtype), 0), mask};
-    LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+    return ir_beyond(w->g, base, dtype, LLVMBuildMul(w->g->builder, w->row, ir_number(w->g, o->across), ""));
 }
 
 LLVMValueRef stage_lanes_below(stage_writer *w, int64_t count) {
@@ -176,15 +134,6 @@ LLVMValueRef stage_lanes_below(stage_writer *w, int64_t count) {
 /* Makes the values that are to be used now those of a block. */
 void stage_choose(stage_writer *w, int block) {
     w->g->value = w->values + block * (w->g->body->ninputs + w->g->body->nins);
-}
-
-LLVMValueRef stage_value_now(stage_writer *w, int v) {
-    return LLVMBuildLoad2(w->g->builder, ir_vector(w->g, w->g->dtype[v]), w->g->value[v], "");
-}
-
-LLVMValueRef stage_first_lane(stage_writer *w, int v) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(w->g->context);
-    return LLVMBuildExtractElement(w->g->builder, stage_value_now(w, v), LLVMConstInt(i32, 0, 0), "");
 }
 
 void stage_set_single(stage_writer *w, int v, LLVMValueRef single) {
@@ -197,5 +146,5 @@ void stage_set_input(stage_writer *w, int k) {
     if (w->carry[k])
         LLVMBuildStore(w->g->builder, LLVMBuildLoad2(w->g->builder, type, w->carry[k], ""), w->g->value[k]);
     else
-        stage_set_single(w, k, stage_load_single(w, w->g->base[k], w->g->dtype[k]));
+        stage_set_single(w, k, ir_load_single(w->g, w->g->base[k], w->g->dtype[k]));
 }

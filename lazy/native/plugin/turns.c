@@ -42,10 +42,6 @@ int ir_turns_blocks(const generator *g) {
     return needed < most ? needed : most;
 }
 
-static LLVMBasicBlockRef append(writer *w, const char *name) {
-    return LLVMAppendBasicBlockInContext(w->g->context, w->g->function, name);
-}
-
 static LLVMValueRef parameter(writer *w, int k, int index, LLVMTypeRef type) {
     LLVMValueRef i = ir_number(w->g, index), base = LLVMGetParam(w->g->function, (unsigned)k);
     LLVMValueRef at = LLVMBuildGEP2(w->g->builder, type, base, &i, 1, "");
@@ -74,30 +70,10 @@ static LLVMValueRef base_at(writer *w, int k, LLVMValueRef turn) {
     return LLVMBuildGEP2(B, LLVMInt8TypeInContext(w->g->context), w->g->base[k], &distance, 1, "");
 }
 
-static LLVMValueRef element_at(writer *w, LLVMValueRef base, int dtype, LLVMValueRef i) {
-    return LLVMBuildGEP2(w->g->builder, ir_element(w->g, dtype), base, &i, 1, "");
-}
-
-static LLVMValueRef load_single(writer *w, LLVMValueRef at, int dtype) {
-    LLVMValueRef v = LLVMBuildLoad2(w->g->builder, ir_element(w->g, dtype), at, "");
-    LLVMSetAlignment(v, ir_bytes(dtype));
-    return v;
-}
-
+/* Lanes outside of the mask have the first element of the group. */
 static LLVMValueRef load_vector(writer *w, LLVMValueRef base, int dtype, int block) {
-    generator *g = w->g;
-    LLVMTypeRef type = ir_vector(g, dtype), ft;
-    LLVMValueRef at = element_at(w, base, dtype, w->at[block]);
-    if (!w->mask[block]) {
-        LLVMValueRef v = LLVMBuildLoad2(g->builder, type, at, "");
-        LLVMSetAlignment(v, ir_bytes(dtype));
-        return v;
-    }
-    LLVMTypeRef types[] = {type, g->pointer};
-    LLVMValueRef f = ir_intrinsic(g, "llvm.masked.load", types, 2, &ft);
-    LLVMValueRef args[] = {at, LLVMConstInt(LLVMInt32TypeInContext(g->context), ir_bytes(dtype), 0), w->mask[block],
-                           ir_splat(g, load_single(w, element_at(w, base, dtype, w->at[0]), dtype), type)};
-    return LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+    LLVMValueRef first = w->mask[block] ? ir_beyond(w->g, base, dtype, w->at[0]) : NULL;
+    return ir_load_vector(w->g, ir_beyond(w->g, base, dtype, w->at[block]), dtype, w->mask[block], first);
 }
 
 static void load_input(writer *w, int k, int block, LLVMValueRef turn) {
@@ -110,33 +86,19 @@ static void load_input(writer *w, int k, int block, LLVMValueRef turn) {
     else if (block > 0)
         return;
     else
-        v = ir_splat(g, turn ? load_single(w, base_at(w, k, turn), dtype) : w->first[k], ir_vector(g, dtype));
+        v = ir_splat(g, turn ? ir_load_single(w->g, base_at(w, k, turn), dtype) : w->first[k], ir_vector(g, dtype));
     LLVMBuildStore(g->builder, v, g->value[k]);
 }
 
 /* Stores value v of a block: all its elements, or the first one. */
 static void store_value(writer *w, int v, bool wide, LLVMValueRef base, int block) {
     generator *g = w->g;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), type = ir_vector(g, g->dtype[v]), ft;
-    unsigned bytes = ir_bytes(g->dtype[v]);
+    const int dtype = g->dtype[v];
     choose(w, block);
-    if (!wide && block > 0)
-        return;
-    LLVMValueRef value = LLVMBuildLoad2(g->builder, type, g->value[v], "");
-    if (!wide) {
-        value = LLVMBuildExtractElement(g->builder, value, LLVMConstInt(i32, 0, 0), "");
-        LLVMSetAlignment(LLVMBuildStore(g->builder, value, base), bytes);
-        return;
-    }
-    LLVMValueRef at = element_at(w, base, g->dtype[v], w->at[block]);
-    if (!w->mask[block]) {
-        LLVMSetAlignment(LLVMBuildStore(g->builder, value, at), bytes);
-        return;
-    }
-    LLVMTypeRef types[] = {type, g->pointer};
-    LLVMValueRef f = ir_intrinsic(g, "llvm.masked.store", types, 2, &ft);
-    LLVMValueRef args[] = {value, at, LLVMConstInt(i32, bytes, 0), w->mask[block]};
-    LLVMBuildCall2(g->builder, ft, f, args, 4, "");
+    if (wide)
+        ir_store_vector(g, ir_value(g, v), ir_beyond(g, base, dtype, w->at[block]), dtype, w->mask[block]);
+    else if (block == 0)
+        ir_store_single(g, ir_first_lane(g, v), base, dtype);
 }
 
 /* ---- A turn ------------------------------------------------------------------------------------------------------ */
@@ -158,30 +120,23 @@ static LLVMValueRef call_rows(writer *w, int from, int to, bool fast) {
 static void test(writer *w, LLVMValueRef turn, LLVMBasicBlockRef body, LLVMBasicBlockRef end) {
     LLVMBuilderRef B = w->g->builder;
     bool asks = w->turns->condition >= 0;
-    LLVMBasicBlockRef head = asks ? append(w, "head") : body;
+    LLVMBasicBlockRef head = asks ? ir_append(w->g, "head") : body;
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, turn, w->most, ""), head, end);
     if (!asks)
         return;
     LLVMPositionBuilderAtEnd(B, head);
     call_rows(w, 0, w->turns->head, false);
     choose(w, 0);
-    int v = w->turns->condition;
-    LLVMValueRef said = LLVMBuildLoad2(B, ir_vector(w->g, w->g->dtype[v]), w->g->value[v], "");
-    said = LLVMBuildExtractElement(B, said, LLVMConstInt(LLVMInt32TypeInContext(w->g->context), 0, 0), "");
+    LLVMValueRef said = ir_first_lane(w->g, w->turns->condition);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntNE, said, LLVMConstNull(LLVMTypeOf(said)), ""), body, end);
 }
 
 static void compute(writer *w) {
-    LLVMBuilderRef B = w->g->builder;
-    LLVMValueRef rare = call_rows(w, w->turns->head, w->g->body->nins, true);
-    if (!rare)
+    LLVMBasicBlockRef keep = ir_if_rare(w->g, call_rows(w, w->turns->head, w->g->body->nins, true));
+    if (!keep)
         return;
-    LLVMBasicBlockRef again = append(w, "again"), keep = append(w, "keep");
-    LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), ""), keep, again);
-    LLVMPositionBuilderAtEnd(B, again);
     call_rows(w, w->turns->head, w->g->body->nins, false);
-    LLVMBuildBr(B, keep);
-    LLVMPositionBuilderAtEnd(B, keep);
+    ir_go_on(w->g, keep);
 }
 
 /* The next carries become the carries, all of all blocks at once. */
@@ -192,7 +147,7 @@ static void carry_over(writer *w) {
         if (is_carry(w, k % n)) {
             int v = w->turns->next[k % n];
             choose(w, k / n);
-            w->after[k] = LLVMBuildLoad2(g->builder, ir_vector(g, g->dtype[v]), g->value[v], "");
+            w->after[k] = ir_value(g, v);
         }
     for (int k = 0; k < w->blocks * n; k++)
         if (is_carry(w, k % n) && (k < n || !w->single[k % n])) {
@@ -210,8 +165,8 @@ static LLVMValueRef write_group(writer *w) {
         for (int k = 0; k < b->ninputs; k++)
             if (!is_moved(w, k))
                 load_input(w, k, block, NULL);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = append(w, "turn"), body = append(w, "body"),
-                      end = append(w, "end");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(B), head = ir_append(w->g, "turn"), body = ir_append(w->g, "body"),
+                      end = ir_append(w->g, "end");
     LLVMBuildBr(B, head);
     LLVMPositionBuilderAtEnd(B, head);
     LLVMValueRef turn = LLVMBuildPhi(B, g->word, "turn");
@@ -255,7 +210,8 @@ static void place_blocks(writer *w, LLVMValueRef i, int blocks, bool masked) {
 static void write_groups(writer *w, LLVMValueRef i, LLVMValueRef count, int blocks, bool masked) {
     generator *g = w->g;
     LLVMBuilderRef B = g->builder;
-    LLVMBasicBlockRef more = append(w, "more"), group = append(w, "group"), behind = append(w, "behind");
+    LLVMBasicBlockRef more = ir_append(w->g, "more"), group = ir_append(w->g, "group"),
+                      behind = ir_append(w->g, "behind");
     LLVMBuildBr(B, more);
     LLVMPositionBuilderAtEnd(B, more);
     LLVMValueRef at = LLVMBuildLoad2(B, g->word, i, "");
@@ -289,7 +245,7 @@ static void prologue(writer *w, int blocks) {
                                                   : LLVMBuildAlloca(g->builder, ir_vector(g, g->dtype[v % n]), "");
     for (int k = 0; k < b->ninputs; k++)
         if (w->single[k] && !is_moved(w, k))
-            w->first[k] = load_single(w, g->base[k], g->dtype[k]);
+            w->first[k] = ir_load_single(w->g, g->base[k], g->dtype[k]);
 }
 
 static void build(writer *w, int blocks) {
@@ -298,7 +254,7 @@ static void build(writer *w, int blocks) {
     LLVMTypeRef args[] = {g->pointer, g->pointer, g->word, g->word};
     int extent = w->turns->extent;
     g->function = LLVMAddFunction(g->module, "kernel", LLVMFunctionType(g->word, args, 4, 0));
-    LLVMPositionBuilderAtEnd(B, append(w, "entry"));
+    LLVMPositionBuilderAtEnd(B, ir_append(w->g, "entry"));
     w->n = extent ? ir_number(g, extent) : LLVMGetParam(g->function, 2);
     w->most = LLVMGetParam(g->function, 3);
     prologue(w, blocks);

@@ -47,7 +47,8 @@
     }                                                                                                                  \
     VM_INLINE T vm_join_product_##D(T a, T b) {                                                                        \
         const T product = vm_multiply_##D(a, b), other = a == 1 ? b : product;                                         \
-        return b == 1 ? a : other;                                                                                     \
+        const bool kept = (b == 1) & !((a == 1) & vm_signbit_##R(__imag__ b)); /* 1-0i times 1 is itself */            \
+        return kept ? a : other;                                                                                       \
     }                                                                                                                  \
     VM_INLINE T vm_divide_##D(T a, T b) {                                                                              \
         const P x = __real__ b, y = __imag__ b;                                                                        \

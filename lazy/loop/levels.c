@@ -1,0 +1,23 @@
+/* loop/levels.c: which reductions a value waits for. */
+#include "lazy/loop/loop.h"
+
+static bool raise(int *level, int to) {
+    if (*level >= to)
+        return false;
+    *level = to;
+    return true;
+}
+
+/* A result may be one of a reduction that stands behind its load, so all is gone through until nothing rises. */
+void loop_levels(const lazy_kernel *loop, int *levels) {
+    memset(levels, 0, (size_t)(loop->nloads + loop->nins) * sizeof *levels);
+    for (bool rises = true; rises;) {
+        rises = false;
+        for (int k = 0; k < loop->nloads; k++)
+            if (loop->loads[k].kind == LAZY_LOAD_RESULT)
+                rises |= raise(&levels[k], levels[loop->sinks[loop->loads[k].slot].value] + 1);
+        for (int k = 0; k < loop->nins; k++)
+            for (int a = 0; a < loop->ins[k].narg; a++)
+                rises |= raise(&levels[loop->nloads + k], levels[loop->ins[k].arg[a]]);
+    }
+}
