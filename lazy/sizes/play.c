@@ -182,6 +182,17 @@ static int check_found(const sizes_play *p, int32_t value, int32_t id) {
     return neap_error(NEAP_E_SHAPE, "it captures other arrays than when it was recorded");
 }
 
+static int refuse_real(const sizes_play *p, const sizes_entry *entry, int32_t expr, double value) {
+    const graph_note_kind *kind = entry->note.kind;
+    lazy_text text = {0};
+    sizes_text(p->t, expr, &text);
+    int status = neap_error(NEAP_E_SHAPE, "%s: extents, counts and bounds are integers, and %s is %.14g",
+                            kind->form.op ? lazy_ops[entry->note.op]->name : kind->name,
+                            text.data ? text.data : "a size", value);
+    graph_text_free(&text);
+    return status;
+}
+
 /* Puts size number `which` of an entry in its place of the note, and tells the transcript around. */
 static int put_size(sizes_play *p, const sizes_entry *entry, int which, int64_t *ints, double *number) {
     double value = 0;
@@ -194,7 +205,7 @@ static int put_size(sizes_play *p, const sizes_entry *entry, int which, int64_t 
     else if (value == floor(value) && fabs(value) <= 9007199254740992.0)
         ints[sized->at] = (int64_t)value;
     else
-        return neap_error(NEAP_E_SHAPE, "%s: its size would be %.17g", entry->note.kind->name, value);
+        return refuse_real(p, entry, sized->expr, value);
     return p->around ? sizes_announce(p->around, entry->note.kind, sized->at, p->inside[sized->expr]) : 0;
 }
 

@@ -1,4 +1,5 @@
 /* transcript.c: keeping what the library was asked to record (sizes.h). */
+#include <math.h>
 #include <string.h>
 
 #include "lazy/sizes/sizes.h"
@@ -418,6 +419,14 @@ int neap_size_next(neap_ctx *ctx, int at, const neap_size *size) {
     int32_t expr = sizes_of(t, size);
     if (expr < 0)
         return expr;
+    if (at >= 0 && size->now != floor(size->now)) {
+        lazy_text text = {0};
+        sizes_text(t, expr, &text);
+        int status = neap_error(NEAP_E_SHAPE, "extents, counts and bounds are integers, and %s is %.14g now",
+                                text.data ? text.data : "a size", size->now);
+        graph_text_free(&text);
+        return status;
+    }
     return lazy_push(&t->next, ((sizes_sized){at, expr}));
 }
 

@@ -138,6 +138,23 @@ check.test("sizes of a call that failed are for no other call", function()
     check.raises(function() program(ramp(3)) end, "not for n = 3")
 end)
 
+check.test("a size that is no integer stands in no shape", function()
+    local uses = {
+        function(x, n) return x:reshape(n, 3) end,
+        function(_, n) return np.zeros(n) end,
+        function(_, n) return np.ones { 2, n } end,
+        function(x, n) return x[{ { n } }] end,
+        function(x, n) return np.pad(x, n) end,
+    }
+    for _, use in ipairs(uses) do
+        local function f(x) return use(x, x.shape[1] / 3) end
+        check.raises(function() np.trace(f, { sizes = { { "n" } } })(ramp(10)) end, "integers, and .*n / 3.* is 3.33333")
+        local program = np.trace(f, { sizes = { { "n" } } })(ramp(9))
+        same(program, f, ramp(6))
+        check.raises(function() program(ramp(10)) end, "not for n = 10: .*integers, and .*n / 3.* is 3.33")
+    end
+end)
+
 check.test("an op that gives its operand for the sizes of now gives another array for others", function()
     local function f(x, y)
         local wide = np.broadcast_to(y, x.shape)

@@ -115,6 +115,12 @@ local SHAPES = {
     function(x) return x[{ { nil, nil, -1 } }] end,
     function(x) return np.broadcast_to(x, { 2, unpack(x.shape) }) end,
     function(x) return x:reshape(1, x.size):sum { axis = 0 }:reshape(x.shape) end,
+    function(x)
+        local starts, counts = {}, x.shape
+        for k = 1, #counts do starts[k] = 0 end
+        counts[1] = math.min(3, math.max(1, counts[1] - 1))
+        return np.dynamic_slice(x, starts, counts)
+    end,
     function(x) return np.median(x, { axis = 0, keepdims = true }) end,
 }
 
@@ -145,7 +151,8 @@ local DECLARED = {
 
 local draw_steps, run_steps
 
---- A random program of one array and the function that it was made of, each as a step. levels: how deep it calls others.
+--- A random program of one array and the function that it was made of, each as a step. levels: how deep it calls
+-- others.
 local function draw_program(random, levels)
     local form = DECLARED[random(#DECLARED)]
     local plan, text = draw_steps(random, 1 + random(3), 1, levels - 1)

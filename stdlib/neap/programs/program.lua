@@ -316,8 +316,8 @@ local function play(program, known)
     return played
 end
 
---- The entry for the sizes of the leaves, of a program with declared ones, and its key. Inside of a recording with sizes
--- of its own it is played there, and has no key.
+--- The entry for the sizes of the leaves, of a program with declared ones, and its key. Inside of a recording with
+-- sizes of its own it is played there, and has no key.
 local function entry_for_sizes(program, leaves)
     local of, shapes = program.declared, {}
     for k, leaf in ipairs(leaves) do shapes[k] = not program.ports[k].number and core.shape_of(leaf) end

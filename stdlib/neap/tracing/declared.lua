@@ -253,7 +253,9 @@ local free_transcript = core.finalizer(C.neap_transcript_free)
 --- Runs body(values), the size values by name, with sizes declared that are `known` now. Returns the transcript and
 -- what body returned.
 function declared.record(name, names, known, body)
-    if core.sized() then raise(name, "sizes are declared already where this is recorded; record it before, and call it there") end
+    if core.sized() then
+        raise(name, "sizes are declared already where this is recorded; record it before, and call it there")
+    end
     core.call(name, function() return C.neap_transcript_begin(ctx) end)
     local undo = sizes.swap_mathematics(globals.modules.math)
     local before = sizes.open(true)
