@@ -47,6 +47,11 @@ NEAP_API int neap_transcript_text(neap_transcript *transcript, char *text, size_
 
 /* ---- Files: neap_program_write and neap_program_read of a program whose sizes are declared ---- */
 NEAP_API int neap_transcript_write(neap_transcript *transcript, neap_program *program, char **data, size_t *bytes);
+/* As neap_program_callees and neap_program_shardings (lazy/programs.h), of such a file. */
+NEAP_API int neap_transcript_callees(neap_transcript *transcript, neap_program *program, int32_t capacity,
+                                     int32_t *callees, int32_t *n);
+NEAP_API int neap_transcript_shardings(neap_transcript *transcript, neap_program *program, int32_t capacity,
+                                       int32_t *shardings, int32_t *n);
 /* *transcript is NULL if none is in the file. */
 NEAP_API int neap_transcript_read(neap_ctx *ctx, const neap_saved *from, neap_program **program,
                                   neap_transcript **transcript); /* OWNED */

@@ -139,8 +139,10 @@ int sizes_announce(neap_transcript *t, const graph_note_kind *kind, int32_t at, 
 int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
+void sizes_free_entry(sizes_entry *entry);
 int sizes_copy_note(sizes_entry *entry, const graph_note *note);
 /* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes x, t, s, or A: an axis by name. */
+const graph_note_kind *sizes_find_kind(const neap_ctx *ctx, const char *name); /* of those that files have; or NULL */
 char sizes_letter(const graph_note_kind *kind, int op, int k);
 /* load.c: the transcript that somebody has packed. */
 int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out); /* OWNED */

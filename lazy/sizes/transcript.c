@@ -51,7 +51,7 @@ static int32_t add_value(neap_transcript *t, neap_node *node, bool given) {
     return (int32_t)t->values.n - 1;
 }
 
-static void free_entry(sizes_entry *entry) {
+void sizes_free_entry(sizes_entry *entry) {
     if (entry->block && entry->note.kind->release)
         entry->note.kind->release(entry->note.held);
     free(entry->block);
@@ -100,7 +100,7 @@ static int32_t add_made(neap_transcript *t, neap_node *node, int depth) {
         return status;
     entry.note.out[0] = value;
     if (add_in_front(t, &entry)) {
-        free_entry(&entry);
+        sizes_free_entry(&entry);
         return NEAP_E_MEMORY;
     }
     return value;
@@ -261,7 +261,7 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
     entry.fails = true;
     entry.made = -1;
     if (!kept || lazy_push(&t->entries, entry))
-        free_entry(&entry);
+        sizes_free_entry(&entry);
     t->next.n = 0;
     ctx->transcript = t;
     neap_error(status, "%s", why ? why : "out of memory");
@@ -291,7 +291,7 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     if (failed == 0)
         failed = lazy_push(&t->entries, entry) ? NEAP_E_MEMORY : 0;
     if (failed)
-        free_entry(&entry);
+        sizes_free_entry(&entry);
     if (failed) /* the call was done, and there is no note of it */
         t->broken = "a call could not be noted, for want of memory or of another reason that it has told, and the "
                     "function went on: record it again";
@@ -394,7 +394,7 @@ void neap_transcript_free(neap_transcript *t) {
         free(t->programs.at[k].outputs);
     }
     for (int64_t k = 0; k < t->entries.n; k++)
-        free_entry(&t->entries.at[k]);
+        sizes_free_entry(&t->entries.at[k]);
     for (int64_t k = 0; k < t->names.n; k++)
         free(t->names.at[k]);
     sizes_free_exprs(t);
