@@ -19,6 +19,7 @@ typedef struct neap_transcript neap_transcript;
 typedef struct neap_size {
     double now;
     int32_t expr;
+    int32_t of; /* the transcript that it belongs to, by number */
 } neap_size;
 
 /* Opens a transcript, which the context holds until its end; there is one at a time. */
@@ -32,6 +33,9 @@ NEAP_API void neap_transcript_free(neap_transcript *transcript);
  * decision of the caller would have been another one; the error names it and its line. */
 NEAP_API int neap_transcript_play(neap_ctx *ctx, neap_transcript *transcript, int n, const double *sizes,
                                   neap_program **out); /* OWNED */
+/* The same where another transcript is open, for sizes of that one, which notes what is played and the decisions. */
+NEAP_API int neap_transcript_play_inside(neap_ctx *ctx, neap_transcript *transcript, int n, const neap_size *sizes,
+                                         neap_program **out); /* OWNED */
 /* What a size expression is for other sizes, if it is made of declared sizes alone. */
 NEAP_API int neap_transcript_value(neap_transcript *transcript, int32_t expr, int n, const double *sizes, double *out);
 /* Its expressions are numbered from 1 to this. */
@@ -43,6 +47,11 @@ NEAP_API int neap_transcript_text(neap_transcript *transcript, char *text, size_
 
 /* ---- Files: neap_program_write and neap_program_read of a program whose sizes are declared ---- */
 NEAP_API int neap_transcript_write(neap_transcript *transcript, neap_program *program, char **data, size_t *bytes);
+/* As neap_program_callees and neap_program_shardings (lazy/programs.h), of such a file. */
+NEAP_API int neap_transcript_callees(neap_transcript *transcript, neap_program *program, int32_t capacity,
+                                     int32_t *callees, int32_t *n);
+NEAP_API int neap_transcript_shardings(neap_transcript *transcript, neap_program *program, int32_t capacity,
+                                       int32_t *shardings, int32_t *n);
 /* *transcript is NULL if none is in the file. */
 NEAP_API int neap_transcript_read(neap_ctx *ctx, const neap_saved *from, neap_program **program,
                                   neap_transcript **transcript); /* OWNED */

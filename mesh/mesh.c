@@ -324,21 +324,23 @@ static int note_move(neap_ctx *ctx, int status, const graph_note_kind *kind, int
 static int play_reshard(neap_ctx *ctx, graph_note *note) {
     return mesh_do_reshard(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind resharded = {.name = "reshard", .play = play_reshard, .shapes = GRAPH_NOTE_LAST};
+const graph_note_kind mesh_note_reshard = {
+    .name = "reshard", .play = play_reshard, .shapes = GRAPH_NOTE_LAST, .form = {.ints = "s", .nin = 1, .nout = 1}};
 
 int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_reshard(ctx, id, sharding, out);
-    return note_move(ctx, status, &resharded, id, 1, (int64_t[]){sharding}, out);
+    return note_move(ctx, status, &mesh_note_reshard, id, 1, (int64_t[]){sharding}, out);
 }
 
 static int play_fit(neap_ctx *ctx, graph_note *note) {
     return mesh_do_fit(ctx, note->in[0], (int32_t)note->ints[0], note->out);
 }
-static const graph_note_kind fitted = {.name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_LAST};
+const graph_note_kind mesh_note_fit = {
+    .name = "fit", .play = play_fit, .shapes = GRAPH_NOTE_LAST, .form = {.ints = "s", .nin = 1, .nout = 1}};
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_fit(ctx, id, sharding, out);
-    return note_move(ctx, status, &fitted, id, 1, (int64_t[]){sharding}, out);
+    return note_move(ctx, status, &mesh_note_fit, id, 1, (int64_t[]){sharding}, out);
 }
 
 /* The same, with the extents of the result behind, which the caller has told (neap_size_next). */

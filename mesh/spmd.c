@@ -559,5 +559,11 @@ static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *li
     return divided ? mesh_moved(ctx, node, divided) : NULL;
 }
 
-const graph_mesh_hooks mesh_hooks = {
-    .record = mesh_record, .finish = finish_meshed_node, .whole = whole, .moved = moved, .fitted = fitted};
+static const graph_note_kind *const kinds[] = {&mesh_note_reshard, &mesh_note_fit, NULL};
+
+const graph_mesh_hooks mesh_hooks = {.record = mesh_record,
+                                     .finish = finish_meshed_node,
+                                     .whole = whole,
+                                     .moved = moved,
+                                     .fitted = fitted,
+                                     .kinds = kinds};

@@ -31,25 +31,12 @@ const char *neap_version(void) {
     return NEAP_VERSION;
 }
 
-static const graph_note_kind *const kinds[] = {&graph_note_op,
-                                               &graph_note_number,
-                                               &graph_note_level_end,
-                                               &graph_note_tape_begin,
-                                               &graph_note_tape_alias,
-                                               &graph_note_trace_begin,
-                                               &program_note_input,
-                                               &program_note_end,
-                                               &program_note_captured,
-                                               &program_note_on,
-                                               &program_note_replay,
-                                               &derive_note_gradient,
-                                               &derive_note_tangent,
-                                               &derive_note_batch,
-                                               &effect_note_print,
-                                               &control_note,
-                                               &quick_note_number,
-                                               &quick_note_part,
-                                               NULL};
+static const graph_note_kind *const kinds[] = {
+    &graph_note_op,         &graph_note_number,      &graph_note_level_end, &graph_note_tape_begin,
+    &graph_note_tape_alias, &graph_note_trace_begin, &program_note_input,   &program_note_end,
+    &program_note_captured, &program_note_on,        &program_note_replay,  &derive_note_gradient,
+    &derive_note_tangent,   &derive_note_batch,      &effect_note_print,    &effect_note_callback,
+    &control_note,          &quick_note_number,      &quick_note_part,      NULL};
 
 static const graph_hooks hooks = {.recorded = plan_start_recorded,
                                   .located = plan_start_located,

@@ -310,11 +310,13 @@ static void let_callback_go(void *held) {
     effect_callback_release(held);
 }
 
-static const graph_note_kind callback_kind = {.name = "callback",
-                                              .play = play_callback,
-                                              .shapes = GRAPH_NOTE_FIXED,
-                                              .hold = hold_callback,
-                                              .release = let_callback_go};
+const graph_note_kind effect_note_callback = {
+    .name = "callback",
+    .play = play_callback,
+    .shapes = GRAPH_NOTE_FIXED,
+    .hold = hold_callback,
+    .release = let_callback_go,
+    .form = {.ints = "", .nin = GRAPH_NOTE_ANY, .nout = GRAPH_NOTE_ANY, .calls = true}};
 
 int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results) {
     lazy_callback *callback = NULL;
@@ -332,7 +334,7 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
         ctx->counters.callees--;
     }
     status = graph_noted(ctx, status,
-                         &(graph_note){.kind = &callback_kind,
+                         &(graph_note){.kind = &effect_note_callback,
                                        .level = -1,
                                        .nin = n,
                                        .in = ids,

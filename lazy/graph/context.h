@@ -262,6 +262,7 @@ struct neap_ctx {
     lazy_plans plans;
     lazy_mesh_state mesh;
     neap_transcript *transcript; /* the open one (sizes/transcript.c); NULL: none is */
+    int32_t transcripts;         /* how many there have been */
 };
 
 #endif

@@ -38,6 +38,7 @@ typedef struct graph_note_form {
     bool op;                     /* it has a row */
     bool misses;                 /* operands may be 0 */
     bool says;                   /* its text is kept */
+    bool calls;                  /* it holds a callback */
 } graph_note_form;
 
 typedef struct graph_note_kind {
@@ -78,7 +79,7 @@ extern const graph_note_kind graph_note_number, graph_note_level_end, graph_note
 extern const graph_note_kind program_note_input, program_note_end, program_note_captured, program_note_on,
     program_note_replay;
 extern const graph_note_kind derive_note_gradient, derive_note_tangent, derive_note_batch;
-extern const graph_note_kind effect_note_print, control_note, quick_note_number, quick_note_part;
+extern const graph_note_kind effect_note_print, effect_note_callback, control_note, quick_note_number, quick_note_part;
 
 /* The status of a public function, which has noted what it did. A macro: without a transcript no note is filled in, which
  * would take as long as a tenth of recording an op. */

@@ -167,6 +167,7 @@ typedef struct graph_mesh_hooks {
     /* The same where `like` has manual axes too: the result is an array of the body, which varies and is divided as
      * `like` is. It may differ over fewer axes. */
     neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
+    const struct graph_note_kind *const *kinds; /* as graph_hooks has it */
 } graph_mesh_hooks;
 extern _Atomic(const graph_mesh_hooks *) graph_mesh_installed; /* NULL: no mesh was made */
 static inline const graph_mesh_hooks *graph_mesh(void) {

@@ -3,8 +3,9 @@
  * Numbers are unsigned LEB128 ("number"), signed ones in zigzag order first; f64 and array elements are little-endian.
  * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
- * Version 3 of the format. Files of versions 1 and 2 can still be read: in these the last program is the one that was
- * saved, and there is nothing behind the programs; those of version 1 have no `marks` and no shardings.
+ * Version 4 of the format. Files of older versions can still be read: in those of versions 1 and 2 the last program is
+ * the one that was saved, and there is nothing behind the programs; those of version 1 have no `marks` and no shardings;
+ * in `sized` of version 3 are no shardings and callbacks.
  *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program;
@@ -29,7 +30,8 @@
  *                 CONTROL   op: number, programs: list of numbers, values, attributes: as for OP
  *
  *      sized    = ops: list of numbers; given programs: list of numbers; given arrays: list of array;
- *                 texts: list of texts; words: list of signed numbers, which lazy/sizes/save.c describes
+ *                 texts: list of texts; shardings: list of sharding; callbacks: list of numbers;
+ *                 words: list of signed numbers, which lazy/sizes/save.c describes
  *      array    = kind: number (3 a weak array, 4 one of fractions, else 0); an item: ARRAY, CONSTANT or DIVIDED
  *
  * Values are numbered from the inputs on: input k is value k, and each item but PRINT is the next one. Values and

@@ -119,12 +119,18 @@ typedef struct program_sized {
     LAZY_VECTOR(int32_t) ops;              /* rows */
     LAZY_VECTOR(program_sized_text) texts; /* where they stand in `bytes`, a zero behind each */
     lazy_text bytes;
-    lazy_nodes arrays;                    /* one reference each */
-    LAZY_VECTOR(neap_program *) programs; /* one reference each */
+    lazy_nodes arrays;                      /* one reference each */
+    LAZY_VECTOR(neap_program *) programs;   /* one reference each */
+    LAZY_VECTOR(int32_t) shardings;         /* their numbers in this session */
+    LAZY_VECTOR(lazy_callback *) callbacks; /* one reference each */
 } program_sized;
 void program_sized_free(neap_ctx *ctx, program_sized *sized);
 /* As neap_program_write, with what there is for its sizes; NULL: nothing. */
 int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes);
+/* As neap_program_callees and neap_program_shardings, of such a file. */
+int program_callees(neap_program *program, const program_sized *sized, int32_t capacity, int32_t *callees, int32_t *n);
+int program_shardings(neap_program *program, const program_sized *sized, int32_t capacity, int32_t *shardings,
+                      int32_t *n);
 /* As neap_program_read. *has: does the file have something for sizes? It is the caller's then. */
 int program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out, program_sized *sized, bool *has);
 

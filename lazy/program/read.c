@@ -692,6 +692,21 @@ static void read_sized(reader *r) {
     n = get_count(r, INT32_MAX, "texts");
     for (int64_t k = 0; k < n && r->status == 0; k++)
         read_sized_text(r);
+    n = r->version > 3 ? get_count(r, INT32_MAX, "shardings") : 0;
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        const lazy_sharding *s = get_sharding(r);
+        if (r->status == 0 && !s)
+            DAMAGED(r, "the program is damaged: a sharding is none");
+        keep_status(r, r->status ? 0 : lazy_push(&r->sized.shardings, s->number));
+    }
+    n = r->version > 3 ? get_count(r, INT32_MAX, "callbacks") : 0;
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        int64_t place = get_below(r, r->callbacks.n, "callback");
+        if (r->status == 0)
+            keep_status(r, lazy_push(&r->sized.callbacks, r->callbacks.at[place]));
+        if (r->status == 0)
+            effect_callback_retain(r->callbacks.at[place]);
+    }
     n = get_count(r, INT32_MAX, "words");
     for (int64_t k = 0; k < n && r->status == 0; k++)
         keep_status(r, lazy_push(&r->sized.words, get_signed(r)));

@@ -399,6 +399,12 @@ static void put_sized(writer *w, const program_sized *sized) {
     put_varint(w, &w->body, (uint64_t)sized->texts.n);
     for (int64_t k = 0; k < sized->texts.n; k++)
         put_sized_text(w, &w->body, sized->bytes.data + sized->texts.at[k].at, sized->texts.at[k].bytes);
+    put_varint(w, &w->body, (uint64_t)sized->shardings.n);
+    for (int64_t k = 0; k < sized->shardings.n; k++)
+        put_sharding(w, sized->shardings.at[k]);
+    put_varint(w, &w->body, (uint64_t)sized->callbacks.n);
+    for (int64_t k = 0; k < sized->callbacks.n; k++)
+        put_callback(w, sized->callbacks.at[k]);
     put_varint(w, &w->body, (uint64_t)sized->words.n);
     for (int64_t k = 0; k < sized->words.n; k++)
         put_signed(w, &w->body, sized->words.at[k]);
@@ -409,6 +415,10 @@ void program_sized_free(neap_ctx *ctx, program_sized *sized) {
         graph_release(ctx, sized->arrays.at[k]);
     for (int64_t k = 0; k < sized->programs.n; k++)
         neap_program_free(sized->programs.at[k]);
+    for (int64_t k = 0; k < sized->callbacks.n; k++)
+        effect_callback_release(sized->callbacks.at[k]);
+    lazy_vector_free(&sized->shardings);
+    lazy_vector_free(&sized->callbacks);
     lazy_vector_free(&sized->words);
     lazy_vector_free(&sized->ops);
     lazy_vector_free(&sized->texts);
@@ -472,49 +482,42 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     return program_write(program, NULL, data, bytes);
 }
 
-int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes) {
-    int status = check_program(program);
-    if (status)
-        return status;
-    writer w = writer_new(program->ctx);
-    lazy_text out = {0};
-    program->ctx->walk.programs++;
-    put_program(&w, program);
-    int64_t callbacks = w.known.n, shardings = w.shardings.n;
-    if (sized)
-        put_given_programs(&w, sized);
-    put_varint(&w, &w.body, (uint64_t)program->place);
-    put_varint(&w, &w.body, sized != NULL);
-    if (sized)
-        put_sized(&w, sized);
-    if (w.status == 0 &&
-        (w.known.n > callbacks || w.shardings.n > shardings)) /* Lua knows those of the program alone */
-        w.status =
-            neap_error(NEAP_E_ARGUMENT, "save: what the program was given has a callback or lies on a mesh, which "
-                                        "it has not itself");
-    join_lists(&w, &out);
-    writer_free(&w);
-    if (w.status)
-        graph_text_free(&out);
-    *data = out.data;
-    *bytes = out.bytes;
-    return w.status;
-}
-
-/* Writes a program for the sake of what it meets, which is left in `w`. */
-static int survey_program(neap_program *program, writer *w) {
+/* All that stands behind the lists. */
+static int put_graph(writer *w, neap_program *program, const program_sized *sized) {
     int status = check_program(program);
     if (status)
         return status;
     *w = writer_new(program->ctx);
     program->ctx->walk.programs++;
     put_program(w, program);
+    if (sized)
+        put_given_programs(w, sized);
+    put_varint(w, &w->body, (uint64_t)program->place);
+    put_varint(w, &w->body, sized != NULL);
+    if (sized)
+        put_sized(w, sized);
     return w->status;
 }
 
-int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+int program_write(neap_program *program, const program_sized *sized, char **data, size_t *bytes) {
     writer w = {0};
-    int status = survey_program(program, &w);
+    lazy_text out = {0};
+    int status = put_graph(&w, program, sized);
+    if (status == 0) {
+        join_lists(&w, &out);
+        status = w.status;
+    }
+    writer_free(&w);
+    if (status)
+        graph_text_free(&out);
+    *data = out.data;
+    *bytes = out.bytes;
+    return status;
+}
+
+int program_callees(neap_program *program, const program_sized *sized, int32_t capacity, int32_t *callees, int32_t *n) {
+    writer w = {0};
+    int status = put_graph(&w, program, sized);
     *n = (int32_t)w.known.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)
         callees[k] = w.known.at[k]->callee;
@@ -522,14 +525,23 @@ int neap_program_callees(neap_program *program, int32_t capacity, int32_t *calle
     return status;
 }
 
-int neap_program_shardings(neap_program *program, int32_t capacity, int32_t *shardings, int32_t *n) {
+int program_shardings(neap_program *program, const program_sized *sized, int32_t capacity, int32_t *shardings,
+                      int32_t *n) {
     writer w = {0};
-    int status = survey_program(program, &w);
+    int status = put_graph(&w, program, sized);
     *n = (int32_t)w.shardings.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)
         shardings[k] = w.shardings.at[k];
     writer_free(&w);
     return status;
+}
+
+int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+    return program_callees(program, NULL, capacity, callees, n);
+}
+
+int neap_program_shardings(neap_program *program, int32_t capacity, int32_t *shardings, int32_t *n) {
+    return program_shardings(program, NULL, capacity, shardings, n);
 }
 
 void neap_bytes_free(char *data) {

@@ -160,15 +160,14 @@ int32_t sizes_extent(neap_transcript *t, int32_t value, int axis, const double *
 int32_t sizes_of(neap_transcript *t, const neap_size *size) {
     if (size->expr == 0)
         return sizes_constant(t, size->now);
-    if (size->expr < 0 || size->expr >= t->exprs.n)
+    if (size->of != t->number || size->expr < 0 || size->expr >= t->exprs.n)
         return neap_error(NEAP_E_ARGUMENT, "a size that belongs to another trace");
     return size->expr;
 }
 
 void sizes_give(const neap_transcript *t, int32_t expr, neap_size *out) {
     const sizes_expr *e = &t->exprs.at[expr];
-    out->now = e->at[0];
-    out->expr = sizes_is_constant(e) ? 0 : expr;
+    *out = (neap_size){e->at[0], sizes_is_constant(e) ? 0 : expr, t->number};
 }
 
 /* ---- Polynomials ------------------------------------------------------------------------------------------------- */
@@ -216,6 +215,17 @@ static int multiply_terms(const sizes_term *a, const sizes_term *b, sizes_term *
         out->factor[out->nfactors++] = left ? a->factor[i++] : b->factor[j++];
     }
     return 0;
+}
+
+/* Divides a term by one of its factors, if it has it. */
+static bool take_factor(sizes_term *term, int32_t factor) {
+    int at = 0;
+    while (at < term->nfactors && term->factor[at] != factor)
+        at++;
+    if (at == term->nfactors)
+        return false;
+    memmove(&term->factor[at], &term->factor[at + 1], (size_t)(--term->nfactors - at) * sizeof *term->factor);
+    return true;
 }
 
 static int32_t find_sum(neap_transcript *t, term_list *terms, int status) {
@@ -266,6 +276,29 @@ static int64_t constant_of(const sizes_expr *e) {
 
 static int32_t make_atom(neap_transcript *t, int op, int32_t a, int32_t b) {
     return find_expr(t, &(sizes_expr){.kind = SIZES_ATOM, .op = (uint8_t)op, .a = a, .b = b});
+}
+
+/* a / b where that is a polynomial, of a divisor of one term that is positive: (2n*m + 4m) / (2m) = n + 2. 0: it is
+ * none. */
+static int32_t divide_exactly(neap_transcript *t, int32_t a, int32_t b) {
+    const sizes_expr *e = &t->exprs.at[a], *by = &t->exprs.at[b];
+    term_list terms = {0};
+    int status = 0;
+    bool exact = by->nterms == 1 && by->terms[0].coefficient > 0; /* no zero of it is -0 */
+    for (int f = 0; exact && f < by->terms[0].nfactors; f++)
+        exact = t->exprs.at[by->terms[0].factor[f]].kind == SIZES_SYMBOL;
+    for (int k = 0; k < e->nterms && exact && status == 0; k++) {
+        sizes_term term = e->terms[k];
+        exact = term.coefficient % by->terms[0].coefficient == 0;
+        term.coefficient /= by->terms[0].coefficient;
+        for (int f = 0; f < by->terms[0].nfactors && exact; f++)
+            exact = take_factor(&term, by->terms[0].factor[f]);
+        status = exact ? add_term(&terms, &term) : 0;
+    }
+    if (exact)
+        return find_sum(t, &terms, status);
+    lazy_vector_free(&terms);
+    return status;
 }
 
 /* What the divisor divides comes out: (4n + 3) // 2 = 2n + 1. Of other divisors only the expression itself. */
@@ -359,11 +392,31 @@ int32_t sizes_compute(neap_transcript *t, int op, int32_t a, int32_t b) {
     }
     if (!real && op != NEAP_SIZE_DIV && op != NEAP_SIZE_POW && op != NEAP_SIZE_SQRT)
         return compute_integers(t, op, a, b);
+    int32_t quotient = !real && op == NEAP_SIZE_DIV ? divide_exactly(t, a, b) : 0;
+    if (quotient)
+        return quotient;
     if (!real && op == NEAP_SIZE_POW && constant_of(&t->exprs.at[b]) == 2)
         return multiply(t, &t->exprs.at[a], &t->exprs.at[a]);
     if (sizes_is_constant(&t->exprs.at[a]) && sizes_is_constant(&t->exprs.at[b]))
         return sizes_constant(t, apply(op, t->exprs.at[a].at[0], t->exprs.at[b].at[0]));
     return find_expr(t, &(sizes_expr){.kind = SIZES_REAL, .op = (uint8_t)op, .a = a, .b = b});
+}
+
+static int32_t translate_sum(neap_transcript *to, const sizes_expr *e, const int32_t *of) {
+    int32_t sum = sizes_constant(to, 0);
+    for (int k = 0; k < e->nterms && sum >= 0; k++) {
+        int32_t product = sizes_constant(to, (double)e->terms[k].coefficient);
+        for (int f = 0; f < e->terms[k].nfactors && product >= 0; f++)
+            product = sizes_compute(to, NEAP_SIZE_MUL, product, of[e->terms[k].factor[f]]);
+        sum = product < 0 ? product : sizes_compute(to, NEAP_SIZE_ADD, sum, product);
+    }
+    return sum;
+}
+
+int32_t sizes_translate(neap_transcript *to, const sizes_expr *e, const int32_t *of) {
+    if (e->kind == SIZES_SUM)
+        return translate_sum(to, e, of);
+    return e->kind == SIZES_CONSTANT ? sizes_constant(to, e->constant) : sizes_compute(to, e->op, of[e->a], of[e->b]);
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */

@@ -10,9 +10,10 @@
 
 #include "lazy/sizes/sizes.h"
 
-/* What the extents of one result were: by probe and axis; probes from `known` on are not known. */
+/* What the extents of one result were: by probe and axis. That of now is known. */
 typedef struct found_extents {
-    int ndim, known;
+    int ndim, known; /* known: how many probes are */
+    bool knows[SIZES_PROBES];
     double at[SIZES_PROBES][NEAP_MAX_DIMS];
 } found_extents;
 
@@ -62,12 +63,12 @@ static void infer_probes(const neap_transcript *t, const sizes_entry *entry, fou
         meshed |= graph_is_meshed(t->values.at[entry->note.in[k]].node);
     if (meshed && !is_as_inferred(t, entry, found))
         return;
-    for (; found->known < SIZES_PROBES; found->known++) {
+    for (int p = 1; p < SIZES_PROBES; p++) { /* not every op takes the sizes of every choice */
         lazy_result result = {0};
-        if (!infer_at(t, entry, found->known, &result) || result.ndim != found->ndim)
-            return;
-        for (int k = 0; k < found->ndim; k++)
-            found->at[found->known][k] = (double)result.shape[k];
+        found->knows[p] = infer_at(t, entry, p, &result) && result.ndim == found->ndim;
+        found->known += found->knows[p];
+        for (int k = 0; k < found->ndim && found->knows[p]; k++)
+            found->at[p][k] = (double)result.shape[k];
     }
 }
 
@@ -75,13 +76,14 @@ static void infer_probes(const neap_transcript *t, const sizes_entry *entry, fou
 static bool fits(const found_extents *found, int axis, const sizes_expr *e) {
     if (sizes_is_real(e))
         return false;
-    for (int p = 0; p < found->known; p++)
-        if (found->at[p][axis] != e->at[p])
+    for (int p = 0; p < SIZES_PROBES; p++)
+        if (found->knows[p] && found->at[p][axis] != e->at[p])
             return false;
     return true;
 }
 
-/* Operands' axes and attributes come first, the newest expressions before older ones. */
+/* Operands' axes and attributes come first, the newest expressions before older ones; these only where more is known
+ * than the sizes of now, which many fit by chance. */
 static int32_t find_fitting(const neap_transcript *t, const sizes_entry *entry, const found_extents *found, int axis) {
     for (int k = 0; k < entry->nsized; k++)
         if (fits(found, axis, &t->exprs.at[entry->sized[k].expr]))
@@ -92,7 +94,7 @@ static int32_t find_fitting(const neap_transcript *t, const sizes_entry *entry, 
             if (value->extents[a] && fits(found, axis, &t->exprs.at[value->extents[a]]))
                 return value->extents[a];
     }
-    for (int64_t k = t->exprs.n; k-- > 1;)
+    for (int64_t k = t->exprs.n; k-- > 1 && found->known > 1;)
         if (fits(found, axis, &t->exprs.at[k]))
             return (int32_t)k;
     return 0;
@@ -101,16 +103,19 @@ static int32_t find_fitting(const neap_transcript *t, const sizes_entry *entry, 
 /* A sum, difference or product of two axes or attributes, as joins, pads and reshapes make: of declared sizes and a
  * number. */
 static int32_t find_linear(neap_transcript *t, const found_extents *found, int axis) {
-    for (int64_t s = 0; s < t->symbols.n; s++) {
+    int other = 1;
+    while (other < SIZES_PROBES && !found->knows[other])
+        other++;
+    for (int64_t s = 0; s < t->symbols.n && other < SIZES_PROBES; s++) {
         int32_t symbol = t->symbols.at[s];
         const double *n = t->exprs.at[symbol].at;
-        double slope = (found->at[1][axis] - found->at[0][axis]) / (n[1] - n[0]);
-        if (n[1] == n[0] || slope != floor(slope) || slope == 0)
+        double slope = (found->at[other][axis] - found->at[0][axis]) / (n[other] - n[0]);
+        if (n[other] == n[0] || slope != floor(slope) || slope == 0)
             continue;
         double first = found->at[0][axis] - slope * n[0];
         bool line = true;
-        for (int p = 0; p < found->known; p++)
-            line &= found->at[p][axis] == first + slope * n[p];
+        for (int p = 0; p < SIZES_PROBES; p++)
+            line &= !found->knows[p] || found->at[p][axis] == first + slope * n[p];
         if (!line)
             continue;
         int32_t by = sizes_constant(t, slope), and = sizes_constant(t, first);
@@ -139,9 +144,9 @@ static int32_t find_steady(const neap_transcript *t, const sizes_entry *entry, c
 static int32_t choose(neap_transcript *t, const sizes_entry *entry, const found_extents *found, int32_t value,
                       int axis) {
     bool same = true;
-    for (int p = 1; p < found->known; p++)
-        same &= found->at[p][axis] == found->at[0][axis];
-    bool probed = found->known >= SIZES_PROBES - 1; /* the last choice has sizes that not every op takes */
+    for (int p = 1; p < SIZES_PROBES; p++)
+        same &= !found->knows[p] || found->at[p][axis] == found->at[0][axis];
+    bool probed = found->known >= SIZES_PROBES - 1;
     if (found->known >= 2 && same)
         return found->known == SIZES_PROBES ? 0 : find_steady(t, entry, found, axis);
     int32_t expr = find_fitting(t, entry, found, axis);
@@ -151,7 +156,7 @@ static int32_t choose(neap_transcript *t, const sizes_entry *entry, const found_
         return expr;
     double at[SIZES_PROBES];
     for (int p = 0; p < SIZES_PROBES; p++)
-        at[p] = p < found->known ? found->at[p][axis] : found->at[0][axis] + 1000.0 * p + value % 97;
+        at[p] = found->knows[p] ? found->at[p][axis] : found->at[0][axis] + 1000.0 * p + value % 97;
     return sizes_extent(t, value, axis, at);
 }
 
@@ -184,6 +189,7 @@ static int set_extents(neap_transcript *t, const sizes_entry *entry, int result,
 static void probe_shape(const neap_transcript *t, int ndim, const int64_t *shape, const int32_t *exprs,
                         found_extents *found) {
     *found = (found_extents){.ndim = ndim, .known = SIZES_PROBES};
+    memset(found->knows, true, sizeof found->knows);
     for (int p = 0; p < SIZES_PROBES; p++)
         for (int k = 0; k < ndim; k++)
             found->at[p][k] = exprs && exprs[k] ? t->exprs.at[exprs[k]].at[p] : (double)shape[k];
@@ -218,7 +224,8 @@ static void find_output(const neap_transcript *t, const sizes_entry *entry, int 
     if (entry->note.nprograms == 0 || t->programs.at[entry->programs[0]].given || more < 0 || more > 1)
         return;
     probe_shape(t, ndim, node->shape + more, exprs, &body);
-    found->known = more ? 1 : SIZES_PROBES;
+    found->known = SIZES_PROBES;
+    memset(found->knows, true, sizeof found->knows);
     for (int p = 0; p < SIZES_PROBES; p++)
         for (int a = 0; a < ndim; a++)
             found->at[p][a + more] = body.at[p][a];
@@ -226,11 +233,10 @@ static void find_output(const neap_transcript *t, const sizes_entry *entry, int 
         return;
     /* The new axis is a size that the call was given, or the first axis of one of its operands. */
     int32_t first = 0;
-    found_extents axis = {.ndim = 1, .known = 1, .at = {{(double)node->shape[0]}}};
+    found_extents axis = {.ndim = 1, .known = 1, .knows = {true}, .at = {{(double)node->shape[0]}}};
     first = find_fitting(t, entry, &axis, 0);
     for (int p = 0; p < SIZES_PROBES; p++)
         found->at[p][0] = first ? t->exprs.at[first].at[p] : (double)node->shape[0];
-    found->known = SIZES_PROBES;
 }
 
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry, int64_t from) {
@@ -239,7 +245,7 @@ int sizes_find_extents(neap_transcript *t, const sizes_entry *entry, int64_t fro
         if (note->out[k] < from)
             continue;
         const neap_node *node = t->values.at[note->out[k]].node;
-        found_extents found = {.ndim = node->ndim, .known = 1};
+        found_extents found = {.ndim = node->ndim, .known = 1, .knows = {true}};
         for (int a = 0; a < node->ndim; a++)
             found.at[0][a] = (double)node->shape[a];
         if (note->kind->shapes == GRAPH_NOTE_INFERRED)

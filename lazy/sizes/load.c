@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lazy/effect/effect.h"
 #include "lazy/sizes/sizes.h"
 
 typedef LAZY_VECTOR(int32_t) numbers;
@@ -252,9 +253,9 @@ static void check_axes(loader *l) {
 
 /* ---- Notes ------------------------------------------------------------------------------------------------------- */
 static const graph_note_kind *find_kind(loader *l, const char *name) {
-    for (const graph_note_kind *const *kind = l->ctx->hooks->kinds; *kind; kind++)
-        if (strcmp((*kind)->name, name) == 0)
-            return *kind;
+    const graph_note_kind *kind = sizes_find_kind(l->ctx, name);
+    if (kind)
+        return kind;
     DAMAGED(l, "the program has sizes with a '%.40s', which this version of neap does not have", name);
     return NULL;
 }
@@ -275,12 +276,21 @@ static int64_t get_stream(loader *l) {
     return stream;
 }
 
+/* 0: it lies on no mesh. Attributes of rows are none: who records these is not the caller. */
+static int64_t get_sharding(loader *l, bool attribute) {
+    int64_t place = get_below(l, attribute ? 1 : l->from->shardings.n + 1, "sharding");
+    const lazy_sharding *lies = place ? shard_sharding_get(l->from->shardings.at[place - 1]) : NULL;
+    if (place && (!lies || lies->manual))
+        DAMAGED(l, "the program is damaged: a block outside of a body");
+    return lies ? lies->number : 0;
+}
+
 static int64_t get_integer(loader *l, const graph_note *note, int k) {
     switch (sizes_letter(note->kind, note->op, k)) {
     case 't':
         return get_dtype(l, note->kind->form.op);
     case 's':
-        return get_below(l, 1, "sharding");
+        return get_sharding(l, note->kind->form.op);
     case 'd':
         return get_between(l, -1, neap_device_count(), "device");
     case 'k':
@@ -365,6 +375,14 @@ static void load_text(loader *l, graph_note *note) {
         note->text = text_at(l, place - 1, &note->bytes);
 }
 
+static void load_callback(loader *l, graph_note *note) {
+    int64_t place = get_below(l, l->from->callbacks.n, "callback");
+    lazy_callback *callback = l->status ? NULL : l->from->callbacks.at[place];
+    if (callback && (note->nout != callback->nresults || note->nin > NEAP_MAX_INPUTS))
+        DAMAGED(l, "the program is damaged: a callback of %d arrays gives %d", note->nin, note->nout);
+    note->held = callback;
+}
+
 static int32_t load_made(loader *l, const graph_note *note, bool fails) {
     int64_t made = get_below(l, l->t->programs.n + 1, "program") - 1;
     bool makes = note->kind == &program_note_end && !fails;
@@ -420,10 +438,8 @@ static void keep_note(loader *l, sizes_entry *entry, graph_note *note) {
         memcpy(entry->sized, l->sized.at, (size_t)l->sized.n * sizeof *entry->sized);
     if (l->status == 0)
         l->status = lazy_push(&l->t->entries, *entry);
-    if (l->status) {
-        free(entry->sized);
-        free(entry->block);
-    }
+    if (l->status)
+        sizes_free_entry(entry);
     for (int k = 0; k < note->nout && l->status == 0 && !entry->fails; k++)
         l->known[note->out[k]] = true;
 }
@@ -453,6 +469,8 @@ static void load_note(loader *l, const char *kind) {
     if (note.kind->form.op)
         check_row(l, &note);
     load_text(l, &note);
+    if (note.kind->form.calls)
+        load_callback(l, &note);
     load_sizes(l, &note);
     entry.made = load_made(l, &note, entry.fails);
     keep_note(l, &entry, &note);

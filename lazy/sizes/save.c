@@ -11,7 +11,8 @@
  *                   caller has seen them
  *      entry      = ?kind: text. 0, a decision: how it compares, truth, left, right, ?site: text
  *                   else did it fail, ?op, ?the entry that opened its level, bits of its number, operands: n, values …;
- *                   results: n, values …; integers: n, each by its letter (graph/note.h); programs: n …; ?text;
+ *                   results: n, values …; integers: n, each by its letter (graph/note.h), of a sharding ?its place in
+ *                   the list; programs: n …; ?text; of a callback its place in the list;
  *                   sizes: n, (at, expr) …; ?the program that it makes
  *
  * Ops, dtypes, kinds of notes and effects are kept by name. Script lines are not kept, but for those of decisions and
@@ -19,6 +20,7 @@
  */
 #include <string.h>
 
+#include "lazy/effect/effect.h"
 #include "lazy/sizes/sizes.h"
 
 typedef struct saver {
@@ -77,6 +79,30 @@ static void put_op(saver *s, int op) {
     put(s, s->op_at.at[op] - 1);
 }
 
+static int64_t place_of_sharding(saver *s, int32_t number) {
+    program_sized *to = s->to;
+    const lazy_sharding *lies = shard_sharding_get(number);
+    int64_t place = 0;
+    if (!lies || lies->manual)
+        REFUSED(s, "save: a program with declared sizes cannot be saved with blocks of arrays, as the body of a "
+                   "np.shard_map has them");
+    while (place < to->shardings.n && to->shardings.at[place] != number)
+        place++;
+    if (place == to->shardings.n && s->status == 0)
+        s->status = lazy_push(&to->shardings, number);
+    return place;
+}
+
+static void put_callback(saver *s, lazy_callback *callback) {
+    program_sized *to = s->to;
+    int64_t place = 0;
+    while (place < to->callbacks.n && to->callbacks.at[place] != callback)
+        place++;
+    if (place == to->callbacks.n && s->status == 0 && (s->status = lazy_push(&to->callbacks, callback)) == 0)
+        effect_callback_retain(callback);
+    put(s, place);
+}
+
 static void put_list(saver *s, int32_t n, const int32_t *list) {
     put(s, n);
     for (int32_t k = 0; k < n; k++)
@@ -84,6 +110,17 @@ static void put_list(saver *s, int32_t n, const int32_t *list) {
 }
 
 /* ---- Integers of notes ------------------------------------------------------------------------------------------- */
+static const graph_note_kind *find_among(const graph_note_kind *const *kinds, const char *name) {
+    while (*kinds && strcmp((*kinds)->name, name) != 0)
+        kinds++;
+    return *kinds;
+}
+
+const graph_note_kind *sizes_find_kind(const neap_ctx *ctx, const char *name) {
+    const graph_note_kind *kind = find_among(ctx->hooks->kinds, name);
+    return kind || !graph_mesh() ? kind : find_among(graph_mesh()->kinds, name);
+}
+
 char sizes_letter(const graph_note_kind *kind, int op, int k) {
     const char *letters = kind->form.ints;
     size_t n = strlen(letters);
@@ -111,9 +148,7 @@ static void put_integer(saver *s, const graph_note *note, int k) {
             put_maybe_text(s, neap_dtype_name((int)value), strlen(neap_dtype_name((int)value)));
         break;
     case 's':
-        if (value)
-            REFUSED(s, "save: a program with declared sizes cannot be saved with arrays that lie on a mesh");
-        put(s, 0);
+        put(s, value ? 1 + place_of_sharding(s, (int32_t)value) : 0);
         break;
     case 'A':
         REFUSED(s, "save: a program with declared sizes cannot be saved with a %s over a named axis",
@@ -184,11 +219,10 @@ static void put_decision(saver *s, const sizes_entry *entry) {
 
 static void put_note(saver *s, const sizes_entry *entry) {
     const graph_note *note = &entry->note;
-    const graph_note_kind *const *kind = s->t->ctx->hooks->kinds;
-    while (*kind && *kind != note->kind)
-        kind++;
-    if (!*kind) {
-        REFUSED(s, "save: a program with declared sizes cannot be saved with a note of the kind '%s'",
+    if (sizes_find_kind(s->t->ctx, note->kind->name) != note->kind) {
+        REFUSED(s,
+                "save: a program with declared sizes cannot be saved with blocks of arrays, as the body of a "
+                "np.shard_map has them (%s)",
                 note->kind->name);
         return;
     }
@@ -206,6 +240,8 @@ static void put_note(saver *s, const sizes_entry *entry) {
         put_integer(s, note, k);
     put_list(s, note->nprograms, entry->programs);
     put_maybe_text(s, note->kind->form.says ? note->text : NULL, note->bytes);
+    if (note->kind->form.calls)
+        put_callback(s, note->held);
     put(s, entry->nsized);
     for (int k = 0; k < entry->nsized; k++) {
         put(s, entry->sized[k].at);
@@ -237,20 +273,47 @@ static void put_transcript(saver *s) {
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
-int neap_transcript_write(neap_transcript *t, neap_program *program, char **data, size_t *bytes) {
-    program_sized sized = {0};
-    saver s = {.t = t, .to = &sized};
+/* Packs the transcript, and says whether it can be read again. */
+static int pack_checked(neap_transcript *t, const neap_program *program, program_sized *sized) {
+    saver s = {.t = t, .to = sized};
     neap_ctx *ctx = program->ctx;
     if (!ctx || t->ctx != ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     put_transcript(&s);
     neap_transcript *again = NULL;
-    if (s.status == 0) /* what is written can be read */
-        s.status = sizes_unpack(ctx, &sized, &again);
-    neap_transcript_free(again);
     if (s.status == 0)
-        s.status = program_write(program, &sized, data, bytes);
-    program_sized_free(ctx, &sized);
+        s.status = sizes_unpack(ctx, sized, &again);
+    neap_transcript_free(again);
     lazy_vector_free(&s.op_at);
     return s.status;
+}
+
+int neap_transcript_write(neap_transcript *t, neap_program *program, char **data, size_t *bytes) {
+    program_sized sized = {0};
+    int status = pack_checked(t, program, &sized);
+    if (status == 0)
+        status = program_write(program, &sized, data, bytes);
+    program_sized_free(program->ctx, &sized);
+    return status;
+}
+
+int neap_transcript_callees(neap_transcript *t, neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+    program_sized sized = {0};
+    int status = pack_checked(t, program, &sized);
+    *n = 0;
+    if (status == 0)
+        status = program_callees(program, &sized, capacity, callees, n);
+    program_sized_free(program->ctx, &sized);
+    return status;
+}
+
+int neap_transcript_shardings(neap_transcript *t, neap_program *program, int32_t capacity, int32_t *shardings,
+                              int32_t *n) {
+    program_sized sized = {0};
+    int status = pack_checked(t, program, &sized);
+    *n = 0;
+    if (status == 0)
+        status = program_shardings(program, &sized, capacity, shardings, n);
+    program_sized_free(program->ctx, &sized);
+    return status;
 }

@@ -96,6 +96,7 @@ typedef struct sizes_program {
 
 struct neap_transcript {
     neap_ctx *ctx;
+    int32_t number;                /* by which sizes know it */
     LAZY_VECTOR(sizes_expr) exprs; /* [0] is unused */
     LAZY_VECTOR(char *) names;     /* of declared sizes */
     LAZY_VECTOR(int32_t) symbols;  /* their expressions */
@@ -105,9 +106,9 @@ struct neap_transcript {
     LAZY_VECTOR(sizes_sized) next; /* for the next note */
     int32_t *table;                /* node → value, a power of two of places */
     int64_t places;
-    bool broken;       /* a call is missing */
-    int64_t nfront;    /* the entries that make what was there before, in front of all others */
-    int64_t callbacks; /* how many were open when it began */
+    const char *broken; /* why it cannot be kept: a call is missing; NULL: none is */
+    int64_t nfront;     /* the entries that make what was there before, in front of all others */
+    int64_t callbacks;  /* how many were open when it began */
 };
 
 /* expr.c. A number below 0 is a status, 0 stands for none. */
@@ -116,6 +117,8 @@ int32_t sizes_constant(neap_transcript *t, double value);
 int32_t sizes_symbol(neap_transcript *t, int32_t which, double now);
 int32_t sizes_extent(neap_transcript *t, int32_t value, int axis, const double *at);
 int32_t sizes_compute(neap_transcript *t, int op, int32_t a, int32_t b);
+/* The same expression of another transcript, in which those before it are `of`; it is no symbol, and no axis. */
+int32_t sizes_translate(neap_transcript *to, const sizes_expr *e, const int32_t *of);
 void sizes_text(const neap_transcript *t, int32_t expr, lazy_text *to);
 /* The value of an expression, from those of the expressions before it. */
 int sizes_value_of(const neap_transcript *t, int32_t expr, const double *values, double *out);
@@ -128,11 +131,18 @@ enum { SIZES_MOST_TEXT = 4000 }; /* bytes of a text of an expression; longer one
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry, int64_t from); /* of values from this number on */
 /* transcript.c */
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note);
+/* As neap_size_compare, of expressions; `site` is interned. */
+int sizes_ask(neap_transcript *t, int compare, int32_t left, int32_t right, const char *site, int *truth);
+bool sizes_compare_values(int compare, double a, double b);
+/* As neap_size_next, for a note of this kind; `at` counts as in an entry. */
+int sizes_announce(neap_transcript *t, const graph_note_kind *kind, int32_t at, int32_t expr);
 int sizes_read(neap_ctx *ctx, const neap_node *node);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
+void sizes_free_entry(sizes_entry *entry);
 int sizes_copy_note(sizes_entry *entry, const graph_note *note);
 /* save.c: the letter of an integer of a note (graph/note.h); of a row's attributes x, t, s, or A: an axis by name. */
+const graph_note_kind *sizes_find_kind(const neap_ctx *ctx, const char *name); /* of those that files have; or NULL */
 char sizes_letter(const graph_note_kind *kind, int op, int k);
 /* load.c: the transcript that somebody has packed. */
 int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out); /* OWNED */

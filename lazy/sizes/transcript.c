@@ -1,4 +1,5 @@
 /* transcript.c: keeping what the library was asked to record (sizes.h). */
+#include <math.h>
 #include <string.h>
 
 #include "lazy/sizes/sizes.h"
@@ -50,7 +51,7 @@ static int32_t add_value(neap_transcript *t, neap_node *node, bool given) {
     return (int32_t)t->values.n - 1;
 }
 
-static void free_entry(sizes_entry *entry) {
+void sizes_free_entry(sizes_entry *entry) {
     if (entry->block && entry->note.kind->release)
         entry->note.kind->release(entry->note.held);
     free(entry->block);
@@ -99,7 +100,7 @@ static int32_t add_made(neap_transcript *t, neap_node *node, int depth) {
         return status;
     entry.note.out[0] = value;
     if (add_in_front(t, &entry)) {
-        free_entry(&entry);
+        sizes_free_entry(&entry);
         return NEAP_E_MEMORY;
     }
     return value;
@@ -260,7 +261,7 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
     entry.fails = true;
     entry.made = -1;
     if (!kept || lazy_push(&t->entries, entry))
-        free_entry(&entry);
+        sizes_free_entry(&entry);
     t->next.n = 0;
     ctx->transcript = t;
     neap_error(status, "%s", why ? why : "out of memory");
@@ -290,8 +291,10 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     if (failed == 0)
         failed = lazy_push(&t->entries, entry) ? NEAP_E_MEMORY : 0;
     if (failed)
-        free_entry(&entry);
-    t->broken |= failed != 0; /* the call was done, and there is no note of it */
+        sizes_free_entry(&entry);
+    if (failed) /* the call was done, and there is no note of it */
+        t->broken = "a call could not be noted, for want of memory or of another reason that it has told, and the "
+                    "function went on: record it again";
     ctx->transcript = t;
     return failed ? failed : status;
 }
@@ -313,6 +316,7 @@ int neap_transcript_begin(neap_ctx *ctx) {
     if (!t)
         return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     t->ctx = ctx;
+    t->number = ++ctx->transcripts;
     t->callbacks = ctx->callbacks.open.n;
     ctx->transcript = t;
     return 0;
@@ -335,7 +339,7 @@ int neap_transcript_declare(neap_ctx *ctx, const char *name, double now, neap_si
     int32_t expr = sizes_symbol(t, which, now);
     if (expr < 0 || lazy_push(&t->symbols, expr))
         return expr < 0 ? expr : NEAP_E_MEMORY;
-    *out = (neap_size){now, expr};
+    sizes_give(t, expr, out);
     return 0;
 }
 
@@ -345,12 +349,10 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
     ctx->transcript = NULL;
     if (!t)
         return neap_error(NEAP_E_STATE, "no sizes are declared");
-    bool broken = keep && t->broken;
+    const char *broken = keep ? t->broken : NULL;
     if (!keep || broken) {
         neap_transcript_free(t);
-        return broken ? neap_error(NEAP_E_STATE, "a call could not be noted, for want of memory or of another reason "
-                                                 "that it has told: record it again")
-                      : 0;
+        return broken ? neap_error(NEAP_E_STATE, "%s", broken) : 0;
     }
     for (int64_t k = 1; k < t->values.n; k++) { /* what it only needed while it was open */
         sizes_value *value = &t->values.at[k];
@@ -392,7 +394,7 @@ void neap_transcript_free(neap_transcript *t) {
         free(t->programs.at[k].outputs);
     }
     for (int64_t k = 0; k < t->entries.n; k++)
-        free_entry(&t->entries.at[k]);
+        sizes_free_entry(&t->entries.at[k]);
     for (int64_t k = 0; k < t->names.n; k++)
         free(t->names.at[k]);
     sizes_free_exprs(t);
@@ -417,7 +419,20 @@ int neap_size_next(neap_ctx *ctx, int at, const neap_size *size) {
     int32_t expr = sizes_of(t, size);
     if (expr < 0)
         return expr;
+    if (at >= 0 && size->now != floor(size->now)) {
+        lazy_text text = {0};
+        sizes_text(t, expr, &text);
+        int status = neap_error(NEAP_E_SHAPE, "extents, counts and bounds are integers, and %s is %.14g now",
+                                text.data ? text.data : "a size", size->now);
+        graph_text_free(&text);
+        return status;
+    }
     return lazy_push(&t->next, ((sizes_sized){at, expr}));
+}
+
+int sizes_announce(neap_transcript *t, const graph_note_kind *kind, int32_t at, int32_t expr) {
+    int32_t from = at >= 0 && kind->shapes == GRAPH_NOTE_INPUT ? GRAPH_NOTE_SHAPE : 0;
+    return sizes_is_constant(&t->exprs.at[expr]) ? 0 : lazy_push(&t->next, ((sizes_sized){at - from, expr}));
 }
 
 int neap_size_compute(neap_ctx *ctx, int op, const neap_size *a, const neap_size *b, neap_size *out) {
@@ -432,6 +447,31 @@ int neap_size_compute(neap_ctx *ctx, int op, const neap_size *a, const neap_size
     return 0;
 }
 
+bool sizes_compare_values(int compare, double a, double b) {
+    return compare == NEAP_SIZE_EQUAL ? a == b : compare == NEAP_SIZE_LESS ? a < b : a <= b;
+}
+
+int sizes_ask(neap_transcript *t, int compare, int32_t left, int32_t right, const char *site, int *truth) {
+    int decided = sizes_decide(t, compare, left, right);
+    *truth = decided >= 0 ? decided : sizes_compare_values(compare, t->exprs.at[left].at[0], t->exprs.at[right].at[0]);
+    if (decided >= 0)
+        return 0;
+    for (int64_t k = t->entries.n; k-- > 0;) { /* the same question was answered before */
+        const sizes_entry *e = &t->entries.at[k];
+        if (e->decides && e->compare == compare && e->left == left && e->right == right)
+            return 0;
+    }
+    sizes_entry entry = {.decides = true,
+                         .truth = *truth != 0,
+                         .compare = compare,
+                         .left = left,
+                         .right = right,
+                         .site = site,
+                         .opened = -1,
+                         .made = -1};
+    return lazy_push(&t->entries, entry);
+}
+
 int neap_size_compare(neap_ctx *ctx, int op, const neap_size *a, const neap_size *b, const char *site, int *truth) {
     neap_transcript *t = ctx->transcript;
     if (check_open(ctx))
@@ -439,26 +479,8 @@ int neap_size_compare(neap_ctx *ctx, int op, const neap_size *a, const neap_size
     int32_t left = sizes_of(t, a), right = left < 0 ? left : sizes_of(t, b);
     if (right < 0)
         return right;
-    int decided = sizes_decide(t, op, left, right);
-    double x = t->exprs.at[left].at[0], y = t->exprs.at[right].at[0];
-    *truth = decided >= 0 ? decided : op == NEAP_SIZE_EQUAL ? x == y : op == NEAP_SIZE_LESS ? x < y : x <= y;
-    if (decided >= 0)
-        return 0;
-    for (int64_t k = t->entries.n; k-- > 0;) { /* the same question was answered before */
-        const sizes_entry *e = &t->entries.at[k];
-        if (e->decides && e->compare == op && e->left == left && e->right == right)
-            return 0;
-    }
     int32_t text = graph_site_intern(ctx, site);
-    sizes_entry entry = {.decides = true,
-                         .truth = *truth != 0,
-                         .compare = op,
-                         .left = left,
-                         .right = right,
-                         .site = text ? graph_site_text(ctx, text) : NULL,
-                         .opened = -1,
-                         .made = -1};
-    return lazy_push(&t->entries, entry);
+    return sizes_ask(t, op, left, right, text ? graph_site_text(ctx, text) : NULL, truth);
 }
 
 int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out) {
@@ -473,7 +495,7 @@ int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out) {
     if (value && !value->extents)
         return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     for (int k = 0; k < node->ndim; k++) {
-        out[k] = (neap_size){(double)node->shape[k], 0};
+        out[k] = (neap_size){.now = (double)node->shape[k]};
         if (value && value->extents[k] == 0) /* it is seen to be this number, and must be so again */
             value->extents[k] = sizes_constant(t, (double)node->shape[k]);
         if (value && value->extents[k] < 0)
@@ -530,7 +552,7 @@ int neap_transcript_expr(neap_transcript *t, int32_t expr, char *text, size_t ca
 
 int neap_size_text(neap_ctx *ctx, const neap_size *size, char *text, size_t capacity, size_t *bytes) {
     lazy_text to = {0};
-    if (!ctx->transcript || size->expr <= 0 || size->expr >= ctx->transcript->exprs.n)
+    if (!ctx->transcript || size->expr == 0 || sizes_of(ctx->transcript, size) < 0)
         (void)graph_text_addf(&to, "%.14g", size->now);
     else
         sizes_text(ctx->transcript, size->expr, &to);

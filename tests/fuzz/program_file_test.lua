@@ -68,7 +68,7 @@ local function join(sections)
     for _, section in ipairs(sections) do
         entries = entries .. section.name .. u32(#section.text) .. u32(0) .. crc(section.text) .. u32(0)
     end
-    local head = "\139neap\r\n\026" .. u32(3) .. u32(2)
+    local head = "\139neap\r\n\026" .. u32(4) .. u32(2)
     return head .. crc(head .. entries) .. entries .. sections[1].text .. sections[2].text
 end
 
@@ -122,6 +122,11 @@ save(np.trace(np.shard_map(function(v)
     np.callback(noise, { name = "f", coordinates = true })(v)
     return v
 end, { mesh = mesh, in_specs = np.P "i", out_specs = np.P "i" }))(np.ones { 2, 3 }))
+
+save(np.trace(function(x)
+    local total = np.callback(noise, { name = "f", result = { shape = {}, dtype = "f32" } })(x)
+    return np.device_put(x, mesh, np.P "i") * total, x.shape[1] * x:sum()
+end, { sizes = { { "n", 3 } } })(np.device_put(np.ones { 2, 3 }, mesh, np.P "i")))
 
 --- Bodies of np.shard_map: what is loaded of them is also run, where types that a file claims would do harm.
 local first_body = #originals + 1

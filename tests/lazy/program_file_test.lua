@@ -390,8 +390,8 @@ check.test("files that are none", function()
     refused(good:sub(1, 30), "truncated")
     refused(good:sub(1, #good - 1), "truncated")
     refused(good .. "x", "more behind its end")
-    refused(good:sub(1, 8) .. "\4" .. good:sub(10),
-            "version 4 of the format, this version of neap reads versions 1 to 3")
+    refused(good:sub(1, 8) .. "\5" .. good:sub(10),
+            "version 5 of the format, this version of neap reads versions 1 to 4")
     refused(good:sub(1, 20) .. "x" .. good:sub(22), "checksum of its head")
     refused(good:sub(1, #good - 1) .. "x", "checksum of its section 'graph'")
     check.raises(function() return np.load_program "no/such/file" end, "cannot open 'no/such/file'")
@@ -429,6 +429,17 @@ check.test("a file of version 3 of the format stays readable, for every declared
                 { { { 15, 18 }, { 31, 42 }, { 1, -2 }, { 9, 10 } }, { 1.25, 1.75 }, "affine" })
     check.raises(function() return program(params, np.ones { 1, 2 }) end,
                  "recorded for n > 1 %(tests.golden.make_program.lua:14%)")
+end)
+
+check.test("a file of version 4 of the format stays readable, with callbacks for every declared size", function()
+    local seen = {}
+    local program = np.load_program("tests/golden/program/version4.prog",
+                                    { callbacks = { note = function(x) seen[#seen + 1] = x:item() end } })
+    local result = program({ w = np.array { { 1, 2 }, { 3, 4 } } }, np.array { { 1, 2 }, { 3, 4 } })
+    np.effects_barrier()
+    check.equal({ result.y:totable(), result.mean:totable(), result.kind },
+                { { { 15, 18 }, { 31, 42 } }, { 2, 3 }, "affine" })
+    check.equal(seen, { 10 })
 end)
 
 os.remove(path)

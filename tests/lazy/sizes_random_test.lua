@@ -1,5 +1,6 @@
 --- sizes_random_test.lua: random functions (tests/lib/sized_programs.lua), recorded once with declared sizes, at ten
 -- sizes each: bit for bit what the function gives when it is run directly, or a refusal; an error where that raises.
+-- The same with programs inside of programs.
 --
 -- NEAP_TEST_LONG=h in hours draws that long; NEAP_TEST_SEEDS=from,to draws these.
 local check = require "tests.lib.check"
@@ -19,7 +20,7 @@ local function bits(x)
     return table.concat(parts, " ")
 end
 
-local counts = { same = 0, refused = 0, unrecorded = 0 }
+local counts
 
 --- What a program or function gives, as texts; nil and an error.
 local function outcome(f, arguments)
@@ -29,8 +30,8 @@ local function outcome(f, arguments)
     return ok and text or nil, ok or text
 end
 
-local function try(seed)
-    local f, text = sized_programs.draw(seed)
+local function try(seed, levels)
+    local f, text, direct = sized_programs.draw(seed, levels)
     local ok, program = pcall(function()
         return np.trace(f, { sizes = sized_programs.SIZES })(unpack(sized_programs.arguments(seed, 5, 4)))
     end)
@@ -41,7 +42,7 @@ local function try(seed)
     for _, place in ipairs(PLACES) do
         local arguments = sized_programs.arguments(seed, place[1], place[2])
         local got = outcome(program, arguments)
-        local want, problem = outcome(f, arguments)
+        local want, problem = outcome(direct, arguments)
         if got == nil then
             counts.refused = counts.refused + 1
         elseif got ~= want then
@@ -53,14 +54,23 @@ local function try(seed)
     end
 end
 
-check.test("random functions at ten sizes are what they are directly, or refused", function()
-    local seed, until_time = tonumber(FROM), os.time() + LONG * 3600
-    while seed <= tonumber(TO) or os.time() < until_time do
-        try(seed)
+local function try_seeds(from, to, levels)
+    local seed, until_time = tonumber(from), os.time() + LONG * 1800
+    counts = { same = 0, refused = 0, unrecorded = 0 }
+    while seed <= tonumber(to) or os.time() < until_time do
+        try(seed, levels)
         seed = seed + 1
     end
     print(("%d the same, %d refused, %d not recorded"):format(counts.same, counts.refused, counts.unrecorded))
     check.ok(counts.same > 2 * counts.refused, "most of them follow")
+end
+
+check.test("random functions at ten sizes are what they are directly, or refused", function()
+    try_seeds(FROM, TO, 0)
+end)
+
+check.test("with recorded programs inside, and others inside of these", function()
+    try_seeds(FROM, FROM + (TO - FROM) / 2, 2)
 end)
 
 check.done()

@@ -138,6 +138,23 @@ check.test("sizes of a call that failed are for no other call", function()
     check.raises(function() program(ramp(3)) end, "not for n = 3")
 end)
 
+check.test("a size that is no integer stands in no shape", function()
+    local uses = {
+        function(x, n) return x:reshape(n, 3) end,
+        function(_, n) return np.zeros(n) end,
+        function(_, n) return np.ones { 2, n } end,
+        function(x, n) return x[{ { n } }] end,
+        function(x, n) return np.pad(x, n) end,
+    }
+    for _, use in ipairs(uses) do
+        local function f(x) return use(x, x.shape[1] / 3) end
+        check.raises(function() np.trace(f, { sizes = { { "n" } } })(ramp(10)) end, "integers, and .*n / 3.* is 3.33")
+        local program = np.trace(f, { sizes = { { "n" } } })(ramp(9))
+        same(program, f, ramp(6))
+        check.raises(function() program(ramp(10)) end, "not for n = 10: .*integers, and .*n / 3.* is 3.33")
+    end
+end)
+
 check.test("an op that gives its operand for the sizes of now gives another array for others", function()
     local function f(x, y)
         local wide = np.broadcast_to(y, x.shape)
@@ -255,6 +272,77 @@ check.test("block:export and np.export take sizes", function()
     check.raises(function()
         np.export { inputs = { x = ramp(2) }, outputs = function(i) return { y = i.x } end, sizes = { z = { "n" } } }
     end, "there is no input 'z'")
+end)
+
+check.test("programs inside of programs: their sizes are expressions of those around", function()
+    local function mean(x)
+        local n = x.shape[1]
+        return x:sum() / n + np.zeros(n + 1):sum(), x[{ { math.floor(n / 2) } }] * n
+    end
+    local w = (np.arange(3) * 1.5):wait()
+    local odd = np.trace(mean, { sizes = { { "2*n + 1" } } })(ramp(5))
+    local any = np.trace(mean, { sizes = { { "n" } } })(ramp(4))
+    local rows = np.trace(function(x) return (x * w):sum { axis = 0 } / x.shape[1] end, { sizes = { { "n", 3 } } })
+    rows = rows(ramp(2, 3))
+    local path = os.tmpname()
+    any:save(path)
+    local loaded = np.load_program(path)
+    os.remove(path)
+    local block = np.nn.Sequential { np.nn.Dense(4), np.nn.Dense(2) }
+    local params = block:init(np.random.key(0), ramp(3, 3))
+    local exported = block:export(params, ramp(3, 3), { sizes = { {}, { "n", 3 } } })
+    local jitted = np.jit(mean, { sizes = { { "n" } } })
+    for _, inner in ipairs { odd, any, loaded, jitted } do
+        local function f(x, g)
+            local y = np.concatenate { x, x, np.ones(1) }
+            local a, b = g(y)
+            return a, b, b * a + x.shape[1], np.grad(function(v) return (g(v)) end)(y)
+        end
+        local program = np.trace(function(x) return f(x, inner) end, { sizes = { { "k" } } })(ramp(3))
+        for k = 1, 6 do same(program, function(x) return f(x, mean) end, ramp(k)) end
+    end
+    local function g(x) return rows(x) * 2, exported(params, x), np.vmap(rows)(np.stack { x, x + 1 }) end
+    local program = np.trace(g, { sizes = { { "k + 1", 3 } } })(ramp(3, 3))
+    for k = 2, 5 do same(program, g, ramp(k, 3)) end
+    check.raises(function() program(ramp(1, 3)) end, "size k must be an integer of at least 1, got 0")
+    check.raises(function() np.trace(g, { sizes = { { "k", 2 } } })(ramp(3, 2)) end, "expected f32%[n,3%]")
+end)
+
+check.test("conditions of a program inside are conditions around", function()
+    local even = np.trace(function(x) return x.shape[1] % 2 == 0 and x * 2 or x end, { sizes = { { "n" } } })(ramp(4))
+    local around = np.trace(function(x) return even(np.concatenate { x, x }), even(x[{ { 1 } }]) end,
+                            { sizes = { { "k" } } })(ramp(5))
+    same(around, function(x) return np.concatenate { x, x } * 2, x[{ { 1 } }] * 2 end, ramp(3))
+    check.raises(function() around(ramp(4)) end, "not for k = 4: it was recorded for %(k %+ 1%) %% 2 == 0")
+    check.raises(function() np.trace(even, { sizes = { { "k" } } })(ramp(5)) end,
+                 "not for n = k %(now 5%): it was recorded for n %% 2 == 0")
+    local twice = np.trace(even, { sizes = { { "2*n" } } })(ramp(4))
+    check.raises(function() np.trace(twice, { sizes = { { "k" } } })(ramp(5)) end,
+                 "size n must be an integer of at least 1, got k / 2 %(now 2.5%)")
+    -- who catches a refusal and goes on may have done something else for other sizes
+    check.raises(function()
+        np.trace(function(x) return pcall(even, x) and x or x * 3 end, { sizes = { { "k" } } })(ramp(5))
+    end, "a program inside was not for its sizes, and the function went on")
+    local fixed = np.trace(function(x) return x * even(ramp(4)):sum() end, { sizes = { { "k" } } })(ramp(3))
+    same(fixed, function(x) return x * 6 end, ramp(2))
+end)
+
+check.test("a jitted function with declared sizes refuses around what it refuses alone", function()
+    local f = np.jit(function(x) return x * 2 end, { sizes = { { "n", 3 } } })
+    local program = np.trace(f, { sizes = { { "k", 3 } } })(ramp(2, 3))
+    same(program, function(x) return x * 2 end, ramp(4, 3))
+    check.raises(function() np.trace(f, { sizes = { { "k", 4 } } })(ramp(2, 4)) end,
+                 "axis 1 has 4 elements; 3 is declared")
+end)
+
+check.test("a size belongs to the recording that declared it", function()
+    local kept
+    np.trace(function(x)
+        kept = x.shape[1]
+        return x
+    end, { sizes = { { "n" } } })(ramp(3))
+    check.raises(function() np.trace(function(x) return x * kept end, { sizes = { { "n" } } })(ramp(3)) end,
+                 "belongs to another trace")
 end)
 
 check.test("sizes are declared once at a time, and a failed recording leaves nothing behind", function()

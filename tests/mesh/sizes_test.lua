@@ -48,4 +48,41 @@ check.test("an extent that the mesh divides is a condition", function()
     check.equal(program(np.arange(6)):totable(), { 0, 2, 4, 6, 8, 10 })
     check.raises(function() program(np.arange(5)) end, "n %% 2 == 0")
 end)
+
+check.test("arrays on a mesh in files", function()
+    local w, path = np.device_put(np.arange(3) / 1, mesh, P()):wait(), os.tmpname()
+    local function f(x, y)
+        local z = np.device_put(y, mesh, P "i") * 2 + w
+        return z, x:sum { axis = 0 } * z:sum(), np.device_put(x, mesh, P()) * x.shape[1]
+    end
+    local function arguments(n)
+        local x = (np.arange(6 * n) / 4):reshape(2 * n, 3)
+        return np.device_put(x, mesh, P "i"), x + 1
+    end
+    local program = np.trace(f, { sizes = { { "2*n", 3 }, { "2*n", 3 } } })(arguments(2))
+    program:save(path)
+    local back = np.load_program(path)
+    for n = 1, 5 do
+        local got, want = { back(arguments(n)) }, { f(arguments(n)) }
+        for k = 1, 3 do
+            check.equal(got[k]:totable(), want[k]:totable())
+            check.equal(tostring(got[k].sharding), tostring(want[k].sharding))
+        end
+    end
+    check.raises(function()
+        np.trace(map(np.sin, P "i", P "i"), { sizes = { { "2*n" } } })(np.arange(4) / 1):save(path)
+    end, "cannot be saved with blocks of arrays, as the body of a np.shard_map has them")
+    os.remove(path)
+end)
+
+check.test("a program inside, of arrays on a mesh", function()
+    local inner = np.trace(function(x) return x * x.shape[1] end, { sizes = { { "n", 3 } } })(np.ones { 2, 3 })
+    local function laid(x) return np.device_put(x, mesh, P "i") end
+    local program = np.trace(function(x) return inner(laid(x)) end, { sizes = { { "2*k", 3 } } })(np.ones { 4, 3 })
+    for k = 1, 3 do
+        local got = program(np.ones { 2 * k, 3 })
+        check.equal(got:totable(), (np.ones { 2 * k, 3 } * (2 * k)):totable())
+        check.equal(tostring(got.sharding), tostring(laid(np.ones { 2 * k, 3 }).sharding))
+    end
+end)
 check.done()

@@ -25,10 +25,12 @@ local function text_of(value)
     return "{" .. table.concat(parts, " ") .. "}"
 end
 
---- What a call gives, or its error without the line of the caller.
+--- What a call gives, or its error without the line of the caller and that of the recording, which no file has.
 local function outcome(program, ...)
     local results = { pcall(program, ...) }
-    if not results[1] then return "failed: " .. tostring(results[2]):gsub("^%S+:%d+: ", "") end
+    if not results[1] then
+        return "failed: " .. tostring(results[2]):gsub("^%S+:%d+: ", ""):gsub(", recorded at .*", "")
+    end
     return text_of({ unpack(results, 2) })
 end
 
@@ -149,6 +151,34 @@ check.test("a call that failed, and was caught", function()
         return ok and y or x + 1
     end, { sizes = { { "n" } } })(np.ones(5))
     same(program, loaded(program), { { np.ones(3) }, { np.ones(4) } })
+end)
+
+check.test("callbacks by name", function()
+    local seen = {}
+    local functions = { note = function(a) seen[#seen + 1] = a.shape[1] end, total = function(a) return a:sum() end }
+    local program = np.trace(function(x)
+        np.callback(functions.note, { name = "note" })(x)
+        local total = np.callback(functions.total, { name = "total", result = { shape = {}, dtype = "f32" } })
+        return total(x * 2) / x.shape[1], np.fori_loop(0, x.shape[1], function(_, c) return total(c + x) end, 0.0)
+    end, { sizes = { { "n" } } })(np.ones(3))
+    program:save(path)
+    check.raises(function() np.load_program(path) end, "it calls functions that must be given.*\"total\", \"note\"")
+    local back = np.load_program(path, { callbacks = functions })
+    back:save(again)
+    check.ok(process.read(path) == process.read(again))
+    same(program, back, { { np.ones(5) }, { np.arange(2) / 1 }, { np.ones(1) } })
+    np.wait_all()
+    check.equal(seen, { 5, 5, 2, 2, 1, 1 })
+end)
+
+check.test("a callback that the sizes of now alone do not have", function()
+    local program = np.trace(function(x)
+        local y = np.callback(function(a) return a end, { name = "same", result = { shape = {}, dtype = "f32" } })
+        local dropped = y(x:sum())
+        return x * 2, pcall(function() return (dropped * x):reshape(3) end) and 1 or 2
+    end, { sizes = { { "n" } } })(np.ones(4))
+    program:save(path)
+    same(program, np.load_program(path, { callbacks = { same = function(a) return a end } }), { { np.ones(5) } })
 end)
 
 check.test("what no file can hold", function()

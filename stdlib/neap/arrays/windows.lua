@@ -95,7 +95,8 @@ local function bessel_i0_of(x)
 end
 
 --- np.kaiser(n, beta, {periodic=false, dtype="f32"}): the Kaiser window, I0(beta sqrt(1 - (2 i / (n - 1) - 1)^2)) /
--- I0(beta) with the modified Bessel function I0. beta is a number up to 700: the larger, the narrower.
+-- I0(beta) with the modified Bessel function I0. beta is a number up to 700: the larger, the narrower; n is at most
+-- 2^20, which is a condition of a program where n is a size value.
 --- > np.kaiser(3, 5)
 -- [0.03671089 1.         0.03671089]
 np.kaiser = function(n, beta, given)

@@ -32,7 +32,7 @@ local function set(box, value, what)
     if type(value) == "number" then
         box.now, box.expr = value, 0
     elseif is_size(value) then
-        box.now, box.expr = value.now, value.expr
+        box.now, box.expr, box.of = value.now, value.expr, value.of
     else
         core.fail("%s of a size and %s", what, core.describe(value))
     end
@@ -41,7 +41,7 @@ end
 --- A size as the caller gets it: a number where it does not depend on sizes.
 local function given(size)
     if size.expr == 0 then return size.now end
-    return Size(size.now, size.expr)
+    return Size(size.now, size.expr, size.of)
 end
 
 local function check(rc)
@@ -92,6 +92,12 @@ local function text_of(size)
     return core.text(nil, function(text, capacity, bytes) return C.neap_size_text(ctx, size, text, capacity, bytes) end)
 end
 meta.__tostring = text_of
+
+--- A number, or a size value with what it is now: "5", "2*n + 1 (now 5)".
+function core.size_text(size)
+    if type(size) == "number" then return ("%.14g"):format(size) end
+    return ("%s (now %.14g)"):format(text_of(size), size.now)
+end
 function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 
 -- The LuaJIT that tools/luajit builds raises this, and where, for a size as the key of a table, where nothing would be
@@ -211,7 +217,7 @@ end
 
 --- Whether two numbers or sizes are the same, whatever the sizes are. Asks for no condition, as == may.
 function core.is_same(a, b)
-    if is_size(a) or is_size(b) then return is_size(a) and is_size(b) and a.expr == b.expr end
+    if is_size(a) or is_size(b) then return is_size(a) and is_size(b) and a.expr == b.expr and a.of == b.of end
     return a == b
 end
 

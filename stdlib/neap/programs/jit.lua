@@ -575,6 +575,7 @@ local function inline(state)
     local function as_input(leaf) return core.is_number(leaf) and core.number(leaf) or leaf end
     local function called(...)
         local f, given = with_statics(state, pack(...))
+        if state.sizes then sized.check(state.name, given, state.sizes, state.is_static) end
         for k = 1, given.n do
             if not state.is_static[k] then given[k] = trees.rebuild(state.name, given[k], as_input) end
         end

@@ -344,22 +344,20 @@ local function play(program, known)
     return played
 end
 
---- The entry for the sizes of the leaves, of a program with declared ones, and its key.
+--- The entry for the sizes of the leaves, of a program with declared ones, and its key. Inside of a recording with
+-- sizes of its own it is played there, and has no key.
 local function entry_for_sizes(program, leaves)
     local of, shapes = program.declared, {}
     for k, leaf in ipairs(leaves) do shapes[k] = not program.ports[k].number and core.shape_of(leaf) end
     local known, parts = declared.solve("program", of.list, of.names, shapes), {}
-    for k, symbol in ipairs(of.names) do
-        if core.is_size(known[symbol]) then
-            raise("program", "its size %s is %s, which is declared where it is called; call the function that it was "
-                  .. "made of", symbol, tostring(known[symbol]))
-        end
-        parts[k] = ("%.17g"):format(known[symbol])
-    end
-    local key, entry = table.concat(parts, ","), program.entry
-    return entry_of(program, key, function()
+    local function make()
+        local entry = program.entry
         return { program = play(program, known), template = entry.template, n = entry.n, outputs = entry.outputs }
-    end), key
+    end
+    if declared.is_inside(of.names, known) then return make() end
+    for k, symbol in ipairs(of.names) do parts[k] = ("%.17g"):format(known[symbol]) end
+    local key = table.concat(parts, ",")
+    return entry_of(program, key, make), key
 end
 
 --- The key of the entry for the sizes of the leaves, if it was noted.
@@ -447,6 +445,7 @@ function Program:__call(...)
         entry = self.entries[sizes]
         if not entry then
             entry, sizes = entry_for_sizes(self, leaves)
+            if not sizes then return run("program", entry, leaves, not there) end
             if not is_sized() then note_seen(self, leaves, sizes) end
         end
     end

@@ -19,7 +19,7 @@ local raise, bad_argument, check_path = core.raise, core.bad_argument, core.chec
 local parts, SLOT = core.call_parts, staging.SLOT
 local Program = program.Program
 
-local MAGIC, VERSION = "\139neap\r\n\026", 3 -- files of versions 1 and 2 can be read
+local MAGIC, VERSION = "\139neap\r\n\026", 4 -- files of versions 1 to 3 can be read
 local SECTIONS = { "forms", "graph" } -- all of them, in this order
 local HEAD, ENTRY = 20, 24            -- bytes of the head and of an entry of the table behind it
 local MOST_VALUES = 4000              -- arguments or results of a function
@@ -221,20 +221,24 @@ end
 
 -- ---- Saving ---------------------------------------------------------------------------------------------------------
 
---- The numbers of which the core's `list` tells for a program, from 0, and how many they are.
-local function numbers_of(list, entry)
+--- The numbers of which the core's functions `list` and, if sizes are declared, `sized_list` tell for a program, from
+-- 0, and how many they are.
+local function numbers_of(list, sized_list, entry, transcript)
     local count, capacity, numbers = ffi.new("int32_t[1]"), 0
     repeat
         capacity = math.max(capacity, count[0])
         numbers = ffi.new("int32_t[?]", capacity + 1)
-        core.call("program.save", function() return list(entry.program, capacity, numbers, count) end)
+        core.call("program.save", function()
+            if transcript then return sized_list(transcript, entry.program, capacity, numbers, count) end
+            return list(entry.program, capacity, numbers, count)
+        end)
     until count[0] <= capacity
     return numbers, count[0]
 end
 
 --- What Lua knows of the callbacks of a program, in the core's order.
-local function calls_of(entry)
-    local calls, numbers, count = {}, numbers_of(C.neap_program_callees, entry)
+local function calls_of(entry, transcript)
+    local calls, numbers, count = {}, numbers_of(C.neap_program_callees, C.neap_transcript_callees, entry, transcript)
     for k = 1, count do
         local call = core.callee(numbers[k - 1])
         if getmetatable(call) ~= parts.Call then
@@ -254,8 +258,8 @@ local OF_BODY = { "manual", "varies", "differs", "unchecked" }
 
 --- The shardings of a program, and their meshes: { meshes = { { shape, names }, … }, list = { { mesh = place in meshes,
 -- axes of array and mesh, in turn, and those of OF_BODY that are not 0 }, … } }.
-local function layouts_of(entry)
-    local numbers, count = numbers_of(C.neap_program_shardings, entry)
+local function layouts_of(entry, transcript)
+    local numbers, count = numbers_of(C.neap_program_shardings, C.neap_transcript_shardings, entry, transcript)
     local layouts, place = { meshes = {}, list = {} }, {}
     for k = 1, count do
         core.call("program.save", function() return C.neap_sharding_get(numbers[k - 1], sharding_info) end)
@@ -282,10 +286,12 @@ function Program:save(path)
     check_path("program.save", path)
     local forms, entry = {}, self.entry
     local sized = self.declared
-    write({ arguments = self.arguments, roots = self.roots, results = entry.template, calls = calls_of(entry),
-            layouts = layouts_of(entry), sizes = sized and declared.to_tree(sized) }, forms)
+    local transcript = sized and sized.transcript
+    write({ arguments = self.arguments, roots = self.roots, results = entry.template,
+            calls = calls_of(entry, transcript), layouts = layouts_of(entry, transcript),
+            sizes = sized and declared.to_tree(sized) }, forms)
     core.call("program.save", function()
-        if sized then return C.neap_transcript_write(sized.transcript, entry.program, data_box, bytes_box) end
+        if sized then return C.neap_transcript_write(transcript, entry.program, data_box, bytes_box) end
         return C.neap_program_write(entry.program, data_box, bytes_box)
     end)
     local graph = { size = tonumber(bytes_box[0]), keep = ffi.gc(data_box[0], C.neap_bytes_free) }

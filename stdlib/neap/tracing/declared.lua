@@ -198,8 +198,11 @@ function declared.solve(name, list, names, shapes, defaults)
             or raise(name, "size %s follows from no argument", symbol)
     end
     for _, symbol in ipairs(names) do
-        if known[symbol] < 1 or known[symbol] % 1 ~= 0 then
-            raise(name, "size %s must be an integer of at least 1, got %.14g", symbol, known[symbol])
+        local size = known[symbol]
+        local whole = size % 1 == 0
+        known[symbol] = whole and core.is_size(size) and size:floor() or size
+        if not whole or known[symbol] < 1 then
+            raise(name, "size %s must be an integer of at least 1, got %s", symbol, core.size_text(size))
         end
     end
     for k, dims in ipairs(list) do
@@ -207,8 +210,9 @@ function declared.solve(name, list, names, shapes, defaults)
             local want = dims[axis]
             local n = type(want) == "table" and want.of(known) or want
             if n ~= shapes[k][axis] then
-                raise(name, "input %d: axis %d has %d elements; %s is declared%s", k, axis - 1, shapes[k][axis],
-                      type(want) == "table" and want.text or tostring(want), declared.text_of(names, known))
+                raise(name, "input %d: axis %d has %s elements; %s is declared%s", k, axis - 1,
+                      core.size_text(shapes[k][axis]), type(want) == "table" and want.text or tostring(want),
+                      declared.text_of(names, known))
             end
         end
     end
@@ -218,7 +222,7 @@ end
 --- " (n = 3, m = 4)"
 function declared.text_of(names, known)
     local parts = {}
-    for k, symbol in ipairs(names) do parts[k] = ("%s = %.14g"):format(symbol, known[symbol]) end
+    for k, symbol in ipairs(names) do parts[k] = ("%s = %s"):format(symbol, core.size_text(known[symbol])) end
     return #parts > 0 and " (" .. table.concat(parts, ", ") .. ")" or ""
 end
 
@@ -235,7 +239,7 @@ function declared.invert(list, shapes, known, symbol)
             local want = dims[axis]
             local first, second = type(want) == "table" and at(want, 1), type(want) == "table" and at(want, 2)
             if first and second and first ~= second and at(want, 3) == 2 * second - first then
-                return 1 + (shapes[k][axis] - first) / (second - first)
+                return (shapes[k][axis] - 2 * first + second) / (second - first) -- as one quotient
             end
         end
     end
@@ -249,7 +253,9 @@ local free_transcript = core.finalizer(C.neap_transcript_free)
 --- Runs body(values), the size values by name, with sizes declared that are `known` now. Returns the transcript and
 -- what body returned.
 function declared.record(name, names, known, body)
-    if core.sized() then raise(name, "sizes are declared already where this is recorded") end
+    if core.sized() then
+        raise(name, "sizes are declared already where this is recorded; record it before, and call it there")
+    end
     core.call(name, function() return C.neap_transcript_begin(ctx) end)
     local undo = sizes.swap_mathematics(globals.modules.math)
     local before = sizes.open(true)
@@ -276,11 +282,24 @@ end
 local program_box, size_box = ffi.new("neap_program *[1]"), ffi.new("double[?]", MOST_NAMES)
 local free_program = core.finalizer(C.neap_program_free)
 
---- The core's program for sizes by name.
+--- Whether one of the sizes by name is a size value: of the recording in which a program is called.
+function declared.is_inside(names, known)
+    for _, symbol in ipairs(names) do
+        if core.is_size(known[symbol]) then return true end
+    end
+    return false
+end
+
+--- The core's program for sizes by name, some of which may be size values.
 function declared.play(name, transcript, names, known)
-    for k, symbol in ipairs(names) do size_box[k - 1] = known[symbol] end
+    local inside = declared.is_inside(names, known)
+    local boxes = inside and ffi.new("neap_size[?]", #names) or size_box
+    for k, symbol in ipairs(names) do
+        boxes[k - 1] = inside and type(known[symbol]) == "number" and { known[symbol] } or known[symbol]
+    end
     core.call(name, function()
-        return C.neap_transcript_play(ctx, transcript, #names, size_box, program_box)
+        if inside then return C.neap_transcript_play_inside(ctx, transcript, #names, boxes, program_box) end
+        return C.neap_transcript_play(ctx, transcript, #names, boxes, program_box)
     end)
     return ffi.gc(program_box[0], free_program)
 end

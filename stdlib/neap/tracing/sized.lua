@@ -48,14 +48,24 @@ local function shapes_of(name, given, is_static)
     return shapes
 end
 
+--- What is declared of packed arguments: a list of extents, names, and the sizes of now by name. No names: nothing is.
+local function declared_sizes(name, given, wanted, is_static, defaults)
+    local list, names = declared.collect(name, given, wanted, shape_of_leaf, is_static)
+    if #names == 0 then return list, names, {} end
+    return list, names, declared.solve(name, list, names, shapes_of(name, given, is_static), defaults)
+end
+
+--- Raises where packed arguments do not fit what is declared; their extents may be size values of an open recording.
+function sized.check(name, given, wanted, is_static)
+    declared_sizes(name, given, wanted, is_static)
+end
+
 --- Records trace(arguments), packed arguments in which declared extents are size values. Returns what it returns, and
 -- what was declared: { transcript, names, list, known = the sizes of now by name }; nil: nothing was.
 function sized.trace(name, given, wanted, trace, is_static)
     is_static = is_static or {}
-    local list, names = declared.collect(name, given, wanted, shape_of_leaf, is_static)
-    local shapes = #names > 0 and shapes_of(name, given, is_static)
+    local list, names, known = declared_sizes(name, given, wanted, is_static, core.copy_list(DEFAULTS))
     if #names == 0 then return trace(given) end
-    local known = declared.solve(name, list, names, shapes, core.copy_list(DEFAULTS))
     local transcript, entry = declared.record(name, names, known, function(values)
         return trace(replace_leaves(name, given, is_static, function(leaf, k)
             return list[k] and staging.sized_spec(leaf, declared.extents(list[k], values)) or leaf
@@ -71,7 +81,7 @@ function sized.play(name, of, shapes, entry)
              outputs = entry.outputs, captures = entry.captures, lifted = {} }, known
 end
 
-for _, f in ipairs { replace_leaves, shapes_of, sized.trace, sized.play } do jit.off(f) end
+for _, f in ipairs { replace_leaves, shapes_of, declared_sizes, sized.trace, sized.play } do jit.off(f) end
 
 sized.shapes_of = shapes_of
 
