@@ -81,8 +81,8 @@ extern const graph_note_kind program_note_input, program_note_end, program_note_
 extern const graph_note_kind derive_note_gradient, derive_note_tangent, derive_note_batch;
 extern const graph_note_kind effect_note_print, effect_note_callback, control_note, quick_note_number, quick_note_part;
 
-/* The status of a public function, which has noted what it did. A macro: without a transcript no note is filled in, which
- * would take as long as a tenth of recording an op. */
+/* The status of a public function, which has noted what it did. A macro: where no transcript is open, no note is filled
+ * in, which would take a tenth of the time that recording an op takes. */
 #define graph_noted(ctx, status, ...) ((ctx)->transcript ? (ctx)->hooks->noted((ctx), (status), __VA_ARGS__) : (status))
 
 /* May the host read the node's value? Not while sizes are declared that it depends on: it is for those of now. */

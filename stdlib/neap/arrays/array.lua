@@ -185,7 +185,8 @@ end
 -- 3
 define("dim", function(x, axis)
     x = coerce("dim", 1, x)
-    return (core.extent(x, core.axis("dim", axis, core.ndim(x))))
+    local known = array_info(x)
+    return (core.extent(x, core.axis("dim", axis, known.ndim), known))
 end)
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
@@ -367,7 +368,9 @@ local stop_gradient = np.stop_gradient
 
 -- Apart from np.stop_gradient: a function that may make a closure of its own variables is not compiled.
 local function stop_gradients(tree)
-    return trees.rebuild("stop_gradient", tree, function(leaf) return is_array(leaf) and stop_gradient(leaf) or leaf end)
+    return trees.rebuild("stop_gradient", tree, function(leaf)
+        return is_array(leaf) and stop_gradient(leaf) or leaf
+    end)
 end
 
 --- np.stop_gradient(x): x itself, but differentiation takes it for a constant. x may be a tree: a nested table of

@@ -30,7 +30,7 @@ local any_options = { axis = true, keepdims = true, where = true }
 --- The options table of a reduction, which may also be a bare axis: x:sum(0). `extra`: a further argument, an error.
 local function reduction_options(name, given, known, extra)
     if extra ~= nil then core.too_many(name, 2, extra) end
-    return core.axis_options(name, given, known)
+    return (core.axis_options(name, given, known))
 end
 reduces.options = reduction_options
 

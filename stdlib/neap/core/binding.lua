@@ -373,7 +373,7 @@ end
 function core.axis_options(name, options, known)
     if type(options) == "number" then return { axis = options } end
     if type(options) == "cdata" and core.integer64(options) then return { axis = core.plain(options) } end
-    return core.options(name, options, known)
+    return (core.options(name, options, known))
 end
 
 --- The argument of np.name at a position, the first one without it, as the name of a file; false: the option path. A
