@@ -100,7 +100,7 @@ static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
     if (is == to || !to)
         return false;
     return !is || is->manual != to->manual || is->varies != to->varies ||
-           memcmp(is->split, to->split, sizeof is->split);
+           memcmp(is->split, to->split, sizeof is->split) != 0;
 }
 
 /* The program on inputs of other types. With `shardings`, its outputs get those. */

@@ -445,7 +445,7 @@ static void say_makers(lazy_print *print, const lazy_chapter *chapter, int32_t m
 static void say_done(lazy_print *print, const lazy_story *story, const neap_node *root) {
     int status = neap_var_poll(neap_buffer_var(root->buffer), NULL);
     const lazy_chapter *chapter = chapter_of(story, root);
-    if (status < 0 && status != NEAP_PENDING) {
+    if (status < 0) {
         lazy_say(print, " has failed: %s", neap_error_text());
         return;
     }

@@ -145,7 +145,7 @@ static double count_conv_flops(const roles *r, const lazy_call_desc *call) {
     neap_convolution a;
     if (read_call(r, call, &a))
         return 0;
-    double flops = 2.0 * (double)a.batch * (double)a.features * (double)(a.channels / a.groups);
+    double flops = 2.0 * (double)a.batch * (double)a.features * (double)a.channels / (double)a.groups;
     for (int k = 0; k < a.ndim; k++)
         flops *= (double)a.out[k] * (double)a.kernel[k];
     return flops;

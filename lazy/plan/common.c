@@ -75,7 +75,7 @@ static bool same_value(const finder *f, const neap_node *a, const neap_node *b) 
         return f->number[a->base->index] == f->number[b->base->index] &&
                plan_view_offset(f->ctx, a) == plan_view_offset(f->ctx, b) &&
                same_words(a->ndim, a->map->stride, b->map->stride);
-    if (graph_counts_elements(a))
+    if (graph_counts_elements(a)) /* bits are compared: NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
         return graph_counts_elements(b) && memcmp(&a->value, &b->value, sizeof a->value) == 0;
     if (graph_is_number(b) || a->nattrs != b->nattrs || a->nin != b->nin || !same_words(a->nattrs, a->attrs, b->attrs))
         return false;

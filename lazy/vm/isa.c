@@ -38,7 +38,7 @@ vm_map_loop vm_map_loop_of(int op, int dtype) {
 const lazy_simd *vm_simd(void) {
     const lazy_simd *simd = atomic_load_explicit(&chosen, memory_order_acquire);
     if (!simd) {
-        const lazy_simd *list[3];
+        const lazy_simd *list[3] = {NULL};
         candidates(list);
         simd = list[0];
         atomic_store_explicit(&chosen, simd, memory_order_release);
