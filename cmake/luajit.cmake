@@ -14,9 +14,9 @@ set(NEAP_LUAJIT_VARIANT "packaged by choice")
 if(NEAP_LUAJIT STREQUAL "auto")
     execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tools/luajit" "${NEAP_DEPS_DIR}" COMMAND_ERROR_IS_FATAL ANY)
     file(STRINGS "${NEAP_DEPS_DIR}/luajit/variant" NEAP_LUAJIT_VARIANT LIMIT_COUNT 1)
+    file(GLOB patches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/luajit-patches/*.patch")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-        "${NEAP_DEPS_DIR}/luajit/variant" "${PROJECT_SOURCE_DIR}/tools/luajit"
-        "${PROJECT_SOURCE_DIR}/tools/luajit.patch")
+        "${NEAP_DEPS_DIR}/luajit/variant" "${PROJECT_SOURCE_DIR}/tools/luajit" ${patches})
 endif()
 
 add_library(neap_luajit INTERFACE)

@@ -156,7 +156,7 @@ lua_State *session_new(int argc, char **argv, int script) {
 }
 
 /* ---- The collector ----------------------------------------------------------------------------------------------- */
-/* Cycles that leave out what was alive at some moment are our LuaJIT's (tools/luajit.patch). */
+/* Cycles that leave out what was alive at some moment are our LuaJIT's (tools/luajit-patches). */
 #ifdef LUA_GCKEEP
 static int collect_rest(lua_State *L) {
     lua_gc(L, LUA_GCCYCLE, 0);

@@ -14,8 +14,8 @@
  *     times as long to be written, the collector is asked for a step.
  *   - What cycles take beyond what they took when they last left out all that was alive then (nothing, before the
  *     first did) is a waste, of a script that has much Lua data: once that is four times what it takes to leave out all
- *     that is alive now, a cycle does so (tools/luajit.patch). What it left out and is dead, is found by the next such
- *     one, or by a full collection.
+ *     that is alive now, a cycle does so (tools/luajit-patches). What it left out and is dead is found by the next
+ *     such one, or by a full collection.
  *   - When live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full collection.
  *
  *   - Before an update of a large array that nothing but a handle names: if that is dead, as in x = x:at{i}:set(v), the

@@ -153,9 +153,9 @@ local CALLS = {
     length = function(n) return #n end,
     field = function(n) return n.shape end,
     element = function(n) return n[1] end,
-    ["loop to"] = function(n) for _ = 1, n do return 1 end end,
-    ["loop from"] = function(n) for _ = n, 9 do return 1 end end,
-    ["loop by"] = function(n) for _ = 1, 9, n do return 1 end end,
+    ["loop to"] = function(n) local k = 0 for _ = 1, n do k = k + 1 end return k end,
+    ["loop from"] = function(n) local k = 0 for _ = n, 9 do k = k + 1 end return k end,
+    ["loop by"] = function(n) local k = 0 for _ = 1, 9, n do k = k + 1 end return k end,
 }
 for name, f in pairs(math) do
     if type(f) == "function" and name ~= "randomseed" and not SIZED[name] and not OTHERS[name] then
