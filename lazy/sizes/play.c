@@ -1,6 +1,6 @@
 /* play.c: asking the library again for what a transcript says, with other sizes (sizes.h).
  *
- * Sizes are numbers, or sizes of another transcript, which is open: a recorded program is called where sizes are declared.
+ * Sizes are numbers, or sizes of another transcript, which is open: a program is called where sizes are declared.
  * Then that one notes what is played, with expressions of its own in place of those of this transcript; decisions are
  * decisions of its caller. So programs inside programs are as if their functions had been called there.
  */
