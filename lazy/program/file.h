@@ -4,8 +4,8 @@
  * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
  * Version 4 of the format. Files of older versions can still be read: in those of versions 1 and 2 the last program is
- * the one that was saved, and there is nothing behind the programs; those of version 1 have no `marks` and no
- * shardings; in `sized` of version 3 are no shardings and callbacks.
+ * the one that was saved, with nothing behind the programs; those of version 1 have no `marks` and no shardings;
+ * in `sized` of version 3 are no shardings and callbacks.
  *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program;

@@ -1,7 +1,7 @@
 /* play.c: asking the library again for what a transcript says, with other sizes (sizes.h).
  *
- * Sizes are numbers, or sizes of another transcript, which is open: a recorded program is called where sizes are
- * declared. Then that one notes what is played, with expressions of its own in place of those of this transcript; decisions are
+ * Sizes are numbers, or sizes of another transcript, which is open: a program is called where sizes are declared.
+ * Then that one notes what is played, with expressions of its own in place of those of this transcript; decisions are
  * decisions of its caller. So programs inside programs are as if their functions had been called there.
  */
 #include <math.h>
@@ -362,7 +362,8 @@ static int play_all(sizes_play *p) {
 static int play_program(sizes_play *p, neap_program **out) {
     const neap_transcript *t = p->t;
     neap_ctx *ctx = p->ctx;
-    int32_t again = ctx->sites.again, made = last_made(t);
+    int32_t again = ctx->sites.again, made = last_made(t), mesh = ctx->mesh.open;
+    uint32_t manual = ctx->mesh.manual;
     if (made < 0)
         return neap_error(NEAP_E_STATE, "the transcript makes no program");
     p->outermost = -1;
@@ -370,6 +371,8 @@ static int play_program(sizes_play *p, neap_program **out) {
     if (p->outermost >= 0 && ctx->levels.n > p->outermost)
         (void)neap_level_end(ctx, p->outermost); /* it failed: the status stays */
     ctx->sites.again = again;
+    ctx->mesh.open = mesh; /* it may have failed in the body of a np.shard_map */
+    ctx->mesh.manual = manual;
     if (p->ids && p->before)
         release_ids(p);
     for (int64_t k = 0; k < t->programs.n && p->programs; k++)

@@ -337,8 +337,10 @@ int neap_transcript_declare(neap_ctx *ctx, const char *name, double now, neap_si
         return neap_error(NEAP_E_MEMORY, "out of memory for a size");
     }
     int32_t expr = sizes_symbol(t, which, now);
-    if (expr < 0 || lazy_push(&t->symbols, expr))
+    if (expr < 0 || lazy_push(&t->symbols, expr)) { /* the call may be repeated */
+        free(t->names.at[--t->names.n]);
         return expr < 0 ? expr : NEAP_E_MEMORY;
+    }
     sizes_give(t, expr, out);
     return 0;
 }
