@@ -44,6 +44,9 @@ NEAP_API int neap_transcript_expr(neap_transcript *transcript, int32_t expr, cha
                                   size_t *bytes);
 /* The decisions of the caller, a line each: "n >= 3 (train.lua:7)". *bytes gets the full length. */
 NEAP_API int neap_transcript_text(neap_transcript *transcript, char *text, size_t capacity, size_t *bytes);
+/* As neap_program_text, of a program that it has made: no value has the name of a size there. */
+NEAP_API int neap_transcript_program_text(neap_transcript *transcript, neap_program *program, int lines, char *text,
+                                          size_t capacity, size_t *bytes);
 
 /* ---- Files: neap_program_write and neap_program_read of a program whose sizes are declared ---- */
 NEAP_API int neap_transcript_write(neap_transcript *transcript, neap_program *program, char **data, size_t *bytes);

@@ -58,14 +58,34 @@ static const char *name_of(const lazy_port_names *names, int64_t k) {
     return names->at ? names->at[k] : NULL;
 }
 
+/* Is one of n names `name` and `end`? */
+static bool has_name(int64_t n, const char *const *names, const char *name, const char *end) {
+    size_t bytes = strlen(name);
+    for (int64_t k = 0; k < n; k++)
+        if (names[k] && strncmp(names[k], name, bytes) == 0 && strcmp(names[k] + bytes, end) == 0)
+            return true;
+    return false;
+}
+
+/* The name of port k of n; with a number where it is reserved: x_2, x_3. */
+static void say_port_name(lazy_print *print, int64_t n, const lazy_port_names *names, int64_t k) {
+    char end[16] = "";
+    const lazy_reserved *reserved = &print->reserved;
+    for (int turn = 2;
+         has_name(reserved->n, reserved->at, names->at[k], end) || (*end && has_name(n, names->at, names->at[k], end));
+         turn++)
+        snprintf(end, sizeof end, "_%d", turn);
+    lazy_say(print, "%s%s", names->at[k], end);
+}
+
 /* Names a, b, … z, a1, b1, … by number. */
 void program_say_operand(lazy_print *print, const neap_node *node) {
     const neap_program *named = graph_is_placeholder(node) ? print->named : NULL;
-    const char *name = named ? name_of(&named->input_names, (int64_t)node->value) : NULL;
+    int64_t at = named ? (int64_t)node->value : 0;
     if (program_is_literal(node))
         say_value(print, node);
-    else if (name && named->inputs.at[(int64_t)node->value] == node)
-        lazy_say(print, "%s", name);
+    else if (named && name_of(&named->input_names, at) && named->inputs.at[at] == node)
+        say_port_name(print, named->inputs.n, &named->input_names, at);
     else if (node->index < 26)
         lazy_say(print, "%c", (int)('a' + node->index));
     else
@@ -219,17 +239,22 @@ static int compare_numbers(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-typedef struct naming { /* gives out numbers, but for those that inputs have taken as their names */
+typedef struct naming { /* gives out numbers, but for those that are taken: as names of inputs, or reserved */
     int64_t next, ntaken, at, *taken;
 } naming;
 
-static int naming_begin(naming *n, const lazy_port_names *names, int64_t count) {
-    *n = (naming){.taken = malloc((size_t)count * sizeof *n->taken + 1)};
+static void take_names(naming *n, int64_t count, const char *const *names) {
+    for (int64_t k = 0; k < count; k++)
+        if (names[k] && (n->taken[n->ntaken] = letter_number(names[k])) >= 0)
+            n->ntaken++;
+}
+
+static int naming_begin(naming *n, const lazy_port_names *names, int64_t count, const lazy_reserved *reserved) {
+    *n = (naming){.taken = malloc((size_t)(count + reserved->n) * sizeof *n->taken + 1)};
     if (!n->taken)
         return neap_error(NEAP_E_MEMORY, "out of memory for a text");
-    for (int64_t k = 0; k < count; k++)
-        if (name_of(names, k) && (n->taken[n->ntaken] = letter_number(names->at[k])) >= 0)
-            n->ntaken++;
+    take_names(n, names->at ? count : 0, names->at);
+    take_names(n, reserved->n, reserved->at);
     qsort(n->taken, (size_t)n->ntaken, sizeof *n->taken, compare_numbers);
     return 0;
 }
@@ -240,8 +265,10 @@ static uint32_t naming_next(naming *n) {
     return (uint32_t)n->next++;
 }
 
-static int number_inputs(naming *n, const neap_program *program) {
-    int status = naming_begin(n, &program->input_names, program->inputs.n);
+static const lazy_reserved NOTHING;
+
+static int number_inputs(naming *n, const neap_program *program, const lazy_reserved *reserved) {
+    int status = naming_begin(n, &program->input_names, program->inputs.n, reserved);
     for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
         program->inputs.at[k]->mark = program->ctx->walk.epoch;
         if (!name_of(&program->input_names, k))
@@ -253,7 +280,7 @@ static int number_inputs(naming *n, const neap_program *program) {
 int program_number(const neap_program *program) {
     naming n;
     program->ctx->walk.epoch++;
-    int status = number_inputs(&n, program);
+    int status = number_inputs(&n, program, &NOTHING);
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) {
         neap_node *node = program->nodes.at[k];
         if (node->mark == program->ctx->walk.epoch || program_is_literal(node))
@@ -407,10 +434,10 @@ static bool same_result(const part *a, const part *b) {
 }
 
 /* Names all that is printed; results where their control node stands. */
-static int sheet_number(const sheet *s) {
+static int sheet_number(const sheet *s, const lazy_reserved *reserved) {
     naming n;
     int64_t p = 0;
-    int status = number_inputs(&n, s->program);
+    int status = number_inputs(&n, s->program, reserved);
     for (int64_t k = 0; k < s->items.n && status == 0; k++) {
         neap_node *node = s->items.at[k].node;
         if (!node || program_is_literal(node) || s->how[k] == LEFT_OUT)
@@ -501,18 +528,19 @@ static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, co
 static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_port_names *names) {
     for (int64_t k = 0; k < ports->n; k++) {
         lazy_say(print, k ? ", " : "");
-        if (name_of(names, k))
-            lazy_say(print, "%s: ", name_of(names, k));
-        if (name_of(names, k))
-            say_type(print, ports->at[k]);
-        else
+        if (!name_of(names, k)) {
             program_say_typed(print, ports->at[k]);
+            continue;
+        }
+        say_port_name(print, ports->n, names, k);
+        lazy_say(print, ": ");
+        say_type(print, ports->at[k]);
     }
 }
 
 int program_items_number(const neap_program *program, const lazy_items *items) {
     naming n;
-    int status = number_inputs(&n, program);
+    int status = number_inputs(&n, program, &NOTHING);
     for (int64_t k = 0; k < items->n && status == 0; k++)
         if (items->at[k].node && !program_is_literal(items->at[k].node))
             items->at[k].node->index = naming_next(&n);
@@ -547,7 +575,7 @@ static void say_program_text(lazy_print *print, const char *name, const sheet *s
             say_print(print, item->effect, orders, tokens);
         lazy_say(print, "\n");
         if (item->node && graph_has_programs(item->node) && print->status == 0) /* inner programs share constructors */
-            print->status = sheet_number(s);
+            print->status = sheet_number(s, &print->reserved);
     }
     lazy_say(print, "%*sreturn", 2 * depth + 2, "");
     for (int64_t k = 0; k < program->outputs.n; k++) {
@@ -599,7 +627,7 @@ static void say_inner(lazy_print *print, neap_program *program, int depth) {
     if (print->status == 0)
         print->status = sheet_new(&s, program);
     if (print->status == 0)
-        print->status = sheet_number(&s);
+        print->status = sheet_number(&s, &print->reserved);
     if (print->status == 0)
         say_program_text(print, name, &s, depth);
     lazy_say(print, "\n");
@@ -631,8 +659,9 @@ static void cut_lines(lazy_print *print, int lines) {
     graph_text_free(&rest);
 }
 
-int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
-    lazy_print print = {.named = program};
+int program_text(neap_program *program, const lazy_reserved *reserved, int lines, char *text, size_t capacity,
+                 size_t *bytes) {
+    lazy_print print = {.named = program, .reserved = *reserved};
     sheet s = {0};
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
@@ -641,11 +670,15 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
     if (print.status == 0)
         print.status = sheet_new(&s, program);
     if (print.status == 0)
-        print.status = sheet_number(&s);
+        print.status = sheet_number(&s, &print.reserved);
     if (print.status == 0)
         say_program_text(&print, "program", &s, 0);
     if (print.status == 0 && lines > 0)
         cut_lines(&print, lines);
     sheet_free(&s);
     return program_print_finish(&print, text, capacity, bytes);
+}
+
+int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
+    return program_text(program, &NOTHING, lines, text, capacity, bytes);
 }

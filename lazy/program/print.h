@@ -11,8 +11,14 @@
 
 #include "lazy/graph/graph.h"
 
+typedef struct lazy_reserved { /* names that no value gets, as sizes have them. BORROWED */
+    int64_t n;
+    const char *const *at;
+} lazy_reserved;
+
 typedef struct lazy_print { /* all zero: empty */
     lazy_text text;
+    lazy_reserved reserved;
     const neap_program *named; /* whose inputs go by their own names; NULL: all go by letters */
     int32_t nshared;           /* programs inside others that have got a name, since they stand there more than once */
     int status;
@@ -30,6 +36,9 @@ void program_say_typed(lazy_print *print, const neap_node *node);
 void program_say_call(lazy_print *print, const neap_node *node);
 /* "#3", a token of the common order; "log#3", of that of a kind (listing.h). */
 void program_say_token(lazy_print *print, int order, int64_t number);
+/* As neap_program_text. */
+int program_text(neap_program *program, const lazy_reserved *reserved, int lines, char *text, size_t capacity,
+                 size_t *bytes);
 /* A text as the inside of a quoted string of Graphviz (program/dot.c). */
 void program_say_escaped(lazy_print *print, const char *text);
 /* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */

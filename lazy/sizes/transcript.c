@@ -540,6 +540,12 @@ int neap_transcript_text(neap_transcript *t, char *text, size_t capacity, size_t
     return give_text(&to, text, capacity, bytes);
 }
 
+int neap_transcript_program_text(neap_transcript *t, neap_program *program, int lines, char *text, size_t capacity,
+                                 size_t *bytes) {
+    lazy_reserved reserved = {t->names.n, (const char *const *)t->names.at};
+    return program_text(program, &reserved, lines, text, capacity, bytes);
+}
+
 int32_t neap_transcript_exprs(neap_transcript *t) {
     return (int32_t)(t->exprs.n > 0 ? t->exprs.n - 1 : 0);
 }

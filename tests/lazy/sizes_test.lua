@@ -1,6 +1,8 @@
 --- sizes_test.lua: programs with declared sizes, line by line of docs/sizes.md: what is right, what is refused, and how
--- it is said. Random functions are in sizes_random_test.lua, the library's in the contracts.
+-- it is said. Names in texts are drawn at random; random functions are in sizes_random_test.lua, the library's in the
+-- contracts.
 local check = require "tests.lib.check"
+local seeds = require "tests.lib.seeds"
 local np = require "neap"
 
 local function same(program, f, ...)
@@ -88,6 +90,36 @@ check.test("a branch of Lua is a condition, with its line", function()
     check.raises(function() program(ramp(5)) end,
                  "not for n = 5: it was recorded for n %% 2 ~= 1 %(.*sizes_test.lua:%d+%)")
     check.ok(program:text():find("\nfor n % 2 ~= 1 (", 1, true), "the text tells it")
+end)
+
+check.test("in the text no value has the name of a size", function()
+    local words = { "a", "b", "c", "d", "e", "x", "y", "n", "out", "a1", "b1", "x_2" }
+    for seed in seeds.each(40) do
+        local draw = seeds.generator(seed)
+        local n, m, first, second = words[draw(12)], words[draw(11)], words[draw(12)], words[draw(11)]
+        m, second = m == n and words[12] or m, second == first and words[12] or second
+        local function body(x, y)
+            for k = 1, draw(30) do x = x * y.shape[1] + k end
+            return np.fori_loop(0, x.shape[1], function(i, c) return c * i + y:sum() end, x), y
+        end
+        local f = loadstring(("local body = ... return function(%s, %s) return body(%s, %s) end"):format(
+            first, second, first, second))(body)
+        local program = np.trace(f, { sizes = { { n, m }, { m } } })(ramp(3, 2), ramp(2))
+        local text = program:text()
+        local at = ("seed %d: %s"):format(seed, text)
+        check.ok(text:find(("f32[%s,%s]"):format(n, m), 1, true), at)
+        local names = {}
+        for name in text:gmatch "([^%s(]+): [%w]+[%[,)]" do -- of arguments and results, and inside of loops
+            check.ok(name ~= n and name ~= m, at)
+            names[#names + 1] = name
+        end
+        for k, name in ipairs { first, second } do
+            local taken = name == n or name == m
+            check.ok(taken and names[k]:find("^" .. name .. "_%d$") or names[k] == name, at)
+        end
+        check.ok(#names > 8 and names[1] ~= names[2], at)
+        check.equal(program:list_inputs(), { first, second })
+    end
 end)
 
 check.test("what is the same for all sizes is no condition", function()

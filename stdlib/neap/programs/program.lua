@@ -468,9 +468,11 @@ end
 
 local text_options = { lines = true }
 
-local function text_of(program, lines)
+--- The printed form of a core's program; of: what is declared of its sizes, if anything is, whose names are reserved.
+local function text_of(program, lines, of)
     return core.text("program", function(text, capacity, bytes)
-        return C.neap_program_text(program, lines or 0, text, capacity, bytes)
+        if not of then return C.neap_program_text(program, lines or 0, text, capacity, bytes) end
+        return C.neap_transcript_program_text(of.transcript, program, lines or 0, text, capacity, bytes)
     end)
 end
 
@@ -485,7 +487,7 @@ local function text_for_sizes(program, text, lines)
         local known = {}
         for k, symbol in ipairs(of.names) do known[symbol] = first[symbol] + turn * (k + 1) end
         local ok, other = pcall(play, program, known)
-        if ok and #texts < 4 then texts[#texts + 1], places[#places + 1] = text_of(other, lines), known end
+        if ok and #texts < 4 then texts[#texts + 1], places[#places + 1] = text_of(other, lines, of), known end
     end
     local merged = #texts > 2 and declared.merge(of, texts, places) or text
     local conditions = declared.conditions(of.transcript)
@@ -498,7 +500,7 @@ function Program:text(given)
     local lines = core.options("program.text", given, text_options).lines
     if lines ~= nil then lines = core.integer("program.text", nil, "lines", lines) end
     if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
-    local text = text_of(self.entry.program, lines)
+    local text = text_of(self.entry.program, lines, self.declared)
     return self.declared and text_for_sizes(self, text, lines) or text
 end
 
