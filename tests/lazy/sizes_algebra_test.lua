@@ -30,8 +30,10 @@ local function draw(random, depth)
     if kind == 7 then return function(s) return a(s) * k end end
     if kind == 8 then return function(s) return math.floor(a(s) / k) end end
     if kind == 9 then return function(s) return a(s) % k end end
-    if kind == 10 then return function(s) return math.min(a(s), b(s)) end end
-    return function(s) return math.max(a(s), b(s)) end
+    local name, count = kind == 10 and "min" or "max", random(3)
+    if count == 1 then return function(s) return math[name](a(s)) end end
+    if count == 2 then return function(s) return math[name](a(s), b(s)) end end
+    return function(s) return math[name](k, a(s), b(s)) end
 end
 
 local function conditions_of(transcript)

@@ -137,6 +137,8 @@ check.test("what cannot be a size value is refused, with the remedy", function()
         check.raises(function() np.trace(f, { sizes = { { "n" } } })(ramp(4)) end, pattern)
     end
     refused(function(x) for _ = 1, x.shape[1] do x = x + 1 end return x end, "np.fori_loop")
+    refused(function(x) return x * math.min(x.shape[1], nil) end, "the least of a size and nothing")
+    refused(function(x) return x * math.max(4, nil) end, "number expected")
     refused(function(x) return x * #x end, "x.shape%[1%]")
     refused(function(x) return x * string.rep("a", x.shape[1]) end, "test.lua:%d+: a size value cannot stand here")
     refused(function(x) return x * np.arange(x.shape[1]):sum():item() end, "depends on declared sizes")

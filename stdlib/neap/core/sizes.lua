@@ -143,10 +143,11 @@ local function fold(native, method)
         end
         return a
     end
-    return function(a, b, ...)
-        if type(a) == "number" and type(b) == "number" and select("#", ...) == 0 then return (native(a, b)) end
-        if b == nil and not is_size(a) then return (native(a)) end
-        return (of_many(a, b, ...))
+    return function(a, ...)
+        local b, n = ..., select("#", ...)
+        if n == 1 and type(a) == "number" and type(b) == "number" then return (native(a, b)) end
+        if n == 0 then return is_size(a) and a or native(a) end
+        return (of_many(a, ...))
     end
 end
 mathematics.min = fold(math_min, methods.min)
