@@ -526,10 +526,15 @@ const graph_note_kind program_note_end = {.name = "trace_end",
 
 int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     int status = trace_end(ctx, level, n, outputs, out);
-    return graph_noted(
+    int noted = graph_noted(
         ctx, status,
         &(graph_note){
             .kind = &program_note_end, .level = level, .nin = n, .in = outputs, .made = status ? NULL : *out});
+    if (status == 0 && noted < 0) { /* there is no program for who is told of a failure */
+        neap_program_free(*out);
+        *out = NULL;
+    }
+    return noted;
 }
 
 /* Lets go of all that the program holds. */

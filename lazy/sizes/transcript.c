@@ -295,6 +295,8 @@ int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     if (failed) /* the call was done, and there is no note of it */
         t->broken = "a call could not be noted, for want of memory or of another reason that it has told, and the "
                     "function went on: record it again";
+    if (failed && note->kind->opens) /* nobody else will close it */
+        (void)graph_level_end(ctx, note->level);
     ctx->transcript = t;
     return failed ? failed : status;
 }

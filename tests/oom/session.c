@@ -2,8 +2,8 @@
  * second, … until none is left to fail. Each call succeeds or returns an error; nothing crashes, hangs or leaks (the
  * address sanitizer looks), and the same session runs to its end afterwards.
  *
- * The linker sends malloc and its kin here (-Wl,--wrap), so failures reach all rooms; buffers and the engine's slabs,
- * which take memory from the system in larger blocks, fail by engine_alloc_fail.
+ * Failures reach all rooms (failing.h); buffers and the engine's slabs, which take memory from the system in larger
+ * blocks, fail by engine_alloc_fail.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,36 +14,10 @@
 #include "mesh/mesh.h"
 #include "ops_gen.h"
 #include "tests/check.h"
+#include "tests/oom/failing.h"
 
-/* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 enum { NEVER = 1000000000 };
-static _Atomic long countdown; /* 1: the next allocation fails; 0: none does */
-static long armed, used;       /* its last start, and how many allocations the last session made */
-
-static int refused(void) {
-    return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-char *__real_strdup(const char *text);
-
-void *__wrap_malloc(size_t bytes) {
-    return refused() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t n, size_t bytes) {
-    return refused() ? NULL : __real_calloc(n, bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes) {
-    return refused() ? NULL : __real_realloc(old, bytes);
-}
-
-char *__wrap_strdup(const char *text) {
-    return refused() ? NULL : __real_strdup(text);
-}
+static long armed, used; /* the last start of the countdown, and how many allocations the last session made */
 
 /* ---- The session ------------------------------------------------------------------------------------------------- */
 typedef struct session {
@@ -435,7 +409,7 @@ static int run_session(void) {
     batch(&s);
     lay_out(&s);
     loop_on_mesh(&s);
-    used = armed - atomic_exchange(&countdown, 0);
+    used = armed - failing_stop();
     engine_alloc_fail(0);
     static int failed;
     if (s.status && failed++ % check_times(1, 4) == 0) { /* what failed does not stop what comes */
@@ -480,7 +454,7 @@ static int sweep(void (*arm)(long n), long allocations, uint64_t live) {
 }
 
 static void arm_malloc(long n) {
-    atomic_store(&countdown, n);
+    failing_start(n);
     armed = n;
 }
 
