@@ -49,40 +49,10 @@ neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *nod
 }
 
 /* ---- Capturing --------------------------------------------------------------------------------------------------- */
-static uint64_t place_of_capture(const lazy_level *level, const neap_node *node) {
-    return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->capture_slots - 1);
-}
-
-static void add_captured_to_table(lazy_level *level, int64_t k) {
-    uint64_t place = place_of_capture(level, level->captured.at[k]);
-    while (level->capture_slot[place])
-        place = (place + 1) & (uint64_t)(level->capture_slots - 1);
-    level->capture_slot[place] = (int32_t)k + 1;
-}
-
-/* Keeps the table at most half full. */
-static int table_capacity(lazy_level *level) {
-    if (2 * (level->captured.n + 1) <= level->capture_slots)
-        return 0;
-    int64_t wider = level->capture_slots ? 2 * level->capture_slots : 16;
-    int32_t *table = calloc((size_t)wider, sizeof *table);
-    if (!table)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a trace");
-    free(level->capture_slot);
-    level->capture_slot = table;
-    level->capture_slots = wider;
-    for (int64_t k = 0; k < level->captured.n; k++)
-        add_captured_to_table(level, k);
-    return 0;
-}
-
 /* The placeholder that stands for a node, or NULL. */
 static neap_node *find_captured(const lazy_level *level, const neap_node *node) {
-    if (!level->capture_slots)
-        return NULL;
-    int64_t first = level->inputs.n - level->captured.n;
-    uint64_t place = place_of_capture(level, node);
-    for (int32_t k; (k = level->capture_slot[place]) != 0; place = (place + 1) & (uint64_t)(level->capture_slots - 1))
+    int64_t first = level->inputs.n - level->captured.n, at = -1;
+    for (int32_t k; (k = graph_table_next(&level->places, graph_hash_address(node), &at)) != 0;)
         if (level->captured.at[k - 1] == node)
             return level->inputs.at[first + k - 1];
     return NULL;
@@ -93,7 +63,7 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
     neap_node *known = find_captured(level, node);
     if (known)
         return known;
-    if (table_capacity(level) || lazy_push(&level->captured, node))
+    if (graph_table_grow(&level->places) || lazy_push(&level->captured, node))
         return NULL;
     neap_node *placeholder = graph_placeholder_like(ctx, at, node);
     if (!placeholder) {
@@ -101,7 +71,7 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
         return NULL;
     }
     graph_retain(node);
-    add_captured_to_table(level, level->captured.n - 1);
+    graph_table_add(&level->places, graph_hash_address(node), (int32_t)level->captured.n);
     return placeholder;
 }
 

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "lazy/graph/node.h"
+#include "lazy/graph/table.h"
 
 typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace (effect.h) */
 typedef struct lazy_callback lazy_callback;
@@ -79,8 +80,7 @@ typedef struct lazy_level {
     int64_t pending;     /* first index of what is pending and was recorded since it was opened */
     lazy_nodes inputs;   /* its placeholders; the last of them stand for the captured arrays */
     lazy_nodes captured; /* one reference each */
-    int32_t *capture_slot; /* hash → 1 + index into captured, 0: free; a power of two of slots, or NULL */
-    int64_t capture_slots;
+    graph_table places;  /* 1 + index into captured, by node */
     LAZY_VECTOR(lazy_effect *) effects;
 } lazy_level;
 

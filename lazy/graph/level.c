@@ -65,7 +65,7 @@ static void level_close(neap_ctx *ctx) {
     for (int64_t k = 0; k < level->captured.n; k++)
         graph_release(ctx, level->captured.at[k]);
     lazy_vector_free(&level->captured);
-    free(level->capture_slot);
+    graph_table_free(&level->places);
     ctx->levels.closed -= level->closed;
     for (int64_t k = 0; k < level->effects.n; k++)
         ctx->hooks->effect_free(ctx, level->effects.at[k]);

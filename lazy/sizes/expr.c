@@ -99,13 +99,32 @@ static bool same_expr(const sizes_expr *a, const sizes_expr *b) {
     return a->op == b->op && a->a == b->a && a->b == b->b;
 }
 
+static uint32_t hash_expr(const sizes_expr *e) {
+    uint64_t hash = graph_hash_on(e->kind, e->op), bits;
+    memcpy(&bits, &e->constant, sizeof bits);
+    if (e->kind == SIZES_CONSTANT)
+        return (uint32_t)graph_hash_on(hash, bits);
+    if (e->kind != SIZES_SUM)
+        return (uint32_t)graph_hash_on(graph_hash_on(hash, (uint32_t)e->a), (uint32_t)e->b);
+    for (int k = 0; k < e->nterms; k++) {
+        hash = graph_hash_on(hash, (uint64_t)e->terms[k].coefficient);
+        for (int f = 0; f < e->terms[k].nfactors; f++)
+            hash = graph_hash_on(hash, (uint32_t)e->terms[k].factor[f]);
+    }
+    return (uint32_t)hash;
+}
+
 /* The number of an expression, which is copied if there was no such one. */
 static int32_t find_expr(neap_transcript *t, sizes_expr *e) {
     if (t->exprs.n == 0 && lazy_push(&t->exprs, ((sizes_expr){.kind = SIZES_CONSTANT})))
         return NEAP_E_MEMORY;
-    for (int64_t k = t->exprs.n; k-- > 1;)
-        if (same_expr(&t->exprs.at[k], e))
-            return (int32_t)k;
+    uint32_t hash = hash_expr(e);
+    int32_t known;
+    for (int64_t at = -1; (known = graph_table_next(&t->by_form, hash, &at)) != 0;)
+        if (same_expr(&t->exprs.at[known], e))
+            return known;
+    if (graph_table_grow(&t->by_form))
+        return NEAP_E_MEMORY;
     int32_t number = (int32_t)t->exprs.n;
     sizes_term own = {.coefficient = 1, .nfactors = 1, .factor = {number}}; /* an atom's only term */
     bool integer = !sizes_is_real(e);
@@ -123,6 +142,7 @@ static int32_t find_expr(neap_transcript *t, sizes_expr *e) {
         free(copy.terms);
         return NEAP_E_MEMORY;
     }
+    graph_table_add(&t->by_form, hash, number);
     return number;
 }
 
@@ -238,30 +258,30 @@ static int32_t find_sum(neap_transcript *t, term_list *terms, int status) {
     return found;
 }
 
+/* Adds by · e. */
+static int add_multiple(term_list *to, const sizes_expr *e, const sizes_term *by) {
+    int status = 0;
+    for (int k = 0; k < e->nterms && status == 0; k++) {
+        sizes_term term;
+        status = multiply_terms(by, &e->terms[k], &term);
+        status = status ? status : add_term(to, &term);
+    }
+    return status;
+}
+
 /* a + by · b */
 static int32_t add(neap_transcript *t, const sizes_expr *a, const sizes_expr *b, int64_t by) {
     term_list terms = {0};
-    int status = 0;
-    for (int k = 0; k < a->nterms && status == 0; k++)
-        status = add_term(&terms, &a->terms[k]);
-    for (int k = 0; k < b->nterms && status == 0; k++) {
-        sizes_term term = b->terms[k];
-        status =
-            __builtin_mul_overflow(term.coefficient, by, &term.coefficient) ? too_large() : add_term(&terms, &term);
-    }
+    int status = add_multiple(&terms, a, &(sizes_term){.coefficient = 1});
+    status = status ? status : add_multiple(&terms, b, &(sizes_term){.coefficient = by});
     return find_sum(t, &terms, status);
 }
 
 static int32_t multiply(neap_transcript *t, const sizes_expr *a, const sizes_expr *b) {
     term_list terms = {0};
     int status = 0;
-    for (int i = 0; i < a->nterms && status == 0; i++)
-        for (int j = 0; j < b->nterms && status == 0; j++) {
-            sizes_term term;
-            status = multiply_terms(&a->terms[i], &b->terms[j], &term);
-            if (status == 0)
-                status = add_term(&terms, &term);
-        }
+    for (int k = 0; k < a->nterms && status == 0; k++)
+        status = add_multiple(&terms, b, &a->terms[k]);
     return find_sum(t, &terms, status);
 }
 
@@ -301,6 +321,12 @@ static int32_t divide_exactly(neap_transcript *t, int32_t a, int32_t b) {
     return status;
 }
 
+/* Adds what is left of a term without multiples of `by`: n of 4n, if that is 3. */
+static int add_rest(term_list *to, sizes_term term, int64_t by) {
+    term.coefficient -= floor_div(term.coefficient, by) * by;
+    return term.coefficient ? add_term(to, &term) : 0;
+}
+
 /* What the divisor divides comes out: (4n + 3) // 2 = 2n + 1. Of other divisors only the expression itself. */
 static int32_t divide(neap_transcript *t, int32_t a, int32_t b) {
     int64_t by = constant_of(&t->exprs.at[b]);
@@ -317,13 +343,10 @@ static int32_t divide(neap_transcript *t, int32_t a, int32_t b) {
             status = add_term(&rest, &term);
             continue;
         }
-        int64_t left = term.coefficient - floor_div(term.coefficient, by) * by;
+        status = add_rest(&rest, term, by);
         term.coefficient = floor_div(term.coefficient, by);
-        if (term.coefficient)
+        if (term.coefficient && status == 0)
             status = add_term(&whole, &term);
-        term.coefficient = left;
-        if (left && status == 0)
-            status = add_term(&rest, &term);
     }
     bool exact = rest.n == 0 || (rest.n == 1 && rest.at[0].nfactors == 0); /* a constant from 0 to by - 1 */
     int32_t left = exact ? 0 : find_sum(t, &rest, status), quotient;
@@ -345,12 +368,8 @@ static int32_t remainder_of(neap_transcript *t, int32_t a, int32_t b) {
         return make_atom(t, NEAP_SIZE_MOD, a, b);
     term_list rest = {0};
     int status = 0;
-    for (int k = 0; k < t->exprs.at[a].nterms && status == 0; k++) {
-        sizes_term term = t->exprs.at[a].terms[k];
-        term.coefficient -= floor_div(term.coefficient, by) * by;
-        if (term.coefficient)
-            status = add_term(&rest, &term);
-    }
+    for (int k = 0; k < t->exprs.at[a].nterms && status == 0; k++)
+        status = add_rest(&rest, t->exprs.at[a].terms[k], by);
     int32_t left = find_sum(t, &rest, status);
     return left < 0 || sizes_is_constant(&t->exprs.at[left]) ? left : make_atom(t, NEAP_SIZE_MOD, left, b);
 }

@@ -104,11 +104,10 @@ struct neap_transcript {
     LAZY_VECTOR(sizes_value) values; /* [0] is unused */
     LAZY_VECTOR(sizes_program) programs;
     LAZY_VECTOR(sizes_sized) next; /* for the next note */
-    int32_t *table;                /* node → value, a power of two of places */
-    int64_t places;
-    const char *broken; /* why it cannot be kept: a call is missing; NULL: none is */
-    int64_t nfront;     /* the entries that make what was there before, in front of all others */
-    int64_t callbacks;  /* how many were open when it began */
+    graph_table by_node, by_form;  /* of values; of expressions. Empty once it has ended */
+    const char *broken;            /* why it cannot be kept: a call is missing; NULL: none is */
+    int64_t nfront;                /* the entries that make what was there before, in front of all others */
+    int64_t callbacks;             /* how many were open when it began */
 };
 
 /* expr.c. A number below 0 is a status, 0 stands for none. */

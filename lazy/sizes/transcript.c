@@ -5,49 +5,22 @@
 #include "lazy/sizes/sizes.h"
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
-static size_t hash_node(const neap_node *node) {
-    return (size_t)(((uintptr_t)node >> 5) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-}
-
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node) {
-    if (t->places == 0)
-        return 0;
-    size_t at = hash_node(node) & (size_t)(t->places - 1);
-    while (t->table[at] && t->values.at[t->table[at]].node != node)
-        at = (at + 1) & (size_t)(t->places - 1);
-    return t->table[at];
-}
-
-static void enter_value(neap_transcript *t, int32_t value) {
-    size_t at = hash_node(t->values.at[value].node) & (size_t)(t->places - 1);
-    while (t->table[at])
-        at = (at + 1) & (size_t)(t->places - 1);
-    t->table[at] = value;
-}
-
-static int grow_table(neap_transcript *t) {
-    int64_t places = t->places ? 2 * t->places : 256;
-    int32_t *table = calloc((size_t)places, sizeof *table);
-    if (!table)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
-    free(t->table);
-    t->table = table;
-    t->places = places;
-    for (int32_t k = 1; k < (int32_t)t->values.n; k++)
-        enter_value(t, k);
-    return 0;
+    int32_t value;
+    for (int64_t at = -1; (value = graph_table_next(&t->by_node, graph_hash_address(node), &at)) != 0;)
+        if (t->values.at[value].node == node)
+            break;
+    return value;
 }
 
 /* The number of a new value; negative: a status. */
 static int32_t add_value(neap_transcript *t, neap_node *node, bool given) {
     if (t->values.n == 0 && lazy_push(&t->values, ((sizes_value){0})))
         return NEAP_E_MEMORY;
-    if (2 * t->values.n >= t->places && grow_table(t))
-        return NEAP_E_MEMORY;
-    if (lazy_push(&t->values, ((sizes_value){.node = node, .given = given})))
+    if (graph_table_grow(&t->by_node) || lazy_push(&t->values, ((sizes_value){.node = node, .given = given})))
         return NEAP_E_MEMORY;
     graph_retain(node);
-    enter_value(t, (int32_t)t->values.n - 1);
+    graph_table_add(&t->by_node, graph_hash_address(node), (int32_t)t->values.n - 1);
     return (int32_t)t->values.n - 1;
 }
 
@@ -378,9 +351,8 @@ int neap_transcript_end(neap_ctx *ctx, int keep, neap_transcript **out) {
             neap_program_free(t->programs.at[k].program);
             t->programs.at[k].program = NULL;
         }
-    free(t->table);
-    t->table = NULL;
-    t->places = 0;
+    graph_table_free(&t->by_node);
+    graph_table_free(&t->by_form);
     *out = t;
     return 0;
 }
@@ -408,7 +380,8 @@ void neap_transcript_free(neap_transcript *t) {
     lazy_vector_free(&t->values);
     lazy_vector_free(&t->programs);
     lazy_vector_free(&t->next);
-    free(t->table);
+    graph_table_free(&t->by_node);
+    graph_table_free(&t->by_form);
     free(t);
 }
 

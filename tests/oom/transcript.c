@@ -1,9 +1,9 @@
-/* transcript.c (not under tsan): a program is recorded for every size while one allocation fails: the
- * first, the second, … until none is left to fail; the same where it is made for another size. What comes out is the
- * right program, or an error. Nothing is left open, and the next recording is as any.
+/* transcript.c (not under tsan): a program is recorded for every size while one allocation fails: the first, the
+ * second, … until none is left to fail; the same where it is made for another size. What comes out is the right
+ * program, or an error. Nothing is left open, and the next recording is as any.
  *
- * A caller stops at the first failure, or makes the call that failed again, as Lua's callers do. Then a call may be done
- * that nobody has noted: that recording is refused at its end.
+ * A caller stops at the first failure, or makes the call that failed again, as Lua's callers do. Then a call may be
+ * done that nobody has noted: that recording is refused at its end.
  */
 #include "lazy/graph/graph.h"
 #include "lazy/sizes.h"
