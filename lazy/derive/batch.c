@@ -459,7 +459,7 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     int nout = (int)program->outputs.n;
     int64_t *ints = calloc((size_t)(n + nout) + 1, sizeof *ints);
     if (!ints)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
+        return graph_unnoted(ctx, status);
     for (int k = 0; k < n; k++)
         ints[k] = batched[k];
     for (int k = 0; k < nout && status >= 0; k++)

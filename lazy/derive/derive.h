@@ -36,6 +36,13 @@ int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out);
 /* Checks that the nodes are aliases of the tape. */
 int derive_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes);
 
+/* As graph_noted, of a note whose operands are three lists, one behind the other. */
+typedef struct derive_list {
+    int32_t n;
+    const int32_t *ids;
+} derive_list;
+int derive_noted(neap_ctx *ctx, int status, const derive_list *lists, graph_note *note);
+
 /* Zeros of a node's dtype and shape; in the arena. */
 neap_node *derive_zeros_like(neap_ctx *ctx, const neap_node *node);
 /* A node with the dtype of another; numbers stay numbers. In the arena. */

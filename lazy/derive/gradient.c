@@ -252,27 +252,10 @@ const graph_note_kind derive_note_gradient = {
 int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
                        const int32_t *wrt, int32_t *out) {
     int status = tape_gradient(ctx, level, nresults, results, seeds, n, wrt, out);
-    if (!ctx->transcript)
-        return status;
-    int32_t nseeds = seeds ? nresults : 0, nin = nresults + nseeds + n;
-    int32_t *in = malloc((size_t)nin * sizeof *in + 1);
-    if (!in)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
-    memcpy(in, results, (size_t)nresults * sizeof *in);
-    memcpy(in + nresults, seeds ? seeds : results, (size_t)nseeds * sizeof *in);
-    memcpy(in + nresults + nseeds, wrt, (size_t)n * sizeof *in);
     int64_t ints[] = {nresults, seeds != NULL};
-    status = graph_noted(ctx, status,
-                         &(graph_note){.kind = &derive_note_gradient,
-                                       .level = level,
-                                       .nin = nin,
-                                       .in = in,
-                                       .nout = n,
-                                       .out = out,
-                                       .nints = 2,
-                                       .ints = ints});
-    free(in);
-    return status;
+    return derive_noted(
+        ctx, status, (derive_list[]){{nresults, results}, {seeds ? nresults : 0, seeds}, {n, wrt}},
+        &(graph_note){.kind = &derive_note_gradient, .level = level, .nout = n, .out = out, .nints = 2, .ints = ints});
 }
 
 /* ---- The value that is not asked for ----------------------------------------------------------------------------- */

@@ -38,6 +38,24 @@ int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out) {
     return status ? status : held;
 }
 
+int derive_noted(neap_ctx *ctx, int status, const derive_list *lists, graph_note *note) {
+    if (!ctx->transcript)
+        return status;
+    note->nin = lists[0].n + lists[1].n + lists[2].n;
+    int32_t *in = malloc((size_t)note->nin * sizeof *in + 1), *to = in;
+    if (!in)
+        return graph_unnoted(ctx, status);
+    for (int k = 0; k < 3; k++) {
+        if (lists[k].n)
+            memcpy(to, lists[k].ids, (size_t)lists[k].n * sizeof *to);
+        to += lists[k].n;
+    }
+    note->in = in;
+    status = graph_noted(ctx, status, note);
+    free(in);
+    return status;
+}
+
 int derive_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes) {
     for (int k = 0; k < n; k++)
         if (!derive_on_tape(w, nodes[k]) || !(graph_node_op(nodes[k])->flags & LAZY_OP_ALIAS))
@@ -262,18 +280,6 @@ const graph_note_kind derive_note_tangent = {
 int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents, int nresults,
                       const int32_t *results, int32_t *out) {
     int status = tape_tangent(ctx, level, n, wrt, tangents, nresults, results, out);
-    if (!ctx->transcript)
-        return status;
-    int32_t nin = 2 * n + nresults, *in = malloc((size_t)nin * sizeof *in + 1);
-    if (!in)
-        return neap_error(NEAP_E_MEMORY, "out of memory for tangents");
-    memcpy(in, wrt, (size_t)n * sizeof *in);
-    memcpy(in + n, tangents, (size_t)n * sizeof *in);
-    memcpy(in + 2 * n, results, (size_t)nresults * sizeof *in);
-    status = graph_noted(
-        ctx, status,
-        &(graph_note){
-            .kind = &derive_note_tangent, .level = level, .nin = nin, .in = in, .nout = nresults, .out = out});
-    free(in);
-    return status;
+    return derive_noted(ctx, status, (derive_list[]){{n, wrt}, {n, tangents}, {nresults, results}},
+                        &(graph_note){.kind = &derive_note_tangent, .level = level, .nout = nresults, .out = out});
 }

@@ -537,7 +537,7 @@ static int note_print(neap_ctx *ctx, int status, const neap_emit *how, int n, co
             failed = graph_text_add(&text, "", 1);
     }
     if (failed)
-        status = neap_error(NEAP_E_MEMORY, "out of memory for a print");
+        status = graph_unnoted(ctx, status);
     else
         status = graph_noted(ctx, status,
                              &(graph_note){.kind = &effect_note_print,

@@ -84,6 +84,8 @@ extern const graph_note_kind effect_note_print, effect_note_callback, control_no
 /* The status of a public function, which has noted what it did. A macro: where no transcript is open, no note is filled
  * in, which would take a tenth of the time that recording an op takes. */
 #define graph_noted(ctx, status, ...) ((ctx)->transcript ? (ctx)->hooks->noted((ctx), (status), __VA_ARGS__) : (status))
+/* The same where there was no memory for the note. */
+#define graph_unnoted(ctx, status) ((ctx)->transcript ? (ctx)->hooks->noted((ctx), (status), NULL) : (status))
 
 /* May the host read the node's value? Not while sizes are declared that it depends on: it is for those of now. */
 static inline int graph_may_read(neap_ctx *ctx, const neap_node *node) {

@@ -128,7 +128,7 @@ int sizes_decide(neap_transcript *t, int compare, int32_t a, int32_t b);
 enum { SIZES_MOST_TEXT = 4000 }; /* bytes of a text of an expression; longer ones are cut */
 /* extents.c */
 int sizes_find_extents(neap_transcript *t, const sizes_entry *entry, int64_t from); /* of values from this number on */
-/* transcript.c */
+/* transcript.c. note NULL: there was no memory for it. */
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note);
 /* As neap_size_compare, of expressions; `site` is interned. */
 int sizes_ask(neap_transcript *t, int compare, int32_t left, int32_t right, const char *site, int *truth);

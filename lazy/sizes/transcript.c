@@ -242,33 +242,38 @@ static int note_failure(neap_transcript *t, int status, const graph_note *note) 
     return status;
 }
 
+static int note_call(neap_transcript *t, graph_note *note) {
+    sizes_entry entry = {0};
+    int status = sizes_copy_note(&entry, note);
+    if (status == 0)
+        status = take_sized(t, &entry);
+    if (status == 0)
+        status = find_operands(t, &entry, note);
+    if (status == 0)
+        status = find_results(t, &entry, note);
+    if (status == 0)
+        status = lazy_push(&t->entries, entry) ? NEAP_E_MEMORY : 0;
+    if (status)
+        sizes_free_entry(&entry);
+    return status;
+}
+
 int sizes_noted(neap_ctx *ctx, int status, graph_note *note) {
     neap_transcript *t = ctx->transcript;
     bool again = status == NEAP_PENDING || status == NEAP_E_MEMORY; /* the caller repeats the call: it is the next */
     if (ctx->callbacks.open.n > t->callbacks || again)
         return status;
     if (status < 0)
-        return note_failure(t, status, note);
-    if (!note->kind || !note->kind->play)
+        return note ? note_failure(t, status, note) : status;
+    if (note && (!note->kind || !note->kind->play))
         return neap_error(NEAP_E_TRACE, "a program with declared sizes cannot have a %s",
                           note->kind ? note->kind->name : "part written over");
-    sizes_entry entry = {0};
     ctx->transcript = NULL; /* what is recorded meanwhile is no request of the caller */
-    int failed = sizes_copy_note(&entry, note);
-    if (failed == 0)
-        failed = take_sized(t, &entry);
-    if (failed == 0)
-        failed = find_operands(t, &entry, note);
-    if (failed == 0)
-        failed = find_results(t, &entry, note);
-    if (failed == 0)
-        failed = lazy_push(&t->entries, entry) ? NEAP_E_MEMORY : 0;
-    if (failed)
-        sizes_free_entry(&entry);
+    int failed = note ? note_call(t, note) : neap_error(NEAP_E_MEMORY, "out of memory for a transcript");
     if (failed) /* the call was done, and there is no note of it */
         t->broken = "a call could not be noted, for want of memory or of another reason that it has told, and the "
                     "function went on: record it again";
-    if (failed && note->kind->opens) /* nobody else will close it */
+    if (failed && note && note->kind->opens) /* nobody else will close the level */
         (void)graph_level_end(ctx, note->level);
     ctx->transcript = t;
     return failed ? failed : status;

@@ -5,6 +5,9 @@
  * A caller stops at the first failure, or makes the call that failed again, as Lua's callers do. Then a call may be
  * done that nobody has noted: that recording is refused at its end.
  */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "lazy/graph/graph.h"
 #include "lazy/sizes.h"
 #include "ops_gen.h"
@@ -73,7 +76,12 @@ static int32_t slope(recording *r, int32_t x, const neap_size *n) {
     return gradient;
 }
 
-/* Of x, n elements, for odd n: the sum of n · x + (0, 1, …), of one axis, and 3n · x. */
+static void print(recording *r, int32_t x) {
+    neap_piece pieces[] = {{.text = "x ", .bytes = 2}, {.id = x}};
+    ASK(r, neap_print(r->ctx, &(neap_emit){.stream = NEAP_STDOUT}, 2, pieces));
+}
+
+/* Of x, n elements, for odd n: the sum of n · x + (0, 1, …), of one axis, and 3n · x. Prints the sum. */
 static void record_program(recording *r, const neap_size *declared, neap_program **out) {
     int level = -1, odd = 0;
     int32_t x = 0;
@@ -89,9 +97,16 @@ static void record_program(recording *r, const neap_size *declared, neap_program
     int32_t count = sized(r, LAZY_OP_iota, 0, 0, n, 2, (int64_t[]){0, NEAP_DTYPE_F32});
     int32_t total = sum(r, op(r, LAZY_OP_add, 2, (int32_t[]){row, count}, 0, NULL), 2);
     int32_t both = op(r, LAZY_OP_add, 2, (int32_t[]){y, slope(r, x, n)}, 0, NULL);
+    print(r, total);
     ASK(r, neap_trace_end(r->ctx, level, 2, (int32_t[]){total, both}, out));
     if (r->status && level >= 0)
         neap_level_end(r->ctx, level);
+}
+
+static uint64_t count_effects(neap_program *program) {
+    neap_program_info info;
+    neap_program_info_get(program, &info);
+    return info.effects;
 }
 
 static neap_transcript *record(recording *r) {
@@ -105,6 +120,8 @@ static neap_transcript *record(recording *r) {
         record_program(r, &n, &program);
     int status = open ? neap_transcript_end(r->ctx, r->status == 0, &t) : 0;
     r->status = r->status ? r->status : status;
+    if (r->status == 0)
+        CHECK_EQ(count_effects(program), 1);
     neap_program_free(program);
     return t;
 }
@@ -130,6 +147,7 @@ static void check_program(neap_ctx *ctx, neap_program *program, int n) {
     ASK(&r, neap_array_new(ctx, NEAP_DTYPE_F32, 1, (int64_t[]){n}, values, &x));
     ASK(&r, neap_program_run(ctx, program, 1, &x, out));
     int32_t both = sum(&r, out[1], 1);
+    CHECK_EQ(count_effects(program), 1);
     if (CHECK_EQ(r.status, 0)) {
         CHECK_EQ(item(ctx, out[0]), n * total + n * (n - 1) / 2);
         CHECK_EQ(item(ctx, both), 3 * n * total);
@@ -206,13 +224,18 @@ static void check_plays(neap_ctx *ctx) {
 
 int main(void) {
     neap_ctx *ctx;
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1); /* for what the program prints */
     CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 1, .devices = 1}), 0);
     CHECK_EQ(neap_ctx_new(&ctx), 0);
     check_recordings(ctx, false);
     check_recordings(ctx, true);
     check_plays(ctx);
+    neap_effects_drain(neap_ctx_effects(ctx));
     neap_ctx_free(ctx);
     neap_wait_all();
+    neap_out_drain();
     neap_engine_stop();
+    close(null);
     return check_end();
 }
