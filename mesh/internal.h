@@ -126,6 +126,7 @@ void mesh_note_collective(neap_ctx *ctx, const char *lacks);
 void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note);
 /* What the recorder and others below call here (spmd.c). */
 extern const graph_mesh_hooks mesh_hooks;
-extern const graph_note_kind mesh_note_reshard, mesh_note_fit; /* mesh.c */
+extern const graph_note_kind mesh_note_reshard, mesh_note_fit, mesh_note_enter, mesh_note_leave,
+    mesh_note_open; /* mesh.c */
 
 #endif

@@ -212,9 +212,11 @@ static int mesh_do_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t 
 
 static int mesh_do_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
-    const lazy_sharding *like = node ? shard_sharding_get(sharding) : NULL;
+    const lazy_sharding *like = node ? shard_sharding_get(sharding) : NULL, *is = node ? graph_sharding_of(node) : NULL;
     if (!like)
         return neap_error_code();
+    if (is && (is->mesh != like->mesh || (like->manual && is->manual & ~like->manual)))
+        return neap_error(NEAP_E_ARGUMENT, "fit: the array lies on another mesh, or belongs to another body");
     plan_hold_blocks(ctx);
     return publish_and_unhold(ctx, mesh_hooks.fitted(ctx, node, like), out);
 }
@@ -271,6 +273,8 @@ static int mesh_do_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t m
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
+    if (manual >> to->mesh->naxes)
+        return neap_error(NEAP_E_ARGUMENT, "leave: the mesh has no such axes");
     plan_hold_blocks(ctx);
     return publish_and_unhold(ctx, build_leave(ctx, node, to, manual, promised), out);
 }
@@ -355,52 +359,65 @@ static int note_block(neap_ctx *ctx, int status, const graph_note_kind *kind, in
     return note_move(ctx, status, kind, id, GRAPH_NOTE_SHAPE + axes, ints, out);
 }
 
-static int play_enter(neap_ctx *ctx, graph_note *note) {
-    return mesh_do_enter(ctx, note->in[0], (int32_t)note->ints[0], note->out);
+/* It must have the extents that the note says: whoever notes this play believes them. */
+static int check_block(neap_ctx *ctx, const graph_note *note) {
+    const neap_node *node = graph_lookup_any(ctx, note->out[0]);
+    bool same = node && node->ndim == note->nints - GRAPH_NOTE_SHAPE;
+    for (int k = 0; same && k < node->ndim; k++)
+        same = node->shape[k] == note->ints[GRAPH_NOTE_SHAPE + k];
+    return same ? 0 : neap_error(NEAP_E_SHAPE, "%s: it gives an array of another shape now", note->kind->name);
 }
-static const graph_note_kind entered = {.name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_INPUT};
+
+static int play_enter(neap_ctx *ctx, graph_note *note) {
+    int status = mesh_do_enter(ctx, note->in[0], (int32_t)note->ints[0], note->out);
+    return status < 0 ? status : check_block(ctx, note);
+}
+const graph_note_kind mesh_note_enter = {
+    .name = "enter", .play = play_enter, .shapes = GRAPH_NOTE_INPUT, .form = {.ints = "snnnx*", .nin = 1, .nout = 1}};
 
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     int status = mesh_do_enter(ctx, id, sharding, out);
-    return note_block(ctx, status, &entered, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding}, out);
+    return note_block(ctx, status, &mesh_note_enter, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding}, out);
 }
 
 static int play_leave(neap_ctx *ctx, graph_note *note) {
-    return mesh_do_leave(ctx, note->in[0], (int32_t)note->ints[0], (uint32_t)note->ints[1], (int)note->ints[2],
-                         note->out);
+    int status =
+        mesh_do_leave(ctx, note->in[0], (int32_t)note->ints[0], (uint32_t)note->ints[1], note->ints[2] != 0, note->out);
+    return status < 0 ? status : check_block(ctx, note);
 }
-static const graph_note_kind left_body = {.name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_INPUT};
+const graph_note_kind mesh_note_leave = {
+    .name = "leave", .play = play_leave, .shapes = GRAPH_NOTE_INPUT, .form = {.ints = "snnnx*", .nin = 1, .nout = 1}};
 
 int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
     int status = mesh_do_leave(ctx, id, sharding, manual, promised, out);
-    return note_block(ctx, status, &left_body, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding, manual, promised}, out);
+    return note_block(ctx, status, &mesh_note_leave, id, (int64_t[GRAPH_NOTE_SHAPE]){sharding, manual, promised}, out);
 }
 
 static int play_open(neap_ctx *ctx, graph_note *note) {
-    open_body(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1]);
+    open_body(ctx, (int32_t)(note->ints[0] >> 32), (uint32_t)note->ints[0]);
     return 0;
 }
-static const graph_note_kind opened = {.name = "mesh_open", .play = play_open, .shapes = GRAPH_NOTE_UNKNOWN};
+const graph_note_kind mesh_note_open = {
+    .name = "mesh_open", .play = play_open, .shapes = GRAPH_NOTE_UNKNOWN, .form = {.ints = "b"}};
 
 void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
     open_body(ctx, mesh, manual);
-    (void)graph_noted(ctx, 0,
-                      &(graph_note){.kind = &opened, .level = -1, .nints = 2, .ints = (int64_t[]){mesh, manual}});
+    (void)graph_noted(
+        ctx, 0,
+        &(graph_note){
+            .kind = &mesh_note_open, .level = -1, .nints = 1, .ints = (int64_t[]){graph_note_body(mesh, manual)}});
 }
 
-static int play_index(neap_ctx *ctx, graph_note *note) {
-    return index_along(ctx, (int32_t)note->ints[0], (uint32_t)note->ints[1], (uint32_t)note->ints[2],
-                       (int)note->ints[3], note->out);
-}
-static const graph_note_kind index_kind = {.name = "mesh_index", .play = play_index, .shapes = GRAPH_NOTE_UNKNOWN};
-
+/* Its note is that of the op which the token is. */
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     int status = index_along(ctx, mesh, manual, unchecked, axis, out);
+    const neap_node *token = status < 0 ? NULL : graph_lookup_any(ctx, *out);
     return graph_noted(ctx, status,
-                       &(graph_note){.kind = &index_kind,
+                       &(graph_note){.kind = &graph_note_op,
+                                     .op = LAZY_OP_axis_index,
                                      .level = -1,
                                      .nout = 1,
                                      .out = out,
-                                     .nints = 4,
-                                     .ints = (int64_t[]){mesh, manual, unchecked, axis}});
+                                     .nints = token ? token->nattrs : 0,
+                                     .ints = token ? graph_node_attrs(token) : (int64_t[]){0}});
 }

@@ -559,7 +559,8 @@ static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *li
     return divided ? mesh_moved(ctx, node, divided) : NULL;
 }
 
-static const graph_note_kind *const kinds[] = {&mesh_note_reshard, &mesh_note_fit, NULL};
+static const graph_note_kind *const kinds[] = {&mesh_note_reshard, &mesh_note_fit,  &mesh_note_enter,
+                                               &mesh_note_leave,   &mesh_note_open, NULL};
 
 const graph_mesh_hooks mesh_hooks = {.record = mesh_record,
                                      .finish = finish_meshed_node,

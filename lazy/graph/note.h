@@ -30,8 +30,8 @@ enum { GRAPH_NOTE_ANY = -1, GRAPH_NOTE_TAPE = 1, GRAPH_NOTE_TRACE = 2 };
 
 typedef struct graph_note_form {
     /* A letter for each integer, the last of many with a '*': x, which may be a size; n, which may not; a, of the row's
-     * attributes; t a dtype, or -1; d a device, or -1; s a sharding; k a kind of effects; o a stream. NULL: no file has
-     * it. */
+     * attributes; t a dtype, or -1; d a device, or -1; s a sharding; b the body that is open from here on
+     * (graph_note_body); k a kind of effects; o a stream. NULL: no file has it. */
     const char *ints;
     int8_t nin, nout, nprograms; /* GRAPH_NOTE_ANY: any number */
     uint8_t level;               /* the kinds of levels that it may belong to; 0: it does to none */
@@ -71,6 +71,11 @@ struct graph_note {
     size_t bytes; /* of the text */
     void *held;   /* what the kind needs besides */
 };
+
+/* The body of a np.shard_map as one integer: its mesh and the axes that are manual in it; 0: none. */
+static inline int64_t graph_note_body(int32_t mesh, uint32_t manual) {
+    return manual ? (int64_t)mesh << 32 | manual : 0;
+}
 
 extern const graph_note_kind graph_note_op; /* record.c: an op on operands, with attributes */
 /* Further kinds, for the table of those that files may have (context/context.c). */

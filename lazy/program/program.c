@@ -448,6 +448,13 @@ static int check_trace(const neap_ctx *ctx, int level) {
     return 0;
 }
 
+static bool divides(const lazy_sharding *lies, const lazy_result *aval) {
+    bool all = lies->ndim <= aval->ndim;
+    for (int k = 0; k < lies->ndim && all; k++)
+        all = aval->shape[k] % shard_sharding_parts(lies, k) == 0;
+    return all;
+}
+
 static int trace_input(neap_ctx *ctx, int level, const int64_t *facts, int ndim, const int64_t *shape, int32_t *out) {
     int dtype = (int)facts[0], weak = (int)facts[1], device = (int)facts[2], sharding = (int)facts[3];
     if (check_trace(ctx, level))
@@ -471,6 +478,8 @@ static int trace_input(neap_ctx *ctx, int level, const int64_t *facts, int ndim,
     const lazy_sharding *lies = sharding ? shard_sharding_get(sharding) : NULL;
     if (sharding && !lies)
         return neap_error_code();
+    if (lies && (weak || device >= 0 || !divides(lies, &aval)))
+        return neap_error(NEAP_E_SHAPE, "trace: an input cannot lie on a mesh so");
     neap_node *node = graph_placeholder(ctx, level, &aval, weak, device, lies);
     if (node && weak > 1)
         node->meets = LAZY_NUMBER_FRACTION;

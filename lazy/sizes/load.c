@@ -19,9 +19,10 @@ typedef struct loader {
     neap_transcript *t;
     int64_t at;
     int status;
-    bool *known;               /* by value: was it given, or made by an entry? */
-    bool *made;                /* by program */
-    LAZY_VECTOR(int32_t) open; /* the entries whose levels are open, outermost first */
+    bool *known;                 /* by value: was it given, or made by an entry? */
+    bool *made;                  /* by program */
+    LAZY_VECTOR(int32_t) open;   /* the entries whose levels are open, outermost first */
+    LAZY_VECTOR(int64_t) bodies; /* the bodies of np.shard_map that are open, outermost first */
     numbers in, out, programs;
     LAZY_VECTOR(int64_t) ints;
     LAZY_VECTOR(sizes_sized) sized;
@@ -276,13 +277,37 @@ static int64_t get_stream(loader *l) {
     return stream;
 }
 
-/* 0: it lies on no mesh. Attributes of rows are none: who records these is not the caller. */
-static int64_t get_sharding(loader *l, bool attribute) {
-    int64_t place = get_below(l, attribute ? 1 : l->from->shardings.n + 1, "sharding");
+/* NULL: it lies on no mesh. */
+static const lazy_sharding *get_sharding(loader *l) {
+    int64_t place = get_below(l, l->from->shardings.n + 1, "sharding");
     const lazy_sharding *lies = place ? shard_sharding_get(l->from->shardings.at[place - 1]) : NULL;
-    if (place && (!lies || lies->manual))
-        DAMAGED(l, "the program is damaged: a block outside of a body");
+    if (place && !lies)
+        DAMAGED(l, "the program is damaged: it has no such sharding");
+    return lies;
+}
+
+/* Attributes are those of tokens: who records other rows that have one is not the caller. */
+static int64_t get_sharding_number(loader *l, const graph_note *note) {
+    const lazy_sharding *lies = get_sharding(l);
+    if (lies && note->kind->form.op && lazy_ops[note->op]->arity)
+        DAMAGED(l, "the program is damaged: a %s with a sharding", lazy_ops[note->op]->name);
     return lies ? lies->number : 0;
+}
+
+static int64_t get_body(loader *l) {
+    const lazy_sharding *lies = get_sharding(l);
+    if (lies && !lies->manual)
+        DAMAGED(l, "the program is damaged: a body of a np.shard_map over no axes");
+    return lies ? graph_note_body(lies->mesh->number, lies->manual) : 0;
+}
+
+/* The name of an axis as its number. */
+static int64_t get_axis(loader *l) {
+    const char *name = get_name(l);
+    int32_t number = name ? neap_axis_name(l->ctx, name) : 0;
+    if (name && !number)
+        l->status = neap_error(NEAP_E_MEMORY, "out of memory for the name of an axis");
+    return number;
 }
 
 static int64_t get_integer(loader *l, const graph_note *note, int k) {
@@ -290,7 +315,11 @@ static int64_t get_integer(loader *l, const graph_note *note, int k) {
     case 't':
         return get_dtype(l, note->kind->form.op);
     case 's':
-        return get_sharding(l, note->kind->form.op);
+        return get_sharding_number(l, note);
+    case 'b':
+        return get_body(l);
+    case 'A':
+        return get_axis(l);
     case 'd':
         return get_between(l, -1, neap_device_count(), "device");
     case 'k':
@@ -312,9 +341,9 @@ static void check_row(loader *l, const graph_note *note) {
     lazy_attr_names names = graph_attr_names_of(row);
     bool control = note->nprograms > 0, any = note->kind->form.ints[0] == 'a';
     int nattrs = (any ? note->nints : 0) + graph_has_pointer(row), more = nattrs - names.nfixed;
-    bool recorded = control ? row->control != NULL
-                            : !graph_has_pointer(row) && (row->kind != LAZY_SOURCE || row->shape) &&
-                                  !(row->flags & (LAZY_OP_PART | LAZY_OP_AXIS));
+    bool recorded =
+        control ? row->control != NULL
+                : !graph_has_pointer(row) && (row->kind != LAZY_SOURCE || row->shape) && !(row->flags & LAZY_OP_PART);
     if (l->status == 0 && !recorded)
         DAMAGED(l, "the program is damaged: %s is no op that is recorded", row->name);
     if (l->status == 0 && (more < 0 || (names.nrepeat ? more % names.nrepeat : more) != 0))
@@ -351,6 +380,21 @@ static void check_level(loader *l, const sizes_entry *entry) {
         l->open.n = at - 1;
     if (note->kind->opens)
         l->status = lazy_push(&l->open, (int32_t)l->t->entries.n);
+}
+
+/* A body begins inside of the one that is open, with more manual axes of its mesh, or the innermost ends. */
+static void check_body(loader *l, const graph_note *note) {
+    if (l->status || note->kind->form.ints[0] != 'b')
+        return;
+    int64_t n = l->bodies.n, body = note->ints[0], open = n ? l->bodies.at[n - 1] : 0;
+    bool ends = n && body == (n > 1 ? l->bodies.at[n - 2] : 0), more = body > open && (body & open) == open;
+    if (ends)
+        l->bodies.n--;
+    else if (body && (!open || (more && body >> 32 == open >> 32)))
+        l->status = lazy_push(&l->bodies, body);
+    else
+        DAMAGED(l, "the program was recorded in the body of a np.shard_map, or is damaged: it leaves a body that it "
+                   "has not entered");
 }
 
 static void load_sizes(loader *l, const graph_note *note) {
@@ -428,6 +472,7 @@ static void keep_note(loader *l, sizes_entry *entry, graph_note *note) {
     entry->note = *note;
     check_numbers(l, note);
     check_level(l, entry);
+    check_body(l, note);
     if (l->status == 0)
         l->status = sizes_copy_note(entry, note);
     if (l->status == 0 && note->nprograms)
@@ -499,6 +544,8 @@ static void load_entries(loader *l) {
     }
     if (l->status == 0 && l->at != l->from->words.n)
         DAMAGED(l, "the program is damaged: what it says of sizes goes on behind its end");
+    if (l->status == 0 && l->bodies.n)
+        DAMAGED(l, "the program is damaged: the body of a np.shard_map does not end");
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
@@ -517,6 +564,7 @@ int sizes_unpack(neap_ctx *ctx, const program_sized *from, neap_transcript **out
     free(l.known);
     free(l.made);
     lazy_vector_free(&l.open);
+    lazy_vector_free(&l.bodies);
     lazy_vector_free(&l.in);
     lazy_vector_free(&l.out);
     lazy_vector_free(&l.programs);

@@ -41,7 +41,8 @@ static int extent_now(const sizes_play *p, const sizes_expr *e, double *out) {
 /* The expression of an axis in the transcript around. */
 static int32_t extent_around(const sizes_play *p, const sizes_expr *e) {
     neap_size extents[NEAP_MAX_DIMS];
-    int ndim = neap_size_extents(p->ctx, p->ids[e->a], extents);
+    const neap_node *node = graph_lookup_any(p->ctx, p->ids[e->a]);
+    int ndim = node ? sizes_see_extents(p->around, node, extents) : neap_error_code();
     if (ndim < 0)
         return ndim;
     if (e->b >= ndim)
@@ -139,12 +140,12 @@ static int give_id(sizes_play *p, int32_t value, int32_t *out) {
 }
 
 /* Axis k must be what the caller has seen. */
-static int check_axis(sizes_play *p, const sizes_value *v, const neap_node *node, int32_t id, int k) {
+static int check_axis(sizes_play *p, const sizes_value *v, const neap_node *node, int k) {
     double want = 0;
     neap_size extents[NEAP_MAX_DIMS];
     int status = value_now(p, v->extents[k], &want), same = want == (double)node->shape[k];
     if (status == 0 && p->around) {
-        int ndim = neap_size_extents(p->ctx, id, extents);
+        int ndim = sizes_see_extents(p->around, node, extents);
         int32_t seen = ndim < 0 ? ndim : sizes_of(p->around, &extents[k]);
         status = seen < 0 ? seen : sizes_ask(p->around, NEAP_SIZE_EQUAL, seen, p->inside[v->extents[k]], NULL, &same);
     }
@@ -170,7 +171,7 @@ static int check_extents(sizes_play *p, int32_t value) {
                           neap_dtype_name(v->dtype), v->ndim);
     int status = 0;
     for (int k = 0; v->asked && v->extents && k < node->ndim && status == 0; k++)
-        status = v->extents[k] ? check_axis(p, v, node, p->ids[value], k) : 0;
+        status = v->extents[k] ? check_axis(p, v, node, k) : 0;
     return status;
 }
 

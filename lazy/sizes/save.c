@@ -12,7 +12,8 @@
  *      entry      = ?kind: text. 0, a decision: how it compares, truth, left, right, ?site: text
  *                   else did it fail, ?op, ?the entry that opened its level, bits of its number, operands: n, values …;
  *                   results: n, values …; integers: n, each by its letter (graph/note.h), of a sharding ?its place in
- *                   the list; programs: n …; ?text; of a callback its place in the list;
+ *                   the list, of a body that of a sharding with its manual axes, of a named axis its text;
+ *                   programs: n …; ?text; of a callback its place in the list;
  *                   sizes: n, (at, expr) …; ?the program that it makes
  *
  * Ops, dtypes, kinds of notes and effects are kept by name. Script lines are not kept, but for those of decisions and
@@ -81,16 +82,21 @@ static void put_op(saver *s, int op) {
 
 static int64_t place_of_sharding(saver *s, int32_t number) {
     program_sized *to = s->to;
-    const lazy_sharding *lies = shard_sharding_get(number);
     int64_t place = 0;
-    if (!lies || lies->manual)
-        REFUSED(s, "save: a program with declared sizes cannot be saved with blocks of arrays, as the body of a "
-                   "np.shard_map has them");
     while (place < to->shardings.n && to->shardings.at[place] != number)
         place++;
     if (place == to->shardings.n && s->status == 0)
         s->status = lazy_push(&to->shardings, number);
     return place;
+}
+
+/* The body of a np.shard_map, as the sharding that says which axes of which mesh are manual, and nothing else. */
+static void put_body(saver *s, int64_t body) {
+    lazy_sharding like = {.mesh = shard_mesh_get(body >> 32), .manual = (uint32_t)body};
+    const lazy_sharding *manual = like.mesh && s->status == 0 ? shard_sharding_intern(&like) : NULL;
+    if (like.mesh && !manual)
+        s->status = s->status ? s->status : NEAP_E_MEMORY;
+    put(s, manual ? 1 + place_of_sharding(s, manual->number) : 0);
 }
 
 static void put_callback(saver *s, lazy_callback *callback) {
@@ -151,8 +157,10 @@ static void put_integer(saver *s, const graph_note *note, int k) {
         put(s, value ? 1 + place_of_sharding(s, (int32_t)value) : 0);
         break;
     case 'A':
-        REFUSED(s, "save: a program with declared sizes cannot be saved with a %s over a named axis",
-                lazy_ops[note->op]->name);
+        put_text(s, graph_site_text(s->t->ctx, (int32_t)value));
+        break;
+    case 'b':
+        put_body(s, value);
         break;
     case 'k':
         put_text(s, neap_effect_name((int)value));
@@ -220,10 +228,7 @@ static void put_decision(saver *s, const sizes_entry *entry) {
 static void put_note(saver *s, const sizes_entry *entry) {
     const graph_note *note = &entry->note;
     if (sizes_find_kind(s->t->ctx, note->kind->name) != note->kind) {
-        REFUSED(s,
-                "save: a program with declared sizes cannot be saved with blocks of arrays, as the body of a "
-                "np.shard_map has them (%s)",
-                note->kind->name);
+        REFUSED(s, "save: a program with declared sizes cannot be saved with a %s", note->kind->name);
         return;
     }
     put_maybe_text(s, note->kind->name, strlen(note->kind->name));

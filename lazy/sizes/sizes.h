@@ -136,6 +136,8 @@ bool sizes_compare_values(int compare, double a, double b);
 /* As neap_size_next, for a note of this kind; `at` counts as in an entry. */
 int sizes_announce(neap_transcript *t, const graph_note_kind *kind, int32_t at, int32_t expr);
 int sizes_read(neap_ctx *ctx, const neap_node *node);
+/* As neap_size_extents, of any node: also of a block of a body that has ended. */
+int sizes_see_extents(neap_transcript *t, const neap_node *node, neap_size *out);
 int32_t sizes_find_value(const neap_transcript *t, const neap_node *node);
 void sizes_decision_text(const neap_transcript *t, const sizes_entry *entry, lazy_text *to);
 void sizes_free_entry(sizes_entry *entry);

@@ -47,8 +47,8 @@ static int add_in_front(neap_transcript *t, const sizes_entry *entry) {
 enum { DEEPEST = 64 };
 static int32_t value_of_node(neap_transcript *t, neap_node *node, int depth);
 
-/* A number, or an array that is made of constructors and was not computed: programs make it again, as those do that are
- * recorded. So it is asked for, too; whoever computes it later changes nothing. */
+/* A number, the token of an axis of a mesh, or an array that is made of constructors and was not computed: programs
+ * make it again, as those do that are recorded. So it is asked for, too; whoever computes it later changes nothing. */
 static int32_t add_made(neap_transcript *t, neap_node *node, int depth) {
     int32_t in[NEAP_MAX_INPUTS], none = 0;
     int64_t weak[] = {node->flags & LAZY_WEAK ? -1 : node->dtype};
@@ -87,8 +87,9 @@ static int32_t value_of_node(neap_transcript *t, neap_node *node, int depth) {
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "an array of a trace that began before the sizes were declared");
     bool constant = graph_is_constant(node) && node->ndim == 0 && !node->buffer && !graph_is_meshed(node);
-    bool made = constant || (program_is_constructed(node) && node->nin <= NEAP_MAX_INPUTS && !graph_is_meshed(node) &&
-                             !graph_node_op(node)->payload && depth < DEEPEST);
+    bool made = constant || graph_is_token(node) ||
+                (program_is_constructed(node) && node->nin <= NEAP_MAX_INPUTS && !graph_is_meshed(node) &&
+                 !graph_node_op(node)->payload && depth < DEEPEST);
     return made ? add_made(t, node, depth) : add_value(t, node, true);
 }
 
@@ -466,10 +467,13 @@ int neap_size_compare(neap_ctx *ctx, int op, const neap_size *a, const neap_size
 }
 
 int neap_size_extents(neap_ctx *ctx, int32_t id, neap_size *out) {
-    neap_transcript *t = ctx->transcript;
     const neap_node *node = graph_lookup(ctx, id);
     if (!node || check_open(ctx))
         return neap_error_code();
+    return sizes_see_extents(ctx->transcript, node, out);
+}
+
+int sizes_see_extents(neap_transcript *t, const neap_node *node, neap_size *out) {
     int32_t number = sizes_find_value(t, node);
     sizes_value *value = number && !t->values.at[number].given ? &t->values.at[number] : NULL;
     if (value && !value->extents)

@@ -61,6 +61,14 @@ static int other_axis(lazy_batching *g, int nplaces) {
     return derive_batch_done(g);
 }
 
+/* Batching by the op's own axis: it must have as many examples as the op was recorded for. */
+static int check_examples(const lazy_batching *g) {
+    if (size_of(g->node) == g->size)
+        return 0;
+    return neap_error(NEAP_E_SHAPE, "%s: its axis has %lld examples, and had %lld", lazy_ops[g->node->op]->name,
+                      (long long)g->size, (long long)size_of(g->node));
+}
+
 static neap_node *reduce_examples(lazy_batching *g, int op) {
     return graph_build(g->ctx, op, 1, g->in, 2, (int64_t[]){1, 0});
 }
@@ -107,6 +115,8 @@ static neap_node *summed(lazy_batching *g) {
 static int psum_batch(lazy_batching *g) {
     if (!g->batched[1])
         return other_axis(g, 0);
+    if (check_examples(g))
+        return NEAP_E_SHAPE;
     g->shared = true;
     g->out = summed(g);
     return derive_batch_done(g);
@@ -115,6 +125,8 @@ static int psum_batch(lazy_batching *g) {
 static int extremum_batch(lazy_batching *g, int op) {
     if (!g->batched[1])
         return other_axis(g, 0);
+    if (check_examples(g))
+        return NEAP_E_SHAPE;
     g->shared = true;
     g->out = g->batched[0] ? reduce_examples(g, op) : g->in[0];
     return derive_batch_done(g);
@@ -275,6 +287,8 @@ static int gather_batch(lazy_batching *g) {
     int at = (int)graph_node_attrs(g->node)[2];
     if (!g->batched[1])
         return other_axis(g, 1);
+    if (check_examples(g))
+        return NEAP_E_SHAPE;
     g->shared = true;
     g->out = derive_batch_move(g, derive_batch_all(g, 0), 0, at);
     return derive_batch_done(g);
@@ -305,6 +319,8 @@ static int scatter_batch(lazy_batching *g) {
     int at = (int)graph_node_attrs(g->node)[2];
     if (!g->batched[1])
         return other_axis(g, 1);
+    if (check_examples(g))
+        return NEAP_E_SHAPE;
     g->out = derive_batch_move(g, summed(g), at, 0);
     return derive_batch_done(g);
 }
@@ -358,6 +374,8 @@ static int exchange_batch(lazy_batching *g) {
     const int64_t *attrs = graph_node_attrs(g->node);
     if (!g->batched[1])
         return other_axis(g, 2);
+    if (check_examples(g))
+        return NEAP_E_SHAPE;
     neap_node *split = derive_batch_move(g, derive_batch_all(g, 0), (int)attrs[2] + 1, 0);
     g->out = derive_batch_move(g, split, 1, (int)attrs[3] + 1);
     return derive_batch_done(g);
@@ -413,6 +431,8 @@ static int permute_batch(lazy_batching *g) {
         g->out = graph_build(g->ctx, LAZY_OP_ppermute, 2, g->in, graph_node_nattrs(g->node), graph_node_attrs(g->node));
         return derive_batch_done(g);
     }
+    if (check_examples(g))
+        return NEAP_E_SHAPE;
     for (int64_t k = 0; k < g->size; k++)
         all &= graph_node_attrs(g->node)[2 + k] >= 0;
     if (all && !g->batched[0]) {

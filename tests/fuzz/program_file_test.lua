@@ -3,14 +3,14 @@
 -- them. A file is loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
 --
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
+require "tests.lib.devices"(4, "tests/fuzz/program_file_test.lua")
+local bodies = require "tests.lib.sized_bodies"
 local check = require "tests.lib.check"
 local seeds = require "tests.lib.seeds"
 local ffi = require "ffi"
 local np = require "neap"
 local programs = require "tests.lib.programs"
 local zip = require "neap.files.zip"
-require "tests.lib.devices"(4, "tests/fuzz/program_file_test.lua")
-
 local seconds, seed = seeds.seconds(4), seeds.first
 local keep = os.getenv("NEAP_FUZZ_KEEP")
 local path = keep or os.tmpname()
@@ -184,6 +184,12 @@ save_sized({ { "n" } }, function(x)
     return np.cond(x:sum():gt(0), function(v) return v + 1 end, function(v) return v * 2 end, ok and y or x) + slope
 end, np.ones(5))
 
+for n = 1, 16 do
+    local traced, program = pcall(np.trace(bodies.draw(n, true), { sizes = bodies.SIZES }),
+                                  unpack(bodies.arguments(2, 2)))
+    if traced then save(program) end
+end
+
 -- ---- Mutations ------------------------------------------------------------------------------------------------------
 
 -- Bytes that mean something: the ends of ranges, continued numbers, tags.
@@ -205,7 +211,7 @@ local function change(text)
     return before .. text:sub(other, other + random(6)) .. after
 end
 
-local functions = { callbacks = { f = noise } }
+local functions = { callbacks = { f = noise, note = noise, twice = bodies.functions.twice } }
 local loaded, refused, calls, recorded, runs, ran, asked, played = 0, 0, 0, 0, 0, 0, 0, 0
 
 --- Arguments for a program; nil if they would be large.

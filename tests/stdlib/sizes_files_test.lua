@@ -4,6 +4,7 @@
 --     NEAP_TEST_COUNT   how many random programs (12)
 local check = require "tests.lib.check"
 local dtypes = require "tests.lib.dtypes"
+local files = require "tests.lib.sized_files"
 local np = require "neap"
 local process = require "tests.lib.process"
 local sized = require "tests.lib.sized_programs"
@@ -11,43 +12,7 @@ local sized = require "tests.lib.sized_programs"
 local path, again = os.tmpname(), os.tmpname()
 local count = tonumber(os.getenv("NEAP_TEST_COUNT") or 12)
 
---- A value with all digits as text; of arrays their dtype as well.
-local function text_of(value)
-    if np.is_array(value) then
-        return value.dtype .. text_of(value.ndim == 0 and value:item() or value:totable())
-    end
-    if type(value) == "number" then return ("%.17g"):format(value) end
-    if type(value) ~= "table" then return tostring(value) end
-    local parts, keys = {}, {}
-    for key in pairs(value) do keys[#keys + 1] = key end
-    table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-    for k, key in ipairs(keys) do parts[k] = tostring(key) .. "=" .. text_of(value[key]) end
-    return "{" .. table.concat(parts, " ") .. "}"
-end
-
---- What a call gives, or its error without the line of the caller and that of the recording, which no file has.
-local function outcome(program, ...)
-    local results = { pcall(program, ...) }
-    if not results[1] then
-        return "failed: " .. tostring(results[2]):gsub("^%S+:%d+: ", ""):gsub(", recorded at .*", "")
-    end
-    return text_of({ unpack(results, 2) })
-end
-
---- Saves and loads; saving again gives the same bytes.
-local function loaded(program)
-    program:save(path)
-    local back = np.load_program(path)
-    back:save(again)
-    check.ok(process.read(path) == process.read(again), "saved again, it has other bytes")
-    return back
-end
-
-local function same(program, back, calls)
-    for _, arguments in ipairs(calls) do
-        check.equal(outcome(back, unpack(arguments)), outcome(program, unpack(arguments)))
-    end
-end
+local loaded, same, text_of = files.loaded, files.same, files.text_of
 
 check.test("random programs", function()
     local saved = 0
