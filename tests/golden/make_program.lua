@@ -8,11 +8,14 @@
 local np = require "neap"
 
 local shift = np.array { 0.5, -1 }
+local mesh = np.mesh({ 1 }, { "i" }, { devices = { np.devices()[1] } })
+local mapped = np.shard_map(function(v) return np.psum(v, "i") + v * v.shape[1] + np.axis_index "i" end,
+                            { mesh = mesh, in_specs = np.P "i", out_specs = np.P "i" })
 local four = np.trace(function(params, x)
     np.callback(function() end, { name = "note" })(x:sum())
     local y = x:matmul(params.w) + shift
     if x.shape[1] > 1 then y = y * 2 end
-    return { y = y, mean = x:sum(0) / x.shape[1], kind = "affine" }
+    return { y = y, mean = x:sum(0) / x.shape[1], kind = "affine", body = mapped(x) }
 end, { sizes = { {}, { "n", 2 } } })({ w = np.ones { 2, 2 } }, np.ones { 3, 2 })
 four:save "tests/golden/program/version4.prog"
 

@@ -431,7 +431,7 @@ check.test("a file of version 3 of the format stays readable, for every declared
                  "recorded for n > 1 %(tests.golden.make_program.lua:14%)")
 end)
 
-check.test("a file of version 4 of the format stays readable, with callbacks for every declared size", function()
+check.test("a file of version 4 of the format stays readable, for every declared size", function()
     local seen = {}
     local program = np.load_program("tests/golden/program/version4.prog",
                                     { callbacks = { note = function(x) seen[#seen + 1] = x:item() end } })
@@ -439,6 +439,7 @@ check.test("a file of version 4 of the format stays readable, with callbacks for
     np.effects_barrier()
     check.equal({ result.y:totable(), result.mean:totable(), result.kind },
                 { { { 15, 18 }, { 31, 42 } }, { 2, 3 }, "affine" })
+    check.equal(result.body:totable(), { { 3, 6 }, { 9, 12 } })
     check.equal(seen, { 10 })
 end)
 
