@@ -12,24 +12,24 @@ end
 
 -- Process 1 of three does something of its own before the second of three collectives; all are in line 4.
 local script = process.file [[
-local how, P = ..., np.P
+local P, how, seconds = np.P, ...
 local mesh = np.mesh({ #np.devices() }, { "i" })
 local function over_all(name)
     return np.shard_map(function(b) return np[name](b, "i") end, { mesh = mesh, in_specs = { P "i" }, out_specs = P() })
 end
 local x = np.device_put(np.arange(6, { dtype = "f32" }), mesh, P "i")
 print("first", over_all "psum" (x):sum():item())
-if np.process_index() == 1 then require "tests.lib.mpi_ways"(how, over_all, x) end
+if np.process_index() == 1 then require "tests.lib.mpi_ways"(how, over_all, x, seconds) end
 local y = over_all "psum" (x * 2)
 print("second", y:sum())
 print("third", over_all "pmax" (x + y:sum()):sum():item())
 ]]
 
-local TRIES = 4 -- of what mpirun may end too early
+local PATIENCE = { 1, 5, 30 } -- seconds in which the others are to have begun to wait, one try after the other
 
 --- Runs it with three processes; returns status, the texts of stdout and stderr.
-local function run(how, timeout)
-    return mpirun.run(3, { script, how }, { NEAP_COMM_TIMEOUT = timeout or 60 })
+local function run(how, timeout, seconds)
+    return mpirun.run(3, { script, how, seconds }, { NEAP_COMM_TIMEOUT = timeout or 60 })
 end
 
 --- Process `rank` has told of a collective in line 4 that waited for process 1.
@@ -41,12 +41,12 @@ local function names_it(err, rank, collective)
 end
 
 --- Process 1 of three does something after which mpirun ends the others; so processes 0 and 2 have told of the second
--- collective, in words that match, or one of them. If mpirun came before both had begun to wait, it is tried again.
--- Returns what run does.
+-- collective, in words that match, or one of them. If mpirun came before both had begun to wait, it is tried again,
+-- with more patience. Returns what run does.
 local function survivors_name_it(how, words)
     local status, out, err
-    for _ = 1, TRIES do
-        status, out, err = run(how)
+    for _, seconds in ipairs(PATIENCE) do
+        status, out, err = run(how, nil, seconds)
         local spoke = 0
         for rank = 0, 2, 2 do
             local told = err:match(("neap: %%[process %d%%] [^\n]*collective[^\n]*"):format(rank))
@@ -105,7 +105,7 @@ print(f(np.device_put(np.arange(6, { dtype = "f32" }), mesh, np.P "i")):sum():it
 if when == "end" then act() end
 ]]
 
-local LIMIT = 60
+local LIMIT, TRIES = 60, 4
 
 --- What the others tell when process 1 does this; they end by themselves, before mpirun is told to end them. The status
 -- may be that of process 1, which mpirun kills then. Who stops in the middle of its connection to mpirun stops that,
