@@ -138,16 +138,16 @@ static void check_rows(int reduction, const lazy_fold *fold, int op, int dtype) 
     for (int i = 0; i + 2 * LONG <= COUNT; i += LAZY_LANES) {
         const char *x = operands[0][dtype] + i * bytes, *y = x + LAZY_LANES * bytes;
         pair(combined, x, y, NULL, LAZY_LANES);
-        fold->leaves(&both, x, NULL, 1, 2 * LAZY_LANES);
-        fold->leaves(&met, combined, NULL, 1, LAZY_LANES);
+        fold->leaves(&both, x, x, 1, 2 * LAZY_LANES);
+        fold->leaves(&met, combined, combined, 1, LAZY_LANES);
         if (!CHECK(same(dtype, (char *)&both, (char *)&met, bytes)))
             fprintf(stderr, "%s of %s: lanes\n", lazy_ops[reduction]->name, neap_dtype_name(dtype));
         if (!(lazy_ops[op]->flags & LAZY_OP_CHOOSES))
             continue;
         const int first = 1 + (int)below(LONG);
-        fold->leaves(&both, x, NULL, 1, 2 * LONG);
-        fold->leaves(&one[0], x, NULL, 1, first);
-        fold->leaves(&one[1], x + first * bytes, NULL, 1, 2 * LONG - first);
+        fold->leaves(&both, x, x, 1, 2 * LONG);
+        fold->leaves(&one[0], x, x, 1, first);
+        fold->leaves(&one[1], x + first * bytes, x + first * bytes, 1, 2 * LONG - first);
         pair(&met, &one[0], &one[1], NULL, 1);
         if (!CHECK(same(dtype, (char *)&both, (char *)&met, bytes)))
             fprintf(stderr, "%s of %s: rows one after another\n", lazy_ops[reduction]->name, neap_dtype_name(dtype));

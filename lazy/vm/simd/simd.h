@@ -71,7 +71,7 @@ enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
 enum { LAZY_WIDTHS = 5 };
 
 /* Leaves of the tree: `count` of them, `length` elements each (at most LAZY_LEAF, where the order counts), one after
- * another; one result each (loop/tree.h has the order). b is read by the sums of lazy_summed alone. */
+ * another; one result each (loop/tree.h has the order). b is for the sums of lazy_summed; for others it is a. */
 typedef void (*lazy_leaves)(void *out, const void *a, const void *b, int64_t count, int64_t length);
 
 /* Columns that lie side by side, each combined in order over `rows` >= 1 rows, `step` bytes from one to the next. */
