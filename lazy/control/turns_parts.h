@@ -25,7 +25,7 @@ int turns_dtype_of(const turns_parts *parts, int32_t value);
 static inline int turns_weight_of(const lazy_ins *ins) {
     return lazy_ops[ins->op]->ulp > 0 ? TURNS_FUNCTION_WEIGHT : 1;
 }
-/* Adds so many bytes of memory that stays, zeros for now. false: refused. */
+/* Adds memory of so many bytes, which stays from turn to turn and begins as zeros. false: refused. */
 bool turns_add_constant(turns_parts *parts, int64_t bytes, turns_place *place);
 static inline lazy_scalar *turns_constant_at(const turns_parts *parts, const turns_place *place) {
     return parts->constants.at + place->address.offset / (int64_t)sizeof(lazy_scalar);

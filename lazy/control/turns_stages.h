@@ -45,7 +45,7 @@ void stager_free(turns_stager *s);
 /* ---- turns_stager.c ---------------------------------------------------------------------------------------------- */
 /* The number of a place, or STAGER_NO_PLACE. */
 int32_t stager_place(turns_stager *s, turns_place place);
-/* The same of so many bytes of memory that stays, zeros for now; *to is that. */
+/* The same of memory of so many bytes, which stays and begins as zeros; *to is its place. */
 int32_t stager_constants(turns_stager *s, int64_t bytes, lazy_scalar **to);
 
 typedef struct stager_mark { /* what there was before a stage */
