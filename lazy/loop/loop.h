@@ -126,6 +126,14 @@ static inline bool loop_has_map(const lazy_load *load) {
     return load->kind != LAZY_LOAD_SCALAR && load->kind != LAZY_LOAD_RESULT;
 }
 
+static inline int loop_dtype_of(const lazy_kernel *loop, int value) {
+    return value < loop->nloads ? loop->loads[value].dtype : loop->ins[value - loop->nloads].result;
+}
+/* Is it `take`, which has no row of its own? */
+static inline bool loop_is_take(const lazy_kernel *loop, const lazy_ins *ins) {
+    return ins->arg[0] < loop->nloads && loop->loads[ins->arg[0]].kind == LAZY_LOAD_TABLE;
+}
+
 /* collapse.c: the same loop over as few axes as all its maps allow: without those of one element, and with neighbours
  * merged that are one to every map, kept and reduced ones apart. Without reductions all axes are kept. A map has stride
  * 0 along axes that its load or sink does not have; that of a number, of a result and of a sink without a buffer has no

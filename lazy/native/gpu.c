@@ -48,36 +48,41 @@ static void put_call(key_writer *key, const gpu_entries *call) {
 }
 
 /* Ops by name, as their numbers change from build to build. */
+static void put_loop(key_writer *key, const lazy_kernel *loop, const gpu_map *maps) {
+    const int32_t head[] = {loop->ndim, loop->nkept, loop->nloads, loop->nins, loop->nsinks};
+    put(key, head, sizeof head);
+    for (int k = 0; k < loop->nloads; k++) {
+        const int32_t what[3] = {loop->loads[k].kind, loop->loads[k].dtype, loop->loads[k].slot};
+        put(key, what, sizeof what);
+        put_map(key, &maps[k]);
+    }
+    for (int k = 0; k < loop->nins; k++) {
+        const lazy_ins *ins = &loop->ins[k];
+        const int32_t what[3] = {ins->dtype, ins->result, ins->narg};
+        put_text(key, lazy_ops[ins->op]->name);
+        put(key, what, sizeof what);
+        put(key, ins->arg, (size_t)ins->narg * sizeof *ins->arg);
+    }
+    for (int k = 0; k < loop->nsinks; k++) {
+        const lazy_sink *sink = &loop->sinks[k];
+        const int32_t what[4] = {sink->kind, sink->dtype, sink->slot, sink->value};
+        put_text(key, sink->kind == LAZY_SINK_REDUCE ? lazy_ops[sink->op]->name : "");
+        put(key, what, sizeof what);
+        put_map(key, &maps[loop->nloads + k]);
+    }
+}
+
 size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to) {
     key_writer key = {.to = to};
-    const int32_t head[] = {kernel->ndim,     kernel->nkept,  kernel->nloads,  kernel->nins, kernel->nsinks,
-                            kernel->nbuffers, kernel->nwords, kernel->numbers, kernel->each, kernel->slots,
-                            kernel->near,     kernel->wide,   kernel->across};
+    const int32_t head[] = {kernel->nbuffers, kernel->nwords, kernel->numbers, kernel->each,
+                            kernel->slots,    kernel->near,   kernel->wide,    kernel->across};
     put_text(&key, "gpu"); /* no instruction set of the CPU */
     put_text(&key, target);
     put(&key, head, sizeof head);
-    for (int k = 0; k < kernel->nloads; k++) {
-        const gpu_load *load = &kernel->loads[k];
-        const int32_t what[3] = {load->kind, load->dtype, load->slot};
-        put(&key, what, sizeof what);
-        put_map(&key, &load->map);
-    }
-    for (int k = 0; k < kernel->nins; k++) {
-        const lazy_ins *ins = &kernel->ins[k];
-        const int32_t what[3] = {ins->dtype, ins->result, ins->narg};
-        put_text(&key, lazy_ops[ins->op]->name);
-        put(&key, what, sizeof what);
-        put(&key, ins->arg, (size_t)ins->narg * sizeof *ins->arg);
-    }
-    for (int k = 0; k < kernel->nsinks; k++) {
-        const gpu_sink *sink = &kernel->sinks[k];
-        const int32_t what[4] = {sink->kind, sink->dtype, sink->slot, sink->value};
-        put_text(&key, sink->kind == LAZY_SINK_REDUCE ? lazy_ops[sink->op]->name : "");
-        put(&key, what, sizeof what);
-        put_map(&key, &sink->map);
-    }
     if (kernel->call)
         put_call(&key, kernel->call);
+    else
+        put_loop(&key, kernel->loop, kernel->maps);
     return key.bytes;
 }
 

@@ -1,8 +1,8 @@
 /* gpu.h: kernels as code for GPUs: PTX text for NVIDIA's.
  *
- * A *grid kernel* is a loop (lazy/loop/loop.h) with collapsed axes, without its numbers: what it loads, computes and
- * stores. Extents, strides, offsets and the numbers of the step are parameters, so kernels that differ in these
- * alone share their code. lazy/vm/gpu.h makes one of a lazy_kernel, with the parameters of its launches.
+ * A *grid kernel* is a collapsed loop (lazy/loop/loop.h), and how threads share it. Of the loop its loads, instructions
+ * and sinks are code; extents, strides, offsets and the numbers of the step are parameters, so kernels that differ in
+ * these alone share their code. lazy/vm/gpu.h makes one of a lazy_kernel, with the parameters of its launches.
  *
  *      parameters of every entry:  buffers: one pointer each, in the order of the kernel's slots;
  *                                  with reductions: a pointer to `partial_bytes` of scratch (any, where these are 0);
@@ -32,21 +32,6 @@ typedef struct gpu_map {
     int32_t word;
 } gpu_map;
 
-typedef struct gpu_load {
-    uint8_t kind, dtype; /* LAZY_LOAD_… */
-    int16_t slot;        /* BUFFER, TABLE: which buffer; SCALAR: which number; RESULT: which sink */
-    gpu_map map;         /* TABLE: behind its strides the extent, and elements from one row to the next */
-} gpu_load;
-
-typedef struct gpu_sink {
-    uint8_t kind, dtype; /* LAZY_SINK_…; of the buffer */
-    bool chooses;        /* REDUCE: to the place of a value in its row */
-    int16_t op;          /* REDUCE: LAZY_OP_sum, … */
-    int16_t slot;        /* which buffer; -1: only used inside */
-    int32_t value;       /* inputs are numbered first, then instructions */
-    gpu_map map;
-} gpu_sink;
-
 /* The first words. A domain is [kept axes][reduced axes]; without reductions all axes are kept, and each element is a
  * row of one. */
 enum gpu_word {
@@ -71,20 +56,21 @@ typedef struct gpu_entries {
 } gpu_entries;
 
 typedef struct gpu_kernel {
-    int ndim, nkept, nloads, nins, nsinks, nbuffers, nwords;
-    int numbers;       /* the word of the first number; each takes two */
-    int each;          /* elements of a thread, without reductions: 1 or GPU_EACH */
-    int slots;         /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
-    bool near;         /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
-    bool reduces;      /* there are sinks of one element for each row */
-    bool staged;       /* rows are passed over several times: each is one group's, and elements are stored last */
-    bool wide;         /* the domain has 2^31 elements or more */
-    bool across;       /* neighbours in memory are of different rows */
-    const int *levels; /* of each value: how many reductions there are on the way to it, at most */
-    const gpu_load *loads;
-    const lazy_ins *ins; /* and `take`, of a TABLE and an index */
-    const gpu_sink *sinks;
-    const gpu_entries *call; /* NULL: it is a kernel; else only nbuffers, scratch counted, and nwords stand above */
+    const lazy_kernel
+        *loop;           /* collapsed. NULL: `call` is there instead, and only nbuffers, scratch counted, and nwords */
+    const gpu_map *maps; /* of its loads, then of its sinks. TABLE: behind the strides extent and step */
+    const bool *chooses; /* by sink: it is REDUCE, to the place of a value in its row */
+    const int *levels;   /* loop_levels */
+    int nbuffers, nwords;
+    int numbers;  /* the word of the first number; each takes two */
+    int each;     /* elements of a thread, without reductions: 1 or GPU_EACH */
+    int slots;    /* of shared memory, for each reduction: rows of a group * leaves * LAZY_LANES at most */
+    bool near;    /* a thread's elements are neighbours, of one line of the last axis; else `along` is not set */
+    bool reduces; /* there are sinks of one element for each row */
+    bool staged;  /* rows are passed over several times: each is one group's, and elements are stored last */
+    bool wide;    /* the domain has 2^31 elements or more */
+    bool across;  /* neighbours in memory are of different rows */
+    const gpu_entries *call;
 } gpu_kernel;
 
 /* Whether code for GPUs can be made, or why not. As native_available. */
@@ -126,11 +112,6 @@ int gpu_code_new(const gpu_kernel *kernel, gpu_code **out);
 gpu_entry gpu_code_entry(const gpu_code *code, const char *name);
 void gpu_code_free(gpu_code *code);
 
-/* Is an instruction no row, but an element of a table? */
-static inline bool gpu_is_take(const gpu_kernel *kernel, const lazy_ins *ins) {
-    return ins->arg[0] < kernel->nloads && kernel->loads[ins->arg[0]].kind == LAZY_LOAD_TABLE;
-}
-
 /* Of shared memory: waves of a group, or blocks of a row, and rows of a group, at most. */
 static inline int gpu_waves_max(const gpu_kernel *kernel) {
     return kernel->slots / 4;
@@ -145,7 +126,7 @@ enum { GPU_PARTIAL = 16 };
 static inline int gpu_areas_before(const gpu_kernel *kernel, int sink) {
     int areas = 0;
     for (int k = 0; k < sink; k++)
-        areas += kernel->sinks[k].kind == LAZY_SINK_REDUCE ? 1 + kernel->sinks[k].chooses : 0;
+        areas += kernel->loop->sinks[k].kind == LAZY_SINK_REDUCE ? 1 + kernel->chooses[k] : 0;
     return areas;
 }
 

@@ -45,15 +45,15 @@ static int words_at_most(const lazy_kernel *kernel) {
            2 * kernel->nloads;
 }
 
-static void add_loads(vm_gpu *plan, const lazy_kernel *g, gpu_load *loads, int *word) {
+static void add_loads(vm_gpu *plan, gpu_map *maps, int *word) {
+    const lazy_kernel *g = plan->code.loop;
     for (int k = 0; k < g->nloads; k++) {
         const lazy_load *load = &g->loads[k];
-        loads[k] = (gpu_load){.kind = load->kind, .dtype = load->dtype, .slot = load->slot};
         if (load->kind == LAZY_LOAD_SCALAR && load->slot >= plan->nnumbers)
             plan->nnumbers = load->slot + 1;
         if (!loop_has_map(load))
             continue;
-        loads[k].map = add_map(g, &load->read, g->ndim, plan->words, word);
+        maps[k] = add_map(g, &load->read, g->ndim, plan->words, word);
         if (load->kind == LAZY_LOAD_TABLE) {
             plan->words[(*word)++] = (uint64_t)load->extent;
             plan->words[(*word)++] = (uint64_t)load->step;
@@ -63,13 +63,12 @@ static void add_loads(vm_gpu *plan, const lazy_kernel *g, gpu_load *loads, int *
     }
 }
 
-static void add_sinks(vm_gpu *plan, const lazy_kernel *g, gpu_sink *sinks, int *word) {
+static void add_sinks(vm_gpu *plan, gpu_map *maps, bool *chooses, int *word) {
+    const lazy_kernel *g = plan->code.loop;
     for (int k = 0; k < g->nsinks; k++) {
         const lazy_sink *sink = &g->sinks[k];
-        sinks[k] = (gpu_sink){
-            .kind = sink->kind, .dtype = sink->dtype, .op = sink->op, .slot = sink->slot, .value = sink->value};
-        sinks[k].chooses = sink->kind == LAZY_SINK_REDUCE && lazy_ops[sink->op]->flags & LAZY_OP_ARG;
-        sinks[k].map = add_map(g, &sink->write, sink->kind == LAZY_SINK_STORE ? g->ndim : g->nkept, plan->words, word);
+        chooses[k] = sink->kind == LAZY_SINK_REDUCE && lazy_ops[sink->op]->flags & LAZY_OP_ARG;
+        maps[k] = add_map(g, &sink->write, sink->kind == LAZY_SINK_STORE ? g->ndim : g->nkept, plan->words, word);
         plan->code.reduces |= sink->kind != LAZY_SINK_STORE;
         if (sink->slot >= plan->code.nbuffers)
             plan->code.nbuffers = sink->slot + 1;
@@ -77,29 +76,26 @@ static void add_sinks(vm_gpu *plan, const lazy_kernel *g, gpu_sink *sinks, int *
 }
 
 /* ---- Shapes of launches ------------------------------------------------------------------------------------------ */
-static int dtype_of(const gpu_kernel *code, int value) {
-    return value < code->nloads ? code->loads[value].dtype : code->ins[value - code->nloads].result;
-}
-
 /* Shared memory of a group of a kernel with so many slots. */
 static int64_t shared_bytes(const gpu_kernel *code) {
+    const lazy_kernel *g = code->loop;
     int64_t bytes = 0;
-    for (int k = 0; k < code->nsinks; k++)
-        if (code->sinks[k].kind == LAZY_SINK_REDUCE) {
-            const int64_t slot = neap_dtype_bytes(dtype_of(code, code->sinks[k].value)) + 4 * code->sinks[k].chooses;
+    for (int k = 0; k < g->nsinks; k++)
+        if (g->sinks[k].kind == LAZY_SINK_REDUCE) {
+            const int64_t slot = neap_dtype_bytes(loop_dtype_of(g, g->sinks[k].value)) + 4 * code->chooses[k];
             bytes += slot * (code->slots + gpu_waves_max(code)) +
-                     (int64_t)gpu_rows_max(code) * neap_dtype_bytes(code->sinks[k].dtype) + 32;
+                     (int64_t)gpu_rows_max(code) * neap_dtype_bytes(g->sinks[k].dtype) + 32;
         }
     return bytes;
 }
 
 /* Does memory run along the last kept axis rather than along the last reduced one? */
-static bool runs_across(const gpu_kernel *code, const lazy_kernel *g) {
+static bool runs_across(const lazy_kernel *g) {
     int across = 0;
-    for (int k = 0; k < code->nloads && g->nkept > 0 && g->nkept < g->ndim; k++) {
+    for (int k = 0; k < g->nloads && g->nkept > 0 && g->nkept < g->ndim; k++) {
         int64_t kept = g->loads[k].read.stride[g->nkept - 1], inner = g->loads[k].read.stride[g->ndim - 1];
         kept = kept < 0 ? -kept : kept, inner = inner < 0 ? -inner : inner;
-        if (code->loads[k].kind == LAZY_LOAD_BUFFER)
+        if (g->loads[k].kind == LAZY_LOAD_BUFFER)
             across += (kept != 0 && inner > kept) - (inner != 0 && kept > inner);
     }
     return across > 0;
@@ -137,7 +133,7 @@ static void deal_rows(vm_gpu *plan, int64_t rows, int64_t reduced) {
     if (plan->words[GPU_BLOCKS] > 1) {
         plan->launches[plan->nlaunches++] = (vm_gpu_launch){"finish", (uint64_t)rows};
         plan->partial_bytes =
-            (int64_t)gpu_areas_before(code, code->nsinks) * GPU_PARTIAL * rows * (int64_t)plan->words[GPU_BLOCKS];
+            (int64_t)gpu_areas_before(code, code->loop->nsinks) * GPU_PARTIAL * rows * (int64_t)plan->words[GPU_BLOCKS];
     }
 }
 
@@ -155,11 +151,11 @@ static void deal_stages(vm_gpu *plan, int64_t rows, int64_t reduced) {
     plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)rows};
 }
 
-static bool is_cheap(const gpu_kernel *code) {
-    for (int k = 0; k < code->nins; k++)
-        if (lazy_ops[code->ins[k].op]->ns >= 1)
+static bool is_cheap(const lazy_kernel *g) {
+    for (int k = 0; k < g->nins; k++)
+        if (lazy_ops[g->ins[k].op]->ns >= 1)
             return false;
-    return code->nins <= CHEAP_INS;
+    return g->nins <= CHEAP_INS;
 }
 
 static bool leads_along(const lazy_kernel *g, const lazy_wide_map *map) {
@@ -170,28 +166,28 @@ static bool leads_along(const lazy_kernel *g, const lazy_wide_map *map) {
 }
 
 /* Can neighbours be loaded and stored together? Loads may be of one element for a line of the last axis, too. */
-static void find_near(gpu_kernel *code, const lazy_kernel *g, gpu_load *loads, gpu_sink *sinks) {
+static void find_near(gpu_kernel *code, gpu_map *maps) {
+    const lazy_kernel *g = code->loop;
     const int last = g->ndim - 1;
     bool near = !code->reduces && code->each > 1 && (last < 1 || g->shape[last] % GPU_EACH == 0);
-    for (int k = 0; k < code->nloads; k++)
-        if (loads[k].kind == LAZY_LOAD_BUFFER) {
-            loads[k].map.along = leads_along(g, &g->loads[k].read);
-            near &= loads[k].map.along || (last >= 0 && g->loads[k].read.stride[last] == 0);
-            near &= neap_dtype_bytes(loads[k].dtype) < VECTOR_BYTES;
+    for (int k = 0; k < g->nloads; k++)
+        if (g->loads[k].kind == LAZY_LOAD_BUFFER) {
+            maps[k].along = leads_along(g, &g->loads[k].read);
+            near &= maps[k].along || (last >= 0 && g->loads[k].read.stride[last] == 0);
+            near &= neap_dtype_bytes(g->loads[k].dtype) < VECTOR_BYTES;
         }
-    for (int k = 0; k < code->nsinks; k++) {
-        sinks[k].map.along = leads_along(g, &g->sinks[k].write);
-        near &= sinks[k].map.along && neap_dtype_bytes(sinks[k].dtype) < VECTOR_BYTES;
+    for (int k = 0; k < g->nsinks; k++) {
+        maps[g->nloads + k].along = leads_along(g, &g->sinks[k].write);
+        near &= maps[g->nloads + k].along && neap_dtype_bytes(g->sinks[k].dtype) < VECTOR_BYTES;
     }
     code->near = near;
-    for (int k = 0; k < code->nloads; k++)
-        loads[k].map.along &= near;
-    for (int k = 0; k < code->nsinks; k++)
-        sinks[k].map.along &= near;
+    for (int k = 0; k < g->nloads + g->nsinks; k++)
+        maps[k].along &= near;
 }
 
-static void deal(vm_gpu *plan, const lazy_kernel *g) {
+static void deal(vm_gpu *plan) {
     gpu_kernel *code = &plan->code;
+    const lazy_kernel *g = code->loop;
     const int64_t rows = loop_elements(g->shape, 0, g->nkept), reduced = loop_elements(g->shape, g->nkept, g->ndim);
     code->wide = vm_gpu_limit.wide || rows * (reduced > 0 ? reduced : 1) >= INT64_C(1) << 31;
     plan->words[GPU_ROWS] = (uint64_t)rows;
@@ -201,56 +197,53 @@ static void deal(vm_gpu *plan, const lazy_kernel *g) {
         plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)((rows + tile - 1) / tile)};
         return;
     }
-    code->across = runs_across(code, g);
+    code->across = runs_across(g);
     (code->staged ? deal_stages : deal_rows)(plan, rows, reduced);
 }
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
-/* `g` has collapsed axes. */
-static void fill(vm_gpu *plan, const lazy_kernel *g, gpu_load *loads, lazy_ins *ins, gpu_sink *sinks, int *levels) {
+static void fill(vm_gpu *plan, gpu_map *maps, bool *chooses, int *levels) {
     gpu_kernel *code = &plan->code;
+    const lazy_kernel *g = code->loop;
     int word = GPU_EXTENTS;
-    *code = (gpu_kernel){.ndim = g->ndim, .nkept = g->nkept, .nloads = g->nloads, .nins = g->nins};
-    code->nsinks = g->nsinks, code->loads = loads, code->ins = ins, code->sinks = sinks, code->levels = levels;
+    code->maps = maps, code->chooses = chooses, code->levels = levels;
     for (int k = 0; k < g->ndim; k++)
         plan->words[word++] = (uint64_t)g->shape[k];
-    for (int k = 0; k < g->nins; k++)
-        ins[k] = g->ins[k];
-    add_loads(plan, g, loads, &word);
-    add_sinks(plan, g, sinks, &word);
+    add_loads(plan, maps, &word);
+    add_sinks(plan, maps + g->nloads, chooses, &word);
     loop_levels(g, levels);
     for (int k = 0; k < g->nsinks; k++)
-        code->staged |= sinks[k].kind != LAZY_SINK_STORE_ROW && levels[sinks[k].value] > 0;
+        code->staged |= g->sinks[k].kind != LAZY_SINK_STORE_ROW && levels[g->sinks[k].value] > 0;
     code->numbers = word;
     code->nwords = word + 2 * plan->nnumbers;
-    code->each = is_cheap(code) ? GPU_EACH : 1;
-    find_near(code, g, loads, sinks);
+    code->each = is_cheap(g) ? GPU_EACH : 1;
+    find_near(code, maps);
     for (code->slots = vm_gpu_limit.slots; code->slots > SLOTS_MIN && shared_bytes(code) > SHARED_BYTES;)
         code->slots /= 2;
-    deal(plan, g);
+    deal(plan);
 }
 
 int vm_gpu_new(const lazy_kernel *kernel, vm_gpu **out) {
     lazy_kernel *g = loop_collapse(kernel);
-    gpu_load *loads;
-    gpu_sink *sinks;
-    lazy_ins *ins;
+    gpu_map *maps;
     uint64_t *words;
     int *levels;
+    bool *chooses;
     *out = NULL;
     if (!g ||
-        !LAZY_ARENA(LAZY_PART(*out, 1), LAZY_PART(words, words_at_most(kernel)), LAZY_PART(loads, g->nloads),
-                    LAZY_PART(sinks, g->nsinks), LAZY_PART(ins, g->nins), LAZY_PART(levels, g->nloads + g->nins))) {
+        !LAZY_ARENA(LAZY_PART(*out, 1), LAZY_PART(words, words_at_most(kernel)), LAZY_PART(maps, g->nloads + g->nsinks),
+                    LAZY_PART(levels, g->nloads + g->nins), LAZY_PART(chooses, g->nsinks))) {
         free(g);
         return neap_error(NEAP_E_MEMORY, "out of memory for a kernel of a GPU");
     }
-    (*out)->words = words;
-    fill(*out, g, loads, ins, sinks, levels);
-    free(g);
+    (*out)->words = words, (*out)->code.loop = (*out)->loop = g;
+    fill(*out, maps, chooses, levels);
     return NEAP_OK;
 }
 
 void vm_gpu_free(vm_gpu *plan) {
+    if (plan)
+        free(plan->loop);
     free(plan);
 }
 

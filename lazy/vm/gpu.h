@@ -16,6 +16,7 @@ typedef struct vm_gpu_launch {
 
 typedef struct vm_gpu {
     gpu_kernel code;
+    lazy_kernel *loop;       /* the code's. OWNED */
     int nlaunches, nnumbers; /* numbers: of the kernel's scalars */
     vm_gpu_launch launches[2];
     int64_t partial_bytes; /* scratch between the launches; the buffer behind those of the kernel, if it reduces */

@@ -90,7 +90,7 @@ int gpu_begin_entry(gpu_writer *w, const char *name) {
 
 /* Places for the values of one element, and of those that a thread has together behind them. */
 static void make_places(gpu_writer *w, LLVMValueRef *places) {
-    const int values = w->kernel->nloads + w->kernel->nins;
+    const int values = w->loop->nloads + w->loop->nins;
     const int sets = !w->kernel->reduces && w->kernel->each > 1 ? 1 + GPU_EACH : 1;
     for (int v = 0; v < sets * values; v++)
         places[v] = gpu_place(w, gpu_element(w, w->dtype[v % values]));
@@ -98,7 +98,7 @@ static void make_places(gpu_writer *w, LLVMValueRef *places) {
 }
 
 static int write_entries(gpu_writer *w, LLVMValueRef *places, bool *needed) {
-    const int values = w->kernel->nloads + w->kernel->nins;
+    const int values = w->loop->nloads + w->loop->nins;
     int status = gpu_begin_entry(w, "kernel");
     if (status)
         return status;
@@ -129,19 +129,26 @@ static bool starts_with(const char *name, const char *start) {
     return strncmp(name, start, strlen(start)) == 0;
 }
 
+/* Is it a phase of these ops? */
+static bool is_phase(const gpu_entries *call, const char *function) {
+    const char *name = strchr(function, '_');
+    for (int j = 0; j < call->n; j++)
+        if (name && starts_with(name + 1, call->names[j]))
+            return true;
+    return false;
+}
+
 /* Is it a function of one of the rows, or a phase? */
 static bool is_needed(const void *writer, const char *function) {
     const gpu_writer *w = writer;
-    const gpu_kernel *k = w->kernel;
-    const char *name = strchr(function, '_');
-    for (int j = 0; k->call && j < k->call->n; j++)
-        if (name && starts_with(name + 1, k->call->names[j]))
-            return true;
+    const lazy_kernel *k = w->loop;
+    if (!k)
+        return is_phase(w->kernel->call, function);
     for (int j = 0; j < k->nloads; j++)
         if (k->loads[j].kind == LAZY_LOAD_IOTA && ir_is_of(function, gpu_iota_of(k->loads[j].dtype)))
             return true;
     for (int j = 0; j < k->nins; j++)
-        if (!gpu_is_take(k, &k->ins[j]) && ir_is_of(function, gpu_row_of(&k->ins[j])))
+        if (!loop_is_take(k, &k->ins[j]) && ir_is_of(function, gpu_row_of(&k->ins[j])))
             return true;
     for (int j = 0; j < k->nsinks; j++)
         if (k->sinks[j].kind == LAZY_SINK_REDUCE &&
@@ -158,22 +165,28 @@ static int need_row(bool *dtypes, const char *row) {
     return NEAP_OK;
 }
 
-/* Links what the kernel needs of all modules that have a row of it. */
-static int link_rows(gpu_writer *w, const native_bitcode *set) {
-    const gpu_kernel *k = w->kernel;
-    bool dtypes[NEAP_DTYPE_COUNT] = {false};
+/* Of which dtypes rows are called. */
+static int find_rows(const gpu_writer *w, bool *dtypes) {
+    const lazy_kernel *k = w->loop;
     int status = NEAP_OK;
-    if (k->call)
-        dtypes[k->call->dtype] = true;
     for (int j = 0; j < k->nloads && !status; j++)
         if (k->loads[j].kind == LAZY_LOAD_IOTA)
             status = need_row(dtypes, gpu_iota_of(k->loads[j].dtype));
     for (int j = 0; j < k->nins && !status; j++)
-        if (!gpu_is_take(k, &k->ins[j]))
+        if (!loop_is_take(k, &k->ins[j]))
             status = need_row(dtypes, gpu_row_of(&k->ins[j]));
     for (int j = 0; j < k->nsinks && !status; j++)
         if (k->sinks[j].kind == LAZY_SINK_REDUCE)
             status = need_row(dtypes, gpu_reduction_of(k->sinks[j].op, w->dtype[k->sinks[j].value]));
+    return status;
+}
+
+/* Links what the kernel needs of all modules that have a row of it. */
+static int link_rows(gpu_writer *w, const native_bitcode *set) {
+    bool dtypes[NEAP_DTYPE_COUNT] = {false};
+    int status = w->loop ? find_rows(w, dtypes) : NEAP_OK;
+    if (!w->loop)
+        dtypes[w->kernel->call->dtype] = true;
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT && !status; dtype++)
         if (dtypes[dtype] && !ir_link(w->module, &set->modules[dtype], is_needed, w))
             status = gpu_host->error(NEAP_E_INTERNAL, "damaged bitcode for GPUs");
@@ -291,7 +304,7 @@ static void set_target(gpu_writer *w, LLVMTargetMachineRef machine) {
 static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMachineRef machine, void **out,
                         size_t *bytes) {
     const gpu_kernel *k = w->kernel;
-    const size_t values = (size_t)(k->nloads + k->nins);
+    const size_t values = w->loop ? (size_t)(w->loop->nloads + w->loop->nins) : 0;
     LLVMValueRef *places = calloc((2 + GPU_EACH) * values + (size_t)(k->nbuffers + 1 + k->nwords), sizeof *places);
     int *dtypes = calloc(values + 1, sizeof *dtypes);
     bool *needed = calloc(values + 1, sizeof *needed);
@@ -300,7 +313,7 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
         w->buffer = places + (2 + GPU_EACH) * values, w->words = w->buffer + k->nbuffers + 1;
         w->dtype = dtypes;
         for (size_t v = 0; v < values; v++)
-            w->dtype[v] = (int)v < k->nloads ? k->loads[v].dtype : k->ins[(int)v - k->nloads].result;
+            w->dtype[v] = loop_dtype_of(w->loop, (int)v);
         status = link_rows(w, set);
     }
     if (!status)
@@ -316,6 +329,7 @@ static int write_module(gpu_writer *w, const native_bitcode *set, LLVMTargetMach
 
 int gpu_generate(const void *kernel, const char *target, void **out, size_t *bytes) {
     gpu_writer w = {.kernel = kernel, .host = strcmp(target, "host") == 0};
+    w.loop = w.kernel->loop;
     const native_bitcode *set = rows_of_gpus(w.kernel->call ? "gpu_calls" : "gpu");
     LLVMTargetMachineRef machine = NULL;
     int status = set ? machine_new(target, w.host, &machine)

@@ -17,19 +17,19 @@
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/gpu_writer.h"
 
-static bool is_reduce(const gpu_sink *sink) {
+static bool is_reduce(const lazy_sink *sink) {
     return sink->kind == LAZY_SINK_REDUCE;
 }
 
-static bool of_level(const gpu_writer *w, const gpu_sink *sink, int level) {
+static bool of_level(const gpu_writer *w, const lazy_sink *sink, int level) {
     return is_reduce(sink) && w->kernel->levels[sink->value] == level;
 }
 
 static int levels_of(const gpu_writer *w) {
     int levels = 0;
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (is_reduce(&w->kernel->sinks[k]) && w->kernel->levels[w->kernel->sinks[k].value] >= levels)
-            levels = w->kernel->levels[w->kernel->sinks[k].value] + 1;
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (is_reduce(&w->loop->sinks[k]) && w->kernel->levels[w->loop->sinks[k].value] >= levels)
+            levels = w->kernel->levels[w->loop->sinks[k].value] + 1;
     return levels;
 }
 
@@ -45,16 +45,16 @@ LLVMValueRef gpu_shared_memory(gpu_writer *w, int64_t bytes) {
     return LLVMConstAddrSpaceCast(memory, w->pointer);
 }
 
-static gpu_shared shared_of(gpu_writer *w, const gpu_sink *sink, int count) {
+static gpu_shared shared_of(gpu_writer *w, const lazy_sink *sink, int count) {
     gpu_shared s = {.values = gpu_shared_memory(w, (int64_t)count * gpu_bytes(w->dtype[sink->value]))};
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         s.places = gpu_shared_memory(w, (int64_t)count * gpu_bytes(NEAP_DTYPE_I32));
     return s;
 }
 
 static void make_shared(gpu_writer *w) {
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (!is_reduce(sink))
             continue;
         w->slots[k] = shared_of(w, sink, w->kernel->slots / (w->kernel->across ? 1 : LAZY_LANES));
@@ -90,32 +90,32 @@ static LLVMBasicBlockRef if_row(gpu_writer *w, LLVMValueRef row) {
 
 /* ---- Combining --------------------------------------------------------------------------------------------------- */
 /* What is at `a` becomes what the reduction makes of that and of what is at `b`. */
-static void combine_at(gpu_writer *w, const gpu_sink *sink, const gpu_shared *a, const gpu_shared *b) {
+static void combine_at(gpu_writer *w, const lazy_sink *sink, const gpu_shared *a, const gpu_shared *b) {
     const char *row = gpu_reduction_of(sink->op, w->dtype[sink->value]);
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         gpu_call(w, "row", row, (LLVMValueRef[]){a->values, a->places, a->values, a->places, b->values, b->places}, 6);
     else
         gpu_call(w, "row", row, (LLVMValueRef[]){a->values, a->values, b->values}, 3);
 }
 
-static gpu_shared shared_at(gpu_writer *w, const gpu_sink *sink, const gpu_shared *s, LLVMValueRef i) {
+static gpu_shared shared_at(gpu_writer *w, const lazy_sink *sink, const gpu_shared *s, LLVMValueRef i) {
     gpu_shared at = {.values = gpu_at(w, s->values, w->dtype[sink->value], i)};
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         at.places = gpu_at(w, s->places, NEAP_DTYPE_I32, i);
     return at;
 }
 
 /* Element `left` of shared memory becomes what the reduction makes of it and element `right`. */
-static void combine(gpu_writer *w, const gpu_sink *sink, const gpu_shared *s, LLVMValueRef left, LLVMValueRef right) {
+static void combine(gpu_writer *w, const lazy_sink *sink, const gpu_shared *s, LLVMValueRef left, LLVMValueRef right) {
     gpu_shared a = shared_at(w, sink, s, left), b = shared_at(w, sink, s, right);
     combine_at(w, sink, &a, &b);
 }
 
-static void copy(gpu_writer *w, const gpu_sink *sink, const gpu_shared *to, LLVMValueRef i, const gpu_shared *from,
+static void copy(gpu_writer *w, const lazy_sink *sink, const gpu_shared *to, LLVMValueRef i, const gpu_shared *from,
                  LLVMValueRef j) {
     int dtype = w->dtype[sink->value];
     gpu_set(w, gpu_at(w, to->values, dtype, i), dtype, gpu_get(w, gpu_at(w, from->values, dtype, j), dtype));
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         gpu_set(w, gpu_at(w, to->places, NEAP_DTYPE_I32, i), NEAP_DTYPE_I32,
                 gpu_get(w, gpu_at(w, from->places, NEAP_DTYPE_I32, j), NEAP_DTYPE_I32));
 }
@@ -130,9 +130,9 @@ static void combine_lanes(gpu_writer *w, int level, int half) {
     LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, leaf), gpu_number(w, LAZY_LEAF));
     LLVMBasicBlockRef no_row = if_row(w, row);
     LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, other), w->words[GPU_REDUCED]));
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
-            combine(w, &w->kernel->sinks[k], &w->slots[k], slot_of(w, row, leaf, lane), slot_of(w, row, leaf, other));
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
+            combine(w, &w->loop->sinks[k], &w->slots[k], slot_of(w, row, leaf, lane), slot_of(w, row, leaf, other));
     gpu_end_if(w, no_lane);
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
@@ -151,9 +151,9 @@ static void combine_leaves(gpu_writer *w, int level) {
     split(w, share.i, pairs, 1, &row, &pair, &lane);
     LLVMValueRef left = gpu_multiply(w, pair, twice), right = gpu_add(w, left, steps.i);
     LLVMBasicBlockRef no_row = if_row(w, row), alone = gpu_if(w, gpu_less(w, right, w->leaves));
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
-            combine(w, &w->kernel->sinks[k], &w->slots[k], slot_of(w, row, left, zero), slot_of(w, row, right, zero));
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
+            combine(w, &w->loop->sinks[k], &w->slots[k], slot_of(w, row, left, zero), slot_of(w, row, right, zero));
     gpu_end_if(w, alone);
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
@@ -169,9 +169,9 @@ static void combine_waves(gpu_writer *w, int level, LLVMValueRef count) {
     gpu_threads(w);
     gpu_for(w, &share, gpu_multiply(w, w->thread, twice), gpu_subtract(w, count, steps.i),
             gpu_multiply(w, twice, gpu_number(w, GPU_THREADS)));
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
-            combine(w, &w->kernel->sinks[k], &w->waves[k], share.i, gpu_add(w, share.i, steps.i));
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
+            combine(w, &w->loop->sinks[k], &w->waves[k], share.i, gpu_add(w, share.i, steps.i));
     gpu_end_for(w, &share);
     gpu_barrier(w);
     gpu_end_for(w, &steps);
@@ -187,11 +187,11 @@ static gpu_spot spot_of(gpu_writer *w, LLVMValueRef slot, LLVMValueRef at) {
 /* Takes the element of a spot into what a thread has of sink k so far. */
 static void take_element(gpu_writer *w, int k, const gpu_shared *sum, const gpu_shared *next, const gpu_spot *spot,
                          LLVMValueRef is_first) {
-    const gpu_sink *sink = &w->kernel->sinks[k];
+    const lazy_sink *sink = &w->loop->sinks[k];
     int dtype = w->dtype[sink->value];
     const char *row = gpu_reduction_of(sink->op, dtype);
     LLVMValueRef value = w->value[sink->value], given = gpu_get(w, value, dtype), place = NULL;
-    if (sink->chooses) {
+    if (gpu_chooses(w, sink)) {
         LLVMValueRef here = gpu_place(w, w->i32);
         place = LLVMBuildTrunc(w->builder, spot->at, w->i32, "");
         gpu_set(w, here, NEAP_DTYPE_I32, place);
@@ -205,9 +205,9 @@ static void take_element(gpu_writer *w, int k, const gpu_shared *sum, const gpu_
     gpu_set(w, sum->values, dtype, LLVMBuildSelect(w->builder, is_first, given, then, ""));
 }
 
-static gpu_shared places_for(gpu_writer *w, const gpu_sink *sink) {
+static gpu_shared places_for(gpu_writer *w, const lazy_sink *sink) {
     gpu_shared s = {.values = gpu_place(w, gpu_element(w, w->dtype[sink->value]))};
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         s.places = gpu_place(w, w->i32);
     return s;
 }
@@ -224,22 +224,22 @@ static void fold_lane(gpu_writer *w, int level, const bool *needed, LLVMValueRef
     LLVMValueRef is_first = LLVMBuildICmp(w->builder, LLVMIntEQ, elements.i, first, "");
     gpu_loads(w, needed, &spot);
     gpu_instructions(w, needed, &spot);
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
             take_element(w, k, &sum[k], &next[k], &spot, is_first);
     gpu_end_for(w, &elements);
 }
 
 /* Makes places for what a thread has so far. */
 static void begin_sums(gpu_writer *w, int level, gpu_shared *sum, gpu_shared *next) {
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (!of_level(w, sink, level))
             continue;
         int dtype = w->dtype[sink->value];
         sum[k] = places_for(w, sink), next[k] = places_for(w, sink);
         gpu_set(w, sum[k].values, dtype, LLVMConstNull(gpu_element(w, dtype)));
-        if (sink->chooses)
+        if (gpu_chooses(w, sink))
             gpu_set(w, sum[k].places, NEAP_DTYPE_I32, LLVMConstNull(w->i32));
     }
 }
@@ -254,9 +254,9 @@ static void fold_across(gpu_writer *w, int level, const bool *needed, gpu_shared
     LLVMBasicBlockRef no_row = if_row(w, row);
     begin_sums(w, level, sum, next);
     fold_lane(w, level, needed, row, leaf, lane, sum, next);
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
-            copy(w, &w->kernel->sinks[k], &w->slots[k], slot_of(w, row, leaf, lane), &sum[k], gpu_number(w, 0));
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
+            copy(w, &w->loop->sinks[k], &w->slots[k], slot_of(w, row, leaf, lane), &sum[k], gpu_number(w, 0));
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
     gpu_barrier(w);
@@ -293,16 +293,16 @@ static void next_phase(gpu_writer *w, lane_item *item) {
     }
 }
 
-static gpu_shared kept_for(gpu_writer *w, const gpu_sink *sink) {
+static gpu_shared kept_for(gpu_writer *w, const lazy_sink *sink) {
     gpu_shared kept = {.values = gpu_kept(w, w->dtype[sink->value])};
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         kept.places = gpu_kept(w, NEAP_DTYPE_I32);
     return kept;
 }
 
-static gpu_shared of_thread(gpu_writer *w, const gpu_sink *sink, const gpu_shared *kept) {
+static gpu_shared of_thread(gpu_writer *w, const lazy_sink *sink, const gpu_shared *kept) {
     gpu_shared own = {.values = gpu_of_thread(w, kept->values, w->dtype[sink->value])};
-    if (sink->chooses)
+    if (gpu_chooses(w, sink))
         own.places = gpu_of_thread(w, kept->places, NEAP_DTYPE_I32);
     return own;
 }
@@ -311,21 +311,21 @@ static gpu_shared of_thread(gpu_writer *w, const gpu_sink *sink, const gpu_share
 static void join_lanes(gpu_writer *w, int level, lane_item *item, int half, const gpu_shared *kept,
                        const gpu_shared *others) {
     next_phase(w, item);
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (!of_level(w, sink, level))
             continue;
         gpu_shared other = of_thread(w, sink, &others[k]);
         gpu_shuffle(w, other.values, kept[k].values, w->dtype[sink->value], half);
-        if (sink->chooses)
+        if (gpu_chooses(w, sink))
             gpu_shuffle(w, other.places, kept[k].places, NEAP_DTYPE_I32, half);
     }
     next_phase(w, item);
     LLVMValueRef first = gpu_multiply(w, gpu_add(w, w->leaf, item->leaf), gpu_number(w, LAZY_LEAF));
     LLVMValueRef lane = gpu_add(w, item->lane, gpu_number(w, half));
     LLVMBasicBlockRef no_lane = gpu_if(w, gpu_less(w, gpu_add(w, first, lane), w->words[GPU_REDUCED]));
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (!of_level(w, sink, level))
             continue;
         gpu_shared own = of_thread(w, sink, &kept[k]), other = of_thread(w, sink, &others[k]);
@@ -337,7 +337,7 @@ static void join_lanes(gpu_writer *w, int level, lane_item *item, int half, cons
 /* Lanes of a wave to leaves in slots. */
 static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared *sum, gpu_shared *next,
                        gpu_shared *kept, gpu_shared *others) {
-    const gpu_kernel *kernel = w->kernel;
+    const lazy_kernel *loop = w->loop;
     gpu_loop turns;
     LLVMValueRef zero = gpu_number(w, 0), leaves = gpu_multiply(w, w->rows, w->words[GPU_LEAVES]);
     lane_item item = {.count = gpu_multiply(w, leaves, gpu_number(w, LAZY_LANES))};
@@ -346,20 +346,20 @@ static void fold_along(gpu_writer *w, int level, const bool *needed, gpu_shared 
     begin_item(w, &item);
     begin_sums(w, level, sum, next);
     fold_lane(w, level, needed, item.row, item.leaf, item.lane, sum, next);
-    for (int k = 0; k < kernel->nsinks; k++)
-        if (of_level(w, &kernel->sinks[k], level)) {
-            kept[k] = kept_for(w, &kernel->sinks[k]), others[k] = kept_for(w, &kernel->sinks[k]);
-            gpu_shared own = of_thread(w, &kernel->sinks[k], &kept[k]);
-            copy(w, &kernel->sinks[k], &own, zero, &sum[k], zero);
+    for (int k = 0; k < loop->nsinks; k++)
+        if (of_level(w, &loop->sinks[k], level)) {
+            kept[k] = kept_for(w, &loop->sinks[k]), others[k] = kept_for(w, &loop->sinks[k]);
+            gpu_shared own = of_thread(w, &loop->sinks[k], &kept[k]);
+            copy(w, &loop->sinks[k], &own, zero, &sum[k], zero);
         }
     LOOP_EACH_HALF(half) {
         join_lanes(w, level, &item, half, kept, others);
     }
     LLVMBasicBlockRef others_end = gpu_if(w, gpu_less(w, item.lane, gpu_number(w, 1)));
-    for (int k = 0; k < kernel->nsinks; k++)
-        if (of_level(w, &kernel->sinks[k], level)) {
-            gpu_shared own = of_thread(w, &kernel->sinks[k], &kept[k]);
-            copy(w, &kernel->sinks[k], &w->slots[k], slot_of(w, item.row, item.leaf, zero), &own, zero);
+    for (int k = 0; k < loop->nsinks; k++)
+        if (of_level(w, &loop->sinks[k], level)) {
+            gpu_shared own = of_thread(w, &loop->sinks[k], &kept[k]);
+            copy(w, &loop->sinks[k], &w->slots[k], slot_of(w, item.row, item.leaf, zero), &own, zero);
         }
     gpu_end_if(w, others_end);
     end_item(w, &item);
@@ -375,9 +375,9 @@ static void keep_wave(gpu_writer *w, int level, LLVMValueRef wave) {
     gpu_threads(w);
     gpu_for_share(w, &share, w->rows);
     LLVMBasicBlockRef no_row = if_row(w, share.i);
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
-            copy(w, &w->kernel->sinks[k], &w->waves[k], gpu_add(w, wave, share.i), &w->slots[k],
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
+            copy(w, &w->loop->sinks[k], &w->waves[k], gpu_add(w, wave, share.i), &w->slots[k],
                  slot_of(w, share.i, zero, zero));
     gpu_end_if(w, no_row);
     gpu_end_for(w, &share);
@@ -393,17 +393,17 @@ static void reduce_level(gpu_writer *w, int level, bool *needed, gpu_shared *sum
     LLVMValueRef total = gpu_divide(w, all, size, &rest), block = gpu_multiply(w, w->words[GPU_WAVES], most);
     LLVMValueRef first = gpu_multiply(w, w->block, block), mine = gpu_least(w, gpu_subtract(w, total, first), block);
     LLVMValueRef count = gpu_divide(w, gpu_add(w, mine, gpu_subtract(w, most, one)), most, &rest);
-    memset(needed, 0, (size_t)(w->kernel->nloads + w->kernel->nins) * sizeof *needed);
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (of_level(w, &w->kernel->sinks[k], level))
-            gpu_need(w, needed, w->kernel->sinks[k].value);
+    memset(needed, 0, (size_t)(w->loop->nloads + w->loop->nins) * sizeof *needed);
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (of_level(w, &w->loop->sinks[k], level))
+            gpu_need(w, needed, w->loop->sinks[k].value);
     gpu_for(w, &waves, gpu_number(w, 0), count, one);
     w->leaf = gpu_add(w, first, gpu_multiply(w, waves.i, most));
     w->leaves = gpu_least(w, gpu_subtract(w, total, w->leaf), most);
     if (w->kernel->across)
         fold_across(w, level, needed, sum, next);
     else
-        fold_along(w, level, needed, sum, next, next + w->kernel->nsinks, next + 2 * w->kernel->nsinks);
+        fold_along(w, level, needed, sum, next, next + w->loop->nsinks, next + 2 * w->loop->nsinks);
     combine_leaves(w, level);
     keep_wave(w, level, waves.i);
     gpu_end_for(w, &waves);
@@ -418,14 +418,14 @@ static void make_results(gpu_writer *w, int level) {
     gpu_for_share(w, &share, w->rows);
     LLVMBasicBlockRef no_row = if_row(w, share.i);
     LLVMValueRef empty = LLVMBuildICmp(w->builder, LLVMIntEQ, w->words[GPU_REDUCED], gpu_number(w, 0), "");
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (!of_level(w, sink, level))
             continue;
-        LLVMValueRef values = sink->chooses ? w->waves[k].places : w->waves[k].values;
+        LLVMValueRef values = gpu_chooses(w, sink) ? w->waves[k].places : w->waves[k].values;
         LLVMValueRef result = gpu_get(w, gpu_at(w, values, sink->dtype, share.i), sink->dtype);
         LLVMValueRef none = LLVMConstNull(gpu_element(w, sink->dtype));
-        if (!sink->chooses) {
+        if (!gpu_chooses(w, sink)) {
             LLVMValueRef place = gpu_place(w, gpu_element(w, sink->dtype));
             gpu_call(w, "none", gpu_reduction_of(sink->op, sink->dtype), &place, 1);
             none = gpu_get(w, place, sink->dtype);
@@ -454,12 +454,12 @@ static void keep_partials(gpu_writer *w) {
     gpu_loop share;
     gpu_threads(w);
     gpu_for_share(w, &share, gpu_number(w, 1));
-    for (int k = 0; k < w->kernel->nsinks; k++) {
+    for (int k = 0; k < w->loop->nsinks; k++) {
         LLVMValueRef first;
-        if (!is_reduce(&w->kernel->sinks[k]))
+        if (!is_reduce(&w->loop->sinks[k]))
             continue;
         gpu_shared to = partials_of(w, k, &first);
-        copy(w, &w->kernel->sinks[k], &to, gpu_add(w, first, w->block), &w->waves[k], share.i);
+        copy(w, &w->loop->sinks[k], &to, gpu_add(w, first, w->block), &w->waves[k], share.i);
     }
     gpu_end_for(w, &share);
     gpu_barrier(w);
@@ -469,12 +469,12 @@ static void load_partials(gpu_writer *w) {
     gpu_loop share;
     gpu_threads(w);
     gpu_for_share(w, &share, w->words[GPU_BLOCKS]);
-    for (int k = 0; k < w->kernel->nsinks; k++) {
+    for (int k = 0; k < w->loop->nsinks; k++) {
         LLVMValueRef first;
-        if (!is_reduce(&w->kernel->sinks[k]))
+        if (!is_reduce(&w->loop->sinks[k]))
             continue;
         gpu_shared from = partials_of(w, k, &first);
-        copy(w, &w->kernel->sinks[k], &w->waves[k], share.i, &from, gpu_add(w, first, share.i));
+        copy(w, &w->loop->sinks[k], &w->waves[k], share.i, &from, gpu_add(w, first, share.i));
     }
     gpu_end_for(w, &share);
     gpu_barrier(w);
@@ -482,18 +482,18 @@ static void load_partials(gpu_writer *w) {
 
 static bool needs_of(gpu_writer *w, bool *needed, int kind) {
     bool any = false;
-    memset(needed, 0, (size_t)(w->kernel->nloads + w->kernel->nins) * sizeof *needed);
-    for (int k = 0; k < w->kernel->nsinks; k++)
-        if (w->kernel->sinks[k].kind == kind)
-            gpu_need(w, needed, w->kernel->sinks[k].value), any = true;
+    memset(needed, 0, (size_t)(w->loop->nloads + w->loop->nins) * sizeof *needed);
+    for (int k = 0; k < w->loop->nsinks; k++)
+        if (w->loop->sinks[k].kind == kind)
+            gpu_need(w, needed, w->loop->sinks[k].value), any = true;
     return any;
 }
 
 static void store_kind(gpu_writer *w, const bool *needed, int kind, gpu_spot *spot) {
     gpu_loads(w, needed, spot);
     gpu_instructions(w, needed, spot);
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (sink->kind == kind)
             gpu_store(w, sink, gpu_get(w, w->value[sink->value], sink->dtype), spot);
     }
@@ -530,8 +530,8 @@ static void store_rows(gpu_writer *w, bool *needed) {
     LLVMBasicBlockRef no_row = if_row(w, share.i);
     gpu_spot spot = spot_of(w, share.i, gpu_number(w, 0));
     store_kind(w, needed, LAZY_SINK_STORE_ROW, &spot);
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         if (is_reduce(sink) && sink->slot >= 0)
             gpu_store(w, sink, gpu_get(w, gpu_at(w, w->results[k], sink->dtype, share.i), sink->dtype), &spot);
     }
@@ -565,8 +565,8 @@ static void write_kernel(gpu_writer *w, bool *needed, gpu_shared *sum, gpu_share
 }
 
 void gpu_write_reduction(gpu_writer *w, bool finish) {
-    const size_t sinks = (size_t)w->kernel->nsinks;
-    const size_t values = (size_t)(w->kernel->nloads + w->kernel->nins);
+    const size_t sinks = (size_t)w->loop->nsinks;
+    const size_t values = (size_t)(w->loop->nloads + w->loop->nins);
     gpu_shared *places = calloc(6 * sinks, sizeof *places);
     bool *needed = calloc(values + 1, sizeof *needed);
     w->results = calloc(sinks, sizeof *w->results);

@@ -5,8 +5,8 @@
 #include "lazy/native/plugin/gpu_writer.h"
 
 static void store_element(gpu_writer *w, gpu_spot *spot) {
-    for (int k = 0; k < w->kernel->nsinks; k++) {
-        const gpu_sink *sink = &w->kernel->sinks[k];
+    for (int k = 0; k < w->loop->nsinks; k++) {
+        const lazy_sink *sink = &w->loop->sinks[k];
         gpu_store(w, sink, gpu_get(w, w->value[sink->value], sink->dtype), spot);
     }
 }
@@ -17,7 +17,7 @@ static gpu_spot spot_of(gpu_writer *w, LLVMValueRef i) {
 
 /* All elements of a thread: their loads, what is computed, and the stores. */
 static void write_side_by_side(gpu_writer *w, const bool *needed, LLVMValueRef first, LLVMValueRef *sets) {
-    const int values = w->kernel->nloads + w->kernel->nins;
+    const int values = w->loop->nloads + w->loop->nins;
     LLVMValueRef *own = w->value;
     gpu_spot spots[GPU_EACH];
     for (int k = 0; k < GPU_EACH; k++) {
@@ -34,7 +34,7 @@ static void write_side_by_side(gpu_writer *w, const bool *needed, LLVMValueRef f
 
 /* The same of neighbours, from `first` on. */
 static void write_neighbours(gpu_writer *w, const bool *needed, LLVMValueRef first, LLVMValueRef *sets) {
-    const gpu_kernel *k = w->kernel;
+    const lazy_kernel *k = w->loop;
     const int values = k->nloads + k->nins;
     LLVMValueRef *own = w->value;
     gpu_spot spots[GPU_EACH] = {spot_of(w, first)};
@@ -88,13 +88,12 @@ static void write_together(gpu_writer *w, const bool *needed, LLVMValueRef start
 }
 
 void gpu_write_maps(gpu_writer *w, bool *needed, LLVMValueRef *sets) {
-    const gpu_kernel *k = w->kernel;
-    LLVMValueRef start = gpu_multiply(w, w->group, gpu_number(w, k->each * GPU_THREADS));
-    for (int j = 0; j < k->nsinks; j++)
-        gpu_need(w, needed, k->sinks[j].value);
+    LLVMValueRef start = gpu_multiply(w, w->group, gpu_number(w, w->kernel->each * GPU_THREADS));
+    for (int j = 0; j < w->loop->nsinks; j++)
+        gpu_need(w, needed, w->loop->sinks[j].value);
     gpu_threads(w);
     LLVMValueRef first = gpu_add(w, start, w->thread);
-    if (k->each > 1)
+    if (w->kernel->each > 1)
         write_together(w, needed, start, first, sets);
     else
         write_one_by_one(w, needed, first);

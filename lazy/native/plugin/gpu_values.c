@@ -70,7 +70,7 @@ void gpu_call(gpu_writer *w, const char *kind, const char *row, LLVMValueRef *ar
 /* ---- Places in memory -------------------------------------------------------------------------------------------- */
 /* The index along an axis; those of the kept axes are digits of the row, the others of the place in it. */
 static LLVMValueRef index_of(gpu_writer *w, gpu_spot *spot, int axis) {
-    const gpu_kernel *k = w->kernel;
+    const lazy_kernel *k = w->loop;
     int first = axis < k->nkept ? 0 : k->nkept, end = axis < k->nkept ? k->nkept : k->ndim;
     if (spot->index[axis])
         return spot->index[axis];
@@ -81,13 +81,20 @@ static LLVMValueRef index_of(gpu_writer *w, gpu_spot *spot, int axis) {
     return spot->index[axis];
 }
 
+static const gpu_map *load_map(const gpu_writer *w, const lazy_load *load) {
+    return &w->kernel->maps[load - w->loop->loads];
+}
+static const gpu_map *sink_map(const gpu_writer *w, const lazy_sink *sink) {
+    return &w->kernel->maps[w->loop->nloads + (sink - w->loop->sinks)];
+}
+
 /* The number of the element to which a map leads. `whole` is that of the spot, for maps that are flat. */
 static LLVMValueRef element_of(gpu_writer *w, const gpu_map *map, gpu_spot *spot, LLVMValueRef whole) {
     LLVMValueRef sum = w->words[map->word];
     int word = map->word + 1;
     if (map->flat)
         return gpu_add(w, sum, whole);
-    for (int axis = 0; axis < w->kernel->ndim; axis++)
+    for (int axis = 0; axis < w->loop->ndim; axis++)
         if (map->axes >> axis & 1)
             sum = gpu_add(w, sum, gpu_multiply(w, index_of(w, spot, axis), w->words[word++]));
     return sum;
@@ -95,7 +102,7 @@ static LLVMValueRef element_of(gpu_writer *w, const gpu_map *map, gpu_spot *spot
 
 /* ---- Loads ------------------------------------------------------------------------------------------------------- */
 static void load_number(gpu_writer *w, int k) {
-    const gpu_load *load = &w->kernel->loads[k];
+    const lazy_load *load = &w->loop->loads[k];
     LLVMTypeRef pair = LLVMArrayType2(w->word, 2);
     LLVMValueRef place = gpu_place(w, pair);
     for (int j = 0; j < 2; j++) {
@@ -106,14 +113,14 @@ static void load_number(gpu_writer *w, int k) {
 }
 
 static void load_iota(gpu_writer *w, int k, gpu_spot *spot) {
-    const gpu_load *load = &w->kernel->loads[k];
+    const lazy_load *load = &w->loop->loads[k];
     LLVMValueRef number = gpu_place(w, w->word);
-    LLVMBuildStore(w->builder, element_of(w, &load->map, spot, spot->element), number);
+    LLVMBuildStore(w->builder, element_of(w, load_map(w, load), spot, spot->element), number);
     gpu_call(w, "row", gpu_iota_of(load->dtype), (LLVMValueRef[]){w->value[k], number}, 2);
 }
 
 static void load_one(gpu_writer *w, int k, gpu_spot *spot) {
-    const gpu_load *load = &w->kernel->loads[k];
+    const lazy_load *load = &w->loop->loads[k];
     LLVMValueRef at;
     switch (load->kind) {
     case LAZY_LOAD_SCALAR:
@@ -127,7 +134,7 @@ static void load_one(gpu_writer *w, int k, gpu_spot *spot) {
         gpu_set(w, w->value[k], load->dtype, gpu_get(w, at, load->dtype));
         break;
     case LAZY_LOAD_BUFFER:
-        at = gpu_at(w, w->buffer[load->slot], load->dtype, element_of(w, &load->map, spot, spot->element));
+        at = gpu_at(w, w->buffer[load->slot], load->dtype, element_of(w, load_map(w, load), spot, spot->element));
         gpu_set(w, w->value[k], load->dtype, gpu_get(w, at, load->dtype));
         break;
     default: /* a table: `take` reads it */
@@ -136,7 +143,7 @@ static void load_one(gpu_writer *w, int k, gpu_spot *spot) {
 }
 
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot) {
-    for (int k = 0; k < w->kernel->nloads; k++)
+    for (int k = 0; k < w->loop->nloads; k++)
         if (needed[k])
             load_one(w, k, spot);
 }
@@ -159,7 +166,7 @@ static LLVMTypeRef part_of_vector(const gpu_writer *w, int dtype) {
 
 void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out) {
     LLVMValueRef by = gpu_number(w, k);
-    const int last = w->kernel->ndim - 1;
+    const int last = w->loop->ndim - 1;
     if (last >= 0)
         index_of(w, first, last);
     *out = *first;
@@ -169,10 +176,10 @@ void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out) {
 }
 
 static void load_vector(gpu_writer *w, int k, gpu_spot *spots, LLVMValueRef *sets) {
-    const gpu_load *load = &w->kernel->loads[k];
-    const int values = w->kernel->nloads + w->kernel->nins;
+    const lazy_load *load = &w->loop->loads[k];
+    const int values = w->loop->nloads + w->loop->nins;
     LLVMTypeRef type = LLVMVectorType(part_of_vector(w, load->dtype), GPU_EACH);
-    LLVMValueRef i = element_of(w, &load->map, &spots[0], spots[0].element);
+    LLVMValueRef i = element_of(w, load_map(w, load), &spots[0], spots[0].element);
     LLVMValueRef vector = LLVMBuildLoad2(w->builder, type, gpu_at(w, w->buffer[load->slot], load->dtype, i), "");
     LLVMSetAlignment(vector, (unsigned)vector_align(load->dtype));
     for (int j = 0; j < GPU_EACH; j++) {
@@ -183,12 +190,12 @@ static void load_vector(gpu_writer *w, int k, gpu_spot *spots, LLVMValueRef *set
 }
 
 void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLVMValueRef *sets) {
-    const int values = w->kernel->nloads + w->kernel->nins;
-    for (int k = 0; k < w->kernel->nloads; k++) {
-        const gpu_load *load = &w->kernel->loads[k];
+    const int values = w->loop->nloads + w->loop->nins;
+    for (int k = 0; k < w->loop->nloads; k++) {
+        const lazy_load *load = &w->loop->loads[k];
         if (!needed[k])
             continue;
-        if (load->kind == LAZY_LOAD_BUFFER && is_vector(&load->map, load->dtype))
+        if (load->kind == LAZY_LOAD_BUFFER && is_vector(load_map(w, load), load->dtype))
             load_vector(w, k, spots, sets);
         else
             for (int j = 0; j < GPU_EACH; j++)
@@ -196,15 +203,15 @@ void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLV
     }
 }
 
-void gpu_store_neighbours(gpu_writer *w, const gpu_sink *sink, LLVMValueRef *results, gpu_spot *spots) {
-    if (!is_vector(&sink->map, sink->dtype)) {
+void gpu_store_neighbours(gpu_writer *w, const lazy_sink *sink, LLVMValueRef *results, gpu_spot *spots) {
+    if (!is_vector(sink_map(w, sink), sink->dtype)) {
         for (int j = 0; j < GPU_EACH; j++)
             gpu_store(w, sink, results[j], &spots[j]);
         return;
     }
     LLVMTypeRef part = part_of_vector(w, sink->dtype);
     LLVMValueRef vector = LLVMGetUndef(LLVMVectorType(part, GPU_EACH));
-    LLVMValueRef i = element_of(w, &sink->map, &spots[0], spots[0].element);
+    LLVMValueRef i = element_of(w, sink_map(w, sink), &spots[0], spots[0].element);
     for (int j = 0; j < GPU_EACH; j++)
         vector = LLVMBuildInsertElement(w->builder, vector, LLVMBuildBitCast(w->builder, results[j], part, ""),
                                         LLVMConstInt(w->i32, (unsigned)j, 0), "");
@@ -219,13 +226,14 @@ static LLVMValueRef misplaced_by(gpu_writer *w, int slot, int dtype) {
 }
 
 LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed) {
-    const gpu_kernel *k = w->kernel;
+    const lazy_kernel *k = w->loop;
     LLVMValueRef bits = gpu_number(w, 0);
     for (int j = 0; j < k->nloads; j++)
-        if (needed[j] && k->loads[j].kind == LAZY_LOAD_BUFFER && is_vector(&k->loads[j].map, k->loads[j].dtype))
+        if (needed[j] && k->loads[j].kind == LAZY_LOAD_BUFFER &&
+            is_vector(load_map(w, &k->loads[j]), k->loads[j].dtype))
             bits = LLVMBuildOr(w->builder, bits, misplaced_by(w, k->loads[j].slot, k->loads[j].dtype), "");
     for (int j = 0; j < k->nsinks; j++)
-        if (is_vector(&k->sinks[j].map, k->sinks[j].dtype))
+        if (is_vector(sink_map(w, &k->sinks[j]), k->sinks[j].dtype))
             bits = LLVMBuildOr(w->builder, bits, misplaced_by(w, k->sinks[j].slot, k->sinks[j].dtype), "");
     return bits;
 }
@@ -244,24 +252,24 @@ const char *gpu_iota_of(int dtype) {
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
 static void take(gpu_writer *w, const lazy_ins *ins, LLVMValueRef to, gpu_spot *spot) {
-    const gpu_load *table = &w->kernel->loads[ins->arg[0]];
-    int word = table->map.word + 1 + (table->map.flat ? 0 : __builtin_popcount(table->map.axes));
+    const lazy_load *table = &w->loop->loads[ins->arg[0]];
+    const gpu_map *map = load_map(w, table);
+    int word = map->word + 1 + (map->flat ? 0 : __builtin_popcount(map->axes));
     int dtype = w->dtype[ins->arg[1]];
     LLVMValueRef index = gpu_get(w, w->value[ins->arg[1]], dtype);
     LLVMValueRef row = ir_clamped(w->builder, index, dtypes[dtype].kind == 'i', w->words[word]);
-    LLVMValueRef i =
-        gpu_add(w, element_of(w, &table->map, spot, spot->element), gpu_multiply(w, row, w->words[word + 1]));
+    LLVMValueRef i = gpu_add(w, element_of(w, map, spot, spot->element), gpu_multiply(w, row, w->words[word + 1]));
     gpu_set(w, to, table->dtype, gpu_get(w, gpu_at(w, w->buffer[table->slot], table->dtype, i), table->dtype));
 }
 
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot) {
-    const gpu_kernel *k = w->kernel;
+    const lazy_kernel *k = w->loop;
     for (int j = 0; j < k->nins; j++) {
         const lazy_ins *ins = &k->ins[j];
         LLVMValueRef args[4] = {w->value[k->nloads + j]};
         if (!needed[k->nloads + j])
             continue;
-        if (gpu_is_take(k, ins)) {
+        if (loop_is_take(k, ins)) {
             take(w, ins, args[0], spot);
             continue;
         }
@@ -272,7 +280,7 @@ void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot) {
 }
 
 void gpu_need(const gpu_writer *w, bool *needed, int value) {
-    const gpu_kernel *k = w->kernel;
+    const lazy_kernel *k = w->loop;
     needed[value] = true;
     for (int j = k->nins - 1; j >= 0; j--)
         for (int a = 0; a < k->ins[j].narg && needed[k->nloads + j]; a++)
@@ -280,8 +288,8 @@ void gpu_need(const gpu_writer *w, bool *needed, int value) {
 }
 
 /* ---- Sinks ------------------------------------------------------------------------------------------------------- */
-void gpu_store(gpu_writer *w, const gpu_sink *sink, LLVMValueRef value, gpu_spot *spot) {
+void gpu_store(gpu_writer *w, const lazy_sink *sink, LLVMValueRef value, gpu_spot *spot) {
     LLVMValueRef whole = sink->kind == LAZY_SINK_STORE ? spot->element : spot->row;
-    LLVMValueRef i = element_of(w, &sink->map, spot, whole);
+    LLVMValueRef i = element_of(w, sink_map(w, sink), spot, whole);
     gpu_set(w, gpu_at(w, w->buffer[sink->slot], sink->dtype, i), sink->dtype, value);
 }

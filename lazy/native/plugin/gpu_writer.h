@@ -33,7 +33,8 @@ typedef struct gpu_shared {      /* memory of a group */
 
 typedef struct gpu_writer {
     const gpu_kernel *kernel;
-    bool host, failed; /* failed: with the error set */
+    const lazy_kernel *loop; /* the kernel's; NULL: it is whole-array ops */
+    bool host, failed;       /* failed: with the error set */
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
@@ -98,6 +99,11 @@ LLVMValueRef gpu_add(gpu_writer *w, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef gpu_subtract(gpu_writer *w, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef gpu_multiply(gpu_writer *w, LLVMValueRef a, LLVMValueRef b);
 
+/* Does a reduction give the place of a value in its row? */
+static inline bool gpu_chooses(const gpu_writer *w, const lazy_sink *sink) {
+    return w->kernel->chooses[sink - w->loop->sinks];
+}
+
 /* ---- gpu_values.c ------------------------------------------------------------------------------------------------ */
 int gpu_bytes(int dtype);
 LLVMTypeRef gpu_element(const gpu_writer *w, int dtype);
@@ -117,12 +123,12 @@ void gpu_need(const gpu_writer *w, bool *needed, int value);
 /* Loads of the values that are needed, then their instructions. */
 void gpu_loads(gpu_writer *w, const bool *needed, gpu_spot *spot);
 void gpu_instructions(gpu_writer *w, const bool *needed, gpu_spot *spot);
-void gpu_store(gpu_writer *w, const gpu_sink *sink, LLVMValueRef value, gpu_spot *spot);
+void gpu_store(gpu_writer *w, const lazy_sink *sink, LLVMValueRef value, gpu_spot *spot);
 /* The spot k elements behind the first one, in the same line of the last axis. */
 void gpu_neighbour(gpu_writer *w, gpu_spot *first, int k, gpu_spot *out);
 /* Loads and stores of GPU_EACH neighbours, whose values are in as many sets of places. */
 void gpu_load_neighbours(gpu_writer *w, const bool *needed, gpu_spot *spots, LLVMValueRef *sets);
-void gpu_store_neighbours(gpu_writer *w, const gpu_sink *sink, LLVMValueRef *results, gpu_spot *spots);
+void gpu_store_neighbours(gpu_writer *w, const lazy_sink *sink, LLVMValueRef *results, gpu_spot *spots);
 /* A word: 0 if all buffers lie so that these can be done by vectors. */
 LLVMValueRef gpu_misplaced(gpu_writer *w, const bool *needed);
 
