@@ -57,7 +57,7 @@ if(EXISTS "${GEN}/kernels.lua")
         DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${DTYPE_ROWS}" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY}
                 "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
-    file(GLOB NATIVE_SOURCES CONFIGURE_DEPENDS lazy/loop/*.h lazy/native/*.[ch] lazy/native/plugin/*.[ch])
+    file(GLOB NATIVE_SOURCES CONFIGURE_DEPENDS lazy/loop/*.[ch] lazy/native/*.[ch] lazy/native/plugin/*.[ch])
     file(GLOB ROW_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h lazy/dtype/*.h)
     list(APPEND NATIVE_SOURCES ${ROW_HEADERS} "${GENERATED}/native_gen.h" "${GENERATED}/gpu_gen.h"
          "${PROJECT_SOURCE_DIR}/cmake/native.cmake")

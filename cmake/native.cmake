@@ -102,6 +102,7 @@ const native_bitcode native_bitcodes[] = {
     if(NOT gpu)
         list(FILTER sources EXCLUDE REGEX "/gpu[^/]*\\.c$")
     endif()
+    list(APPEND sources lazy/loop/levels.c)
     add_library(neap_native MODULE ${sources} "${GENERATED}/native_bitcode.c")
     target_compile_definitions(neap_native PRIVATE $<$<BOOL:${gpu}>:NATIVE_GPU>)
     set_target_properties(neap_native PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")

@@ -356,7 +356,7 @@ static char *place_now(body_frame *f, const turns_code *code, const turns_place 
     return base + address->offset;
 }
 
-typedef struct code_run { /* of machine code in stages */
+typedef struct code_run { /* of machine code */
     body_run *r;
     body_frame *f;
     const turns_code *code;
@@ -373,7 +373,7 @@ static int run_inner(const code_run *c, const turns_call *call, void **data) {
     return status ? status : control_body_advance(&own, c->run);
 }
 
-/* What stages call: item number `which`, on these operands. */
+/* What code calls: item number `which`, on these operands. */
 static int32_t run_called(void *context, int64_t which, void **data) {
     code_run *c = context;
     const turns_call *call = &c->code->calls[which];
@@ -390,12 +390,12 @@ static int64_t run_slice(code_run *c, int64_t turns) {
     int64_t moves[TURNS_PLACES];
     body_frame *f = c->f;
     const turns_code *code = c->code;
-    int places = code->nin + code->nout;
+    int places = code->nplaces;
     for (int k = 0; k < places; k++) {
         at[k] = place_now(f, code, &code->places[k], f->parity);
         moves[k] = code->places[k].move;
     }
-    if (code->staged) {
+    if (!code->in_registers) {
         native_call called = run_called;
         for (int k = 0; k < places; k++)
             at[places + k] = place_now(f, code, &code->places[k], 1 - f->parity);
@@ -405,7 +405,7 @@ static int64_t run_slice(code_run *c, int64_t turns) {
     int64_t ran = native_loop_of(code->unit)(at, moves, code->n, turns), over = ran < 0 ? ~ran : ran;
     f->turn += over;
     f->written += over * code->written;
-    if (code->staged && over & 1)
+    if (!code->in_registers && over & 1)
         f->parity = 1 - f->parity;
     return ran;
 }

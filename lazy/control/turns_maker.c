@@ -1,4 +1,4 @@
-/* turns_maker.c: from the bodies of a loop to one body of lazy/native (turns_maker.h has the picture). */
+/* turns_maker.c: from the bodies of a loop to one loop in registers (turns_maker.h has the picture). */
 #include "lazy/control/turns_maker.h"
 
 #include "ops_gen.h"
@@ -47,25 +47,35 @@ static bool is_stacked(const turns_place *place) {
 
 /* Do turns write there? */
 static bool is_written(const turns_maker *m, const turns_place *place) {
-    const lazy_runner *runner = m->runner;
+    const lazy_runner *runner = m->parts.runner;
     const body_address *a = &place->address;
     return place->from == TURNS_ADDRESS &&
            (a->from == BODY_OUTPUT || a->from == BODY_SCRATCH ||
             (a->from == BODY_INPUT && a->index < runner->operands && !runner->fixed[a->index]));
 }
 
-static int32_t add_input(turns_maker *m, int dtype, bool vector, turns_place place, int32_t next) {
-    for (int64_t k = m->carries.n; k < m->parts.places.n; k++)
-        if (m->next.at[k] == next && m->parts.inputs.at[k].dtype == dtype && m->parts.inputs.at[k].vector == vector &&
-            turns_place_same(&m->parts.places.at[k], &place))
-            return ~(int32_t)k;
+/* A load from a place, which has none of the other loads' slots. */
+static int32_t new_load(turns_maker *m, int dtype, bool vector, turns_place place) {
+    const lazy_load load = {.kind = LAZY_LOAD_BUFFER,
+                            .dtype = (uint8_t)dtype,
+                            .slot = (int16_t)m->parts.places.n,
+                            .read.stride[0] = vector};
     bool done = dtype < NEAP_DTYPE_C64 || turns_refuse(&m->parts, "its turns have complex numbers");
     if (m->parts.places.n >= TURNS_PLACES)
         done = turns_refuse(&m->parts, "its turns read and write too much");
-    done = done && turns_pushed(&m->parts, lazy_push(&m->parts.inputs, ((native_input){(uint8_t)dtype, vector}))) &&
-           turns_pushed(&m->parts, lazy_push(&m->next, next)) &&
+    done = done && turns_pushed(&m->parts, lazy_push(&m->parts.loads, load)) &&
            turns_pushed(&m->parts, lazy_push(&m->parts.places, place));
-    return done ? ~(int32_t)(m->parts.places.n - 1) : NO_VALUE;
+    return done ? ~(int32_t)(m->parts.places.n - 1) : TURNS_NO_VALUE;
+}
+
+/* What is no carry is loaded once. */
+static int32_t add_load(turns_maker *m, int dtype, bool vector, turns_place place) {
+    for (int64_t k = m->carries.n; k < m->parts.places.n; k++) {
+        const lazy_load *load = &m->parts.loads.at[k];
+        if (load->dtype == dtype && load->read.stride[0] == vector && turns_place_same(&m->parts.places.at[k], &place))
+            return ~(int32_t)k;
+    }
+    return new_load(m, dtype, vector, place);
 }
 
 int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size) {
@@ -74,9 +84,9 @@ int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size) {
         return h->value;
     if (h || is_written(m, &place)) {
         turns_refuse(&m->parts, "its turns read parts of what they carry or make");
-        return NO_VALUE;
+        return TURNS_NO_VALUE;
     }
-    return add_input(m, dtype, size > 1, place, place.move ? NATIVE_MOVES : NATIVE_STAYS);
+    return add_load(m, dtype, size > 1, place);
 }
 
 bool maker_write(turns_maker *m, turns_place place, int64_t offset, int32_t value, int64_t size) {
@@ -96,36 +106,20 @@ bool maker_write(turns_maker *m, turns_place place, int64_t offset, int32_t valu
 
 int32_t maker_iota(turns_maker *m, int dtype, int64_t first, int naxes, const int64_t *shape, const int64_t *stride,
                    int64_t n) {
-    const int64_t bytes = n * neap_dtype_bytes(dtype);
     turns_place place;
-    if (dtype >= NEAP_DTYPE_C64)
-        turns_refuse(&m->parts, "its turns count too far");
-    if (dtype >= NEAP_DTYPE_C64 || !turns_add_constant(&m->parts, bytes, &place))
-        return NO_VALUE;
-    vm_iota(dtype, turns_constant_at(&m->parts, &place), first, naxes, shape, stride, 0, n);
-    return add_input(m, dtype, n > 1, place, NATIVE_STAYS);
+    bool done = turns_add_iota(&m->parts, dtype, first, naxes, shape, stride, n, &place);
+    return done ? maker_read(m, place, dtype, n) : TURNS_NO_VALUE;
 }
 
-/* A number of a body inside is constant, or an f64 operand. */
 int32_t maker_number(turns_maker *m, const body_item *item, const lazy_load *load) {
-    const int32_t index = item->step->first_number + load->slot;
-    const body_number *number = &m->in->body->numbers[index];
-    if (!m->in->outer) {
-        turns_place place = {.from = TURNS_NUMBER, .which = m->in->which, .address.index = index};
-        return add_input(m, load->dtype, false, place, NATIVE_STAYS);
-    }
-    if (number->input < 0) {
-        turns_place place;
-        if (!turns_add_constant(&m->parts, (int64_t)sizeof number->value, &place))
-            return NO_VALUE;
-        *turns_constant_at(&m->parts, &place) = number->value;
-        return add_input(m, load->dtype, false, place, NATIVE_STAYS);
-    }
-    turns_place place = turns_scope_place(m->runner, m->in, (body_address){BODY_INPUT, number->input, 0});
-    int32_t value = maker_read(m, place, NEAP_DTYPE_F64, 1);
-    return load->dtype == NEAP_DTYPE_F64 || value == NO_VALUE
+    turns_place place;
+    int dtype;
+    if (!turns_find_number(&m->parts, m->in, item, load, &place, &dtype))
+        return TURNS_NO_VALUE;
+    int32_t value = maker_read(m, place, dtype, 1);
+    return dtype == load->dtype || value == TURNS_NO_VALUE
                ? value
-               : maker_map(m, LAZY_OP_astype, NEAP_DTYPE_F64, load->dtype, 1, &value);
+               : maker_map(m, LAZY_OP_astype, dtype, load->dtype, 1, &value);
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
@@ -161,7 +155,7 @@ static int32_t read_load(turns_maker *m, const body_item *item, const lazy_load 
     if (load->kind != LAZY_LOAD_BUFFER || (!single && !is_contiguous(kernel, &load->read))) {
         turns_refuse(&m->parts, load->kind == LAZY_LOAD_BUFFER ? "its turns read arrays otherwise than they lie"
                                                                : "its turns do more than maps");
-        return NO_VALUE;
+        return TURNS_NO_VALUE;
     }
     return maker_read(m, maker_place(m, item, load->slot, load->read.offset * neap_dtype_bytes(load->dtype)),
                       load->dtype, size);
@@ -175,7 +169,7 @@ static int32_t find_ins(const turns_maker *m, const lazy_ins *ins) {
             memcmp(other->arg, ins->arg, sizeof ins->arg) == 0)
             return (int32_t)k;
     }
-    return NO_VALUE;
+    return TURNS_NO_VALUE;
 }
 
 int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const int32_t *arg) {
@@ -184,23 +178,23 @@ int32_t maker_map(turns_maker *m, int op, int dtype, int result, int narg, const
         return arg[0];
     if (row->kind != LAZY_MAP || !native_has(op, dtype, result)) {
         turns_refuse(&m->parts, "its turns do more than maps that there is code for");
-        return NO_VALUE;
+        return TURNS_NO_VALUE;
     }
     lazy_ins made = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)result, .narg = (uint8_t)narg};
     for (int a = 0; a < narg; a++)
-        if ((made.arg[a] = arg[a]) == NO_VALUE) {
+        if ((made.arg[a] = arg[a]) == TURNS_NO_VALUE) {
             turns_refuse(&m->parts, "its turns read what is not made yet");
-            return NO_VALUE;
+            return TURNS_NO_VALUE;
         }
     int32_t found = find_ins(m, &made);
-    if (found != NO_VALUE)
+    if (found != TURNS_NO_VALUE)
         return found;
     m->parts.weight += turns_weight_of(&made);
     m->computes |= row->ulp > 0;
     m->time += row->ulp > 0 ? FUNCTION_TIME : 1;
     bool done = m->parts.weight <= TURNS_WEIGHT ? turns_pushed(&m->parts, lazy_push(&m->parts.ins, made))
                                                 : turns_refuse(&m->parts, "its turns do too much");
-    return done ? (int32_t)m->parts.ins.n - 1 : NO_VALUE;
+    return done ? (int32_t)m->parts.ins.n - 1 : TURNS_NO_VALUE;
 }
 
 static bool add_sink(turns_maker *m, const body_item *item, const lazy_sink *sink, const int32_t *values) {
@@ -224,14 +218,14 @@ static bool add_kernel(turns_maker *m, const body_item *item) {
     int32_t *values = malloc(((size_t)kernel->nloads + (size_t)kernel->nins + 1) * sizeof *values);
     bool done = values || turns_refuse(&m->parts, "out of memory");
     for (int k = 0; k < kernel->nloads && done; k++)
-        done = (values[k] = read_load(m, item, &kernel->loads[k])) != NO_VALUE;
+        done = (values[k] = read_load(m, item, &kernel->loads[k])) != TURNS_NO_VALUE;
     for (int k = 0; k < kernel->nins && done; k++) {
         const lazy_ins *ins = &kernel->ins[k];
         int32_t arg[3] = {0};
         for (int a = 0; a < ins->narg; a++)
             arg[a] = values[ins->arg[a]];
-        done =
-            (values[kernel->nloads + k] = maker_map(m, ins->op, ins->dtype, ins->result, ins->narg, arg)) != NO_VALUE;
+        done = (values[kernel->nloads + k] = maker_map(m, ins->op, ins->dtype, ins->result, ins->narg, arg)) !=
+               TURNS_NO_VALUE;
     }
     for (int k = 0; k < kernel->nsinks && done; k++)
         done = add_sink(m, item, &kernel->sinks[k], values);
@@ -246,13 +240,13 @@ static bool add_copy(turns_maker *m, const body_item *item, int64_t offset, int 
     bool done = m->apart || fits(m, size);
     for (int64_t k = 0; k < size && done; k += once) {
         int32_t value = maker_read(m, maker_place(m, item, 0, offset + k * width), dtype, once);
-        done = value != NO_VALUE && maker_write(m, maker_place(m, item, 1, k * width), 0, value, once);
+        done = value != TURNS_NO_VALUE && maker_write(m, maker_place(m, item, 1, k * width), 0, value, once);
     }
     return done;
 }
 
 static bool add_output(turns_maker *m, const body_item *item) {
-    const lazy_runner *runner = m->in->outer ? m->in->node->inner : m->runner;
+    const lazy_runner *runner = m->in->outer ? m->in->node->inner : m->parts.runner;
     bool truth = !m->in->outer && runner->kind->condition && m->in->which == 0;
     int dtype = truth ? NEAP_DTYPE_BOOL : runner->out_dtypes[m->in->body->pointers.at[item->first + 1].index];
     return add_copy(m, item, 0, dtype, (int64_t)item->bytes / neap_dtype_bytes(dtype));
@@ -298,13 +292,13 @@ bool maker_add_body(turns_maker *m, const turns_scope *in) {
 }
 
 static bool add_body(turns_maker *m, int which) {
-    const turns_scope own = {.body = m->runner->bodies[which], .which = which};
+    const turns_scope own = {.body = m->parts.runner->bodies[which], .which = which};
     return maker_add_body(m, &own);
 }
 
 /* What each turn hands on as it is is no carry. */
 static bool add_carries(turns_maker *m) {
-    const lazy_runner *runner = m->runner;
+    const lazy_runner *runner = m->parts.runner;
     for (int32_t k = 0; k < runner->operands; k++) {
         int dtype = runner->out_dtypes[k];
         int64_t width = neap_dtype_bytes(dtype), size = runner->in_bytes[k] / width, once = m->apart ? 1 : size;
@@ -317,8 +311,8 @@ static bool add_carries(turns_maker *m) {
         for (int64_t e = 0; e < size; e += once) {
             turns_place place = {.from = TURNS_ADDRESS, .which = control_giver(runner->kind)};
             place.address = (body_address){.from = BODY_INPUT, .index = k, .offset = e * width};
-            int32_t value = add_input(m, dtype, once > 1, place, NATIVE_STAYS);
-            if (value == NO_VALUE ||
+            int32_t value = new_load(m, dtype, once > 1, place);
+            if (value == TURNS_NO_VALUE ||
                 !turns_pushed(&m->parts, lazy_push(&m->carries, ((carried){k, e * width, once}))) ||
                 !hold(m, place, value, once))
                 return false;
@@ -334,14 +328,16 @@ static int32_t output_value(turns_maker *m, int32_t k, int64_t offset, int64_t s
     if (h && h->size == size)
         return h->value;
     turns_refuse(&m->parts, "its turns put arrays together from pieces");
-    return NO_VALUE;
+    return TURNS_NO_VALUE;
 }
 
+/* Carries are the first loads, by their number. */
 static bool close_carries(turns_maker *m) {
     bool done = true;
     for (int64_t k = 0; k < m->carries.n && done; k++) {
         const carried *c = &m->carries.at[k];
-        done = (m->next.at[k] = output_value(m, c->carry, c->offset, c->size)) != NO_VALUE;
+        const loop_carry carry = {~(int32_t)k, output_value(m, c->carry, c->offset, c->size)};
+        done = carry.next != TURNS_NO_VALUE && turns_pushed(&m->parts, lazy_push(&m->parts.carries, carry));
     }
     return done;
 }
@@ -358,24 +354,45 @@ static void forget(turns_maker *m) {
 /* Are long arrays read or stacked turn by turn? */
 static bool is_far_apart(const turns_maker *m) {
     bool moves = false;
-    for (int64_t k = 0; k < m->parts.inputs.n; k++)
-        moves |= m->next.at[k] == NATIVE_MOVES && m->parts.inputs.at[k].vector;
+    for (int64_t k = 0; k < m->parts.loads.n; k++)
+        moves |= m->parts.places.at[k].move != 0 && m->parts.loads.at[k].read.stride[0] != 0;
     for (int64_t k = 0; k < m->left.n; k++)
         moves |= m->left.at[k].wide;
     return moves && m->n > LONG;
 }
 
+/* What turns leave in memory, behind the loads, and the loop. */
+static bool close_loop(turns_maker *m) {
+    turns_parts *p = &m->parts;
+    bool done = true;
+    for (int64_t k = 0; k < m->left.n && done; k++) {
+        const left *l = &m->left.at[k];
+        const lazy_sink sink = {.kind = LAZY_SINK_STORE,
+                                .dtype = (uint8_t)turns_dtype_of(p, l->value),
+                                .slot = (int16_t)p->places.n,
+                                .value = l->value,
+                                .write.stride[0] = l->wide};
+        done = turns_pushed(p, lazy_push(&p->sinks, sink)) && turns_pushed(p, lazy_push(&p->places, l->place));
+    }
+    const turns_loop loop = {.ndim = 1,
+                             .nkept = 1,
+                             .shape[0] = m->n <= NATIVE_FEW ? m->n : 0,
+                             .loads = p->loads.n,
+                             .ins = p->ins.n,
+                             .sinks = p->sinks.n};
+    return done && turns_pushed(p, lazy_push(&p->loops, loop));
+}
+
 bool maker_run(turns_maker *m) {
-    const lazy_runner *runner = m->runner;
-    m->turns.condition = -1;
+    const lazy_runner *runner = m->parts.runner;
+    m->condition = TURNS_NO_VALUE;
     if (!add_carries(m))
         return false;
     if (runner->kind->condition) {
-        int32_t condition = add_body(m, 0) ? output_value(m, 0, 0, 1) : NO_VALUE;
-        if (condition == NO_VALUE)
+        m->condition = add_body(m, 0) ? output_value(m, 0, 0, 1) : TURNS_NO_VALUE;
+        if (m->condition == TURNS_NO_VALUE)
             return false;
-        m->turns.condition = condition;
-        m->turns.head = (int32_t)m->parts.ins.n;
+        m->head = (int32_t)m->parts.ins.n;
         forget(m);
     }
     bool done = add_body(m, control_giver(runner->kind)) && close_carries(m);
@@ -384,20 +401,18 @@ bool maker_run(turns_maker *m) {
         steps += runner->bodies[p]->items.n;
     if (done && m->apart && m->time > steps * STEP_TIME)
         done = turns_refuse(&m->parts, "its steps are as fast");
-    if (done && m->parts.inputs.n + m->left.n > TURNS_PLACES)
+    if (done && m->parts.loads.n + m->left.n > TURNS_PLACES)
         done = turns_refuse(&m->parts, "its turns read and write too much");
     if (done && is_far_apart(m))
         done = turns_refuse(&m->parts, "its turns are long");
     if (done && !m->apart && m->computes && m->n > SIDE_BY_SIDE)
         done = turns_refuse(&m->parts, "its elements are many, and wait for functions");
-    m->turns.extent = m->n <= NATIVE_FEW ? (int32_t)m->n : 0;
-    return done;
+    return done && close_loop(m);
 }
 
 void maker_free(turns_maker *m) {
     turns_parts_free(&m->parts);
     lazy_vector_free(&m->carries);
-    lazy_vector_free(&m->next);
     lazy_vector_free(&m->held);
     lazy_vector_free(&m->left);
 }

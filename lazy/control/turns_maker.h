@@ -1,9 +1,9 @@
-/* turns_maker.h: what makes one body of lazy/native of the bodies of a loop. Private to turns_maker.c, which leads, to
+/* turns_maker.h: what makes one loop in registers of the bodies of a loop. Private to turns_maker.c, which leads, to
  * turns_apart.c and to turns.c.
  *
  * Steps are gone through in order. What a place in memory *holds* is known by its address: the value that was stored
- * there, and of how many elements. Other places do not change while the loop runs, or move with the turns; loads from
- * there are inputs. While a body is made, a value is the number of an instruction, or ~k for input k.
+ * there, and of how many elements. Other places do not change while the loop runs, or move with the turns: loads read
+ * them.
  *
  * The branches of a node are all gone through, if they are few maps, and what they give is selected by the index.
  *
@@ -22,33 +22,29 @@ typedef struct held { /* what lies at a place */
     int64_t size; /* elements */
 } held;
 
-typedef struct left { /* an output of the code */
+typedef struct left { /* what a turn leaves in memory */
     turns_place place;
     int32_t value;
     bool wide;
 } left;
 
-typedef struct carried { /* an input that is another value in the next turn: a carry, or an element of one */
+typedef struct carried { /* a load that is another value in the next turn: a carry, or an element of one */
     int32_t carry;
     int64_t offset, size; /* bytes; elements */
 } carried;
 
 typedef struct turns_maker {
-    turns_parts parts;
-    const lazy_runner *runner;
+    turns_parts parts; /* without sinks */
     bool apart;
     const turns_scope *in;        /* the body that is gone through */
     int64_t n;                    /* elements of what has more than one */
     int64_t time;                 /* what a turn takes of which elements are taken apart */
     bool computes;                /* there are functions */
-    native_turns turns;           /* without its arrays */
-    LAZY_VECTOR(carried) carries; /* the first inputs */
-    LAZY_VECTOR(int32_t) next;    /* by input */
+    int32_t condition, head;      /* what says whether there is another turn, and the first instructions, which do */
+    LAZY_VECTOR(carried) carries; /* the first loads */
     LAZY_VECTOR(held) held;
     LAZY_VECTOR(left) left;
 } turns_maker;
-
-enum { NO_VALUE = INT32_MIN };
 
 /* Goes through the bodies. false: the loop has no such code, or there is no memory, as m->parts.why says. */
 bool maker_run(turns_maker *m);
@@ -57,7 +53,7 @@ void maker_free(turns_maker *m);
 /* ---- For turns_apart.c ------------------------------------------------------------------------------------------- */
 /* Where pointer `slot` of an item leads to, some bytes on. */
 static inline turns_place maker_place(const turns_maker *m, const body_item *item, int slot, int64_t offset) {
-    return turns_scope_pointer(m->runner, m->in, item, slot, offset);
+    return turns_scope_pointer(m->parts.runner, m->in, item, slot, offset);
 }
 /* What is read there: one element, or `size`. */
 int32_t maker_read(turns_maker *m, turns_place place, int dtype, int64_t size);

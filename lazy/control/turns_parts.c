@@ -1,4 +1,4 @@
-/* turns_parts.c: gathering inputs, instructions, places and constants (turns_parts.h). */
+/* turns_parts.c: gathering a sequence of loops, and asking for its code (turns_parts.h). */
 #include "lazy/control/turns_parts.h"
 
 bool turns_refuse(turns_parts *parts, const char *why) {
@@ -11,9 +11,10 @@ bool turns_pushed(turns_parts *parts, int status) {
 }
 
 int turns_dtype_of(const turns_parts *parts, int32_t value) {
-    return value < 0 ? parts->inputs.at[~value].dtype : parts->ins.at[value].result;
+    return value < 0 ? parts->loads.at[~value].dtype : parts->ins.at[value].result;
 }
 
+/* ---- Constants --------------------------------------------------------------------------------------------------- */
 bool turns_add_constant(turns_parts *parts, int64_t bytes, turns_place *place) {
     const int64_t offset = parts->constants.n * (int64_t)sizeof(lazy_scalar);
     if (bytes > TURNS_CONSTANT_BYTES)
@@ -25,9 +26,104 @@ bool turns_add_constant(turns_parts *parts, int64_t bytes, turns_place *place) {
     return true;
 }
 
+bool turns_add_iota(turns_parts *parts, int dtype, int64_t first, int naxes, const int64_t *shape,
+                    const int64_t *stride, int64_t n, turns_place *place) {
+    if (dtype >= NEAP_DTYPE_C64)
+        return turns_refuse(parts, "its turns have complex numbers");
+    if (!turns_add_constant(parts, n * neap_dtype_bytes(dtype), place))
+        return false;
+    vm_iota(dtype, turns_constant_at(parts, place), first, naxes, shape, stride, 0, n);
+    return true;
+}
+
+bool turns_find_number(turns_parts *parts, const turns_scope *in, const body_item *item, const lazy_load *load,
+                       turns_place *place, int *dtype) {
+    const int32_t index = item->step->first_number + load->slot;
+    const body_number *number = &in->body->numbers[index];
+    *dtype = load->dtype;
+    if (!in->outer) {
+        *place = (turns_place){.from = TURNS_NUMBER, .which = in->which, .address.index = index};
+        return true;
+    }
+    if (number->input >= 0) {
+        *dtype = NEAP_DTYPE_F64;
+        *place = turns_scope_place(parts->runner, in, (body_address){BODY_INPUT, number->input, 0});
+        return true;
+    }
+    if (!turns_add_constant(parts, (int64_t)sizeof number->value, place))
+        return false;
+    *turns_constant_at(parts, place) = number->value;
+    return true;
+}
+
+/* ---- The sequence ------------------------------------------------------------------------------------------------ */
+/* A value as it is numbered in a sequence; in its loop, if that is given. */
+static int32_t number_of(const turns_parts *parts, int32_t value, const turns_loop *of) {
+    turns_loop before = {0};
+    for (int64_t k = 0;; before = parts->loops.at[k++]) {
+        const turns_loop *loop = &parts->loops.at[k];
+        if (value < 0 ? ~value >= loop->loads : value >= loop->ins)
+            continue;
+        int64_t number = value < 0 ? ~value - before.loads : loop->loads - before.loads + value - before.ins;
+        return (int32_t)(of ? number : before.loads + before.ins + number);
+    }
+}
+
+/* The loop behind `before`, whose values are numbered from now on. */
+static lazy_kernel loop_of(turns_parts *parts, const turns_loop *before, const turns_loop *loop) {
+    lazy_kernel made = {.ndim = loop->ndim, .nkept = loop->nkept, .shape = {loop->shape[0], loop->shape[1]}};
+    made.nloads = (int)(loop->loads - before->loads), made.loads = parts->loads.at + before->loads;
+    made.nins = (int)(loop->ins - before->ins), made.ins = parts->ins.at + before->ins;
+    made.nsinks = (int)(loop->sinks - before->sinks), made.sinks = parts->sinks.at + before->sinks;
+    for (int k = 0; k < made.nloads; k++)
+        if (made.loads[k].kind == LAZY_LOAD_VALUE)
+            made.loads[k].slot = (int16_t)number_of(parts, made.loads[k].slot, NULL);
+    for (int k = 0; k < made.nins; k++)
+        for (int a = 0; a < made.ins[k].narg; a++)
+            made.ins[k].arg[a] = number_of(parts, made.ins[k].arg[a], loop);
+    for (int k = 0; k < made.nsinks; k++) {
+        lazy_sink *sink = &made.sinks[k];
+        sink->value = number_of(parts, sink->value, loop);
+        sink->index = sink->kind == LAZY_SINK_PUT ? number_of(parts, sink->index, loop) : 0;
+    }
+    return made;
+}
+
+native_unit *turns_want(turns_parts *parts, loop_sequence sequence) {
+    lazy_kernel *loops;
+    int32_t *moves;
+    if (!LAZY_ARENA(LAZY_PART(loops, parts->loops.n), LAZY_PART(moves, parts->places.n)))
+        return NULL;
+    for (int64_t k = 0; k < parts->carries.n; k++) {
+        loop_carry *carry = &parts->carries.at[k];
+        *carry = (loop_carry){number_of(parts, carry->load, NULL), number_of(parts, carry->next, NULL)};
+    }
+    if (sequence.in_registers)
+        sequence.truth = sequence.truth == TURNS_NO_VALUE ? -1 : number_of(parts, sequence.truth, NULL);
+    turns_loop before = {0};
+    for (int64_t k = 0; k < parts->loops.n; before = parts->loops.at[k++])
+        loops[k] = loop_of(parts, &before, &parts->loops.at[k]);
+    for (int64_t k = 0; k < parts->places.n; k++)
+        moves[k] = parts->places.at[k].move != 0;
+    sequence.nitems = (int32_t)parts->items.n, sequence.items = parts->items.at;
+    sequence.npointers = (int32_t)parts->pointers.n, sequence.pointers = parts->pointers.at;
+    sequence.nplaces = (int32_t)parts->places.n, sequence.moves = moves;
+    sequence.ncarries = (int32_t)parts->carries.n, sequence.carries = parts->carries.at;
+    native_body body = {.nloops = (int)parts->loops.n, .loops = loops, .sequence = &sequence};
+    native_unit *unit = native_want(&body, vm_isa_name());
+    free(loops);
+    return unit;
+}
+
 void turns_parts_free(turns_parts *parts) {
-    lazy_vector_free(&parts->inputs);
+    lazy_vector_free(&parts->loads);
     lazy_vector_free(&parts->ins);
+    lazy_vector_free(&parts->sinks);
+    lazy_vector_free(&parts->loops);
+    lazy_vector_free(&parts->items);
+    lazy_vector_free(&parts->pointers);
+    lazy_vector_free(&parts->carries);
     lazy_vector_free(&parts->places);
+    lazy_vector_free(&parts->calls);
     lazy_vector_free(&parts->constants);
 }

@@ -56,7 +56,7 @@ static bool add_branch(selecting *s, int b) {
     for (int k = 0; k < inner->nresults && done; k++) {
         int64_t elements, pieces = pieces_of(s, k, &elements);
         for (int64_t e = 0; e < pieces && done; e++)
-            done = (*to++ = maker_read(m, result_place(s, k, e), inner->out_dtypes[k], elements)) != NO_VALUE;
+            done = (*to++ = maker_read(m, result_place(s, k, e), inner->out_dtypes[k], elements)) != TURNS_NO_VALUE;
     }
     m->held.n = s->nbefore;
     if (s->nbefore)
@@ -87,7 +87,7 @@ static bool select_results(const selecting *s, int32_t index) {
         int dtype = inner->out_dtypes[k];
         for (int64_t e = 0; e < pieces; e++, v++) {
             int32_t value = s->values[(inner->nbodies - 1) * s->nvalues + v];
-            for (int b = inner->nbodies - 2; b >= 0 && value != NO_VALUE; b--) {
+            for (int b = inner->nbodies - 2; b >= 0 && value != TURNS_NO_VALUE; b--) {
                 int32_t other = s->values[b * s->nvalues + v];
                 bool otherwise;
                 int32_t taken = other == value ? 0 : is_taken(m, index, b, &otherwise);
@@ -95,7 +95,7 @@ static bool select_results(const selecting *s, int32_t index) {
                     value = maker_map(m, LAZY_OP_where, dtype, dtype, 3,
                                       otherwise ? (int32_t[]){taken, value, other} : (int32_t[]){taken, other, value});
             }
-            if (value == NO_VALUE || !maker_write(m, result_place(s, k, e), 0, value, elements))
+            if (value == TURNS_NO_VALUE || !maker_write(m, result_place(s, k, e), 0, value, elements))
                 return false;
         }
     }
@@ -110,7 +110,7 @@ bool maker_add_branches(turns_maker *m, const body_item *item) {
     if (inner->nbodies > BRANCHES)
         return turns_refuse(&m->parts, "it has many branches");
     int32_t index = maker_read(m, maker_place(m, item, 0, 0), NEAP_DTYPE_I32, 1);
-    bool done = index != NO_VALUE && begin(&s);
+    bool done = index != TURNS_NO_VALUE && begin(&s);
     m->computes = false;
     for (int b = 0; b < inner->nbodies && done; b++)
         done = add_branch(&s, b);

@@ -1,4 +1,4 @@
-/* turns_stager.c: what stages are put together from: places, inputs, outputs, and what is held (turns_stages.h). */
+/* turns_stager.c: what loops are put together from: places, loads, sinks, and what is held (turns_stages.h). */
 #include "lazy/control/turns_stages.h"
 
 #include "ops_gen.h"
@@ -12,14 +12,6 @@ int32_t stager_place(turns_stager *s, turns_place place) {
         return turns_refuse(&s->parts, "its turns read and write too much"), STAGER_NO_PLACE;
     return turns_pushed(&s->parts, lazy_push(&s->parts.places, place)) ? (int32_t)s->parts.places.n - 1
                                                                        : STAGER_NO_PLACE;
-}
-
-int32_t stager_constants(turns_stager *s, int64_t bytes, lazy_scalar **to) {
-    turns_place place;
-    if (!turns_add_constant(&s->parts, bytes, &place))
-        return STAGER_NO_PLACE;
-    *to = turns_constant_at(&s->parts, &place);
-    return stager_place(s, place);
 }
 
 /* ---- What is held ------------------------------------------------------------------------------------------------ */
@@ -43,24 +35,29 @@ static void release(turns_stager *s, const turns_place *place, int64_t from, int
     s->held.n = n;
 }
 
-/* Output k of a stage has been written. A table is so anywhere. */
-static bool note_write(turns_stager *s, int64_t k, int64_t rows, int64_t length) {
-    const native_operand *o = &s->writes.at[k];
-    int32_t value = s->outputs.at[k];
-    bool fold = value >= STAGER_RESULT, table = o->extent > 0;
-    turns_place place = s->parts.places.at[o->place];
-    int64_t width =
-        neap_dtype_bytes(fold ? s->folds.at[value - STAGER_RESULT].dtype : turns_dtype_of(&s->parts, value));
-    int64_t first = place.address.offset, last = (rows - 1) * o->across, end = first + width;
-    end += width * ((o->along ? length - 1 : 0) + (table ? (int64_t)(o->extent - 1) * o->step : 0));
-    release(s, &place, last < 0 ? first + last * width : first, last < 0 ? end : end + last * width);
-    bool single = !fold && !table && !o->along && rows == 1 && place.from == TURNS_ADDRESS;
-    return !single || turns_pushed(&s->parts, lazy_push(&s->held, ((stager_held){place, value})));
+/* A sink of a loop has been written. A PUT is so anywhere. */
+static bool note_write(turns_stager *s, const lazy_kernel *loop, const lazy_sink *sink) {
+    const int64_t width = neap_dtype_bytes(sink->dtype);
+    int64_t low = 0, high = 0;
+    if (sink->slot < 0)
+        return true;
+    for (int k = 0; k < loop->ndim; k++) {
+        const int64_t reach = (loop->shape[k] - 1) * sink->write.stride[k];
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    if (sink->kind == LAZY_SINK_PUT)
+        high += (sink->extent - 1) * sink->step;
+    const turns_place place = s->parts.places.at[sink->slot];
+    release(s, &place, place.address.offset + low * width, place.address.offset + (high + 1) * width);
+    const bool made = sink->kind == LAZY_SINK_STORE || sink->kind == LAZY_SINK_STORE_ROW;
+    if (!made || low != high || loop_runs_across(loop) || place.from != TURNS_ADDRESS)
+        return true;
+    return turns_pushed(&s->parts, lazy_push(&s->held, ((stager_held){place, sink->value})));
 }
 
 int32_t stager_held_at(const turns_stager *s, turns_place place, int dtype) {
     const stager_held *held = find_held(s, &place);
-    return held && turns_dtype_of(&s->parts, held->value) == dtype ? held->value : STAGER_NONE;
+    return held && turns_dtype_of(&s->parts, held->value) == dtype ? held->value : TURNS_NO_VALUE;
 }
 
 void stager_keep_held(turns_stager *s, const stager_held *before, int64_t n) {
@@ -73,49 +70,57 @@ void stager_keep_held(turns_stager *s, const stager_held *before, int64_t n) {
     s->held.n = kept;
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------------------------ */
-stager_mark stager_begin(const turns_stager *s) {
-    return (stager_mark){s->parts.inputs.n, s->parts.ins.n, s->outputs.n, s->folds.n};
+/* ---- Loops ------------------------------------------------------------------------------------------------------- */
+turns_loop stager_begin(const turns_stager *s) {
+    return (turns_loop){.loads = s->parts.loads.n, .ins = s->parts.ins.n, .sinks = s->parts.sinks.n};
 }
 
-bool stager_end(turns_stager *s, const stager_mark *before, int64_t rows, int64_t length, bool done) {
-    native_stage stage = {.what = NATIVE_MAPS,
-                          .rows = (int32_t)rows,
-                          .length = (int32_t)length,
-                          .inputs = (int32_t)(s->parts.inputs.n - before->inputs),
-                          .ins = (int32_t)(s->parts.ins.n - before->ins),
-                          .outputs = (int32_t)(s->outputs.n - before->outputs),
-                          .folds = (int32_t)(s->folds.n - before->folds)};
-    done = done && turns_pushed(&s->parts, lazy_push(&s->list, stage));
-    for (int64_t k = before->outputs; k < s->outputs.n && done; k++)
-        done = note_write(s, k, rows, length);
-    if (!done) {
-        s->parts.inputs.n = s->reads.n = before->inputs, s->parts.ins.n = before->ins, s->folds.n = before->folds;
-        s->outputs.n = s->writes.n = before->outputs;
+bool stager_end(turns_stager *s, const turns_loop *before, int nkept, int64_t rows, int64_t length, bool done) {
+    turns_parts *p = &s->parts;
+    turns_loop made = stager_begin(s);
+    made.ndim = 2, made.nkept = nkept, made.shape[0] = rows, made.shape[1] = length;
+    const lazy_kernel loop = {.ndim = 2,
+                              .nkept = nkept,
+                              .shape = {rows, length},
+                              .nloads = (int)(made.loads - before->loads),
+                              .loads = p->loads.at + before->loads};
+    if (done && p->loads.n + p->ins.n > STAGER_VALUES)
+        done = turns_refuse(p, "its turns do too much");
+    done = done && turns_pushed(p, lazy_push(&p->items, ((loop_item){LOOP_FUSED, (int32_t)p->loops.n, 0, 0, 0}))) &&
+           turns_pushed(p, lazy_push(&p->loops, made));
+    for (int64_t k = before->sinks; k < made.sinks && done; k++) {
+        done = note_write(s, &loop, &p->sinks.at[k]);
+        s->folds += p->sinks.at[k].kind == LAZY_SINK_REDUCE;
     }
+    if (!done)
+        p->loads.n = before->loads, p->ins.n = before->ins, p->sinks.n = before->sinks;
     return done;
 }
 
-int32_t stager_read(turns_stager *s, int dtype, native_operand operand) {
-    bool single = operand.place >= 0 && !operand.along && !operand.across && !operand.extent;
-    int32_t held = single ? stager_held_at(s, s->parts.places.at[operand.place], dtype) : STAGER_NONE;
-    if (held != STAGER_NONE)
-        return held;
-    if (dtype >= NEAP_DTYPE_C64)
-        return turns_refuse(&s->parts, "its turns have complex numbers"), STAGER_NONE;
-    bool done = turns_pushed(&s->parts, lazy_push(&s->parts.inputs, ((native_input){(uint8_t)dtype, operand.along}))) &&
-                turns_pushed(&s->parts, lazy_push(&s->reads, operand));
-    return done ? ~(int32_t)(s->parts.inputs.n - 1) : STAGER_NONE;
+int32_t stager_read(turns_stager *s, lazy_load load) {
+    const bool single = load.kind == LAZY_LOAD_BUFFER && !load.read.stride[0] && !load.read.stride[1];
+    const int32_t held = single ? stager_held_at(s, s->parts.places.at[load.slot], load.dtype) : TURNS_NO_VALUE;
+    if (held != TURNS_NO_VALUE)
+        load.kind = LAZY_LOAD_VALUE, load.slot = (int16_t)held;
+    if (load.dtype >= NEAP_DTYPE_C64)
+        return turns_refuse(&s->parts, "its turns have complex numbers"), TURNS_NO_VALUE;
+    return turns_pushed(&s->parts, lazy_push(&s->parts.loads, load)) ? ~(int32_t)(s->parts.loads.n - 1)
+                                                                     : TURNS_NO_VALUE;
+}
+
+int32_t stager_read_single(turns_stager *s, int dtype, turns_place place) {
+    const int32_t slot = stager_place(s, place);
+    const lazy_load load = {.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)dtype, .slot = (int16_t)slot};
+    return slot < 0 ? TURNS_NO_VALUE : stager_read(s, load);
 }
 
 int32_t stager_map(turns_stager *s, lazy_ins ins) {
     bool take = lazy_ops[ins.op]->kind == LAZY_GATHER;
     if (!take && !native_has(ins.op, ins.dtype, ins.result))
-        return turns_refuse(&s->parts, "its turns do more than maps that there is code for"), STAGER_NONE;
-    return turns_pushed(&s->parts, lazy_push(&s->parts.ins, ins)) ? (int32_t)s->parts.ins.n - 1 : STAGER_NONE;
+        return turns_refuse(&s->parts, "its turns do more than maps that there is code for"), TURNS_NO_VALUE;
+    return turns_pushed(&s->parts, lazy_push(&s->parts.ins, ins)) ? (int32_t)s->parts.ins.n - 1 : TURNS_NO_VALUE;
 }
 
-bool stager_write(turns_stager *s, int32_t value, native_operand operand) {
-    return turns_pushed(&s->parts, lazy_push(&s->outputs, value)) &&
-           turns_pushed(&s->parts, lazy_push(&s->writes, operand));
+bool stager_write(turns_stager *s, lazy_sink sink) {
+    return turns_pushed(&s->parts, lazy_push(&s->parts.sinks, sink));
 }

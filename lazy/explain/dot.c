@@ -105,7 +105,7 @@ static bool say_source(const drawing *d, int32_t s, int32_t value) {
         lazy_say(d->print, "  c%d_s%d_v%d -> ", d->number, s, value);
     else if (load->kind == LAZY_LOAD_RESULT)
         lazy_say(d->print, "  c%d_s%d_k%d -> ", d->number, s, load->slot);
-    else if (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE)
+    else if (loop_has_buffer(load))
         lazy_say(d->print, "  c%d_b%d -> ", d->number, explain_story_slot(plan, s, load->slot));
     else
         return false;

@@ -39,13 +39,14 @@
 #ifndef LAZY_LOOP_LOOP_H
 #define LAZY_LOOP_LOOP_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lazy/dtype/scalar.h"
 #include "lazy/loop/tree.h"
 #include "lazy/op.h"
 
-enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE };
+enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE, LAZY_LOAD_VALUE };
 
 enum { LAZY_MAX_DOMAIN = 2 * NEAP_MAX_DIMS };
 /* Elements of a row of which a thread keeps values between the stages of a kernel: they stay in its cache. */
@@ -63,7 +64,9 @@ static inline bool loop_maps_equal(int n, const lazy_wide_map *a, const lazy_wid
 typedef struct lazy_load {
     uint8_t kind;
     uint8_t dtype;
-    int16_t slot; /* BUFFER, TABLE: index into bufs; SCALAR: index into scalars; RESULT: a REDUCE sink; IOTA: unused */
+    /* BUFFER, TABLE: index into bufs; SCALAR: index into scalars; RESULT: a REDUCE sink; IOTA: unused; VALUE: what an
+     * earlier loop of the same sequence has made (sequence.h). */
+    int16_t slot;
     /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (any but bool). Strides may be
      * 0 or negative. TABLE: the element of row 0 of the table, see lazy_ins. */
     lazy_wide_map read;
@@ -82,7 +85,7 @@ typedef struct lazy_ins {
     int32_t arg[3]; /* values */
 } lazy_ins;
 
-enum { LAZY_SINK_STORE, LAZY_SINK_STORE_ROW, LAZY_SINK_REDUCE };
+enum { LAZY_SINK_STORE, LAZY_SINK_STORE_ROW, LAZY_SINK_REDUCE, LAZY_SINK_PUT };
 
 typedef struct lazy_sink {
     uint8_t kind;
@@ -91,6 +94,10 @@ typedef struct lazy_sink {
     int16_t slot;        /* index into bufs; a REDUCE that is only used inside the kernel: -1 */
     int32_t value;       /* its dtype is the sink's, but for LAZY_OP_ARG. STORE_ROW: one element for each row */
     lazy_wide_map write; /* over the domain's axes (STORE) or its kept axes (REDUCE, STORE_ROW) */
+    /* PUT, of sequences: a STORE of one row, to row `index` of a table. The index is a value of any integer dtype, with
+     * the meaning that `take` gives to one; but where the row is out of range, the loop stores nothing. */
+    int32_t index;
+    int64_t extent, step;
 } lazy_sink;
 
 typedef struct lazy_kernel {
@@ -121,9 +128,13 @@ static inline int64_t loop_elements(const int64_t *shape, int first, int end) {
         elements *= shape[k];
     return elements;
 }
+/* Is the load a place in memory? */
+static inline bool loop_has_buffer(const lazy_load *load) {
+    return load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
+}
 /* Is the load a place in memory or counting, which its map leads through? */
 static inline bool loop_has_map(const lazy_load *load) {
-    return load->kind != LAZY_LOAD_SCALAR && load->kind != LAZY_LOAD_RESULT;
+    return loop_has_buffer(load) || load->kind == LAZY_LOAD_IOTA;
 }
 
 static inline int loop_dtype_of(const lazy_kernel *loop, int value) {
@@ -132,6 +143,18 @@ static inline int loop_dtype_of(const lazy_kernel *loop, int value) {
 /* Is it `take`, which has no row of its own? */
 static inline bool loop_is_take(const lazy_kernel *loop, const lazy_ins *ins) {
     return ins->arg[0] < loop->nloads && loop->loads[ins->arg[0]].kind == LAZY_LOAD_TABLE;
+}
+
+/* Does memory run along the last kept axis rather than along the last reduced one? */
+static inline bool loop_runs_across(const lazy_kernel *loop) {
+    int across = 0;
+    for (int k = 0; k < loop->nloads && loop->nkept > 0 && loop->nkept < loop->ndim; k++) {
+        const int64_t *stride = loop->loads[k].read.stride;
+        const int64_t kept = llabs(stride[loop->nkept - 1]), inner = llabs(stride[loop->ndim - 1]);
+        if (loop->loads[k].kind == LAZY_LOAD_BUFFER)
+            across += (kept != 0 && inner > kept) - (inner != 0 && kept > inner);
+    }
+    return across > 0;
 }
 
 /* collapse.c: the same loop over as few axes as all its maps allow: without those of one element, and with neighbours

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/device.h"
+#include "lazy/loop/key.h"
 #include "lazy/native/cache.h"
 #include "lazy/native/object.h"
 #include "lazy/op.h"
@@ -20,69 +21,35 @@ struct gpu_code {
 };
 
 /* ---- Which are equal --------------------------------------------------------------------------------------------- */
-typedef struct key_writer {
-    char *to; /* NULL: nothing is written, but counted */
-    size_t bytes;
-} key_writer;
-
-static void put(key_writer *key, const void *what, size_t bytes) {
-    if (key->to)
-        memcpy(key->to + key->bytes, what, bytes);
-    key->bytes += bytes;
-}
-
-static void put_text(key_writer *key, const char *text) {
-    put(key, text, strlen(text) + 1);
-}
-
-static void put_map(key_writer *key, const gpu_map *map) {
+static void put_map(loop_key *key, const gpu_map *map) {
     const uint32_t words[4] = {map->flat, map->along, map->axes, (uint32_t)map->word};
-    put(key, words, sizeof words);
+    loop_key_put(key, words, sizeof words);
 }
 
-static void put_call(key_writer *key, const gpu_entries *call) {
+static void put_loop(loop_key *key, const gpu_kernel *kernel) {
+    loop_key_code(key, kernel->loop);
+    for (int k = 0; k < kernel->loop->nloads + kernel->loop->nsinks; k++)
+        put_map(key, &kernel->maps[k]);
+}
+
+static void put_call(loop_key *key, const gpu_entries *call) {
     const int32_t head[3] = {call->dtype, call->n, call->shared_bytes};
-    put(key, head, sizeof head);
+    loop_key_put(key, head, sizeof head);
     for (int k = 0; k < call->n; k++)
-        put_text(key, call->names[k]);
-}
-
-/* Ops by name, as their numbers change from build to build. */
-static void put_loop(key_writer *key, const lazy_kernel *loop, const gpu_map *maps) {
-    const int32_t head[] = {loop->ndim, loop->nkept, loop->nloads, loop->nins, loop->nsinks};
-    put(key, head, sizeof head);
-    for (int k = 0; k < loop->nloads; k++) {
-        const int32_t what[3] = {loop->loads[k].kind, loop->loads[k].dtype, loop->loads[k].slot};
-        put(key, what, sizeof what);
-        put_map(key, &maps[k]);
-    }
-    for (int k = 0; k < loop->nins; k++) {
-        const lazy_ins *ins = &loop->ins[k];
-        const int32_t what[3] = {ins->dtype, ins->result, ins->narg};
-        put_text(key, lazy_ops[ins->op]->name);
-        put(key, what, sizeof what);
-        put(key, ins->arg, (size_t)ins->narg * sizeof *ins->arg);
-    }
-    for (int k = 0; k < loop->nsinks; k++) {
-        const lazy_sink *sink = &loop->sinks[k];
-        const int32_t what[4] = {sink->kind, sink->dtype, sink->slot, sink->value};
-        put_text(key, sink->kind == LAZY_SINK_REDUCE ? lazy_ops[sink->op]->name : "");
-        put(key, what, sizeof what);
-        put_map(key, &maps[loop->nloads + k]);
-    }
+        loop_key_text(key, call->names[k]);
 }
 
 size_t gpu_key(const gpu_kernel *kernel, const char *target, char *to) {
-    key_writer key = {.to = to};
+    loop_key key = {.to = to};
     const int32_t head[] = {kernel->nbuffers, kernel->nwords, kernel->numbers, kernel->each,
                             kernel->slots,    kernel->near,   kernel->wide,    kernel->across};
-    put_text(&key, "gpu"); /* no instruction set of the CPU */
-    put_text(&key, target);
-    put(&key, head, sizeof head);
+    loop_key_text(&key, "gpu"); /* no instruction set of the CPU */
+    loop_key_text(&key, target);
+    loop_key_put(&key, head, sizeof head);
     if (kernel->call)
         put_call(&key, kernel->call);
     else
-        put_loop(&key, kernel->loop, kernel->maps);
+        put_loop(&key, kernel);
     return key.bytes;
 }
 

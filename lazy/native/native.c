@@ -23,6 +23,7 @@
 
 #include "engine/device.h"
 #include "engine/timeline.h"
+#include "lazy/loop/key.h"
 #include "lazy/native/cache.h"
 #include "lazy/native/object.h"
 #include "lazy/op.h"
@@ -42,8 +43,7 @@ struct native_unit {
     native_object object;
     char *failure;    /* OWNED: why there is no code, if it has failed and there was memory to say so */
     native_body body; /* its arrays, and the key, stand behind */
-    native_turns turns;
-    native_stages stages;
+    loop_sequence sequence;
     char *key;
 };
 
@@ -72,14 +72,9 @@ void native_hurry(bool hurry) {
     atomic_store(&hurried, hurry);
 }
 
-static const char *row_name(int op, int dtype, int result) {
-    if (lazy_ops[op]->kind == LAZY_GATHER)
-        return lazy_ops[op]->name;
-    return lazy_ops[op]->flags & LAZY_OP_CASTS ? cast_names[dtype][result] : map_names[op][dtype];
-}
-
 bool native_has(int op, int dtype, int result) {
-    return lazy_ops[op]->kind == LAZY_MAP && row_name(op, dtype, result) != NULL;
+    const char *row = lazy_ops[op]->flags & LAZY_OP_CASTS ? cast_names[dtype][result] : map_names[op][dtype];
+    return lazy_ops[op]->kind == LAZY_MAP && row != NULL;
 }
 
 bool native_has_fold(int op, int dtype) {
@@ -115,57 +110,30 @@ static void take_out(unit_list *list, native_unit *unit) {
 }
 
 /* ---- Units ------------------------------------------------------------------------------------------------------- */
-/* The body as bytes, in which nothing is left undefined: what tells units apart, here and in files. */
+static void put_sequence(loop_key *key, const loop_sequence *s) {
+    const int32_t head[] = {s->in_registers, s->nitems, s->nplaces, s->npointers, s->ncarries, s->head, s->truth};
+    loop_key_put(key, head, sizeof head);
+    loop_key_put(key, s->items, (size_t)s->nitems * sizeof *s->items);
+    loop_key_put(key, s->pointers, (size_t)s->npointers * sizeof *s->pointers);
+    loop_key_put(key, s->moves, (size_t)s->nplaces * sizeof *s->moves);
+    loop_key_put(key, s->carries, (size_t)s->ncarries * sizeof *s->carries);
+}
+
+/* What tells units apart, here and in files. */
 static size_t write_key(char *to, const native_body *b, const char *isa) {
-    size_t n = 0;
-#define PUT(pointer, bytes)                                                                                            \
-    do {                                                                                                               \
-        if (to && (bytes) > 0)                                                                                         \
-            memcpy(to + n, pointer, bytes);                                                                            \
-        n += (bytes);                                                                                                  \
-    } while (0)
-    const int32_t head[6] = {b->ninputs, b->nins, b->noutputs, b->nfolds, b->whole_rows, b->far != NULL};
-    PUT(isa, strlen(isa) + 1);
-    PUT(head, sizeof head);
-    for (int k = 0; k < b->ninputs; k++) {
-        const uint8_t input[2] = {b->inputs[k].dtype, b->inputs[k].vector};
-        PUT(input, sizeof input);
-    }
-    for (int k = 0; k < b->nins; k++) {
-        const lazy_ins *ins = &b->ins[k];
-        const uint8_t what[3] = {ins->dtype, ins->result, ins->narg};
-        const char *row = row_name(ins->op, ins->dtype, ins->result);
-        PUT(row, strlen(row) + 1);
-        PUT(what, sizeof what);
-        PUT(ins->arg, (size_t)ins->narg * sizeof *ins->arg);
-    }
-    PUT(b->outputs, (size_t)b->noutputs * sizeof *b->outputs);
-    for (int k = 0; k < b->nfolds; k++) {
-        const char *fold = fold_names[b->folds[k].op][b->folds[k].dtype];
-        PUT(fold, strlen(fold) + 1);
-        PUT(&b->folds[k].value, sizeof b->folds[k].value);
+    loop_key key = {.to = to};
+    const int32_t head[] = {b->nloops, b->whole_rows, b->far != NULL, b->sequence != NULL};
+    loop_key_text(&key, isa);
+    loop_key_put(&key, head, sizeof head);
+    for (int k = 0; k < b->nloops; k++) {
+        loop_key_code(&key, &b->loops[k]);
+        loop_key_maps(&key, &b->loops[k]);
     }
     if (b->far)
-        PUT(b->far, (size_t)(b->ninputs + b->noutputs) * sizeof *b->far);
-    if (b->turns) {
-        const int32_t turns[3] = {b->turns->condition, b->turns->head, b->turns->extent};
-        PUT(turns, sizeof turns);
-    }
-    if (b->turns && !b->turns->stages) {
-        PUT(b->turns->next, (size_t)b->ninputs * sizeof *b->turns->next);
-        PUT(b->turns->wide, (size_t)b->noutputs * sizeof *b->turns->wide);
-    }
-    const native_stages *s = b->turns ? b->turns->stages : NULL;
-    if (s) {
-        const int32_t counts[5] = {s->n, s->head, s->truth, s->places, s->npointers};
-        PUT(counts, sizeof counts);
-        PUT(s->stages, (size_t)s->n * sizeof *s->stages);
-        PUT(s->operands, ((size_t)b->ninputs + (size_t)b->noutputs) * sizeof *s->operands);
-        PUT(s->pointers, (size_t)s->npointers * sizeof *s->pointers);
-        PUT(s->moves, (size_t)s->places * sizeof *s->moves);
-    }
-#undef PUT
-    return n;
+        loop_key_put(&key, b->far, (size_t)(b->loops->nloads + b->loops->nsinks) * sizeof *b->far);
+    if (b->sequence)
+        put_sequence(&key, b->sequence);
+    return key.bytes;
 }
 
 static uint64_t hash_of(const char *key, size_t bytes) {
@@ -175,63 +143,62 @@ static uint64_t hash_of(const char *key, size_t bytes) {
     return hash;
 }
 
-/* The bytes of the arrays of a body; each is followed by room to align the next one. */
-static size_t array_bytes(const native_body *b) {
-    const native_stages *s = b->turns ? b->turns->stages : NULL;
-    size_t inputs = (size_t)b->ninputs, outputs = (size_t)b->noutputs;
-    size_t bytes = inputs * sizeof *b->inputs + (size_t)b->nins * sizeof *b->ins + outputs * sizeof *b->outputs +
-                   (size_t)b->nfolds * sizeof *b->folds;
-    if (b->turns)
-        bytes += inputs * sizeof *b->turns->next + outputs * sizeof *b->turns->wide;
-    if (s)
-        bytes += (size_t)s->n * sizeof *s->stages + (inputs + outputs) * sizeof *s->operands +
-                 (size_t)s->npointers * sizeof *s->pointers + (size_t)s->places * sizeof *s->moves;
-    return bytes + 10 * ALIGN;
-}
+/* Arrays that are copied one behind the other; without room they are only measured. */
+typedef struct keeper {
+    char *room; /* NULL */
+    size_t bytes;
+} keeper;
 
-/* A copy of an array at *at, which goes on behind it. */
-static const void *keep(char **at, const void *from, size_t n, size_t width) {
-    void *to = *at;
-    if (n && from)
-        memcpy(to, from, n * width);
-    *at += (n * width + ALIGN - 1) / ALIGN * ALIGN;
+/* A copy of an array. */
+static const void *keep(keeper *k, const void *from, int n, size_t width) {
+    void *to = k->room ? k->room + k->bytes : NULL;
+    if (n && from && to)
+        memcpy(to, from, (size_t)n * width);
+    k->bytes += ((size_t)n * width + ALIGN - 1) / ALIGN * ALIGN;
     return to;
 }
 
-static void keep_arrays(native_unit *unit, char **at) {
-    native_body *b = &unit->body;
-    size_t inputs = (size_t)b->ninputs, outputs = (size_t)b->noutputs;
-    b->inputs = keep(at, b->inputs, inputs, sizeof *b->inputs);
-    b->ins = keep(at, b->ins, (size_t)b->nins, sizeof *b->ins);
-    b->outputs = keep(at, b->outputs, outputs, sizeof *b->outputs);
-    b->folds = keep(at, b->folds, (size_t)b->nfolds, sizeof *b->folds);
-    b->far = b->far ? keep(at, b->far, inputs + outputs, sizeof *b->far) : NULL;
-    if (!b->turns)
+static void keep_loops(keeper *k, native_body *b) {
+    const lazy_kernel *from = b->loops;
+    lazy_kernel *loops = (lazy_kernel *)keep(k, from, b->nloops, sizeof *from);
+    for (int i = 0; i < b->nloops; i++) {
+        const void *loads = keep(k, from[i].loads, from[i].nloads, sizeof *from->loads),
+                   *ins = keep(k, from[i].ins, from[i].nins, sizeof *from->ins),
+                   *sinks = keep(k, from[i].sinks, from[i].nsinks, sizeof *from->sinks);
+        if (loops)
+            loops[i].loads = (lazy_load *)loads, loops[i].ins = (lazy_ins *)ins, loops[i].sinks = (lazy_sink *)sinks;
+    }
+    b->loops = loops;
+}
+
+/* Makes copies of the arrays of a body, and of its sequence, into `own`. */
+static void keep_body(keeper *k, native_body *b, loop_sequence *own) {
+    const int far = b->far ? b->loops->nloads + b->loops->nsinks : 0;
+    b->far = far ? keep(k, b->far, far, sizeof *b->far) : NULL;
+    keep_loops(k, b);
+    if (!b->sequence)
         return;
-    unit->turns = *b->turns;
-    b->turns = &unit->turns;
-    unit->turns.next = keep(at, unit->turns.next, inputs, sizeof *unit->turns.next);
-    unit->turns.wide = keep(at, unit->turns.wide, outputs, sizeof *unit->turns.wide);
-    if (!unit->turns.stages)
-        return;
-    native_stages *s = &unit->stages;
-    *s = *unit->turns.stages;
-    unit->turns.stages = s;
-    s->stages = keep(at, s->stages, (size_t)s->n, sizeof *s->stages);
-    s->operands = keep(at, s->operands, inputs + outputs, sizeof *s->operands);
-    s->pointers = keep(at, s->pointers, (size_t)s->npointers, sizeof *s->pointers);
-    s->moves = keep(at, s->moves, (size_t)s->places, sizeof *s->moves);
+    *own = *b->sequence;
+    b->sequence = own;
+    own->items = keep(k, own->items, own->nitems, sizeof *own->items);
+    own->pointers = keep(k, own->pointers, own->npointers, sizeof *own->pointers);
+    own->moves = keep(k, own->moves, own->nplaces, sizeof *own->moves);
+    own->carries = keep(k, own->carries, own->ncarries, sizeof *own->carries);
 }
 
 static native_unit *unit_new(const native_body *b, const char *isa, const char *key, size_t key_bytes, uint64_t hash) {
-    size_t bytes = sizeof(native_unit) + array_bytes(b) + key_bytes;
+    keeper arrays = {0};
+    native_body measured = *b;
+    loop_sequence sequence;
+    keep_body(&arrays, &measured, &sequence);
+    const size_t bytes = sizeof(native_unit) + arrays.bytes + key_bytes;
     native_unit *unit = malloc(bytes);
     if (!unit)
         return NULL;
-    char *at = (char *)(unit + 1);
     *unit = (native_unit){.hash = hash, .key_bytes = key_bytes, .bytes = bytes, .isa = isa, .body = *b};
-    keep_arrays(unit, &at);
-    unit->key = memcpy(at, key, key_bytes);
+    arrays = (keeper){.room = (char *)(unit + 1)};
+    keep_body(&arrays, &unit->body, &unit->sequence);
+    unit->key = memcpy(arrays.room + arrays.bytes, key, key_bytes);
     return unit;
 }
 
@@ -305,11 +272,15 @@ static bool find_in_cache(native_unit *unit) {
 /* What the timeline tells: "compile exp multiply add". */
 static void report(const native_unit *unit, const char *what, int64_t began) {
     char text[64];
-    int at = snprintf(text, sizeof text, "%s%s", what, unit->body.turns ? " loop" : "");
-    for (int k = 0; k < unit->body.nins && at < (int)sizeof text; k++)
-        at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.ins[k].op]->name);
-    for (int k = 0; k < unit->body.nfolds && at < (int)sizeof text; k++)
-        at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[unit->body.folds[k].op]->name);
+    int at = snprintf(text, sizeof text, "%s%s", what, unit->body.sequence ? " loop" : "");
+    for (int i = 0; i < unit->body.nloops; i++) {
+        const lazy_kernel *loop = &unit->body.loops[i];
+        for (int k = 0; k < loop->nins && at < (int)sizeof text; k++)
+            at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[loop->ins[k].op]->name);
+        for (int k = 0; k < loop->nsinks && at < (int)sizeof text; k++)
+            if (loop->sinks[k].kind == LAZY_SINK_REDUCE)
+                at += snprintf(text + at, sizeof text - (size_t)at, " %s", lazy_ops[loop->sinks[k].op]->name);
+    }
     engine_timeline_step(text, began, 0, unit->object.bytes);
 }
 

@@ -68,7 +68,7 @@ static int32_t read_at(const lazy_draft *draft, int64_t k) {
     if (draft->call)
         return draft->call->slots[k];
     const lazy_draft_load *from = &draft->loads.at[k];
-    return from->load.kind == LAZY_LOAD_BUFFER || from->load.kind == LAZY_LOAD_TABLE ? from->node : -1;
+    return loop_has_buffer(&from->load) ? from->node : -1;
 }
 
 static int32_t writer_of(merger *m, int32_t node) {

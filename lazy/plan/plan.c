@@ -101,7 +101,7 @@ static int fill_loads(planner *p, lazy_step *step, const lazy_draft *draft) {
             load->slot = (int16_t)step->nnumbers++;
             if (lazy_push(&p->numbers, number))
                 return NEAP_E_MEMORY;
-        } else if (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) {
+        } else if (loop_has_buffer(load)) {
             int32_t want = slot_for(p, node);
             while (slot < step->nbufs && step->slots[slot] != want)
                 slot++;

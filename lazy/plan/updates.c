@@ -58,7 +58,7 @@ static int32_t read_of(const lazy_draft *draft, int64_t k) {
     if (draft->call)
         return draft->call->slots[k];
     const lazy_draft_load *load = &draft->loads.at[k];
-    return load->load.kind == LAZY_LOAD_BUFFER || load->load.kind == LAZY_LOAD_TABLE ? load->node : -1;
+    return loop_has_buffer(&load->load) ? load->node : -1;
 }
 
 /* Who reads each node last, and whether that may have to wait for an effect. */

@@ -321,7 +321,7 @@ static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, co
     int status = unit_nodes_new(u, kernel->nloads, kernel->nsinks);
     for (int k = 0; k < kernel->nloads && status == 0; k++) {
         const lazy_load *load = &kernel->loads[k];
-        bool buffer = load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
+        bool buffer = loop_has_buffer(load);
         int32_t number = step->first_number + load->slot;
         bool known = load->slot >= 0 && load->slot < step->nnumbers && number < plan->nnumbers;
         u->reads[k] = -1;
@@ -472,7 +472,7 @@ static bool writes_in_place(const lazy_group *group, const lazy_step *step, int3
         return false;
     for (int k = 0; k < kernel->nloads; k++) {
         const lazy_load *load = &kernel->loads[k];
-        bool buffer = load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
+        bool buffer = loop_has_buffer(load);
         if (!buffer || group->slots[step->slots[load->slot]] != from)
             continue;
         if (load->kind == LAZY_LOAD_TABLE || !loop_maps_agree(kernel, &load->read, &sink->write) ||

@@ -340,8 +340,7 @@ static int check_rows(const lazy_verifier *v, const lazy_kernel *kernel) {
 int32_t plan_buffer_read(const lazy_unit *u, int32_t k) {
     if (u->call)
         return u->reads[k];
-    uint8_t kind = u->kernel.loads[k].kind;
-    return kind == LAZY_LOAD_BUFFER || kind == LAZY_LOAD_TABLE ? u->reads[k] : -1;
+    return loop_has_buffer(&u->kernel.loads[k]) ? u->reads[k] : -1;
 }
 
 int plan_check_own_reads(const lazy_verifier *v, const lazy_unit *u) {

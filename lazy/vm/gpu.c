@@ -89,18 +89,6 @@ static int64_t shared_bytes(const gpu_kernel *code) {
     return bytes;
 }
 
-/* Does memory run along the last kept axis rather than along the last reduced one? */
-static bool runs_across(const lazy_kernel *g) {
-    int across = 0;
-    for (int k = 0; k < g->nloads && g->nkept > 0 && g->nkept < g->ndim; k++) {
-        int64_t kept = g->loads[k].read.stride[g->nkept - 1], inner = g->loads[k].read.stride[g->ndim - 1];
-        kept = kept < 0 ? -kept : kept, inner = inner < 0 ? -inner : inner;
-        if (g->loads[k].kind == LAZY_LOAD_BUFFER)
-            across += (kept != 0 && inner > kept) - (inner != 0 && kept > inner);
-    }
-    return across > 0;
-}
-
 /* Blocks of a row: as many as keep a GPU busy, or as make its waves few enough. */
 static void cut_rows(vm_gpu *plan, int64_t rows, int64_t leaves, int64_t at_once) {
     const int64_t most = gpu_waves_max(&plan->code);
@@ -197,7 +185,7 @@ static void deal(vm_gpu *plan) {
         plan->launches[plan->nlaunches++] = (vm_gpu_launch){"kernel", (uint64_t)((rows + tile - 1) / tile)};
         return;
     }
-    code->across = runs_across(g);
+    code->across = loop_runs_across(g);
     (code->staged ? deal_stages : deal_rows)(plan, rows, reduced);
 }
 

@@ -40,8 +40,8 @@ static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
                     LAZY_PART(b->late, n), LAZY_PART(b->flat, n), LAZY_PART(b->made, n), LAZY_PART(b->uses, n),
                     LAZY_PART(b->spread, n), LAZY_PART(b->last, n), LAZY_PART(b->maker, n),
                     LAZY_PART(b->folded, kernel->nsinks), LAZY_PART(pools, VM_WIDTHS * n), LAZY_PART(b->level, n),
-                    LAZY_PART(b->joined, steps), LAZY_PART(b->body, code), LAZY_PART(b->inputs, 3 * code),
-                    LAZY_PART(b->made_by, code), LAZY_PART(b->outputs, code), LAZY_PART(b->folds, kernel->nsinks)))
+                    LAZY_PART(b->joined, steps), LAZY_PART(b->code, code), LAZY_PART(b->length, code),
+                    LAZY_PART(b->stored, code + (size_t)kernel->nsinks)))
         return NEAP_E_MEMORY;
     for (int k = 0; k < VM_WIDTHS; k++)
         b->pool[k] = pools + (size_t)k * n;

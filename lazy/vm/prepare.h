@@ -34,13 +34,11 @@ typedef struct vm_builder {
     bool *folded;    /* by sink: its FOLD is in the sequence */
     int32_t *level;  /* reductions and takes on the way to it, at most (segments.c) */
     int levels;
-    bool *joined;      /* by step: it is part of the segment of its level */
-    native_body *body; /* by segment; their arrays are parts of those that follow, filled so far */
-    native_input *inputs;
-    lazy_ins *made_by;
-    native_fold *folds;
-    int32_t *outputs;
-    int ninputs, nmade, nfolds, noutputs;
+    bool *joined;    /* by step: it is part of the segment of its level */
+    lazy_ins *code;  /* of segments, one behind the other, each with its own numbers of values */
+    int32_t *stored; /* the same: the values that go out, then those that are reduced */
+    int32_t *length; /* by segment: its instructions */
+    int ncode, nstored;
     int32_t *pool[VM_WIDTHS];
     int npool[VM_WIDTHS];
 } vm_builder;

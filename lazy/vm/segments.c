@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lazy/arena.h"
 #include "lazy/vm/prepare.h"
 
 static int level_of(const vm_builder *b, int value) {
@@ -124,12 +125,11 @@ static int input_of(vm_builder *b, vm_segment *s, int value) {
         if (p->operands[s->first + k] == value)
             return k;
     p->operands[s->first + s->nin] = value;
-    b->inputs[b->ninputs++] = (native_input){.dtype = b->dtype[value], .vector = !vm_single(b, value)};
     return s->nin++;
 }
 
-/* The folds of what the segment of a level makes, and their sinks; the result of step i is value nin + where[i]. */
-static int folds_of(vm_builder *b, int level, int nin, const int32_t *where, int32_t *sinks) {
+/* The sinks that fold what the segment of a level makes. */
+static int folds_of(vm_builder *b, int level, int32_t *sinks) {
     vm_program *p = b->p;
     int n = 0;
     for (int k = 0; k < p->nsinks && n < NATIVE_FOLDS_MAX; k++) {
@@ -138,7 +138,6 @@ static int folds_of(vm_builder *b, int level, int nin, const int32_t *where, int
         if (i < 0 || !b->joined[i] || b->level[sink->value] != level || !vm_folds(b, sink))
             continue;
         sink->native = true;
-        b->folds[b->nfolds++] = (native_fold){.op = sink->op, .dtype = b->dtype[sink->value], .value = nin + where[i]};
         sinks[n++] = k;
     }
     return n;
@@ -169,17 +168,14 @@ bool vm_add_segment(vm_builder *b, int level, int (*ready)(vm_builder *b, int va
     vm_program *p = b->p;
     vm_segment s = {.first = p->noperands};
     int32_t where[LAZY_KERNEL_MAX_INS]; /* by step: its instruction */
-    native_body body = {.inputs = b->inputs + b->ninputs,
-                        .ins = b->made_by + b->nmade,
-                        .folds = b->folds + b->nfolds,
-                        .outputs = b->outputs + b->noutputs,
-                        .whole_rows = !p->carried};
-    body.nins = inputs_of(b, &s, level, ready, where);
+    const int nins = inputs_of(b, &s, level, ready, where);
+    if (nins == 0)
+        return false;
     for (int i = 0; i < b->nsteps; i++) {
         const lazy_ins *in = &b->steps[i].ins;
         if (!is_part(b, i, level))
             continue;
-        lazy_ins *made = &b->made_by[b->nmade++];
+        lazy_ins *made = &b->code[b->ncode++];
         *made = *in;
         for (int k = 0; k < in->narg; k++) {
             int j = in->arg[k] - p->nloads;
@@ -189,18 +185,18 @@ bool vm_add_segment(vm_builder *b, int level, int (*ready)(vm_builder *b, int va
     }
     int32_t *sinks = p->operands + s.first + s.nin; /* where outputs go first */
     int32_t folded[NATIVE_FOLDS_MAX];
-    s.nfold = folds_of(b, level, s.nin, where, folded);
+    s.nfold = folds_of(b, level, folded);
     for (int i = 0; i < b->nsteps; i++)
         if (is_part(b, i, level) && read_outside(b, i)) {
-            b->outputs[b->noutputs++] = s.nin + where[i];
+            b->stored[b->nstored++] = s.nin + where[i];
             sinks[s.nout++] = p->nloads + i;
         }
-    memcpy(sinks + s.nout, folded, (size_t)s.nfold * sizeof *sinks);
-    if (body.nins == 0)
-        return false;
-    body.ninputs = s.nin, body.noutputs = s.nout, body.nfolds = s.nfold;
+    for (int k = 0; k < s.nfold; k++) {
+        b->stored[b->nstored++] = s.nin + where[p->sinks[folded[k]].value - p->nloads];
+        sinks[s.nout + k] = folded[k];
+    }
     p->noperands += s.nin + s.nout + s.nfold;
-    b->body[p->nsegments] = body;
+    b->length[p->nsegments] = nins;
     p->segments[p->nsegments++] = s;
     return true;
 }
@@ -229,14 +225,46 @@ static bool find_far(vm_program *p, const vm_segment *s, bool *far) {
     return any;
 }
 
+/* The loop of a segment (native.h), whose instructions and stored values are these. */
+static native_unit *seek(vm_builder *b, const vm_segment *s, lazy_ins *code, int nins, const int32_t *stored) {
+    vm_program *p = b->p;
+    const int32_t *operands = p->operands + s->first;
+    bool far[VM_SEGMENT_MAX] = {0};
+    lazy_load *loads;
+    lazy_sink *sinks;
+    if (!LAZY_ARENA(LAZY_PART(loads, s->nin), LAZY_PART(sinks, s->nout + s->nfold)))
+        return NULL;
+    lazy_kernel loop = {.ndim = 1, .nkept = s->nfold == 0, .loads = loads, .ins = code, .sinks = sinks};
+    loop.nloads = s->nin, loop.nins = nins, loop.nsinks = s->nout + s->nfold;
+    for (int k = 0; k < s->nin; k++)
+        loads[k] = (lazy_load){.kind = LAZY_LOAD_BUFFER,
+                               .dtype = b->dtype[operands[k]],
+                               .slot = (int16_t)k,
+                               .read.stride[0] = !vm_single(b, operands[k])};
+    for (int k = 0; k < loop.nsinks; k++) {
+        sinks[k] = (lazy_sink){.kind = LAZY_SINK_STORE, .slot = (int16_t)(s->nin + k), .value = stored[k]};
+        sinks[k].dtype = (uint8_t)loop_dtype_of(&loop, stored[k]);
+        if (k < s->nout)
+            sinks[k].write.stride[0] = 1;
+        else
+            sinks[k].kind = LAZY_SINK_REDUCE, sinks[k].op = p->sinks[operands[s->nin + k]].op;
+    }
+    native_body body = {.nloops = 1, .loops = &loop, .whole_rows = !p->carried};
+    body.far = find_far(p, s, far) ? far : NULL;
+    native_unit *unit = native_seek(&body, p->simd->name);
+    free(loads);
+    return unit;
+}
+
 int vm_want_segments(vm_builder *b) {
     vm_program *p = b->p;
-    bool far[VM_SEGMENT_MAX];
+    lazy_ins *code = b->code;
+    const int32_t *stored = b->stored;
     for (int k = 0; k < p->nsegments; k++) {
-        b->body[k].far = find_far(p, &p->segments[k], far) ? far : NULL;
-        p->segments[k].unit = native_seek(&b->body[k], p->simd->name);
-        if (!p->segments[k].unit)
+        vm_segment *s = &p->segments[k];
+        if (!(s->unit = seek(b, s, code, b->length[k], stored)))
             return NEAP_E_MEMORY;
+        code += b->length[k], stored += s->nout + s->nfold;
     }
     return NEAP_OK;
 }

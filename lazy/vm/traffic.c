@@ -47,7 +47,7 @@ static void touch(touched *t, region r) {
 }
 
 static bool reads(const lazy_load *load) {
-    return load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
+    return loop_has_buffer(load);
 }
 
 static region load_region(const lazy_kernel *kernel, const lazy_load *load) {

@@ -26,7 +26,7 @@ static char *some_numbers(int dtype, int64_t n, bool wild) {
 }
 
 /* Leaves of n elements, by the VM's loops. */
-static void expected(const native_fold *fold, char *out, const char *values, int64_t n) {
+static void expected(const lazy_sink *fold, char *out, const char *values, int64_t n) {
     const lazy_fold *loops = &vm_simd()->fold[fold->op][fold->dtype];
     int width = neap_dtype_bytes(fold->dtype);
     for (int64_t k = 0; k * LEAF < n; k++) {
@@ -36,7 +36,7 @@ static void expected(const native_fold *fold, char *out, const char *values, int
 }
 
 /* Combines leaves as they stand in the tree; the result is the first one. */
-static void join(const native_fold *fold, char *leaf, int64_t leaves) {
+static void join(const lazy_sink *fold, char *leaf, int64_t leaves) {
     const lazy_fold *loops = &vm_simd()->fold[fold->op][fold->dtype];
     int width = neap_dtype_bytes(fold->dtype);
     int64_t half = 1;
@@ -50,13 +50,16 @@ static void join(const native_fold *fold, char *leaf, int64_t leaves) {
 }
 
 /* One instruction of a dtype, of which the folds take the value; `stored`: it is an output, too. */
-static void try_folds(const lazy_ins *ins, const native_fold *folds, int nfolds, bool stored, bool whole) {
-    const native_input inputs[2] = {{ins->dtype, true}, {ins->dtype, true}};
-    const int32_t outputs[1] = {2};
-    native_body body = {2, 1, stored, inputs, ins, outputs, nfolds, whole, folds, NULL, NULL};
-    native_unit *unit = native_want(&body, vm_isa_name());
+static void try_folds(const lazy_ins *ins, const lazy_sink *folds, int nfolds, bool stored, bool whole) {
+    native_segment segment = {0};
+    native_load(&segment, ins->dtype, true), native_load(&segment, ins->dtype, true);
+    native_ins(&segment, *ins);
+    if (stored)
+        native_sink(&segment, LAZY_SINK_STORE, 0, 2);
+    for (int k = 0; k < nfolds; k++)
+        native_sink(&segment, LAZY_SINK_REDUCE, folds[k].op, 2);
+    native_unit *unit = native_of(&segment, whole, NULL);
     int width = neap_dtype_bytes(ins->result);
-    native_await(unit);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes && CHECK_EQ(native_state_of(unit), NATIVE_READY); s++) {
         int64_t n = sizes[s], leaves = (n + LEAF - 1) / LEAF;
         char *a = some_numbers(ins->dtype, n, s % 3 == 0), *b = some_numbers(ins->dtype, n, s % 3 == 0),
@@ -92,14 +95,16 @@ static void try_folds(const lazy_ins *ins, const native_fold *folds, int nfolds,
 static void try_single(int dtype) {
     enum { N = 300 };
     const uint8_t d = (uint8_t)dtype;
-    const native_input inputs[3] = {{d, false}, {d, true}, {d, false}};
     const lazy_ins ins[3] = {{LAZY_OP_maximum, d, d, 2, {0, 2, 0}},
                              {LAZY_OP_minimum, d, d, 2, {3, 1, 0}},
                              {LAZY_OP_minimum, d, d, 2, {3, 2, 0}}};
-    const int32_t outputs[2] = {4, 5};
-    native_body body = {3, 3, 2, inputs, ins, outputs, 0, false, NULL, NULL, NULL};
-    native_unit *unit = native_want(&body, vm_isa_name());
-    native_await(unit);
+    native_segment segment = {0};
+    for (int k = 0; k < 3; k++)
+        native_load(&segment, dtype, k == 1);
+    for (int k = 0; k < 3; k++)
+        native_ins(&segment, ins[k]);
+    native_sink(&segment, LAZY_SINK_STORE, 0, 4), native_sink(&segment, LAZY_SINK_STORE, 0, 5);
+    native_unit *unit = native_of(&segment, false, NULL);
     if (CHECK_EQ(native_state_of(unit), NATIVE_READY)) {
         int width = neap_dtype_bytes(dtype);
         char *s = random_buffer(dtype, 2), *x = random_buffer(dtype, N), made[N * sizeof(lazy_scalar)];
@@ -121,11 +126,11 @@ static void try_single(int dtype) {
 
 static void try_dtype(int dtype) {
     static const int16_t ops[] = {LAZY_OP_maximum, LAZY_OP_exp};
-    native_fold folds[NATIVE_FOLDS_MAX];
+    lazy_sink folds[NATIVE_FOLDS_MAX];
     int n = 0;
     for (int op = 0; op < LAZY_OP_COUNT; op++)
         if (lazy_ops[op]->kind == LAZY_REDUCE && native_has_fold(op, dtype) && CHECK(n < NATIVE_FOLDS_MAX))
-            folds[n++] = (native_fold){(int16_t)op, (uint8_t)dtype, 2};
+            folds[n++] = (lazy_sink){.op = (int16_t)op, .dtype = (uint8_t)dtype};
     for (size_t k = 0; k < sizeof ops / sizeof *ops && n > 0; k++) {
         lazy_ins ins = {ops[k], (uint8_t)dtype, (uint8_t)dtype, lazy_ops[ops[k]]->arity, {0, 1, 0}};
         if (!native_has(ops[k], dtype, dtype))

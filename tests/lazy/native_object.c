@@ -22,15 +22,15 @@ static size_t below(size_t n) {
 /* A body of n maps in a row, x = exp(x), x = tanh(x), …, then x + x. */
 enum { MOST = 24 };
 static native_body chain_of(int n) {
-    static const native_input input = {NEAP_DTYPE_F32, true};
-    static lazy_ins ins[MOST];
-    static int32_t output;
+    static native_segment s;
     static const int16_t ops[] = {LAZY_OP_exp, LAZY_OP_tanh, LAZY_OP_sin};
-    for (int k = 0; k < n; k++)
-        ins[k] = (lazy_ins){ops[k % 3], NEAP_DTYPE_F32, NEAP_DTYPE_F32, 1, {k, k, k}};
-    ins[n - 1] = (lazy_ins){LAZY_OP_add, NEAP_DTYPE_F32, NEAP_DTYPE_F32, 2, {n - 1, n - 1, 0}};
-    output = n;
-    return (native_body){1, n, 1, &input, ins, &output, 0, false, NULL, NULL, NULL};
+    s = (native_segment){0};
+    native_load(&s, NEAP_DTYPE_F32, true);
+    for (int k = 0; k < n - 1; k++)
+        native_ins(&s, (lazy_ins){ops[k % 3], NEAP_DTYPE_F32, NEAP_DTYPE_F32, 1, {k, k, k}});
+    native_ins(&s, (lazy_ins){LAZY_OP_add, NEAP_DTYPE_F32, NEAP_DTYPE_F32, 2, {n - 1, n - 1, 0}});
+    native_sink(&s, LAZY_SINK_STORE, 0, n);
+    return (native_body){.nloops = 1, .loops = &s.loop};
 }
 
 /* ---- Object files ------------------------------------------------------------------------------------------------ */

@@ -7,17 +7,15 @@
 
 enum { MOST = 1100, MOST_INS = 300, PART = 24, INPUTS = 5, PAD = 3, LINE = 64 };
 
-typedef struct rows { /* all rows of one dtype: instruction k gives output k */
-    native_input inputs[INPUTS];
+typedef struct rows {       /* all rows of one dtype: instruction k gives output k */
+    uint8_t inputs[INPUTS]; /* dtypes; the last one is one element for all */
     lazy_ins ins[MOST_INS];
-    int32_t outputs[MOST_INS];
     int n, dtype;
 } rows;
 
 static void add(rows *r, int op, int result, int32_t a, int32_t b, int32_t c) {
     if (!native_has(op, r->dtype, result) || !CHECK(r->n < MOST_INS))
         return;
-    r->outputs[r->n] = INPUTS + r->n;
     r->ins[r->n++] = (lazy_ins){(int16_t)op, (uint8_t)r->dtype, (uint8_t)result, lazy_ops[op]->arity, {a, b, c}};
 }
 
@@ -25,7 +23,7 @@ static void add(rows *r, int op, int result, int32_t a, int32_t b, int32_t c) {
 static void rows_new(rows *r, int dtype) {
     *r = (rows){.dtype = dtype};
     for (int k = 0; k < INPUTS; k++)
-        r->inputs[k] = (native_input){k == 0 ? NEAP_DTYPE_BOOL : (uint8_t)dtype, k < INPUTS - 1};
+        r->inputs[k] = k == 0 ? NEAP_DTYPE_BOOL : (uint8_t)dtype;
     for (int op = 0; op < LAZY_OP_COUNT; op++) {
         const lazy_op *row = lazy_ops[op];
         if (row->kind != LAZY_MAP)
@@ -59,8 +57,8 @@ static void expected(const lazy_simd *simd, const lazy_ins *ins, char *const *in
 static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int64_t n, int shift) {
     char *at[INPUTS + MOST_INS], *buffers[INPUTS + MOST_INS], other[sizeof(lazy_scalar) * (MOST + PAD)];
     for (int k = 0; k < INPUTS; k++) {
-        buffers[k] = random_buffer(r->inputs[k].dtype, n + PAD);
-        at[k] = buffers[k] + PAD * neap_dtype_bytes(r->inputs[k].dtype); /* not where vectors begin */
+        buffers[k] = random_buffer(r->inputs[k], n + PAD);
+        at[k] = buffers[k] + PAD * neap_dtype_bytes(r->inputs[k]); /* not where vectors begin */
     }
     for (int k = 0; k < r->n; k++) {
         int width = neap_dtype_bytes(r->ins[k].result);
@@ -89,13 +87,12 @@ static void try_rows(const rows *r, const lazy_simd *simd, native_code code, int
 /* Results over operands of their width. */
 static void try_in_place(int dtype, bool far) {
     static const bool all[4] = {true, true, true, true};
-    const native_input given[2] = {{(uint8_t)dtype, true}, {(uint8_t)dtype, true}};
-    lazy_ins ins[2] = {{LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}},
-                       {LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}}};
-    int32_t outputs[2] = {2, 3};
-    native_body body = {2, 2, 2, given, ins, outputs, 0, false, NULL, NULL, far ? all : NULL};
-    native_unit *unit = native_want(&body, vm_isa_name());
-    native_await(unit);
+    native_segment s = {0};
+    native_load(&s, dtype, true), native_load(&s, dtype, true);
+    native_ins(&s, (lazy_ins){LAZY_OP_maximum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}});
+    native_ins(&s, (lazy_ins){LAZY_OP_minimum, (uint8_t)dtype, (uint8_t)dtype, 2, {0, 1, 0}});
+    native_sink(&s, LAZY_SINK_STORE, 0, 2), native_sink(&s, LAZY_SINK_STORE, 0, 3);
+    native_unit *unit = native_of(&s, false, far ? all : NULL);
     if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
         return;
     int64_t n = 77;
@@ -141,20 +138,17 @@ static void try_lead(native_code code, int dtype, int64_t n, int shift, int odd)
 /* Operands that lie anywhere. */
 static void try_leads(int dtype) {
     static const int64_t sizes[] = {0, 1, 17, 255, 256, 257, 271, 272, LEAD_LENGTH - 1, LEAD_LENGTH};
-    native_input given[LEAD_INPUTS];
-    lazy_ins ins[LEAD_INS];
+    native_segment s = {0};
     for (int k = 0; k < LEAD_INPUTS; k++)
-        given[k] = (native_input){(uint8_t)dtype, true};
+        native_load(&s, dtype, true);
     for (int k = 0; k < LEAD_INS; k++)
-        ins[k] = (lazy_ins){k == 1 ? LAZY_OP_minimum : LAZY_OP_maximum,
-                            (uint8_t)dtype,
-                            (uint8_t)dtype,
-                            2,
-                            {k == 0 ? 0 : LEAD_INPUTS + k - 1, k + 1, 0}};
-    native_body body = {LEAD_INPUTS, LEAD_INS, 1,    given, ins, (int32_t[]){LEAD_INPUTS + LEAD_INS - 1},
-                        0,           false,    NULL, NULL,  NULL};
-    native_unit *unit = native_want(&body, vm_isa_name());
-    native_await(unit);
+        native_ins(&s, (lazy_ins){k == 1 ? LAZY_OP_minimum : LAZY_OP_maximum,
+                                  (uint8_t)dtype,
+                                  (uint8_t)dtype,
+                                  2,
+                                  {k == 0 ? 0 : LEAD_INPUTS + k - 1, k + 1, 0}});
+    native_sink(&s, LAZY_SINK_STORE, 0, LEAD_INPUTS + LEAD_INS - 1);
+    native_unit *unit = native_of(&s, false, NULL);
     bool ready = CHECK_EQ(native_state_of(unit), NATIVE_READY);
     for (size_t k = 0; ready && k < sizeof sizes / sizeof *sizes; k++)
         for (int shift = 0; shift < 16; shift++)
@@ -181,9 +175,14 @@ static void try_dtype(int dtype) {
     for (int from = 0; from < all.n; from += PART) {
         rows r = part_of(&all, from);
         bool is_far = from / PART % 2 == 0;
-        native_body body = {INPUTS, r.n, r.n, r.inputs, r.ins, r.outputs, 0, false, NULL, NULL, is_far ? far : NULL};
-        native_unit *unit = native_want(&body, vm_isa_name());
-        native_await(unit);
+        native_segment s = {0};
+        for (int k = 0; k < INPUTS; k++)
+            native_load(&s, r.inputs[k], k < INPUTS - 1);
+        for (int k = 0; k < r.n; k++)
+            native_ins(&s, r.ins[k]);
+        for (int k = 0; k < r.n; k++)
+            native_sink(&s, LAZY_SINK_STORE, 0, INPUTS + k);
+        native_unit *unit = native_of(&s, false, is_far ? far : NULL);
         if (!CHECK_EQ(native_state_of(unit), NATIVE_READY))
             fprintf(stderr, "%s, %s: %s\n", neap_dtype_name(dtype), vm_isa_name(), native_failure(unit));
         else

@@ -11,13 +11,21 @@
 #include "lazy/native/plugin/generator.h"
 
 int ir_fold_blocks(const generator *g) {
-    return g->body->nfolds > 0 ? LAZY_LANES / g->lanes : 1;
+    return g->reduces ? LAZY_LANES / g->lanes : 1;
+}
+
+static bool is_folded(const generator *g, int sink) {
+    return ir_is_reduction(g, sink) && !g->own.idle[sink];
+}
+
+static int dtype_of(const generator *g, int sink) {
+    return g->own.dtype[g->loop->sinks[sink].value];
 }
 
 static void call(generator *g, const char *kind, int k, LLVMValueRef *args, unsigned n) {
     char name[96];
     LLVMTypeRef types[] = {g->pointer, g->pointer, g->pointer};
-    snprintf(name, sizeof name, "%s_%s", kind, ir_fold_name(&g->body->folds[k]));
+    snprintf(name, sizeof name, "%s_%s", kind, ir_fold_name(g->loop, &g->loop->sinks[k]));
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->context), types, n, 0);
     LLVMBuildCall2(g->builder, type, LLVMGetNamedFunction(g->module, name), args, n, "");
 }
@@ -31,35 +39,36 @@ void ir_fold_combine(generator *g, int k, LLVMValueRef to, LLVMValueRef a, LLVMV
 }
 
 void ir_folds_places(generator *g) {
-    for (int k = 0; k < g->body->nfolds; k++) {
-        LLVMTypeRef type = ir_vector(g, g->body->folds[k].dtype);
-        g->spare[k] = LLVMBuildAlloca(g->builder, type, "");
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        if (!ir_is_reduction(g, k))
+            continue;
+        LLVMTypeRef type = ir_vector(g, dtype_of(g, k));
+        g->own.spare[k] = LLVMBuildAlloca(g->builder, type, "");
         for (int v = 0; v < ir_fold_blocks(g); v++)
-            g->lane[k][v] = LLVMBuildAlloca(g->builder, type, "");
+            g->own.lane[k][v] = LLVMBuildAlloca(g->builder, type, "");
     }
 }
 
 LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n) {
-    for (int k = 0; k < g->body->nfolds; k++)
-        for (int v = 0; v < ir_fold_blocks(g) && !g->idle[k]; v++)
-            ir_fold_none(g, k, g->lane[k][v]);
-    if (g->body->nfolds == 0)
+    for (int k = 0; k < g->loop->nsinks; k++)
+        for (int v = 0; v < ir_fold_blocks(g) && is_folded(g, k); v++)
+            ir_fold_none(g, k, g->own.lane[k][v]);
+    if (!g->reduces)
         return n;
     LLVMValueRef end = LLVMBuildAdd(g->builder, first, ir_number(g, LAZY_LEAF), "");
     return LLVMBuildSelect(g->builder, LLVMBuildICmp(g->builder, LLVMIntSLT, end, n, ""), end, n, "");
 }
 
 void ir_fold_block(generator *g, int k, LLVMValueRef mask) {
-    for (int f = 0; f < g->body->nfolds; f++) {
-        const native_fold *fold = &g->body->folds[f];
-        if (g->idle[f])
+    for (int f = 0; f < g->loop->nsinks; f++) {
+        if (!is_folded(g, f))
             continue;
-        LLVMValueRef lane = g->lane[f][k % ir_fold_blocks(g)];
-        ir_fold_combine(g, f, mask ? g->spare[f] : lane, lane, g->value[fold->value]);
+        LLVMValueRef lane = g->own.lane[f][k % ir_fold_blocks(g)];
+        ir_fold_combine(g, f, mask ? g->own.spare[f] : lane, lane, g->value[g->loop->sinks[f].value]);
         if (!mask)
             continue;
-        LLVMTypeRef type = ir_vector(g, fold->dtype);
-        LLVMValueRef folded = LLVMBuildLoad2(g->builder, type, g->spare[f], "");
+        LLVMTypeRef type = ir_vector(g, dtype_of(g, f));
+        LLVMValueRef folded = LLVMBuildLoad2(g->builder, type, g->own.spare[f], "");
         LLVMValueRef before = LLVMBuildLoad2(g->builder, type, lane, "");
         LLVMBuildStore(g->builder, LLVMBuildSelect(g->builder, mask, folded, before, ""), lane);
     }
@@ -67,30 +76,29 @@ void ir_fold_block(generator *g, int k, LLVMValueRef mask) {
 
 /* spare = the lanes of a vector from `from` on; what is behind them means nothing. */
 static void upper_lanes(generator *g, int k, int from) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), type = ir_vector(g, g->body->folds[k].dtype);
-    LLVMValueRef vector = LLVMBuildLoad2(g->builder, type, g->lane[k][0], ""), lane[LAZY_LANES];
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), type = ir_vector(g, dtype_of(g, k));
+    LLVMValueRef vector = LLVMBuildLoad2(g->builder, type, g->own.lane[k][0], ""), lane[LAZY_LANES];
     for (int l = 0; l < g->lanes; l++)
         lane[l] = l + from < g->lanes ? LLVMConstInt(i32, (unsigned)(l + from), 0) : LLVMGetUndef(i32);
     LLVMValueRef order = LLVMConstVector(lane, (unsigned)g->lanes);
-    LLVMBuildStore(g->builder, LLVMBuildShuffleVector(g->builder, vector, vector, order, ""), g->spare[k]);
+    LLVMBuildStore(g->builder, LLVMBuildShuffleVector(g->builder, vector, vector, order, ""), g->own.spare[k]);
 }
 
 /* Where result `leaf` of fold k goes. */
 static LLVMValueRef leaf_at(generator *g, int k, LLVMValueRef leaf) {
-    LLVMValueRef base = g->base[g->body->ninputs + g->body->noutputs + k];
-    return LLVMBuildGEP2(g->builder, ir_element(g, g->body->folds[k].dtype), base, &leaf, 1, "");
+    return LLVMBuildGEP2(g->builder, ir_element(g, dtype_of(g, k)), g->own.leaves[k], &leaf, 1, "");
 }
 
 static void store_leaf(generator *g, int k, LLVMValueRef leaf) {
-    int dtype = g->body->folds[k].dtype;
-    LLVMValueRef result = LLVMBuildLoad2(g->builder, ir_vector(g, dtype), g->lane[k][0], "");
+    int dtype = dtype_of(g, k);
+    LLVMValueRef result = LLVMBuildLoad2(g->builder, ir_vector(g, dtype), g->own.lane[k][0], "");
     result = LLVMBuildExtractElement(g->builder, result, ir_number(g, 0), "");
     LLVMSetAlignment(LLVMBuildStore(g->builder, result, leaf_at(g, k, leaf)), ir_bytes(dtype));
 }
 
 /* place = a vector whose first lane is the leaf. */
 static void load_leaf(generator *g, int k, LLVMValueRef leaf, LLVMValueRef place) {
-    int dtype = g->body->folds[k].dtype;
+    int dtype = dtype_of(g, k);
     LLVMValueRef element = LLVMBuildLoad2(g->builder, ir_element(g, dtype), leaf_at(g, k, leaf), "");
     LLVMSetAlignment(element, ir_bytes(dtype));
     LLVMValueRef none = LLVMConstNull(ir_vector(g, dtype));
@@ -99,15 +107,15 @@ static void load_leaf(generator *g, int k, LLVMValueRef leaf, LLVMValueRef place
 
 void ir_folds_end(generator *g, LLVMValueRef first) {
     LLVMValueRef leaf = LLVMBuildUDiv(g->builder, first, ir_number(g, LAZY_LEAF), "");
-    for (int k = 0; k < g->body->nfolds; k++) {
-        if (g->idle[k])
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        if (!is_folded(g, k))
             continue;
         LOOP_EACH_HALF(half) {
             for (int v = 0; v < half / g->lanes; v++)
-                ir_fold_combine(g, k, g->lane[k][v], g->lane[k][v], g->lane[k][v + half / g->lanes]);
+                ir_fold_combine(g, k, g->own.lane[k][v], g->own.lane[k][v], g->own.lane[k][v + half / g->lanes]);
             if (half < g->lanes) {
                 upper_lanes(g, k, half);
-                ir_fold_combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
+                ir_fold_combine(g, k, g->own.lane[k][0], g->own.lane[k][0], g->own.spare[k]);
             }
         }
         store_leaf(g, k, leaf);
@@ -122,7 +130,7 @@ void ir_folds_join(generator *g, LLVMValueRef n) {
     static const char *const names[] = {"level", "pair", "next", "behind"};
     LLVMBuilderRef B = g->builder;
     LLVMBasicBlockRef part[PARTS], before = LLVMGetInsertBlock(B);
-    if (g->body->nfolds == 0 || !g->body->whole_rows)
+    if (!g->reduces || !(g->body->whole_rows || g->body->sequence))
         return;
     for (int k = 0; k < PARTS; k++)
         part[k] = ir_append(g, names[k]);
@@ -136,12 +144,12 @@ void ir_folds_join(generator *g, LLVMValueRef n) {
 
     LLVMPositionBuilderAtEnd(B, part[PAIR]);
     LLVMValueRef leaf = LLVMBuildPhi(B, g->word, "leaf"), other = LLVMBuildAdd(B, leaf, apart, "");
-    for (int k = 0; k < g->body->nfolds; k++) {
-        if (g->idle[k])
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        if (!is_folded(g, k))
             continue;
-        load_leaf(g, k, leaf, g->lane[k][0]);
-        load_leaf(g, k, other, g->spare[k]);
-        ir_fold_combine(g, k, g->lane[k][0], g->lane[k][0], g->spare[k]);
+        load_leaf(g, k, leaf, g->own.lane[k][0]);
+        load_leaf(g, k, other, g->own.spare[k]);
+        ir_fold_combine(g, k, g->own.lane[k][0], g->own.lane[k][0], g->own.spare[k]);
         store_leaf(g, k, leaf);
     }
     LLVMValueRef next = LLVMBuildAdd(B, leaf, twice, ""), last = LLVMBuildAdd(B, next, apart, "");

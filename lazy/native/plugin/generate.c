@@ -3,7 +3,7 @@
  * Arithmetic is not written here: each instruction is a call of its row's function (rows.c), whose bitcode is linked
  * into the kernel's module and inlined. What is written here is loops, loads and stores:
  *
- *      a block:         load the inputs of LANES elements, call the rows, store the outputs, fold (folds.c)
+ *      a block:         load LANES elements, call the rows, store, fold (folds.c)
  *      kernel(at, n):   steps of some blocks by the fast rows; what is left, and steps with arguments that are rare to
  *                       one of them, block by block under a mask, by the rows that take all arguments
  *
@@ -30,6 +30,7 @@
 #include <llvm/Config/llvm-config.h>
 
 #include "engine/device.h"
+#include "lazy/arena.h"
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/generator.h"
 #include "lazy/native/plugin/gpu.h"
@@ -72,8 +73,8 @@ static void row_function(const char *kind, const lazy_ins *ins, char *out, size_
     snprintf(out, bytes, "%s_%s", kind, row_name(ins));
 }
 
-const char *ir_fold_name(const native_fold *fold) {
-    return fold_names[fold->op][fold->dtype];
+const char *ir_fold_name(const lazy_kernel *loop, const lazy_sink *sink) {
+    return fold_names[sink->op][loop_dtype_of(loop, sink->value)];
 }
 
 /* Bytes of an element's vector, and how many of them are one register. */
@@ -85,27 +86,28 @@ static int register_bytes(const generator *g, int dtype) {
     return vector_bytes(g, dtype) < most ? vector_bytes(g, dtype) : most;
 }
 
-static bool is_far_input(const generator *g, int k) {
+static bool is_far_load(const generator *g, int k) {
     return g->body->far && g->body->far[k];
 }
 /* Pieces of vectors would be written line by line in pieces, too. */
-static bool is_far_output(const generator *g, int k) {
+static bool is_far_sink(const generator *g, int k) {
     enum { LEAST = 16 };
-    return g->body->far && g->body->far[g->body->ninputs + k] && !g->single[g->body->outputs[k]] &&
-           register_bytes(g, g->dtype[g->body->outputs[k]]) >= LEAST;
+    const int value = g->loop->sinks[k].value;
+    return g->body->far && g->body->far[g->loop->nloads + k] && !g->own.single[value] &&
+           register_bytes(g, g->own.dtype[value]) >= LEAST;
 }
 
-/* Asks for what the far inputs are in block `block` of a later step; lines that begin in it. */
+/* Asks for what the far loads are in block `block` of a later step; lines that begin in it. */
 static void ask_ahead(generator *g, LLVMValueRef i, int block) {
     enum { AHEAD = 6144, LINE = 64 };
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), ft;
-    for (int k = 0; k < g->body->ninputs; k++) {
-        if (!is_far_input(g, k))
+    for (int k = 0; k < g->loop->nloads; k++) {
+        if (!is_far_load(g, k))
             continue;
-        int bytes = vector_bytes(g, g->dtype[k]);
+        int bytes = vector_bytes(g, g->own.dtype[k]);
         LLVMValueRef f = ir_intrinsic(g, "llvm.prefetch", &g->pointer, 1, &ft);
         for (int at = (LINE - block * bytes % LINE) % LINE; at < bytes; at += LINE) {
-            LLVMValueRef ahead = ir_number(g, AHEAD + at), address = ir_beyond(g, g->base[k], g->dtype[k], i);
+            LLVMValueRef ahead = ir_number(g, AHEAD + at), address = ir_beyond(g, g->own.base[k], g->own.dtype[k], i);
             LLVMValueRef args[] = {LLVMBuildGEP2(g->builder, LLVMInt8TypeInContext(g->context), address, &ahead, 1, ""),
                                    LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
             LLVMBuildCall2(g->builder, ft, f, args, 4, "");
@@ -113,12 +115,12 @@ static void ask_ahead(generator *g, LLVMValueRef i, int block) {
     }
 }
 
-static void load_inputs(generator *g, LLVMValueRef i, LLVMValueRef mask) {
-    for (int k = 0; k < g->body->ninputs; k++) {
-        if (!g->body->inputs[k].vector)
+static void load_elements(generator *g, LLVMValueRef i, LLVMValueRef mask) {
+    for (int k = 0; k < g->loop->nloads; k++) {
+        if (g->own.single[k])
             continue;
-        LLVMValueRef at = ir_beyond(g, g->base[k], g->dtype[k], i);
-        LLVMBuildStore(g->builder, ir_load_vector(g, at, g->dtype[k], mask, NULL), g->value[k]);
+        LLVMValueRef at = ir_beyond(g, g->own.base[k], g->own.dtype[k], i);
+        LLVMBuildStore(g->builder, ir_load_vector(g, at, g->own.dtype[k], mask, NULL), g->value[k]);
     }
 }
 
@@ -129,13 +131,13 @@ static LLVMValueRef fast_row(const generator *g, const lazy_ins *ins) {
 }
 
 bool ir_has_fast(const generator *g, int j) {
-    return fast_row(g, &g->body->ins[j]) != NULL;
+    return fast_row(g, &g->loop->ins[j]) != NULL;
 }
 
 LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
-    const lazy_ins *ins = &g->body->ins[j];
+    const lazy_ins *ins = &g->loop->ins[j];
     char name[96];
-    LLVMValueRef args[4] = {g->value[g->body->ninputs + j]}, function = fast ? fast_row(g, ins) : NULL;
+    LLVMValueRef args[4] = {g->value[g->loop->nloads + j]}, function = fast ? fast_row(g, ins) : NULL;
     LLVMTypeRef types[4] = {g->pointer, g->pointer, g->pointer, g->pointer};
     for (int a = 0; a < ins->narg; a++)
         args[1 + a] = g->value[ins->arg[a]];
@@ -153,8 +155,8 @@ LLVMValueRef ir_call_row(generator *g, int j, bool fast) {
  * rare. */
 static LLVMValueRef call_rows(generator *g, bool fast) {
     LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
-    for (int j = 0; j < g->body->nins; j++) {
-        LLVMValueRef said = g->single[g->body->ninputs + j] ? NULL : ir_call_row(g, j, fast);
+    for (int j = 0; j < g->loop->nins; j++) {
+        LLVMValueRef said = g->own.single[g->loop->nloads + j] ? NULL : ir_call_row(g, j, fast);
         if (said)
             rare = LLVMBuildOr(g->builder, rare, said, "");
     }
@@ -170,119 +172,97 @@ static void store_past(generator *g, LLVMValueRef v, LLVMValueRef at, int dtype)
 }
 
 /* `past`: the far ones past the caches. */
-static void store_outputs(generator *g, LLVMValueRef i, LLVMValueRef mask, bool past) {
-    const native_body *b = g->body;
-    for (int k = 0; k < b->noutputs; k++) {
-        int value = b->outputs[k], dtype = g->dtype[value];
-        if (g->single[value])
+static void store_elements(generator *g, LLVMValueRef i, LLVMValueRef mask, bool past) {
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        int value = g->loop->sinks[k].value, dtype = g->own.dtype[value];
+        if (ir_is_reduction(g, k) || g->own.single[value])
             continue;
-        LLVMValueRef v = ir_value(g, value), at = ir_beyond(g, g->base[b->ninputs + k], dtype, i);
-        if (past && !mask && is_far_output(g, k))
+        LLVMValueRef v = ir_value(g, value), at = ir_beyond(g, g->own.base[g->loop->nloads + k], dtype, i);
+        if (past && !mask && is_far_sink(g, k))
             store_past(g, v, at, dtype);
         else
             ir_store_vector(g, v, at, dtype, mask);
     }
 }
 
-/* Which values depend on inputs that are one for all alone. */
-static void find_single(generator *g) {
-    for (int k = 0; k < g->body->ninputs; k++)
-        g->single[k] = !g->body->inputs[k].vector;
-    for (int j = 0; j < g->body->nins; j++) {
-        const lazy_ins *ins = &g->body->ins[j];
-        bool *single = &g->single[g->body->ninputs + j];
-        *single = true;
-        for (int a = 0; a < ins->narg; a++)
-            *single &= g->single[ins->arg[a]];
-    }
-}
-
-/* These are computed once, before the first block. */
-static void single_values(generator *g, LLVMValueRef *values) {
-    const native_body *b = g->body;
-    g->value = values;
-    for (int j = 0; j < b->nins; j++)
-        if (g->single[b->ninputs + j])
+/* Computes once, before the first block, what is one for all elements. */
+static void single_values(generator *g) {
+    ir_choose(g, 0);
+    for (int j = 0; j < g->loop->nins; j++)
+        if (g->own.single[g->loop->nloads + j])
             ir_call_row(g, j, false);
-    for (int k = 0; k < b->noutputs; k++) {
-        int value = b->outputs[k], dtype = g->dtype[value];
-        if (!g->single[value])
-            continue;
-        ir_store_single(g, ir_first_lane(g, value), g->base[b->ninputs + k], dtype);
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        int value = g->loop->sinks[k].value;
+        if (!ir_is_reduction(g, k) && g->own.single[value])
+            ir_store_single(g, ir_first_lane(g, value), g->own.base[g->loop->nloads + k], g->own.dtype[value]);
     }
 }
 
-/* Whether all far outputs lie where their vectors may begin; NULL: there are none. */
+/* Whether all far sinks lie where their vectors may begin; NULL: there are none. */
 static LLVMValueRef lies_well(generator *g) {
     LLVMValueRef off = NULL;
-    for (int k = 0; k < g->body->noutputs; k++) {
-        if (!is_far_output(g, k))
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        if (!is_far_sink(g, k))
             continue;
-        LLVMValueRef at = LLVMBuildPtrToInt(g->builder, g->base[g->body->ninputs + k], g->word, "");
-        at = LLVMBuildAnd(g->builder, at, ir_number(g, register_bytes(g, g->dtype[g->body->outputs[k]]) - 1), "");
+        LLVMValueRef at = LLVMBuildPtrToInt(g->builder, g->own.base[g->loop->nloads + k], g->word, "");
+        at = LLVMBuildAnd(g->builder, at, ir_number(g, register_bytes(g, g->own.dtype[g->loop->sinks[k].value]) - 1),
+                          "");
         off = off ? LLVMBuildOr(g->builder, off, at, "") : at;
     }
     return off ? LLVMBuildICmp(g->builder, LLVMIntEQ, off, ir_number(g, 0), "") : NULL;
 }
 
-/* Where inputs and outputs are, and places for the values of `blocks` blocks, one after another; inputs that are one
- * for all are there once. */
-static void prologue(generator *g, LLVMValueRef *values, int blocks) {
-    const native_body *b = g->body;
-    int n = b->ninputs + b->nins;
-    for (int k = 0; k < b->ninputs + b->noutputs + b->nfolds; k++) {
+/* Where loads and sinks are, and places for values; what is one for all elements is there once. */
+static void prologue(generator *g) {
+    for (int k = 0; k < g->loop->nloads + g->loop->nsinks; k++) {
         LLVMValueRef index = ir_number(g, k);
         LLVMValueRef at = LLVMBuildGEP2(g->builder, g->pointer, LLVMGetParam(g->function, 0), &index, 1, "");
-        g->base[k] = LLVMBuildLoad2(g->builder, g->pointer, at, "");
+        g->own.base[k] = LLVMBuildLoad2(g->builder, g->pointer, at, "");
     }
-    for (int v = 0; v < blocks * n; v++) {
-        int value = v % n;
-        bool shared = v >= n && g->single[value];
-        values[v] = shared ? values[value] : LLVMBuildAlloca(g->builder, ir_vector(g, g->dtype[value]), "");
-    }
-    for (int k = 0; k < b->ninputs; k++)
-        if (!b->inputs[k].vector) {
-            LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_element(g, g->dtype[k]), g->base[k], "");
-            LLVMBuildStore(g->builder, ir_splat(g, v, ir_vector(g, g->dtype[k])), values[k]);
+    for (int k = 0; k < g->loop->nsinks; k++)
+        g->own.leaves[k] = g->own.base[g->loop->nloads + k];
+    ir_value_places(g);
+    ir_choose(g, 0);
+    for (int k = 0; k < g->loop->nloads; k++)
+        if (g->own.single[k]) {
+            LLVMValueRef v = LLVMBuildLoad2(g->builder, ir_element(g, g->own.dtype[k]), g->own.base[k], "");
+            LLVMBuildStore(g->builder, ir_splat(g, v, ir_vector(g, g->own.dtype[k])), g->value[k]);
         }
-    single_values(g, values);
+    single_values(g);
     ir_folds_places(g);
     g->past = lies_well(g);
 }
 
 /* Blocks from r on, as many as there are lanes of a leaf, by the rows that take all arguments; but nothing from `end`
  * on. */
-static void masked_blocks(generator *g, LLVMValueRef *values, LLVMValueRef r, LLVMValueRef end) {
-    int nvalues = g->body->ninputs + g->body->nins;
+static void masked_blocks(generator *g, LLVMValueRef r, LLVMValueRef end) {
     for (int k = 0; k < ir_fold_blocks(g); k++) {
         LLVMValueRef at = LLVMBuildAdd(g->builder, r, ir_number(g, k * g->lanes), "");
         LLVMValueRef left = LLVMBuildICmp(g->builder, LLVMIntSGT, end, at, "");
         LLVMValueRef mask = ir_lanes_left(g, at, LLVMBuildSelect(g->builder, left, end, at, ""));
-        g->value = values + k * nvalues;
-        load_inputs(g, at, mask);
+        ir_choose(g, k);
+        load_elements(g, at, mask);
         call_rows(g, false);
-        store_outputs(g, at, mask, false);
+        store_elements(g, at, mask, false);
         ir_fold_block(g, k, mask);
     }
 }
 
 /* The blocks of a step by the fast rows. Returns whether nothing was rare. */
-static LLVMValueRef fast_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int blocks) {
-    int nvalues = g->body->ninputs + g->body->nins;
+static LLVMValueRef fast_blocks(generator *g, LLVMValueRef i) {
     LLVMValueRef rare = LLVMConstInt(LLVMInt32TypeInContext(g->context), 0, 0);
-    for (int k = 0; k < blocks; k++) {
-        g->value = values + k * nvalues;
+    for (int k = 0; k < g->blocks; k++) {
+        ir_choose(g, k);
         LLVMValueRef at = LLVMBuildAdd(g->builder, i, ir_number(g, k * g->lanes), "");
         ask_ahead(g, at, k);
-        load_inputs(g, at, NULL);
+        load_elements(g, at, NULL);
         rare = LLVMBuildOr(g->builder, rare, call_rows(g, true), "");
     }
     return LLVMBuildICmp(g->builder, LLVMIntEQ, rare, LLVMConstNull(LLVMTypeOf(rare)), "");
 }
 
 /* Stores and folds the blocks of a step, of which nothing was rare. */
-static void keep_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int blocks) {
-    int nvalues = g->body->ninputs + g->body->nins;
+static void keep_blocks(generator *g, LLVMValueRef i) {
     LLVMBasicBlockRef past = NULL, stored = NULL;
     if (g->past) {
         LLVMBasicBlockRef near = ir_append(g, "near");
@@ -292,17 +272,17 @@ static void keep_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int 
         LLVMPositionBuilderAtEnd(g->builder, near);
     }
     for (int way = 0; way < (past ? 2 : 1); way++) {
-        for (int k = 0; k < blocks; k++) {
-            g->value = values + k * nvalues;
-            store_outputs(g, LLVMBuildAdd(g->builder, i, ir_number(g, k * g->lanes), ""), NULL, way == 1);
+        for (int k = 0; k < g->blocks; k++) {
+            ir_choose(g, k);
+            store_elements(g, LLVMBuildAdd(g->builder, i, ir_number(g, k * g->lanes), ""), NULL, way == 1);
         }
         if (past) {
             LLVMBuildBr(g->builder, stored);
             LLVMPositionBuilderAtEnd(g->builder, way == 0 ? past : stored);
         }
     }
-    for (int k = 0; k < blocks; k++) {
-        g->value = values + k * nvalues;
+    for (int k = 0; k < g->blocks; k++) {
+        ir_choose(g, k);
         ir_fold_block(g, k, NULL);
     }
 }
@@ -313,7 +293,7 @@ static void keep_blocks(generator *g, LLVMValueRef *values, LLVMValueRef i, int 
  *                                        └─▶ masked, whole, folded ─▶ leaf, join ─▶ out
  *
  * Without folds all elements are one leaf. */
-static void build(generator *g, LLVMValueRef *values, int blocks) {
+static void build(generator *g) {
     enum { ENTRY, LEAF, WHOLE, STEP, KEEP, MASKED, BEHIND, FOLDED, JOIN, OUT, PARTS };
     static const char *const names[] = {"entry",  "leaf",   "whole",  "step", "keep",
                                         "masked", "behind", "folded", "join", "out"};
@@ -321,11 +301,11 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     LLVMTypeRef args[] = {g->pointer, g->word};
     LLVMBasicBlockRef part[PARTS];
     g->function = LLVMAddFunction(g->module, "kernel", LLVMFunctionType(LLVMVoidTypeInContext(g->context), args, 2, 0));
-    LLVMValueRef n = LLVMGetParam(g->function, 1), step = ir_number(g, g->lanes * blocks);
+    LLVMValueRef n = LLVMGetParam(g->function, 1), step = ir_number(g, g->lanes * g->blocks);
     for (int k = 0; k < PARTS; k++)
         part[k] = ir_append(g, names[k]);
     LLVMPositionBuilderAtEnd(B, part[ENTRY]);
-    prologue(g, values, blocks);
+    prologue(g);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSGT, n, ir_number(g, 0), ""), part[LEAF], part[OUT]);
 
     LLVMPositionBuilderAtEnd(B, part[LEAF]);
@@ -341,16 +321,16 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLE, behind, last, ""), part[STEP], part[MASKED]);
 
     LLVMPositionBuilderAtEnd(B, part[STEP]);
-    LLVMBuildCondBr(B, fast_blocks(g, values, i, blocks), part[KEEP], part[MASKED]);
+    LLVMBuildCondBr(B, fast_blocks(g, i), part[KEEP], part[MASKED]);
 
     LLVMPositionBuilderAtEnd(B, part[KEEP]);
-    keep_blocks(g, values, i, blocks);
+    keep_blocks(g, i);
     LLVMBasicBlockRef kept = LLVMGetInsertBlock(B);
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, behind, last, ""), part[WHOLE], part[FOLDED]);
 
     LLVMPositionBuilderAtEnd(B, part[MASKED]);
     LLVMValueRef r = LLVMBuildPhi(B, g->word, "r"), end = LLVMBuildPhi(B, g->word, "end");
-    masked_blocks(g, values, r, end);
+    masked_blocks(g, r, end);
     LLVMValueRef next = LLVMBuildAdd(B, r, ir_number(g, ir_fold_blocks(g) * g->lanes), "");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, next, end, ""), part[MASKED], part[BEHIND]);
 
@@ -377,24 +357,29 @@ static void build(generator *g, LLVMValueRef *values, int blocks) {
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 /* Is it a function of a row or a fold of the body? */
 static bool is_needed(const void *generator_of, const char *function) {
-    const generator *g = generator_of;
-    for (int j = 0; j < g->body->nins; j++)
-        if (!ir_is_take(g, j) && ir_is_of(function, row_name(&g->body->ins[j])))
-            return true;
-    for (int k = 0; k < g->body->nfolds; k++)
-        if (ir_is_of(function, ir_fold_name(&g->body->folds[k])))
-            return true;
+    const native_body *body = ((const generator *)generator_of)->body;
+    for (const lazy_kernel *loop = body->loops; loop < body->loops + body->nloops; loop++) {
+        for (int j = 0; j < loop->nins; j++)
+            if (!loop_is_take(loop, &loop->ins[j]) && ir_is_of(function, row_name(&loop->ins[j])))
+                return true;
+        for (int k = 0; k < loop->nsinks; k++)
+            if (loop->sinks[k].kind == LAZY_SINK_REDUCE && ir_is_of(function, ir_fold_name(loop, &loop->sinks[k])))
+                return true;
+    }
     return false;
 }
 
 /* Links what the body needs of all modules that have a row of it. */
 static int link_rows(generator *g, const native_bitcode *set) {
     bool dtypes[NEAP_DTYPE_COUNT + 1] = {false};
-    for (int j = 0; j < g->body->nins; j++)
-        if (!ir_is_take(g, j))
-            dtypes[ir_dtype_of(row_name(&g->body->ins[j]))] = true;
-    for (int k = 0; k < g->body->nfolds; k++)
-        dtypes[ir_dtype_of(ir_fold_name(&g->body->folds[k]))] = true;
+    for (const lazy_kernel *loop = g->body->loops; loop < g->body->loops + g->body->nloops; loop++) {
+        for (int j = 0; j < loop->nins; j++)
+            if (!loop_is_take(loop, &loop->ins[j]))
+                dtypes[ir_dtype_of(row_name(&loop->ins[j]))] = true;
+        for (int k = 0; k < loop->nsinks; k++)
+            if (loop->sinks[k].kind == LAZY_SINK_REDUCE)
+                dtypes[ir_dtype_of(ir_fold_name(loop, &loop->sinks[k]))] = true;
+    }
     if (dtypes[NEAP_DTYPE_COUNT])
         return host->error(NEAP_E_INTERNAL, "no module for a row");
     for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
@@ -488,45 +473,116 @@ static int begin(void) {
     return status;
 }
 
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
+void ir_enter(generator *g, int k) {
+    const native_body *b = g->body;
+    int values = 0, sinks = 0, places = 0;
+    for (int i = 0; i < k; i++) {
+        values += b->loops[i].nloads + b->loops[i].nins;
+        sinks += b->loops[i].nsinks;
+        places += b->loops[i].nloads + b->loops[i].nsinks;
+    }
+    g->loop = &b->loops[k];
+    g->axis = loop_runs_across(g->loop) ? g->loop->nkept - 1 : g->loop->ndim - 1;
+    g->own = (ir_parts){.base = g->all.base + places,
+                        .values = g->all.values + values,
+                        .dtype = g->all.dtype + values,
+                        .single = g->all.single + values,
+                        .lane = g->all.lane + sinks,
+                        .spare = g->all.spare + sinks,
+                        .leaves = g->all.leaves + sinks,
+                        .idle = g->all.idle + sinks};
+}
+
+/* Which values of the loop are one for all its elements. What a reduction gives is one for a row, but if rows lie side
+ * by side it is one of its elements. */
+static void find_single(generator *g) {
+    const lazy_kernel *loop = g->loop;
+    for (int k = 0; k < loop->nloads; k++)
+        g->own.single[k] = loop->loads[k].kind == LAZY_LOAD_BUFFER   ? !ir_is_wide(g, &loop->loads[k].read)
+                           : loop->loads[k].kind == LAZY_LOAD_RESULT ? g->axis == loop->ndim - 1
+                                                                     : true;
+    for (int j = 0; j < loop->nins; j++) {
+        const lazy_ins *ins = &loop->ins[j];
+        bool single = true;
+        for (int a = 0; a < ins->narg; a++)
+            single &= g->own.single[ins->arg[a]];
+        if (loop_is_take(loop, ins))
+            single = !ir_is_wide(g, &loop->loads[ins->arg[0]].read);
+        g->own.single[loop->nloads + j] = single;
+    }
+}
+
+void ir_value_places(generator *g) {
+    const int n = g->loop->nloads + g->loop->nins;
+    for (int block = 0; block < g->blocks; block++)
+        for (int v = 0; v < n; v++)
+            g->own.values[block * g->nvalues + v] =
+                block > 0 && g->own.single[v] ? g->own.values[v]
+                                              : LLVMBuildAlloca(g->builder, ir_vector(g, g->own.dtype[v]), "");
+}
+
+/* Room for the parts of all loops, in one piece, which *room is. */
+static int make_parts(generator *g, void **room) {
+    const native_body *b = g->body;
+    size_t sinks = 0, places = 0;
+    int nins = 0;
+    for (const lazy_kernel *loop = b->loops; loop < b->loops + b->nloops; loop++) {
+        nins += loop->nins;
+        g->nvalues += loop->nloads + loop->nins;
+        sinks += (size_t)loop->nsinks, places += (size_t)(loop->nloads + loop->nsinks);
+        for (int k = 0; k < loop->nsinks; k++)
+            g->reduces |= loop->sinks[k].kind == LAZY_SINK_REDUCE;
+    }
+    g->blocks = b->sequence && b->sequence->in_registers ? ir_turns_blocks(g) : nins <= 2 ? 4 : nins <= 16 ? 2 : 1;
+    if (g->blocks < ir_fold_blocks(g))
+        g->blocks = ir_fold_blocks(g);
+    if (!LAZY_ARENA(
+            LAZY_PART(g->all.base, places + 1), LAZY_PART(g->all.values, (size_t)g->blocks * (size_t)g->nvalues),
+            LAZY_PART(g->all.dtype, g->nvalues), LAZY_PART(g->all.single, g->nvalues), LAZY_PART(g->all.lane, sinks),
+            LAZY_PART(g->all.spare, sinks), LAZY_PART(g->all.leaves, sinks), LAZY_PART(g->all.idle, sinks)))
+        return host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
+    *room = g->all.base;
+    for (int k = 0; k < b->nloops; k++) {
+        ir_enter(g, k);
+        for (int v = 0; v < g->loop->nloads + g->loop->nins; v++)
+            g->own.dtype[v] = loop_dtype_of(g->loop, v);
+        find_single(g);
+    }
+    return NEAP_OK;
+}
+
+static int write_body(generator *g, const native_bitcode *set, void **object, size_t *bytes) {
+    const loop_sequence *sequence = g->body->sequence;
+    int status = link_rows(g, set);
+    if (status)
+        return status;
+    ir_enter(g, 0);
+    if (!sequence)
+        build(g);
+    else if (!(sequence->in_registers ? ir_build_turns(g) : ir_build_stages(g)))
+        return host->error(NEAP_E_MEMORY, "no memory for a loop's code");
+    prepare_functions(g, set);
+    return emit(g, machine, object, bytes);
+}
+
 static int generate_body(const void *given, const char *isa, void **object, size_t *bytes) {
-    const native_body *body = given;
     const native_bitcode *set = native_bitcodes;
-    size_t values = (size_t)(body->ninputs + body->nins);
+    void *room = NULL;
     int status = machine ? NEAP_OK : begin();
     while (set->isa && strcmp(set->isa, isa) != 0)
         set++;
     if (status || !set->isa)
         return status ? status : host->error(NEAP_E_ARGUMENT, "no bitcode for %s", isa);
-    generator g = {.body = body, .lanes = set->lanes, .context = LLVMContextCreate()};
+    generator g = {.body = given, .lanes = set->lanes, .context = LLVMContextCreate()};
     g.module = LLVMModuleCreateWithNameInContext("kernel", g.context);
     g.builder = LLVMCreateBuilderInContext(g.context);
     g.pointer = LLVMPointerTypeInContext(g.context, 0);
     g.word = LLVMInt64TypeInContext(g.context);
-    g.base = calloc((size_t)(body->ninputs + body->noutputs + body->nfolds), sizeof *g.base);
-    bool turns = body->turns && !body->turns->stages, stages = body->turns && body->turns->stages;
-    int blocks = turns ? ir_turns_blocks(&g) : body->nins <= 2 ? 4 : body->nins <= 16 ? 2 : 1;
-    blocks = blocks < ir_fold_blocks(&g) ? ir_fold_blocks(&g) : blocks;
-    LLVMValueRef *places = calloc((size_t)blocks * values, sizeof *places);
-    g.dtype = calloc(values, sizeof *g.dtype);
-    g.single = calloc(values, sizeof *g.single);
-    status =
-        g.base && places && g.dtype && g.single ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a kernel's code");
-    for (size_t v = 0; v < values && !status; v++)
-        g.dtype[v] = (int)v < body->ninputs ? body->inputs[v].dtype : body->ins[(int)v - body->ninputs].result;
-    if (!status) {
-        find_single(&g);
-        status = link_rows(&g, set);
-    }
-    if (!status && (turns || stages)) {
-        bool built = turns ? ir_build_turns(&g, places, blocks) : ir_build_stages(&g, places, blocks);
-        status = built ? NEAP_OK : host->error(NEAP_E_MEMORY, "no memory for a loop's code");
-    } else if (!status)
-        build(&g, places, blocks);
-    if (!status) {
-        prepare_functions(&g, set);
-        status = emit(&g, machine, object, bytes);
-    }
-    free(g.base), free(places), free(g.dtype), free(g.single);
+    status = make_parts(&g, &room);
+    if (!status)
+        status = write_body(&g, set, object, bytes);
+    free(room);
     LLVMDisposeBuilder(g.builder);
     LLVMDisposeModule(g.module);
     LLVMContextDispose(g.context);

@@ -7,6 +7,18 @@
 
 #include "lazy/native/native.h"
 
+/* What there is of a loop while it is written. Places are allocas; those of a value in a block stand `nvalues` behind
+ * those in the block before. */
+typedef struct ir_parts {
+    LLVMValueRef *base;               /* by load, then by sink: where it is */
+    LLVMValueRef *values;             /* by value: places */
+    int *dtype;                       /* the same */
+    bool *single;                     /* the same: depends on what is one for all elements alone */
+    LLVMValueRef (*lane)[LAZY_LANES]; /* by sink: places for the lanes of a leaf */
+    LLVMValueRef *spare, *leaves;     /* the same: another such place; where the results of leaves go */
+    bool *idle;                       /* the same: it is no reduction of the elements that are written */
+} ir_parts;
+
 typedef struct generator {
     LLVMContextRef context;
     LLVMModuleRef module;
@@ -14,15 +26,28 @@ typedef struct generator {
     LLVMValueRef function;
     LLVMTypeRef pointer, word;
     const native_body *body;
-    int lanes;
-    LLVMValueRef *base;  /* of inputs, then outputs, then what the leaves of folds give */
-    LLVMValueRef *value; /* allocas, of the block that is written */
-    int *dtype;
-    bool *single;      /* by value: depends on inputs that are one for all alone */
-    LLVMValueRef past; /* whether the outputs that go past the caches lie where vectors may begin */
-    LLVMValueRef lane[NATIVE_FOLDS_MAX][LAZY_LANES], spare[NATIVE_FOLDS_MAX]; /* allocas, of folds */
-    bool idle[NATIVE_FOLDS_MAX]; /* folds that are not those of the elements that are written */
+    int lanes, blocks; /* of a vector; blocks that places are made for */
+    int nvalues;       /* of all loops */
+    bool reduces;      /* one of them does */
+    ir_parts all;
+    const lazy_kernel *loop; /* that is written: what it has, and along which axis its elements are neighbours */
+    ir_parts own;
+    int axis;
+    LLVMValueRef *value; /* own.values of the block that is written */
+    LLVMValueRef past;   /* whether the sinks that go past the caches lie where vectors may begin */
 } generator;
+
+/* Begins to write loop k; to write block `block`. */
+void ir_enter(generator *g, int k);
+static inline void ir_choose(generator *g, int block) {
+    g->value = g->own.values + block * g->nvalues;
+}
+static inline bool ir_is_reduction(const generator *g, int sink) {
+    return g->loop->sinks[sink].kind == LAZY_SINK_REDUCE;
+}
+static inline bool ir_is_wide(const generator *g, const lazy_wide_map *map) {
+    return map->stride[g->axis] != 0;
+}
 
 LLVMTypeRef ir_element(generator *g, int dtype);
 LLVMTypeRef ir_vector(generator *g, int dtype); /* of LANES elements */
@@ -30,6 +55,9 @@ unsigned ir_bytes(int dtype);                   /* of an element */
 /* Calls the row of instruction j; by its fast function, if `fast` and it has one. Returns what that says: not 0 if
  * anything was rare, and the result means nothing; NULL: it says nothing. */
 LLVMValueRef ir_call_row(generator *g, int j, bool fast);
+
+/* Makes places for the values of the loop; what is one for all elements has one. */
+void ir_value_places(generator *g);
 
 /* Has instruction j a fast function? */
 bool ir_has_fast(const generator *g, int j);
@@ -62,10 +90,10 @@ void ir_go_on(generator *g, LLVMBasicBlockRef at);
  * and than there are lanes. NULL: none ever. */
 LLVMValueRef ir_lead(generator *g, LLVMValueRef n);
 
-/* The end of the name of a fold's functions. */
-const char *ir_fold_name(const native_fold *fold);
+/* The end of the name of a reduction's functions. */
+const char *ir_fold_name(const lazy_kernel *loop, const lazy_sink *sink);
 
-/* ---- folds.c: what the values of a body give, leaf by leaf. All of it is nothing in a body without folds. */
+/* ---- folds.c: what the values of a loop give, leaf by leaf. All of it is nothing in a body without reductions. */
 /* Blocks that have the lanes of a leaf: a step has a multiple of that. */
 int ir_fold_blocks(const generator *g);
 /* Places for the lanes. */
@@ -76,19 +104,17 @@ LLVMValueRef ir_folds_begin(generator *g, LLVMValueRef first, LLVMValueRef n);
 void ir_fold_block(generator *g, int k, LLVMValueRef mask);
 /* Stores what the leaf at `first` gives. */
 void ir_folds_end(generator *g, LLVMValueRef first);
-/* to = what a lane of fold k begins with; = a combined with b. Places of vectors. */
+/* to = what a lane of sink k begins with; = a combined with b. Places of vectors. */
 void ir_fold_none(generator *g, int k, LLVMValueRef to);
 void ir_fold_combine(generator *g, int k, LLVMValueRef to, LLVMValueRef a, LLVMValueRef b);
 /* Combines the leaves of n elements, in blocks of their own behind the current one; goes on behind them. */
 void ir_folds_join(generator *g, LLVMValueRef n);
 
-/* turns.c: how many blocks of a body that is a turn of a loop run side by side; writes its function. `values` has room
- * for as many blocks of values. false: there is no memory. */
+/* turns.c: how many blocks of a sequence in registers run side by side; writes its function. */
 int ir_turns_blocks(const generator *g);
-bool ir_build_turns(generator *g, LLVMValueRef *values, int blocks);
+bool ir_build_turns(generator *g);
 
-/* stages.c: the same of a body whose turns go through memory. */
-bool ir_is_take(const generator *g, int j); /* instruction j, which has no row */
-bool ir_build_stages(generator *g, LLVMValueRef *values, int blocks);
+/* stages.c: the same of a sequence through memory. false: there is no memory. */
+bool ir_build_stages(generator *g);
 
 #endif

@@ -11,13 +11,13 @@
 
 enum { LANE_BYTES = 4, COUNT_BITS = 4, COUNT_MOST = (1 << COUNT_BITS) - 1, GAIN = 2, ROW_LEAST = 256 };
 
-/* The operands that count: places of ->base. At most COUNT_MOST, since counts are fields of one word. */
+/* The operands that count: of own.base. At most COUNT_MOST, since counts are fields of one word. */
 static int counted(const generator *g, int *places) {
-    const native_body *b = g->body;
+    const lazy_kernel *loop = g->loop;
     int n = 0;
-    for (int k = 0; k < b->ninputs + b->noutputs && n < COUNT_MOST; k++) {
-        int value = k < b->ninputs ? k : b->outputs[k - b->ninputs];
-        if (!g->single[value] && ir_bytes(g->dtype[value]) == LANE_BYTES)
+    for (int k = 0; k < loop->nloads + loop->nsinks && n < COUNT_MOST; k++) {
+        int value = k < loop->nloads ? k : loop->sinks[k - loop->nloads].value;
+        if (!g->own.single[value] && ir_bytes(g->own.dtype[value]) == LANE_BYTES)
             places[n++] = k;
     }
     return n;
@@ -25,10 +25,10 @@ static int counted(const generator *g, int *places) {
 
 /* Functions take too long for a step more, folds begin where leaves do, and what goes past the caches lies as it is. */
 static bool may_lead(generator *g) {
-    for (int j = 0; j < g->body->nins; j++)
-        if (!g->single[g->body->ninputs + j] && ir_has_fast(g, j))
+    for (int j = 0; j < g->loop->nins; j++)
+        if (!g->own.single[g->loop->nloads + j] && ir_has_fast(g, j))
             return false;
-    return g->body->nfolds == 0 && !g->body->far;
+    return !g->reduces && !g->body->far;
 }
 
 LLVMValueRef ir_lead(generator *g, LLVMValueRef n) {
@@ -38,7 +38,7 @@ LLVMValueRef ir_lead(generator *g, LLVMValueRef n) {
     if (count < 1 + GAIN)
         return NULL;
     for (int k = 0; k < count; k++) {
-        LLVMValueRef at = LLVMBuildPtrToInt(B, g->base[places[k]], g->word, "");
+        LLVMValueRef at = LLVMBuildPtrToInt(B, g->own.base[places[k]], g->word, "");
         at = LLVMBuildUDiv(B, at, ir_number(g, LANE_BYTES), "");
         lane[k] = LLVMBuildAnd(B, at, ir_number(g, g->lanes - 1), "");
         field[k] = LLVMBuildMul(B, lane[k], ir_number(g, COUNT_BITS), "");

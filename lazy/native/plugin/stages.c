@@ -1,29 +1,40 @@
-/* plugin/stages.c: the function around a body whose turns go through memory, stage by stage (native.h has them):
+/* plugin/stages.c: the function of a sequence through memory, item by item (lazy/loop/sequence.h has them):
  *
- *      turn:   out of turns, or the first stages leave false ─▶ end
- *              stage, stage, …  ── a call fails ─▶ out
+ *      turn:   out of turns, or the first items leave false ─▶ end
+ *              item, item, …  ── a call fails ─▶ out
  *              the other set of places ─▶ turn
  *
  * What a turn hands on in registers is read before the first turn: constants, and carries of one element.
  */
 #include <stdlib.h>
 
+#include "lazy/arena.h"
 #include "lazy/dtype/dtype.h"
 #include "lazy/native/plugin/stages.h"
 
-/* ---- Stages ------------------------------------------------------------------------------------------------------ */
-static void write_call(stage_writer *w) {
+void stage_enter(stage_writer *w, int k) {
+    ir_enter(w->g, k);
+    const ptrdiff_t value = w->g->own.dtype - w->g->all.dtype, sink = w->g->own.idle - w->g->all.idle;
+    w->own = (stage_parts){.kept = w->all.kept + value,
+                           .table = w->all.table + value,
+                           .carry = w->all.carry + value,
+                           .phase = w->all.phase + value,
+                           .stored = w->all.stored + sink};
+}
+
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
+static void write_call(stage_writer *w, const loop_item *item) {
     generator *g = w->g;
     LLVMBuilderRef B = g->builder;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), types[] = {g->pointer, g->word, g->pointer};
-    LLVMValueRef given = LLVMGetParam(g->function, 0);
-    for (int k = 0; k < w->stage->n; k++) {
-        LLVMValueRef index = ir_number(g, k), to = LLVMBuildGEP2(B, g->pointer, w->room, &index, 1, "");
-        LLVMBuildStore(B, stage_place_now(w, w->stages->pointers[w->stage->first + k]), to);
+    LLVMValueRef at = LLVMGetParam(g->function, 0);
+    for (int k = 0; k < item->n; k++) {
+        LLVMValueRef index = ir_number(g, k), to = LLVMBuildGEP2(B, g->pointer, w->given, &index, 1, "");
+        LLVMBuildStore(B, stage_place_now(w, w->sequence->pointers[item->first + k]), to);
     }
-    LLVMValueRef function = stage_item(w, g->pointer, given, ir_number(g, 2 * w->stages->places));
-    LLVMValueRef args[] = {stage_item(w, g->pointer, given, ir_number(g, 2 * w->stages->places + 1)),
-                           ir_number(g, w->stage->which), w->room};
+    LLVMValueRef function = stage_item(w, g->pointer, at, ir_number(g, 2 * w->sequence->nplaces));
+    LLVMValueRef args[] = {stage_item(w, g->pointer, at, ir_number(g, 2 * w->sequence->nplaces + 1)),
+                           ir_number(g, item->which), w->given};
     LLVMValueRef status = LLVMBuildCall2(B, LLVMFunctionType(i32, types, 3, 0), function, args, 3, "");
     LLVMBasicBlockRef failed = ir_append(w->g, "failed"), done = ir_append(w->g, "done");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntEQ, status, LLVMConstNull(i32), ""), done, failed);
@@ -33,95 +44,100 @@ static void write_call(stage_writer *w) {
 }
 
 /* Is the index of a case its own? */
-static LLVMValueRef is_case(stage_writer *w, const native_stage *stage) {
+static LLVMValueRef is_case(stage_writer *w, const loop_item *item) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(w->g->context);
-    LLVMValueRef own = LLVMConstInt(i32, (unsigned)stage->which, 0);
-    LLVMValueRef index = LLVMBuildLoad2(w->g->builder, i32, stage_place_now(w, stage->first), "");
-    LLVMIntPredicate how = stage->which == 0 ? LLVMIntSLE : stage->which == stage->n - 1 ? LLVMIntSGE : LLVMIntEQ;
+    LLVMValueRef own = LLVMConstInt(i32, (unsigned)item->which, 0);
+    LLVMValueRef index = LLVMBuildLoad2(w->g->builder, i32, stage_place_now(w, item->first), "");
+    LLVMIntPredicate how = item->which == 0 ? LLVMIntSLE : item->which == item->n - 1 ? LLVMIntSGE : LLVMIntEQ;
     return LLVMBuildICmp(w->g->builder, how, index, own, "");
 }
 
-static void write_stages(stage_writer *w, int from, int to) {
-    for (int s = from; s < to; s++) {
-        const native_stage *stage = w->stage = &w->stages->stages[s];
-        if (stage->what == NATIVE_CALL) {
-            write_call(w);
-        } else if (stage->what == NATIVE_CASE) {
+static void write_items(stage_writer *w, int from, int to) {
+    for (int k = from; k < to; k++) {
+        const loop_item *item = &w->sequence->items[k];
+        if (item->what == LOOP_CALL) {
+            write_call(w, item);
+        } else if (item->what == LOOP_CASE) {
             LLVMBasicBlockRef own = ir_append(w->g, "case"), behind = ir_append(w->g, "behind");
-            LLVMBuildCondBr(w->g->builder, is_case(w, stage), own, behind);
+            LLVMBuildCondBr(w->g->builder, is_case(w, item), own, behind);
             LLVMPositionBuilderAtEnd(w->g->builder, own);
-            write_stages(w, s + 1, s + 1 + stage->stages);
+            write_items(w, k + 1, k + 1 + item->items);
             LLVMBuildBr(w->g->builder, behind);
             LLVMPositionBuilderAtEnd(w->g->builder, behind);
-            s += stage->stages;
+            k += item->items;
         } else {
-            w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
-                           w->at.fold + stage->folds};
-            if (stage->what == NATIVE_COLUMNS)
-                stage_write_columns(w);
-            else
-                stage_write_maps(w);
-            w->at = w->to;
+            stage_enter(w, item->which);
+            (stage_runs_down(w) ? stage_write_columns : stage_write_maps)(w);
         }
     }
 }
 
 /* ---- Carries ----------------------------------------------------------------------------------------------------- */
+/* The load that is value v of all. */
+static const lazy_load *load_at(const stage_writer *w, int v) {
+    const lazy_kernel *loop = w->g->body->loops;
+    for (; v >= loop->nloads + loop->nins; loop++)
+        v -= loop->nloads + loop->nins;
+    return &loop->loads[v];
+}
+
 /* What is carried is read in front of the first turn, from the first set of places. */
 static void begin_carries(stage_writer *w) {
     generator *g = w->g;
-    for (int k = 0; k < g->body->ninputs; k++) {
-        if (!stage_operand(w, k)->carried)
-            continue;
-        LLVMTypeRef type = ir_vector(g, g->dtype[k]);
-        LLVMValueRef at =
-            stage_item(w, g->pointer, LLVMGetParam(g->function, 0), ir_number(g, stage_operand(w, k)->place));
-        w->carry[k] = LLVMBuildAlloca(g->builder, type, "");
-        LLVMBuildStore(g->builder, ir_splat(g, ir_load_single(w->g, at, g->dtype[k]), type), w->carry[k]);
+    for (int k = 0; k < w->sequence->ncarries; k++) {
+        const int v = w->sequence->carries[k].load;
+        const lazy_load *load = load_at(w, v);
+        LLVMTypeRef type = ir_vector(g, load->dtype);
+        LLVMValueRef at = stage_item(w, g->pointer, LLVMGetParam(g->function, 0), ir_number(g, load->slot));
+        w->all.carry[v] = LLVMBuildAlloca(g->builder, type, "");
+        LLVMBuildStore(g->builder, ir_splat(g, ir_load_single(g, at, load->dtype), type), w->all.carry[v]);
     }
 }
 
 static void carry_over(stage_writer *w) {
-    stage_choose(w, 0);
-    for (int k = 0; k < w->g->body->ninputs; k++)
-        if (w->carry[k] && stage_operand(w, k)->index != k)
-            LLVMBuildStore(w->g->builder, ir_value(w->g, stage_operand(w, k)->index), w->carry[k]);
+    generator *g = w->g;
+    for (int k = 0; k < w->sequence->ncarries; k++) {
+        const loop_carry *carry = &w->sequence->carries[k];
+        LLVMTypeRef type = ir_vector(g, g->all.dtype[carry->load]);
+        if (carry->next != carry->load)
+            LLVMBuildStore(g->builder, LLVMBuildLoad2(g->builder, type, g->all.values[carry->next], ""),
+                           w->all.carry[carry->load]);
+    }
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
-/* Places on the stack, for all stages. */
-static void prologue(stage_writer *w) {
+/* Places on the stack for the elements of a loop, and for what is reduced. */
+static void make_places(stage_writer *w) {
     generator *g = w->g;
-    const native_body *b = g->body;
     LLVMBuilderRef B = g->builder;
-    int n = b->ninputs + b->nins, pointers = 1;
-    for (int s = 0; s < w->stages->n; s++) {
-        const native_stage *stage = w->stage = &w->stages->stages[s];
-        if (stage->what == NATIVE_CALL && stage->n > pointers)
-            pointers = stage->n;
-        if (stage->what != NATIVE_MAPS && stage->what != NATIVE_COLUMNS)
-            continue;
-        w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
-                       w->at.fold + stage->folds};
-        stage_find_phases(w);
-        unsigned room = (unsigned)((stage->length + LAZY_LEAF - 1) / LAZY_LEAF * LAZY_LEAF), leaves = room / LAZY_LEAF;
-        EACH_VALUE(v)
-        if (stage_is_used_later(w, v, w->phase[v]))
-            w->kept[v] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, g->dtype[v]), room), "");
-        for (int k = w->at.fold; k < w->to.fold; k++)
-            g->base[b->ninputs + b->noutputs + k] =
-                LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, b->folds[k].dtype), leaves), "");
-        for (int l = 0; l < LAZY_LANES && stage->what == NATIVE_COLUMNS; l++)
-            w->lanes[w->at.fold][l] = LLVMBuildAlloca(B, ir_vector(g, b->folds[w->at.fold].dtype), "");
-        w->at = w->to;
-    }
-    w->at = (ends){0, 0, 0, 0};
-    for (int v = 0; v < w->blocks * n; v++)
-        w->values[v] =
-            v >= n && !w->each[v % n] ? w->values[v % n] : LLVMBuildAlloca(B, ir_vector(g, g->dtype[v % n]), "");
+    const unsigned leaves = (unsigned)loop_leaves(stage_length(w)), room = leaves * LAZY_LEAF;
+    for (int v = 0; v < stage_values(w); v++)
+        if (!stage_runs_down(w) && stage_is_used_later(w, v, w->own.phase[v]))
+            w->own.kept[v] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, g->own.dtype[v]), room), "");
+    ir_value_places(g);
     ir_folds_places(g);
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        const int dtype = g->own.dtype[g->loop->sinks[k].value];
+        if (!ir_is_reduction(g, k))
+            continue;
+        g->own.leaves[k] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, dtype), leaves), "");
+        for (int l = ir_fold_blocks(g); l < LAZY_LANES && stage_runs_down(w); l++)
+            g->own.lane[k][l] = LLVMBuildAlloca(B, ir_vector(g, dtype), "");
+    }
+}
+
+static void prologue(stage_writer *w) {
+    int pointers = 1;
+    for (int k = 0; k < w->sequence->nitems; k++)
+        if (w->sequence->items[k].what == LOOP_CALL && w->sequence->items[k].n > pointers)
+            pointers = w->sequence->items[k].n;
+    for (int k = 0; k < w->g->body->nloops; k++) {
+        stage_enter(w, k);
+        stage_find_phases(w);
+        make_places(w);
+    }
     begin_carries(w);
-    w->room = LLVMBuildAlloca(B, LLVMArrayType(g->pointer, (unsigned)pointers), "");
+    w->given = LLVMBuildAlloca(w->g->builder, LLVMArrayType(w->g->pointer, (unsigned)pointers), "");
 }
 
 static void build(stage_writer *w) {
@@ -139,16 +155,16 @@ static void build(stage_writer *w) {
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntSLT, w->turn, LLVMGetParam(g->function, 3), ""), begin, end);
     LLVMPositionBuilderAtEnd(B, begin);
     LLVMValueRef odd = LLVMBuildAnd(B, w->turn, ir_number(g, 1), "");
-    LLVMValueRef set = LLVMBuildMul(B, odd, ir_number(g, w->stages->places), "");
+    LLVMValueRef set = LLVMBuildMul(B, odd, ir_number(g, w->sequence->nplaces), "");
     w->places = LLVMBuildGEP2(B, g->pointer, LLVMGetParam(g->function, 0), &set, 1, "");
-    write_stages(w, 0, w->stages->head);
-    if (w->stages->truth >= 0) {
+    write_items(w, 0, w->sequence->head);
+    if (w->sequence->truth >= 0) {
         LLVMBasicBlockRef body = ir_append(w->g, "body");
-        LLVMValueRef truth = ir_load_single(w->g, stage_place_now(w, w->stages->truth), NEAP_DTYPE_U8);
+        LLVMValueRef truth = ir_load_single(w->g, stage_place_now(w, w->sequence->truth), NEAP_DTYPE_U8);
         LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntNE, truth, LLVMConstNull(LLVMTypeOf(truth)), ""), body, end);
         LLVMPositionBuilderAtEnd(B, body);
     }
-    write_stages(w, w->stages->head, w->stages->n);
+    write_items(w, w->sequence->head, w->sequence->nitems);
     carry_over(w);
     LLVMValueRef next = LLVMBuildAdd(B, w->turn, ir_number(g, 1), "");
     LLVMAddIncoming(w->turn, (LLVMValueRef[]){ir_number(g, 0), next},
@@ -158,19 +174,16 @@ static void build(stage_writer *w) {
     LLVMBuildRet(B, w->turn);
 }
 
-bool ir_build_stages(generator *g, LLVMValueRef *values, int blocks) {
-    const native_body *b = g->body;
-    size_t n = (size_t)(b->ninputs + b->nins) + 1;
-    stage_writer w = {.g = g, .stages = b->turns->stages, .values = values, .blocks = blocks};
-    w.kept = calloc(n, sizeof *w.kept);
-    w.table = calloc((size_t)b->nins + 1, sizeof *w.table);
-    w.carry = calloc(n, sizeof *w.carry);
-    w.phase = calloc(n, sizeof *w.phase);
-    w.each = calloc(n, sizeof *w.each);
-    w.stored = calloc((size_t)b->noutputs + 1, sizeof *w.stored);
-    bool there = w.kept && w.table && w.carry && w.phase && w.each && w.stored;
-    if (there)
-        build(&w);
-    free(w.kept), free(w.table), free(w.carry), free(w.phase), free(w.each), free(w.stored);
-    return there;
+bool ir_build_stages(generator *g) {
+    const size_t values = (size_t)g->nvalues;
+    size_t sinks = 0;
+    stage_writer w = {.g = g, .sequence = g->body->sequence};
+    for (int k = 0; k < g->body->nloops; k++)
+        sinks += (size_t)g->body->loops[k].nsinks;
+    if (!LAZY_ARENA(LAZY_PART(w.all.kept, values + 1), LAZY_PART(w.all.table, values), LAZY_PART(w.all.carry, values),
+                    LAZY_PART(w.all.phase, values), LAZY_PART(w.all.stored, sinks)))
+        return false;
+    build(&w);
+    free(w.all.kept);
+    return true;
 }

@@ -1,46 +1,59 @@
-/* stages_columns.c: stages whose rows are reduced down their columns, a block of columns at a time: what a row has
- * there goes to the lane whose turn it is, so lanes are whole vectors, and are combined as those of a leaf (folds.c).
+/* stages_columns.c: loops whose rows lie side by side, at most a leaf of elements each, which one reduction takes: down
+ * the columns, a block of them at a time. What memory has there goes to the lane whose turn it is, so lanes are whole
+ * vectors, and are combined as those of a leaf (folds.c).
  */
 #include "lazy/native/plugin/stages.h"
 
 /* ---- Columns ----------------------------------------------------------------------------------------------------- */
-/* Does an input differ from row to row? */
+/* Does a load differ along the rows? */
 static bool is_of_row(const stage_writer *w, int k) {
-    return !stage_is_result(w, k) && (w->each[k] || stage_operand(w, k)->across);
+    const lazy_load *load = &w->g->loop->loads[k];
+    return load->kind == LAZY_LOAD_BUFFER && (!w->g->own.single[k] || load->read.stride[1 - w->g->axis]);
 }
 
 /* Calls the rows of what comes before the fold, or behind it. */
 static void call_columns(stage_writer *w, bool behind) {
-    for (int j = w->at.ins; j < w->to.ins; j++)
-        if ((w->phase[stage_value_of(w, j)] > 0) == behind)
+    for (int j = 0; j < w->g->loop->nins; j++)
+        if ((w->own.phase[w->g->loop->nloads + j] > 0) == behind)
             ir_call_row(w->g, j, false);
 }
 
-/* Folds a row's elements, of a block of columns, into a lane. */
-static void fold_row(stage_writer *w, LLVMValueRef row, LLVMValueRef column, LLVMValueRef mask, int lane) {
-    generator *g = w->g;
-    LLVMValueRef *to = &w->lanes[w->at.fold][lane];
-    w->row = row;
-    for (int k = w->at.input; k < w->to.input; k++) {
-        if (!is_of_row(w, k))
-            continue;
-        LLVMValueRef base = stage_row_of(w, k, g->dtype[k]), at = ir_beyond(g, base, g->dtype[k], column);
-        if (w->each[k])
-            LLVMBuildStore(g->builder, ir_load_vector(g, at, g->dtype[k], mask, at), g->value[k]);
-        else
-            stage_set_single(w, k, ir_load_single(g, base, g->dtype[k]));
-    }
-    call_columns(w, false);
-    ir_fold_combine(g, w->at.fold, *to, *to, g->value[g->body->folds[w->at.fold].value]);
+static int reduction_of(const stage_writer *w) {
+    int sink = 0;
+    while (!ir_is_reduction(w->g, sink))
+        sink++;
+    return sink;
 }
 
-/* A block of columns, all its rows: lane l takes rows l, l + 16, … */
+/* Folds an element of each row, of a block of columns, into a lane. */
+static void fold_row(stage_writer *w, LLVMValueRef row, LLVMValueRef column, LLVMValueRef mask, int lane) {
+    generator *g = w->g;
+    const int sink = reduction_of(w);
+    LLVMValueRef to = g->own.lane[sink][lane];
+    w->row = row;
+    for (int k = 0; k < g->loop->nloads; k++) {
+        if (!is_of_row(w, k))
+            continue;
+        const lazy_load *load = &g->loop->loads[k];
+        LLVMValueRef base = stage_row_of(w, load->slot, &load->read, load->dtype),
+                     at = ir_beyond(g, base, load->dtype, column);
+        if (g->own.single[k])
+            stage_set_single(w, k, ir_load_single(g, base, load->dtype));
+        else
+            LLVMBuildStore(g->builder, ir_load_vector(g, at, load->dtype, mask, at), g->value[k]);
+    }
+    call_columns(w, false);
+    ir_fold_combine(g, sink, to, to, g->value[g->loop->sinks[sink].value]);
+}
+
+/* A block of columns, all their elements: lane l takes elements l, l + 16, … */
 static void write_block(stage_writer *w, LLVMValueRef column, LLVMValueRef mask) {
     generator *g = w->g;
-    const int fold = w->at.fold, rows = w->stage->rows, whole = rows / LAZY_LANES * LAZY_LANES;
-    LLVMValueRef *lane = w->lanes[fold];
+    const int sink = reduction_of(w);
+    const int64_t rows = stage_rows(w), whole = rows / LAZY_LANES * LAZY_LANES;
+    LLVMValueRef *lane = g->own.lane[sink];
     for (int l = 0; l < LAZY_LANES; l++)
-        ir_fold_none(g, fold, lane[l]);
+        ir_fold_none(g, sink, lane[l]);
     if (whole > 0) {
         ir_loop loop;
         LLVMValueRef i = stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), LAZY_LANES);
@@ -52,27 +65,30 @@ static void write_block(stage_writer *w, LLVMValueRef column, LLVMValueRef mask)
         fold_row(w, ir_number(g, whole + l), column, mask, l);
     LOOP_EACH_HALF(half) {
         for (int l = 0; l < half; l++)
-            ir_fold_combine(g, fold, lane[l], lane[l], lane[l + half]);
+            ir_fold_combine(g, sink, lane[l], lane[l], lane[l + half]);
     }
-    for (int k = w->at.input; k < w->to.input; k++)
+    for (int k = 0; k < g->loop->nloads; k++)
         if (stage_is_result(w, k))
-            LLVMBuildStore(g->builder, LLVMBuildLoad2(g->builder, ir_vector(g, g->dtype[k]), lane[0], ""), g->value[k]);
+            LLVMBuildStore(g->builder, LLVMBuildLoad2(g->builder, ir_vector(g, g->own.dtype[k]), lane[0], ""),
+                           g->value[k]);
     call_columns(w, true);
     stage_store_block(w, 1, column, mask);
 }
 
 void stage_write_columns(stage_writer *w) {
     generator *g = w->g;
-    const int64_t length = w->stage->length, whole = length / g->lanes * g->lanes;
+    const int64_t length = stage_length(w), whole = length / g->lanes * g->lanes;
     w->row = NULL;
-    stage_choose(w, 0);
-    for (int k = w->at.input; k < w->to.input; k++)
+    ir_choose(g, 0);
+    for (int k = 0; k < g->loop->nloads; k++)
         if (!stage_is_result(w, k) && !is_of_row(w, k)) {
-            g->base[k] = stage_row_of(w, k, g->dtype[k]);
-            stage_set_input(w, k);
+            if (g->loop->loads[k].kind == LAZY_LOAD_BUFFER)
+                g->own.base[k] = stage_place_now(w, g->loop->loads[k].slot);
+            stage_set_load(w, k);
         }
-    for (int k = w->at.output; k < w->to.output; k++)
-        g->base[g->body->ninputs + k] = stage_row_of(w, g->body->ninputs + k, g->dtype[g->body->outputs[k]]);
+    for (int k = 0; k < g->loop->nsinks; k++)
+        if (g->loop->sinks[k].slot >= 0)
+            g->own.base[g->loop->nloads + k] = stage_place_now(w, g->loop->sinks[k].slot);
     if (whole > 0) {
         ir_loop loop;
         write_block(w, stage_loop_begin(w, &loop, ir_number(g, 0), ir_number(g, whole), g->lanes), NULL);

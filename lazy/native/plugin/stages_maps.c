@@ -1,4 +1,4 @@
-/* stages_maps.c: stages of rows.
+/* stages_maps.c: loops of rows.
  *
  * Rows of elements are gone through in *phases*: what depends on a reduction of the row is of a later one than what is
  * reduced. In each phase single elements come first, then the elements of the row, block by block:
@@ -25,38 +25,38 @@ static bool is_signed(int dtype) {
     return kind[dtype] == 'i';
 }
 
-static LLVMValueRef row_at(stage_writer *w, int k, int dtype, LLVMValueRef index) {
-    LLVMValueRef distance = LLVMBuildMul(w->g->builder, index, ir_number(w->g, stage_operand(w, k)->step), "");
-    return ir_beyond(w->g, w->g->base[k], dtype, distance);
+static LLVMValueRef row_at(stage_writer *w, LLVMValueRef base, int dtype, LLVMValueRef index, int64_t step) {
+    return ir_beyond(w->g, base, dtype, LLVMBuildMul(w->g->builder, index, ir_number(w->g, step), ""));
 }
 
 /* Where a take reads. */
-static LLVMValueRef taken_from(stage_writer *w, int j) {
+static LLVMValueRef taken_from(stage_writer *w, const lazy_ins *ins) {
     generator *g = w->g;
-    const lazy_ins *ins = &g->body->ins[j];
-    const int table = ins->arg[0];
-    LLVMValueRef extent = ir_number(g, stage_operand(w, table)->extent), index = ir_first_lane(g, ins->arg[1]);
-    return row_at(w, table, ins->dtype, ir_clamped(g->builder, index, is_signed(g->dtype[ins->arg[1]]), extent));
+    const lazy_load *table = &g->loop->loads[ins->arg[0]];
+    LLVMValueRef extent = ir_number(g, table->extent), index = ir_first_lane(g, ins->arg[1]);
+    index = ir_clamped(g->builder, index, is_signed(g->own.dtype[ins->arg[1]]), extent);
+    return row_at(w, g->own.base[ins->arg[0]], ins->dtype, index, table->step);
 }
 
-/* Lets outputs that are tables be their rows, and goes on where these are in range. Returns the block for where they
- * are not; NULL: there are none. */
+/* Lets PUTs be of their rows, and goes on where these are in range. Returns the block for where they are not; NULL:
+ * there are none. */
 static LLVMBasicBlockRef find_rows(stage_writer *w) {
     generator *g = w->g;
     LLVMBuilderRef B = g->builder;
     LLVMValueRef inside = NULL;
-    stage_choose(w, 0);
-    for (int k = w->at.output; k < w->to.output; k++) {
-        const int out = g->body->ninputs + k, extent = stage_operand(w, out)->extent, v = stage_operand(w, out)->index;
-        if (extent <= 0)
+    ir_choose(g, 0);
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        const lazy_sink *sink = &g->loop->sinks[k];
+        LLVMValueRef *base = &g->own.base[g->loop->nloads + k];
+        if (sink->kind != LAZY_SINK_PUT)
             continue;
-        if (v < g->body->ninputs && v >= w->at.input)
-            stage_set_input(w, v);
-        LLVMValueRef most = ir_number(g, extent), index = ir_first_lane(g, v);
-        index = ir_counted(B, index, is_signed(g->dtype[v]), most);
-        LLVMValueRef fits = LLVMBuildICmp(B, LLVMIntULT, index, most, "");
+        if (sink->index < g->loop->nloads)
+            stage_set_load(w, sink->index);
+        LLVMValueRef extent = ir_number(g, sink->extent), index = ir_first_lane(g, sink->index);
+        index = ir_counted(B, index, is_signed(g->own.dtype[sink->index]), extent);
+        LLVMValueRef fits = LLVMBuildICmp(B, LLVMIntULT, index, extent, "");
         inside = inside ? LLVMBuildAnd(B, inside, fits, "") : fits;
-        g->base[out] = row_at(w, out, g->dtype[g->body->outputs[k]], index);
+        *base = row_at(w, *base, sink->dtype, index, sink->step);
     }
     if (!inside)
         return NULL;
@@ -69,27 +69,27 @@ static LLVMBasicBlockRef find_rows(stage_writer *w) {
 /* What phase p has before its elements. */
 static void write_singles(stage_writer *w, int p) {
     generator *g = w->g;
-    const native_body *b = g->body;
-    stage_choose(w, 0);
-    for (int k = w->at.input; k < w->to.input; k++)
-        if (!w->each[k] && !stage_is_table(w, k) && w->phase[k] == p)
-            stage_set_input(w, k);
-    for (int j = w->at.ins; j < w->to.ins; j++) {
-        int v = stage_value_of(w, j);
-        if (w->phase[v] != p)
+    ir_choose(g, 0);
+    for (int v = 0; v < stage_values(w); v++) {
+        const lazy_ins *ins = stage_ins(w, v);
+        if (w->own.phase[v] != p || (!ins && g->loop->loads[v].kind == LAZY_LOAD_TABLE))
             continue;
-        if (ir_is_take(g, j))
-            w->table[j] = taken_from(w, j);
-        if (!w->each[v] && ir_is_take(g, j))
-            stage_set_single(w, v, ir_load_single(w->g, w->table[j], b->ins[j].dtype));
-        else if (!w->each[v])
-            ir_call_row(g, j, false);
+        if (stage_is_take(w, v))
+            w->own.table[v] = taken_from(w, ins);
+        if (!g->own.single[v])
+            continue;
+        if (!ins)
+            stage_set_load(w, v);
+        else if (stage_is_take(w, v))
+            stage_set_single(w, v, ir_load_single(g, w->own.table[v], ins->dtype));
+        else
+            ir_call_row(g, v - g->loop->nloads, false);
     }
 }
 
 /* ---- Elements ---------------------------------------------------------------------------------------------------- */
 static LLVMValueRef kept_at(stage_writer *w, int v, LLVMValueRef i) {
-    return ir_beyond(w->g, w->kept[v], w->g->dtype[v], i);
+    return ir_beyond(w->g, w->own.kept[v], w->g->own.dtype[v], i);
 }
 
 /* Lanes outside of the mask have the element of the first one, so nothing is rare in them alone. */
@@ -100,20 +100,24 @@ static LLVMValueRef load_row(stage_writer *w, LLVMValueRef base, int dtype, LLVM
 
 static void load_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask) {
     generator *g = w->g;
-    EACH_VALUE(v) {
-        if (!w->each[v])
+    for (int v = 0; v < stage_values(w); v++) {
+        if (g->own.single[v])
             continue;
-        int j = v - g->body->ninputs;
         LLVMValueRef loaded = NULL;
-        if (w->phase[v] < p && stage_next_use(w, v, p) == p)
-            loaded = ir_load_vector(g, kept_at(w, v, i), g->dtype[v], NULL, NULL);
-        else if (w->phase[v] == p && v < g->body->ninputs)
-            loaded = load_row(w, g->base[v], g->dtype[v], i, mask);
-        else if (w->phase[v] == p && ir_is_take(g, j))
-            loaded = load_row(w, w->table[j], g->dtype[v], i, mask);
+        if (w->own.phase[v] < p && stage_next_use(w, v, p) == p)
+            loaded = ir_load_vector(g, kept_at(w, v, i), g->own.dtype[v], NULL, NULL);
+        else if (w->own.phase[v] == p && !stage_ins(w, v))
+            loaded = load_row(w, g->own.base[v], g->own.dtype[v], i, mask);
+        else if (w->own.phase[v] == p && stage_is_take(w, v))
+            loaded = load_row(w, w->own.table[v], g->own.dtype[v], i, mask);
         if (loaded)
             LLVMBuildStore(g->builder, loaded, g->value[v]);
     }
+}
+
+/* Is value v what a row makes of elements, in phase p? */
+static bool is_made(const stage_writer *w, int v, int p) {
+    return stage_ins(w, v) && !w->g->own.single[v] && w->own.phase[v] == p && !stage_is_take(w, v);
 }
 
 /* Calls the rows of phase p for all blocks. Returns what the fast ones say, or NULL. */
@@ -121,9 +125,9 @@ static LLVMValueRef call_rows(stage_writer *w, int p, int blocks, bool fast) {
     generator *g = w->g;
     LLVMValueRef rare = NULL;
     for (int block = 0; block < blocks; block++) {
-        stage_choose(w, block);
-        for (int j = w->at.ins; j < w->to.ins; j++) {
-            if (!w->each[stage_value_of(w, j)] || w->phase[stage_value_of(w, j)] != p || ir_is_take(g, j))
+        ir_choose(g, block);
+        for (int j = 0; j < g->loop->nins; j++) {
+            if (!is_made(w, g->loop->nloads + j, p))
                 continue;
             LLVMValueRef said = ir_call_row(g, j, fast);
             if (said)
@@ -143,16 +147,14 @@ static void compute(stage_writer *w, int p, int blocks) {
 
 void stage_store_block(stage_writer *w, int p, LLVMValueRef i, LLVMValueRef mask) {
     generator *g = w->g;
-    const native_body *b = g->body;
-    for (int k = w->at.output; k < w->to.output; k++) {
-        int v = b->outputs[k];
-        if (stage_operand(w, b->ninputs + k)->along && w->stored[k] == p)
-            ir_store_vector(w->g, ir_value(w->g, v), ir_beyond(w->g, g->base[b->ninputs + k], g->dtype[v], i),
-                            g->dtype[v], mask);
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        const int v = g->loop->sinks[k].value, dtype = g->own.dtype[v];
+        if (stage_stores_elements(w, k) && w->own.stored[k] == p)
+            ir_store_vector(g, ir_value(g, v), ir_beyond(g, g->own.base[g->loop->nloads + k], dtype, i), dtype, mask);
     }
-    EACH_VALUE(v)
-    if (w->phase[v] == p && w->kept[v])
-        ir_store_vector(w->g, ir_value(w->g, v), kept_at(w, v, i), g->dtype[v], NULL);
+    for (int v = 0; v < stage_values(w); v++)
+        if (w->own.phase[v] == p && w->own.kept[v])
+            ir_store_vector(g, ir_value(g, v), kept_at(w, v, i), g->own.dtype[v], NULL);
 }
 
 /* Elements i … i + count - 1, of at most a group of blocks. */
@@ -163,12 +165,12 @@ static void write_group(stage_writer *w, int p, LLVMValueRef i, int64_t count) {
     for (int block = 0; block < blocks; block++) {
         at[block] = LLVMBuildAdd(g->builder, i, ir_number(g, block * g->lanes), "");
         mask[block] = stage_lanes_below(w, count - block * g->lanes);
-        stage_choose(w, block);
+        ir_choose(g, block);
         load_block(w, p, at[block], mask[block]);
     }
     compute(w, p, blocks);
     for (int block = 0; block < blocks; block++) {
-        stage_choose(w, block);
+        ir_choose(g, block);
         stage_store_block(w, p, at[block], mask[block]);
         ir_fold_block(g, block, mask[block]);
     }
@@ -176,7 +178,7 @@ static void write_group(stage_writer *w, int p, LLVMValueRef i, int64_t count) {
 
 static void write_span(stage_writer *w, int p, LLVMValueRef from, int64_t count) {
     generator *g = w->g;
-    int64_t group = w->blocks * g->lanes, whole = count / group * group;
+    int64_t group = g->blocks * g->lanes, whole = count / group * group;
     if (whole == group)
         write_group(w, p, from, group);
     else if (whole > 0) {
@@ -190,7 +192,7 @@ static void write_span(stage_writer *w, int p, LLVMValueRef from, int64_t count)
 }
 
 static void write_leaf(stage_writer *w, int p, LLVMValueRef first, int64_t count) {
-    (void)ir_folds_begin(w->g, first, ir_number(w->g, w->stage->length));
+    (void)ir_folds_begin(w->g, first, ir_number(w->g, stage_length(w)));
     write_span(w, p, first, count);
     ir_folds_end(w->g, first);
 }
@@ -198,7 +200,7 @@ static void write_leaf(stage_writer *w, int p, LLVMValueRef first, int64_t count
 /* The elements of phase p whose values are folded. */
 static void write_leaves(stage_writer *w, int p) {
     generator *g = w->g;
-    int64_t length = w->stage->length, whole = length / LAZY_LEAF * LAZY_LEAF;
+    int64_t length = stage_length(w), whole = length / LAZY_LEAF * LAZY_LEAF;
     if (whole == LAZY_LEAF)
         write_leaf(w, p, ir_number(g, 0), LAZY_LEAF);
     else if (whole > 0) {
@@ -213,57 +215,59 @@ static void write_leaves(stage_writer *w, int p) {
 }
 
 static bool has_elements(const stage_writer *w, int p) {
+    const lazy_kernel *loop = w->g->loop;
     bool has = false;
-    for (int j = w->at.ins; j < w->to.ins; j++)
-        has |= w->each[stage_value_of(w, j)] && w->phase[stage_value_of(w, j)] == p;
-    for (int k = w->at.output; k < w->to.output; k++)
-        has |= stage_operand(w, w->g->body->ninputs + k)->along && w->stored[k] == p;
+    for (int v = loop->nloads; v < stage_values(w); v++)
+        has |= !w->g->own.single[v] && w->own.phase[v] == p;
+    for (int k = 0; k < loop->nsinks; k++)
+        has |= stage_stores_elements(w, k) && w->own.stored[k] == p;
     return has;
 }
 
 static void write_phase(stage_writer *w, int p) {
     bool folds = false;
-    for (int k = 0; k < w->g->body->nfolds; k++) {
-        w->g->idle[k] = k < w->at.fold || k >= w->to.fold || w->folded[k] != p;
-        folds |= !w->g->idle[k];
+    for (int k = 0; k < w->g->loop->nsinks; k++) {
+        w->g->own.idle[k] = w->own.stored[k] != p;
+        folds |= ir_is_reduction(w->g, k) && !w->g->own.idle[k];
     }
     write_singles(w, p);
     if (folds)
         write_leaves(w, p);
     else if (has_elements(w, p))
-        write_span(w, p, ir_number(w->g, 0), w->stage->length);
+        write_span(w, p, ir_number(w->g, 0), stage_length(w));
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------------------------ */
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 /* What is one element for each row, when all of it is there. */
 static void store_singles(stage_writer *w) {
     generator *g = w->g;
-    const native_body *b = g->body;
-    stage_choose(w, 0);
-    for (int k = w->at.output; k < w->to.output; k++) {
-        int v = b->outputs[k], out = b->ninputs + k;
-        if (stage_operand(w, out)->along)
+    ir_choose(g, 0);
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        const lazy_sink *sink = &g->loop->sinks[k];
+        if (sink->slot < 0 || stage_stores_elements(w, k))
             continue;
-        int dtype = v < 0 ? b->folds[~v].dtype : g->dtype[v];
         LLVMValueRef single =
-            v < 0 ? ir_load_single(w->g, g->base[b->ninputs + b->noutputs + ~v], dtype) : ir_first_lane(w->g, v);
-        ir_store_single(g, single, g->base[out], dtype);
+            ir_is_reduction(g, k) ? ir_load_single(g, g->own.leaves[k], sink->dtype) : ir_first_lane(g, sink->value);
+        ir_store_single(g, single, g->own.base[g->loop->nloads + k], sink->dtype);
     }
 }
 
 static void write_row(stage_writer *w) {
     generator *g = w->g;
-    const native_body *b = g->body;
     int phases = 1;
-    for (int k = w->at.input; k < w->to.input; k++)
-        g->base[k] = stage_is_result(w, k) ? g->base[b->ninputs + b->noutputs + ~stage_operand(w, k)->place]
-                                           : stage_row_of(w, k, g->dtype[k]);
-    for (int k = w->at.output; k < w->to.output; k++) {
-        int v = b->outputs[k];
-        g->base[b->ninputs + k] = stage_row_of(w, b->ninputs + k, v < 0 ? b->folds[~v].dtype : g->dtype[v]);
+    for (int k = 0; k < g->loop->nloads; k++) {
+        const lazy_load *load = &g->loop->loads[k];
+        if (loop_has_buffer(load))
+            g->own.base[k] = stage_row_of(w, load->slot, &load->read, load->dtype);
+        else if (stage_is_result(w, k))
+            g->own.base[k] = g->own.leaves[load->slot];
+        phases = w->own.phase[k] >= phases ? w->own.phase[k] + 1 : phases;
     }
-    for (int k = w->at.input; k < w->to.input; k++)
-        phases = w->phase[k] >= phases ? w->phase[k] + 1 : phases;
+    for (int k = 0; k < g->loop->nsinks; k++) {
+        const lazy_sink *sink = &g->loop->sinks[k];
+        if (sink->slot >= 0)
+            g->own.base[g->loop->nloads + k] = stage_row_of(w, sink->slot, &sink->write, sink->dtype);
+    }
     LLVMBasicBlockRef behind = find_rows(w);
     for (int p = 0; p < phases; p++)
         write_phase(w, p);
@@ -274,12 +278,12 @@ static void write_row(stage_writer *w) {
 
 void stage_write_maps(stage_writer *w) {
     ir_loop loop;
-    if (w->stage->rows == 1) {
+    if (stage_rows(w) == 1) {
         w->row = NULL;
         write_row(w);
         return;
     }
-    w->row = stage_loop_begin(w, &loop, ir_number(w->g, 0), ir_number(w->g, w->stage->rows), 1);
+    w->row = stage_loop_begin(w, &loop, ir_number(w->g, 0), ir_number(w->g, stage_rows(w)), 1);
     write_row(w);
     stage_loop_end(w, &loop);
 }

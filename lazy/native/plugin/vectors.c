@@ -37,7 +37,7 @@ LLVMValueRef ir_lanes_left(generator *g, LLVMValueRef i, LLVMValueRef end) {
 }
 
 LLVMValueRef ir_value(generator *g, int v) {
-    return LLVMBuildLoad2(g->builder, ir_vector(g, g->dtype[v]), g->value[v], "");
+    return LLVMBuildLoad2(g->builder, ir_vector(g, g->own.dtype[v]), g->value[v], "");
 }
 
 LLVMValueRef ir_first_lane(generator *g, int v) {
