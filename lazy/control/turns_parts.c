@@ -1,6 +1,10 @@
 /* turns_parts.c: gathering a sequence of loops, and asking for its code (turns_parts.h). */
 #include "lazy/control/turns_parts.h"
 
+#include <stdio.h>
+
+#include "lazy/loop/verify.h"
+
 bool turns_refuse(turns_parts *parts, const char *why) {
     parts->why = parts->why ? parts->why : why;
     return false;
@@ -110,6 +114,10 @@ native_unit *turns_want(turns_parts *parts, loop_sequence sequence) {
     sequence.nplaces = (int32_t)parts->places.n, sequence.moves = moves;
     sequence.ncarries = (int32_t)parts->carries.n, sequence.carries = parts->carries.at;
     native_body body = {.nloops = (int)parts->loops.n, .loops = loops, .sequence = &sequence};
+    if (LOOP_VERIFY_SEQUENCE(&sequence, body.nloops, loops, "lowering a loop") != 0) { /* in debug builds alone */
+        fprintf(stderr, "%s\n", neap_error_text());
+        abort();
+    }
     native_unit *unit = native_want(&body, vm_isa_name());
     free(loops);
     return unit;

@@ -137,6 +137,10 @@ static inline bool loop_has_map(const lazy_load *load) {
     return loop_has_buffer(load) || load->kind == LAZY_LOAD_IOTA;
 }
 
+/* A sink's map is over the domain's first axes, so many. */
+static inline int loop_sink_axes(const lazy_kernel *loop, const lazy_sink *sink) {
+    return sink->kind == LAZY_SINK_STORE || sink->kind == LAZY_SINK_PUT ? loop->ndim : loop->nkept;
+}
 static inline int loop_dtype_of(const lazy_kernel *loop, int value) {
     return value < loop->nloads ? loop->loads[value].dtype : loop->ins[value - loop->nloads].result;
 }

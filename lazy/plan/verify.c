@@ -49,7 +49,7 @@ static int check_tensor(const lazy_verifier *v, const lazy_tensor *tensor, int64
     lazy_bounds b;
     if (!at || !plan_verify_has_value(v, node))
         return plan_broken_rule(v, 10, "its array %d is node %d, which nobody makes", k, node);
-    if (tensor->dtype != at->dtype || plan_count_elements(tensor->ndim, tensor->shape) != tensor->size)
+    if (tensor->dtype != at->dtype || loop_count_elements(tensor->ndim, tensor->shape) != tensor->size)
         return plan_broken_rule(v, 10, "its array %d is described as one of %lld elements of dtype %s", k,
                                 (long long)tensor->size, neap_dtype_name(tensor->dtype));
     if (tensor->size == 0)
@@ -90,7 +90,7 @@ typedef struct progress {
 static int64_t elements_written(const lazy_unit *u, int32_t k) {
     if (u->call)
         return u->call->call.out->size;
-    return plan_count_elements(plan_sink_axes(&u->kernel, &u->kernel.sinks[k]), u->kernel.shape);
+    return loop_count_elements(loop_sink_axes(&u->kernel, &u->kernel.sinks[k]), u->kernel.shape);
 }
 
 static int walk_unit(const lazy_verifier *v, const lazy_unit *u, progress *at) {
@@ -122,8 +122,8 @@ static int walk_unit(const lazy_verifier *v, const lazy_unit *u, progress *at) {
 static void mark_elements(const lazy_unit *u, int32_t sink, uint8_t *times) {
     const lazy_kernel *kernel = &u->kernel;
     const lazy_wide_map *map = &kernel->sinks[sink].write;
-    int n = plan_sink_axes(kernel, &kernel->sinks[sink]);
-    int64_t count = plan_count_elements(n, kernel->shape), index[LAZY_MAX_DOMAIN] = {0}, to = map->offset;
+    int n = loop_sink_axes(kernel, &kernel->sinks[sink]);
+    int64_t count = loop_count_elements(n, kernel->shape), index[LAZY_MAX_DOMAIN] = {0}, to = map->offset;
     for (int64_t done = 0; done < count; done++) {
         times[to] += times[to] < UINT8_MAX;
         for (int a = n - 1; a >= 0; a--) {

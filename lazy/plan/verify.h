@@ -2,6 +2,7 @@
 #ifndef LAZY_PLAN_VERIFY_H
 #define LAZY_PLAN_VERIFY_H
 
+#include "lazy/loop/verify.h"
 #include "lazy/plan/draft.h"
 
 /* All return NEAP_OK, NEAP_E_MEMORY, or NEAP_E_INTERNAL with an error that names the pass, the step and its op, and the
@@ -57,12 +58,8 @@ const char *plan_verify_op_name(const lazy_verifier *v, int32_t node);
 bool plan_verify_has_value(const lazy_verifier *v, int32_t node);
 /* Which of its elements loads and operands are counted from. */
 int64_t plan_verify_origin(const lazy_verifier *v, const neap_node *from);
-/* The elements of a box, -1 if they cannot be counted. */
-int64_t plan_count_elements(int n, const int64_t *shape);
 /* The least and the greatest element that a map leads to from a box that is not empty. False: beyond 64 bits. */
 bool plan_map_bounds(int n, const int64_t *shape, int64_t offset, const int64_t *stride, lazy_bounds *out);
-/* The axes along which a sink moves. */
-int plan_sink_axes(const lazy_kernel *kernel, const lazy_sink *sink);
 /* The node whose buffer load or operand k reads, -1: none. */
 int32_t plan_buffer_read(const lazy_unit *u, int32_t k);
 /* Rules 1 to 9; the last of them. */

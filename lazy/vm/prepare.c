@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lazy/arena.h"
+#include "lazy/loop/verify.h"
 #include "lazy/vm/prepare.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
@@ -306,7 +307,7 @@ int vm_program_new(const lazy_kernel *whole, bool native, vm_program **out) {
     vm_builder b = {0};
     int status = NEAP_E_MEMORY;
     *out = NULL;
-    if (!p)
+    if (!p || LOOP_VERIFY(kernel, "collapsing"))
         goto fail;
     p->native = native;
     if (build_init(&b, p, kernel))

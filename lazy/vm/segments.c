@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lazy/arena.h"
+#include "lazy/loop/verify.h"
 #include "lazy/vm/prepare.h"
 
 static int level_of(const vm_builder *b, int value) {
@@ -251,7 +252,7 @@ static native_unit *seek(vm_builder *b, const vm_segment *s, lazy_ins *code, int
     }
     native_body body = {.nloops = 1, .loops = &loop, .whole_rows = !p->carried};
     body.far = find_far(p, s, far) ? far : NULL;
-    native_unit *unit = native_seek(&body, p->simd->name);
+    native_unit *unit = LOOP_VERIFY(&loop, "segments") == 0 ? native_seek(&body, p->simd->name) : NULL;
     free(loads);
     return unit;
 }

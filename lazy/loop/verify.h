@@ -1,0 +1,39 @@
+/* verify.h: is it a loop, or a sequence of loops, that can be run (verify.c)? Passes ask in debug builds, each behind
+ * what it has written. */
+#ifndef LAZY_LOOP_VERIFY_H
+#define LAZY_LOOP_VERIFY_H
+
+#include "lazy/loop/sequence.h"
+
+typedef struct loop_fault {
+    int rule; /* of verify.c */
+    char text[160];
+} loop_fault;
+
+/* Of instruction i: whether its dtypes are those of its row (rule 4): false, with the fault. */
+typedef bool (*loop_dtype_rule)(const lazy_kernel *loop, int i, loop_fault *fault);
+
+/* Says what is wrong; false. */
+__attribute__((format(printf, 3, 4))) bool loop_breaks(loop_fault *fault, int rule, const char *format, ...);
+/* Rule 1; rules 2 and 7 of load k. */
+bool loop_check_domain(const lazy_kernel *loop, loop_fault *fault);
+bool loop_check_load(const lazy_kernel *loop, int k, loop_fault *fault);
+/* Rules 1 to 8, as far as they are the loop's alone. `dtypes` may be NULL. 0, NEAP_E_MEMORY, or NEAP_E_INTERNAL with the
+ * fault; no error is set. */
+int loop_check(const lazy_kernel *loop, loop_dtype_rule dtypes, loop_fault *fault);
+/* The elements of a box, -1 if they cannot be counted. */
+int64_t loop_count_elements(int n, const int64_t *shape);
+
+/* The same with an error that names the pass. */
+int loop_verify(const lazy_kernel *loop, const char *pass);
+/* All loops of a sequence, and rules 9 to 12. */
+int loop_verify_sequence(const loop_sequence *sequence, int nloops, const lazy_kernel *loops, const char *pass);
+#ifdef NDEBUG
+#define LOOP_VERIFY(loop, pass) 0
+#define LOOP_VERIFY_SEQUENCE(sequence, nloops, loops, pass) 0
+#else
+#define LOOP_VERIFY(loop, pass) loop_verify(loop, pass)
+#define LOOP_VERIFY_SEQUENCE(sequence, nloops, loops, pass) loop_verify_sequence(sequence, nloops, loops, pass)
+#endif
+
+#endif
