@@ -93,8 +93,9 @@ static int find_last(lazy_plan *plan, int32_t *groups_of) {
     return 0;
 }
 
-static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
+static int group_close(grouper *t, lazy_plan *plan, lazy_group *group) {
     size_t n = (size_t)group->nbufs;
+    plan->most_bufs = group->nbufs > plan->most_bufs ? group->nbufs : plan->most_bufs;
     group->slots = malloc(n * (sizeof *group->slots + sizeof *group->writes) + 1);
     if (!group->slots)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
@@ -141,6 +142,8 @@ int plan_group_steps(lazy_plan *plan) {
         }
         open = may;
         plan_step_label(step);
+        plan->most_bufs = step->nbufs > plan->most_bufs ? step->nbufs : plan->most_bufs;
+        plan->most_parts = step->moves && step->nbufs > plan->most_parts ? step->nbufs : plan->most_parts;
         group_add(t, group, step, plan->ngroups - 1);
     }
     if (group && status == 0)

@@ -376,10 +376,13 @@ static void resolve_homes(lazy_memory_plan *r) {
     find_homes(r);
 }
 
-void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+void plan_memory_of_program(const lazy_plan *plan, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given) {
-    for (int32_t s = 0; s < reuse->plan->nslots; s++)
-        reuse->asked[s] = reuse->plan->slots[s].made ? reuse->ends[s] : LAZY_STAYS;
+    lazy_memory_plan *reuse = plan->reuse;
+    if (!reuse)
+        return;
+    for (int32_t s = 0; s < plan->nslots; s++)
+        reuse->asked[s] = plan->slots[s].made ? reuse->ends[s] : LAZY_STAYS;
     for (int64_t k = 0; k < ngiven; k++)
         if (given[k] >= 0)
             reuse->asked[given[k]] = LAZY_DIES_GIVEN;
@@ -429,8 +432,10 @@ static void count_references(const census *c, const uint8_t *made) {
     }
 }
 
-void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
-    const lazy_plan *plan = reuse->plan;
+void plan_memory_of_flush(neap_ctx *ctx, const lazy_plan *plan) {
+    lazy_memory_plan *reuse = plan->reuse;
+    if (!reuse)
+        return;
     size_t n = (size_t)ctx->walk.order.n;
     uint8_t *made = calloc(1, n * (sizeof(uint32_t) + 1) + sizeof(uint32_t));
     memset(reuse->asked, 0, (size_t)plan->nslots);
@@ -448,20 +453,30 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
 }
 
 /* ---- In a run ---------------------------------------------------------------------------------------------------- */
-int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
-    return reuse->home[slot];
+int32_t plan_memory_home(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse ? plan->reuse->home[slot] : slot;
 }
 
-size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
-    return reuse->bytes[slot];
+size_t plan_memory_bytes(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse ? plan->reuse->bytes[slot] : plan->slots[slot].bytes;
 }
 
-bool plan_memory_passes(const lazy_memory_plan *reuse, int32_t slot) {
-    return reuse->dies[slot] == LAZY_PASSES;
+bool plan_memory_is_shared(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse && plan->reuse->shared[slot];
 }
 
-int plan_memory_verify(const lazy_memory_plan *reuse) {
-    return plan_verify_homes(reuse->plan, &(lazy_homes){reuse->home, reuse->bytes, reuse->dies});
+bool plan_memory_is_fresh(const lazy_plan *plan, int32_t slot, int32_t step) {
+    const lazy_memory_plan *r = plan->reuse;
+    return r && r->home[slot] != slot && r->first[slot] == step && !r->in_place[slot];
+}
+
+bool plan_memory_passes(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse && plan->reuse->dies[slot] == LAZY_PASSES;
+}
+
+int plan_memory_verify(const lazy_plan *plan) {
+    const lazy_memory_plan *r = plan->reuse;
+    return r ? plan_verify_homes(plan, &(lazy_homes){r->home, r->bytes, r->dies}) : 0;
 }
 
 static int fail_taken(void *arg, const neap_run *run) {
@@ -469,64 +484,16 @@ static int fail_taken(void *arg, const neap_run *run) {
     return neap_error(NEAP_E_FAILED, "out of memory in the middle of updates of an array that was written in place");
 }
 
-int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status) {
-    for (int32_t s = 0; s < reuse->plan->nslots; s++) {
-        int32_t home = reuse->home[s];
-        if (home == s || reuse->plan->slots[home].made || status != NEAP_E_MEMORY)
+int plan_memory_give_up(neap_ctx *ctx, const lazy_plan *plan, int status) {
+    for (int32_t s = 0; s < plan->nslots; s++) {
+        int32_t home = plan_memory_home(plan, s);
+        if (home == s || plan->slots[home].made || status != NEAP_E_MEMORY)
             continue;
-        neap_var *var = neap_buffer_var(ctx->walk.order.at[reuse->plan->slots[home].node]->buffer);
+        neap_var *var = neap_buffer_var(ctx->walk.order.at[plan->slots[home].node]->buffer);
         neap_push push = {.name = "update", .nwrites = 1, .writes = &var};
         if (neap_push_now(fail_taken, NULL, &push) == NEAP_PENDING)
             neap_push_sync(fail_taken, NULL, &push);
         status = fail_taken(NULL, NULL);
     }
     return status;
-}
-
-/* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */
-static void find_access(const lazy_memory_plan *r, const lazy_group *group, int32_t first, int32_t nsteps,
-                        neap_buffer *const *bufs, const neap_buffer *buffer, bool *writes, bool *fresh) {
-    bool touched = false;
-    *writes = *fresh = false;
-    for (int32_t t = first; t < first + nsteps; t++) {
-        const lazy_step *step = r->plan->steps[t];
-        for (int32_t k = 0; k < step->nbufs; k++) {
-            int32_t s = plan_slot(group, step, k);
-            if (bufs[step->slots[k]] != buffer)
-                continue;
-            bool out = k >= step->nbufs - step->nouts;
-            *fresh |= !touched && out && r->home[s] != s && r->first[s] == t && !r->in_place[s];
-            *writes |= out;
-            touched = true;
-        }
-    }
-}
-
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
-                      neap_buffer *const *bufs, uint64_t passing, neap_var **reads, neap_var **writes,
-                      neap_push *push) {
-    push->nreads = push->nwrites = push->nfresh = 0;
-    for (int32_t k = 0; k < group->nbufs; k++) {
-        bool seen = !bufs[k] || plan_passes(passing, k), written, fresh;
-        for (int32_t j = 0; j < k && !seen; j++)
-            seen = bufs[j] == bufs[k];
-        if (seen)
-            continue;
-        int32_t s = group->slots[k];
-        if (nsteps == group->nsteps && reuse->plan->slots[s].made && !reuse->shared[s])
-            written = group->writes[k], fresh = false;
-        else
-            find_access(reuse, group, first, nsteps, bufs, bufs[k], &written, &fresh);
-        neap_var *var = neap_buffer_var(bufs[k]);
-        if (!written) {
-            reads[push->nreads++] = var;
-            continue;
-        }
-        int at = push->nwrites++;
-        if (fresh) {
-            writes[at] = writes[push->nfresh];
-            at = push->nfresh++;
-        }
-        writes[at] = var;
-    }
 }

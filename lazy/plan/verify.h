@@ -74,12 +74,12 @@ int plan_check_own_reads(const lazy_verifier *v, const lazy_unit *u);
 #define LAZY_VERIFY_DRAFT(ctx, made, draft, pass) 0
 #define LAZY_VERIFY_DRAFTS(ctx, made, drafts, pass) 0
 #define LAZY_VERIFY_STEPS(ctx, made, plan, pass) 0
-#define LAZY_VERIFY_MEMORY(reuse) 0
+#define LAZY_VERIFY_MEMORY(plan) 0
 #else
 #define LAZY_VERIFY_DRAFT(ctx, made, draft, pass) plan_verify_draft(ctx, made, draft, pass)
 #define LAZY_VERIFY_DRAFTS(ctx, made, drafts, pass) plan_verify_drafts(ctx, made, drafts, pass)
 #define LAZY_VERIFY_STEPS(ctx, made, plan, pass) plan_verify_steps(ctx, made, plan, pass)
-#define LAZY_VERIFY_MEMORY(reuse) plan_memory_verify(reuse)
+#define LAZY_VERIFY_MEMORY(plan) plan_memory_verify(plan)
 #endif
 
 #endif
