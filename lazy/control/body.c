@@ -1,17 +1,12 @@
 /* body.c: making programs ready to be run as bodies (body.h has the picture).
  *
  * The steps of a body run one after the other on one thread, so a value's memory is free as soon as its last reader has
- * run. Prints stand as early as they can: behind the step that makes the last of their values, and never before an
- * effect that the program has before them.
+ * run: plan/memory.c says which values share some, in place or not. Prints stand as early as they can: behind the step
+ * that makes the last of their values, and never before an effect that the program has before them.
  */
 #include <string.h>
 
 #include "lazy/control/turns.h"
-
-typedef struct life { /* of a slot that lies in the scratch */
-    int32_t slot, first, last;
-    size_t bytes;
-} life;
 
 typedef struct builder {
     neap_ctx *ctx;
@@ -20,7 +15,8 @@ typedef struct builder {
     lazy_body *body;
     body_address *places;       /* by slot of the plan */
     int32_t *makers;            /* by slot: the last step that writes it, -1 */
-    int32_t *firsts, *lasts;    /* by slot: the items that use it first and last, -1 */
+    int32_t *until;             /* by slot: the step before which prints and copies read it, -1 */
+    int32_t step;               /* that was added last, -1 */
     LAZY_VECTOR(int32_t) slots; /* by pointer: the slot, -1: none */
     int64_t next_effect, root;
     bool carries; /* its first outputs are those of a loop's turn */
@@ -66,13 +62,8 @@ static int leaf_place(const builder *b, const neap_node *leaf, body_address *to)
 
 /* A pointer of the item that is being made, to a slot (-1: to `place`), `offset` bytes into it. */
 static int add_pointer(builder *b, int32_t slot, body_address place, int64_t offset) {
-    if (slot >= 0) {
-        int32_t item = (int32_t)b->body->items.n;
+    if (slot >= 0)
         place = b->places[slot];
-        if (b->firsts[slot] < 0)
-            b->firsts[slot] = item;
-        b->lasts[slot] = item;
-    }
     place.offset += offset;
     int status = lazy_push(&b->slots, slot);
     return status ? status : lazy_push(&b->body->pointers, place);
@@ -83,10 +74,12 @@ static int add_item(builder *b, body_item item) {
 }
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
-/* The slot or leaf that a root of the program is. */
+/* The slot or leaf that a root of the program is, which is read now. */
 static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_address *place) {
     *slot = b->program->root_slots.at[root];
     *place = (body_address){0};
+    if (*slot >= 0)
+        b->until[*slot] = b->step + 1;
     return *slot >= 0 ? 0 : leaf_place(b, plan_is_leaf(node) ? node : node->base, place);
 }
 
@@ -211,6 +204,7 @@ static void add_inner(builder *b, const lazy_runner *inner) {
 }
 
 static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, int32_t number) {
+    b->step = number;
     if (copies_carry(b, step, batch))
         return add_prints(b, number);
     const neap_node *node = b->program->region.at[step->node];
@@ -248,9 +242,6 @@ static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, 
     }
     if (inner)
         add_inner(b, item.inner);
-    count_launches(b->runner, step, item.inner);
-    b->body->cost += inner ? item.inner->cost : step->cost;
-    b->body->written += inner ? 0 : step->written;
     if (step->effect) {
         b->next_effect++;
         b->root++;
@@ -289,7 +280,6 @@ static int add_copies(builder *b) {
         body_address to = {.from = BODY_OUTPUT, .index = k};
         if ((status = add_pointer(b, slot, from, 0)) == 0 && (status = add_pointer(b, -1, to, 0)) == 0)
             status = add_item(b, item);
-        b->body->written += (int64_t)item.bytes;
     }
     return status;
 }
@@ -340,57 +330,52 @@ static void find_updated(builder *b) {
 }
 
 /* ---- Scratch ----------------------------------------------------------------------------------------------------- */
-static int compare_lives(const void *a, const void *b) {
-    const life *left = a, *right = b;
-    if (left->first != right->first)
-        return left->first < right->first ? -1 : 1;
-    return left->slot < right->slot ? -1 : left->slot > right->slot;
-}
-
-typedef struct gap { /* memory that is free from an item on */
-    size_t at, bytes;
-    int32_t from;
-} gap;
-
-/* Takes memory for each life in the order of their beginnings: the smallest gap that fits, else new memory. */
-static void assign_lives(builder *b, life *lives, int64_t n, gap *gaps) {
-    enum { LOOK = 64 };
-    int64_t ngaps = 0;
-    size_t end = 0;
-    for (int64_t k = 0; k < n; k++) {
-        size_t bytes = body_round(lives[k].bytes + !lives[k].bytes);
-        int64_t best = -1;
-        for (int64_t g = ngaps - 1, looked = 0; g >= 0 && looked < LOOK; g--, looked++)
-            if (gaps[g].from < lives[k].first && gaps[g].bytes >= bytes &&
-                (best < 0 || gaps[g].bytes < gaps[best].bytes))
-                best = g;
-        size_t at = best >= 0 ? gaps[best].at : end, room = best >= 0 ? gaps[best].bytes : bytes;
-        if (best < 0)
-            end += bytes;
-        else
-            gaps[best] = gaps[--ngaps];
-        gaps[ngaps++] = (gap){.at = at, .bytes = room, .from = lives[k].last};
-        b->places[lives[k].slot].offset = (int64_t)at;
-    }
-    b->body->scratch = end;
-}
-
 static int assign_scratch(builder *b) {
     const lazy_plan *plan = b->program->plan;
-    life *lives = malloc(((size_t)plan->nslots + 1) * (sizeof *lives + sizeof(gap)));
-    int64_t n = 0;
-    if (!lives)
+    int32_t *home;
+    size_t *bytes, n = (size_t)plan->nslots + 1;
+    bool *inside;
+    if (!LAZY_ARENA(LAZY_PART(bytes, n), LAZY_PART(home, n), LAZY_PART(inside, n)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (int32_t s = 0; s < plan->nslots; s++)
-        if (b->places[s].from == BODY_SCRATCH && b->firsts[s] >= 0)
-            lives[n++] = (life){.slot = s, .first = b->firsts[s], .last = b->lasts[s], .bytes = plan->slots[s].bytes};
-    qsort(lives, (size_t)n, sizeof *lives, compare_lives);
-    assign_lives(b, lives, n, (gap *)(lives + plan->nslots + 1));
-    free(lives);
-    for (int64_t p = 0; p < b->body->pointers.n; p++)
-        if (b->slots.at[p] >= 0 && b->body->pointers.at[p].from == BODY_SCRATCH)
-            b->body->pointers.at[p].offset += b->places[b->slots.at[p]].offset;
-    return 0;
+        inside[s] = b->places[s].from == BODY_SCRATCH;
+    int status = plan_memory_of_body(plan, inside, b->until, home, bytes);
+    for (int32_t s = 0; s < plan->nslots && status == 0; s++)
+        if (inside[s] && home[s] == s) {
+            b->places[s].offset = (int64_t)b->body->scratch;
+            b->body->scratch += body_round(bytes[s] + !bytes[s]);
+        }
+    for (int64_t p = 0; p < b->body->pointers.n && status == 0; p++)
+        if (b->slots.at[p] >= 0 && inside[b->slots.at[p]])
+            b->body->pointers.at[p].offset += b->places[home[b->slots.at[p]]].offset;
+    free(bytes);
+    return status;
+}
+
+/* Is it a copy to where that lies already? */
+static bool is_idle(const lazy_body *body, const body_item *item) {
+    const body_address *from = &body->pointers.at[item->first], *to = from + 1;
+    return item->what == BODY_CALL && item->step->copies && from->from == to->from && from->index == to->index &&
+           from->offset == to->offset;
+}
+
+/* Leaves out the items that do nothing, and sums up what the others do. */
+static void sum_items(builder *b) {
+    lazy_body *body = b->body;
+    int64_t n = 0;
+    for (int64_t k = 0; k < body->items.n; k++) {
+        const body_item *item = &body->items.at[k];
+        if (is_idle(body, item))
+            continue;
+        body->written += (int64_t)item->bytes;
+        if (item->step) {
+            count_launches(b->runner, item->step, item->inner);
+            body->cost += item->inner ? item->inner->cost : item->step->cost;
+            body->written += item->inner ? 0 : item->step->written;
+        }
+        body->items.at[n++] = *item;
+    }
+    body->items.n = n;
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
@@ -432,7 +417,7 @@ static int fill_places(builder *b) {
     const lazy_plan *plan = b->program->plan;
     int status = 0;
     for (int32_t s = 0; s < plan->nslots && status == 0; s++) {
-        b->makers[s] = b->firsts[s] = b->lasts[s] = -1;
+        b->makers[s] = b->until[s] = -1;
         b->places[s] = (body_address){.from = BODY_SCRATCH};
         if (!plan->slots[s].made)
             status = leaf_place(b, b->program->region.at[plan->slots[s].node], &b->places[s]);
@@ -463,8 +448,10 @@ static int build_body(builder *b) {
         status = add_copies(b);
     if (status == 0)
         status = assign_scratch(b);
-    if (status == 0)
+    if (status == 0) {
+        sum_items(b);
         status = fill_moves(b);
+    }
     return status ? status : list_body_numbers(b);
 }
 
@@ -512,14 +499,13 @@ static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runn
     body->ninputs = (int)program->inputs.n;
     body->noutputs = (int)program->outputs.n;
     body->input_at = malloc(((size_t)body->ninputs + 1) * sizeof *body->input_at);
-    builder b = {.ctx = ctx, .program = program, .runner = runner, .body = body};
+    builder b = {.ctx = ctx, .program = program, .runner = runner, .body = body, .step = -1};
     b.carries = runner->kind->loop && p == control_giver(runner->kind);
     b.places = malloc(n * sizeof *b.places);
-    b.makers = malloc(3 * n * sizeof *b.makers);
+    b.makers = malloc(2 * n * sizeof *b.makers);
     int status = body->input_at && b.places && b.makers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a body");
     if (status == 0) {
-        b.firsts = b.makers + n;
-        b.lasts = b.firsts + n;
+        b.until = b.makers + n;
         map_inputs(control, p, body);
         status = build_body(&b);
     }

@@ -31,8 +31,12 @@
  *   5. What passes between the steps of a row, and is no output of the program, has memory of its own, as it may lie in
  *      that of the row, which is shared as the steps let go of it (job.c).
  *
- * Small slots keep memory of their own: looking costs more than it gains. But where steps are enqueued as rows, a given
- * leaf is written over in place however small it is, since the results of the next run lie where they lay then.
+ * Bodies (control/body.c): every slot dies that lies in the scratch of the body, small ones too, and as the steps run
+ * one after the other, an heir takes over whatever is free. In place a map is written over what the map reads, and a
+ * copy is left out.
+ *
+ * Else small slots keep memory of their own: looking costs more than it gains. But where steps are enqueued as rows, a
+ * given leaf is written over in place however small it is, since the results of the next run lie where they lay then.
  */
 #include <string.h>
 
@@ -51,6 +55,7 @@ static _Atomic int64_t least_bytes = LEAST_BYTES;
 struct lazy_memory_plan {
     const lazy_plan *plan;
     size_t least;           /* bytes of a slot that takes part */
+    bool serial;            /* of a body: its steps run one after the other, so nobody waits for memory */
     int32_t *first, *last;  /* by slot: the step that writes it first and the one that touches it last, -1: none */
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
@@ -159,15 +164,12 @@ static void find_ends(lazy_memory_plan *r) {
                 r->ends[group->slots[k]] = LAZY_PASSES;
 }
 
-lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
-    size_t least = (size_t)least_bytes;
-    if (!worth_it(plan, least))
-        return NULL;
+static lazy_memory_plan *memory_plan_new(const lazy_plan *plan, size_t least, bool serial) {
     size_t n = (size_t)plan->nslots, steps = (size_t)plan->nsteps, touches = 0;
     for (int32_t t = 0; t < plan->nsteps; t++)
         touches += (size_t)plan->steps[t]->nbufs;
-    size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
-    lazy_memory_plan *r, own = {.plan = plan, .least = least, .words = words};
+    size_t words = plan->nsteps <= MOST_STEPS && !serial ? (steps + 63) / 64 : 0;
+    lazy_memory_plan *r, own = {.plan = plan, .least = least, .serial = serial, .words = words};
     if (!LAZY_ARENA(LAZY_PART(r, 1), LAZY_PART(own.bytes, n), LAZY_PART(own.reach, steps * words),
                     LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.home, n), LAZY_PART(own.written, n),
                     LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1), LAZY_PART(own.touch, touches),
@@ -185,6 +187,11 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     find_ends(r);
     r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
     return r;
+}
+
+lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
+    size_t least = (size_t)least_bytes;
+    return worth_it(plan, least) ? memory_plan_new(plan, least, false) : NULL;
 }
 
 void plan_memory_free(lazy_memory_plan *reuse) {
@@ -223,7 +230,7 @@ static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
  * for effects. */
 static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
     bool worth = r->plan->steps[t]->copies;
-    for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
+    for (int32_t i = r->start[s]; i < r->start[s + 1] && !r->serial; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
         bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
@@ -236,12 +243,15 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
 }
 
 /* ---- Who may take over what -------------------------------------------------------------------------------------- */
-/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
-static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
+/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. Machine code
+ * of loops may read an input of a reduction again when it has stored maps of it. */
+static bool may_overwrite(const lazy_memory_plan *r, const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
         return step->copies;
     const lazy_kernel *kernel = &step->kernel;
     const lazy_sink *sink = NULL;
+    if (r->serial && kernel->nkept < kernel->ndim)
+        return false;
     for (int k = 0; k < kernel->nsinks; k++)
         sink = kernel->sinks[k].slot == out ? &kernel->sinks[k] : sink;
     if (!sink || sink->kind != LAZY_SINK_STORE)
@@ -258,12 +268,13 @@ static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
 }
 
 /* How far the home of slot `from` is from what slot s needs, in bytes; SIZE_MAX: too far. What stays must not lie in
- * memory of which a good part is unused; a leaf's memory is as large as it is. */
+ * memory of which a good part is unused; a leaf's memory is as large as it is. A body's memory is one piece, which goes
+ * with it. */
 static size_t misfit(const lazy_memory_plan *r, int32_t s, int32_t from) {
     const lazy_slot *slot = &r->plan->slots[s], *other = &r->plan->slots[r->home[from]];
     size_t has = r->bytes[r->home[from]], wants = slot->bytes;
     if (slot->device != other->device || (!other->made && has < wants) ||
-        (has > wants && has - wants > (r->dies[s] >= LAZY_DIES ? wants : wants / 4)))
+        (!r->serial && has > wants && has - wants > (r->dies[s] >= LAZY_DIES ? wants : wants / 4)))
         return SIZE_MAX;
     return has > wants ? has - wants : wants - has;
 }
@@ -296,7 +307,7 @@ static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t ou
         int32_t from = plan_slot(w->group, w->step, in);
         if (r->plan->slots[from].sliced || r->last[from] != w->t || !may_have_heir(r, from) || r->has_heir[from] ||
             !(w->step->copies || may_write(r, w->t, r->home[from])) || misfit(r, s, from) == SIZE_MAX ||
-            !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
+            !may_follow(r, w->t, from) || !may_overwrite(r, w->step, in, out))
             continue;
         r->in_place[s] = r->has_heir[from] = 1;
         inherit(r, w->t, s, from);
@@ -392,6 +403,24 @@ void plan_memory_of_program(const lazy_plan *plan, int64_t nkept, const int32_t 
     resolve_homes(reuse);
 }
 
+int plan_memory_of_body(const lazy_plan *plan, const bool *inside, const int32_t *until, int32_t *home, size_t *bytes) {
+    size_t n = (size_t)plan->nslots;
+    lazy_memory_plan *r = memory_plan_new(plan, 1, true);
+    if (!r)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    for (size_t s = 0; s < n; s++) {
+        r->stays[s] = !inside[s];
+        r->asked[s] = LAZY_DIES;
+        r->last[s] = until[s] > r->last[s] ? until[s] : r->last[s];
+    }
+    resolve_homes(r);
+    memcpy(home, r->home, n * sizeof *home);
+    memcpy(bytes, r->bytes, n * sizeof *bytes);
+    int status = LAZY_VERIFY_HOMES(plan, (&(lazy_homes){home, bytes, r->dies, true}));
+    plan_memory_free(r);
+    return status;
+}
+
 /* Nodes of a region and the references to them that its end will release. */
 typedef struct census {
     neap_ctx *ctx;
@@ -476,7 +505,7 @@ bool plan_memory_passes(const lazy_plan *plan, int32_t slot) {
 
 int plan_memory_verify(const lazy_plan *plan) {
     const lazy_memory_plan *r = plan->reuse;
-    return r ? plan_verify_homes(plan, &(lazy_homes){r->home, r->bytes, r->dies}) : 0;
+    return r ? plan_verify_homes(plan, &(lazy_homes){r->home, r->bytes, r->dies, false}) : 0;
 }
 
 static int fail_taken(void *arg, const neap_run *run) {

@@ -372,6 +372,9 @@ void plan_memory_free(lazy_memory_plan *reuse);
 void plan_memory_of_program(const lazy_plan *plan, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given);
 void plan_memory_of_flush(neap_ctx *ctx, const lazy_plan *plan);
+/* The same for a body, whose steps run one after the other: sets the home of each slot, and the bytes of each home.
+ * Slots that are `inside` it share memory; what slot s holds is read until step until[s] begins, if not by steps. */
+int plan_memory_of_body(const lazy_plan *plan, const bool *inside, const int32_t *until, int32_t *home, size_t *bytes);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_plan *plan, int32_t slot);
 size_t plan_memory_bytes(const lazy_plan *plan, int32_t slot);

@@ -519,7 +519,7 @@ static int rehearse_run(rehearsal *r) {
         r->holds[s] = plan->slots[s].made ? -1 : s;
     for (int32_t b = 0; b < plan->ngroups; b++)
         for (int32_t k = 0; k < plan->groups[b].nbufs; k++)
-            r->stays[plan->groups[b].slots[k]] |= plan->steps[plan->groups[b].first]->effect;
+            r->stays[plan->groups[b].slots[k]] |= !r->homes->serial && plan->steps[plan->groups[b].first]->effect;
     for (int32_t b = 0; b < plan->ngroups; b++)
         for (int32_t t = 0; t < plan->groups[b].nsteps && status == 0; t++) {
             const lazy_step *step = plan->steps[plan->groups[b].first + t];
