@@ -171,10 +171,10 @@ static void free_kernel(const lazy_runner *runner, const body_item *item) {
 }
 
 /* Is it the copy of a carry to its own next value, of which the turn goes on to write parts? */
-static bool copies_carry(const builder *b, const lazy_step *step, const lazy_group *batch) {
-    if (!step->copies || !b->carries)
+static bool copies_carry(const builder *b, const lazy_step_walk *w) {
+    if (!w->step->copies || !b->carries)
         return false;
-    const body_address *from = &b->places[batch->slots[step->slots[0]]], *to = &b->places[batch->slots[step->slots[1]]];
+    const body_address *from = &b->places[plan_walk_slot(w, 0)], *to = &b->places[plan_walk_slot(w, 1)];
     return from->from == BODY_INPUT && to->from == BODY_OUTPUT && from->index == to->index &&
            to->index < b->runner->operands && b->runner->updated[to->index];
 }
@@ -196,57 +196,58 @@ static void count_launches(lazy_runner *runner, const lazy_step *step, const laz
     runner->waits = add_counts(runner->waits, inner && !one ? inner->waits : 0);
 }
 
-/* Memory for a node inside. */
-static void add_inner(builder *b, const lazy_runner *inner) {
-    lazy_body *body = b->body;
-    body->frames = body->frames < inner->frames ? inner->frames : body->frames;
-    body->inner = body->inner < inner->data ? inner->data : body->inner;
+static void free_item(const lazy_runner *runner, const body_item *item) {
+    control_runner_release(item->inner);
+    if (item->message)
+        effect_message_free(item->message);
+    if (item->call.callback)
+        effect_callback_release(item->call.callback);
+    free_kernel(runner, item);
 }
 
-static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, int32_t number) {
-    b->step = number;
-    if (copies_carry(b, step, batch))
-        return add_prints(b, number);
+/* What the item of a step is, and what it holds for that. */
+static int fill_item(builder *b, const lazy_step *step, const neap_node *node, body_item *item) {
+    if (step->kind == LAZY_STEP_KERNEL) {
+        item->what = BODY_KERNEL;
+        return own_kernel(b->runner, step, &item->kernel);
+    }
+    if (control_is_control(node)) {
+        item->what = BODY_INNER;
+        return control_runner_on(b->ctx, node, b->runner->device, &item->inner);
+    }
+    if (step->payload == &effect_callback_payload)
+        return add_callback(b, item, node);
+    item->what = BODY_CALL;
+    item->line = graph_is_exchange(node) ? effect_exchange_line(b->ctx, node) : NULL;
+    return 0;
+}
+
+static int add_step(builder *b, const lazy_step_walk *w) {
+    const lazy_step *step = w->step;
+    b->step = w->t;
+    if (copies_carry(b, w))
+        return add_prints(b, w->t);
     const neap_node *node = b->program->region.at[step->node];
-    body_item item = {.what = step->kind == LAZY_STEP_KERNEL ? BODY_KERNEL : BODY_CALL,
-                      .first = (int32_t)b->body->pointers.n,
-                      .step = step,
-                      .site = site_of(b, step, node)};
     bool inner = step->kind == LAZY_STEP_CALL && control_is_control(node);
-    int status = 0;
-    if (step->effect) /* the prints before it read what was made before it */
-        status = add_prints(b, INT32_MAX);
-    item.first = (int32_t)b->body->pointers.n;
+    int status = step->effect ? add_prints(b, INT32_MAX) : 0; /* which read what was made before it */
+    body_item item = {.first = (int32_t)b->body->pointers.n, .step = step, .site = site_of(b, step, node)};
     for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
         int64_t offset = inner && k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(node->in[k]->dtype) : 0;
-        status = add_pointer(b, batch->slots[step->slots[k]], (body_address){0}, offset);
+        status = add_pointer(b, plan_walk_slot(w, k), (body_address){0}, offset);
     }
-    if (status == 0 && inner) {
-        item.what = BODY_INNER;
-        status = control_runner_on(b->ctx, node, b->runner->device, &item.inner);
-    } else if (status == 0 && step->kind == LAZY_STEP_KERNEL) {
-        status = own_kernel(b->runner, step, &item.kernel);
-    } else if (status == 0 && step->payload == &effect_callback_payload) {
-        status = add_callback(b, &item, node);
-    } else if (graph_is_exchange(node)) {
-        item.line = effect_exchange_line(b->ctx, node);
-    }
+    if (status == 0)
+        status = fill_item(b, step, node, &item);
     if (status == 0)
         status = add_item(b, item);
     if (status) {
-        control_runner_release(item.inner);
-        if (item.call.callback)
-            effect_callback_release(item.call.callback);
-        free_kernel(b->runner, &item);
+        free_item(b->runner, &item);
         return status;
     }
-    if (inner)
-        add_inner(b, item.inner);
     if (step->effect) {
         b->next_effect++;
         b->root++;
     }
-    return add_prints(b, number);
+    return add_prints(b, w->t);
 }
 
 /* ---- Outputs ----------------------------------------------------------------------------------------------------- */
@@ -312,18 +313,14 @@ static void find_updated(builder *b) {
         int32_t to = program->root_slots.at[program->effect_roots + k];
         if (to < 0 || b->places[to].from != BODY_OUTPUT || b->places[to].index != k || is_root_as_it_is(program, k))
             continue;
-        for (int32_t c = 0; c < plan->ngroups; c++)
-            for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
-                const lazy_step *step = plan->steps[t];
-                const int32_t *slots = plan->groups[c].slots;
-                for (int32_t i = 0; i < step->nbufs - step->nouts; i++) {
-                    int32_t slot = slots[step->slots[i]];
-                    bool carry =
-                        !plan->slots[slot].made && b->places[slot].from == BODY_INPUT && b->places[slot].index == k;
-                    copy.read |= carry && copy.at >= 0;
-                    if (carry && step->copies && slots[step->slots[1]] == to && copy.at < 0)
-                        copy.at = t;
-                }
+        for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+            for (int32_t i = 0; i < w.step->nbufs - w.step->nouts; i++) {
+                int32_t slot = plan_walk_slot(&w, i);
+                bool carry =
+                    !plan->slots[slot].made && b->places[slot].from == BODY_INPUT && b->places[slot].index == k;
+                copy.read |= carry && copy.at >= 0;
+                if (carry && w.step->copies && plan_walk_slot(&w, 1) == to && copy.at < 0)
+                    copy.at = w.t;
             }
         b->runner->updated[k] = copy.at >= 0 && !copy.read;
     }
@@ -372,6 +369,10 @@ static void sum_items(builder *b) {
             count_launches(b->runner, item->step, item->inner);
             body->cost += item->inner ? item->inner->cost : item->step->cost;
             body->written += item->inner ? 0 : item->step->written;
+        }
+        if (item->inner) { /* memory for it */
+            body->frames = body->frames < item->inner->frames ? item->inner->frames : body->frames;
+            body->inner = body->inner < item->inner->data ? item->inner->data : body->inner;
         }
         body->items.at[n++] = *item;
     }
@@ -422,26 +423,21 @@ static int fill_places(builder *b) {
         if (!plan->slots[s].made)
             status = leaf_place(b, b->program->region.at[plan->slots[s].node], &b->places[s]);
     }
-    for (int32_t c = 0; c < plan->ngroups; c++)
-        for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
-            const lazy_step *step = plan->steps[t];
-            for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
-                b->makers[plan->groups[c].slots[step->slots[k]]] = t;
-        }
+    for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+        for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
+            b->makers[plan_walk_slot(&w, k)] = w.t;
     return status;
 }
 
 static int build_body(builder *b) {
-    const lazy_plan *plan = b->program->plan;
     int status = fill_places(b);
     if (status == 0) {
         bind_outputs(b);
         find_updated(b);
         status = add_prints(b, -1);
     }
-    for (int32_t c = 0; c < plan->ngroups && status == 0; c++)
-        for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps && status == 0; t++)
-            status = add_step(b, plan->steps[t], &plan->groups[c], t);
+    for (lazy_step_walk w = plan_walk(b->program->plan); status == 0 && plan_walk_next(&w);)
+        status = add_step(b, &w);
     if (status == 0)
         status = add_prints(b, INT32_MAX);
     if (status == 0)
@@ -458,15 +454,8 @@ static int build_body(builder *b) {
 static void body_free(const lazy_runner *runner, lazy_body *body) {
     if (!body)
         return;
-    for (int64_t k = 0; k < body->items.n; k++) {
-        body_item *item = &body->items.at[k];
-        control_runner_release(item->inner);
-        if (item->message)
-            effect_message_free(item->message);
-        if (item->call.callback)
-            effect_callback_release(item->call.callback);
-        free_kernel(runner, item);
-    }
+    for (int64_t k = 0; k < body->items.n; k++)
+        free_item(runner, &body->items.at[k]);
     for (int64_t k = 0; k < body->buffers.n; k++)
         neap_buffer_release(body->buffers.at[k]);
     for (int64_t k = 0; k < body->arguments.n; k++)

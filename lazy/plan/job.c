@@ -51,13 +51,8 @@ static int run_step(const lazy_step *step, const lazy_job *j, const row_places *
     }
     for (int32_t k = 0; j->starts && k < n; k++)
         data[k] = (char *)data[k] + j->starts[step->slots[k]];
-    lazy_operands with = {.name = step->label,
-                          .nbufs = n,
-                          .nnumbers = step->nnumbers,
-                          .bufs = data,
-                          .numbers = j->numbers + (step->first_number - j->group->first_number)};
-    int status = step->kind == LAZY_STEP_KERNEL ? step->backend->run(&step->kernel, &with, run)
-                                                : step->backend->call(&step->call, step->offsets, &with, run);
+    int status = plan_step_run(step, step->backend, &step->kernel, data,
+                               j->numbers + (step->first_number - j->group->first_number), run);
     if (data != small)
         free(data);
     return status;
@@ -197,28 +192,30 @@ static void find_access(const lazy_job *j, const neap_buffer *buffer, bool *writ
 
 void plan_job_vars(const lazy_job *j, const bool *written, neap_push *push) {
     const lazy_plan *plan = j->plan;
+    const lazy_group *group = j->group;
+    neap_buffer *const *bufs = j->bufs;
     neap_var **reads = (neap_var **)push->reads, **writes = (neap_var **)push->writes;
-    for (int32_t k = 0; k < j->group->nbufs; k++) {
-        bool seen = !j->bufs[k] || plan_passes(j->passing, k), writes_it = written[k], fresh = false;
+    int nreads = 0, nwrites = 0, nfresh = 0;
+    for (int32_t k = 0; k < group->nbufs; k++) {
+        bool seen = !bufs[k] || plan_passes(j->passing, k), writes_it = written[k], fresh = false;
         for (int32_t i = 0; i < k && !seen; i++)
-            seen = j->bufs[i] == j->bufs[k];
+            seen = bufs[i] == bufs[k];
         if (seen)
             continue;
-        int32_t s = j->group->slots[k];
+        int32_t s = group->slots[k];
         if (plan->reuse && (!plan->slots[s].made || plan_memory_is_shared(plan, s)))
-            find_access(j, j->bufs[k], &writes_it, &fresh);
-        neap_var *var = neap_buffer_var(j->bufs[k]);
+            find_access(j, bufs[k], &writes_it, &fresh);
+        neap_var *var = neap_buffer_var(bufs[k]);
         if (!writes_it) {
-            reads[push->nreads++] = var;
-            continue;
+            reads[nreads++] = var;
+        } else if (!fresh) {
+            writes[nwrites++] = var;
+        } else {
+            writes[nwrites++] = writes[nfresh];
+            writes[nfresh++] = var;
         }
-        int at = push->nwrites++;
-        if (fresh) {
-            writes[at] = writes[push->nfresh];
-            at = push->nfresh++;
-        }
-        writes[at] = var;
     }
+    push->nreads = nreads, push->nwrites = nwrites, push->nfresh = nfresh;
 }
 
 int plan_job_push(const lazy_job *j, neap_push *push) {

@@ -74,58 +74,27 @@ struct lazy_memory_plan {
 };
 
 /* ---- What does not change from run to run ------------------------------------------------------------------------ */
-static int32_t plan_slot(const lazy_group *group, const lazy_step *step, int32_t k) {
-    return group->slots[step->slots[k]];
-}
-
-static bool is_effect(const lazy_step *step) {
-    return step->effect;
-}
-
-/* The group of each step, by walking along with them. */
-typedef struct step_walk {
-    const lazy_plan *plan;
-    const lazy_group *group;
-    const lazy_step *step;
-    int32_t t;
-} step_walk;
-
-static bool next_step(step_walk *w) {
-    if (++w->t >= w->plan->nsteps)
-        return false;
-    if (!w->group)
-        w->group = w->plan->groups;
-    while (w->t >= w->group->first + w->group->nsteps)
-        w->group++;
-    w->step = w->plan->steps[w->t];
-    return true;
-}
-
-static step_walk walk_of(const lazy_plan *plan) {
-    return (step_walk){.plan = plan, .t = -1};
-}
-
 /* Uses `in_place` to tell which slots hold what is late, as it has no other use yet. */
 static void find_late_steps(lazy_memory_plan *r) {
-    for (step_walk w = walk_of(r->plan); next_step(&w);) {
-        r->late[w.t] = is_effect(w.step);
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);) {
+        r->late[w.t] = w.step->effect;
         for (int32_t k = 0; k < w.step->nbufs; k++)
-            r->late[w.t] |= r->in_place[plan_slot(w.group, w.step, k)];
+            r->late[w.t] |= r->in_place[plan_walk_slot(&w, k)];
         for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
-            r->in_place[plan_slot(w.group, w.step, k)] |= r->late[w.t];
+            r->in_place[plan_walk_slot(&w, k)] |= r->late[w.t];
     }
 }
 
 static void find_lifetimes(lazy_memory_plan *r) {
-    for (step_walk w = walk_of(r->plan); next_step(&w);)
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
-            int32_t s = plan_slot(w.group, w.step, k);
+            int32_t s = plan_walk_slot(&w, k);
             if (r->last[s] != w.t)
                 r->start[s + 1]++;
-            if (k >= w.step->nbufs - w.step->nouts && r->first[s] < 0)
+            if (plan_walk_writes(&w, k) && r->first[s] < 0)
                 r->first[s] = w.t;
             r->last[s] = w.t;
-            r->stays[s] |= is_effect(w.step);
+            r->stays[s] |= w.step->effect;
         }
     for (int32_t s = 0; s < r->plan->nslots; s++)
         r->start[s + 1] += r->start[s];
@@ -134,9 +103,9 @@ static void find_lifetimes(lazy_memory_plan *r) {
 /* Uses `home` to tell how many steps of each slot are there, as it has no other use yet. */
 static void list_touches(lazy_memory_plan *r) {
     memset(r->home, 0, (size_t)r->plan->nslots * sizeof *r->home);
-    for (step_walk w = walk_of(r->plan); next_step(&w);)
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
-            int32_t s = plan_slot(w.group, w.step, k), *n = &r->home[s];
+            int32_t s = plan_walk_slot(&w, k), *n = &r->home[s];
             if (*n == 0 || r->touch[r->start[s] + *n - 1] != w.t)
                 r->touch[r->start[s] + (*n)++] = w.t;
         }
@@ -214,14 +183,14 @@ static void add_reach(lazy_memory_plan *r, int32_t t, int32_t u) {
 }
 
 /* What step t waits for by itself: those that wrote what it touches. */
-static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
+static void find_waited_for(lazy_memory_plan *r, const lazy_step_walk *w) {
     if (r->reach)
         memset(r->reach + (size_t)w->t * r->words, 0, r->words * sizeof *r->reach);
     for (int32_t k = 0; k < w->step->nbufs; k++) {
-        int32_t s = plan_slot(w->group, w->step, k);
+        int32_t s = plan_walk_slot(w, k);
         if (r->written[s] >= 0)
             add_reach(r, w->t, r->written[s]);
-        if (k >= w->step->nbufs - w->step->nouts)
+        if (plan_walk_writes(w, k))
             r->written[s] = w->t;
     }
 }
@@ -301,10 +270,10 @@ static bool may_have_heir(const lazy_memory_plan *r, int32_t s) {
 }
 
 /* Over a slot that dies in this step, if its reads allow it. What is read from an origin on is written elsewhere. */
-static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t out) {
-    int32_t s = plan_slot(w->group, w->step, out);
+static bool inherit_in_place(lazy_memory_plan *r, const lazy_step_walk *w, int32_t out) {
+    int32_t s = plan_walk_slot(w, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
-        int32_t from = plan_slot(w->group, w->step, in);
+        int32_t from = plan_walk_slot(w, in);
         if (r->plan->slots[from].sliced || r->last[from] != w->t || !may_have_heir(r, from) || r->has_heir[from] ||
             !(w->step->copies || may_write(r, w->t, r->home[from])) || misfit(r, s, from) == SIZE_MAX ||
             !may_follow(r, w->t, from) || !may_overwrite(r, w->step, in, out))
@@ -317,8 +286,8 @@ static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t ou
 }
 
 /* The memory that fits best among that of slots which have died before. */
-static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
-    int32_t s = plan_slot(w->group, w->step, out), best = -1;
+static void inherit_dead(lazy_memory_plan *r, const lazy_step_walk *w, int32_t out) {
+    int32_t s = plan_walk_slot(w, out), best = -1;
     size_t least = SIZE_MAX;
     for (int32_t k = 0; k < r->ndead; k++) {
         int32_t from = r->dead[k];
@@ -337,9 +306,9 @@ static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
 }
 
 /* Slots that this step touches as the last one are free from the next step on. */
-static void bury(lazy_memory_plan *r, const step_walk *w) {
+static void bury(lazy_memory_plan *r, const lazy_step_walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
-        int32_t s = plan_slot(w->group, w->step, k);
+        int32_t s = plan_walk_slot(w, k);
         bool large = r->plan->slots[s].bytes >= r->least;
         if (large && r->dies[s] >= LAZY_DIES && r->last[s] == w->t && !r->has_heir[s]) {
             r->has_heir[s] = 1; /* or is waiting for one: it is buried once */
@@ -361,10 +330,10 @@ static void find_homes(lazy_memory_plan *r) {
         r->home[s] = s;
         r->bytes[s] = r->plan->slots[s].bytes;
     }
-    for (step_walk w = walk_of(r->plan); next_step(&w);) {
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);) {
         find_waited_for(r, &w);
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
-            int32_t s = plan_slot(w.group, w.step, out);
+            int32_t s = plan_walk_slot(&w, out);
             bool large = r->bytes[s] >= r->least;
             if (r->first[s] != w.t || r->stays[s] || r->dies[s] == LAZY_PASSES || !(large || r->plan->has_rows))
                 continue;

@@ -96,7 +96,7 @@ static inline bool plan_is_idle(const lazy_step *step, neap_buffer *const *bufs)
 }
 
 /* Does a run of it need memory of its own? */
-static inline bool plan_needs_room(const lazy_step *step) {
+static inline bool plan_needs_scratch(const lazy_step *step) {
     return step->payload && step->payload->scratch;
 }
 
@@ -145,7 +145,7 @@ typedef struct lazy_plan {
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, ngroups, nnumbers;
-    int32_t nrooms;     /* steps that need memory of their own */
+    int32_t nscratches; /* steps that need memory of their own */
     int32_t most_bufs;  /* of a group, or of a step */
     int32_t most_parts; /* of a step that moves parts */
     int32_t nsliced;    /* slots that are sliced */
@@ -159,6 +159,50 @@ typedef struct lazy_plan {
     lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
     struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
+
+/* The steps of a plan in their order, each with its group:
+ *
+ *      for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+ *          … w.step reads and writes the slots plan_walk_slot(&w, 0), plan_walk_slot(&w, 1), … of the plan */
+typedef struct lazy_step_walk {
+    const lazy_plan *plan;
+    const lazy_group *group;
+    const lazy_step *step;
+    int32_t t; /* its number */
+} lazy_step_walk;
+
+static inline lazy_step_walk plan_walk(const lazy_plan *plan) {
+    return (lazy_step_walk){.plan = plan, .group = plan->groups, .t = -1};
+}
+static inline bool plan_walk_next(lazy_step_walk *w) {
+    if (++w->t >= w->plan->nsteps)
+        return false;
+    while (w->t >= w->group->first + w->group->nsteps)
+        w->group++;
+    w->step = w->plan->steps[w->t];
+    return true;
+}
+static inline int32_t plan_walk_slot(const lazy_step_walk *w, int32_t k) {
+    return w->group->slots[w->step->slots[k]];
+}
+static inline bool plan_walk_writes(const lazy_step_walk *w, int32_t k) {
+    return k >= w->step->nbufs - w->step->nouts;
+}
+
+/* Can the step be part of a launch graph, where `backend` runs it: is it a launch, or a copy within the device? */
+static inline bool plan_is_recordable(const lazy_step *step, const lazy_backend *backend) {
+    return backend && backend->records_call && !step->payload && !step->moves &&
+           (step->kind == LAZY_STEP_KERNEL || backend->records_call(&step->call));
+}
+
+/* Runs the step, or enqueues it: on these addresses and its own numbers. kernel: that of the step for `backend`. */
+static inline int plan_step_run(const lazy_step *step, const lazy_backend *backend, const lazy_kernel *kernel,
+                                void *const *bufs, const lazy_scalar *numbers, const neap_run *run) {
+    lazy_operands with = {
+        .name = step->label, .nbufs = step->nbufs, .nnumbers = step->nnumbers, .bufs = bufs, .numbers = numbers};
+    return step->kind == LAZY_STEP_KERNEL ? backend->run(kernel, &with, run)
+                                          : backend->call(&step->call, step->offsets, &with, run);
+}
 
 typedef struct lazy_run lazy_run; /* see below */
 

@@ -19,7 +19,7 @@ static void *take(uintptr_t *at, size_t n, size_t size) {
 /* Lays the arrays of a run into memory that begins here. Returns its end. */
 static uintptr_t lay(lazy_run *r, uintptr_t at) {
     const lazy_plan *plan = r->plan;
-    size_t slots = (size_t)plan->nslots, most = (size_t)plan->most_bufs, rooms = (size_t)plan->nrooms;
+    size_t slots = (size_t)plan->nslots, most = (size_t)plan->most_bufs, scratches = (size_t)plan->nscratches;
     size_t starts = r->binding.start != NULL;
     r->numbers = take(&at, (size_t)plan->nnumbers, sizeof *r->numbers);
     r->bufs = take(&at, slots, sizeof *r->bufs);
@@ -30,8 +30,8 @@ static uintptr_t lay(lazy_run *r, uintptr_t at) {
     r->reads = take(&at, most, sizeof *r->reads);
     r->writes = take(&at, most, sizeof *r->writes);
     r->crossed = take(&at, (size_t)plan->ncrossings, sizeof *r->crossed);
-    r->scratches = take(&at, rooms, sizeof *r->scratches);
-    r->shared = take(&at, rooms ? (size_t)neap_device_count() : 0, sizeof *r->shared);
+    r->scratches = take(&at, scratches, sizeof *r->scratches);
+    r->shared = take(&at, scratches ? (size_t)neap_device_count() : 0, sizeof *r->shared);
     r->parts = take(&at, (size_t)plan->most_parts, sizeof *r->parts);
     r->written = take(&at, most, sizeof *r->written);
     return at;
@@ -48,7 +48,7 @@ static int open_run(lazy_run *r) {
         lay(r, (uintptr_t)r->block);
     }
     memset(r->made, 0, (size_t)r->plan->nslots * sizeof *r->made);
-    if (r->plan->ncrossings || r->plan->nrooms) /* those of both, and of devices, follow each other */
+    if (r->plan->ncrossings || r->plan->nscratches) /* those of both, and of devices, follow each other */
         memset(r->crossed, 0, (size_t)((char *)r->parts - (char *)r->crossed));
     return 0;
 }
@@ -99,7 +99,7 @@ static int new_buffer(const lazy_run *r, int device, size_t bytes, neap_buffer *
 }
 
 static size_t scratch_bytes(const lazy_run *r, const lazy_step *step) {
-    return plan_needs_room(step) ? step->payload->scratch(r->region[step->node], step->device) : 0;
+    return plan_needs_scratch(step) ? step->payload->scratch(r->region[step->node], step->device) : 0;
 }
 
 /* The memory that steps need for their runs, for each step that needs some, in their order. What is large is one for
@@ -113,7 +113,7 @@ static int allocate_scratches(lazy_run *r) {
     }
     int status = 0;
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
-        if (!plan_needs_room(plan->steps[k]))
+        if (!plan_needs_scratch(plan->steps[k]))
             continue;
         int device = plan->steps[k]->device;
         size_t bytes = scratch_bytes(r, plan->steps[k]);
@@ -131,7 +131,7 @@ static int allocate_scratches(lazy_run *r) {
 /* All that the run makes, or nothing of it (release). */
 static int allocate(lazy_run *r) {
     const lazy_plan *plan = r->plan;
-    int status = plan->nrooms ? allocate_scratches(r) : 0;
+    int status = plan->nscratches ? allocate_scratches(r) : 0;
     for (int32_t c = 0; c < plan->ncrossings && status == 0; c++)
         status =
             new_buffer(r, plan->crossings[c].device, plan->slots[plan->crossings[c].slot].bytes, &r->crossed[c].buffer);
@@ -149,7 +149,7 @@ static int allocate(lazy_run *r) {
 /* What the run needs no more, now that it is pushed, or has failed: then it has made nothing. */
 static void release(lazy_run *r, int status) {
     const lazy_plan *plan = r->plan;
-    for (int32_t k = 0; k < plan->nrooms; k++)
+    for (int32_t k = 0; k < plan->nscratches; k++)
         neap_buffer_release(r->scratches[k]);
     for (int32_t c = 0; c < plan->ncrossings; c++)
         neap_buffer_release(r->crossed[c].buffer);
@@ -318,7 +318,7 @@ static int push_groups(lazy_run *r) {
     neap_buffer *none = NULL, **scratch = r->scratches;
     int status = 0;
     for (const lazy_group *group = plan->groups; group < plan->groups + plan->ngroups && status == 0; group++) {
-        bool needs = plan_needs_room(plan->steps[group->first]);
+        bool needs = plan_needs_scratch(plan->steps[group->first]);
         status = push_group(r, group, needs ? scratch++ : &none);
         r->begun |= status == 0 || group->nsteps > 1;
     }
