@@ -1,17 +1,12 @@
 /* body.c: making programs ready to be run as bodies (body.h has the picture).
  *
  * The steps of a body run one after the other on one thread, so a value's memory is free as soon as its last reader has
- * run. Prints stand as early as they can: behind the step that makes the last of their values, and never before an
- * effect that the program has before them.
+ * run: plan/memory.c says which values share some, in place or not. Prints stand as early as they can: behind the step
+ * that makes the last of their values, and never before an effect that the program has before them.
  */
 #include <string.h>
 
 #include "lazy/control/turns.h"
-
-typedef struct life { /* of a slot that lies in the scratch */
-    int32_t slot, first, last;
-    size_t bytes;
-} life;
 
 typedef struct builder {
     neap_ctx *ctx;
@@ -20,7 +15,8 @@ typedef struct builder {
     lazy_body *body;
     body_address *places;       /* by slot of the plan */
     int32_t *makers;            /* by slot: the last step that writes it, -1 */
-    int32_t *firsts, *lasts;    /* by slot: the items that use it first and last, -1 */
+    int32_t *until;             /* by slot: the step before which prints and copies read it, -1 */
+    int32_t step;               /* that was added last, -1 */
     LAZY_VECTOR(int32_t) slots; /* by pointer: the slot, -1: none */
     int64_t next_effect, root;
     bool carries; /* its first outputs are those of a loop's turn */
@@ -66,13 +62,8 @@ static int leaf_place(const builder *b, const neap_node *leaf, body_address *to)
 
 /* A pointer of the item that is being made, to a slot (-1: to `place`), `offset` bytes into it. */
 static int add_pointer(builder *b, int32_t slot, body_address place, int64_t offset) {
-    if (slot >= 0) {
-        int32_t item = (int32_t)b->body->items.n;
+    if (slot >= 0)
         place = b->places[slot];
-        if (b->firsts[slot] < 0)
-            b->firsts[slot] = item;
-        b->lasts[slot] = item;
-    }
     place.offset += offset;
     int status = lazy_push(&b->slots, slot);
     return status ? status : lazy_push(&b->body->pointers, place);
@@ -83,10 +74,12 @@ static int add_item(builder *b, body_item item) {
 }
 
 /* ---- Items ------------------------------------------------------------------------------------------------------- */
-/* The slot or leaf that a root of the program is. */
+/* The slot or leaf that a root of the program is, which is read now. */
 static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_address *place) {
     *slot = b->program->root_slots.at[root];
     *place = (body_address){0};
+    if (*slot >= 0)
+        b->until[*slot] = b->step + 1;
     return *slot >= 0 ? 0 : leaf_place(b, plan_is_leaf(node) ? node : node->base, place);
 }
 
@@ -178,10 +171,10 @@ static void free_kernel(const lazy_runner *runner, const body_item *item) {
 }
 
 /* Is it the copy of a carry to its own next value, of which the turn goes on to write parts? */
-static bool copies_carry(const builder *b, const lazy_step *step, const lazy_group *batch) {
-    if (!step->copies || !b->carries)
+static bool copies_carry(const builder *b, const lazy_step_walk *w) {
+    if (!w->step->copies || !b->carries)
         return false;
-    const body_address *from = &b->places[batch->slots[step->slots[0]]], *to = &b->places[batch->slots[step->slots[1]]];
+    const body_address *from = &b->places[plan_walk_slot(w, 0)], *to = &b->places[plan_walk_slot(w, 1)];
     return from->from == BODY_INPUT && to->from == BODY_OUTPUT && from->index == to->index &&
            to->index < b->runner->operands && b->runner->updated[to->index];
 }
@@ -203,59 +196,58 @@ static void count_launches(lazy_runner *runner, const lazy_step *step, const laz
     runner->waits = add_counts(runner->waits, inner && !one ? inner->waits : 0);
 }
 
-/* Memory for a node inside. */
-static void add_inner(builder *b, const lazy_runner *inner) {
-    lazy_body *body = b->body;
-    body->frames = body->frames < inner->frames ? inner->frames : body->frames;
-    body->inner = body->inner < inner->data ? inner->data : body->inner;
+static void free_item(const lazy_runner *runner, const body_item *item) {
+    control_runner_release(item->inner);
+    if (item->message)
+        effect_message_free(item->message);
+    if (item->call.callback)
+        effect_callback_release(item->call.callback);
+    free_kernel(runner, item);
 }
 
-static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, int32_t number) {
-    if (copies_carry(b, step, batch))
-        return add_prints(b, number);
+/* What the item of a step is, and what it holds for that. */
+static int fill_item(builder *b, const lazy_step *step, const neap_node *node, body_item *item) {
+    if (step->kind == LAZY_STEP_KERNEL) {
+        item->what = BODY_KERNEL;
+        return own_kernel(b->runner, step, &item->kernel);
+    }
+    if (control_is_control(node)) {
+        item->what = BODY_INNER;
+        return control_runner_on(b->ctx, node, b->runner->device, &item->inner);
+    }
+    if (step->payload == &effect_callback_payload)
+        return add_callback(b, item, node);
+    item->what = BODY_CALL;
+    item->line = graph_is_exchange(node) ? effect_exchange_line(b->ctx, node) : NULL;
+    return 0;
+}
+
+static int add_step(builder *b, const lazy_step_walk *w) {
+    const lazy_step *step = w->step;
+    b->step = w->t;
+    if (copies_carry(b, w))
+        return add_prints(b, w->t);
     const neap_node *node = b->program->region.at[step->node];
-    body_item item = {.what = step->kind == LAZY_STEP_KERNEL ? BODY_KERNEL : BODY_CALL,
-                      .first = (int32_t)b->body->pointers.n,
-                      .step = step,
-                      .site = site_of(b, step, node)};
     bool inner = step->kind == LAZY_STEP_CALL && control_is_control(node);
-    int status = 0;
-    if (step->effect) /* the prints before it read what was made before it */
-        status = add_prints(b, INT32_MAX);
-    item.first = (int32_t)b->body->pointers.n;
+    int status = step->effect ? add_prints(b, INT32_MAX) : 0; /* which read what was made before it */
+    body_item item = {.first = (int32_t)b->body->pointers.n, .step = step, .site = site_of(b, step, node)};
     for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
         int64_t offset = inner && k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(node->in[k]->dtype) : 0;
-        status = add_pointer(b, batch->slots[step->slots[k]], (body_address){0}, offset);
+        status = add_pointer(b, plan_walk_slot(w, k), (body_address){0}, offset);
     }
-    if (status == 0 && inner) {
-        item.what = BODY_INNER;
-        status = control_runner_on(b->ctx, node, b->runner->device, &item.inner);
-    } else if (status == 0 && step->kind == LAZY_STEP_KERNEL) {
-        status = own_kernel(b->runner, step, &item.kernel);
-    } else if (status == 0 && step->payload == &effect_callback_payload) {
-        status = add_callback(b, &item, node);
-    } else if (graph_is_exchange(node)) {
-        item.line = effect_exchange_line(b->ctx, node);
-    }
+    if (status == 0)
+        status = fill_item(b, step, node, &item);
     if (status == 0)
         status = add_item(b, item);
     if (status) {
-        control_runner_release(item.inner);
-        if (item.call.callback)
-            effect_callback_release(item.call.callback);
-        free_kernel(b->runner, &item);
+        free_item(b->runner, &item);
         return status;
     }
-    if (inner)
-        add_inner(b, item.inner);
-    count_launches(b->runner, step, item.inner);
-    b->body->cost += inner ? item.inner->cost : step->cost;
-    b->body->written += inner ? 0 : step->written;
     if (step->effect) {
         b->next_effect++;
         b->root++;
     }
-    return add_prints(b, number);
+    return add_prints(b, w->t);
 }
 
 /* ---- Outputs ----------------------------------------------------------------------------------------------------- */
@@ -289,7 +281,6 @@ static int add_copies(builder *b) {
         body_address to = {.from = BODY_OUTPUT, .index = k};
         if ((status = add_pointer(b, slot, from, 0)) == 0 && (status = add_pointer(b, -1, to, 0)) == 0)
             status = add_item(b, item);
-        b->body->written += (int64_t)item.bytes;
     }
     return status;
 }
@@ -322,75 +313,70 @@ static void find_updated(builder *b) {
         int32_t to = program->root_slots.at[program->effect_roots + k];
         if (to < 0 || b->places[to].from != BODY_OUTPUT || b->places[to].index != k || is_root_as_it_is(program, k))
             continue;
-        for (int32_t c = 0; c < plan->ngroups; c++)
-            for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
-                const lazy_step *step = plan->steps[t];
-                const int32_t *slots = plan->groups[c].slots;
-                for (int32_t i = 0; i < step->nbufs - step->nouts; i++) {
-                    int32_t slot = slots[step->slots[i]];
-                    bool carry =
-                        !plan->slots[slot].made && b->places[slot].from == BODY_INPUT && b->places[slot].index == k;
-                    copy.read |= carry && copy.at >= 0;
-                    if (carry && step->copies && slots[step->slots[1]] == to && copy.at < 0)
-                        copy.at = t;
-                }
+        for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+            for (int32_t i = 0; i < w.step->nbufs - w.step->nouts; i++) {
+                int32_t slot = plan_walk_slot(&w, i);
+                bool carry =
+                    !plan->slots[slot].made && b->places[slot].from == BODY_INPUT && b->places[slot].index == k;
+                copy.read |= carry && copy.at >= 0;
+                if (carry && w.step->copies && plan_walk_slot(&w, 1) == to && copy.at < 0)
+                    copy.at = w.t;
             }
         b->runner->updated[k] = copy.at >= 0 && !copy.read;
     }
 }
 
 /* ---- Scratch ----------------------------------------------------------------------------------------------------- */
-static int compare_lives(const void *a, const void *b) {
-    const life *left = a, *right = b;
-    if (left->first != right->first)
-        return left->first < right->first ? -1 : 1;
-    return left->slot < right->slot ? -1 : left->slot > right->slot;
-}
-
-typedef struct gap { /* memory that is free from an item on */
-    size_t at, bytes;
-    int32_t from;
-} gap;
-
-/* Takes memory for each life in the order of their beginnings: the smallest gap that fits, else new memory. */
-static void assign_lives(builder *b, life *lives, int64_t n, gap *gaps) {
-    enum { LOOK = 64 };
-    int64_t ngaps = 0;
-    size_t end = 0;
-    for (int64_t k = 0; k < n; k++) {
-        size_t bytes = body_round(lives[k].bytes + !lives[k].bytes);
-        int64_t best = -1;
-        for (int64_t g = ngaps - 1, looked = 0; g >= 0 && looked < LOOK; g--, looked++)
-            if (gaps[g].from < lives[k].first && gaps[g].bytes >= bytes &&
-                (best < 0 || gaps[g].bytes < gaps[best].bytes))
-                best = g;
-        size_t at = best >= 0 ? gaps[best].at : end, room = best >= 0 ? gaps[best].bytes : bytes;
-        if (best < 0)
-            end += bytes;
-        else
-            gaps[best] = gaps[--ngaps];
-        gaps[ngaps++] = (gap){.at = at, .bytes = room, .from = lives[k].last};
-        b->places[lives[k].slot].offset = (int64_t)at;
-    }
-    b->body->scratch = end;
-}
-
 static int assign_scratch(builder *b) {
     const lazy_plan *plan = b->program->plan;
-    life *lives = malloc(((size_t)plan->nslots + 1) * (sizeof *lives + sizeof(gap)));
-    int64_t n = 0;
-    if (!lives)
+    int32_t *home;
+    size_t *bytes, n = (size_t)plan->nslots + 1;
+    bool *inside;
+    if (!LAZY_ARENA(LAZY_PART(bytes, n), LAZY_PART(home, n), LAZY_PART(inside, n)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (int32_t s = 0; s < plan->nslots; s++)
-        if (b->places[s].from == BODY_SCRATCH && b->firsts[s] >= 0)
-            lives[n++] = (life){.slot = s, .first = b->firsts[s], .last = b->lasts[s], .bytes = plan->slots[s].bytes};
-    qsort(lives, (size_t)n, sizeof *lives, compare_lives);
-    assign_lives(b, lives, n, (gap *)(lives + plan->nslots + 1));
-    free(lives);
-    for (int64_t p = 0; p < b->body->pointers.n; p++)
-        if (b->slots.at[p] >= 0 && b->body->pointers.at[p].from == BODY_SCRATCH)
-            b->body->pointers.at[p].offset += b->places[b->slots.at[p]].offset;
-    return 0;
+        inside[s] = b->places[s].from == BODY_SCRATCH;
+    int status = plan_memory_of_body(plan, inside, b->until, home, bytes);
+    for (int32_t s = 0; s < plan->nslots && status == 0; s++)
+        if (inside[s] && home[s] == s) {
+            b->places[s].offset = (int64_t)b->body->scratch;
+            b->body->scratch += body_round(bytes[s] + !bytes[s]);
+        }
+    for (int64_t p = 0; p < b->body->pointers.n && status == 0; p++)
+        if (b->slots.at[p] >= 0 && inside[b->slots.at[p]])
+            b->body->pointers.at[p].offset += b->places[home[b->slots.at[p]]].offset;
+    free(bytes);
+    return status;
+}
+
+/* Is it a copy to where that lies already? */
+static bool is_idle(const lazy_body *body, const body_item *item) {
+    const body_address *from = &body->pointers.at[item->first], *to = from + 1;
+    return item->what == BODY_CALL && item->step->copies && from->from == to->from && from->index == to->index &&
+           from->offset == to->offset;
+}
+
+/* Leaves out the items that do nothing, and sums up what the others do. */
+static void sum_items(builder *b) {
+    lazy_body *body = b->body;
+    int64_t n = 0;
+    for (int64_t k = 0; k < body->items.n; k++) {
+        const body_item *item = &body->items.at[k];
+        if (is_idle(body, item))
+            continue;
+        body->written += (int64_t)item->bytes;
+        if (item->step) {
+            count_launches(b->runner, item->step, item->inner);
+            body->cost += item->inner ? item->inner->cost : item->step->cost;
+            body->written += item->inner ? 0 : item->step->written;
+        }
+        if (item->inner) { /* memory for it */
+            body->frames = body->frames < item->inner->frames ? item->inner->frames : body->frames;
+            body->inner = body->inner < item->inner->data ? item->inner->data : body->inner;
+        }
+        body->items.at[n++] = *item;
+    }
+    body->items.n = n;
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
@@ -432,54 +418,44 @@ static int fill_places(builder *b) {
     const lazy_plan *plan = b->program->plan;
     int status = 0;
     for (int32_t s = 0; s < plan->nslots && status == 0; s++) {
-        b->makers[s] = b->firsts[s] = b->lasts[s] = -1;
+        b->makers[s] = b->until[s] = -1;
         b->places[s] = (body_address){.from = BODY_SCRATCH};
         if (!plan->slots[s].made)
             status = leaf_place(b, b->program->region.at[plan->slots[s].node], &b->places[s]);
     }
-    for (int32_t c = 0; c < plan->ngroups; c++)
-        for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
-            const lazy_step *step = plan->steps[t];
-            for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
-                b->makers[plan->groups[c].slots[step->slots[k]]] = t;
-        }
+    for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+        for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
+            b->makers[plan_walk_slot(&w, k)] = w.t;
     return status;
 }
 
 static int build_body(builder *b) {
-    const lazy_plan *plan = b->program->plan;
     int status = fill_places(b);
     if (status == 0) {
         bind_outputs(b);
         find_updated(b);
         status = add_prints(b, -1);
     }
-    for (int32_t c = 0; c < plan->ngroups && status == 0; c++)
-        for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps && status == 0; t++)
-            status = add_step(b, plan->steps[t], &plan->groups[c], t);
+    for (lazy_step_walk w = plan_walk(b->program->plan); status == 0 && plan_walk_next(&w);)
+        status = add_step(b, &w);
     if (status == 0)
         status = add_prints(b, INT32_MAX);
     if (status == 0)
         status = add_copies(b);
     if (status == 0)
         status = assign_scratch(b);
-    if (status == 0)
+    if (status == 0) {
+        sum_items(b);
         status = fill_moves(b);
+    }
     return status ? status : list_body_numbers(b);
 }
 
 static void body_free(const lazy_runner *runner, lazy_body *body) {
     if (!body)
         return;
-    for (int64_t k = 0; k < body->items.n; k++) {
-        body_item *item = &body->items.at[k];
-        control_runner_release(item->inner);
-        if (item->message)
-            effect_message_free(item->message);
-        if (item->call.callback)
-            effect_callback_release(item->call.callback);
-        free_kernel(runner, item);
-    }
+    for (int64_t k = 0; k < body->items.n; k++)
+        free_item(runner, &body->items.at[k]);
     for (int64_t k = 0; k < body->buffers.n; k++)
         neap_buffer_release(body->buffers.at[k]);
     for (int64_t k = 0; k < body->arguments.n; k++)
@@ -512,14 +488,13 @@ static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runn
     body->ninputs = (int)program->inputs.n;
     body->noutputs = (int)program->outputs.n;
     body->input_at = malloc(((size_t)body->ninputs + 1) * sizeof *body->input_at);
-    builder b = {.ctx = ctx, .program = program, .runner = runner, .body = body};
+    builder b = {.ctx = ctx, .program = program, .runner = runner, .body = body, .step = -1};
     b.carries = runner->kind->loop && p == control_giver(runner->kind);
     b.places = malloc(n * sizeof *b.places);
-    b.makers = malloc(3 * n * sizeof *b.makers);
+    b.makers = malloc(2 * n * sizeof *b.makers);
     int status = body->input_at && b.places && b.makers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a body");
     if (status == 0) {
-        b.firsts = b.makers + n;
-        b.lasts = b.firsts + n;
+        b.until = b.makers + n;
         map_inputs(control, p, body);
         status = build_body(&b);
     }

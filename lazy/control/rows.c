@@ -6,16 +6,13 @@
  */
 #include "lazy/control/body.h"
 
-enum { ROW_LAUNCHES = 64 };
-
 /* The launches and copies of a body; 0: it does other things, too. */
 static int64_t count_steps(const lazy_body *body, const lazy_backend *backend) {
     int64_t steps = 0;
     for (int64_t k = 0; k < body->items.n; k++) {
         const body_item *item = &body->items.at[k];
         const lazy_runner *inner = item->what == BODY_INNER ? item->inner : NULL;
-        bool plain = item->what == BODY_KERNEL || item->what == BODY_COPY ||
-                     (item->what == BODY_CALL && backend->records_call(&item->step->call));
+        bool plain = item->what == BODY_COPY || (item->step && plan_is_recordable(item->step, backend));
         bool calls = inner && !inner->kind->loop && !inner->kind->branches;
         int64_t more = plain ? 1 : calls ? count_steps(inner->bodies[0], backend) : 0;
         if (more == 0)
@@ -42,9 +39,9 @@ int64_t control_row_turns(const lazy_runner *runner) {
     if (!runner->kind->loop || !runner->kind->stacks || !runner->backend->records_call)
         return 0;
     int64_t steps = count_steps(runner->bodies[0], runner->backend);
-    if (steps == 0 || steps > ROW_LAUNCHES || 2 * count_moved(runner->bodies[0]) > steps)
+    if (steps == 0 || steps > LAZY_ROW_MOST || 2 * count_moved(runner->bodies[0]) > steps)
         return 0;
-    int64_t turns = 2 * steps > ROW_LAUNCHES ? 2 : ROW_LAUNCHES / steps;
+    int64_t turns = 2 * steps > LAZY_ROW_MOST ? 2 : LAZY_ROW_MOST / steps;
     turns = (turns < runner->length ? turns : runner->length) & ~INT64_C(1);
     return turns;
 }

@@ -112,13 +112,8 @@ static void say_buffer(lazy_print *print, const lazy_story *story, const lazy_ch
     explain_say_bytes(print, (int64_t)chapter->plan->slots[slot].bytes);
 }
 
-/* The slot whose memory a slot gets: itself, or one that is not needed any more. */
-static int32_t home_of(const lazy_plan *plan, int32_t slot) {
-    return plan->reuse ? plan_memory_home(plan->reuse, slot) : slot;
-}
-
 static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
-    int32_t home = home_of(chapter->plan, slot);
+    int32_t home = plan_memory_home(chapter->plan, slot);
     lazy_say(print, "\n       ");
     say_buffer(print, story, chapter, slot);
     lazy_say(print, " is stored");
@@ -292,8 +287,8 @@ static void say_totals(lazy_print *print, const lazy_story *story, const lazy_ch
             continue;
         temporary += plan->slots[k].why != LAZY_WHY_ASKED ? (int64_t)plan->slots[k].bytes : 0;
         made += (int64_t)plan->slots[k].bytes;
-        if (home_of(plan, k) == k)
-            memory += (int64_t)(plan->reuse ? plan_memory_bytes(plan->reuse, k) : plan->slots[k].bytes);
+        if (plan_memory_home(plan, k) == k)
+            memory += (int64_t)plan_memory_bytes(plan, k);
     }
     if (plan->nsteps == 0) {
         lazy_say(print, "nothing has to run\n");
@@ -570,10 +565,10 @@ static int plan_future(lazy_story *story) {
         status = plan_region_collect(ctx, wanted.n, wanted.at);
     if (status == 0 && wanted.n)
         status = plan_region_plan(ctx, wanted.n, wanted.at, true, &plan);
-    if (plan && plan->reuse)
-        plan_memory_of_flush(ctx, plan->reuse);
-    if (plan)
+    if (plan) {
+        plan_memory_of_flush(ctx, plan);
         status = add_chapter(story, plan, true, &ctx->walk.order);
+    }
     lazy_vector_free(&wanted);
     return status;
 }
@@ -755,8 +750,8 @@ int neap_program_explain(neap_program *program, int form, char *text, size_t cap
     if (!(story.program = program = program_lowered(program)))
         return neap_error_code();
     int status = add_chapter(&story, program->plan, true, &program->region);
-    if (status == 0 && program->plan->reuse)
-        plan_memory_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
+    if (status == 0)
+        plan_memory_of_program(program->plan, program->root_slots.n, program->root_slots.at, 0, NULL);
     if (status == 0)
         status = program_number(program);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)

@@ -79,28 +79,6 @@ int plan_cross_group(const lazy_plan *plan, lazy_group *group) {
 }
 
 /* ---- In a run ---------------------------------------------------------------------------------------------------- */
-int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed) {
-    int status = 0;
-    memset(crossed, 0, (size_t)plan->ncrossings * sizeof *crossed);
-    for (int32_t c = 0; c < plan->ncrossings && status == 0; c++) {
-        size_t bytes = plan->slots[plan->crossings[c].slot].bytes;
-        status = neap_buffer_new(plan->crossings[c].device, bytes, &crossed[c].buffer);
-        graph_count_bytes(ctx, (int64_t)bytes);
-    }
-    return status;
-}
-
-void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed) {
-    for (int32_t c = 0; c < plan->ncrossings; c++)
-        neap_buffer_release(crossed[c].buffer);
-}
-
-static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_group *group, neap_buffer *to,
-                         neap_buffer *from) {
-    neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
-    return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
-}
-
 enum { TARGETS_MOST = 64 };
 typedef struct crossing_targets { /* who gets a slot at once */
     int n;
@@ -114,14 +92,14 @@ static void add_target(crossing_targets *to, neap_buffer *buffer, int32_t crossi
 }
 
 /* Adds the crossings of a slot that do not hold it yet, on devices of the kind of `like`. */
-static void add_crossings(const lazy_plan *plan, int32_t slot, const lazy_crossed *crossed, int like,
-                          crossing_targets *to) {
+static void add_crossings(const lazy_run *run, int32_t slot, int like, crossing_targets *to) {
+    const lazy_plan *plan = run->plan;
     const neap_device_kind *kind = neap_device_kind_of(like);
     for (int32_t c = 0; c < plan->ncrossings && to->n < TARGETS_MOST; c++) {
         const lazy_crossing *crossing = &plan->crossings[c];
-        if (crossing->slot == slot && !crossing->parts && !crossed[c].same &&
+        if (crossing->slot == slot && !crossing->parts && !run->crossed[c].same &&
             neap_device_kind_of(crossing->device) == kind)
-            add_target(to, crossed[c].buffer, c);
+            add_target(to, run->crossed[c].buffer, c);
     }
 }
 
@@ -137,53 +115,53 @@ static const char *join_lacks(const crossing_targets *to, int nparts, const neap
 }
 
 /* Sends it to all targets, if one collective does so, else to the first one. */
-static int join_targets(crossing_targets *to, int nparts, const neap_part *parts, const neap_push *push,
-                        lazy_crossed *crossed) {
+static int join_targets(lazy_run *run, crossing_targets *to, int nparts, const neap_part *parts,
+                        const neap_push *push) {
     if (to->n > 1 && join_lacks(to, nparts, parts))
         to->n = 1;
     int status = neap_buffer_join(to->n, to->buffers, nparts, parts, push);
     for (int k = 0; k < to->n && status == 0; k++)
         if (to->crossings[k] >= 0)
-            crossed[to->crossings[k]].same = true;
+            run->crossed[to->crossings[k]].same = true;
     return status;
 }
 
-int plan_cross_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
-                    lazy_crossed *crossed, const neap_push *push) {
+int plan_cross_join(lazy_run *run, int32_t slot, int nparts, const neap_push *push) {
     crossing_targets all = {.n = 0};
-    for (int32_t c = 0; c < plan->ncrossings; c++)
-        if (plan->crossings[c].slot == slot)
-            crossed[c].same = false;
-    add_target(&all, to, -1);
-    add_crossings(plan, slot, crossed, plan->slots[slot].device, &all);
-    return join_targets(&all, nparts, parts, push, crossed);
+    for (int32_t c = 0; c < run->plan->ncrossings; c++)
+        if (run->plan->crossings[c].slot == slot)
+            run->crossed[c].same = false;
+    add_target(&all, run->bufs[slot], -1);
+    add_crossings(run, slot, run->plan->slots[slot].device, &all);
+    return join_targets(run, &all, nparts, run->parts, push);
 }
 
 /* Fills crossing c of a slot, and with it the others that can be filled at once. */
-static int fill_crossings(const lazy_plan *plan, int32_t slot, const lazy_group *group, int32_t c, neap_buffer *from,
-                          lazy_crossed *crossed) {
+static int fill_crossings(lazy_run *run, int32_t slot, const lazy_group *group, int32_t c) {
+    const lazy_plan *plan = run->plan;
     crossing_targets all = {.n = 0};
-    neap_part whole = {.from = from, .bytes = plan->slots[slot].bytes};
+    neap_part whole = {.from = run->bufs[slot], .bytes = plan->slots[slot].bytes};
     neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
-    add_target(&all, crossed[c].buffer, c);
-    crossed[c].same = true;
+    add_target(&all, run->crossed[c].buffer, c);
+    run->crossed[c].same = true;
     if (!plan->crossings[c].parts)
-        add_crossings(plan, slot, crossed, plan->crossings[c].device, &all);
-    return join_targets(&all, 1, &whole, &push, crossed);
+        add_crossings(run, slot, plan->crossings[c].device, &all);
+    return join_targets(run, &all, 1, &whole, &push);
 }
 
-int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_cross_in(lazy_run *run, const lazy_group *group) {
     int status = 0;
     for (int32_t k = 0; k < group->nbufs && group->crossings && status == 0; k++) {
-        int32_t slot = group->slots[k], c = group->crossings[k];
-        if (c < 0 || crossed[c].same || (group->writes[k] && !plan->crossings[c].parts))
+        int32_t c = group->crossings[k];
+        if (c < 0 || run->crossed[c].same || (group->writes[k] && !run->plan->crossings[c].parts))
             continue;
-        status = fill_crossings(plan, slot, group, c, bufs[slot], crossed);
+        status = fill_crossings(run, group->slots[k], group, c);
     }
     return status;
 }
 
-int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_cross_out(lazy_run *run, const lazy_group *group) {
+    const lazy_plan *plan = run->plan;
     int status = 0;
     for (int32_t k = 0; k < group->nbufs && status == 0; k++) {
         int32_t slot = group->slots[k], c = group->crossings ? group->crossings[k] : -1;
@@ -191,9 +169,10 @@ int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *
             continue;
         for (int32_t other = 0; other < plan->ncrossings; other++)
             if (plan->crossings[other].slot == slot)
-                crossed[other].same = other == c;
+                run->crossed[other].same = other == c;
+        neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
         if (c >= 0)
-            status = push_crossing(plan, slot, group, bufs[slot], crossed[c].buffer);
+            status = neap_buffer_copy_part(run->bufs[slot], run->crossed[c].buffer, 0, plan->slots[slot].bytes, &push);
     }
     return status;
 }

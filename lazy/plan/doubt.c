@@ -32,13 +32,15 @@ bool plan_is_doubtful(const neap_ctx *ctx, const neap_buffer *buffer) {
     return found;
 }
 
-int plan_doubt_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *leaves, bool *doubtful) {
+int plan_doubt_reserve(lazy_run *run) {
+    neap_ctx *ctx = run->ctx;
+    const lazy_plan *plan = run->plan;
     bool any = plan->may_fail;
     if (ctx->plans.doubtful.n)
         plan_doubt_settle(ctx);
     for (int32_t k = 0; k < plan->nslots && ctx->plans.doubtful.n && !any; k++)
-        any = !plan->slots[k].made && plan_is_doubtful(ctx, leaves[k]);
-    *doubtful = any;
+        any = !plan->slots[k].made && plan_is_doubtful(ctx, run->bufs[k]);
+    run->doubtful = any;
     int status = 0;
     while (any && ctx->plans.doubtful.capacity < ctx->plans.doubtful.n + plan->nslots && status == 0)
         status = lazy_vector_grow((void **)&ctx->plans.doubtful.at, &ctx->plans.doubtful.capacity,
@@ -46,10 +48,11 @@ int plan_doubt_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const 
     return status;
 }
 
-void plan_doubt(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made) {
-    for (int32_t k = 0; k < plan->nslots; k++)
-        if (made[k])
-            ctx->plans.doubtful.at[ctx->plans.doubtful.n++] = neap_buffer_retain(made[k]);
+void plan_doubt(const lazy_run *run) {
+    neap_ctx *ctx = run->ctx;
+    for (int32_t k = 0; k < run->plan->nslots; k++)
+        if (run->made[k])
+            ctx->plans.doubtful.at[ctx->plans.doubtful.n++] = neap_buffer_retain(run->made[k]);
 }
 
 void plan_doubt_free(neap_ctx *ctx) {

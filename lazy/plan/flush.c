@@ -144,19 +144,18 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
         (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
         status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, true, &plan);
     if (plan && status == 0) {
-        lazy_binding binding = {
+        lazy_run run;
+        run.ctx = ctx, run.plan = plan, run.region = ctx->walk.order.at;
+        run.binding = (lazy_binding){
             .source = node_itself, .start = plan->nsliced ? origin_start : NULL, .effect = node_effect, .arg = ctx};
-        neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
-        status = made ? plan_run(ctx, plan, ctx->walk.order.at, &binding, made)
-                      : neap_error(NEAP_E_MEMORY, "out of memory while flushing");
+        status = plan_run(&run);
         if (status == 0) {
             ctx->counters.flushes++;
-            settle_region(ctx, plan, made);
-        } else if (binding.begun && plan->reuse) {
-            status = plan_memory_give_up(ctx, plan->reuse, status);
+            settle_region(ctx, plan, run.made);
+        } else if (run.begun) {
+            status = plan_memory_give_up(ctx, plan, status);
         }
-        if (made != few)
-            free(made);
+        plan_run_close(&run);
     }
     if (status == 0)
         take_bases(ctx);

@@ -11,7 +11,6 @@
 enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
 /* ns, estimated: of steps that are launches alone. Who waits for the first of them waits for all. */
 enum { GROUP_ROW_COST = 300000 };
-enum { ROW_STEPS = 4 /* at least, in a row */, ROW_RUN = 3 /* the first that is one */ };
 /* A copy of so many bytes is alone, so that it is not pushed at all where there is nothing to do. */
 static const size_t LONE_COPY = 1 << 16;
 
@@ -52,17 +51,15 @@ static void group_add(grouper *t, lazy_group *group, lazy_step *step, int32_t b)
     group->cost += step->cost;
 }
 
-/* Is it launches, and copies within its device, that can be part of a row? */
 static bool is_recordable(const lazy_step *step) {
-    return step->backend && step->backend->records_call && !step->payload && !step->moves &&
-           (step->kind == LAZY_STEP_KERNEL || step->backend->records_call(&step->call));
+    return plan_is_recordable(step, step->backend);
 }
 
 static int give_rows(const lazy_plan *plan, lazy_group *group) {
-    bool recordable = group->nsteps >= ROW_STEPS && group->nbufs <= LAZY_ROW_BUFFERS;
+    bool recordable = group->nsteps >= LAZY_ROW_LEAST && group->nbufs <= LAZY_ROW_BUFFERS;
     for (int32_t k = 0; k < group->nsteps && recordable; k++)
         recordable = is_recordable(plan->steps[group->first + k]);
-    if (recordable && !(group->rows = vm_rows_new(plan->steps[group->first]->device, ROW_RUN)))
+    if (recordable && !(group->rows = vm_rows_new(plan->steps[group->first]->device, LAZY_ROW_FROM)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     return 0;
 }
@@ -93,8 +90,9 @@ static int find_last(lazy_plan *plan, int32_t *groups_of) {
     return 0;
 }
 
-static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
+static int group_close(grouper *t, lazy_plan *plan, lazy_group *group) {
     size_t n = (size_t)group->nbufs;
+    plan->most_bufs = group->nbufs > plan->most_bufs ? group->nbufs : plan->most_bufs;
     group->slots = malloc(n * (sizeof *group->slots + sizeof *group->writes) + 1);
     if (!group->slots)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
@@ -141,6 +139,8 @@ int plan_group_steps(lazy_plan *plan) {
         }
         open = may;
         plan_step_label(step);
+        plan->most_bufs = step->nbufs > plan->most_bufs ? step->nbufs : plan->most_bufs;
+        plan->most_parts = step->moves && step->nbufs > plan->most_parts ? step->nbufs : plan->most_parts;
         group_add(t, group, step, plan->ngroups - 1);
     }
     if (group && status == 0)

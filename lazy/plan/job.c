@@ -50,14 +50,9 @@ static int run_step(const lazy_step *step, const lazy_job *j, const row_places *
         data[k] = places && plan_passes(j->passing, at) ? places->at[at] : neap_buffer_data(j->bufs[at]);
     }
     for (int32_t k = 0; j->starts && k < n; k++)
-        data[k] = (char *)data[k] + j->starts[j->start_of ? j->start_of[step->slots[k]] : step->slots[k]];
-    lazy_operands with = {.name = step->label,
-                          .nbufs = n,
-                          .nnumbers = step->nnumbers,
-                          .bufs = data,
-                          .numbers = j->numbers + (step->first_number - j->group->first_number)};
-    int status = step->kind == LAZY_STEP_KERNEL ? step->backend->run(&step->kernel, &with, run)
-                                                : step->backend->call(&step->call, step->offsets, &with, run);
+        data[k] = (char *)data[k] + j->starts[step->slots[k]];
+    int status = plan_step_run(step, step->backend, &step->kernel, data,
+                               j->numbers + (step->first_number - j->group->first_number), run);
     if (data != small)
         free(data);
     return status;
@@ -170,15 +165,57 @@ static lazy_job *job_keep(const lazy_job *from) {
     j->kept = true;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
     j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
-    size_t *own = starts ? (size_t *)((char *)(j + 1) + pointers + numbers) : NULL;
-    for (int32_t k = 0; own && k < group->nbufs; k++)
-        own[k] = from->starts[group->slots[k]];
-    j->starts = own;
-    j->start_of = NULL;
+    j->starts = starts ? memcpy((char *)(j + 1) + pointers + numbers, from->starts, starts) : NULL;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_lend(j->bufs[k]);
     return j;
+}
+
+/* What the steps of the job do to a buffer that slots may share: the first of them that touches it decides whether it
+ * is written afresh. */
+static void find_access(const lazy_job *j, const neap_buffer *buffer, bool *writes, bool *fresh) {
+    bool touched = false;
+    *writes = *fresh = false;
+    for (int32_t t = j->first; t < j->first + j->nsteps; t++) {
+        const lazy_step *step = j->plan->steps[t];
+        for (int32_t k = 0; k < step->nbufs; k++) {
+            if (j->bufs[step->slots[k]] != buffer)
+                continue;
+            bool out = k >= step->nbufs - step->nouts;
+            *fresh |= !touched && out && plan_memory_is_fresh(j->plan, j->group->slots[step->slots[k]], t);
+            *writes |= out;
+            touched = true;
+        }
+    }
+}
+
+void plan_job_vars(const lazy_job *j, const bool *written, neap_push *push) {
+    const lazy_plan *plan = j->plan;
+    const lazy_group *group = j->group;
+    neap_buffer *const *bufs = j->bufs;
+    neap_var **reads = (neap_var **)push->reads, **writes = (neap_var **)push->writes;
+    int nreads = 0, nwrites = 0, nfresh = 0;
+    for (int32_t k = 0; k < group->nbufs; k++) {
+        bool seen = !bufs[k] || plan_passes(j->passing, k), writes_it = written[k], fresh = false;
+        for (int32_t i = 0; i < k && !seen; i++)
+            seen = bufs[i] == bufs[k];
+        if (seen)
+            continue;
+        int32_t s = group->slots[k];
+        if (plan->reuse && (!plan->slots[s].made || plan_memory_is_shared(plan, s)))
+            find_access(j, bufs[k], &writes_it, &fresh);
+        neap_var *var = neap_buffer_var(bufs[k]);
+        if (!writes_it) {
+            reads[nreads++] = var;
+        } else if (!fresh) {
+            writes[nwrites++] = var;
+        } else {
+            writes[nwrites++] = writes[nfresh];
+            writes[nfresh++] = var;
+        }
+    }
+    push->nreads = nreads, push->nwrites = nwrites, push->nfresh = nfresh;
 }
 
 int plan_job_push(const lazy_job *j, neap_push *push) {

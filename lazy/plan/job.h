@@ -10,13 +10,15 @@ typedef struct lazy_job {
     int32_t first, nsteps;      /* all steps of the group, or one of them */
     neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
     uint64_t passing;           /* a bit for each of them that passes between these steps alone: LAZY_PASSES */
-    const size_t *starts;       /* see lazy_binding; NULL: none */
-    const int32_t *start_of;    /* of each of the group's buffers its place in starts; NULL: they stand in order */
+    const size_t *starts;       /* of each of them, see lazy_binding; NULL: none */
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
     bool kept;                  /* it is a copy that its op keeps */
 } lazy_job;
 
+/* Sets the variables that the job reads and writes, each once, but for passing ones. `written` says which of its
+ * buffers it writes; reads and writes of the push have room for all of them. */
+void plan_job_vars(const lazy_job *j, const bool *written, neap_push *push);
 /* Runs the job here and now if nothing is in the way; else pushes a copy of it, which keeps its plan and buffers. */
 int plan_job_push(const lazy_job *j, neap_push *push);
 

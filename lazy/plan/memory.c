@@ -31,8 +31,12 @@
  *   5. What passes between the steps of a row, and is no output of the program, has memory of its own, as it may lie in
  *      that of the row, which is shared as the steps let go of it (job.c).
  *
- * Small slots keep memory of their own: looking costs more than it gains. But where steps are enqueued as rows, a given
- * leaf is written over in place however small it is, since the results of the next run lie where they lay then.
+ * Bodies (control/body.c): every slot dies that lies in the scratch of the body, small ones too, and as the steps run
+ * one after the other, an heir takes over whatever is free. In place a map is written over what the map reads, and a
+ * copy is left out.
+ *
+ * Else small slots keep memory of their own: looking costs more than it gains. But where steps are enqueued as rows, a
+ * given leaf is written over in place however small it is, since the results of the next run lie where they lay then.
  */
 #include <string.h>
 
@@ -51,6 +55,7 @@ static _Atomic int64_t least_bytes = LEAST_BYTES;
 struct lazy_memory_plan {
     const lazy_plan *plan;
     size_t least;           /* bytes of a slot that takes part */
+    bool serial;            /* of a body: its steps run one after the other, so nobody waits for memory */
     int32_t *first, *last;  /* by slot: the step that writes it first and the one that touches it last, -1: none */
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
@@ -69,58 +74,27 @@ struct lazy_memory_plan {
 };
 
 /* ---- What does not change from run to run ------------------------------------------------------------------------ */
-static int32_t plan_slot(const lazy_group *group, const lazy_step *step, int32_t k) {
-    return group->slots[step->slots[k]];
-}
-
-static bool is_effect(const lazy_step *step) {
-    return step->effect;
-}
-
-/* The group of each step, by walking along with them. */
-typedef struct step_walk {
-    const lazy_plan *plan;
-    const lazy_group *group;
-    const lazy_step *step;
-    int32_t t;
-} step_walk;
-
-static bool next_step(step_walk *w) {
-    if (++w->t >= w->plan->nsteps)
-        return false;
-    if (!w->group)
-        w->group = w->plan->groups;
-    while (w->t >= w->group->first + w->group->nsteps)
-        w->group++;
-    w->step = w->plan->steps[w->t];
-    return true;
-}
-
-static step_walk walk_of(const lazy_plan *plan) {
-    return (step_walk){.plan = plan, .t = -1};
-}
-
 /* Uses `in_place` to tell which slots hold what is late, as it has no other use yet. */
 static void find_late_steps(lazy_memory_plan *r) {
-    for (step_walk w = walk_of(r->plan); next_step(&w);) {
-        r->late[w.t] = is_effect(w.step);
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);) {
+        r->late[w.t] = w.step->effect;
         for (int32_t k = 0; k < w.step->nbufs; k++)
-            r->late[w.t] |= r->in_place[plan_slot(w.group, w.step, k)];
+            r->late[w.t] |= r->in_place[plan_walk_slot(&w, k)];
         for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
-            r->in_place[plan_slot(w.group, w.step, k)] |= r->late[w.t];
+            r->in_place[plan_walk_slot(&w, k)] |= r->late[w.t];
     }
 }
 
 static void find_lifetimes(lazy_memory_plan *r) {
-    for (step_walk w = walk_of(r->plan); next_step(&w);)
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
-            int32_t s = plan_slot(w.group, w.step, k);
+            int32_t s = plan_walk_slot(&w, k);
             if (r->last[s] != w.t)
                 r->start[s + 1]++;
-            if (k >= w.step->nbufs - w.step->nouts && r->first[s] < 0)
+            if (plan_walk_writes(&w, k) && r->first[s] < 0)
                 r->first[s] = w.t;
             r->last[s] = w.t;
-            r->stays[s] |= is_effect(w.step);
+            r->stays[s] |= w.step->effect;
         }
     for (int32_t s = 0; s < r->plan->nslots; s++)
         r->start[s + 1] += r->start[s];
@@ -129,9 +103,9 @@ static void find_lifetimes(lazy_memory_plan *r) {
 /* Uses `home` to tell how many steps of each slot are there, as it has no other use yet. */
 static void list_touches(lazy_memory_plan *r) {
     memset(r->home, 0, (size_t)r->plan->nslots * sizeof *r->home);
-    for (step_walk w = walk_of(r->plan); next_step(&w);)
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
-            int32_t s = plan_slot(w.group, w.step, k), *n = &r->home[s];
+            int32_t s = plan_walk_slot(&w, k), *n = &r->home[s];
             if (*n == 0 || r->touch[r->start[s] + *n - 1] != w.t)
                 r->touch[r->start[s] + (*n)++] = w.t;
         }
@@ -159,15 +133,12 @@ static void find_ends(lazy_memory_plan *r) {
                 r->ends[group->slots[k]] = LAZY_PASSES;
 }
 
-lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
-    size_t least = (size_t)least_bytes;
-    if (!worth_it(plan, least))
-        return NULL;
+static lazy_memory_plan *memory_plan_new(const lazy_plan *plan, size_t least, bool serial) {
     size_t n = (size_t)plan->nslots, steps = (size_t)plan->nsteps, touches = 0;
     for (int32_t t = 0; t < plan->nsteps; t++)
         touches += (size_t)plan->steps[t]->nbufs;
-    size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
-    lazy_memory_plan *r, own = {.plan = plan, .least = least, .words = words};
+    size_t words = plan->nsteps <= MOST_STEPS && !serial ? (steps + 63) / 64 : 0;
+    lazy_memory_plan *r, own = {.plan = plan, .least = least, .serial = serial, .words = words};
     if (!LAZY_ARENA(LAZY_PART(r, 1), LAZY_PART(own.bytes, n), LAZY_PART(own.reach, steps * words),
                     LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.home, n), LAZY_PART(own.written, n),
                     LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1), LAZY_PART(own.touch, touches),
@@ -185,6 +156,11 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     find_ends(r);
     r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
     return r;
+}
+
+lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
+    size_t least = (size_t)least_bytes;
+    return worth_it(plan, least) ? memory_plan_new(plan, least, false) : NULL;
 }
 
 void plan_memory_free(lazy_memory_plan *reuse) {
@@ -207,14 +183,14 @@ static void add_reach(lazy_memory_plan *r, int32_t t, int32_t u) {
 }
 
 /* What step t waits for by itself: those that wrote what it touches. */
-static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
+static void find_waited_for(lazy_memory_plan *r, const lazy_step_walk *w) {
     if (r->reach)
         memset(r->reach + (size_t)w->t * r->words, 0, r->words * sizeof *r->reach);
     for (int32_t k = 0; k < w->step->nbufs; k++) {
-        int32_t s = plan_slot(w->group, w->step, k);
+        int32_t s = plan_walk_slot(w, k);
         if (r->written[s] >= 0)
             add_reach(r, w->t, r->written[s]);
-        if (k >= w->step->nbufs - w->step->nouts)
+        if (plan_walk_writes(w, k))
             r->written[s] = w->t;
     }
 }
@@ -223,7 +199,7 @@ static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
  * for effects. */
 static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
     bool worth = r->plan->steps[t]->copies;
-    for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
+    for (int32_t i = r->start[s]; i < r->start[s + 1] && !r->serial; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
         bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
@@ -236,12 +212,15 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
 }
 
 /* ---- Who may take over what -------------------------------------------------------------------------------------- */
-/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
-static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
+/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. Machine code
+ * of loops may read an input of a reduction again when it has stored maps of it. */
+static bool may_overwrite(const lazy_memory_plan *r, const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
         return step->copies;
     const lazy_kernel *kernel = &step->kernel;
     const lazy_sink *sink = NULL;
+    if (r->serial && kernel->nkept < kernel->ndim)
+        return false;
     for (int k = 0; k < kernel->nsinks; k++)
         sink = kernel->sinks[k].slot == out ? &kernel->sinks[k] : sink;
     if (!sink || sink->kind != LAZY_SINK_STORE)
@@ -258,12 +237,13 @@ static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
 }
 
 /* How far the home of slot `from` is from what slot s needs, in bytes; SIZE_MAX: too far. What stays must not lie in
- * memory of which a good part is unused; a leaf's memory is as large as it is. */
+ * memory of which a good part is unused; a leaf's memory is as large as it is. A body's memory is one piece, which goes
+ * with it. */
 static size_t misfit(const lazy_memory_plan *r, int32_t s, int32_t from) {
     const lazy_slot *slot = &r->plan->slots[s], *other = &r->plan->slots[r->home[from]];
     size_t has = r->bytes[r->home[from]], wants = slot->bytes;
     if (slot->device != other->device || (!other->made && has < wants) ||
-        (has > wants && has - wants > (r->dies[s] >= LAZY_DIES ? wants : wants / 4)))
+        (!r->serial && has > wants && has - wants > (r->dies[s] >= LAZY_DIES ? wants : wants / 4)))
         return SIZE_MAX;
     return has > wants ? has - wants : wants - has;
 }
@@ -290,13 +270,13 @@ static bool may_have_heir(const lazy_memory_plan *r, int32_t s) {
 }
 
 /* Over a slot that dies in this step, if its reads allow it. What is read from an origin on is written elsewhere. */
-static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t out) {
-    int32_t s = plan_slot(w->group, w->step, out);
+static bool inherit_in_place(lazy_memory_plan *r, const lazy_step_walk *w, int32_t out) {
+    int32_t s = plan_walk_slot(w, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
-        int32_t from = plan_slot(w->group, w->step, in);
+        int32_t from = plan_walk_slot(w, in);
         if (r->plan->slots[from].sliced || r->last[from] != w->t || !may_have_heir(r, from) || r->has_heir[from] ||
             !(w->step->copies || may_write(r, w->t, r->home[from])) || misfit(r, s, from) == SIZE_MAX ||
-            !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
+            !may_follow(r, w->t, from) || !may_overwrite(r, w->step, in, out))
             continue;
         r->in_place[s] = r->has_heir[from] = 1;
         inherit(r, w->t, s, from);
@@ -306,8 +286,8 @@ static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t ou
 }
 
 /* The memory that fits best among that of slots which have died before. */
-static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
-    int32_t s = plan_slot(w->group, w->step, out), best = -1;
+static void inherit_dead(lazy_memory_plan *r, const lazy_step_walk *w, int32_t out) {
+    int32_t s = plan_walk_slot(w, out), best = -1;
     size_t least = SIZE_MAX;
     for (int32_t k = 0; k < r->ndead; k++) {
         int32_t from = r->dead[k];
@@ -326,9 +306,9 @@ static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
 }
 
 /* Slots that this step touches as the last one are free from the next step on. */
-static void bury(lazy_memory_plan *r, const step_walk *w) {
+static void bury(lazy_memory_plan *r, const lazy_step_walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
-        int32_t s = plan_slot(w->group, w->step, k);
+        int32_t s = plan_walk_slot(w, k);
         bool large = r->plan->slots[s].bytes >= r->least;
         if (large && r->dies[s] >= LAZY_DIES && r->last[s] == w->t && !r->has_heir[s]) {
             r->has_heir[s] = 1; /* or is waiting for one: it is buried once */
@@ -350,10 +330,10 @@ static void find_homes(lazy_memory_plan *r) {
         r->home[s] = s;
         r->bytes[s] = r->plan->slots[s].bytes;
     }
-    for (step_walk w = walk_of(r->plan); next_step(&w);) {
+    for (lazy_step_walk w = plan_walk(r->plan); plan_walk_next(&w);) {
         find_waited_for(r, &w);
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
-            int32_t s = plan_slot(w.group, w.step, out);
+            int32_t s = plan_walk_slot(&w, out);
             bool large = r->bytes[s] >= r->least;
             if (r->first[s] != w.t || r->stays[s] || r->dies[s] == LAZY_PASSES || !(large || r->plan->has_rows))
                 continue;
@@ -376,10 +356,13 @@ static void resolve_homes(lazy_memory_plan *r) {
     find_homes(r);
 }
 
-void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+void plan_memory_of_program(const lazy_plan *plan, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given) {
-    for (int32_t s = 0; s < reuse->plan->nslots; s++)
-        reuse->asked[s] = reuse->plan->slots[s].made ? reuse->ends[s] : LAZY_STAYS;
+    lazy_memory_plan *reuse = plan->reuse;
+    if (!reuse)
+        return;
+    for (int32_t s = 0; s < plan->nslots; s++)
+        reuse->asked[s] = plan->slots[s].made ? reuse->ends[s] : LAZY_STAYS;
     for (int64_t k = 0; k < ngiven; k++)
         if (given[k] >= 0)
             reuse->asked[given[k]] = LAZY_DIES_GIVEN;
@@ -387,6 +370,24 @@ void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_
         if (kept[k] >= 0)
             reuse->asked[kept[k]] = LAZY_STAYS;
     resolve_homes(reuse);
+}
+
+int plan_memory_of_body(const lazy_plan *plan, const bool *inside, const int32_t *until, int32_t *home, size_t *bytes) {
+    size_t n = (size_t)plan->nslots;
+    lazy_memory_plan *r = memory_plan_new(plan, 1, true);
+    if (!r)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    for (size_t s = 0; s < n; s++) {
+        r->stays[s] = !inside[s];
+        r->asked[s] = LAZY_DIES;
+        r->last[s] = until[s] > r->last[s] ? until[s] : r->last[s];
+    }
+    resolve_homes(r);
+    memcpy(home, r->home, n * sizeof *home);
+    memcpy(bytes, r->bytes, n * sizeof *bytes);
+    int status = LAZY_VERIFY_HOMES(plan, (&(lazy_homes){home, bytes, r->dies, true}));
+    plan_memory_free(r);
+    return status;
 }
 
 /* Nodes of a region and the references to them that its end will release. */
@@ -429,8 +430,10 @@ static void count_references(const census *c, const uint8_t *made) {
     }
 }
 
-void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
-    const lazy_plan *plan = reuse->plan;
+void plan_memory_of_flush(neap_ctx *ctx, const lazy_plan *plan) {
+    lazy_memory_plan *reuse = plan->reuse;
+    if (!reuse)
+        return;
     size_t n = (size_t)ctx->walk.order.n;
     uint8_t *made = calloc(1, n * (sizeof(uint32_t) + 1) + sizeof(uint32_t));
     memset(reuse->asked, 0, (size_t)plan->nslots);
@@ -448,20 +451,30 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
 }
 
 /* ---- In a run ---------------------------------------------------------------------------------------------------- */
-int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
-    return reuse->home[slot];
+int32_t plan_memory_home(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse ? plan->reuse->home[slot] : slot;
 }
 
-size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
-    return reuse->bytes[slot];
+size_t plan_memory_bytes(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse ? plan->reuse->bytes[slot] : plan->slots[slot].bytes;
 }
 
-bool plan_memory_passes(const lazy_memory_plan *reuse, int32_t slot) {
-    return reuse->dies[slot] == LAZY_PASSES;
+bool plan_memory_is_shared(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse && plan->reuse->shared[slot];
 }
 
-int plan_memory_verify(const lazy_memory_plan *reuse) {
-    return plan_verify_homes(reuse->plan, &(lazy_homes){reuse->home, reuse->bytes, reuse->dies});
+bool plan_memory_is_fresh(const lazy_plan *plan, int32_t slot, int32_t step) {
+    const lazy_memory_plan *r = plan->reuse;
+    return r && r->home[slot] != slot && r->first[slot] == step && !r->in_place[slot];
+}
+
+bool plan_memory_passes(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse && plan->reuse->dies[slot] == LAZY_PASSES;
+}
+
+int plan_memory_verify(const lazy_plan *plan) {
+    const lazy_memory_plan *r = plan->reuse;
+    return r ? plan_verify_homes(plan, &(lazy_homes){r->home, r->bytes, r->dies, false}) : 0;
 }
 
 static int fail_taken(void *arg, const neap_run *run) {
@@ -469,64 +482,16 @@ static int fail_taken(void *arg, const neap_run *run) {
     return neap_error(NEAP_E_FAILED, "out of memory in the middle of updates of an array that was written in place");
 }
 
-int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status) {
-    for (int32_t s = 0; s < reuse->plan->nslots; s++) {
-        int32_t home = reuse->home[s];
-        if (home == s || reuse->plan->slots[home].made || status != NEAP_E_MEMORY)
+int plan_memory_give_up(neap_ctx *ctx, const lazy_plan *plan, int status) {
+    for (int32_t s = 0; s < plan->nslots; s++) {
+        int32_t home = plan_memory_home(plan, s);
+        if (home == s || plan->slots[home].made || status != NEAP_E_MEMORY)
             continue;
-        neap_var *var = neap_buffer_var(ctx->walk.order.at[reuse->plan->slots[home].node]->buffer);
+        neap_var *var = neap_buffer_var(ctx->walk.order.at[plan->slots[home].node]->buffer);
         neap_push push = {.name = "update", .nwrites = 1, .writes = &var};
         if (neap_push_now(fail_taken, NULL, &push) == NEAP_PENDING)
             neap_push_sync(fail_taken, NULL, &push);
         status = fail_taken(NULL, NULL);
     }
     return status;
-}
-
-/* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */
-static void find_access(const lazy_memory_plan *r, const lazy_group *group, int32_t first, int32_t nsteps,
-                        neap_buffer *const *bufs, const neap_buffer *buffer, bool *writes, bool *fresh) {
-    bool touched = false;
-    *writes = *fresh = false;
-    for (int32_t t = first; t < first + nsteps; t++) {
-        const lazy_step *step = r->plan->steps[t];
-        for (int32_t k = 0; k < step->nbufs; k++) {
-            int32_t s = plan_slot(group, step, k);
-            if (bufs[step->slots[k]] != buffer)
-                continue;
-            bool out = k >= step->nbufs - step->nouts;
-            *fresh |= !touched && out && r->home[s] != s && r->first[s] == t && !r->in_place[s];
-            *writes |= out;
-            touched = true;
-        }
-    }
-}
-
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
-                      neap_buffer *const *bufs, uint64_t passing, neap_var **reads, neap_var **writes,
-                      neap_push *push) {
-    push->nreads = push->nwrites = push->nfresh = 0;
-    for (int32_t k = 0; k < group->nbufs; k++) {
-        bool seen = !bufs[k] || plan_passes(passing, k), written, fresh;
-        for (int32_t j = 0; j < k && !seen; j++)
-            seen = bufs[j] == bufs[k];
-        if (seen)
-            continue;
-        int32_t s = group->slots[k];
-        if (nsteps == group->nsteps && reuse->plan->slots[s].made && !reuse->shared[s])
-            written = group->writes[k], fresh = false;
-        else
-            find_access(reuse, group, first, nsteps, bufs, bufs[k], &written, &fresh);
-        neap_var *var = neap_buffer_var(bufs[k]);
-        if (!written) {
-            reads[push->nreads++] = var;
-            continue;
-        }
-        int at = push->nwrites++;
-        if (fresh) {
-            writes[at] = writes[push->nfresh];
-            at = push->nfresh++;
-        }
-        writes[at] = var;
-    }
 }

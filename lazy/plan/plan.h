@@ -96,7 +96,7 @@ static inline bool plan_is_idle(const lazy_step *step, neap_buffer *const *bufs)
 }
 
 /* Does a run of it need memory of its own? */
-static inline bool plan_needs_room(const lazy_step *step) {
+static inline bool plan_needs_scratch(const lazy_step *step) {
     return step->payload && step->payload->scratch;
 }
 
@@ -145,10 +145,12 @@ typedef struct lazy_plan {
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, ngroups, nnumbers;
-    int32_t nrooms;  /* steps that need memory of their own */
-    int32_t nsliced; /* slots that are sliced */
-    bool may_fail;   /* a step of it may, whatever it reads (doubt.c) */
-    bool has_rows;   /* a group of it */
+    int32_t nscratches; /* steps that need memory of their own */
+    int32_t most_bufs;  /* of a group, or of a step */
+    int32_t most_parts; /* of a step that moves parts */
+    int32_t nsliced;    /* slots that are sliced */
+    bool may_fail;      /* a step of it may, whatever it reads (doubt.c) */
+    bool has_rows;      /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
@@ -157,6 +159,52 @@ typedef struct lazy_plan {
     lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
     struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
+
+/* The steps of a plan in their order, each with its group:
+ *
+ *      for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+ *          … w.step reads and writes the slots plan_walk_slot(&w, 0), plan_walk_slot(&w, 1), … of the plan */
+typedef struct lazy_step_walk {
+    const lazy_plan *plan;
+    const lazy_group *group;
+    const lazy_step *step;
+    int32_t t; /* its number */
+} lazy_step_walk;
+
+static inline lazy_step_walk plan_walk(const lazy_plan *plan) {
+    return (lazy_step_walk){.plan = plan, .group = plan->groups, .t = -1};
+}
+static inline bool plan_walk_next(lazy_step_walk *w) {
+    if (++w->t >= w->plan->nsteps)
+        return false;
+    while (w->t >= w->group->first + w->group->nsteps)
+        w->group++;
+    w->step = w->plan->steps[w->t];
+    return true;
+}
+static inline int32_t plan_walk_slot(const lazy_step_walk *w, int32_t k) {
+    return w->group->slots[w->step->slots[k]];
+}
+static inline bool plan_walk_writes(const lazy_step_walk *w, int32_t k) {
+    return k >= w->step->nbufs - w->step->nouts;
+}
+
+/* Can the step be part of a launch graph, where `backend` runs it: is it a launch, or a copy within the device? */
+static inline bool plan_is_recordable(const lazy_step *step, const lazy_backend *backend) {
+    return backend && backend->records_call && !step->payload && !step->moves &&
+           (step->kind == LAZY_STEP_KERNEL || backend->records_call(&step->call));
+}
+
+/* Runs the step, or enqueues it: on these addresses and its own numbers. kernel: that of the step for `backend`. */
+static inline int plan_step_run(const lazy_step *step, const lazy_backend *backend, const lazy_kernel *kernel,
+                                void *const *bufs, const lazy_scalar *numbers, const neap_run *run) {
+    lazy_operands with = {
+        .name = step->label, .nbufs = step->nbufs, .nnumbers = step->nnumbers, .bufs = bufs, .numbers = numbers};
+    return step->kind == LAZY_STEP_KERNEL ? backend->run(kernel, &with, run)
+                                          : backend->call(&step->call, step->offsets, &with, run);
+}
+
+typedef struct lazy_run lazy_run; /* see below */
 
 /* What a node remembers of how its buffer was made: 8 bytes, which keep no plan alive. */
 enum { LAZY_RAN_SLOT_BITS = 24 };
@@ -212,10 +260,10 @@ bool plan_may_fail(const neap_node *node);
 /* Forgets the doubtful buffers that have their values, or have failed. */
 void plan_doubt_settle(neap_ctx *ctx);
 bool plan_is_doubtful(const neap_ctx *ctx, const neap_buffer *buffer);
-/* A plan is about to be run, on these leaves, by slot: *doubtful says whether what it makes may fail with a call that
- * has not finished. If so, once it has run plan_doubt adds to the list what it has made, which then cannot fail. */
-int plan_doubt_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *leaves, bool *doubtful);
-void plan_doubt(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made);
+/* A run has its leaves: sets whether what it makes may fail with a call that has not finished, is `doubtful`. If so,
+ * plan_doubt, which cannot fail, adds to the list what the run has made. */
+int plan_doubt_reserve(lazy_run *run);
+void plan_doubt(const lazy_run *run);
 void plan_doubt_free(neap_ctx *ctx);
 
 /* materialize.c ---------------------------------------------------------------------------------------------------- */
@@ -291,30 +339,62 @@ typedef struct lazy_binding {
     int64_t nkept;
     const int32_t *given; /* of a program: the ngiven leaves whose memory it may take */
     int64_t ngiven;
-    bool begun; /* set once something was pushed */
 } lazy_binding;
-/* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves; slots that have
- * died may share a buffer with others. On failure there are no results. */
-int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
 
-/* cross.c ---------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_crossed { /* a crossing in a run */
     neap_buffer *buffer;      /* the copy */
     bool same;                /* it holds what the slot holds */
 } lazy_crossed;
+
+typedef struct lazy_shared_scratch { /* of the steps on a device */
+    size_t bytes;                    /* what the largest of them needs */
+    neap_buffer *scratch;
+} lazy_shared_scratch;
+
+/* A run of a plan, on the thread that pushes it. Who runs it sets the first four members. The arrays are one block:
+ * `few`, if that is large enough.
+ *
+ *      y = np.sort(a) + 1:     slot        0: a       1: sort(a)       2: y
+ *                              bufs        a's        new              that of slot 1, which dies and is written over
+ *                              made        NULL       the same         the same, once more: two references
+ */
+struct lazy_run {
+    neap_ctx *ctx;
+    lazy_plan *plan;
+    neap_node *const *region;
+    lazy_binding binding;
+    bool begun;                  /* something was pushed */
+    bool doubtful;               /* doubt.c */
+    neap_buffer **bufs;          /* by slot: where it lies. BORROWED from the leaves and from `made` */
+    neap_buffer **made;          /* by slot: a reference for each made one, NULL for leaves. OWNED */
+    size_t *starts;              /* by slot: see lazy_binding.start; of no use without that */
+    lazy_scalar *numbers;        /* of the plan */
+    lazy_crossed *crossed;       /* by crossing */
+    neap_buffer **scratches;     /* of the steps that need some, in their order */
+    lazy_shared_scratch *shared; /* by device */
+    neap_buffer **own;           /* of what is pushed now: its buffers (NULL: not used), */
+    size_t *own_starts;          /* where they start, */
+    bool *written;               /* which of them are written, */
+    neap_var **reads, **writes;  /* and their variables; */
+    neap_part *parts;            /* of a step that moves, its parts */
+    void *block;
+    _Alignas(16) char few[3072];
+};
+/* Allocates, pushes all steps. Slots that have died may share a buffer with others. On failure there are no results. In
+ * either case plan_run_close, which leaves what was made alone, frees the arrays. */
+int plan_run(lazy_run *run);
+void plan_run_close(lazy_run *run);
+
+/* cross.c ---------------------------------------------------------------------------------------------------------- */
 /* Finds the crossings of a plan whose steps are there. */
 int plan_cross_find(lazy_plan *plan);
 /* Finds the crossings of a group, whose `slots` are still slots of the plan. */
 int plan_cross_group(const lazy_plan *plan, lazy_group *group);
-/* Memory for them in a run, OWNED by the array; of what was made before a failure too. */
-int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed);
-void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
-/* Push the copies that a group needs before it runs, and those of what it has written. bufs: by slot. */
-int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
-int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
-/* Joins parts of buffers in `to`, the buffer of a slot, and where a collective can, in its crossings at once. */
-int plan_cross_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
-                    lazy_crossed *crossed, const neap_push *push);
+/* Push the copies that a group needs before it runs, and those of what it has written. */
+int plan_cross_in(lazy_run *run, const lazy_group *group);
+int plan_cross_out(lazy_run *run, const lazy_group *group);
+/* Joins the run's first nparts parts in the buffer of a slot, and where a collective can, in its crossings at once. */
+int plan_cross_join(lazy_run *run, int32_t slot, int nparts, const neap_push *push);
 /* Why what several devices read of a slot is copied to each by itself; NULL: a collective sends it to all of them, of
  * which there are *ntargets. nsources: of a step that moves parts of `bytes` bytes there from these devices, whose own
  * result counts as well; 0: of any other step. */
@@ -333,24 +413,27 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan); /* OWNED. NULL: none c
 void plan_memory_free(lazy_memory_plan *reuse);
 /* Decide which slots share memory in the next run: in a run of a program, which keeps the slots `kept` and may write
  * over the leaves `given`; in a flush of the region in ctx->walk.order, before any of it is pushed. */
-void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+void plan_memory_of_program(const lazy_plan *plan, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given);
-void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
+void plan_memory_of_flush(neap_ctx *ctx, const lazy_plan *plan);
+/* The same for a body, whose steps run one after the other: sets the home of each slot, and the bytes of each home.
+ * Slots that are `inside` it share memory; what slot s holds is read until step until[s] begins, if not by steps. */
+int plan_memory_of_body(const lazy_plan *plan, const bool *inside, const int32_t *until, int32_t *home, size_t *bytes);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
-int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
-size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
+int32_t plan_memory_home(const lazy_plan *plan, int32_t slot);
+size_t plan_memory_bytes(const lazy_plan *plan, int32_t slot);
+/* Has the slot another's memory, or another the slot's? */
+bool plan_memory_is_shared(const lazy_plan *plan, int32_t slot);
+/* Does the step write the slot as the first one, over memory that it does not read? */
+bool plan_memory_is_fresh(const lazy_plan *plan, int32_t slot, int32_t step);
 /* Is the slot of no use but to the steps of one row? It has memory of its own then. */
-bool plan_memory_passes(const lazy_memory_plan *reuse, int32_t slot);
+bool plan_memory_passes(const lazy_plan *plan, int32_t slot);
 /* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
  * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be
  * repeated. */
-int plan_memory_give_up(neap_ctx *ctx, const lazy_memory_plan *reuse, int status);
+int plan_memory_give_up(neap_ctx *ctx, const lazy_plan *plan, int status);
 /* Do the shared buffers hold what their slots need (verify.c, rules 16 to 18)? */
-int plan_memory_verify(const lazy_memory_plan *reuse);
-/* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used),
- * but for passing ones. reads and writes have scratch for all of them. */
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
-                      neap_buffer *const *bufs, uint64_t passing, neap_var **reads, neap_var **writes, neap_push *push);
+int plan_memory_verify(const lazy_plan *plan);
 
 /* ---- flush.c: from nodes to engine ops --------------------------------------------------------------------------- */
 /* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */

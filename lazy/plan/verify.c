@@ -517,16 +517,14 @@ static int rehearse_run(rehearsal *r) {
     int status = 0;
     for (int32_t s = 0; s < plan->nslots; s++)
         r->holds[s] = plan->slots[s].made ? -1 : s;
-    for (int32_t b = 0; b < plan->ngroups; b++)
-        for (int32_t k = 0; k < plan->groups[b].nbufs; k++)
-            r->stays[plan->groups[b].slots[k]] |= plan->steps[plan->groups[b].first]->effect;
-    for (int32_t b = 0; b < plan->ngroups; b++)
-        for (int32_t t = 0; t < plan->groups[b].nsteps && status == 0; t++) {
-            const lazy_step *step = plan->steps[plan->groups[b].first + t];
-            r->v.at = plan->groups[b].first + t;
-            r->v.op = step->label;
-            status = rehearse_step(r, &plan->groups[b], step);
-        }
+    for (lazy_step_walk w = plan_walk(plan); plan_walk_next(&w);)
+        for (int32_t k = 0; k < w.step->nbufs; k++)
+            r->stays[plan_walk_slot(&w, k)] |= !r->homes->serial && w.step->effect;
+    for (lazy_step_walk w = plan_walk(plan); status == 0 && plan_walk_next(&w);) {
+        r->v.at = w.t;
+        r->v.op = w.step->label;
+        status = rehearse_step(r, w.group, w.step);
+    }
     return status;
 }
 

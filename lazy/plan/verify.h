@@ -23,6 +23,7 @@ typedef struct lazy_homes {
     const int32_t *home;
     const size_t *bytes;
     const uint8_t *dies;
+    bool serial; /* of a body: what effects use may die, too */
 } lazy_homes;
 /* Rules 16 to 18. */
 int plan_verify_homes(const lazy_plan *plan, const lazy_homes *homes);
@@ -71,12 +72,14 @@ int plan_check_own_reads(const lazy_verifier *v, const lazy_unit *u);
 #define LAZY_VERIFY_DRAFT(ctx, made, draft, pass) 0
 #define LAZY_VERIFY_DRAFTS(ctx, made, drafts, pass) 0
 #define LAZY_VERIFY_STEPS(ctx, made, plan, pass) 0
-#define LAZY_VERIFY_MEMORY(reuse) 0
+#define LAZY_VERIFY_MEMORY(plan) 0
+#define LAZY_VERIFY_HOMES(plan, homes) 0
 #else
 #define LAZY_VERIFY_DRAFT(ctx, made, draft, pass) plan_verify_draft(ctx, made, draft, pass)
 #define LAZY_VERIFY_DRAFTS(ctx, made, drafts, pass) plan_verify_drafts(ctx, made, drafts, pass)
 #define LAZY_VERIFY_STEPS(ctx, made, plan, pass) plan_verify_steps(ctx, made, plan, pass)
-#define LAZY_VERIFY_MEMORY(reuse) plan_memory_verify(reuse)
+#define LAZY_VERIFY_MEMORY(plan) plan_memory_verify(plan)
+#define LAZY_VERIFY_HOMES(plan, homes) plan_verify_homes(plan, homes)
 #endif
 
 #endif

@@ -108,16 +108,15 @@ static int count_ops(counted *known, const neap_program *program, counts *to) {
 static void count_plan(const neap_program *program, neap_cost *sum) {
     const lazy_plan *plan = program->plan;
     double made = 0;
-    if (plan->reuse)
-        plan_memory_of_program(plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
+    plan_memory_of_program(plan, program->root_slots.n, program->root_slots.at, 0, NULL);
     for (int32_t s = 0; s < plan->nsteps; s++) {
         lazy_traffic bytes = plan_step_traffic(plan->steps[s]);
         sum->read += (double)bytes.read;
         sum->written += (double)bytes.written;
     }
     for (int32_t k = 0; k < plan->nslots; k++)
-        if (plan->slots[k].made && (!plan->reuse || plan_memory_home(plan->reuse, k) == k))
-            made += (double)(plan->reuse ? plan_memory_bytes(plan->reuse, k) : plan->slots[k].bytes);
+        if (plan->slots[k].made && plan_memory_home(plan, k) == k)
+            made += (double)plan_memory_bytes(plan, k);
     sum->peak = sum->inputs + sum->captured + made;
 }
 

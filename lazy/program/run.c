@@ -96,7 +96,7 @@ typedef struct program_call { /* a run that is being pushed */
     neap_ctx *ctx;
     neap_program *program;
     neap_node *const *inputs;
-    neap_buffer **made;        /* by slot of the plan */
+    const lazy_run *made;      /* of its plan */
     bool begun;                /* something was pushed */
     bool lent;                 /* there are inputs that are read where they lie: views without a buffer */
     int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
@@ -118,7 +118,8 @@ static neap_node *root_result(program_call *run, int64_t root, neap_node *node) 
     int32_t slot = run->program->root_slots.at[root];
     if (slot < 0 && graph_is_number(node))
         return graph_retain(run_source(run, node));
-    neap_buffer *buffer = slot < 0 ? run_source(run, plan_is_leaf(node) ? node : node->base)->buffer : run->made[slot];
+    neap_buffer *buffer =
+        slot < 0 ? run_source(run, plan_is_leaf(node) ? node : node->base)->buffer : run->made->made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
     neap_node *result = graph_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
@@ -182,18 +183,23 @@ int program_fail_for_good(int status, bool begun) {
 
 static int run_with(program_call *run, lazy_donation *donation, neap_node **outputs) {
     neap_program *program = run->program;
-    lazy_binding binding = {.source = run_source,
-                            .start = run->lent ? run_start : NULL,
-                            .effect = push_step_effect,
-                            .arg = run,
-                            .kept = program->root_slots.at,
-                            .nkept = program->root_slots.n,
-                            .given = donation ? donation->slots : NULL,
-                            .ngiven = donation ? donation->nslots : 0};
-    int status = plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
-    run->begun = binding.begun;
-    if (status)
+    lazy_run made;
+    made.ctx = run->ctx, made.plan = program->plan, made.region = program->region.at;
+    made.binding = (lazy_binding){.source = run_source,
+                                  .start = run->lent ? run_start : NULL,
+                                  .effect = push_step_effect,
+                                  .arg = run,
+                                  .kept = program->root_slots.at,
+                                  .nkept = program->root_slots.n,
+                                  .given = donation ? donation->slots : NULL,
+                                  .ngiven = donation ? donation->nslots : 0};
+    run->made = &made;
+    int status = plan_run(&made);
+    run->begun = made.begun;
+    if (status) {
+        plan_run_close(&made);
         return status;
+    }
     program->runs++;
     status = run_prints(run);
     int64_t n = 0;
@@ -204,9 +210,9 @@ static int run_with(program_call *run, lazy_donation *donation, neap_node **outp
             graph_weak_like(outputs[n], program->outputs.at[n]);
     while (status && n-- > 0)
         graph_release(run->ctx, outputs[n]);
-    for (int32_t s = 0; s < program->plan->nslots; s++)
-        if (run->made[s])
-            neap_buffer_release(run->made[s]);
+    for (int32_t s = 0; s < made.plan->nslots; s++)
+        neap_buffer_release(made.made[s]);
+    plan_run_close(&made);
     return status;
 }
 
@@ -245,23 +251,18 @@ static int force_inputs(program_call *run, const lazy_donation *donation) {
 
 int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                       neap_node **outputs) {
-    neap_buffer *few[FEW], **made = few;
     int status = program_plan(program);
     if (status)
         return status;
     if (program->meshed)
         return program_lowered_run(ctx, program, inputs, donation, outputs);
-    if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
-        return neap_error(NEAP_E_MEMORY, "out of memory for a run");
-    program_call run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
+    program_call run = {.ctx = ctx, .program = program, .inputs = inputs};
     status = force_inputs(&run, donation);
     if (status == 0 && donation)
         status = program_donation_open(ctx, program, inputs, donation);
     bool opened = donation && status == 0;
     if (status == 0)
         status = run_with(&run, donation, outputs);
-    if (made != few)
-        free(made);
     if (opened)
         program_donation_close(ctx, inputs, donation, status == 0 || run.begun);
     bool given = opened && donation->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */

@@ -56,6 +56,9 @@ typedef struct lazy_backend {
 } lazy_backend;
 
 /* ---- Rows of launches of something that runs again and again (rows.c) -------------------------------------------- */
+/* Of a plan's group, from run number LAZY_ROW_FROM on, if it has so many launches at least; of a loop's turns, from the
+ * first run on, as many as are no more launches than LAZY_ROW_MOST. What can be one says lazy_backend.records_call. */
+enum { LAZY_ROW_LEAST = 4, LAZY_ROW_MOST = 64, LAZY_ROW_FROM = 3 };
 typedef struct lazy_rows lazy_rows;
 /* Of what runs on a device, beginning with run number `from`. NULL: no memory. */
 lazy_rows *vm_rows_new(int device, int from);

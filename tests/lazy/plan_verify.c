@@ -401,7 +401,7 @@ static memory memory_of(const fixture *f) {
 }
 
 static int verify_memory(const memory *m) {
-    return plan_verify_homes(m->f->plan, &(lazy_homes){m->home, m->bytes, m->dies});
+    return plan_verify_homes(m->f->plan, &(lazy_homes){.home = m->home, .bytes = m->bytes, .dies = m->dies});
 }
 
 static int32_t slot_of(const fixture *f, uint32_t node) {

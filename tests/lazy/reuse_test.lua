@@ -53,6 +53,21 @@ check.test("a chain of products takes two buffers, however long it is", function
     end
 end)
 
+check.test("in a loop's body, a map or an update writes over what it reads last", function()
+    local function loop(f)
+        return jitted_peak(function(a, b)
+            return np.fori_loop(0, 3, function(_, c) return np.sort(f(c, b)) end, a)
+        end, x, w)
+    end
+    local product = loop(function(c, b) return c:matmul(b) end)
+    check.equal(loop(function(c, b) return np.tanh(c:matmul(b)) * 2 end), product, "a map")
+    check.equal(loop(function(c, b) return c:matmul(b):at { 1 }:set(0):at { 5 }:add(1) end), product, "updates")
+    check.equal(loop(function(c, b)
+        for _ = 1, 6 do c = np.tanh(c:matmul(b)) + 1 end
+        return c
+    end), product + 1, "a chain")
+end)
+
 check.test("a map writes over what it reads last", function()
     local function f(a, b)
         return np.tanh(a:matmul(b)) * 2
