@@ -18,8 +18,8 @@ __attribute__((format(printf, 3, 4))) bool loop_breaks(loop_fault *fault, int ru
 /* Rule 1; rules 2 and 7 of load k. */
 bool loop_check_domain(const lazy_kernel *loop, loop_fault *fault);
 bool loop_check_load(const lazy_kernel *loop, int k, loop_fault *fault);
-/* Rules 1 to 8, as far as they are the loop's alone. `dtypes` may be NULL. 0, NEAP_E_MEMORY, or NEAP_E_INTERNAL with the
- * fault; no error is set. */
+/* Rules 1 to 8, as far as they are the loop's alone. `dtypes` may be NULL. 0, NEAP_E_MEMORY, or NEAP_E_INTERNAL with
+ * the fault; no error is set. */
 int loop_check(const lazy_kernel *loop, loop_dtype_rule dtypes, loop_fault *fault);
 /* The elements of a box, -1 if they cannot be counted. */
 int64_t loop_count_elements(int n, const int64_t *shape);
