@@ -1,7 +1,7 @@
 /* loop/verify.c: what every loop keeps, whoever has written it. A failure is a mistake of neap's own.
  *
- *   1. The domain is a box of at most LAZY_MAX_DOMAIN axes whose elements can be counted. There are reduced axes only
- *      if a sink works on rows; a collapsed loop may have lost them. There are LAZY_KERNEL_MAX_INS instructions at most.
+ *   1. The domain is a box of at most LAZY_MAX_DOMAIN axes whose elements can be counted. Axes are reduced only where a
+ *      sink works on rows; a collapsed loop may have lost them. There are LAZY_KERNEL_MAX_INS instructions at most.
  *   2. A load is of a kind and a dtype. An iota is no bool; a table has rows.
  *   3. An instruction is a map, or takes from a table, and reads as many values as its row says, all of them before it.
  *      A table is read by one instruction alone, as operand 0.
