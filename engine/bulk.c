@@ -99,7 +99,7 @@ static void push_late(engine_op *op, neap_var *const *order, engine_thread *self
     void (*release)(void *arg) = op->release;
     void *arg = op->arg;
     atomic_fetch_sub_explicit(&self->pushed, 1, memory_order_relaxed); /* it was counted when it joined */
-    if (engine_push_admit(op, order, self) != NEAP_OK && release)
+    if (engine_admit(op, order, self) != NEAP_OK && release)
         release(arg);
 }
 
@@ -117,7 +117,7 @@ static void push_together(engine_op *list, engine_op *bulk, neap_var *const *ord
         if (op->bytes | op->cost)
             engine_ahead_began(op->bytes, op->cost);
     }
-    if (engine_push_admit(bulk, order, self) == NEAP_OK)
+    if (engine_admit(bulk, order, self) == NEAP_OK)
         return;
     for (engine_op *op = list, *next; op; op = next) { /* the engine has been stopped */
         next = op->next;
@@ -129,7 +129,7 @@ static void push_together(engine_op *list, engine_op *bulk, neap_var *const *ord
     }
 }
 
-void engine_bulk_close(engine_thread *self) {
+static void close_bulk(engine_thread *self) {
     engine_op *list = self->joined;
     uint32_t total = 0;
     int count = self->joined_count;
@@ -171,27 +171,29 @@ void engine_bulk_close(engine_thread *self) {
 int engine_bulk_join(engine_op *op, neap_var *const *order, engine_thread *self) {
     const engine_op *first = self->joined;
     if (first && (first->device != op->device || first->priority != op->priority || op->entry_count > ENTRIES_MOST))
-        engine_bulk_close(self);
+        close_bulk(self);
     if (op->entry_count > ENTRIES_MOST)
-        return engine_push_admit(op, order, self);
+        return engine_admit(op, order, self);
     neap_var *own[ENTRIES_MOST];
-    int status = engine_push_begin(self);
+    int status = engine_activity_begin(self);
     if (!status)
-        engine_push_end(self);
+        engine_activity_end(self);
     if (!status && !order && !engine_var_order(op->entry_count, op->entries, own))
         status = neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
     if (status) {
         engine_op_free(op);
         return status;
     }
-    if (!self->joined)
+    if (!self->joined) {
         self->joined_tail = &self->joined;
+        self->close_bulk = close_bulk;
+    }
     *self->joined_tail = op;
     self->joined_tail = &op->next;
     op->next = NULL;
     engine_count_one(&self->pushed);
     if (++self->joined_count >= self->bulk_most)
-        engine_bulk_close(self);
+        close_bulk(self);
     return NEAP_OK;
 }
 
@@ -201,6 +203,7 @@ int neap_bulk(int most) {
     engine_thread *self = engine_self();
     engine_bulk_flush(self);
     int before = self->bulk_most;
+    engine_thread_on_end(ENGINE_LEAVES_BULK, engine_bulk_flush);
     self->bulk_most = most < 2 ? 0 : most < BULK_MOST ? most : BULK_MOST;
     return before;
 }

@@ -42,12 +42,19 @@ struct neap_buffer { /* with its block; also while it is free */
     _Atomic uint32_t lent;      /* of refs: those of work in flight that runs in the order of the variable */
     _Atomic bool dying;         /* a large one, which counts in its class as such */
     int device;                 /* its number then */
-    int class;                  /* -1: the memory is somebody else's (buffer.c) */
+    int class;                  /* of its size; ENGINE_BORROWED: the memory is somebody else's */
     struct engine_device *home; /* whose memory it is; a living buffer holds a reference */
     size_t bytes;               /* asked for */
     void *data;
     neap_buffer *next; /* in the pool */
 };
+
+enum { ENGINE_BORROWED = -1 };
+typedef struct engine_borrowed { /* a buffer of that class, which never sees the pool */
+    neap_buffer buffer;
+    void (*release)(void *arg);
+    void *arg;
+} engine_borrowed;
 
 /* A device is closed when its last reference has gone: the table of open devices holds one until the engine stops, and
  * each living buffer holds one, so that memory outlives the engine. */
@@ -72,9 +79,12 @@ const char *engine_device_name(int number); /* of an open device. BORROWED until
 /* The same with a reference of its own. CPU devices are not counted. */
 engine_device *engine_device_retain_at(int number);
 void engine_device_release(engine_device *device);
+/* The last reference to the buffer is gone and its variable idle: its block goes back to where it came from. */
+void engine_device_recycle(neap_buffer *buffer);
 void engine_devices_open(int cpus); /* at start */
-void engine_devices_settle(void);   /* at stop, once the phase forbids it: nobody opens one any more */
-void engine_devices_close(void);    /* at stop, when nothing runs any more */
+/* Gives a device (TAKES) the next number; gives all of the table back. One thread at a time: device_open.c. */
+int engine_devices_add(engine_device *device);
+void engine_devices_release(void);
 /* Calls fn for each memory: the CPU's, and that of each open device. For none in a fork's child. */
 void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg);
 
@@ -82,12 +92,14 @@ void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg
 static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
     return device < engine.cpus ? NULL : neap_device_stream(device, flags);
 }
-/* Memory as the kind gives it; if there is none, once more after pooled blocks were given back. */
-int engine_device_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out);
-/* Calls a sync op's function on a device with a stream, and completes the op when the stream has done its work: the
- * naive scheduler waits for it here. A negative status, with its error set: it completes with that in place of a call.
- * Returns whether its work stands in the stream, its callback behind. */
-bool engine_stream_run(engine_op *op, const neap_run *run, int status);
+
+/* device_kinds.c. BORROWED for ever; NULL: there is none of this name */
+const neap_device_kind *engine_device_kind_find(const char *name);
+bool engine_device_kind_is_name(const char *name);
+
+/* device_open.c */
+void engine_devices_settle(void); /* at stop, once the phase forbids it: nobody opens one any more */
+void engine_devices_close(void);  /* at stop, when nothing runs any more */
 
 /* memory.c */
 /* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error
@@ -102,6 +114,17 @@ void engine_memory_tidy(engine_device *device, int64_t now);
 int64_t engine_memory_due(engine_device *device);
 /* Bytes that can still be had of a device's memory, pooled ones too; very many of the CPU's, and where nobody knows. */
 int64_t engine_memory_left(engine_device *device);
+/* Memory as the kind gives it; if there is none, once more after pooled blocks were given back. */
+int engine_memory_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out);
+/* A device with memory of its own has given a large block since backpressure.c looked at what is left. */
+extern _Atomic bool engine_memory_was_taken;
+static inline uint64_t engine_memory_count(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+static inline uint64_t engine_memory_pooled(const engine_memory *memory) {
+    uint64_t reserved = engine_memory_count(&memory->reserved), live = engine_memory_count(&memory->live);
+    return reserved > live ? reserved - live : 0;
+}
 void engine_memory_window(int64_t ns);    /* how long windows last; for tests */
 void engine_memory_slack(uint64_t bytes); /* free bytes that are never too many; 0: what suits the device; for tests */
 

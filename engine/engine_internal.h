@@ -1,7 +1,27 @@
 /* engine_internal.h: the structures that the files of the engine share.
  *
- *      push.c ──▶ var.c (queues) ──▶ pool.c (ready queues, workers) ──▶ op.c (run, finish) ──▶ var.c …
- *      operator.c, bulk.c: other ways to push
+ * The files from the ground up. A file needs symbols of those before it alone, so it can be read without knowing those
+ * behind it; tools/check_layers reads this list and holds the objects to it.
+ *
+ *      ground:     sync state thread status slab spawn
+ *      waking:     wake activity failure child
+ *      devices:    device_cpu device_null memory device_kinds plugin device memory_stats
+ *      timeline:   timeline_file timeline
+ *      variables:  stream_order var backpressure buffer
+ *      streams:    row device_run
+ *      pools:      ready_queue share pool device_open
+ *      ops:        op op_run admit bulk
+ *      calls:      push operator parallel wait copy join
+ *      the engine: engine
+ *
+ * Four times something below has to reach what stands above, through a pointer that is handed down: a pool's workers
+ * run an op (engine_pool_open), a thread that waits pushes what it had joined (engine_thread's close_bulk), a thread
+ * that ends gives back what others keep in its block (engine_thread_on_end), a device's stream calls back (device.h).
+ *
+ * The way of an op:
+ *
+ *      push ──▶ admit ──▶ var (queues) ──▶ pool (ready queues, workers) ──▶ op_run (run, finish) ──▶ var …
+ *      operator, bulk: other ways to push
  *
  *      op ─┬─ entry ── var A        A var's queue links the entries of the ops that wait for it. An op is one
  *          ├─ entry ── var B        allocation with its entries behind it. `waiting` counts the entries that are
@@ -47,7 +67,7 @@ int engine_failure_report(engine_failure *failure);
 /* Reports the first failure that nobody reported and forgets all. */
 int engine_failure_report_all(void);
 
-/* ---- Threads (thread.c) ------------------------------------------------------------------------------------------ */
+/* ---- Threads (thread.c, spawn.c) --------------------------------------------------------------------------------- */
 typedef struct engine_op engine_op;
 typedef struct engine_pool engine_pool;
 typedef struct engine_track engine_track;
@@ -73,6 +93,7 @@ typedef struct engine_thread {        /* one per thread that ever called the eng
     engine_op *naive, **naive_tail;   /* ready ops that the naive scheduler runs when the thread's outer op returns */
     engine_op *joined, **joined_tail; /* bulk.c: ops that wait to be pushed as one */
     int joined_count, bulk_most;
+    void (*close_bulk)(struct engine_thread *self); /* pushes `joined`; set as long as there are such ops */
     engine_magazine magazines[ENGINE_SLABS];
     /* Written by this thread only. begun and ended count ops in queues, which wait.c compares. */
     _Atomic uint64_t pushed, completed, inlined, skipped, begun, ended;
@@ -87,6 +108,13 @@ static inline engine_thread *engine_self(void) {
     engine_thread *self = engine_thread_current;
     return self ? self : engine_thread_attach();
 }
+
+/* What else ends with a thread, in this order: each file that keeps something in engine_thread says how it ends there,
+ * before it keeps the first. */
+enum { ENGINE_LEAVES_BULK, ENGINE_LEAVES_SLABS, ENGINE_LEAVES_TIMELINE, ENGINE_LEAVERS };
+void engine_thread_on_end(int which, void (*leave)(engine_thread *self));
+/* Whether as many queued ops have ended as have begun, at one moment during the call. */
+bool engine_thread_idle(void);
 
 /* Rounding to nearest, denormals kept: the numbers of an op must not depend on the thread that runs it. A worker sets
  * this mode at its start; debug builds check that ops leave it so. */
@@ -114,15 +142,14 @@ typedef struct engine_slab { /* objects of one size, recycled through threads' m
 
 void *engine_slab_get(engine_slab *slab); /* NULL: out of memory */
 void engine_slab_put(engine_slab *slab, void *object);
-void engine_slab_leave(engine_thread *self); /* a thread ends: others get what its magazines hold */
-void *engine_alloc(size_t bytes);            /* malloc that tests can make fail; freed by free() */
+void *engine_alloc(size_t bytes); /* malloc that tests can make fail; freed by free() */
 
 /* For tests: the n-th next allocation of the engine fails (1: the next one; 0: none). Buffers and threads count as one
  * each. Returns what was left of the last count: 0 or less if that allocation was reached. */
 int64_t engine_alloc_fail(int64_t nth);
 bool engine_alloc_refuse(void); /* true: this allocation is the one that has to fail */
 
-/* ---- Wakers (wake.c) --------------------------------------------------------------------------------------------- */
+/* ---- Wakers (wake.c, wait.c) ------------------------------------------------------------------------------------- */
 struct neap_waker {
     _Atomic uint32_t refs;
     _Atomic uint32_t woken;
@@ -209,8 +236,8 @@ uint64_t engine_var_target(neap_var *var); /* the version that all writes pushed
 int engine_var_watch(neap_var *var, neap_waker *waker, uint64_t target);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
 
-/* ---- State (engine.c) -------------------------------------------------------------------------------------------- */
-enum { ENGINE_DEVICES_MOST = 1024 };
+/* ---- State (state.c, status.c) ----------------------------------------------------------------------------------- */
+enum { ENGINE_DEVICES_MOST = 1024, ENGINE_WORKERS_MOST = 1024 };
 enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child */ };
 
 typedef struct engine_state {
@@ -218,6 +245,7 @@ typedef struct engine_state {
     _Atomic int cpus, cores; /* set while OFF; cpus: CPU devices, the first numbers */
     _Atomic int scheduler;   /* set while OFF, but it becomes the naive one when there is no thread */
     _Atomic int devices;     /* that are open, of all kinds; grows */
+    _Atomic int workers;     /* that there may be, of all pools */
     _Atomic uint64_t shuffle;
     _Atomic uint32_t epoch; /* counts cancellations and reports of failures: what came before a push, and what after */
     _Atomic uint32_t cancelled; /* the epoch that the last neap_engine_cancel began */
@@ -226,6 +254,8 @@ typedef struct engine_state {
 
 extern engine_state engine;
 
+/* Counts the cores that the process may run on, and ranks them: at start. */
+int engine_cores_count(void);
 /* Where the core that this thread runs on stands among the process's cores, as one of 0 … parts - 1. */
 int engine_core_part(int parts);
 
@@ -262,14 +292,16 @@ static inline bool engine_is_naive(void) {
 static inline bool engine_inlines(void) {
     return atomic_load_explicit(&engine.scheduler, memory_order_relaxed) != NEAP_SCHEDULER_DEVICE;
 }
-/* The calling thread finds nothing to do after it has finished ops: wakes those who wait for all (wait.c). */
-void engine_wait_signal(void);
-void engine_wait_idle(void); /* until nothing is outstanding; reports nothing */
-/* thread.c: whether as many queued ops have ended as have begun, at one moment during the call. */
-bool engine_thread_idle(void);
+void engine_wait_idle(void); /* wait.c: until nothing is outstanding; reports nothing */
 
-/* ---- Buffers (buffer.c) ------------------------------------------------------------------------------------------ */
-void engine_buffer_recycle(neap_var *var); /* the buffer's last reference is gone and its variable idle */
+/* ---- What is under way (activity.c) ------------------------------------------------------------------------------ */
+/* Between a successful begin and end the engine does not stop. */
+int engine_activity_begin(engine_thread *self);
+void engine_activity_end(engine_thread *self);
+/* The calling thread finds nothing to do after it has finished ops: wakes those who wait for the end of all. */
+void engine_activity_signal(void);
+/* NEAP_OK: nothing is under way. NEAP_PENDING: the waker is woken when one should look again. */
+int engine_activity_watch(neap_waker *waker);
 
 /* plugin.c: the transport that a plugin registered last; NULL: none did. */
 const struct neap_transport *engine_transport(void);

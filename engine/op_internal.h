@@ -1,5 +1,5 @@
-/* op_internal.h: ops, the ways to push them, and the pools that run them: what push.c, op.c, operator.c, bulk.c,
- * backpressure.c, pool.c and parallel.c share.
+/* op_internal.h: ops, the ways to push them, and the pools that run them: what the files of pools, of
+ * ops and of calls share.
  *
  * An op belongs to its pusher until it is entered into the queues, then to whoever brings its `waiting` to 0, then to
  * the pool, then to the thread that runs it, which frees it (an async op: the thread that completes it).
@@ -9,7 +9,7 @@
 
 #include "engine/engine_internal.h"
 
-/* ---- Ops (op.c) -------------------------------------------------------------------------------------------------- */
+/* ---- Ops (op.c, op_run.c) ---------------------------------------------------------------------------------------- */
 typedef union engine_fn { /* which one, flags tell */
     neap_sync_fn sync;
     neap_async_fn async;
@@ -59,6 +59,8 @@ engine_op *engine_op_of_push(const neap_push *push);
 void engine_op_free(engine_op *op);
 /* Runs a ready op on this thread and finishes it (an async op: starts it). */
 void engine_op_run(engine_op *op, engine_thread *self);
+/* The failure that keeps the op from running (OWNED), or NULL. The op holds all grants: nobody changes the fields. */
+engine_failure *engine_op_failure(engine_op *op);
 /* Runs it, without any queue: its function or its failure, and release. NULL, or the failure (OWNED). */
 engine_failure *engine_op_perform(engine_op *op, engine_thread *self);
 /* Calls a sync function. NULL, or its failure (OWNED). */
@@ -96,17 +98,15 @@ void engine_early_enqueued(engine_op *op, engine_ready *ready);
 /* Holds the op's stream up behind the other streams that were promised to it. */
 int engine_early_order(engine_op *op, neap_stream *stream);
 
-/* ---- Pushing (push.c) -------------------------------------------------------------------------------------------- */
+/* ---- Pushing (admit.c, push.c) ----------------------------------------------------------------------------------- */
 /* NEAP_OK, or what is wrong with a push. */
 int engine_push_check(const neap_push *push, bool has_function);
-/* Between a successful begin and end the engine does not stop. */
-int engine_push_begin(engine_thread *self);
-void engine_push_end(engine_thread *self);
 /* Runs a small sync op here if nothing is in its way; false: it was not run. `push` must be sound. */
 bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engine_thread *self);
 /* Enters the op into the queues (`order`: its variables, sorted; NULL: sorts and checks them) and runs it or hands it
  * over when it is ready. Frees it on failure. */
-int engine_push_admit(engine_op *op, neap_var *const *order, engine_thread *self);
+int engine_admit(engine_op *op, neap_var *const *order, engine_thread *self);
+enum { ENGINE_NEST_MOST = ENGINE_LIMIT(8, 2) }; /* ops that run inside each other's pushes */
 /* Pushes a small op that fences `var` and wakes `waker` once everything pushed before has finished. */
 int engine_push_fence(neap_var *var, neap_waker *waker);
 
@@ -114,27 +114,24 @@ int engine_push_fence(neap_var *var, neap_waker *waker);
 /* Takes a small sync op of a thread whose bulk_most is not 0 into its bulk, or pushes it. `order` as for admit. Frees
  * it on failure. */
 int engine_bulk_join(engine_op *op, neap_var *const *order, engine_thread *self);
-void engine_bulk_close(engine_thread *self);
 /* Pushes what this thread has joined: called first by whatever must not overtake that. */
 static inline void engine_bulk_flush(engine_thread *self) {
     if (self->joined)
-        engine_bulk_close(self);
+        self->close_bulk(self);
 }
 
 /* ---- Running ahead (backpressure.c) ------------------------------------------------------------------------------ */
 void engine_ahead_began(int64_t bytes, int64_t cost);
 void engine_ahead_ended(int64_t bytes, int64_t cost);
-void engine_ahead_look(void); /* at how much memory devices have left */
 
-/* ---- Pools (pool.c, parallel.c) ---------------------------------------------------------------------------------- */
+/* ---- Pools (pool.c) ---------------------------------------------------------------------------------------------- */
 typedef struct engine_parallel engine_parallel;
 
-/* Makes the pools: one for all devices, or one for each. */
-int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle);
+/* Makes the pools: one for all devices, or one for each. `run` is what is done with an op: engine_op_run. */
+int engine_pool_open(const neap_engine_config *config, void (*run)(engine_op *op, engine_thread *self));
 /* Makes room for a further device, the next one in number. */
 int engine_pool_add_device(int device);
 void engine_pool_close(void);
-int engine_pool_workers(void); /* threads that there may be in all */
 /* Makes sure that the device's pool has at least one worker, or that the scheduler is the naive one. */
 void engine_pool_ensure(int device);
 void engine_pool_submit(engine_ready *ready, engine_thread *self);
@@ -154,14 +151,8 @@ void engine_pool_offer(engine_parallel *loop, int helpers);
 void engine_pool_retract(engine_parallel *loop);
 /* Nobody has joined a loop that expects a guest: wakes workers. */
 void engine_pool_insist(engine_parallel *loop);
-/* A guest that is inside leaves before the loop's end: another one may come in its stead. */
-void engine_pool_reoffer(engine_parallel *loop);
 int engine_pool_width(int device); /* workers that a loop on the device may have */
-/* Works on a loop that was entered, to its end; a guest only until `waker` is woken (a worker: NULL). */
-void engine_parallel_join(engine_parallel *loop, neap_waker *waker);
-
-int64_t engine_parallel_left(const engine_parallel *loop); /* indices that nobody has claimed */
-
+/* ---- Loops that are shared (share.c, parallel.c) ----------------------------------------------------------------- */
 enum { ENGINE_PARTS = 16 };            /* of a loop, at most */
 typedef struct engine_part {           /* of a loop's indices; in a line of the cache of its own */
     _Alignas(64) _Atomic int64_t next; /* the first that nobody has claimed */
@@ -182,6 +173,16 @@ struct engine_parallel { /* lives on the caller's stack while it is offered */
     const char *name; /* of the op that it is a part of */
     engine_parallel *link;
 };
+
+int64_t engine_share_left(const engine_parallel *loop); /* indices that nobody has claimed */
+/* Divides [0, n) among parts of nearly equal lengths. */
+void engine_share_divide(engine_parallel *loop, int64_t n, int parts);
+/* Works on the loop: at most so many chunks (0: to its end); with a `waker` only until this is woken or a signal has
+ * come. The first chunk tells how long a chunk takes. Returns whether chunks may be left. */
+bool engine_share_work(engine_parallel *loop, const neap_run *run, int64_t most, neap_waker *waker);
+/* A helper, which entered under the pool's lock, leaves. The loop may be gone then. */
+void engine_share_leave(engine_parallel *loop);
+void engine_share_wait(engine_parallel *loop); /* until all helpers have left */
 
 enum { ENGINE_BRIEF_NS = 200000 }; /* callbacks and interrupts may wait so long for a thread that helps */
 

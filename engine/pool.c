@@ -76,9 +76,9 @@ static struct {
     _Atomic int count;
     _Atomic bool by_device;
     int most;             /* workers of each */
-    _Atomic int workers;  /* of all */
     _Atomic int visitors; /* threads outside that are at the only pool: it stays open until they have gone */
     uint64_t shuffle;
+    void (*run)(engine_op *op, engine_thread *self); /* of a ready op, to its end: engine_op_run */
 } pools;
 
 static pthread_mutex_t grow_mutex = PTHREAD_MUTEX_INITIALIZER; /* one thread is being started at a time */
@@ -296,7 +296,7 @@ static bool is_in_brief_pieces(const engine_parallel *loop) {
 /* ns of work that nobody has claimed yet. */
 static double left_of(const engine_parallel *loop) {
     int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
-    return (double)ns * (double)engine_parallel_left(loop) / (double)loop->chunk;
+    return (double)ns * (double)engine_share_left(loop) / (double)loop->chunk;
 }
 
 static int awake(const engine_pool *pool) {
@@ -352,7 +352,7 @@ void engine_pool_insist(engine_parallel *loop) {
     answer_summons(pool, call);
 }
 
-void engine_pool_reoffer(engine_parallel *loop) {
+static void reoffer(engine_parallel *loop) {
     engine_pool *pool = pool_of(loop->device);
     summons call = {0, 0};
     engine_lock_take(&pool->lock);
@@ -390,6 +390,19 @@ static engine_parallel *enter_loop(engine_pool *pool, bool guest) {
         engine_hint_add(&pool->open_loops, -1);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
+}
+
+/* Works on a loop that was entered, to its end; a guest only until `waker` is woken (a worker: NULL). A guest that
+ * leaves before the loop's end lets another one come in its stead. */
+static void join_loop(engine_parallel *loop, neap_waker *waker) {
+    engine_thread *self = engine_self();
+    neap_run run = {.device = loop->device, .worker = self->worker, .epoch = loop->epoch};
+    self->depth++;
+    engine_share_work(loop, &run, 0, waker);
+    self->depth--;
+    if (waker && engine_share_left(loop) > 0)
+        reoffer(loop);
+    engine_share_leave(loop);
 }
 
 /* ---- Workers ----------------------------------------------------------------------------------------------------- */
@@ -475,7 +488,7 @@ static task next_task(worker *own) {
     engine_lock_take(&pool->lock);
     while (!find_task(own, &found, &call)) {
         engine_lock_drop(&pool->lock);
-        engine_wait_signal();
+        engine_activity_signal();
         engine_lock_take(&pool->lock);
         spin(pool);
         if (find_task(own, &found, &call))
@@ -491,7 +504,7 @@ static task next_task(worker *own) {
 static void run_ops(engine_op *op, engine_thread *self) {
     self->followed = 0;
     while (op) {
-        engine_op_run(op, self);
+        pools.run(op, self);
         op = self->following;
         self->following = NULL;
         self->followed++;
@@ -513,7 +526,7 @@ static void *worker_main(void *arg) {
         if (found.stop)
             return NULL;
         if (found.loop) {
-            engine_parallel_join(found.loop, NULL);
+            join_loop(found.loop, NULL);
         } else {
             run_ops(found.op, self);
         }
@@ -562,7 +575,7 @@ bool engine_pool_help(void) {
         engine_lock_drop(&pool->lock);
     }
     if (op) {
-        engine_op_run(op, engine_self());
+        pools.run(op, engine_self());
         engine_lock_take(&pool->lock);
         pool->guests--;
         engine_lock_drop(&pool->lock);
@@ -605,9 +618,9 @@ bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *beg
             answer_summons(pool, call);
             call = (summons){0, 0};
             if (found.loop) {
-                engine_parallel_join(found.loop, waker);
+                join_loop(found.loop, waker);
             } else {
-                engine_op_run(found.op, engine_self());
+                pools.run(found.op, engine_self());
             }
             *began = engine_timeline_now();
             end = engine_now() + SPIN_NS;
@@ -684,14 +697,16 @@ static int no_memory_for_pool(int workers, int devices) {
     return neap_error(NEAP_E_MEMORY, "no memory for %d workers and %d devices", workers, devices);
 }
 
-int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle) {
-    pools.by_device = scheduler == NEAP_SCHEDULER_DEVICE;
+int engine_pool_open(const neap_engine_config *config, void (*run)(engine_op *op, engine_thread *self)) {
+    int workers = config->workers, devices = config->devices;
+    pools.by_device = config->scheduler == NEAP_SCHEDULER_DEVICE;
     pools.most = workers;
-    pools.shuffle = shuffle;
+    pools.shuffle = config->shuffle;
+    pools.run = run;
     if (!pools.by_device) {
         pools.one[0] = new_pool(0, ENGINE_DEVICES_MOST);
         pools.count = pools.one[0] != NULL;
-        pools.workers = workers;
+        engine.workers = workers;
         return pools.count ? NEAP_OK : no_memory_for_pool(workers, devices);
     }
     for (int device = 0; device < devices; device++) {
@@ -711,12 +726,8 @@ int engine_pool_add_device(int device) {
         return no_memory_for_pool(pools.most, 1);
     pools.one[device] = pool;
     pools.count = device + 1;
-    pools.workers += pools.most;
+    engine.workers += pools.most;
     return NEAP_OK;
-}
-
-int engine_pool_workers(void) {
-    return pools.workers;
 }
 
 /* Nothing is ready or running any more. */
@@ -724,7 +735,7 @@ void engine_pool_close(void) {
     int count = pools.count;
     for (int i = 0; i < count; i++)
         close_pool(pools.one[i]);
-    pools.count = pools.workers = 0;
+    pools.count = engine.workers = 0;
     for (int i = 0; i < count; i++) {
         free_pool(pools.one[i]);
         pools.one[i] = NULL;

@@ -205,7 +205,7 @@ static int make_room(neap_row *row, size_t bytes, row_room **out) {
     row->rooms = grown;
     row_room made = {.bytes = bytes};
     int status = bytes > NEAP_ROW_KEPT
-                     ? engine_device_alloc(engine_device_at(row->device), row->stream, bytes, &made.memory)
+                     ? engine_memory_alloc(engine_device_at(row->device), row->stream, bytes, &made.memory)
                      : neap_buffer_new(row->device, bytes, &made.kept);
     if (status)
         return status;
