@@ -1,6 +1,6 @@
 /* device.h: what a kind of device is, for those who write a backend and for ops that run on devices.
  *
- * The engine decides when an op may run; a *kind of device* ("cpu", "null", "cuda") says how its work is done there. A
+ * The engine decides when an op may run; a *kind of device* ("cpu", "cuda") says how its work is done there. A
  * kind is one table of functions, neap_device_kind. docs/devices.md leads through it, with the null device as example.
  *
  *      engine:  op ready ──▶ its function enqueues copies and launches ──▶ then() ──────────────▶ op has finished
@@ -126,7 +126,8 @@ typedef struct neap_device_kind {
     void (*code_free)(neap_device *device, neap_code *code);
     const char *(*code_target)(neap_device *device);
     int (*launch)(neap_device *device, neap_stream *stream, const neap_launch *launch);
-    /* Whether a launch without code runs its host function there (1) or fails (0); optional: it does. */
+    /* Whether a launch without code runs its host function (1), with addresses that the host can use, or fails
+     * (0). A kind that says 1 and has no backend of its own gets vm_backend_host. Optional: 0. */
     int (*runs_host)(neap_device *device);
 
     /* Routines of libraries; optional, together. lacks: why the device cannot do one, a clause such as "libcublas.so.13

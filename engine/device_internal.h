@@ -71,7 +71,7 @@ typedef struct engine_device {
 } engine_device;
 
 extern engine_device engine_cpu; /* stands for all CPU devices */
-extern const neap_device_kind engine_cpu_kind, engine_null_kind;
+extern const neap_device_kind engine_cpu_kind;
 
 /* An open device; NULL for a number that is none. BORROWED until the engine stops. */
 engine_device *engine_device_at(int number);

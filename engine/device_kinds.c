@@ -6,16 +6,13 @@
 
 enum { KINDS_MOST = 32 };
 
-static _Atomic(const neap_device_kind *) kinds[KINDS_MOST]; /* the built-in ones are not among them */
+static _Atomic(const neap_device_kind *) kinds[KINDS_MOST]; /* the CPU is not among them */
 
 static pthread_mutex_t register_mutex = PTHREAD_MUTEX_INITIALIZER; /* one kind is registered at a time */
 
 const neap_device_kind *engine_device_kind_find(const char *name) {
-    static const neap_device_kind *const built_in[] = {&engine_cpu_kind, &engine_null_kind};
-    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++) {
-        if (strcmp(built_in[i]->name, name) == 0)
-            return built_in[i];
-    }
+    if (strcmp(engine_cpu_kind.name, name) == 0)
+        return &engine_cpu_kind;
     for (int i = 0; i < KINDS_MOST; i++) {
         const neap_device_kind *kind = atomic_load(&kinds[i]);
         if (!kind || strcmp(kind->name, name) == 0)

@@ -242,11 +242,11 @@ typedef struct neap_device_facts {
     int units;             /* that compute side by side: cores, multiprocessors; 0: not known */
 } neap_device_facts;
 
-/* Opens device `index` of a kind ("null", 0), or finds it open, and gives its number. For a kind that is not known yet
+/* Opens device `index` of a kind ("cuda", 0), or finds it open, and gives its number. For a kind that is not known yet
  * the plugin of its name is loaded (neap_plugin_load), and that loads the driver: "cuda" needs nothing but its name.
  * NEAP_E_ARGUMENT: no such kind or device, or the plugin is missing. */
 NEAP_API int neap_device_open(const char *kind, int index, int *device);
-/* The number of a device that is open, by its name: "cpu:1", "null:0". */
+/* The number of a device that is open, by its name: "cpu:1", "cuda:0". */
 NEAP_API int neap_device_find(const char *name, int *device);
 /* "cpu:1"; NULL for a number that is none. BORROWED until the engine stops. */
 NEAP_API const char *neap_device_name(int device);

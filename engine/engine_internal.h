@@ -5,7 +5,7 @@
  *
  *      ground:     sync state thread status slab spawn
  *      waking:     wake activity failure child
- *      devices:    device_cpu device_null memory device_kinds plugin device memory_stats
+ *      devices:    device_cpu memory device_kinds plugin device memory_stats
  *      timeline:   timeline_file timeline
  *      variables:  stream_order var backpressure buffer
  *      streams:    row device_run

@@ -186,10 +186,10 @@ static void say_why(lazy_print *print, const lazy_chapter *chapter, const lazy_s
         lazy_say(print, "\n       %s", why);
 }
 
-/* The library that does the work of a call on the host, where null devices compute, too; NULL: none. */
+/* The library for a call on the host, or on devices with host functions; NULL: none. */
 static const char *library_of(const lazy_step *step) {
     const lazy_op *op = step->call.op;
-    bool host = step->backend == &vm_backend_cpu || step->backend == &vm_backend_null;
+    bool host = step->backend == &vm_backend_cpu || step->backend == &vm_backend_host;
     return !step->payload && host && op->library ? op->library(&step->call) : NULL;
 }
 

@@ -25,7 +25,7 @@ typedef struct lazy_operands {
 } lazy_operands;
 
 typedef struct lazy_backend {
-    const char *kind; /* of devices: "cpu" */
+    const char *kind; /* of devices: "cpu"; NULL: of several */
     /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL:
      * it can, as far as this is known before the kernel is prepared. BORROWED for ever. */
     const char *(*lacks_kernel)(const lazy_kernel *kernel, int device);
@@ -71,10 +71,9 @@ static inline uint64_t vm_rows_key(uint64_t key, const void *address) {
 }
 
 /* ---- Which there are --------------------------------------------------------------------------------------------- */
-extern const lazy_backend vm_backend_cpu, vm_backend_null, vm_backend_cuda;
+extern const lazy_backend vm_backend_cpu, vm_backend_cuda;
+extern const lazy_backend vm_backend_host; /* of every kind that runs host functions and has none of its own */
 
-/* Makes a backend known, for ever: BORROWED. NEAP_E_STATE: there is one for its kind, or there are too many. */
-NEAP_API int vm_backend_register(const lazy_backend *backend);
 /* The backend of a device; NULL: nothing computes on devices of its kind, they only hold data. */
 const lazy_backend *vm_backend_of(int device);
 
