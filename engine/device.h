@@ -169,28 +169,28 @@ NEAP_API int neap_run_copy(const neap_run *run, int direction, void *to, const v
 NEAP_API int neap_run_alloc(const neap_run *run, size_t bytes, void **out);
 NEAP_API void neap_run_free(const neap_run *run, void *memory, size_t bytes);
 
-/* ---- Rows --------------------------------------------------------------------------------------------------------
- * A *row* is what some part of an op enqueues again and again: launches of code and copies within a device. It is
- * recorded each time, which is to compare it with the last time, and then enqueued by one call of the driver, which is
- * told of the steps that have changed. Where a kind has no graphs, or steps come or go, it is enqueued step by step.
+/* ---- Launch graphs ------------------------------------------------------------------------------------------------
+ * A *launch graph* is what some part of an op enqueues again and again: launches of code and copies within a device.
+ * The part is recorded each time, which is to compare each step with that of the last time, and then enqueued by one
+ * call of the driver, which is told of the steps that have changed. Where a kind has no graphs, or steps come or go,
+ * the steps are enqueued one by one.
  *
- *      neap_row_record ─▶ neap_run_launch, neap_run_copy, … with `recording` ─▶ neap_row_run
+ *      neap_launch_graph_record ─▶ neap_run_launch, neap_run_copy, … with `recording` ─▶ neap_launch_graph_run
  *
- * With a run that records, nothing is done; what neap_run_alloc gives belongs to the row, and, if it has no more bytes
- * than NEAP_ROW_KEPT, is the same the next time.
- * Routines and copies from or to the host fail with NEAP_E_STATE. A row is used by one thread at a time, on one stream,
- * as its memory is. */
-enum { NEAP_ROW_KEPT = 1 << 20 };
-typedef struct neap_row neap_row;
-NEAP_API int neap_row_new(int device, neap_row **out);
+ * With a run that records, nothing is done; what neap_run_alloc gives belongs to the graph, and has, up to
+ * NEAP_LAUNCH_GRAPH_KEPT bytes, the same address the next time. Routines and copies from or to the host fail with
+ * NEAP_E_STATE. A launch graph is used by one thread at a time, on one stream, as its memory is. */
+enum { NEAP_LAUNCH_GRAPH_KEPT = 1 << 20 };
+typedef struct neap_launch_graph neap_launch_graph;
+NEAP_API int neap_launch_graph_new(int device, neap_launch_graph **out);
 /* What was enqueued of it has been done. */
-NEAP_API void neap_row_free(neap_row *row);
+NEAP_API void neap_launch_graph_free(neap_launch_graph *graph);
 /* Begins anew. `recording` is `run`, but for what it is called with. */
-NEAP_API void neap_row_record(neap_row *row, const neap_run *run, neap_run *recording);
+NEAP_API void neap_launch_graph_record(neap_launch_graph *graph, const neap_run *run, neap_run *recording);
 /* Enqueues what was recorded. */
-NEAP_API int neap_row_run(neap_row *row, const neap_run *run);
+NEAP_API int neap_launch_graph_run(neap_launch_graph *graph, const neap_run *run);
 /* 1: it does not pay. More than half of the steps of its last run had changed, or it is enqueued step by step. */
-NEAP_API int neap_row_is_idle(const neap_row *row);
+NEAP_API int neap_launch_graph_is_idle(const neap_launch_graph *graph);
 
 /* ---- What is open ----------------------------------------------------------------------------------------------- */
 /* An engine device's kind and its handle; NULL for a number that is none. BORROWED until neap_engine_stop. */

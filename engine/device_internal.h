@@ -135,11 +135,11 @@ static inline bool engine_buffer_is_open(const neap_buffer *buffer) {
     return engine_device_at(neap_buffer_device(buffer)) == engine_buffer_home(buffer);
 }
 
-/* row.c: what a run records */
-int engine_row_launch(neap_row *row, const neap_launch *launch);
-int engine_row_copy(neap_row *row, void *to, const void *from, size_t bytes);
-int engine_row_alloc(neap_row *row, size_t bytes, void **out);
-void engine_row_free(neap_row *row, const void *memory);
+/* launch_graph.c: what a run records */
+int engine_launch_graph_launch(neap_launch_graph *graph, const neap_launch *launch);
+int engine_launch_graph_copy(neap_launch_graph *graph, void *to, const void *from, size_t bytes);
+int engine_launch_graph_alloc(neap_launch_graph *graph, size_t bytes, void **out);
+void engine_launch_graph_free(neap_launch_graph *graph, const void *memory);
 
 /* copy.c */
 /* Copies the part to byte `at` of `to`. fresh: what that held before is forgotten. */

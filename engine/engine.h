@@ -115,8 +115,8 @@ typedef struct neap_run { /* where an op runs: the run-context */
     int device;
     int worker;     /* 0 … workers-1; -1: a thread outside the pool that runs the op at its push or while it waits */
     uint32_t epoch; /* for neap_run_cancelled */
-    neap_stream *stream;  /* where the op enqueues its work; NULL on a CPU device, where the op does it itself */
-    struct neap_row *row; /* what records it instead (device.h); NULL: nothing does */
+    neap_stream *stream; /* where the op enqueues its work; NULL on a CPU device, where the op does it itself */
+    struct neap_launch_graph *graph; /* what records it instead (device.h); NULL: nothing does */
 } neap_run;
 
 typedef struct neap_completion neap_completion;

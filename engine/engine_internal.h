@@ -8,7 +8,7 @@
  *      devices:    device_cpu memory device_kinds plugin device memory_stats
  *      timeline:   timeline_file timeline
  *      variables:  stream_order var backpressure buffer
- *      streams:    row device_run
+ *      streams:    launch_graph device_run
  *      pools:      ready_queue share pool device_open
  *      ops:        op op_run admit bulk
  *      calls:      push operator parallel wait copy join

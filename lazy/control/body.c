@@ -629,7 +629,8 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, l
         sum_up(runner);
         status = find_held(runner);
     }
-    if (status == 0 && (runner->row_turns = control_row_turns(runner)) > 0 && !(runner->rows = vm_rows_new(device, 1)))
+    if (status == 0 && (runner->graph_turns = control_graph_turns(runner)) > 0 &&
+        !(runner->graphs = vm_launch_graphs_new(device, 1)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a body");
     if (status) {
         control_runner_release(runner);
@@ -649,7 +650,7 @@ lazy_runner *control_runner_retain(lazy_runner *runner) {
 void control_runner_release(lazy_runner *runner) {
     if (!runner || atomic_fetch_sub_explicit(&runner->refs, 1, memory_order_acq_rel) > 1)
         return;
-    vm_rows_free(runner->rows); /* which launch what the bodies hold */
+    vm_launch_graphs_free(runner->graphs); /* which launch what the bodies hold */
     for (int p = 0; p < runner->nbodies; p++)
         body_free(runner, runner->bodies[p]);
     lazy_vector_free(&runner->held);

@@ -107,10 +107,10 @@ struct lazy_runner {
     bool selects; /* it computes all branches of a cond, and takes the results of one */
     int device;   /* on which it runs, and what runs its items there */
     const lazy_backend *backend;
-    uint8_t *out_dtypes; /* by result */
-    body_turns *turns;   /* of a loop: its machine code (turns.h). OWNED */
-    int64_t row_turns;   /* of a loop on a device: turns that are enqueued as a row; 0: none are */
-    lazy_rows *rows;     /* NULL: it has none. OWNED */
+    uint8_t *out_dtypes;        /* by result */
+    body_turns *turns;          /* of a loop: its machine code (turns.h). OWNED */
+    int64_t graph_turns;        /* of a loop on a device: turns that are enqueued as one launch graph; 0: none are */
+    lazy_launch_graphs *graphs; /* NULL: it has none. OWNED */
 };
 
 static inline bool body_is_on_host(const lazy_runner *runner) {
@@ -137,7 +137,7 @@ typedef struct body_run {
     int64_t enqueued;         /* items on a stream since it last went on */
     bool printed;
     struct {                         /* turns that are not enqueued before they have all come */
-        neap_row *row;               /* NULL: there are none */
+        neap_launch_graph *graph;    /* NULL: there are none */
         const struct body_frame *of; /* whose they are */
         int64_t left;                /* to come */
         neap_run run;
@@ -157,7 +157,7 @@ int control_body_failure(const body_item *item, int status);
 /* Reports a failure in place of the next print of the current turn. */
 void control_body_report(body_run *r, const char *text);
 
-/* rows.c: how many turns of a loop are enqueued as a row; 0: its turns are enqueued one by one. */
-int64_t control_row_turns(const lazy_runner *runner);
+/* rows.c: how many turns of a loop are enqueued as a launch graph; 0: its turns are enqueued one by one. */
+int64_t control_graph_turns(const lazy_runner *runner);
 
 #endif

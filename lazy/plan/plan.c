@@ -567,7 +567,7 @@ void plan_release(lazy_plan *plan) {
     if (__atomic_sub_fetch(&plan->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (int32_t k = 0; k < plan->ngroups; k++)
-        vm_rows_free(plan->groups[k].rows); /* which launch the code of steps */
+        vm_launch_graphs_free(plan->groups[k].graphs); /* which launch the code of steps */
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
     for (int32_t k = 0; k < plan->ngroups; k++) {

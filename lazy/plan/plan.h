@@ -106,7 +106,7 @@ enum { LAZY_SMALL_COST = 20000, LAZY_AWAITED_COST = 1000000 };
 /* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
 enum { LAZY_SHARED_SCRATCH = 1 << 16 };
 
-enum { LAZY_ROW_BUFFERS = 64 }; /* of a group with rows, at most */
+enum { LAZY_LAUNCH_GRAPH_BUFFERS = 64 }; /* of a group with launch graphs, at most */
 /* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
 typedef struct lazy_group {
     int32_t first, nsteps;
@@ -117,16 +117,16 @@ typedef struct lazy_group {
     int32_t *crossings;
     int32_t first_number, nnumbers;
     int64_t cost;
-    lazy_rows *rows; /* as which its steps are enqueued on a device together (lazy/vm/rows.c). NULL: they are not */
-    /* Of a group with rows, by buffer: the last step that uses it, if it may be *passing*: no other group uses it, and
-     * the row can keep memory for it; else -1. */
+    lazy_launch_graphs *graphs; /* as which a device enqueues its steps (lazy/vm/launch_graphs.c). NULL: one by one */
+    /* Of a group with launch graphs, by buffer: the last step that uses it, if it may be *passing*: no other group uses
+     * it, and the graph can keep memory for it; else -1. */
     int32_t *last;
     char label[96];
 } lazy_group;
 
 /* Is buffer k of a group among the passing ones? */
 static inline bool plan_passes(uint64_t passing, int32_t k) {
-    return k < LAZY_ROW_BUFFERS && passing >> k & 1;
+    return k < LAZY_LAUNCH_GRAPH_BUFFERS && passing >> k & 1;
 }
 
 /* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
@@ -148,7 +148,7 @@ typedef struct lazy_plan {
     int32_t nrooms;  /* steps that need memory of their own */
     int32_t nsliced; /* slots that are sliced */
     bool may_fail;   /* a step of it may, whatever it reads (doubt.c) */
-    bool has_rows;   /* a group of it */
+    bool has_graphs; /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
@@ -339,7 +339,7 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
-/* Is the slot of no use but to the steps of one row? It has memory of its own then. */
+/* Is the slot of no use but to the steps of one launch graph? It has memory of its own then. */
 bool plan_memory_passes(const lazy_memory_plan *reuse, int32_t slot);
 /* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
  * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be

@@ -127,7 +127,7 @@ static bool runs_at_push(const plan_state *s, int64_t cost) {
 /* The passing buffers of a group. */
 static uint64_t find_passing(const lazy_plan *plan, const lazy_group *group) {
     uint64_t passing = 0;
-    for (int32_t k = 0; k < group->nbufs && group->rows && plan->reuse; k++)
+    for (int32_t k = 0; k < group->nbufs && group->graphs && plan->reuse; k++)
         if (plan_memory_passes(plan->reuse, group->slots[k]))
             passing |= UINT64_C(1) << k;
     return passing;
@@ -234,14 +234,14 @@ static int move(const plan_state *s, const lazy_group *group) {
 }
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
- * the group are there, or, for rows of launches, are sure. Else each goes by itself. */
+ * the group are there, or, for launch graphs, are sure. Else each goes by itself. */
 static int push_alone_or_together(const plan_state *s, const lazy_group *group) {
     bool together = true;
     int device = s->plan->steps[group->first]->device;
     for (int32_t k = 0; k < group->nbufs && together && group->nsteps > 1; k++) {
         neap_var *var = group->writes[k] ? NULL : neap_buffer_var(buffer_at(s, group, k));
         if (var)
-            together = group->rows ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
+            together = group->graphs ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
     }
     if (together)
         return steps_push(s, group, group->first, group->nsteps);

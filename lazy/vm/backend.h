@@ -47,7 +47,7 @@ typedef struct lazy_backend {
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
-    /* Can a call be part of a row (engine/device.h), as kernels can? NULL: nothing can. */
+    /* Can a call be part of a launch graph (engine/device.h), as kernels can? NULL: nothing can. */
     bool (*records_call)(const lazy_call *call);
     /* Copies within the memory of the device. */
     int (*copy)(void *to, const void *from, size_t bytes, const neap_run *run);
@@ -55,18 +55,18 @@ typedef struct lazy_backend {
     int64_t launch_bytes;
 } lazy_backend;
 
-/* ---- Rows of launches of something that runs again and again (rows.c) -------------------------------------------- */
-typedef struct lazy_rows lazy_rows;
+/* ---- Launch graphs of something that runs again and again (launch_graphs.c) -------------------------------------- */
+typedef struct lazy_launch_graphs lazy_launch_graphs;
 /* Of what runs on a device, beginning with run number `from`. NULL: no memory. */
-lazy_rows *vm_rows_new(int device, int from);
+lazy_launch_graphs *vm_launch_graphs_new(int device, int from);
 /* What was enqueued of them has been done. */
-void vm_rows_free(lazy_rows *rows);
-/* A row for a run whose arrays lie at addresses that `key` stands for, to be given back when it is enqueued. NULL: its
- * work is better enqueued step by step. */
-neap_row *vm_rows_take(lazy_rows *rows, uint64_t key);
-void vm_rows_return(lazy_rows *rows, neap_row *row);
+void vm_launch_graphs_free(lazy_launch_graphs *graphs);
+/* A launch graph for a run whose arrays lie at addresses that `key` stands for, to be given back when it is enqueued.
+ * NULL: the work is better enqueued step by step. */
+neap_launch_graph *vm_launch_graphs_take(lazy_launch_graphs *graphs, uint64_t key);
+void vm_launch_graphs_return(lazy_launch_graphs *graphs, neap_launch_graph *graph);
 /* A key of what was before and one more address. */
-static inline uint64_t vm_rows_key(uint64_t key, const void *address) {
+static inline uint64_t vm_launch_graphs_key(uint64_t key, const void *address) {
     return (key ^ (uintptr_t)address) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
