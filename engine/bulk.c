@@ -42,15 +42,15 @@ static int run_joined(void *arg, const neap_run *run) {
     return NEAP_OK;
 }
 
-typedef struct room { /* for the union of the variables of up to `total` entries */
+typedef struct union_scratch { /* for the union of the variables of up to `total` entries */
     engine_entry *entries;
     neap_var **order;
     uint32_t *table; /* entry + 1 by hash, 0: none; mask + 1 places, at least two for each entry */
     uint32_t mask;
-} room;
+} union_scratch;
 
 /* Adds an entry to the union, which has `count` of them. Returns how many it has then. */
-static uint32_t merge_entry(const room *r, uint32_t count, const engine_entry *entry) {
+static uint32_t merge_entry(const union_scratch *r, uint32_t count, const engine_entry *entry) {
     enum { LINE_BITS = 6, GOLDEN = 0x9e3779b1 /* Knuth's multiplicative hashing */ };
     uint32_t at = ((uint32_t)((uintptr_t)entry->var >> LINE_BITS) * (uint32_t)GOLDEN >> 8) & r->mask;
     while (r->table[at] && r->entries[r->table[at] - 1].var != entry->var)
@@ -64,7 +64,7 @@ static uint32_t merge_entry(const room *r, uint32_t count, const engine_entry *e
 }
 
 /* One op for a list of two or more. NULL: out of memory. r->order gets its variables, sorted. */
-static engine_op *make_bulk(engine_op *list, const room *r) {
+static engine_op *make_bulk(engine_op *list, const union_scratch *r) {
     uint32_t count = 0;
     for (engine_op *op = list; op; op = op->next) {
         for (uint32_t i = 0; i < op->entry_count; i++)
@@ -143,7 +143,7 @@ static void close_bulk(engine_thread *self) {
         neap_var *order[FEW];
         uint32_t table[2 * FEW];
     } few;
-    room r = {few.entries, few.order, few.table, 2 * FEW - 1};
+    union_scratch r = {few.entries, few.order, few.table, 2 * FEW - 1};
     void *space = NULL;
     if (total > FEW) {
         while (r.mask < 2 * total)

@@ -51,7 +51,7 @@ typedef struct count_job {
     int64_t n, bins, stride, lines; /* of a line: elements and results, and how far apart they lie */
     int64_t tables, together;       /* of a part; lines of a task */
     int64_t parts, line;            /* of the line that is counted in parts */
-    uint32_t *room;                 /* its tables */
+    uint32_t *scratch;              /* its tables */
     int failed;                     /* set by any task; read when all are done */
 } count_job;
 
@@ -74,41 +74,42 @@ static void count_add_up(const count_job *j, const uint32_t *tables, int64_t cou
 static void count_lines(void *arg, int64_t task, const neap_run *run) {
     count_job *j = arg;
     const int64_t end = (task + 1) * j->together < j->lines ? (task + 1) * j->together : j->lines;
-    const size_t bytes = (size_t)(j->tables * j->bins) * sizeof *j->room;
-    void *room;
+    const size_t bytes = (size_t)(j->tables * j->bins) * sizeof *j->scratch;
+    void *scratch;
     if (j->tables == 1 && j->stride == 1) { /* the results are the table */
         for (int64_t line = task * j->together; line < end; line++)
             count_part(j, j->out + line * j->bins, line, 0, j->n);
         return;
     }
-    if (neap_run_alloc(run, bytes, &room) != 0) {
+    if (neap_run_alloc(run, bytes, &scratch) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
     for (int64_t line = task * j->together; line < end; line++) {
-        count_part(j, room, line, 0, j->n);
-        count_add_up(j, room, j->tables, line);
+        count_part(j, scratch, line, 0, j->n);
+        count_add_up(j, scratch, j->tables, line);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
 }
 
 static void count_long_part(void *arg, int64_t part, const neap_run *run) {
     const count_job *j = arg;
     (void)run;
-    count_part(j, j->room + part * j->tables * j->bins, j->line, j->n * part / j->parts, j->n * (part + 1) / j->parts);
+    count_part(j, j->scratch + part * j->tables * j->bins, j->line, j->n * part / j->parts,
+               j->n * (part + 1) / j->parts);
 }
 
 static int count_long(count_job *j, const neap_run *run) {
-    const size_t bytes = (size_t)(j->parts * j->tables * j->bins) * sizeof *j->room;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
-    j->room = room;
+    const size_t bytes = (size_t)(j->parts * j->tables * j->bins) * sizeof *j->scratch;
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
+    j->scratch = scratch;
     for (j->line = 0; j->line < j->lines && status == NEAP_OK && !neap_run_cancelled(run); j->line++) {
         neap_parallel_for(run, j->parts, count_long_part, j);
-        count_add_up(j, room, j->parts * j->tables, j->line);
+        count_add_up(j, scratch, j->parts * j->tables, j->line);
     }
     if (status == NEAP_OK)
-        neap_run_free(run, room, bytes);
+        neap_run_free(run, scratch, bytes);
     return status;
 }
 

@@ -48,13 +48,13 @@ typedef struct fft_job {
     _Atomic int failed;
 } fft_job;
 
-typedef struct fft_room { /* of a task */
+typedef struct fft_scratch { /* of a task */
     void *memory;
     size_t bytes;
     char *in, *out; /* a block of rows; NULL: not needed */
     size_t step[2]; /* from one of these rows to the next */
     char *more;     /* what the transforms need */
-} fft_room;
+} fft_scratch;
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 static size_t whole_blocks(size_t bytes) {
@@ -68,17 +68,17 @@ static char *line_at(const fft_job *job, int result, int64_t line) {
 }
 
 /* Neighbouring lines into rows. */
-static void take_lines(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+static void take_lines(const fft_job *job, const fft_scratch *scratch, int64_t line, int64_t count) {
     const size_t item = job->item[0];
-    engine_fft_take(item, line_at(job, 0, line), (size_t)job->inner * item, room->in, room->step[0], job->count[0],
-                    count);
+    engine_fft_take(item, line_at(job, 0, line), (size_t)job->inner * item, scratch->in, scratch->step[0],
+                    job->count[0], count);
 }
 
 /* Rows into neighbouring lines. */
-static void give_lines(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+static void give_lines(const fft_job *job, const fft_scratch *scratch, int64_t line, int64_t count) {
     const size_t item = job->item[1];
-    engine_fft_give(item, line_at(job, 1, line), (size_t)job->inner * item, room->out, room->step[1], job->count[1],
-                    count);
+    engine_fft_give(item, line_at(job, 1, line), (size_t)job->inner * item, scratch->out, scratch->step[1],
+                    job->count[1], count);
 }
 
 /* ---- By FFTW ----------------------------------------------------------------------------------------------------- */
@@ -105,8 +105,9 @@ static void prepare_half(const fft_job *job, char *row) {
 }
 
 /* As many rows as the plan takes, `count` of which are asked for. */
-static void run_fftw(const fft_job *job, const fft_room *room, char *in, char *out, size_t out_step, int64_t count) {
-    engine_fft_run(job->fftw, in, out, room->more);
+static void run_fftw(const fft_job *job, const fft_scratch *scratch, char *in, char *out, size_t out_step,
+                     int64_t count) {
+    engine_fft_run(job->fftw, in, out, scratch->more);
     for (int64_t k = 0; job->kind == ENGINE_FFT_OF_REAL && job->doubled && k < count; k++)
         scale_inner(job, out + (size_t)k * out_step, 2);
 }
@@ -120,16 +121,17 @@ static void ask_for_next(const char *rows, size_t row, int64_t count) {
 
 /* A block of lines. Rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as
  * it takes, are copied, too. */
-static void transform_fftw(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+static void transform_fftw(const fft_job *job, const fft_scratch *scratch, int64_t line, int64_t count) {
     const int64_t each = engine_fft_rows(job->fftw);
     const bool apart = job->inner > 1, whole = count % each == 0;
     char *in = apart ? NULL : line_at(job, 0, line), *out = apart ? NULL : line_at(job, 1, line);
     const bool copy_in = apart || !whole || job->kind == ENGINE_FFT_TO_REAL || !engine_fft_fits(job->fftw, in);
     const bool copy_out = apart || !whole || !engine_fft_fits(job->fftw, out);
-    const size_t in_step = copy_in ? room->step[0] : job->row[0], out_step = copy_out ? room->step[1] : job->row[1];
-    char *from = copy_in ? room->in : in, *to = copy_out ? room->out : out;
+    const size_t in_step = copy_in ? scratch->step[0] : job->row[0],
+                 out_step = copy_out ? scratch->step[1] : job->row[1];
+    char *from = copy_in ? scratch->in : in, *to = copy_out ? scratch->out : out;
     if (apart)
-        take_lines(job, room, line, count);
+        take_lines(job, scratch, line, count);
     for (int64_t k = 0; copy_in && !apart && k < count; k++)
         memcpy(from + (size_t)k * in_step, in + (size_t)k * job->row[0], job->row[0]);
     for (int64_t k = 0; job->kind == ENGINE_FFT_TO_REAL && k < count; k++)
@@ -141,10 +143,10 @@ static void transform_fftw(const fft_job *job, const fft_room *room, int64_t lin
     if (!copy_out)
         ask_for_next(out, out_step, count);
     for (int64_t k = 0; k < count; k += each)
-        run_fftw(job, room, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
+        run_fftw(job, scratch, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
                  count - k < each ? count - k : each);
     if (apart)
-        give_lines(job, room, line, count);
+        give_lines(job, scratch, line, count);
     for (int64_t k = 0; copy_out && !apart && k < count; k++)
         memcpy(out + (size_t)k * job->row[1], to + (size_t)k * out_step, job->row[1]);
 }
@@ -205,18 +207,18 @@ static void write_row(const fft_job *job, const number *from, char *row) {
     }
 }
 
-static void transform_own(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
+static void transform_own(const fft_job *job, const fft_scratch *scratch, int64_t line, int64_t count) {
     const bool apart = job->inner > 1;
     if (apart)
-        take_lines(job, room, line, count);
+        take_lines(job, scratch, line, count);
     for (int64_t k = 0; k < count; k++) {
-        number *a = (number *)room->more;
-        read_row(job, a, apart ? room->in + (size_t)k * room->step[0] : line_at(job, 0, line + k));
-        const number *row = ops_fft_row(job->own, a, a + ops_fft_room(job->own));
-        write_row(job, row, apart ? room->out + (size_t)k * room->step[1] : line_at(job, 1, line + k));
+        number *a = (number *)scratch->more;
+        read_row(job, a, apart ? scratch->in + (size_t)k * scratch->step[0] : line_at(job, 0, line + k));
+        const number *row = ops_fft_row(job->own, a, a + ops_fft_scratch(job->own));
+        write_row(job, row, apart ? scratch->out + (size_t)k * scratch->step[1] : line_at(job, 1, line + k));
     }
     if (apart)
-        give_lines(job, room, line, count);
+        give_lines(job, scratch, line, count);
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
@@ -231,24 +233,25 @@ static bool lie_ready(const fft_job *job, int64_t first, int64_t end) {
 
 /* Rows of several at once lie behind each other. Others have some bytes between them, so that their elements do not
  * meet in the same places of the cache, and a place more, the first: each result takes that of the row before. */
-static int make_room(const fft_job *job, int64_t first, int64_t end, const neap_run *run, fft_room *room) {
+static int make_scratch(const fft_job *job, int64_t first, int64_t end, const neap_run *run, fft_scratch *scratch) {
     const bool rows = job->fftw ? !lie_ready(job, first, end) : job->inner > 1;
     const bool close = job->fftw && engine_fft_rows(job->fftw) > 1;
     const size_t step = whole_blocks(job->row[0] > job->row[1] ? job->row[0] : job->row[1]) + ROW_BYTES;
     const size_t before = close ? whole_blocks((size_t)job->block * job->row[1]) : step; /* of the input */
     const size_t after = close ? whole_blocks((size_t)job->block * job->row[0]) : (size_t)job->block * step;
     for (int k = 0; k < 2; k++)
-        room->step[k] = close ? job->row[k] : step;
-    const size_t more = job->fftw ? engine_fft_scratch(job->fftw) : 2 * (size_t)ops_fft_room(job->own) * sizeof(number);
-    room->bytes = (rows ? before + after : 0) + more;
-    if (room->bytes == 0)
+        scratch->step[k] = close ? job->row[k] : step;
+    const size_t more =
+        job->fftw ? engine_fft_scratch(job->fftw) : 2 * (size_t)ops_fft_scratch(job->own) * sizeof(number);
+    scratch->bytes = (rows ? before + after : 0) + more;
+    if (scratch->bytes == 0)
         return NEAP_OK;
-    room->bytes += ROW_BYTES;
-    if (neap_run_alloc(run, room->bytes, &room->memory) != NEAP_OK)
+    scratch->bytes += ROW_BYTES;
+    if (neap_run_alloc(run, scratch->bytes, &scratch->memory) != NEAP_OK)
         return NEAP_E_MEMORY;
-    room->out = (char *)room->memory + (ROW_BYTES - (uintptr_t)room->memory % ROW_BYTES) % ROW_BYTES;
-    room->in = room->out + before;
-    room->more = room->out + (rows ? before + after : 0);
+    scratch->out = (char *)scratch->memory + (ROW_BYTES - (uintptr_t)scratch->memory % ROW_BYTES) % ROW_BYTES;
+    scratch->in = scratch->out + before;
+    scratch->more = scratch->out + (rows ? before + after : 0);
     return NEAP_OK;
 }
 
@@ -256,8 +259,8 @@ static void transform_lines(void *arg, int64_t task, const neap_run *run) {
     fft_job *job = arg;
     const int64_t first = task * job->together;
     const int64_t end = first + job->together < job->lines ? first + job->together : job->lines;
-    fft_room room = {0};
-    if (make_room(job, first, end, run, &room) != NEAP_OK) {
+    fft_scratch scratch = {0};
+    if (make_scratch(job, first, end, run, &scratch) != NEAP_OK) {
         atomic_store(&job->failed, 1);
         return;
     }
@@ -265,10 +268,10 @@ static void transform_lines(void *arg, int64_t task, const neap_run *run) {
         const int64_t left = end - line, near = job->inner > 1 ? job->inner - line % job->inner : left;
         count = left < near ? left : near;
         count = count < job->block ? count : job->block;
-        (job->fftw ? transform_fftw : transform_own)(job, &room, line, count);
+        (job->fftw ? transform_fftw : transform_own)(job, &scratch, line, count);
     }
-    if (room.memory)
-        neap_run_free(run, room.memory, room.bytes);
+    if (scratch.memory)
+        neap_run_free(run, scratch.memory, scratch.bytes);
 }
 
 /* How many lines make a block: as many as FFTW takes at once; apart from that neighbours, which share memory. */

@@ -129,11 +129,11 @@ static uint64_t parts_key(const parts_job *j, const char *keys, int64_t k) {
 
 /* Keys at which to cut, from some of them: any would do, but these make parts about as long as each other. */
 static void parts_choose(parts_job *j) {
-    uint64_t some[PARTS_MOST * PART_SAMPLES], room[PARTS_MOST * PART_SAMPLES];
+    uint64_t some[PARTS_MOST * PART_SAMPLES], scratch[PARTS_MOST * PART_SAMPLES];
     const int64_t count = (int64_t)j->parts * PART_SAMPLES, apart = j->n / count;
     for (int64_t k = 0; k < count; k++)
         memcpy((char *)some + k * j->f->bytes, j->data + (k * apart + apart / 2) * j->f->bytes, (size_t)j->f->bytes);
-    radix_sort_fast(j->f, some, room, count, false);
+    radix_sort_fast(j->f, some, scratch, count, false);
     for (int k = 1; k < j->parts; k++) {
         const int level = 31 - __builtin_clz((unsigned)k), place = 2 * (k - (1 << level)) + 1;
         j->middles[k] = parts_key(j, (const char *)some, place * (count >> (level + 1)));
@@ -184,12 +184,12 @@ static int sort_in_parts(const neap_run *run, const radix_functions *f, void *da
     const size_t half = (size_t)n * (size_t)f->bytes, bytes = half + (size_t)chunks * sizeof *j.pieces;
     while (j.parts < 4 * neap_engine_workers() && j.parts < PARTS_MOST)
         j.parts *= 2;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.pieces = room;
-    j.third = (char *)room + (bytes - half);
+    j.pieces = scratch;
+    j.third = (char *)scratch + (bytes - half);
     parts_choose(&j);
     neap_parallel_for(run, chunks, parts_cut_chunk, &j);
     for (int part = 0; part < j.parts && !neap_run_cancelled(run); part++) {
@@ -201,7 +201,7 @@ static int sort_in_parts(const neap_run *run, const radix_functions *f, void *da
         neap_parallel_for(run, j.parts, parts_gather, &j);
     if (!neap_run_cancelled(run))
         neap_parallel_for(run, j.parts, parts_sort, &j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -286,11 +286,11 @@ int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *
     if (radix_is_fast(j.f))
         return sort_in_parts(run, j.f, data, spare, n, chunks);
     size_t bytes = (size_t)j.chunks * sizeof(radix_chunk) + 2 * (sizeof *j.ends << MOST_BITS);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.chunk = room;
+    j.chunk = scratch;
     j.ends = (uint32_t *)(j.chunk + j.chunks);
     j.tasks_end = j.ends + (1 << MOST_BITS);
     neap_parallel_for(run, j.chunks, radix_find_range, &j);
@@ -309,6 +309,6 @@ int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *
         if (!neap_run_cancelled(run))
             neap_parallel_for(run, j.tasks, radix_sort_buckets, &j);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }

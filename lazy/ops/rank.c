@@ -86,18 +86,18 @@ static int rank_call(const lazy_call *call, const neap_run *run) {
         return NEAP_OK;
     /* Runs have two rows at least. */
     const size_t pairs = (size_t)(j.n * j.pair), bytes = 2 * pairs + (size_t)(j.n / 2) * 2 * sizeof(rank_run);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return neap_error(NEAP_E_MEMORY, "argsort_rows: no memory to sort %" PRId64 " rows", j.n);
-    j.pairs = room;
+    j.pairs = scratch;
     j.spare = j.pairs + pairs;
     j.runs = (rank_run *)(j.spare + pairs);
     for (int64_t k = 0; k < call->out->size / j.n && status == NEAP_OK; k++) {
         j.in = (const char *)in->data + k * j.n * j.m * j.bytes;
         status = rank_matrix(&j, (int32_t *)call->out->data + k * j.n, run);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 

@@ -118,15 +118,15 @@ static void scan_starts(const scan_job *j) {
 
 static int scan_in_two_sweeps(scan_job *j, const neap_run *run) {
     size_t bytes = (size_t)(j->groups * j->blocks * j->width * j->bytes);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j->starts = room;
+    j->starts = scratch;
     neap_parallel_for(run, j->groups * j->blocks, scan_totals, j);
     scan_starts(j);
     neap_parallel_for(run, j->groups * j->blocks, scan_from_starts, j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 

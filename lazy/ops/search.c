@@ -117,13 +117,13 @@ static int places_call(const lazy_call *call, const neap_run *run) {
                     .blocks = (call->attrs[1] + BLOCK - 1) / BLOCK};
     const int64_t tasks = (j.blocks + BLOCKS - 1) / BLOCKS;
     const size_t bytes = (size_t)(j.blocks + 1) * sizeof *j.starts;
-    void *room;
+    void *scratch;
     if (call->out->size == 0)
         return NEAP_OK;
-    int status = neap_run_alloc(run, bytes, &room);
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.starts = room;
+    j.starts = scratch;
     j.starts[0] = 0;
     neap_parallel_for(run, tasks, places_count, &j);
     if (!neap_run_cancelled(run)) {
@@ -135,7 +135,7 @@ static int places_call(const lazy_call *call, const neap_run *run) {
             status = neap_error(NEAP_E_ARGUMENT, "places: expected %lld marks, got %lld", (long long)call->out->size,
                                 (long long)j.starts[j.blocks]);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 
@@ -207,17 +207,17 @@ static int searchsorted_call(const lazy_call *call, const neap_run *run) {
     if (j.n > 1 && j.m / BUCKETS_OF_ELEMENT >= j.n)
         j.buckets = (int32_t)(j.n < BUCKETS_MOST / BUCKETS_OF_ELEMENT ? BUCKETS_OF_ELEMENT * j.n : BUCKETS_MOST);
     const size_t bytes = (size_t)lines * (sizeof *j.lookups + (size_t)j.buckets * sizeof *j.starts);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.lookups = room;
+    j.lookups = scratch;
     j.starts = (int32_t *)(j.lookups + lines);
     j.blocks = (j.m + BLOCK - 1) / BLOCK;
     neap_parallel_for(run, lines, search_cut, &j);
     if (!neap_run_cancelled(run))
         neap_parallel_for(run, lines * j.blocks, search_block, &j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 

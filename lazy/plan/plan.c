@@ -593,7 +593,7 @@ static void take_over(planner *p, lazy_plan *plan) {
     plan->numbers = p->numbers.at;
     plan->nnumbers = (int32_t)p->numbers.n;
     for (int32_t k = 0; k < plan->nsteps; k++)
-        plan->nrooms += plan_needs_room(plan->steps[k]);
+        plan->nscratches += plan_needs_scratch(plan->steps[k]);
     for (int32_t k = 0; k < plan->nslots; k++)
         plan->nsliced += plan->slots[k].sliced;
     for (int32_t k = 0; k < plan->nsteps; k++)

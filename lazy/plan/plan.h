@@ -96,7 +96,7 @@ static inline bool plan_is_idle(const lazy_step *step, neap_buffer *const *bufs)
 }
 
 /* Does a run of it need memory of its own? */
-static inline bool plan_needs_room(const lazy_step *step) {
+static inline bool plan_needs_scratch(const lazy_step *step) {
     return step->payload && step->payload->scratch;
 }
 
@@ -145,10 +145,10 @@ typedef struct lazy_plan {
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, ngroups, nnumbers;
-    int32_t nrooms;  /* steps that need memory of their own */
-    int32_t nsliced; /* slots that are sliced */
-    bool may_fail;   /* a step of it may, whatever it reads (doubt.c) */
-    bool has_graphs; /* a group of it */
+    int32_t nscratches; /* steps that need memory of their own */
+    int32_t nsliced;    /* slots that are sliced */
+    bool may_fail;      /* a step of it may, whatever it reads (doubt.c) */
+    bool has_graphs;    /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;

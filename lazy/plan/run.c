@@ -200,7 +200,7 @@ static int launch_alone(plan_state *s, const lazy_group *group) {
     lazy_launch what = {.node = s->region[step->node],
                         .step = step,
                         .bufs = own,
-                        .scratch = plan_needs_room(step) ? *s->scratches++ : NULL};
+                        .scratch = plan_needs_scratch(step) ? *s->scratches++ : NULL};
     step_site(s->ctx, step, s->region);
     s->ctx->counters.written += graph_has_programs(what.node) ? 0 : (uint64_t)step->written; /* they count their own */
     int status = step->effect ? s->binding->effect(s->binding->arg, &what) : plan_launch_push(s->ctx, &what);
@@ -316,7 +316,7 @@ typedef struct shared_scratch {
 
 static size_t control_scratch_bytes(const lazy_plan *plan, neap_node *const *region, int32_t k) {
     const lazy_step *step = plan->steps[k];
-    return plan_needs_room(step) ? step->payload->scratch(region[step->node], step->device) : 0;
+    return plan_needs_scratch(step) ? step->payload->scratch(region[step->node], step->device) : 0;
 }
 
 static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scratch *shared, neap_buffer **scratch) {
@@ -338,7 +338,7 @@ static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scra
  * all steps that run on a device. */
 static int allocate_scratches(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
     int32_t n = 0;
-    neap_buffer **scratches = *out = calloc((size_t)plan->nrooms, sizeof *scratches);
+    neap_buffer **scratches = *out = calloc((size_t)plan->nscratches, sizeof *scratches);
     shared_scratch *shared = calloc((size_t)neap_device_count(), sizeof *shared);
     int status = scratches && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
@@ -347,7 +347,7 @@ static int allocate_scratches(neap_ctx *ctx, const lazy_plan *plan, neap_node *c
     }
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         int device = plan->steps[k]->device;
-        if (plan_needs_room(plan->steps[k]))
+        if (plan_needs_scratch(plan->steps[k]))
             status =
                 allocate_scratch(ctx, device, control_scratch_bytes(plan, region, k), &shared[device], &scratches[n++]);
     }
@@ -356,7 +356,7 @@ static int allocate_scratches(neap_ctx *ctx, const lazy_plan *plan, neap_node *c
 }
 
 static void release_scratches(const lazy_plan *plan, neap_buffer **scratches) {
-    for (int32_t k = 0; k < plan->nrooms && scratches; k++)
+    for (int32_t k = 0; k < plan->nscratches && scratches; k++)
         neap_buffer_release(scratches[k]);
     free(scratches);
 }
@@ -430,7 +430,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
         status = neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     if (binding->start && status == 0)
         find_starts(&s);
-    if (plan->nrooms && status == 0)
+    if (plan->nscratches && status == 0)
         status = allocate_scratches(ctx, plan, region, &scratches);
     s.scratches = scratches;
     if (status == 0 && neap_device_count() > neap_engine_devices())

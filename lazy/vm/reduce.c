@@ -68,8 +68,8 @@ static bool is_short(const vm_program *p) {
     return p->reduced < LAZY_LANES;
 }
 
-/* ---- Rooms --------------------------------------------------------------------------------------------------------
- * In the room of a sink:  [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
+/* ---- Scratch ------------------------------------------------------------------------------------------------------
+ * Of a sink:              [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
  * and, if native:         [leaves of a chunk]
  * of an ARG:              [accumulator] [best: columns] [index: columns, as int32_t]
  * and for whole rows:     [results] [leaves of a row, and of half of them twice; short rows: the lanes of all rows]
@@ -105,10 +105,10 @@ size_t vm_reduce_scratch(const vm_program *p, vm_sink *sink) {
 /* A fresh accumulator of sink k for the columns of the frame's cell. */
 static accumulator *accumulator_begin(const vm_run_state *f, int k) {
     const vm_sink *sink = &f->program->sinks[k];
-    char *room = f->scratch + sink->room;
-    accumulator *a = (accumulator *)room;
+    char *scratch = f->scratch + sink->scratch;
+    accumulator *a = (accumulator *)scratch;
     *a = (accumulator){.sink = sink, .columns = f->n[1], .width = sink->value_width};
-    a->lanes = room + HEAD;
+    a->lanes = scratch + HEAD;
     a->stack = a->lanes + LAZY_LANES * columns_of(f->program) * WORD;
     a->index = (int32_t *)(a->lanes + columns_of(f->program) * WORD);
     if (sink->choice)
@@ -118,7 +118,7 @@ static accumulator *accumulator_begin(const vm_run_state *f, int k) {
 }
 
 static accumulator *accumulator_of(const vm_run_state *f, int k) {
-    return (accumulator *)(f->scratch + f->program->sinks[k].room);
+    return (accumulator *)(f->scratch + f->program->sinks[k].scratch);
 }
 
 static char *stack_at(const accumulator *a, int64_t level) {
@@ -237,7 +237,7 @@ static void choose_short_rows(const lazy_moves *moves, const vm_sink *sink, char
 /* The results of whole rows. */
 static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
     const vm_program *p = f->program;
-    char *results = f->scratch + sink->room, *leaf = results + p->packed_rows * WORD;
+    char *results = f->scratch + sink->scratch, *leaf = results + p->packed_rows * WORD;
     int64_t length = p->reduced, row_bytes = length * sink->value_width, count = leaves_of(p);
     if (sink->choice && is_short(p) && rows >= SHORT_ROWS)
         choose_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);

@@ -18,12 +18,12 @@ static void write_call(stage_writer *w) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context), types[] = {g->pointer, g->word, g->pointer};
     LLVMValueRef given = LLVMGetParam(g->function, 0);
     for (int k = 0; k < w->stage->n; k++) {
-        LLVMValueRef index = ir_number(g, k), to = LLVMBuildGEP2(B, g->pointer, w->room, &index, 1, "");
+        LLVMValueRef index = ir_number(g, k), to = LLVMBuildGEP2(B, g->pointer, w->scratch, &index, 1, "");
         LLVMBuildStore(B, stage_place_now(w, w->stages->pointers[w->stage->first + k]), to);
     }
     LLVMValueRef function = stage_item(w, g->pointer, given, ir_number(g, 2 * w->stages->places));
     LLVMValueRef args[] = {stage_item(w, g->pointer, given, ir_number(g, 2 * w->stages->places + 1)),
-                           ir_number(g, w->stage->which), w->room};
+                           ir_number(g, w->stage->which), w->scratch};
     LLVMValueRef status = LLVMBuildCall2(B, LLVMFunctionType(i32, types, 3, 0), function, args, 3, "");
     LLVMBasicBlockRef failed = ir_append(w->g, "failed"), done = ir_append(w->g, "done");
     LLVMBuildCondBr(B, LLVMBuildICmp(B, LLVMIntEQ, status, LLVMConstNull(i32), ""), done, failed);
@@ -104,10 +104,11 @@ static void prologue(stage_writer *w) {
         w->to = (ends){w->at.input + stage->inputs, w->at.ins + stage->ins, w->at.output + stage->outputs,
                        w->at.fold + stage->folds};
         stage_find_phases(w);
-        unsigned room = (unsigned)((stage->length + LAZY_LEAF - 1) / LAZY_LEAF * LAZY_LEAF), leaves = room / LAZY_LEAF;
+        unsigned padded = (unsigned)((stage->length + LAZY_LEAF - 1) / LAZY_LEAF * LAZY_LEAF),
+                 leaves = padded / LAZY_LEAF;
         EACH_VALUE(v)
         if (stage_is_used_later(w, v, w->phase[v]))
-            w->kept[v] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, g->dtype[v]), room), "");
+            w->kept[v] = LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, g->dtype[v]), padded), "");
         for (int k = w->at.fold; k < w->to.fold; k++)
             g->base[b->ninputs + b->noutputs + k] =
                 LLVMBuildAlloca(B, LLVMArrayType(ir_element(g, b->folds[k].dtype), leaves), "");
@@ -121,7 +122,7 @@ static void prologue(stage_writer *w) {
             v >= n && !w->each[v % n] ? w->values[v % n] : LLVMBuildAlloca(B, ir_vector(g, g->dtype[v % n]), "");
     ir_folds_places(g);
     begin_carries(w);
-    w->room = LLVMBuildAlloca(B, LLVMArrayType(g->pointer, (unsigned)pointers), "");
+    w->scratch = LLVMBuildAlloca(B, LLVMArrayType(g->pointer, (unsigned)pointers), "");
 }
 
 static void build(stage_writer *w) {

@@ -22,7 +22,7 @@ typedef struct stage_writer {
     LLVMValueRef *kept;           /* by value: its elements on the stack, NULL */
     LLVMValueRef *table;          /* by instruction: where a take reads */
     LLVMValueRef *carry;          /* by input: what it is in this turn, on the stack, NULL */
-    LLVMValueRef room;            /* of the pointers that a call gets */
+    LLVMValueRef scratch;         /* of the pointers that a call gets */
     int *phase;                   /* by value; of elements that are loaded the first one that needs them */
     bool *each;                   /* by value: it differs along a row */
     int *stored;                  /* by output: the phase */
