@@ -143,7 +143,7 @@ static int add_callback(builder *b, body_item *item, const neap_node *node) {
         memcpy(arguments[k].shape, in->shape, in->ndim * sizeof *in->shape);
     }
     item->what = BODY_CALLBACK;
-    item->call = (lazy_job_call){
+    item->call = (lazy_work_call){
         .callback = effect_callback_retain(effect_callback_of(node)), .narguments = node->nin, .arguments = arguments};
     return 0;
 }

@@ -50,7 +50,7 @@ typedef struct body_item {
     size_t bytes;          /* COPY */
     lazy_runner *inner;    /* INNER. One reference, as of the others */
     lazy_message *message; /* PRINT */
-    lazy_job_call call;    /* CALLBACK */
+    lazy_work_call call;   /* CALLBACK */
 } body_item;
 
 typedef struct body_number { /* an operand of kernels: `value`, or that of an input, an f64 */

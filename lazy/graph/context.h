@@ -187,7 +187,7 @@ typedef struct lazy_programs {
     neap_jit *jits;      /* the same */
     int64_t jit_bytes, jit_limit;
     struct jit_entry *jit_newest, *jit_oldest; /* by their last call, linked */
-    _Atomic int64_t donations;                 /* jobs in flight of programs that were given arrays */
+    _Atomic int64_t donations;                 /* runs under way of programs that were given arrays */
 } lazy_programs;
 
 /* plan/region.c; what follows the serial number is scratch of a flush (plan/run.c) */

@@ -19,7 +19,7 @@ enum {
 };
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
-typedef struct sort_job {
+typedef struct sort_work {
     const lazy_keys *f;
     radix_form form;
     bool places, descending; /* the result is the order, not the values */
@@ -31,13 +31,13 @@ typedef struct sort_job {
     char *scratch;           /* of a long line: its keys, and as much again */
     int64_t at;              /* its first element */
     int failed;              /* set by any task; read when all are done */
-} sort_job;
+} sort_work;
 
-static int64_t line_start(const sort_job *j, int64_t line) {
+static int64_t line_start(const sort_work *j, int64_t line) {
     return line / j->stride * j->n * j->stride + line % j->stride;
 }
 
-static void sort_read(const sort_job *j, char *keys, int64_t at, int64_t first, int64_t n) {
+static void sort_read(const sort_work *j, char *keys, int64_t at, int64_t first, int64_t n) {
     const char *from = j->in + (at + first * j->stride) * j->in_bytes;
     char *to = keys + first * radix_bytes(j->form);
     if (j->places)
@@ -46,7 +46,7 @@ static void sort_read(const sort_job *j, char *keys, int64_t at, int64_t first, 
         j->f->keys(to, from, n, j->stride, j->descending);
 }
 
-static void sort_write(const sort_job *j, const char *keys, int64_t at, int64_t first, int64_t n) {
+static void sort_write(const sort_work *j, const char *keys, int64_t at, int64_t first, int64_t n) {
     char *to = j->out + (at + first * j->stride) * j->out_bytes;
     if (j->form == RADIX_PAIR32)
         for (int64_t i = 0; i < n; i++)
@@ -58,13 +58,13 @@ static void sort_write(const sort_job *j, const char *keys, int64_t at, int64_t 
         j->f->values(to, keys + first * radix_bytes(j->form), n, j->stride, j->descending);
 }
 
-static void sort_zeros(const sort_job *j, char *keys, int64_t at) {
+static void sort_zeros(const sort_work *j, char *keys, int64_t at) {
     if (!j->places && j->f->zeros)
         j->f->zeros(keys, j->in + at * j->in_bytes, j->n, j->stride, j->descending);
 }
 
 /* Lines first … end - 1, some at a time; `scratch` has their keys and those of one more line. */
-static void sort_some(const sort_job *j, char *scratch, int64_t first, int64_t end) {
+static void sort_some(const sort_work *j, char *scratch, int64_t first, int64_t end) {
     const int64_t bytes = j->n * radix_bytes(j->form);
     for (int64_t i = 0; i < j->n; i += TILE)
         for (int64_t line = first; line < end; line++)
@@ -79,7 +79,7 @@ static void sort_some(const sort_job *j, char *scratch, int64_t first, int64_t e
 }
 
 static void sort_lines(void *arg, int64_t task, const neap_run *run) {
-    sort_job *j = arg;
+    sort_work *j = arg;
     int64_t first = task * j->together, end = first + j->together < j->lines ? first + j->together : j->lines;
     int64_t width = j->stride > 1 ? SIDE_BY_SIDE : 1;
     size_t bytes = (size_t)(width + 1) * (size_t)j->n * (size_t)radix_bytes(j->form);
@@ -97,18 +97,18 @@ static void sort_lines(void *arg, int64_t task, const neap_run *run) {
 
 /* ---- A line for all workers -------------------------------------------------------------------------------------- */
 static void sort_read_part(void *arg, int64_t part, const neap_run *run) {
-    const sort_job *j = arg;
+    const sort_work *j = arg;
     (void)run;
     sort_read(j, j->scratch, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
 }
 
 static void sort_write_part(void *arg, int64_t part, const neap_run *run) {
-    const sort_job *j = arg;
+    const sort_work *j = arg;
     (void)run;
     sort_write(j, j->scratch, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
 }
 
-static int sort_long(sort_job *j, const neap_run *run, int64_t line) {
+static int sort_long(sort_work *j, const neap_run *run, int64_t line) {
     const size_t half = (size_t)j->n * (size_t)radix_bytes(j->form);
     void *scratch;
     int status = neap_run_alloc(run, 2 * half, &scratch);
@@ -132,16 +132,16 @@ static int sort_run(const lazy_call *call, const neap_run *run, bool places) {
     if (status || in->size == 0)
         return status;
     const bool wide = neap_dtype_bytes(in->dtype) > 4;
-    sort_job j = {.f = &vm_simd()->keys[in->dtype],
-                  .form = places ? (wide ? RADIX_PAIR64 : RADIX_PAIR32) : (wide ? RADIX_KEYS64 : RADIX_KEYS32),
-                  .places = places,
-                  .descending = call->attrs[1] != 0,
-                  .in = in->data,
-                  .out = call->out->data,
-                  .in_bytes = neap_dtype_bytes(in->dtype),
-                  .out_bytes = neap_dtype_bytes(call->out->dtype),
-                  .n = in->shape[axis],
-                  .stride = 1};
+    sort_work j = {.f = &vm_simd()->keys[in->dtype],
+                   .form = places ? (wide ? RADIX_PAIR64 : RADIX_PAIR32) : (wide ? RADIX_KEYS64 : RADIX_KEYS32),
+                   .places = places,
+                   .descending = call->attrs[1] != 0,
+                   .in = in->data,
+                   .out = call->out->data,
+                   .in_bytes = neap_dtype_bytes(in->dtype),
+                   .out_bytes = neap_dtype_bytes(call->out->dtype),
+                   .n = in->shape[axis],
+                   .stride = 1};
     for (int k = axis + 1; k < in->ndim; k++)
         j.stride *= in->shape[k];
     j.lines = in->size / j.n;
@@ -252,7 +252,7 @@ static int sort_jvp(lazy_tangent *g) {
  * what is as good as such a bound comes behind k others. */
 enum { SEGMENT = 1 << 16, CANDIDATES = 192 };
 
-typedef struct top_job {
+typedef struct top_work {
     const lazy_keys *f;
     radix_form form;
     const char *in;
@@ -266,9 +266,9 @@ typedef struct top_job {
     int64_t *found;
     uint64_t *bounds; /* the same, for those behind it; that of NaN until it is known */
     int failed;
-} top_job;
+} top_work;
 
-static uint64_t top_key(const top_job *j, const char *pairs, int64_t i) {
+static uint64_t top_key(const top_work *j, const char *pairs, int64_t i) {
     return j->form == RADIX_PAIR32 ? ((const uint64_t *)pairs)[i] >> 32 : ((const lazy_pair *)pairs)[i].key;
 }
 
@@ -280,14 +280,14 @@ typedef struct top_some {
     uint64_t bound, value; /* the key that a candidate comes before, and the element that has it */
 } top_some;
 
-static void top_bound(const top_job *j, top_some *some, uint64_t bound) {
+static void top_bound(const top_work *j, top_some *some, uint64_t bound) {
     some->bound = bound;
     some->bounded = bound < j->nan;
     const uint32_t narrow = (uint32_t)bound;
     j->f->values(&some->value, j->form == RADIX_PAIR32 ? (const void *)&narrow : &some->bound, 1, 1, true);
 }
 
-static void top_sort(const top_job *j, top_some *some, int64_t fitting) {
+static void top_sort(const top_work *j, top_some *some, int64_t fitting) {
     radix_sort(j->form, some->pairs, some->pairs + fitting * radix_bytes(j->form), some->count);
     if (some->count < j->most)
         return;
@@ -296,7 +296,7 @@ static void top_sort(const top_job *j, top_some *some, int64_t fitting) {
 }
 
 /* The best bound of the segments of a line before this one. */
-static uint64_t top_bound_before(const top_job *j, int64_t task) {
+static uint64_t top_bound_before(const top_work *j, int64_t task) {
     uint64_t bound = j->nan;
     for (int64_t k = task - task % j->segments; k < task; k++) {
         const uint64_t other = __atomic_load_n(&j->bounds[k], __ATOMIC_RELAXED);
@@ -306,7 +306,7 @@ static uint64_t top_bound_before(const top_job *j, int64_t task) {
 }
 
 /* All of n elements from `first` on, without those that are not before the bound. */
-static void top_add(const top_job *j, top_some *some, const char *from, int64_t first, int64_t n) {
+static void top_add(const top_work *j, top_some *some, const char *from, int64_t first, int64_t n) {
     char *to = some->pairs + some->count * radix_bytes(j->form);
     j->f->pairs(to, from + first * j->stride * j->in_bytes, n, j->stride, true, first);
     if (!some->bounded) {
@@ -323,7 +323,7 @@ static void top_add(const top_job *j, top_some *some, const char *from, int64_t 
 }
 
 /* The next elements of a line without gaps that are above the bound. Returns where they end. */
-static int64_t top_add_next(const top_job *j, top_some *some, const char *from, int64_t first, int64_t end) {
+static int64_t top_add_next(const top_work *j, top_some *some, const char *from, int64_t first, int64_t end) {
     uint64_t word;
     first = vm_simd()->marks->above[j->dtype](&word, from, first, end, &some->value);
     for (; word != 0; word &= word - 1, some->count++) {
@@ -334,7 +334,7 @@ static int64_t top_add_next(const top_job *j, top_some *some, const char *from, 
 }
 
 static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
-    top_job *j = arg;
+    top_work *j = arg;
     const int64_t line = task / j->segments, first = task % j->segments * SEGMENT, bytes = radix_bytes(j->form);
     const int64_t end = first + SEGMENT < j->n ? first + SEGMENT : j->n, fitting = 2 * j->most + CANDIDATES;
     const char *from = j->in + (line / j->stride * j->n * j->stride + line % j->stride) * j->in_bytes;
@@ -364,7 +364,7 @@ static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
 }
 
 static void top_of_line(void *arg, int64_t line, const neap_run *run) {
-    top_job *j = arg;
+    top_work *j = arg;
     const int64_t bytes = radix_bytes(j->form), most = j->segments * j->most;
     int64_t count = 0;
     void *scratch;
@@ -389,15 +389,15 @@ static int argtop_call(const lazy_call *call, const neap_run *run) {
     int axis, status = graph_axis("argtop", call->attrs[0], in->ndim, &axis);
     if (status || in->size == 0 || call->attrs[1] == 0)
         return status;
-    top_job j = {.f = &vm_simd()->keys[in->dtype],
-                 .form = neap_dtype_bytes(in->dtype) > 4 ? RADIX_PAIR64 : RADIX_PAIR32,
-                 .in = in->data,
-                 .out = call->out->data,
-                 .dtype = in->dtype,
-                 .in_bytes = neap_dtype_bytes(in->dtype),
-                 .n = in->shape[axis],
-                 .stride = 1,
-                 .k = call->attrs[1]};
+    top_work j = {.f = &vm_simd()->keys[in->dtype],
+                  .form = neap_dtype_bytes(in->dtype) > 4 ? RADIX_PAIR64 : RADIX_PAIR32,
+                  .in = in->data,
+                  .out = call->out->data,
+                  .dtype = in->dtype,
+                  .in_bytes = neap_dtype_bytes(in->dtype),
+                  .n = in->shape[axis],
+                  .stride = 1,
+                  .k = call->attrs[1]};
     for (int k = axis + 1; k < in->ndim; k++)
         j.stride *= in->shape[k];
     j.lines = in->size / j.n;

@@ -1,6 +1,6 @@
 /* job.c: what the op of a group does: it runs the steps, one after the other.
  *
- *      pushed ──▶ run now: the job as it is          later: a copy, with references to its plan and buffers
+ *      pushed ──▶ run now: as it is                  later: a copy, with references to its plan and buffers
  *                   ├──▶ a CPU, or no graph: the steps are run, or enqueued, by themselves
  *                   └──▶ a launch graph: the steps are recorded, and enqueued as one (lazy/vm/launch_graphs.c)
  *
@@ -18,7 +18,7 @@ typedef struct graph_places {
     void *at[LAZY_LAUNCH_GRAPH_BUFFERS];
 } graph_places;
 
-static int take_places(graph_places *places, const lazy_step *step, const lazy_job *j, const neap_run *run) {
+static int take_places(graph_places *places, const lazy_step *step, const lazy_group_run *j, const neap_run *run) {
     int status = 0;
     for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
         int32_t at = step->slots[k];
@@ -28,7 +28,7 @@ static int take_places(graph_places *places, const lazy_step *step, const lazy_j
     return status;
 }
 
-static void free_places(graph_places *places, int32_t t, const lazy_job *j, const neap_run *run) {
+static void free_places(graph_places *places, int32_t t, const lazy_group_run *j, const neap_run *run) {
     const lazy_step *step = j->plan->steps[t];
     for (int32_t k = 0; k < step->nbufs; k++) {
         int32_t at = step->slots[k];
@@ -40,7 +40,7 @@ static void free_places(graph_places *places, int32_t t, const lazy_job *j, cons
 }
 
 /* places: NULL outside of a launch graph. */
-static int run_step(const lazy_step *step, const lazy_job *j, const graph_places *places, const neap_run *run) {
+static int run_step(const lazy_step *step, const lazy_group_run *j, const graph_places *places, const neap_run *run) {
     int32_t n = step->nbufs;
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
@@ -91,7 +91,7 @@ static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) 
 }
 
 /* A launch graph for the steps, if they are all of their group; NULL: there is none. */
-static neap_launch_graph *take_graph(const lazy_job *j, const neap_run *run) {
+static neap_launch_graph *take_graph(const lazy_group_run *j, const neap_run *run) {
     if (!j->group->graphs || j->nsteps < j->group->nsteps || !run->stream)
         return NULL;
     uint64_t key = 0;
@@ -101,7 +101,7 @@ static neap_launch_graph *take_graph(const lazy_job *j, const neap_run *run) {
     return vm_launch_graphs_take(j->group->graphs, key);
 }
 
-static int run_steps(const lazy_job *j, graph_places *places, const neap_run *run) {
+static int run_steps(const lazy_group_run *j, graph_places *places, const neap_run *run) {
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
@@ -120,7 +120,7 @@ static int run_steps(const lazy_job *j, graph_places *places, const neap_run *ru
 }
 
 /* What passes was in memory of the graph: the buffers are not needed. */
-static void return_passing(lazy_job *j) {
+static void return_passing(lazy_group_run *j) {
     for (int32_t k = 0; k < j->group->nbufs && j->kept; k++)
         if (plan_passes(j->passing, k)) {
             neap_buffer_return(j->bufs[k]);
@@ -128,8 +128,8 @@ static void return_passing(lazy_job *j) {
         }
 }
 
-static int run_job(void *arg, const neap_run *run) {
-    lazy_job *j = arg;
+static int run_group(void *arg, const neap_run *run) {
+    lazy_group_run *j = arg;
     neap_launch_graph *graph = take_graph(j, run);
     if (!graph)
         return run_steps(j, NULL, run);
@@ -143,8 +143,8 @@ static int run_job(void *arg, const neap_run *run) {
     return status;
 }
 
-static void job_release(void *arg) {
-    lazy_job *j = arg;
+static void group_run_release(void *arg) {
+    lazy_group_run *j = arg;
     for (int32_t k = 0; k < j->group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
@@ -154,13 +154,13 @@ static void job_release(void *arg) {
     free(j);
 }
 
-/* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
-static lazy_job *job_keep(const lazy_job *from) {
+/* A copy of a run that lives as long as its op, and keeps its plan and buffers. */
+static lazy_group_run *group_run_keep(const lazy_group_run *from) {
     const lazy_group *group = from->group;
     size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
     size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
     size_t starts = from->starts ? (size_t)group->nbufs * sizeof *from->starts : 0;
-    lazy_job *j = malloc(sizeof *j + pointers + numbers + starts);
+    lazy_group_run *j = malloc(sizeof *j + pointers + numbers + starts);
     if (!j)
         return NULL;
     if (from->donations)
@@ -181,16 +181,16 @@ static lazy_job *job_keep(const lazy_job *from) {
     return j;
 }
 
-int plan_job_push(const lazy_job *j, neap_push *push) {
-    int status = neap_push_now(run_job, (void *)j, push);
+int plan_group_run_push(const lazy_group_run *j, neap_push *push) {
+    int status = neap_push_now(run_group, (void *)j, push);
     if (status != NEAP_PENDING)
         return status;
-    lazy_job *kept = job_keep(j);
+    lazy_group_run *kept = group_run_keep(j);
     if (!kept)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    push->release = job_release;
-    status = neap_push_sync(run_job, kept, push);
+    push->release = group_run_release;
+    status = neap_push_sync(run_group, kept, push);
     if (status)
-        job_release(kept);
+        group_run_release(kept);
     return status;
 }

@@ -4,7 +4,7 @@
 
 #include "lazy/plan/plan.h"
 
-typedef struct lazy_job {
+typedef struct lazy_group_run {
     lazy_plan *plan;
     const lazy_group *group;
     int32_t first, nsteps;      /* all steps of the group, or one of them */
@@ -15,9 +15,9 @@ typedef struct lazy_job {
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
     bool kept;                  /* it is a copy that its op keeps */
-} lazy_job;
+} lazy_group_run;
 
-/* Runs the job here and now if nothing is in the way; else pushes a copy of it, which keeps its plan and buffers. */
-int plan_job_push(const lazy_job *j, neap_push *push);
+/* Runs it here and now if nothing is in the way; else pushes a copy of it, which keeps its plan and buffers. */
+int plan_group_run_push(const lazy_group_run *j, neap_push *push);
 
 #endif

@@ -1,7 +1,7 @@
 /* run.c: running plans: allocation and engine ops.
  *
  * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
- * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A job
+ * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A run
  * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
  */
 #include <string.h>
@@ -159,16 +159,16 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
         else
             r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
     }
-    lazy_job j = {.plan = plan,
-                  .group = group,
-                  .first = first,
-                  .nsteps = nsteps,
-                  .bufs = r.bufs,
-                  .passing = passing,
-                  .starts = s->starts,
-                  .start_of = group->slots,
-                  .numbers = s->numbers + group->first_number,
-                  .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
+    lazy_group_run j = {.plan = plan,
+                        .group = group,
+                        .first = first,
+                        .nsteps = nsteps,
+                        .bufs = r.bufs,
+                        .passing = passing,
+                        .starts = s->starts,
+                        .start_of = group->slots,
+                        .numbers = s->numbers + group->first_number,
+                        .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
@@ -183,7 +183,7 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
         plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, passing, r.reads, r.writes, &push);
     for (int32_t t = first; t < first + nsteps; t++)
         s->ctx->counters.written += plan_is_idle(plan->steps[t], r.bufs) ? 0 : (uint64_t)plan->steps[t]->written;
-    int status = nsteps == 1 && plan_is_idle(step, r.bufs) ? 0 : plan_job_push(&j, &push);
+    int status = nsteps == 1 && plan_is_idle(step, r.bufs) ? 0 : plan_group_run_push(&j, &push);
     push_arrays_close(&r);
     return status;
 }
