@@ -141,7 +141,7 @@ static void say_sending(lazy_print *print, const lazy_plan *plan, int32_t s, int
     for (int k = 0; k < nsources; k++)
         sources[k] = plan->slots[explain_story_slot(plan, s, k)].device;
     size_t bytes = nsources ? (size_t)(step->call.in[0].size * neap_dtype_bytes(step->call.in[0].dtype)) : 0;
-    const char *lacks = plan_cross_lacks(plan, slot, nsources, sources, bytes, &ntargets);
+    const char *lacks = plan_transfer_lacks(plan, slot, nsources, sources, bytes, &ntargets);
     if (ntargets < 2 && nsources < 2)
         return;
     lazy_say(print, "\n       goes to ");

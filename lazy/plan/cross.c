@@ -2,16 +2,16 @@
  *
  * A slot lies where its node runs. A step may run elsewhere: it reads an uncommitted array, which lies on the first
  * device; or the backend of its device cannot do it, so it runs on the host. For each memory from which a slot is used
- * the plan has a *crossing*, a buffer there that a run fills with a copy of the slot before the first step that reads
+ * the plan has a *transfer*, a buffer there that a run fills with a copy of the slot before the first step that reads
  * it:
  *
- *      slot ──copy──▶ crossing ──▶ step            step ──▶ crossing ──copy──▶ slot
+ *      slot ──copy──▶ transfer ──▶ step            step ──▶ transfer ──copy──▶ slot
  *
  * Copies are ops of the engine, which the variables of the buffers put in order; so nobody waits for them here. A group
- * runs on one device, so in it a slot has one crossing at most.
+ * runs on one device, so in it a slot has one transfer at most.
  *
  * What several devices read is sent to all of them at once, where these have a collective for that: with the first
- * crossing of a slot all others are filled; and an op that moves data to a slot (`join`, `transfer`) fills them too. So
+ * transfer of a slot all others are filled; and an op that moves data to a slot (`join`, `transfer`) fills them too. So
  * a result that is the same on all devices is one node, and one op of the engine.
  */
 #include <string.h>
@@ -19,15 +19,15 @@
 #include "lazy/plan/plan.h"
 
 /* ---- In the plan ------------------------------------------------------------------------------------------------- */
-static int32_t find_crossing(const lazy_plan *plan, int32_t slot, int device) {
+static int32_t find_transfer(const lazy_plan *plan, int32_t slot, int device) {
     int space = neap_device_memory_space(device);
-    for (int32_t c = 0; c < plan->ncrossings; c++)
-        if (plan->crossings[c].slot == slot && neap_device_memory_space(plan->crossings[c].device) == space)
+    for (int32_t c = 0; c < plan->ntransfers; c++)
+        if (plan->transfers[c].slot == slot && neap_device_memory_space(plan->transfers[c].device) == space)
             return c;
     return -1;
 }
 
-static bool crosses(const lazy_plan *plan, const lazy_step *step, int32_t slot) {
+static bool needs_transfer(const lazy_plan *plan, const lazy_step *step, int32_t slot) {
     return !step->moves && neap_device_memory_space(step->device) != neap_device_memory_space(plan->slots[slot].device);
 }
 
@@ -42,90 +42,90 @@ static bool has_parts(const lazy_plan *plan, int32_t slot) {
     return writers > 1;
 }
 
-static int add_crossing(lazy_plan *plan, int32_t slot, int16_t device) {
-    lazy_crossing *wider = realloc(plan->crossings, ((size_t)plan->ncrossings + 1) * sizeof *wider);
+static int add_transfer(lazy_plan *plan, int32_t slot, int16_t device) {
+    lazy_transfer *wider = realloc(plan->transfers, ((size_t)plan->ntransfers + 1) * sizeof *wider);
     if (!wider)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    plan->crossings = wider;
-    plan->crossings[plan->ncrossings++] =
-        (lazy_crossing){.slot = slot, .device = device, .parts = has_parts(plan, slot)};
+    plan->transfers = wider;
+    plan->transfers[plan->ntransfers++] =
+        (lazy_transfer){.slot = slot, .device = device, .parts = has_parts(plan, slot)};
     return 0;
 }
 
-int plan_cross_find(lazy_plan *plan) {
+int plan_transfer_find(lazy_plan *plan) {
     int status = 0;
     for (int32_t s = 0; s < plan->nsteps && status == 0; s++) {
         const lazy_step *step = plan->steps[s];
         for (int32_t k = 0; k < step->nbufs && status == 0; k++)
-            if (crosses(plan, step, step->slots[k]) && find_crossing(plan, step->slots[k], step->device) < 0)
-                status = add_crossing(plan, step->slots[k], step->device);
+            if (needs_transfer(plan, step, step->slots[k]) && find_transfer(plan, step->slots[k], step->device) < 0)
+                status = add_transfer(plan, step->slots[k], step->device);
     }
     return status;
 }
 
-int plan_cross_group(const lazy_plan *plan, lazy_group *group) {
+int plan_transfer_group(const lazy_plan *plan, lazy_group *group) {
     const lazy_step *step = plan->steps[group->first];
     bool any = false;
-    for (int32_t k = 0; k < group->nbufs && plan->ncrossings > 0; k++)
-        any |= crosses(plan, step, group->slots[k]);
+    for (int32_t k = 0; k < group->nbufs && plan->ntransfers > 0; k++)
+        any |= needs_transfer(plan, step, group->slots[k]);
     if (!any)
         return 0;
-    if (!(group->crossings = malloc((size_t)group->nbufs * sizeof *group->crossings)))
+    if (!(group->transfers = malloc((size_t)group->nbufs * sizeof *group->transfers)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int32_t k = 0; k < group->nbufs; k++)
-        group->crossings[k] =
-            crosses(plan, step, group->slots[k]) ? find_crossing(plan, group->slots[k], step->device) : -1;
+        group->transfers[k] =
+            needs_transfer(plan, step, group->slots[k]) ? find_transfer(plan, group->slots[k], step->device) : -1;
     return 0;
 }
 
 /* ---- In a run ---------------------------------------------------------------------------------------------------- */
-int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed) {
+int plan_transfer_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_transferred *transferred) {
     int status = 0;
-    memset(crossed, 0, (size_t)plan->ncrossings * sizeof *crossed);
-    for (int32_t c = 0; c < plan->ncrossings && status == 0; c++) {
-        size_t bytes = plan->slots[plan->crossings[c].slot].bytes;
-        status = neap_buffer_new(plan->crossings[c].device, bytes, &crossed[c].buffer);
+    memset(transferred, 0, (size_t)plan->ntransfers * sizeof *transferred);
+    for (int32_t c = 0; c < plan->ntransfers && status == 0; c++) {
+        size_t bytes = plan->slots[plan->transfers[c].slot].bytes;
+        status = neap_buffer_new(plan->transfers[c].device, bytes, &transferred[c].buffer);
         graph_count_bytes(ctx, (int64_t)bytes);
     }
     return status;
 }
 
-void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed) {
-    for (int32_t c = 0; c < plan->ncrossings; c++)
-        neap_buffer_release(crossed[c].buffer);
+void plan_transfer_release(const lazy_plan *plan, lazy_transferred *transferred) {
+    for (int32_t c = 0; c < plan->ntransfers; c++)
+        neap_buffer_release(transferred[c].buffer);
 }
 
-static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_group *group, neap_buffer *to,
+static int push_transfer(const lazy_plan *plan, int32_t slot, const lazy_group *group, neap_buffer *to,
                          neap_buffer *from) {
     neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
     return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
 }
 
 enum { TARGETS_MOST = 64 };
-typedef struct crossing_targets { /* who gets a slot at once */
+typedef struct transfer_targets { /* who gets a slot at once */
     int n;
     neap_buffer *buffers[TARGETS_MOST];
-    int32_t crossings[TARGETS_MOST]; /* -1: it is the slot itself */
-} crossing_targets;
+    int32_t transfers[TARGETS_MOST]; /* -1: it is the slot itself */
+} transfer_targets;
 
-static void add_target(crossing_targets *to, neap_buffer *buffer, int32_t crossing) {
+static void add_target(transfer_targets *to, neap_buffer *buffer, int32_t transfer) {
     to->buffers[to->n] = buffer;
-    to->crossings[to->n++] = crossing;
+    to->transfers[to->n++] = transfer;
 }
 
-/* Adds the crossings of a slot that do not hold it yet, on devices of the kind of `like`. */
-static void add_crossings(const lazy_plan *plan, int32_t slot, const lazy_crossed *crossed, int like,
-                          crossing_targets *to) {
+/* Adds the transfers of a slot that do not hold it yet, on devices of the kind of `like`. */
+static void add_transfers(const lazy_plan *plan, int32_t slot, const lazy_transferred *transferred, int like,
+                          transfer_targets *to) {
     const neap_device_kind *kind = neap_device_kind_of(like);
-    for (int32_t c = 0; c < plan->ncrossings && to->n < TARGETS_MOST; c++) {
-        const lazy_crossing *crossing = &plan->crossings[c];
-        if (crossing->slot == slot && !crossing->parts && !crossed[c].same &&
-            neap_device_kind_of(crossing->device) == kind)
-            add_target(to, crossed[c].buffer, c);
+    for (int32_t c = 0; c < plan->ntransfers && to->n < TARGETS_MOST; c++) {
+        const lazy_transfer *transfer = &plan->transfers[c];
+        if (transfer->slot == slot && !transfer->parts && !transferred[c].same &&
+            neap_device_kind_of(transfer->device) == kind)
+            add_target(to, transferred[c].buffer, c);
     }
 }
 
-static const char *join_lacks(const crossing_targets *to, int nparts, const neap_part *parts) {
+static const char *join_lacks(const transfer_targets *to, int nparts, const neap_part *parts) {
     int sources[TARGETS_MOST], targets[TARGETS_MOST];
     if (nparts > TARGETS_MOST)
         return "too many devices take part";
@@ -137,83 +137,85 @@ static const char *join_lacks(const crossing_targets *to, int nparts, const neap
 }
 
 /* Sends it to all targets, if one collective does so, else to the first one. */
-static int join_targets(crossing_targets *to, int nparts, const neap_part *parts, const neap_push *push,
-                        lazy_crossed *crossed) {
+static int join_targets(transfer_targets *to, int nparts, const neap_part *parts, const neap_push *push,
+                        lazy_transferred *transferred) {
     if (to->n > 1 && join_lacks(to, nparts, parts))
         to->n = 1;
     int status = neap_buffer_join(to->n, to->buffers, nparts, parts, push);
     for (int k = 0; k < to->n && status == 0; k++)
-        if (to->crossings[k] >= 0)
-            crossed[to->crossings[k]].same = true;
+        if (to->transfers[k] >= 0)
+            transferred[to->transfers[k]].same = true;
     return status;
 }
 
-int plan_cross_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
-                    lazy_crossed *crossed, const neap_push *push) {
-    crossing_targets all = {.n = 0};
-    for (int32_t c = 0; c < plan->ncrossings; c++)
-        if (plan->crossings[c].slot == slot)
-            crossed[c].same = false;
+int plan_transfer_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
+                       lazy_transferred *transferred, const neap_push *push) {
+    transfer_targets all = {.n = 0};
+    for (int32_t c = 0; c < plan->ntransfers; c++)
+        if (plan->transfers[c].slot == slot)
+            transferred[c].same = false;
     add_target(&all, to, -1);
-    add_crossings(plan, slot, crossed, plan->slots[slot].device, &all);
-    return join_targets(&all, nparts, parts, push, crossed);
+    add_transfers(plan, slot, transferred, plan->slots[slot].device, &all);
+    return join_targets(&all, nparts, parts, push, transferred);
 }
 
-/* Fills crossing c of a slot, and with it the others that can be filled at once. */
-static int fill_crossings(const lazy_plan *plan, int32_t slot, const lazy_group *group, int32_t c, neap_buffer *from,
-                          lazy_crossed *crossed) {
-    crossing_targets all = {.n = 0};
+/* Fills transfer c of a slot, and with it the others that can be filled at once. */
+static int fill_transfers(const lazy_plan *plan, int32_t slot, const lazy_group *group, int32_t c, neap_buffer *from,
+                          lazy_transferred *transferred) {
+    transfer_targets all = {.n = 0};
     neap_part whole = {.from = from, .bytes = plan->slots[slot].bytes};
     neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
-    add_target(&all, crossed[c].buffer, c);
-    crossed[c].same = true;
-    if (!plan->crossings[c].parts)
-        add_crossings(plan, slot, crossed, plan->crossings[c].device, &all);
-    return join_targets(&all, 1, &whole, &push, crossed);
+    add_target(&all, transferred[c].buffer, c);
+    transferred[c].same = true;
+    if (!plan->transfers[c].parts)
+        add_transfers(plan, slot, transferred, plan->transfers[c].device, &all);
+    return join_targets(&all, 1, &whole, &push, transferred);
 }
 
-int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_transfer_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs,
+                     lazy_transferred *transferred) {
     int status = 0;
-    for (int32_t k = 0; k < group->nbufs && group->crossings && status == 0; k++) {
-        int32_t slot = group->slots[k], c = group->crossings[k];
-        if (c < 0 || crossed[c].same || (group->writes[k] && !plan->crossings[c].parts))
+    for (int32_t k = 0; k < group->nbufs && group->transfers && status == 0; k++) {
+        int32_t slot = group->slots[k], c = group->transfers[k];
+        if (c < 0 || transferred[c].same || (group->writes[k] && !plan->transfers[c].parts))
             continue;
-        status = fill_crossings(plan, slot, group, c, bufs[slot], crossed);
+        status = fill_transfers(plan, slot, group, c, bufs[slot], transferred);
     }
     return status;
 }
 
-int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_transfer_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs,
+                      lazy_transferred *transferred) {
     int status = 0;
     for (int32_t k = 0; k < group->nbufs && status == 0; k++) {
-        int32_t slot = group->slots[k], c = group->crossings ? group->crossings[k] : -1;
+        int32_t slot = group->slots[k], c = group->transfers ? group->transfers[k] : -1;
         if (!group->writes[k])
             continue;
-        for (int32_t other = 0; other < plan->ncrossings; other++)
-            if (plan->crossings[other].slot == slot)
-                crossed[other].same = other == c;
+        for (int32_t other = 0; other < plan->ntransfers; other++)
+            if (plan->transfers[other].slot == slot)
+                transferred[other].same = other == c;
         if (c >= 0)
-            status = push_crossing(plan, slot, group, bufs[slot], crossed[c].buffer);
+            status = push_transfer(plan, slot, group, bufs[slot], transferred[c].buffer);
     }
     return status;
 }
 
-const char *plan_cross_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
-                             int *ntargets) {
+const char *plan_transfer_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
+                                int *ntargets) {
     int targets[TARGETS_MOST], n = 0, device = plan->slots[slot].device;
     const neap_device_kind *kind = neap_device_kind_of(device);
     if (nsources)
         targets[n++] = device;
-    for (int32_t c = 0; c < plan->ncrossings && n < TARGETS_MOST; c++)
-        if (plan->crossings[c].slot == slot && !plan->crossings[c].parts &&
-            neap_device_kind_of(plan->crossings[c].device) == kind)
-            targets[n++] = plan->crossings[c].device;
+    for (int32_t c = 0; c < plan->ntransfers && n < TARGETS_MOST; c++)
+        if (plan->transfers[c].slot == slot && !plan->transfers[c].parts &&
+            neap_device_kind_of(plan->transfers[c].device) == kind)
+            targets[n++] = plan->transfers[c].device;
     *ntargets = n;
     return nsources ? neap_collective_lacks(nsources, sources, bytes, n, targets)
                     : neap_collective_lacks(1, &device, plan->slots[slot].bytes, n, targets);
 }
 
-int plan_cross_home(neap_ctx *ctx, neap_node *node, int device) {
+int plan_transfer_home(neap_ctx *ctx, neap_node *node, int device) {
     neap_buffer *home, *old = node->buffer;
     if (neap_device_memory_space(neap_buffer_device(old)) == neap_device_memory_space(device))
         return 0;

@@ -84,9 +84,9 @@ static int find_last(lazy_plan *plan, int32_t *groups_of) {
         for (int32_t t = group->first; t < group->first + group->nsteps; t++)
             for (int32_t k = 0; k < plan->steps[t]->nbufs; k++) {
                 int32_t at = plan->steps[t]->slots[k], slot = group->slots[at];
-                bool crosses = group->crossings && group->crossings[at] >= 0;
+                bool transfers = group->transfers && group->transfers[at] >= 0;
                 if (plan->slots[slot].made && plan->slots[slot].bytes <= NEAP_LAUNCH_GRAPH_KEPT &&
-                    groups_of[slot] == 1 && !crosses)
+                    groups_of[slot] == 1 && !transfers)
                     group->last[at] = t;
             }
     }
@@ -102,7 +102,7 @@ static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
     memcpy(group->slots, t->slots, n * sizeof *group->slots);
     memcpy(group->writes, t->writes, n * sizeof *group->writes);
     plan_group_label(plan->steps, group);
-    int status = plan_cross_group(plan, group);
+    int status = plan_transfer_group(plan, group);
     return status ? status : give_graphs(plan, group);
 }
 

@@ -113,8 +113,8 @@ typedef struct lazy_group {
     int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
     int32_t *slots;
     bool *writes;
-    /* By buffer: the crossing of the plan that its steps use in place of the slot, -1: none; NULL: none at all. */
-    int32_t *crossings;
+    /* By buffer: the transfer of the plan that its steps use in place of the slot, -1: none; NULL: none at all. */
+    int32_t *transfers;
     int32_t first_number, nnumbers;
     int64_t cost;
     lazy_launch_graphs *graphs; /* as which a device enqueues its steps (lazy/vm/launch_graphs.c). NULL: one by one */
@@ -130,11 +130,11 @@ static inline bool plan_passes(uint64_t passing, int32_t k) {
 }
 
 /* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
-typedef struct lazy_crossing {
+typedef struct lazy_transfer {
     int32_t slot;
     int16_t device;
     bool parts; /* several steps write the slot, each a part of it */
-} lazy_crossing;
+} lazy_transfer;
 
 typedef struct lazy_plan {
     struct lazy_plan *next;
@@ -153,8 +153,8 @@ typedef struct lazy_plan {
     lazy_step **steps;
     lazy_group *groups;
     lazy_number *numbers;
-    int32_t ncrossings;
-    lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
+    int32_t ntransfers;
+    lazy_transfer *transfers;       /* NULL: all its steps run where their buffers lie */
     struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
 
@@ -298,34 +298,36 @@ typedef struct lazy_binding {
 int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
 
 /* cross.c ---------------------------------------------------------------------------------------------------------- */
-typedef struct lazy_crossed { /* a crossing in a run */
-    neap_buffer *buffer;      /* the copy */
-    bool same;                /* it holds what the slot holds */
-} lazy_crossed;
-/* Finds the crossings of a plan whose steps are there. */
-int plan_cross_find(lazy_plan *plan);
-/* Finds the crossings of a group, whose `slots` are still slots of the plan. */
-int plan_cross_group(const lazy_plan *plan, lazy_group *group);
+typedef struct lazy_transferred { /* a transfer in a run */
+    neap_buffer *buffer;          /* the copy */
+    bool same;                    /* it holds what the slot holds */
+} lazy_transferred;
+/* Finds the transfers of a plan whose steps are there. */
+int plan_transfer_find(lazy_plan *plan);
+/* Finds the transfers of a group, whose `slots` are still slots of the plan. */
+int plan_transfer_group(const lazy_plan *plan, lazy_group *group);
 /* Memory for them in a run, OWNED by the array; of what was made before a failure too. */
-int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed);
-void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
+int plan_transfer_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_transferred *transferred);
+void plan_transfer_release(const lazy_plan *plan, lazy_transferred *transferred);
 /* Push the copies that a group needs before it runs, and those of what it has written. bufs: by slot. */
-int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
-int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
-/* Joins parts of buffers in `to`, the buffer of a slot, and where a collective can, in its crossings at once. */
-int plan_cross_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
-                    lazy_crossed *crossed, const neap_push *push);
+int plan_transfer_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs,
+                     lazy_transferred *transferred);
+int plan_transfer_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs,
+                      lazy_transferred *transferred);
+/* Joins parts of buffers in `to`, the buffer of a slot, and where a collective can, in its transfers at once. */
+int plan_transfer_join(const lazy_plan *plan, int32_t slot, int nparts, const neap_part *parts, neap_buffer *to,
+                       lazy_transferred *transferred, const neap_push *push);
 /* Why what several devices read of a slot is copied to each by itself; NULL: a collective sends it to all of them, of
  * which there are *ntargets. nsources: of a step that moves parts of `bytes` bytes there from these devices, whose own
  * result counts as well; 0: of any other step. */
-const char *plan_cross_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
-                             int *ntargets);
+const char *plan_transfer_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
+                                int *ntargets);
 /* Whether two devices compute on one memory: those of the CPU do. */
 static inline bool plan_share_memory(int a, int b) {
     return a == b || neap_device_memory_space(a) == neap_device_memory_space(b);
 }
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
-int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
+int plan_transfer_home(neap_ctx *ctx, neap_node *node, int device);
 
 /* plan/memory.c ---------------------------------------------------------------------------------------------------- */
 typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */

@@ -19,7 +19,7 @@ typedef struct plan_state {
     neap_buffer **bufs; /* by slot */
     size_t *starts;     /* by slot, see lazy_binding; NULL: none */
     lazy_scalar *numbers;
-    lazy_crossed *crossed;         /* by crossing */
+    lazy_transferred *transferred; /* by transfer */
     neap_buffer *const *scratches; /* of the next steps that need some */
 } plan_state;
 
@@ -60,8 +60,8 @@ static int unique_vars(neap_var **vars, int n) {
 
 /* What the steps of the group use as its buffer k. */
 static neap_buffer *buffer_at(const plan_state *s, const lazy_group *group, int32_t k) {
-    int32_t crossing = group->crossings ? group->crossings[k] : -1;
-    return crossing < 0 ? s->bufs[group->slots[k]] : s->crossed[crossing].buffer;
+    int32_t transfer = group->transfers ? group->transfers[k] : -1;
+    return transfer < 0 ? s->bufs[group->slots[k]] : s->transferred[transfer].buffer;
 }
 
 /* The buffers of the group that one of its steps uses, and which of them it writes. */
@@ -227,7 +227,7 @@ static int move(const plan_state *s, const lazy_group *group) {
                         .bytes = bytes};
     }
     neap_push push = {.name = step->label, .site = step_site(s->ctx, step, s->region)};
-    int status = plan_cross_join(s->plan, slot, n, parts, s->bufs[slot], s->crossed, &push);
+    int status = plan_transfer_join(s->plan, slot, n, parts, s->bufs[slot], s->transferred, &push);
     if (parts != few)
         free(parts);
     return status;
@@ -253,15 +253,15 @@ static int push_alone_or_together(const plan_state *s, const lazy_group *group) 
 
 static int group_push(plan_state *s, const lazy_group *group) {
     const lazy_step *step = s->plan->steps[group->first];
-    bool crosses = s->plan->ncrossings > 0;
-    int status = crosses ? plan_cross_in(s->plan, group, s->bufs, s->crossed) : 0;
+    bool transfers = s->plan->ntransfers > 0;
+    int status = transfers ? plan_transfer_in(s->plan, group, s->bufs, s->transferred) : 0;
     if (status)
         return status;
     if (step->payload)
         status = launch_alone(s, group);
     else
         status = step->moves ? move(s, group) : push_alone_or_together(s, group);
-    return status || !crosses || step->moves ? status : plan_cross_out(s->plan, group, s->bufs, s->crossed);
+    return status || !transfers || step->moves ? status : plan_transfer_out(s->plan, group, s->bufs, s->transferred);
 }
 
 static int allocate(plan_state *s, neap_buffer **made) {
@@ -304,8 +304,8 @@ static int bring_leaves_home(const plan_state *s) {
     int status = 0;
     for (int32_t k = 0; k < s->plan->nslots && status == 0; k++)
         if (!s->plan->slots[k].made)
-            status = plan_cross_home(s->ctx, s->binding->source(s->binding->arg, s->region[s->plan->slots[k].node]),
-                                     s->plan->slots[k].device);
+            status = plan_transfer_home(s->ctx, s->binding->source(s->binding->arg, s->region[s->plan->slots[k].node]),
+                                        s->plan->slots[k].device);
     return status;
 }
 
@@ -396,12 +396,13 @@ static int push_all(plan_state *s, neap_buffer **made) {
 /* Allocates all memory of a run, then pushes it. */
 static int allocate_and_push(plan_state *s, neap_buffer **made) {
     lazy_plan *plan = s->plan;
-    lazy_crossed few[16], *crossed = plan->ncrossings <= 16 ? few : malloc((size_t)plan->ncrossings * sizeof *crossed);
-    if (!crossed)
+    lazy_transferred few[16],
+        *transferred = plan->ntransfers <= 16 ? few : malloc((size_t)plan->ntransfers * sizeof *transferred);
+    if (!transferred)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    s->crossed = crossed;
+    s->transferred = transferred;
     bool doubtful = false;
-    int status = plan_cross_allocate(s->ctx, plan, crossed);
+    int status = plan_transfer_allocate(s->ctx, plan, transferred);
     if (status == 0)
         status = allocate(s, made);
     if (status == 0 && (status = plan_doubt_reserve(s->ctx, plan, s->bufs, &doubtful)) != 0)
@@ -410,9 +411,9 @@ static int allocate_and_push(plan_state *s, neap_buffer **made) {
         status = push_all(s, made);
     if (status == 0 && doubtful)
         plan_doubt(s->ctx, plan, made);
-    plan_cross_release(plan, crossed);
-    if (crossed != few)
-        free(crossed);
+    plan_transfer_release(plan, transferred);
+    if (transferred != few)
+        free(transferred);
     return status;
 }
 
