@@ -125,7 +125,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->plans.asked.at);
     free(ctx->plans.origins.at);
     free(ctx->plans.same.at);
-    plan_doubt_free(ctx);
+    plan_unsettled_free(ctx);
     free(ctx->plans.wanted.at);
     free(ctx->plans.views.at);
     free(ctx->quick.plain);

@@ -209,14 +209,14 @@ static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
 /* doubt.c ---------------------------------------------------------------------------------------------------------- */
 /* May the node fail, whatever it reads? */
 bool plan_may_fail(const neap_node *node);
-/* Forgets the doubtful buffers that have their values, or have failed. */
-void plan_doubt_settle(neap_ctx *ctx);
-bool plan_is_doubtful(const neap_ctx *ctx, const neap_buffer *buffer);
-/* A plan is about to be run, on these leaves, by slot: *doubtful says whether what it makes may fail with a call that
- * has not finished. If so, once it has run plan_doubt adds to the list what it has made, which then cannot fail. */
-int plan_doubt_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *leaves, bool *doubtful);
-void plan_doubt(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made);
-void plan_doubt_free(neap_ctx *ctx);
+/* Forgets the unsettled buffers that have their values, or have failed. */
+void plan_unsettled_forget(neap_ctx *ctx);
+bool plan_is_unsettled(const neap_ctx *ctx, const neap_buffer *buffer);
+/* A plan is about to be run, on these leaves, by slot: *unsettled says whether what it makes may fail with a call that
+ * has not finished. If so, once it has run plan_unsettled_add adds to the list what it has made, which then cannot fail. */
+int plan_unsettled_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *leaves, bool *unsettled);
+void plan_unsettled_add(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made);
+void plan_unsettled_free(neap_ctx *ctx);
 
 /* materialize.c ---------------------------------------------------------------------------------------------------- */
 /* Changes `made` so that what is computed again and again gets a buffer where that costs less; says in `times`, by node

@@ -401,16 +401,16 @@ static int allocate_and_push(plan_state *s, neap_buffer **made) {
     if (!transferred)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     s->transferred = transferred;
-    bool doubtful = false;
+    bool unsettled = false;
     int status = plan_transfer_allocate(s->ctx, plan, transferred);
     if (status == 0)
         status = allocate(s, made);
-    if (status == 0 && (status = plan_doubt_reserve(s->ctx, plan, s->bufs, &doubtful)) != 0)
+    if (status == 0 && (status = plan_unsettled_reserve(s->ctx, plan, s->bufs, &unsettled)) != 0)
         release_made(plan, made);
     if (status == 0)
         status = push_all(s, made);
-    if (status == 0 && doubtful)
-        plan_doubt(s->ctx, plan, made);
+    if (status == 0 && unsettled)
+        plan_unsettled_add(s->ctx, plan, made);
     plan_transfer_release(plan, transferred);
     if (transferred != few)
         free(transferred);
