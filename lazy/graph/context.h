@@ -209,7 +209,7 @@ typedef struct lazy_plans {
     int32_t placing;          /* bodies around what is planned that are to run on a device (control/place.c) */
     bool awaited;             /* who asked for the flush goes on when it has been computed, not before */
     lazy_nodes wanted, views; /* the roots of a flush */
-    LAZY_VECTOR(neap_buffer *) unsettled; /* may fail yet, with a call that has not finished (plan/doubt.c) */
+    LAZY_VECTOR(neap_buffer *) unsettled; /* may fail yet, with a call that has not finished (plan/unsettled.c) */
 } lazy_plans;
 
 /* mesh/spmd.c, mesh/mesh.c */

@@ -129,7 +129,7 @@ static inline bool plan_passes(uint64_t passing, int32_t k) {
     return k < LAZY_LAUNCH_GRAPH_BUFFERS && passing >> k & 1;
 }
 
-/* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
+/* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (transfer.c). */
 typedef struct lazy_transfer {
     int32_t slot;
     int16_t device;
@@ -147,7 +147,7 @@ typedef struct lazy_plan {
     int32_t nslots, nsteps, ngroups, nnumbers;
     int32_t nscratches; /* steps that need memory of their own */
     int32_t nsliced;    /* slots that are sliced */
-    bool may_fail;      /* a step of it may, whatever it reads (doubt.c) */
+    bool may_fail;      /* a step of it may, whatever it reads (unsettled.c) */
     bool has_graphs;    /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
@@ -206,14 +206,14 @@ static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
     return ctx->walk.order.at[ctx->plans.same.at[node->index]];
 }
 
-/* doubt.c ---------------------------------------------------------------------------------------------------------- */
+/* unsettled.c ------------------------------------------------------------------------------------------------------ */
 /* May the node fail, whatever it reads? */
 bool plan_may_fail(const neap_node *node);
 /* Forgets the unsettled buffers that have their values, or have failed. */
 void plan_unsettled_forget(neap_ctx *ctx);
 bool plan_is_unsettled(const neap_ctx *ctx, const neap_buffer *buffer);
 /* A plan is about to be run, on these leaves, by slot: *unsettled says whether what it makes may fail with a call that
- * has not finished. If so, once it has run plan_unsettled_add adds to the list what it has made, which then cannot fail. */
+ * has not finished. If so, plan_unsettled_add adds what a run has made to the list, and then needs no memory. */
 int plan_unsettled_reserve(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *leaves, bool *unsettled);
 void plan_unsettled_add(neap_ctx *ctx, const lazy_plan *plan, neap_buffer *const *made);
 void plan_unsettled_free(neap_ctx *ctx);
@@ -297,7 +297,7 @@ typedef struct lazy_binding {
  * died may share a buffer with others. On failure there are no results. */
 int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
 
-/* cross.c ---------------------------------------------------------------------------------------------------------- */
+/* transfer.c ------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_transferred { /* a transfer in a run */
     neap_buffer *buffer;          /* the copy */
     bool same;                    /* it holds what the slot holds */

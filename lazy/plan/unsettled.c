@@ -1,4 +1,4 @@
-/* doubt.c: which arrays may fail yet, with a call that has not finished.
+/* unsettled.c: which arrays may fail yet, with a call that has not finished.
  *
  * A function of the script may fail whatever it is given: a callback, and a loop or branch that has effects. (So may an
  * op that tests have for that.) An array is *unsettled* if it was made by a run with such a call, or by one that read

@@ -1,4 +1,4 @@
-/* cross.c: steps that use what lies in another memory.
+/* transfer.c: steps that use what lies in another memory.
  *
  * A slot lies where its node runs. A step may run elsewhere: it reads an uncommitted array, which lies on the first
  * device; or the backend of its device cannot do it, so it runs on the host. For each memory from which a slot is used
