@@ -7,6 +7,15 @@
  *                                       │                                   │                         ▲
  *      stream:            … earlier ──▶ copy ──▶ launch ──▶ launch ──▶ [this point] ──▶ callback ─────┘
  *
+ * An example: x and y have 1000 elements of 4 bytes, at 0x7000 and 0x9000 of a device with the streams `copies` and
+ * `work`. One op brings x from the host, the next one puts x + y to 0xb000. The engine and the ops call, in this order:
+ *
+ *      copy(device, copies, NEAP_COPY_TO_DEVICE, 0x7000, x on the host, 4000)
+ *      stream_then(device, copies, the first op is over)
+ *      event_new(device, copies) → e     stream_wait(device, work, e)     event_free(device, e)
+ *      launch(device, work, "add": buffers 0x7000 0x9000 0xb000, scalars 1000, groups 4, threads 256)
+ *      stream_then(device, work, the second op is over)
+ *
  * Rules for every function of a kind:
  * 1. It may be called from any thread, from several at once, and for the same stream too; a kind locks for itself.
  *    Threads come and go: what a driver wants bound to a thread is bound at each call.

@@ -12,6 +12,15 @@
  * that a turn has to do besides its items is to move the pointers into xs and ys. A carry of which a turn only writes
  * parts over (x:at{i}:set(v)) has one place, that of the result: a turn touches what it writes.
  *
+ * An example: np.scan(function(c, x) return 2 * c + x, c + x end, c, xs) of f32, c = {1, 1}, xs of the rows {1, 1},
+ * {2, 2}, {3, 3}. The body is one item, a kernel of two stores. R is the place of the result c, S the second place of
+ * the carry, where the first c is copied to.
+ *
+ *      pointer           INPUT c   INPUT x   OUTPUT c       OUTPUT y
+ *      turn 0, table 0   S         xs        R: {3, 3}      ys: {2, 2}
+ *      turn 1, table 1   R         xs + 8    S: {8, 8}      ys + 8: {5, 5}
+ *      turn 2, table 0   S         xs + 16   R: {19, 19}    ys + 16: {11, 11}
+ *
  * A run needs two pieces of memory, whose sizes are known beforehand: one of the host, which says where it stands, and
  * one of the device that computes, which has what is computed. On the host one follows the other.
  *

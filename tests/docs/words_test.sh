@@ -16,10 +16,7 @@ check() { # check TEXT COMMAND…: counts whether the command succeeds
     fi
 }
 
-mapfile -t files < <(git ls-files 2>/dev/null | grep -E '^(engine|formats|effects|lazy|mesh|interp|stdlib)/.*\.(c|h|lua)$')
-if [ ${#files[@]} -eq 0 ]; then
-    mapfile -t files < <(find engine formats effects lazy mesh interp stdlib -name '*.[ch]' -o -name '*.lua')
-fi
+mapfile -t files < <(find engine formats effects lazy mesh interp stdlib -name '*.[ch]' -o -name '*.lua')
 # "IDENTIFIER FILE", each once.
 places=$(grep -oE '[A-Za-z_][A-Za-z0-9_]*' "${files[@]}" | awk -F: '!seen[$0]++ { print $2, $1 }')
 identifiers=$(cut -d' ' -f1 <<<"$places" | sort -u)
@@ -29,7 +26,8 @@ exists() { # exists NAME: an identifier or a path
 }
 
 # The table of words: "WORD|NAME" a line.
-words=$(awk -F' *[|] *' '/^\| not \|/ { exit } /^\| [a-z]/ && $2 != "word" { gsub(/`/, "", $4); print $2 "|" $4 }' "$page")
+words=$(awk -F' *[|] *' '/^\| not \|/ { exit }
+    /^\| [a-z]/ && $2 != "word" { gsub(/`/, "", $4); print $2 "|" $4 }' "$page")
 while IFS='|' read -r word name; do
     check "the code has no $name, which shows the word '$word'" exists "$name"
 done <<<"$words"
