@@ -5,7 +5,7 @@
 #include "engine/device_internal.h"
 #include "engine/engine.h"
 #include "tests/check.h"
-#include "tests/lib/null_device.h"
+#include "tests/lib/null/device.h"
 
 #include <time.h>
 

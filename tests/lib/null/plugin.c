@@ -1,6 +1,6 @@
-/* null.c: null devices (tests/lib/null_device.h) as a plugin, for Lua tests: neap --device null. What the device needs
- * of the engine, the plugin finds in the neap that loads it. */
-#include "tests/lib/null_device.h"
+/* plugin.c: null devices (tests/lib/null/device.h) as a plugin, for Lua tests: neap --device null. What the device
+ * needs of the engine, the plugin finds in the neap that loads it. */
+#include "tests/lib/null/device.h"
 
 #include <stdlib.h>
 

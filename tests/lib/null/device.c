@@ -1,4 +1,4 @@
-/* null_device.c: a device without hardware, which records what it is told and can compute through the CPU.
+/* device.c: a device without hardware, which records what it is told and can compute through the CPU.
  *
  *      stream:  head ──▶ launch ──▶ copy ──▶ event ──▶ then ◀── tail        an item is done when its turn comes: the
  *                                                                          stream is not held, or was given a step,
@@ -20,7 +20,7 @@
  * stepping or releasing, does the work of it on the spot, without the mutex; a stream has one such thread at a time
  * (`busy`), which goes on as long as there is something to do.
  */
-#include "tests/lib/null_device.h"
+#include "tests/lib/null/device.h"
 #include "engine/engine_internal.h"
 
 #include <pthread.h>

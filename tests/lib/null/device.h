@@ -1,5 +1,5 @@
-/* null_device.h: a kind of devices without hardware, "null", as tests see and steer it. C tests have it linked in, and
- * know it from their start on; neap loads it as a plugin, tests/lib/plugin/null.c.
+/* device.h: a kind of devices without hardware, "null", as tests see and steer it. C tests have it linked in, and
+ * know it from their start on; neap loads it as a plugin, tests/lib/null/plugin.c.
  *
  * A null device keeps its streams as queues of *items*: launches, copies, collectives, frees, events, waits,
  * callbacks. An item is
