@@ -4,19 +4,19 @@
  *      push b ─┼─▶ a ─▶ b ─▶ c ──close──▶ reads {x}, fences {y, z} ──▶ runs a, b, c in turn
  *      push c ─┘
  *
- * The joined op fences what they write, so each of them sees the variables as it would have alone: its writes are
- * counted and its failure attached before the next one looks. What a joined op is spared is its own way through the
- * queues and the pool.
+ * The bulk's op fences the written variables. So a, b and c see the variables as if each had been pushed alone: the
+ * writes of a are counted and its failure attached before b looks. Joined ops save their own ways through the queues
+ * and the pool.
  *
- * While a thread has joined ops, its further small ops join as well, even if they could run at once: they might depend
- * on those. Everything of the thread that must not overtake them closes the bulk first (engine_bulk_flush).
+ * While a thread has joined ops, further small ops join as well, even if they could run at once: they might depend on
+ * the joined ones. Before anything of the thread that must not overtake, the bulk is closed (engine_bulk_flush).
  */
 #include "engine/op_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of an op that joins */, FEW = ENGINE_LIMIT(64, 4) };
+enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of a joined op */, FEW = ENGINE_LIMIT(64, 4) };
 
 /* ---- The joined op ----------------------------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ typedef struct union_scratch { /* for the union of the variables of up to `total
     uint32_t mask;
 } union_scratch;
 
-/* Adds an entry to the union, which has `count` of them. Returns how many it has then. */
+/* Adds an entry to a union of `count` entries. Returns the new count. */
 static uint32_t merge_entry(const union_scratch *r, uint32_t count, const engine_entry *entry) {
     enum { LINE_BITS = 6, GOLDEN = 0x9e3779b1 /* Knuth's multiplicative hashing */ };
     uint32_t at = ((uint32_t)((uintptr_t)entry->var >> LINE_BITS) * (uint32_t)GOLDEN >> 8) & r->mask;
@@ -63,7 +63,7 @@ static uint32_t merge_entry(const union_scratch *r, uint32_t count, const engine
     return r->table[at] = count + 1;
 }
 
-/* One op for a list of two or more. NULL: out of memory. r->order gets its variables, sorted. */
+/* The bulk's op for a list of two or more. NULL: out of memory. r->order gets the variables, sorted. */
 static engine_op *make_bulk(engine_op *list, const union_scratch *r) {
     uint32_t count = 0;
     for (engine_op *op = list; op; op = op->next) {
@@ -94,11 +94,11 @@ static engine_op *make_bulk(engine_op *list, const union_scratch *r) {
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
-/* Pushes an op that was accepted long ago; if the engine has been stopped meanwhile, the op is dropped with it. */
+/* Pushes an op long after its acceptance; if the engine has been stopped meanwhile, drops the op. */
 static void push_late(engine_op *op, neap_var *const *order, engine_thread *self) {
     void (*release)(void *arg) = op->release;
     void *arg = op->arg;
-    atomic_fetch_sub_explicit(&self->pushed, 1, memory_order_relaxed); /* it was counted when it joined */
+    atomic_fetch_sub_explicit(&self->pushed, 1, memory_order_relaxed); /* counted at its join */
     if (engine_admit(op, order, self) != NEAP_OK && release)
         release(arg);
 }

@@ -1,4 +1,4 @@
-/* device_kinds.c: the kinds of devices that there are: the CPU, and those that plugins register. */
+/* device_kinds.c: all kinds of devices: the CPU, and the kinds of plugins. */
 #include "engine/device_internal.h"
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 
 enum { KINDS_MOST = 32 };
 
-static _Atomic(const neap_device_kind *) kinds[KINDS_MOST]; /* the CPU is not among them */
+static _Atomic(const neap_device_kind *) kinds[KINDS_MOST]; /* without the CPU */
 
 static pthread_mutex_t register_mutex = PTHREAD_MUTEX_INITIALIZER; /* one kind is registered at a time */
 

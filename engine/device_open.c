@@ -1,4 +1,4 @@
-/* device_open.c: how a device comes to be open, with the plugin that brings its kind, and how all are closed. */
+/* device_open.c: opening a device, with the plugin of its kind, and closing all. */
 #include "engine/device_internal.h"
 
 #include <pthread.h>
@@ -105,7 +105,7 @@ int neap_device_open(const char *kind_name, int index, int *number) {
 /* ---- Start and stop ---------------------------------------------------------------------------------------------- */
 
 void engine_devices_settle(void) {
-    pthread_mutex_lock(&open_mutex); /* who had it before us has finished; who gets it after us sees the phase */
+    pthread_mutex_lock(&open_mutex); /* an earlier opener has finished, a later one sees the phase */
     pthread_mutex_unlock(&open_mutex);
 }
 

@@ -1,11 +1,11 @@
-/* launch_graph.c: launches and copies that are recorded, and enqueued by one call where a kind has graphs.
+/* launch_graph.c: recorded launches and copies, enqueued by one call where a kind has graphs.
  *
  *      record:   step k as it was? ──▶ nothing     other words, same code? ──▶ changed     another step? ──▶ other
  *      run:      first time ──▶ graph_new     later ──▶ graph_change of what has changed ──▶ graph_run
  *
  * Step k has its words (the addresses of buffers, then scalars) at an offset of its own in `words`, since most steps
- * stay as they are. A launch graph that was once recorded with other steps is enqueued step by step from then on: what
- * the kind made may still be under way, so nothing else is made in its place.
+ * stay the same. Once recorded with other steps, a launch graph is enqueued step by step: the graph made by the kind
+ * may still be under way, so no other graph is made in its place.
  */
 #include "engine/device_internal.h"
 
@@ -18,10 +18,11 @@ typedef struct graph_step {
     bool changed;         /* the kind has not been told */
 } graph_step;
 
-/* Memory of steps. As steps are done one after the other, what one has given back may be another's. Small memory stays
- * with the graph, at the same address in each recording; large memory is taken in the stream's order each time. */
+/* Memory of steps. As steps are done one after the other, a later step may get what an earlier one gave back. Small
+ * memory stays with the graph, at the same address in each recording; large memory is taken in the stream's order each
+ * time. */
 typedef struct graph_scratch {
-    neap_buffer *kept; /* NULL: it is large */
+    neap_buffer *kept; /* NULL: large memory */
     void *memory;
     size_t bytes;
     bool taken;
@@ -29,8 +30,8 @@ typedef struct graph_scratch {
 
 struct neap_launch_graph {
     int device, n, capacity, recorded, nscratch, changes;
-    bool other;   /* it has had other steps than `made` */
-    bool refused; /* the kind makes no graph of it */
+    bool other;   /* recorded with other steps than `made` has */
+    bool refused; /* the kind makes no graph of the steps */
     neap_stream *stream;
     graph_step *steps;
     uint64_t *words;
@@ -51,7 +52,7 @@ int neap_launch_graph_new(int device, neap_launch_graph **out) {
     return NEAP_OK;
 }
 
-/* Gives back what is large, behind what stands in the stream. */
+/* Gives large memory back, behind the work in the stream. */
 static void drop_large_scratch(neap_launch_graph *graph) {
     const engine_device *device = engine_device_at(graph->device);
     int kept = 0;
@@ -104,7 +105,7 @@ static bool grow(void **array, size_t bytes, size_t wanted, size_t *capacity) {
     return true;
 }
 
-/* Takes a step that stands where there was none, or another one; the words of those behind it are forgotten. */
+/* Takes a new or another step at the recorded position; the words of later steps are forgotten. */
 static int append(neap_launch_graph *graph, const neap_graph_step *step, size_t nwords) {
     int k = graph->recorded;
     size_t capacity = (size_t)graph->capacity, first = k ? graph->steps[k - 1].first : 0;
@@ -146,7 +147,7 @@ static bool is_of_same_shape(const neap_launch *a, const neap_launch *b) {
     return a->code == b->code && a->host == b->host && a->nbuffers == b->nbuffers && a->nscalars == b->nscalars;
 }
 
-/* The step that was recorded at this place the last time; NULL: there was none. */
+/* The step recorded at this position the last time; NULL: there was none. */
 static graph_step *next_step(const neap_launch_graph *graph) {
     return graph->recorded < graph->n ? &graph->steps[graph->recorded] : NULL;
 }
@@ -186,7 +187,7 @@ int engine_launch_graph_copy(neap_launch_graph *graph, void *to, const void *fro
     return NEAP_OK;
 }
 
-/* The smallest free memory that is large enough; NULL: there is none. */
+/* The smallest free memory of enough bytes; NULL: there is none. */
 static graph_scratch *find_scratch(const neap_launch_graph *graph, size_t bytes) {
     graph_scratch *best = NULL;
     for (int k = 0; k < graph->nscratch; k++) {
@@ -281,7 +282,7 @@ static int tell_changes(neap_launch_graph *graph, const engine_device *device) {
     return status;
 }
 
-/* A graph is not worth failing for: without one, the steps tell what is wrong. */
+/* A graph is not worth failing for: without a graph, the steps tell their fault. */
 static bool run_graph(neap_launch_graph *graph, const engine_device *device, const neap_run *run) {
     graph->other |= graph->made && graph->recorded != graph->n;
     graph->n = graph->recorded;

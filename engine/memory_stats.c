@@ -1,4 +1,4 @@
-/* memory_stats.c: what memories hold, and their limits, as users ask for them. */
+/* memory_stats.c: the contents of memories, and their limits, for users. */
 #include "engine/device_internal.h"
 
 #ifdef __GLIBC__

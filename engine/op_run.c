@@ -1,14 +1,14 @@
-/* op_run.c: the life of an op from the moment when it is ready: running, finishing.
+/* op_run.c: the life of a ready op: running, finishing.
  *
  *      ready ──▶ run ──▶ returned (sync), or neap_complete (async), or the stream's event (devices with streams)
  *                             └──▶ release(arg) ──▶ grants given back ──▶ ops that became ready ──▶ handed over
  *
- * `release` is called before the grants are given back, so whoever waited for the op finds it already called.
+ * `release` is called before the grants are given back: when a wait for the op returns, the call is over.
  *
- * Where ready ops go: those that a worker's last op made ready, the first to the same worker, which runs it next (a
- * chain of ops never leaves its core), the others to their device's pool. The naive scheduler has no pool: every op
- * runs at its push, on the pushing thread; one that has to wait (for an async op, for another thread) runs on the
- * thread that completes what it waited for, once no op of that thread is running.
+ * Where ready ops go: of the ops that a worker's last op made ready, the first runs next on the same worker (a chain of
+ * ops never leaves its core), the others go to their device's pool. The naive scheduler has no pool: every op runs at
+ * its push, on the pushing thread; an op that has to wait (for an async op, for another thread) runs on the thread of
+ * the last completion it waits for, once no op of the thread is running.
  */
 #include "engine/device_internal.h"
 #include "engine/timeline.h"
@@ -25,7 +25,7 @@ static void run_naively(engine_ready *ready, engine_thread *self) {
     }
     if (self->depth > 0)
         return;
-    self->depth++; /* what these ops make ready is appended, not run inside them */
+    self->depth++; /* ops made ready are appended, and do not run inside */
     while (self->naive) {
         engine_op *op = self->naive;
         self->naive = op->next;
@@ -54,8 +54,8 @@ void engine_op_hand_over(engine_ready *ready, engine_thread *self) {
 
 /* ---- Finishing --------------------------------------------------------------------------------------------------- */
 
-/* The op is over, with a failure (TAKES) or NULL. It is counted before its variables are left, so whoever waited for
- * one of them sees it counted. */
+/* The op is over, with a failure (TAKES) or NULL. The op is counted before its variables are left, so a wait for a
+ * variable ends after the count. */
 static void finish_op(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
     engine_entry *granted = NULL, **end = &granted;
@@ -70,7 +70,7 @@ static void finish_op(engine_op *op, engine_failure *failure, engine_thread *sel
     engine_op_free(op);
     engine_op_hand_over(&ready, self);
     engine_count_one(&self->ended);
-    if (!self->pool) /* a worker looks when it finds nothing more to do */
+    if (!self->pool) /* a worker looks when its work ends */
         engine_activity_signal();
 }
 
@@ -82,7 +82,7 @@ static void finish_async(engine_op *op, engine_failure *failure, engine_thread *
     finish_op(op, failure, self);
 }
 
-/* Of an op with ENGINE_OP_STREAM: it has run, and has all grants. What it needed may have failed since it started. */
+/* An op with ENGINE_OP_STREAM has run, and has all grants. Its inputs may have failed since its start. */
 static void finish_stream_op(engine_op *op, engine_thread *self) {
     engine_failure *failure = op->fn.failure, *needed = engine_op_failure(op);
     if (needed) {
@@ -92,7 +92,7 @@ static void finish_stream_op(engine_op *op, engine_thread *self) {
     finish_async(op, failure, self);
 }
 
-/* Such an op has been enqueued, or could not be. It may be over by now. */
+/* Such an op has been enqueued, or could not be, and may be over by now. */
 static void leave_stream_op(engine_op *op, bool enqueued, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
     if (enqueued)
@@ -110,7 +110,7 @@ static void complete_op(void *done, int status) {
     neap_complete(done, status);
 }
 
-/* An op whose function failed after it may have enqueued work: it ends with that failure, but not before the work. */
+/* An op with a failed function, and maybe with work in the stream: ends with the failure, but not before the work. */
 typedef struct failed_op {
     neap_completion *done;
     int status;
@@ -125,7 +125,7 @@ static void complete_failed(void *arg, int status) {
     neap_complete(done, status);
 }
 
-/* The stream has come to what the op had enqueued when it had more to do (neap_sync_fn). */
+/* The stream has come to the end of the op's work so far, and the op has more to do (neap_sync_fn). */
 static void go_on(void *arg, int status) {
     engine_op *op = arg;
     engine_thread *self = engine_self();
@@ -137,12 +137,12 @@ static void go_on(void *arg, int status) {
                     .worker = self->worker,
                     .epoch = op->epoch,
                     .stream = engine_device_stream(op->device, op->flags)};
-    self->depth++; /* the op may be gone when this returns */
+    self->depth++; /* the op may be gone afterwards */
     run_stream_op(op, &run, NEAP_OK);
     self->depth--;
 }
 
-/* False: there is no memory for it, or the device cannot tell. */
+/* False: there is no memory, or the device cannot tell. */
 static bool complete_when_done(engine_device *device, neap_stream *stream, neap_completion *done, int status) {
     if (status >= 0) {
         neap_stream_fn then = status == NEAP_PENDING ? go_on : complete_op;
@@ -166,7 +166,7 @@ static bool is_given_up(const engine_op *op, const neap_run *run) {
     return neap_run_cancelled(run) && !(op->flags & NEAP_PUSH_ALWAYS);
 }
 
-/* Calls the op's function, unless it has failed already, or was given up. */
+/* Calls the op's function, unless the op has failed already, or was given up. */
 static int call_on_stream(engine_op *op, const neap_run *run, int status) {
     engine_thread *self = engine_self();
     uint64_t errors = self->errors;
@@ -180,9 +180,9 @@ static int call_on_stream(engine_op *op, const neap_run *run, int status) {
     return status;
 }
 
-/* Calls a sync op's function on a device with a stream, and completes the op when the stream has done its work: the
- * naive scheduler waits for it here. A negative status, with its error set: it completes with that in place of a call.
- * Returns whether its work stands in the stream, its callback behind. */
+/* Calls a sync op's function on a device with a stream, and completes the op when the stream has done the work: the
+ * naive scheduler waits here. A negative status, with the error set, completes the op without a call. Returns whether
+ * the work stands in the stream, with the callback behind. */
 static bool run_stream_op(engine_op *op, const neap_run *run, int status) {
     engine_device *device = engine_device_at(run->device);
     engine_thread *self = engine_self();
@@ -212,7 +212,7 @@ static void run_on_stream(engine_op *op, const neap_run *run, bool early, engine
         leave_stream_op(op, enqueued, self);
 }
 
-/* An async op, or a sync op on a device with streams, which ends as one. */
+/* An async op, or a sync op on a device with streams, with an end like an async op's. */
 static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *self) {
     bool early = op->flags & ENGINE_OP_STREAM && engine_early_running(op);
     engine_failure *failure = early ? NULL : engine_op_failure(op);
@@ -229,7 +229,7 @@ static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *se
     char name[ENGINE_TIMELINE_NAME];
     int64_t began = engine_timeline_start(op, name);
     neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch, .stream = stream};
-    self->depth++; /* the op may be gone when these return */
+    self->depth++; /* the op may be gone afterwards */
     if (op->flags & ENGINE_OP_ASYNC) {
         op->fn.async(op->arg, &run, (neap_completion *)op);
     } else {

@@ -1,11 +1,11 @@
 /* wait.c: waiting for one variable, and for everything.
  *
- * Whoever waits runs ready work meanwhile (pool.c). A wait inside an op would have to wait for that very op, or keep a
- * worker from working, so it is an error when there is something to wait for.
+ * A waiting thread runs ready work meanwhile (pool.c). A wait inside an op would wait for the very op, or keep a worker
+ * from working, so it is an error, unless there is nothing to wait for.
  *
- * A wait reports a failure once: the first wait that meets it returns it; later ones, also on other variables that
- * inherited it, do not. The failure stays on its variables, and neap_var_poll shows it: ops that read them are skipped.
- * An op that is pushed after the report and writes such a variable begins it anew (failure.c).
+ * A failure is reported once, by the first wait on one of its variables; later waits, also on variables that inherited
+ * the failure, do not report. The failure stays on its variables, where neap_var_poll shows it, and ops that read a
+ * failed variable are skipped. A write pushed after the report begins the variable anew (failure.c).
  */
 #include "engine/timeline.h"
 
@@ -21,7 +21,7 @@ static int sleep_on(neap_waker *waker, int timeout_ms, int64_t *began) {
     if (timeout_ms != 0 && engine_pool_attend(waker, NULL, began))
         return 1;
     if (neap_interrupt_pending() != interrupts)
-        return 0; /* its signal has been here already */
+        return 0; /* the signal has been here already */
     struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
     return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
 }
@@ -65,7 +65,7 @@ static int report_failure(neap_var *var) {
     return status;
 }
 
-/* Registers a fresh waker with `arrange`, which gets `target`, and blocks until it is woken. */
+/* Registers a fresh waker by `arrange`, with `target`, and blocks until the waker is woken. */
 static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker, uint64_t target), uint64_t target) {
     int status = refuse_inside_op();
     if (status)
@@ -91,7 +91,7 @@ int neap_var_wait_to_read(neap_var *var) {
     if (!status)
         engine_bulk_flush(engine_self());
     uint64_t target = status ? 0 : engine_var_target(var);
-    while (!status && neap_var_version(var) < target) /* again where a watch found no memory */
+    while (!status && neap_var_version(var) < target) /* again, if there was no memory for a watch */
         status = block_on(var, engine_var_watch, target);
     return status ? status : report_failure(var);
 }
@@ -120,7 +120,7 @@ int neap_poll_all(neap_waker *waker) {
     return engine_failure_report_all();
 }
 
-/* Without memory for a waker it looks again and again, at leisure. */
+/* Without memory for a waker the thread looks again and again, at leisure. */
 void engine_wait_idle(void) {
     while (!engine_thread_idle()) {
         neap_waker *waker = engine_waker_local();
