@@ -3,19 +3,19 @@
  *      class   0   1    2    3    4    5    6    7    8    9 …     four classes per doubling above 256 bytes,
  *      bytes  64 128  192  256  320  384  448  512  640  768 …     so at most a fifth of a block is unused
  *
- * A block and the header of its buffer stay together in the pool, so taking one is one pop. Of the CPU's smallest
- * classes they are one object, which comes from the engine's own slabs. Blocks come from the kind of the device, for
+ * A block and the header of its buffer stay together in the pool, so taking a block is a pop. In the CPU's smallest
+ * classes block and header are one object of the engine's own slabs. Other blocks come from the kind of the device, for
  * any stream: a block returns to the pool only when the work of its last use is done.
  *
- * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps what it gets: what a loop
- * allocates and frees again and again is got once. It gives blocks back
+ * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps blocks: a loop that
+ * allocates and frees again and again gets each block once. The pool gives blocks back
  *
- *   1. when nobody needed them for a whole *window* of some seconds: a class remembers the fewest free blocks that it
- *      had since the window began, and so many go. Windows end when large blocks come and go, and while workers sleep
- *      (pool.c). Some bytes stay for good (slack_of): to touch a block again that went back may take far longer than
- *      to touch one that stayed, most of all in a virtual machine, whose host gives memory page by page;
- *   2. before a new block would take the reserved bytes past what the recent windows justify: twice their highest live
- *      bytes where the machine has plenty, else a quarter more than these;
+ *   1. when nobody needed them for a whole *window* of some seconds: a class remembers its fewest free blocks since the
+ *      window began, and so many go. Windows end when large blocks come and go, and while workers sleep (pool.c). Some
+ *      bytes stay for good (slack_of): touching a block after its return may take far longer than touching a kept
+ *      block, most of all in a virtual machine, whose host gives memory page by page;
+ *   2. before a new block would take the reserved bytes past the need of the recent windows: twice their highest live
+ *      bytes where the machine has plenty, else a quarter more;
  *   3. when the limit asks for it, when the device refuses a new block, and on neap_memory_trim.
  */
 #include "engine/device_internal.h"

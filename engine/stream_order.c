@@ -1,31 +1,31 @@
-/* stream_order.c: ops on streams that start before what they need has been done: the streams' order stands in for it.
+/* stream_order.c: ops on streams that start before their inputs are there: the order of streams replaces the wait.
  *
  *      A writes x on a stream:   run ──▶ enqueued ─────────────────────▶ its callback ──▶ grants of x
  *      B reads x, on a stream:              └──▶ run early ──▶ enqueued ─────┴──▶ its callback, and its grants ──▶ over
  *
- * Without this each dependence would cost a round trip over the host, in which the device has nothing to do. An access
- * of a variable is *sent* once its op has been enqueued. One that stands in the queue is *promised* when all in its way
- * has been sent: on the same stream nothing more is needed, behind another stream of devices of the same kind the early
- * op's stream waits for an event. So B may be enqueued when each of its variables is granted or promised.
+ * Otherwise each dependence would cost a round trip over the host, while the device has nothing to do. An access of a
+ * variable is *sent* once its op has been enqueued. An entry in the queue is *promised* when all accesses in its way
+ * have been sent: on the same stream nothing more is needed, behind another stream of devices of the same kind the
+ * early op's stream waits for an event. So B may be enqueued when each of its variables is granted or promised.
  *
- * All else is as if B had waited. It is over when its stream has passed it and all its grants are there; by then the
- * failures of what it needed are known, and one of them is its own, whatever it computed from that. Versions, waits and
- * the start of ops elsewhere follow from grants alone.
+ * All else is as if B had waited. B is over when its stream has passed the work and all grants are there; by then the
+ * failures of the inputs are known, and B fails with the first, whatever it computed. Versions, waits and the start of
+ * ops elsewhere follow from grants alone.
  *
- * Promises are given from the front of the queue on: to a write behind what has been sent, and to a run of reads behind
- * a write that has. An entry that was promised and is granted later counts once.
+ * Promises are given from the front of the queue on: to a write behind sent accesses, and to a run of reads behind a
+ * sent write. An entry with a promise and a later grant counts once.
  *
  *      granted   W sent
  *      queue     R promised, sent    R promised    W    R ...       the W is promised when the second R is sent
  *
- *      op->waiting     low bits: grants that are missing, and while the op runs its callback and its start
- *                      high bits: entries that are neither granted nor promised
+ *      op->waiting     low bits: missing grants, and while the op runs its callback and its start
+ *                      high bits: entries neither granted nor promised
  *
- * Whoever brings the high bits to 0 while grants are missing starts the op early; whoever brings the low bits to 0 has
- * the op for itself.
+ * The thread that brings the high bits to 0 while grants are missing starts the op early; the thread that brings the
+ * low bits to 0 owns the op.
  *
- * An op is *sure* if nothing that it needs has failed, and it waits for streams alone, or for ops that are sure: it
- * may have to wait for a worker that enqueues it, but for nothing that a user might do (neap_var_is_sure).
+ * An op is *sure* if none of its inputs has failed, and the op waits for streams alone, or for sure ops: maybe for a
+ * worker to enqueue it, but for nothing that a user might do (neap_var_is_sure).
  */
 #include "engine/device_internal.h"
 
