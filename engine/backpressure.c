@@ -32,7 +32,7 @@ static bool within(int part) {
     if (most_bytes == 0)
         most_bytes = room < BYTES ? room : BYTES;
     if (most_cost == 0)
-        most_cost = NS_PER_WORKER * engine_pool_workers();
+        most_cost = NS_PER_WORKER * engine.workers;
     return atomic_load(&ahead.bytes) <= most_bytes / part && atomic_load(&ahead.cost) <= most_cost / part;
 }
 
@@ -41,8 +41,9 @@ static void find_least(engine_device *device, void *arg) {
     *least = left < *least ? left : *least;
 }
 
-void engine_ahead_look(void) {
+static void look_at_memory(void) {
     int64_t least = INT64_MAX / 2;
+    atomic_store_explicit(&engine_memory_was_taken, false, memory_order_relaxed);
     engine_devices_each(find_least, &least);
     atomic_store_explicit(&ahead.room, (least + atomic_load(&ahead.bytes)) / ROOM_PART, memory_order_relaxed);
 }
@@ -71,8 +72,9 @@ void engine_ahead_ended(int64_t bytes, int64_t cost) {
 int neap_ahead_poll(neap_waker *waker) {
     if (engine_phase() == ENGINE_DEAD)
         return engine_check_alive();
-    if (!within(1) && atomic_load_explicit(&ahead.room, memory_order_relaxed) < BYTES)
-        engine_ahead_look(); /* some may have come back */
+    bool taken = atomic_load_explicit(&engine_memory_was_taken, memory_order_relaxed);
+    if (taken || (!within(1) && atomic_load_explicit(&ahead.room, memory_order_relaxed) < BYTES))
+        look_at_memory(); /* which is less now, or some may have come back */
     if (within(1))
         return NEAP_OK;
     engine_bulk_flush(engine_self());

@@ -35,40 +35,23 @@ int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
 
 /* ---- Memory of others -------------------------------------------------------------------------------------------- */
 
-typedef struct borrowed { /* such a buffer has no class, and never sees the pool */
-    neap_buffer buffer;
-    void (*release)(void *);
-    void *arg;
-} borrowed;
-
-enum { BORROWED_CLASS = -1 };
-
 int neap_buffer_borrow(const void *data, size_t bytes, void (*release)(void *), void *arg, neap_buffer **out) {
     int status = engine_check_alive();
     if (status)
         return status;
-    borrowed *made = engine_alloc(sizeof *made);
+    engine_borrowed *made = engine_alloc(sizeof *made);
     if (!made)
         return neap_error(NEAP_E_MEMORY, "no memory for a buffer");
-    *made = (borrowed){.release = release, .arg = arg};
+    *made = (engine_borrowed){.release = release, .arg = arg};
     neap_buffer *buffer = &made->buffer;
     engine_var_init(&buffer->var, true);
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
     buffer->home = engine_device_retain_at(0);
-    buffer->class = BORROWED_CLASS;
+    buffer->class = ENGINE_BORROWED;
     buffer->bytes = bytes;
     buffer->data = (void *)(uintptr_t)data;
     *out = buffer;
     return NEAP_OK;
-}
-
-static void give_back(neap_buffer *buffer) {
-    borrowed *made = (borrowed *)buffer;
-    engine_device *home = buffer->home;
-    if (made->release)
-        made->release(made->arg);
-    free(made);
-    engine_device_release(home);
 }
 
 typedef struct mapping {
@@ -149,24 +132,13 @@ void neap_buffer_return(neap_buffer *buffer) {
 /* Between its two counts, a reference that is returned counts as an owner's: never are there fewer than there are. */
 int neap_buffer_owned(const neap_buffer *buffer) {
     uint32_t lent = atomic_load_explicit(&buffer->lent, memory_order_acquire);
-    if (buffer->class == BORROWED_CLASS)
+    if (buffer->class == ENGINE_BORROWED)
         return 0;
     return atomic_load_explicit(&buffer->refs, memory_order_acquire) - lent <= 1;
 }
 
-void engine_buffer_recycle(neap_var *var) {
-    neap_buffer *buffer = (neap_buffer *)var;
-    engine_device *home = buffer->home;
-    if (buffer->class == BORROWED_CLASS) {
-        give_back(buffer);
-        return;
-    }
-    engine_memory_keep(buffer);
-    engine_device_release(home);
-}
-
 int neap_buffer_sole(const neap_buffer *buffer) {
-    return buffer->class != BORROWED_CLASS && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
+    return buffer->class != ENGINE_BORROWED && atomic_load_explicit(&buffer->refs, memory_order_acquire) == 1;
 }
 
 engine_device *engine_buffer_home(const neap_buffer *buffer) {

@@ -4,19 +4,19 @@
  *      push b ─┼─▶ a ─▶ b ─▶ c ──close──▶ reads {x}, fences {y, z} ──▶ runs a, b, c in turn
  *      push c ─┘
  *
- * The joined op fences what they write, so each of them sees the variables as it would have alone: its writes are
- * counted and its failure attached before the next one looks. What a joined op is spared is its own way through the
- * queues and the pool.
+ * The bulk's op fences the written variables. So a, b and c see the variables as if each had been pushed alone: the
+ * writes of a are counted and its failure attached before b looks. Joined ops save their own ways through the queues
+ * and the pool.
  *
- * While a thread has joined ops, its further small ops join as well, even if they could run at once: they might depend
- * on those. Everything of the thread that must not overtake them closes the bulk first (engine_bulk_flush).
+ * While a thread has joined ops, further small ops join as well, even if they could run at once: they might depend on
+ * the joined ones. Before anything of the thread that must not overtake, the bulk is closed (engine_bulk_flush).
  */
 #include "engine/op_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of an op that joins */, FEW = ENGINE_LIMIT(64, 4) };
+enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of a joined op */, FEW = ENGINE_LIMIT(64, 4) };
 
 /* ---- The joined op ----------------------------------------------------------------------------------------------- */
 
@@ -42,15 +42,15 @@ static int run_joined(void *arg, const neap_run *run) {
     return NEAP_OK;
 }
 
-typedef struct room { /* for the union of the variables of up to `total` entries */
+typedef struct union_scratch { /* for the union of the variables of up to `total` entries */
     engine_entry *entries;
     neap_var **order;
     uint32_t *table; /* entry + 1 by hash, 0: none; mask + 1 places, at least two for each entry */
     uint32_t mask;
-} room;
+} union_scratch;
 
-/* Adds an entry to the union, which has `count` of them. Returns how many it has then. */
-static uint32_t merge_entry(const room *r, uint32_t count, const engine_entry *entry) {
+/* Adds an entry to a union of `count` entries. Returns the new count. */
+static uint32_t merge_entry(const union_scratch *r, uint32_t count, const engine_entry *entry) {
     enum { LINE_BITS = 6, GOLDEN = 0x9e3779b1 /* Knuth's multiplicative hashing */ };
     uint32_t at = ((uint32_t)((uintptr_t)entry->var >> LINE_BITS) * (uint32_t)GOLDEN >> 8) & r->mask;
     while (r->table[at] && r->entries[r->table[at] - 1].var != entry->var)
@@ -63,8 +63,8 @@ static uint32_t merge_entry(const room *r, uint32_t count, const engine_entry *e
     return r->table[at] = count + 1;
 }
 
-/* One op for a list of two or more. NULL: out of memory. r->order gets its variables, sorted. */
-static engine_op *make_bulk(engine_op *list, const room *r) {
+/* The bulk's op for a list of two or more. NULL: out of memory. r->order gets the variables, sorted. */
+static engine_op *make_bulk(engine_op *list, const union_scratch *r) {
     uint32_t count = 0;
     for (engine_op *op = list; op; op = op->next) {
         for (uint32_t i = 0; i < op->entry_count; i++)
@@ -94,12 +94,12 @@ static engine_op *make_bulk(engine_op *list, const room *r) {
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
-/* Pushes an op that was accepted long ago; if the engine has been stopped meanwhile, the op is dropped with it. */
+/* Pushes an op long after its acceptance; if the engine has been stopped meanwhile, drops the op. */
 static void push_late(engine_op *op, neap_var *const *order, engine_thread *self) {
     void (*release)(void *arg) = op->release;
     void *arg = op->arg;
-    atomic_fetch_sub_explicit(&self->pushed, 1, memory_order_relaxed); /* it was counted when it joined */
-    if (engine_push_admit(op, order, self) != NEAP_OK && release)
+    atomic_fetch_sub_explicit(&self->pushed, 1, memory_order_relaxed); /* counted at its join */
+    if (engine_admit(op, order, self) != NEAP_OK && release)
         release(arg);
 }
 
@@ -117,7 +117,7 @@ static void push_together(engine_op *list, engine_op *bulk, neap_var *const *ord
         if (op->bytes | op->cost)
             engine_ahead_began(op->bytes, op->cost);
     }
-    if (engine_push_admit(bulk, order, self) == NEAP_OK)
+    if (engine_admit(bulk, order, self) == NEAP_OK)
         return;
     for (engine_op *op = list, *next; op; op = next) { /* the engine has been stopped */
         next = op->next;
@@ -129,7 +129,7 @@ static void push_together(engine_op *list, engine_op *bulk, neap_var *const *ord
     }
 }
 
-void engine_bulk_close(engine_thread *self) {
+static void close_bulk(engine_thread *self) {
     engine_op *list = self->joined;
     uint32_t total = 0;
     int count = self->joined_count;
@@ -143,7 +143,7 @@ void engine_bulk_close(engine_thread *self) {
         neap_var *order[FEW];
         uint32_t table[2 * FEW];
     } few;
-    room r = {few.entries, few.order, few.table, 2 * FEW - 1};
+    union_scratch r = {few.entries, few.order, few.table, 2 * FEW - 1};
     void *space = NULL;
     if (total > FEW) {
         while (r.mask < 2 * total)
@@ -171,27 +171,29 @@ void engine_bulk_close(engine_thread *self) {
 int engine_bulk_join(engine_op *op, neap_var *const *order, engine_thread *self) {
     const engine_op *first = self->joined;
     if (first && (first->device != op->device || first->priority != op->priority || op->entry_count > ENTRIES_MOST))
-        engine_bulk_close(self);
+        close_bulk(self);
     if (op->entry_count > ENTRIES_MOST)
-        return engine_push_admit(op, order, self);
+        return engine_admit(op, order, self);
     neap_var *own[ENTRIES_MOST];
-    int status = engine_push_begin(self);
+    int status = engine_activity_begin(self);
     if (!status)
-        engine_push_end(self);
+        engine_activity_end(self);
     if (!status && !order && !engine_var_order(op->entry_count, op->entries, own))
         status = neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
     if (status) {
         engine_op_free(op);
         return status;
     }
-    if (!self->joined)
+    if (!self->joined) {
         self->joined_tail = &self->joined;
+        self->close_bulk = close_bulk;
+    }
     *self->joined_tail = op;
     self->joined_tail = &op->next;
     op->next = NULL;
     engine_count_one(&self->pushed);
     if (++self->joined_count >= self->bulk_most)
-        engine_bulk_close(self);
+        close_bulk(self);
     return NEAP_OK;
 }
 
@@ -201,6 +203,7 @@ int neap_bulk(int most) {
     engine_thread *self = engine_self();
     engine_bulk_flush(self);
     int before = self->bulk_most;
+    engine_thread_on_end(ENGINE_LEAVES_BULK, engine_bulk_flush);
     self->bulk_most = most < 2 ? 0 : most < BULK_MOST ? most : BULK_MOST;
     return before;
 }

@@ -102,3 +102,7 @@ const neap_device_kind engine_cpu_kind = {
     .copy = cpu_copy,
     .launch = cpu_launch,
 };
+
+static char handle;
+
+engine_device engine_cpu = {.kind = &engine_cpu_kind, .handle = (neap_device *)&handle, .memory = {.host = true}};

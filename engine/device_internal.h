@@ -10,48 +10,53 @@
 #include "engine/op_internal.h"
 
 enum { ENGINE_MEMORY_CLASSES = 160 };
-enum {
-    ENGINE_MEMORY_WAITED = 1 << 20
-}; /* from so many bytes on, it may be better to wait for a block than to make one */
+enum { ENGINE_MEMORY_WAITED = 1 << 20 }; /* from so many bytes on, waiting for a block may be better than making one */
 
-typedef struct engine_memory { /* the buffers of one memory: a device's, or that which the CPU devices share */
+typedef struct engine_memory { /* the buffers of one memory: of a device, or of all CPU devices */
     struct engine_memory_class {
         engine_lock lock;
         neap_buffer *first;    /* free blocks */
         uint64_t kept;         /* how many free blocks there are */
         uint64_t least;        /* the fewest free blocks since the window began */
         uint64_t taken;        /* from the pool or made, ever */
-        _Atomic int64_t dying; /* large blocks that nobody refers to but work in flight */
+        _Atomic int64_t dying; /* large blocks of work in flight alone */
     } classes[ENGINE_MEMORY_CLASSES];
     _Atomic uint64_t live, peak, limit;
-    _Atomic uint64_t recent, before; /* the highest live bytes of this window and of the one before it */
+    _Atomic uint64_t recent, before; /* the highest live bytes of this window, and of the last */
     _Atomic uint64_t reserved;       /* of all blocks, live and free */
     _Atomic uint64_t made, returned; /* blocks got from the device and given back */
     _Atomic uint64_t made_bytes;     /* of blocks got */
-    _Atomic uint64_t total;          /* bytes of the device, once somebody asked; 0: not known */
+    _Atomic uint64_t total;          /* bytes of the device, once asked for; 0: not known */
     _Atomic int64_t window;          /* when it began */
     _Atomic bool awaited;            /* somebody waits for a large block to come back; looked at without the lock */
     engine_lock waiting;
     engine_watch *watches;
-    bool host; /* the CPU can touch it */
+    bool host; /* good for the CPU */
 } engine_memory;
 
-struct neap_buffer { /* with its block; also while it is free */
+struct neap_buffer { /* with its block, also a free one */
     neap_var var;
     _Atomic uint32_t refs;
-    _Atomic uint32_t lent;      /* of refs: those of work in flight that runs in the order of the variable */
-    _Atomic bool dying;         /* a large one, which counts in its class as such */
+    _Atomic uint32_t lent;      /* refs of work in flight, in the order of the variable */
+    _Atomic bool dying;         /* counts as such in its class; large */
     int device;                 /* its number then */
-    int class;                  /* -1: the memory is somebody else's (buffer.c) */
-    struct engine_device *home; /* whose memory it is; a living buffer holds a reference */
+    int class;                  /* of its size; ENGINE_BORROWED: memory of others */
+    struct engine_device *home; /* owner of the memory; a living buffer holds a reference */
     size_t bytes;               /* asked for */
     void *data;
     neap_buffer *next; /* in the pool */
 };
 
-/* A device is closed when its last reference has gone: the table of open devices holds one until the engine stops, and
- * each living buffer holds one, so that memory outlives the engine. */
-enum { ENGINE_OPENED_MOST = ENGINE_LIMIT(64, 8) /* devices beside the CPU ones */ };
+enum { ENGINE_BORROWED = -1 };
+typedef struct engine_borrowed { /* a buffer of the class ENGINE_BORROWED; never in the pool */
+    neap_buffer buffer;
+    void (*release)(void *arg);
+    void *arg;
+} engine_borrowed;
+
+/* A device is closed when its last reference has gone: the table of open devices holds a reference until the engine
+ * stops, and so does each living buffer, so memory outlives the engine. */
+enum { ENGINE_OPENED_MOST = ENGINE_LIMIT(64, 8) /* without CPU devices */ };
 
 typedef struct engine_device {
     const neap_device_kind *kind;
@@ -64,46 +69,61 @@ typedef struct engine_device {
 } engine_device;
 
 extern engine_device engine_cpu; /* stands for all CPU devices */
-extern const neap_device_kind engine_cpu_kind, engine_null_kind;
+extern const neap_device_kind engine_cpu_kind;
 
-/* An open device; NULL for a number that is none. BORROWED until the engine stops. */
+/* An open device; NULL: there is none of this number. BORROWED until the engine stops. */
 engine_device *engine_device_at(int number);
 const char *engine_device_name(int number); /* of an open device. BORROWED until the engine stops */
-/* The same with a reference of its own. CPU devices are not counted. */
+/* The same with a further reference. CPU devices are not counted. */
 engine_device *engine_device_retain_at(int number);
 void engine_device_release(engine_device *device);
+/* The last reference to the buffer is gone, and the variable idle: the block goes back to pool or owner. */
+void engine_device_recycle(neap_buffer *buffer);
 void engine_devices_open(int cpus); /* at start */
-void engine_devices_settle(void);   /* at stop, once the phase forbids it: nobody opens one any more */
-void engine_devices_close(void);    /* at stop, when nothing runs any more */
-/* Calls fn for each memory: the CPU's, and that of each open device. For none in a fork's child. */
+/* Gives a device (TAKES) the next number; gives all of the table back. One thread at a time: device_open.c. */
+int engine_devices_add(engine_device *device);
+void engine_devices_release(void);
+/* Calls fn for the CPU's memory and each open device's. Does nothing in a fork's child. */
 void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg);
 
 /* The stream of an op with these flags; NULL on the CPU. */
 static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
     return device < engine.cpus ? NULL : neap_device_stream(device, flags);
 }
-/* Memory as the kind gives it; if there is none, once more after pooled blocks were given back. */
-int engine_device_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out);
-/* Calls a sync op's function on a device with a stream, and completes the op when the stream has done its work: the
- * naive scheduler waits for it here. A negative status, with its error set: it completes with that in place of a call.
- * Returns whether its work stands in the stream, its callback behind. */
-bool engine_stream_run(engine_op *op, const neap_run *run, int status);
+
+/* device_kinds.c. BORROWED for ever; NULL: there is none of this name */
+const neap_device_kind *engine_device_kind_find(const char *name);
+bool engine_device_kind_is_name(const char *name);
+
+/* device_open.c */
+void engine_devices_settle(void); /* at stop, once the phase forbids to open: waits for openers */
+void engine_devices_close(void);  /* at stop, when nothing runs any more */
 
 /* memory.c */
-/* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error
- * set. */
+/* A block, counted as live; the caller sets the rest of the header. NEAP_E_MEMORY with the error set. */
 int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out);
-void engine_memory_keep(neap_buffer *buffer);  /* TAKES a block that is not used any more */
-void engine_memory_dying(neap_buffer *buffer); /* a large one: only work in flight refers to it from now on */
-void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives so many pooled bytes back, if there are */
-/* Ends the window if it has lasted long enough at `now`, and gives back what nobody needed in it. */
+void engine_memory_keep(neap_buffer *buffer);                    /* TAKES an unused block */
+void engine_memory_dying(neap_buffer *buffer);                   /* a large buffer: now of work in flight alone */
+void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives back so many pooled bytes, or all */
+/* Ends a window that has lasted long enough at `now`, and gives back the blocks unused in it. */
 void engine_memory_tidy(engine_device *device, int64_t now);
-/* In how many ns to come again: something may be unused for too long by then. Negative: no need to. */
+/* In how many ns to come again, since blocks may be unused for too long by then. Negative: no need. */
 int64_t engine_memory_due(engine_device *device);
-/* Bytes that can still be had of a device's memory, pooled ones too; very many of the CPU's, and where nobody knows. */
+/* Bytes left of a device's memory, with pooled ones; very many of the CPU's, and where nobody knows. */
 int64_t engine_memory_left(engine_device *device);
+/* Memory from the kind; if refused, once more after pooled blocks were given back. */
+int engine_memory_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out);
+/* A device with memory of its own has given a large block since the last look of backpressure.c. */
+extern _Atomic bool engine_memory_was_taken;
+static inline uint64_t engine_memory_count(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+static inline uint64_t engine_memory_pooled(const engine_memory *memory) {
+    uint64_t reserved = engine_memory_count(&memory->reserved), live = engine_memory_count(&memory->live);
+    return reserved > live ? reserved - live : 0;
+}
 void engine_memory_window(int64_t ns);    /* how long windows last; for tests */
-void engine_memory_slack(uint64_t bytes); /* free bytes that are never too many; 0: what suits the device; for tests */
+void engine_memory_slack(uint64_t bytes); /* free bytes that always stay; 0: by the device; for tests */
 
 /* buffer.c */
 engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with the buffer */
@@ -112,14 +132,14 @@ static inline bool engine_buffer_is_open(const neap_buffer *buffer) {
     return engine_device_at(neap_buffer_device(buffer)) == engine_buffer_home(buffer);
 }
 
-/* row.c: what a run records */
-int engine_row_launch(neap_row *row, const neap_launch *launch);
-int engine_row_copy(neap_row *row, void *to, const void *from, size_t bytes);
-int engine_row_alloc(neap_row *row, size_t bytes, void **out);
-void engine_row_free(neap_row *row, const void *memory);
+/* launch_graph.c: what a run records */
+int engine_launch_graph_launch(neap_launch_graph *graph, const neap_launch *launch);
+int engine_launch_graph_copy(neap_launch_graph *graph, void *to, const void *from, size_t bytes);
+int engine_launch_graph_alloc(neap_launch_graph *graph, size_t bytes, void **out);
+void engine_launch_graph_free(neap_launch_graph *graph, const void *memory);
 
 /* copy.c */
-/* Copies the part to byte `at` of `to`. fresh: what that held before is forgotten. */
+/* Copies the part to byte `at` of `to`. fresh: the earlier contents are forgotten. */
 int engine_copy_part(neap_buffer *to, size_t at, const neap_part *part, bool fresh, const neap_push *push);
 
 #endif

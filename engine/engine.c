@@ -11,11 +11,6 @@
 #include "engine/timeline.h"
 
 #include <pthread.h>
-#include <sched.h>
-
-enum { WORKERS_MOST = 1024 };
-
-engine_state engine;
 
 static pthread_mutex_t phase_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -29,53 +24,12 @@ __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(NULL, NULL, mark_dead);
 }
 
-int engine_check_alive(void) {
-    if (engine_phase() != ENGINE_DEAD)
-        return NEAP_OK;
-    return neap_error(NEAP_E_STATE, "the engine does not survive a fork: this process is a child of the one that "
-                                    "loaded it; start a new process instead");
-}
-
-int engine_check_running(void) {
-    switch (atomic_load(&engine.phase)) {
-    case ENGINE_RUNNING:
-        return NEAP_OK;
-    case ENGINE_DEAD:
-        return engine_check_alive();
-    case ENGINE_CLOSED:
-        return neap_error(NEAP_E_STATE, "the engine is stopping");
-    default:
-        return neap_error(NEAP_E_STATE, "the engine was not started");
-    }
-}
-
-static uint16_t core_ranks[CPU_SETSIZE]; /* by number: among the cores that the process may run on */
-
-/* Counts the cores that the process may run on, and ranks them. */
-static int count_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    int count = 0;
-    for (int k = 0; k < CPU_SETSIZE; k++) {
-        core_ranks[k] = (uint16_t)count;
-        count += CPU_ISSET(k, &set) != 0;
-    }
-    return count < 1 ? 1 : count < WORKERS_MOST ? count : WORKERS_MOST;
-}
-
-int engine_core_part(int parts) {
-    int core = sched_getcpu();
-    int rank = core >= 0 && core < CPU_SETSIZE ? core_ranks[core] : 0;
-    return rank < engine.cores ? rank * parts / engine.cores : 0;
-}
-
 static int start_engine_once(const neap_engine_config *config) {
     if (engine_phase() != ENGINE_OFF)
         return neap_error(NEAP_E_STATE, "the engine is already started");
-    if (config->workers < 0 || config->workers > WORKERS_MOST) {
+    if (config->workers < 0 || config->workers > ENGINE_WORKERS_MOST) {
         return neap_error(NEAP_E_ARGUMENT, "%d workers: expected 1 to %d, or 0 for one per core", config->workers,
-                          WORKERS_MOST);
+                          ENGINE_WORKERS_MOST);
     }
     if (config->devices < 0 || config->devices > ENGINE_DEVICES_MOST) {
         return neap_error(NEAP_E_ARGUMENT, "%d devices: expected 1 to %d, or 0 for 1", config->devices,
@@ -84,15 +38,18 @@ static int start_engine_once(const neap_engine_config *config) {
     if (config->scheduler < NEAP_SCHEDULER_POOL || config->scheduler > NEAP_SCHEDULER_DEVICE) {
         return neap_error(NEAP_E_ARGUMENT, "unknown scheduler %d", config->scheduler);
     }
-    engine.cores = count_cores();
-    int workers = config->workers ? config->workers : config->scheduler == NEAP_SCHEDULER_DEVICE ? 1 : engine.cores;
-    int devices = config->devices ? config->devices : 1;
-    int status = engine_pool_open(config->scheduler, workers, devices, config->shuffle);
+    engine.cores = engine_cores_count();
+    neap_engine_config all = *config;
+    if (all.workers == 0)
+        all.workers = all.scheduler == NEAP_SCHEDULER_DEVICE ? 1 : engine.cores;
+    if (all.devices == 0)
+        all.devices = 1;
+    int status = engine_pool_open(&all, engine_op_run);
     if (status)
         return status;
-    engine.shuffle = config->shuffle;
-    engine_devices_open(devices);
-    engine.scheduler = config->scheduler;
+    engine.shuffle = all.shuffle;
+    engine_devices_open(all.devices);
+    engine.scheduler = all.scheduler;
     atomic_store(&engine.phase, ENGINE_RUNNING);
     return NEAP_OK;
 }
@@ -134,7 +91,7 @@ void neap_engine_stop(void) {
 }
 
 int neap_engine_workers(void) {
-    return engine_phase() == ENGINE_RUNNING ? engine_pool_workers() : 0;
+    return engine_phase() == ENGINE_RUNNING ? engine.workers : 0;
 }
 
 int neap_engine_devices(void) {

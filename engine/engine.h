@@ -1,16 +1,16 @@
 /* engine.h: public interface of the engine room.
  *
- * The engine runs functions asynchronously in an order that is given by what they read and write. A *variable*
- * stands for anything that has readers and writers: a buffer, a token, the state of a generator, a communicator.
- * The engine never looks at the data behind it. Per variable it keeps a queue:
+ * The engine runs functions asynchronously, ordered by their reads and writes. A *variable* stands for anything with
+ * readers and writers: a buffer, a token, the state of a generator, a communicator. The engine never looks at the data
+ * behind a variable. Each variable has a queue:
  *
  *      var ──▶ [write #1 running] ─ [read] [read] [read] ─ [write #2] ─ [read] …
  *                                   └ run together, after #1, before #2 ┘
  *
- * An op is ready when it has reached the front of every queue that it stands in. Ready ops go to a device, which is
- * a queue over one pool of worker threads. There is one engine in a process; several threads may push.
+ * An op is ready at the front of all its queues. Ready ops go to a device, a queue over a pool of worker threads. A
+ * process has a single engine; several threads may push.
  *
- * This file is plain C that LuaJIT's ffi.cdef reads (with NEAP_CDEF defined, after the preprocessor).
+ * This file is plain C for LuaJIT's ffi.cdef (with NEAP_CDEF defined, after the preprocessor).
  */
 #ifndef NEAP_ENGINE_H
 #define NEAP_ENGINE_H
@@ -64,47 +64,47 @@ NEAP_API const char *neap_status_text(int code);
 
 /* ---- Engine ---------------------------------------------------------------------------------------------------- */
 enum {
-    NEAP_SCHEDULER_POOL = 0,  /* one pool of threads, over which the devices are queues */
+    NEAP_SCHEDULER_POOL = 0,  /* a single pool of threads; devices are queues */
     NEAP_SCHEDULER_NAIVE = 1, /* no threads: every op runs at its push, on the pushing thread (the oracle) */
-    NEAP_SCHEDULER_DEVICE = 2 /* a pool for each device: its ops run on its own threads and on no others */
+    NEAP_SCHEDULER_DEVICE = 2 /* a pool for each device, whose ops run on no other threads */
 };
 
 typedef struct neap_engine_config {
-    int workers;      /* threads of a pool; 0: one per core that this process may use (by device: 1) */
+    int workers;      /* threads of a pool; 0: as many as cores for this process (by device: 1) */
     int devices;      /* CPU devices; 0: 1 */
     int scheduler;    /* NEAP_SCHEDULER_… */
-    uint64_t shuffle; /* not 0: ready ops run in a pseudo-random order that this number seeds, to find hidden orders */
+    uint64_t shuffle; /* not 0: seeds a pseudo-random order of ready ops, to find hidden orders */
 } neap_engine_config;
 
 /* Starts the engine; config may be NULL. A second start returns NEAP_E_STATE. Threads are started on first need. */
 NEAP_API int neap_engine_start(const neap_engine_config *config);
-/* Waits for all ops, except those that other threads are running at their push; then joins the workers and trims the
- * pools. Harmless when not started, or inside an op. In a fork's child the engine is dead: every call returns
- * NEAP_E_STATE with a text that says so. */
+/* Waits for all ops, but for ops that other threads run at the push; then joins the workers and trims the pools.
+ * Harmless when not started, or inside an op. In a fork's child the engine is dead: every call returns NEAP_E_STATE
+ * with a text about the fork. */
 NEAP_API void neap_engine_stop(void);
 NEAP_API int neap_engine_workers(void);
-/* The CPU devices: numbers 0 to this - 1. */
+/* The number of CPU devices, which are 0, 1, … */
 NEAP_API int neap_engine_devices(void);
 
 /* ---- Variables ------------------------------------------------------------------------------------------------- */
 typedef struct neap_var neap_var;
-typedef struct neap_waker neap_waker; /* something that can be woken from any thread: an eventfd */
+typedef struct neap_waker neap_waker; /* to be woken from any thread: an eventfd */
 
 NEAP_API int neap_var_new(neap_var **out); /* OWNED */
-/* Gives the variable up; it is destroyed once every op pushed before this call has finished. */
+/* Gives the variable up. The engine destroys it once every op pushed before this call has finished. */
 NEAP_API void neap_var_delete(neap_var *var);
-/* The number of writes that have completed. */
+/* The number of completed writes. */
 NEAP_API uint64_t neap_var_version(const neap_var *var);
-/* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: they have not, and `waker` (may be NULL) is
- * woken when they have. Negative: the failure that the variable carries, with its text; a failure is *not* consumed. */
+/* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: not yet; `waker` (may be NULL) is woken then.
+ * Negative: the variable's failure, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
-/* 1: an op of this device that is pushed now and reads the variable waits, if at all, for streams it can follow and
- * for ops that wait for no more than that, none of which has failed. So what shares an op with it waits for no more
- * either. 0: it is not so. */
+/* 1: a read of the variable, by an op pushed now to this device, waits for nothing but streams that the device's stream
+ * can follow, and for ops that wait for nothing else; none has failed. So other work of the same op waits for no more
+ * either. 0: otherwise. */
 NEAP_API int neap_var_is_sure(neap_var *var, int device);
 /* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), and works meanwhile:
- * runs small and brief ops, parts of loops, and the ops that it waits for. For C programs; Lua polls. Return the
- * failure that the variable carries, unless a wait has reported that failure before: each is reported once. */
+ * runs small and brief ops, parts of loops, and the awaited ops. For C programs; Lua polls. Return the variable's
+ * failure, unless an earlier wait has reported the failure: each is reported once. */
 NEAP_API int neap_var_wait_to_read(neap_var *var);
 NEAP_API int neap_var_wait_to_write(neap_var *var);
 
@@ -113,16 +113,16 @@ typedef struct neap_stream neap_stream; /* of a device (device.h); work on it is
 
 typedef struct neap_run { /* where an op runs: the run-context */
     int device;
-    int worker;     /* 0 … workers-1; -1: a thread outside the pool that runs the op at its push or while it waits */
-    uint32_t epoch; /* for neap_run_cancelled */
-    neap_stream *stream;  /* where the op enqueues its work; NULL on a CPU device, where the op does it itself */
-    struct neap_row *row; /* what records it instead (device.h); NULL: nothing does */
+    int worker;          /* 0 … workers-1; -1: a thread outside the pool, at the op's push or during a wait */
+    uint32_t epoch;      /* for neap_run_cancelled */
+    neap_stream *stream; /* where the op enqueues its work; NULL on a CPU device, where the op does the work */
+    struct neap_launch_graph *graph; /* records the work instead (device.h); NULL: does not */
 } neap_run;
 
 typedef struct neap_completion neap_completion;
-/* Work of a sync op. Returns 0, or a negative status after neap_error() on its own thread. On a device with streams it
- * may return NEAP_PENDING: there is more to enqueue, and it is called again, on any thread, when the stream has come to
- * what stands there by now; so an op of any length has no more than it wants under way. */
+/* Work of a sync op. Returns 0, or a negative status after neap_error() on its own thread. On a device with streams the
+ * function may return NEAP_PENDING: there is more to enqueue, and the engine calls again, on any thread, when the
+ * stream has done the work so far; so an op of any length limits its work under way. */
 typedef int (*neap_sync_fn)(void *arg, const neap_run *run);
 /* Work of an async op: returns at once; somebody calls neap_complete exactly once, from any thread. */
 typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *done);
@@ -130,8 +130,8 @@ typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *d
 NEAP_API void neap_complete(neap_completion *done, int status);
 
 enum {
-    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on any thread that waits */
-    NEAP_PUSH_ALWAYS = 2, /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
+    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on any waiting thread */
+    NEAP_PUSH_ALWAYS = 2, /* runs even if an input failed, and does not pass the failure on (tokens, frees) */
     NEAP_PUSH_COPY = 4    /* moves data between devices: has a stream of its own where the device has streams */
 };
 
@@ -142,10 +142,10 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
     int device, priority;
     uint32_t flags;
     int nreads, nwrites;
-    int nfresh; /* how many of the writes, from the first, begin anew: an earlier failure of them is forgotten. All
-                 * writes do whose failure a wait had reported before this push. */
-    /* The arrays are copied. A variable that stands twice in one push is NEAP_E_ARGUMENT: a write may read as well, so
-     * a variable that is written stands in `writes` alone. */
+    int nfresh; /* how many of the writes, from the first, begin anew: an earlier failure is forgotten. Writes after
+                 * a failure that a wait had reported before this push begin anew, too. */
+    /* The arrays are copied. A variable twice in a push is NEAP_E_ARGUMENT: a write may read as well, so a written
+     * variable stands in `writes` alone. */
     neap_var *const *reads;
     neap_var *const *writes;
     int64_t bytes, cost; /* bytes of its outputs, and estimated ns of work: run-ahead until the op has finished */
@@ -153,15 +153,14 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
 
 /* Push never waits for other work. On failure nothing was pushed and `release` was not called. */
 NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
-/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else it returns NEAP_PENDING, nothing has
- * happened, and the op has to be pushed. A caller that tries this first need not allocate what only a waiting op has to
- * keep. */
+/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else returns NEAP_PENDING, nothing has happened,
+ * and the op has to be pushed. A caller may try this first, and allocate for a waiting op only afterwards. */
 NEAP_API int neap_push_now(neap_sync_fn fn, void *arg, const neap_push *push);
 NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
 
-/* An op that is pushed again and again: its variables are checked and put in order once. `push` as above, but it is
- * used until the operator's end: name, site and variables are BORROWED until then, and release(arg) is called once,
- * after the last of its pushes has finished. */
+/* An op to be pushed again and again: its variables are checked and put in order once. `push` as above, but in use
+ * until the operator's end: name, site and variables are BORROWED until then, and release(arg) is called once, after
+ * the end of the last push. */
 typedef struct neap_operator neap_operator;
 NEAP_API int neap_operator_new(neap_sync_fn fn, void *arg, const neap_push *push, neap_operator **out); /* OWNED */
 NEAP_API int neap_operator_new_async(neap_async_fn fn, void *arg, const neap_push *push, neap_operator **out);
@@ -242,11 +241,11 @@ typedef struct neap_device_facts {
     int units;             /* that compute side by side: cores, multiprocessors; 0: not known */
 } neap_device_facts;
 
-/* Opens device `index` of a kind ("null", 0), or finds it open, and gives its number. For a kind that is not known yet
+/* Opens device `index` of a kind ("cuda", 0), or finds it open, and gives its number. For a kind that is not known yet
  * the plugin of its name is loaded (neap_plugin_load), and that loads the driver: "cuda" needs nothing but its name.
  * NEAP_E_ARGUMENT: no such kind or device, or the plugin is missing. */
 NEAP_API int neap_device_open(const char *kind, int index, int *device);
-/* The number of a device that is open, by its name: "cpu:1", "null:0". */
+/* The number of a device that is open, by its name: "cpu:1", "cuda:0". */
 NEAP_API int neap_device_find(const char *name, int *device);
 /* "cpu:1"; NULL for a number that is none. BORROWED until the engine stops. */
 NEAP_API const char *neap_device_name(int device);

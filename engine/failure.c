@@ -1,12 +1,12 @@
 /* failure.c: failures of ops, which travel along variables.
  *
- * An op that fails makes one record. The variables that it writes refer to it, and so does everything that is computed
- * from them. It stays on a variable (neap_var_poll shows it) until a write begins anew, but only one wait reports it,
- * whichever of those variables that wait looks at. A write that was pushed after that report begins anew: a failure
- * that has been told does not keep later work from being done. What was pushed before inherits it, however late it
- * runs: so each report begins an epoch, and an op knows the epoch of its push. Until a failure is reported its record
- * also stands in the list of unreported failures, from which neap_wait_all takes the first. The list keeps the oldest
- * UNREPORTED_MOST and no more, so that a program that never waits for all does not grow.
+ * A failing op makes one record. The variables that the op writes refer to the record, and so does everything computed
+ * from them. The record stays on a variable (neap_var_poll shows it) until a write begins anew, but only one wait
+ * reports the failure, on whichever of the variables. A write pushed after the report begins anew: a reported failure
+ * does not keep later work from being done. Ops pushed before the report inherit the failure, however late they run: so
+ * each report begins an epoch, and an op knows the epoch of its push. Unreported records also stand in a list, from
+ * which neap_wait_all takes the first. The list keeps the oldest UNREPORTED_MOST and no more, so a program that never
+ * waits for all does not grow.
  */
 #include "engine/engine_internal.h"
 
@@ -22,12 +22,12 @@ static struct {
     int count;
 } unreported;
 
-/* What a failure becomes when there is no memory to describe it. Never freed: it starts with a reference too many. */
+/* Every failure without memory for a record of its own. Never freed: it starts with a reference too many. */
 static engine_failure nameless = {
     .refs = 1, .code = NEAP_E_MEMORY, .text = "an operation failed, and no memory to say more"};
 static _Atomic bool nameless_unreported;
 
-/* Takes every record that a wait has reported off the list. The caller holds the lock and releases what it gets. */
+/* Takes the reported records off the list. The caller holds the lock, and releases the records. */
 static engine_failure *prune(void) {
     engine_failure *gone = NULL, **link = &unreported.head;
     while (*link) {
@@ -101,7 +101,7 @@ bool engine_failure_settled(const engine_failure *failure, uint32_t epoch) {
     return reported != 0 && !engine_epoch_before(epoch, reported);
 }
 
-/* Begins an epoch, so that what is pushed from now on is told from what was pushed before. Whether nobody had. */
+/* Begins an epoch, to tell later pushes from earlier ones. Whether the failure was not settled before. */
 static bool settle_failure(engine_failure *failure) {
     uint32_t unreported = 0;
     return atomic_load(&failure->reported) == 0 &&

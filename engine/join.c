@@ -1,8 +1,8 @@
 /* join.c: parts of buffers of several devices, one behind the other in a buffer, or in one on each of several devices.
  *
- *      null:0  a ──┐                       ┌──▶ a b c  null:0    a collective of the kind: one op, on the stream
- *      null:1  b ──┼── one op, all devices ┼──▶ a b c  null:1    for copies of the first target's device
- *      null:2  c ──┘                       └──▶ a b c  null:2
+ *      cuda:0  a ──┐                       ┌──▶ a b c  cuda:0    a collective of the kind: one op, on the stream
+ *      cuda:1  b ──┼── one op, all devices ┼──▶ a b c  cuda:1    for copies of the first target's device
+ *      cuda:2  c ──┘                       └──▶ a b c  cuda:2
  *
  * Where the devices are of several kinds, or theirs has no such collective, each part is copied to each target.
  */

@@ -3,28 +3,25 @@
  *      class   0   1    2    3    4    5    6    7    8    9 …     four classes per doubling above 256 bytes,
  *      bytes  64 128  192  256  320  384  448  512  640  768 …     so at most a fifth of a block is unused
  *
- * A block and the header of its buffer stay together in the pool, so taking one is one pop. Of the CPU's smallest
- * classes they are one object, which comes from the engine's own slabs. Blocks come from the kind of the device, for
+ * A block and the header of its buffer stay together in the pool, so taking a block is a pop. In the CPU's smallest
+ * classes block and header are one object of the engine's own slabs. Other blocks come from the kind of the device, for
  * any stream: a block returns to the pool only when the work of its last use is done.
  *
- * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps what it gets: what a loop
- * allocates and frees again and again is got once. It gives blocks back
+ * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps blocks: a loop that
+ * allocates and frees again and again gets each block once. The pool gives blocks back
  *
- *   1. when nobody needed them for a whole *window* of some seconds: a class remembers the fewest free blocks that it
- *      had since the window began, and so many go. Windows end when large blocks come and go, and while workers sleep
- *      (pool.c). Some bytes stay for good (slack_of): to touch a block again that went back may take far longer than
- *      to touch one that stayed, most of all in a virtual machine, whose host gives memory page by page;
- *   2. before a new block would take the reserved bytes past what the recent windows justify: twice their highest live
- *      bytes where the machine has plenty, else a quarter more than these;
+ *   1. when nobody needed them for a whole *window* of some seconds: a class remembers its fewest free blocks since the
+ *      window began, and so many go. Windows end when large blocks come and go, and while workers sleep (pool.c). Some
+ *      bytes stay for good (slack_of): touching a block after its return may take far longer than touching a kept
+ *      block, most of all in a virtual machine, whose host gives memory page by page;
+ *   2. before a new block would take the reserved bytes past the need of the recent windows: twice their highest live
+ *      bytes where the machine has plenty, else a quarter more;
  *   3. when the limit asks for it, when the device refuses a new block, and on neap_memory_trim.
  */
 #include "engine/device_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -42,6 +39,8 @@ static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never t
 enum { SLACK_PART = 64 };
 static _Atomic uint64_t slack_bytes; /* instead; 0: none */
 static _Atomic int64_t window_ns = INT64_C(30000000000);
+
+_Atomic bool engine_memory_was_taken;
 
 enum { HEADER = (sizeof(neap_buffer) + ALIGN - 1) / ALIGN * ALIGN };
 static engine_slab header_slab = {.bytes = sizeof(neap_buffer)};
@@ -66,25 +65,16 @@ static size_t class_bytes(int class) {
     return (size_t)(5 + (class - LINEAR) % 4) << (exponent - 2);
 }
 
-static uint64_t read_counter(const _Atomic uint64_t *counter) {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static void raise_to(_Atomic uint64_t *highest, uint64_t value) {
-    uint64_t seen = read_counter(highest);
+    uint64_t seen = engine_memory_count(highest);
     while (value > seen && !atomic_compare_exchange_weak(highest, &seen, value))
         continue;
-}
-
-static uint64_t pooled_bytes(const engine_memory *memory) {
-    uint64_t reserved = read_counter(&memory->reserved), live = read_counter(&memory->live);
-    return reserved > live ? reserved - live : 0;
 }
 
 /* Bytes of the device in all; 0: not known. */
 static uint64_t total_bytes(engine_device *home) {
     neap_device_facts facts = {.memory_bytes = 0};
-    uint64_t known = read_counter(&home->memory.total);
+    uint64_t known = engine_memory_count(&home->memory.total);
     if (known == 0 && home->kind->facts(home->handle, &facts) == NEAP_OK)
         atomic_store_explicit(&home->memory.total, known = facts.memory_bytes, memory_order_relaxed);
     return known;
@@ -94,11 +84,11 @@ int64_t engine_memory_left(engine_device *device) {
     neap_device_facts facts = {.memory_free = 0};
     if (device->memory.host || device->kind->facts(device->handle, &facts) != NEAP_OK || facts.memory_free == 0)
         return INT64_MAX / 2;
-    return (int64_t)(facts.memory_free + pooled_bytes(&device->memory));
+    return (int64_t)(facts.memory_free + engine_memory_pooled(&device->memory));
 }
 
 static uint64_t slack_of(engine_device *home) {
-    uint64_t said = read_counter(&slack_bytes), part = total_bytes(home) / SLACK_PART;
+    uint64_t said = engine_memory_count(&slack_bytes), part = total_bytes(home) / SLACK_PART;
     return said ? said : part > SLACK ? part : SLACK;
 }
 
@@ -163,7 +153,7 @@ static void end_window(engine_memory *memory, int class, uint64_t slack) {
     from->least = from->kept;
     engine_lock_drop(&from->lock);
     neap_buffer *buffer;
-    for (; unused > 0 && pooled_bytes(memory) > slack && (buffer = pop_locked(from)) != NULL; unused--)
+    for (; unused > 0 && engine_memory_pooled(memory) > slack && (buffer = pop_locked(from)) != NULL; unused--)
         give_block_back(buffer);
 }
 
@@ -172,14 +162,15 @@ void engine_memory_tidy(engine_device *device, int64_t now) {
     int64_t began = atomic_load_explicit(&memory->window, memory_order_relaxed);
     if (now - began < window_ns || !atomic_compare_exchange_strong(&memory->window, &began, now))
         return;
-    uint64_t highest = atomic_exchange_explicit(&memory->recent, read_counter(&memory->live), memory_order_relaxed);
+    uint64_t highest =
+        atomic_exchange_explicit(&memory->recent, engine_memory_count(&memory->live), memory_order_relaxed);
     atomic_store_explicit(&memory->before, highest, memory_order_relaxed);
     for (int class = CLASSES - 1; class >= 0; class --)
         end_window(memory, class, slack_of(device));
 }
 
 int64_t engine_memory_due(engine_device *device) {
-    const uint64_t pooled = pooled_bytes(&device->memory);
+    const uint64_t pooled = engine_memory_pooled(&device->memory);
     return pooled > SLACK && pooled > slack_of(device) ? window_ns : -1;
 }
 
@@ -196,8 +187,8 @@ void engine_memory_slack(uint64_t bytes) {
 /* Makes room for one more block in what may be reserved. `live` counts the block already. */
 static void evict_for_block(engine_device *home, uint64_t live, uint64_t bytes) {
     engine_memory *memory = &home->memory;
-    uint64_t highest = read_counter(&memory->recent), before = read_counter(&memory->before),
-             limit = read_counter(&memory->limit);
+    uint64_t highest = engine_memory_count(&memory->recent), before = engine_memory_count(&memory->before),
+             limit = engine_memory_count(&memory->limit);
     highest = highest > before ? highest : before;
     highest = highest > live ? highest : live;
     uint64_t most = 2 * highest;
@@ -206,18 +197,18 @@ static void evict_for_block(engine_device *home, uint64_t live, uint64_t bytes) 
     most += slack_of(home);
     if (limit && limit < most)
         most = limit;
-    uint64_t wanted = read_counter(&memory->reserved) + bytes;
+    uint64_t wanted = engine_memory_count(&memory->reserved) + bytes;
     if (wanted > most)
         engine_memory_evict(home, wanted - most);
 }
 
-/* A block of the device's kind; a refused one is asked for again, after the pool was emptied. */
-static int alloc_block(engine_device *home, size_t bytes, void **out) {
-    int status = home->kind->alloc(home->handle, NULL, bytes, out);
-    if (status != NEAP_E_MEMORY)
-        return status;
-    engine_memory_evict(home, UINT64_MAX);
-    return home->kind->alloc(home->handle, NULL, bytes, out);
+int engine_memory_alloc(engine_device *device, neap_stream *stream, size_t bytes, void **out) {
+    int status = device->kind->alloc(device->handle, stream, bytes, out);
+    if (status == NEAP_E_MEMORY) {
+        engine_memory_evict(device, UINT64_MAX);
+        status = device->kind->alloc(device->handle, stream, bytes, out);
+    }
+    return status;
 }
 
 static int make_block(engine_device *home, int class, uint64_t live, neap_buffer **out) {
@@ -226,13 +217,13 @@ static int make_block(engine_device *home, int class, uint64_t live, neap_buffer
     if (bytes >= LARGE)
         evict_for_block(home, live, bytes);
     if (bytes >= LARGE && !memory->host)
-        engine_ahead_look();
+        atomic_store_explicit(&engine_memory_was_taken, true, memory_order_relaxed);
     engine_slab *slab = slab_of(home, class);
     neap_buffer *buffer = engine_slab_get(slab);
     if (!buffer)
         return NEAP_E_MEMORY;
     buffer->data = (char *)buffer + HEADER;
-    int status = slab == &header_slab ? alloc_block(home, bytes, &buffer->data) : NEAP_OK;
+    int status = slab == &header_slab ? engine_memory_alloc(home, NULL, bytes, &buffer->data) : NEAP_OK;
     if (status) {
         engine_slab_put(slab, buffer);
         return status;
@@ -280,7 +271,7 @@ int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out) {
     engine_memory *memory = &home->memory;
     uint64_t size = class_bytes(class);
     uint64_t live = atomic_fetch_add_explicit(&memory->live, size, memory_order_relaxed) + size;
-    uint64_t limit = read_counter(&memory->limit);
+    uint64_t limit = engine_memory_count(&memory->limit);
     int status = !limit || live <= limit ? take_pool_block(home, class, live, out) : NEAP_E_MEMORY;
     if (status) {
         atomic_fetch_sub_explicit(&memory->live, size, memory_order_relaxed);
@@ -355,86 +346,4 @@ void engine_memory_keep(neap_buffer *buffer) {
     }
     if (size >= LARGE)
         engine_memory_tidy(home, engine_now());
-}
-
-/* ---- Counters and limits ----------------------------------------------------------------------------------------- */
-
-static void get_stats(engine_memory *memory, neap_memory_stats *out) {
-    *out = (neap_memory_stats){
-        .live_bytes = read_counter(&memory->live),
-        .peak_bytes = read_counter(&memory->peak),
-        .pooled_bytes = pooled_bytes(memory),
-        .reserved_bytes = read_counter(&memory->reserved),
-        .limit_bytes = read_counter(&memory->limit),
-        .made = read_counter(&memory->made),
-        .returned = read_counter(&memory->returned),
-    };
-    for (int class = 0; class < CLASSES && engine_phase() != ENGINE_DEAD; class ++) {
-        engine_lock_take(&memory->classes[class].lock);
-        out->allocations += memory->classes[class].taken;
-        engine_lock_drop(&memory->classes[class].lock);
-    }
-}
-
-void neap_memory_get(neap_memory_stats *out) {
-    get_stats(&engine_cpu.memory, out);
-}
-
-int neap_device_memory(int device, neap_memory_stats *out) {
-    int status = engine_check_alive();
-    engine_device *home = status ? NULL : engine_device_retain_at(device);
-    if (!home)
-        return status ? status : neap_error(NEAP_E_ARGUMENT, "device %d of %d", device, neap_device_count());
-    get_stats(&home->memory, out);
-    engine_device_release(home);
-    return NEAP_OK;
-}
-
-static void add_live(engine_device *device, void *sum) {
-    *(uint64_t *)sum += read_counter(&device->memory.live);
-}
-
-uint64_t neap_memory_live(void) {
-    uint64_t sum = 0;
-    engine_devices_each(add_live, &sum);
-    return sum;
-}
-
-static void add_made(engine_device *device, void *sum) {
-    *(uint64_t *)sum += read_counter(&device->memory.made_bytes);
-}
-
-uint64_t neap_memory_made(void) {
-    uint64_t sum = 0;
-    engine_devices_each(add_made, &sum);
-    return sum;
-}
-
-static void reset_peak(engine_device *device, void *unused) {
-    (void)unused;
-    atomic_store_explicit(&device->memory.peak, read_counter(&device->memory.live), memory_order_relaxed);
-}
-
-void neap_memory_reset_peak(void) {
-    engine_devices_each(reset_peak, NULL);
-}
-
-void neap_memory_limit(uint64_t bytes) {
-    engine_memory *memory = &engine_cpu.memory;
-    atomic_store(&memory->limit, bytes);
-    uint64_t reserved = read_counter(&memory->reserved);
-    if (bytes && reserved > bytes && engine_phase() != ENGINE_DEAD)
-        engine_memory_evict(&engine_cpu, reserved - bytes);
-}
-
-static void evict_all(engine_device *device, void *unused) {
-    (void)unused;
-    engine_memory_evict(device, UINT64_MAX);
-}
-
-void neap_memory_trim(void) {
-    engine_devices_each(evict_all, NULL);
-#ifdef __GLIBC__
-    malloc_trim(0); /* smaller blocks came from there */
-#endif
 }

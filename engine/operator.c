@@ -115,7 +115,7 @@ int neap_operator_push(neap_operator *operator, int device, int priority) {
         if (!small || !self->bulk_most)
             engine_bulk_flush(self);
         status = small && self->bulk_most ? engine_bulk_join(op, operator->order, self)
-                                          : engine_push_admit(op, operator->order, self);
+                                          : engine_admit(op, operator->order, self);
     } else {
         status = NEAP_E_MEMORY;
     }

@@ -1,31 +1,31 @@
 /* pool.c: ready ops, devices, worker threads.
  *
- *      ring of small queues  ──▶ workers, and threads that wait
+ *      ring of small queues  ──▶ workers, and waiting threads
  *      ring of plain queues  ──▶ workers ──▶ each has a short list of its own
- *                               (brief ops: also threads that wait)
+ *                               (brief ops: also waiting threads)
  *
- * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. Ready ops stand in
- * queues (ready_queue.h).
+ * All devices share a pool of threads, or, under NEAP_SCHEDULER_DEVICE, each has a pool. Ready ops stand in queues
+ * (ready_queue.h).
  *
- * When many ops wait, a worker takes several at once into its own list, from which others steal when they find nothing
- * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
+ * When many ops wait, a worker takes several at once into its own list, from which idle workers steal. After an op the
+ * worker runs the first op made ready by it, if nobody is more urgent, and after that its list.
  *
- * Workers are started one by one while there is more work than free workers. A free worker spins for SPIN_NS before it
- * sleeps; only one spins at a time, and none while more threads are awake than there are cores. Whoever adds an op
- * wakes a sleeper only if nobody spins or arrives (was started and has not looked for work yet). A worker that takes an
- * op while others remain wakes the next one. A worker sleeps only when all lists of the pool are empty, and only under
- * the pool's lock does an op enter one: so none is forgotten.
+ * Workers are started singly while there is more work than free workers. A free worker spins for SPIN_NS before sleep;
+ * only one worker spins at a time, and none while more threads are awake than there are cores. An added op wakes a
+ * sleeper only if nobody spins or arrives (was started and has not looked for work yet). A worker that takes an op
+ * while others remain wakes the next worker. A worker sleeps only when all lists of the pool are empty, and an op
+ * enters a list only under the pool's lock: so no op is forgotten.
  *
- * A thread outside that waits is a guest: awake for SPIN_NS after its last piece of work, under the same condition, it
- * counts as a worker, and takes brief work. So a loop is offered to it first, and wakes workers only as far as the pool
- * has fewer threads awake than it may have workers, and only if it lasts. Where guests have come it waits with that for
- * the time of a chunk: who has pushed may be about to wait. A guest that leaves wakes a worker for what it leaves
- * behind.
+ * A waiting thread outside of the pool is a guest: awake for SPIN_NS after its last piece of work, under the same
+ * condition, a guest counts as a worker, and takes brief work. So a loop is offered to guests first. The loop wakes
+ * workers only if it lasts, and only as far as fewer threads are awake than the pool may have workers. Where guests
+ * have come, the waking is put off for the time of a chunk: the pushing thread may be about to wait. A leaving guest
+ * wakes a worker for the rest of the work.
  *
- * Spinning threads do not yield their core: where others want it, the kernel would give it to them for milliseconds.
+ * Spinning threads do not yield their core: the kernel would give the core away for milliseconds.
  *
- * A pool is guarded by its lock, but for the atomic counts, which are hints to those that look without. The lock of a
- * worker's list is taken inside it or alone.
+ * The lock of a pool guards all but the atomic counts, hints to threads without the lock. The lock of a worker's list
+ * is taken inside the pool's lock, or alone.
  */
 #include "engine/device_internal.h"
 #include "engine/ready_queue.h"
@@ -41,7 +41,7 @@
 enum {
     SPIN_NS = 50000,
     SPINS_PER_LOOK = 32,
-    WAKE_NS = 30000,                   /* until a sleeper has come: a loop that is over by then wakes none */
+    WAKE_NS = 30000,                   /* until a sleeper has come: shorter loops wake none */
     FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
     FOR_EVER = -1
 };
@@ -62,13 +62,13 @@ struct engine_pool {
     _Atomic int most; /* workers */
     _Atomic int started;
     int arriving, spinning, sleeping;
-    int guests, idle; /* threads outside that wait awake; of them, those that look for work */
-    bool guests_come; /* the last guest that was expected has come: whoever pushes waits soon after */
+    int guests, idle; /* threads outside, waiting awake; of them, looking for work */
+    bool guests_come; /* the last expected guest has come: pushing threads wait soon after */
     bool closing;
     worker *workers;
-    _Atomic uint32_t answering;  /* threads that wake and start workers, without the lock */
-    _Atomic uint32_t signals;    /* sleepers that were told to get up and have not yet */
-    _Atomic uint32_t open_loops; /* loops that still want helpers */
+    _Atomic uint32_t answering;  /* threads busy waking and starting workers, without the lock */
+    _Atomic uint32_t signals;    /* sleepers told to get up, and not up yet */
+    _Atomic uint32_t open_loops; /* loops in want of helpers */
 };
 
 static struct {
@@ -76,9 +76,9 @@ static struct {
     _Atomic int count;
     _Atomic bool by_device;
     int most;             /* workers of each */
-    _Atomic int workers;  /* of all */
-    _Atomic int visitors; /* threads outside that are at the only pool: it stays open until they have gone */
+    _Atomic int visitors; /* threads outside at the only pool, which stays open until all have gone */
     uint64_t shuffle;
+    void (*run)(engine_op *op, engine_thread *self); /* of a ready op, to its end: engine_op_run */
 } pools;
 
 static pthread_mutex_t grow_mutex = PTHREAD_MUTEX_INITIALIZER; /* one thread is being started at a time */
@@ -93,9 +93,9 @@ static bool is_brief(const engine_op *op) {
     return op->cost > 0 && op->cost <= ENGINE_BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
 }
 
-/* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its
- * work is known to be short, so that callbacks and interrupts do not wait long for this thread; or the thread has
- * nothing else to see to, and cannot go on before the op has run. */
+/* Does a waiting thread do better to run the op than to wake a worker, in some 50 µs, and to sleep? Either the work is
+ * known to be short, so callbacks and interrupts do not wait long for this thread; or the thread has nothing else to
+ * see to, and cannot go on before the op has run. */
 static bool suits_guest(const engine_op *op, const neap_var *awaited) {
     bool due = is_brief(op);
     for (uint32_t i = 0; i < op->entry_count && awaited && !due; i++)
@@ -130,7 +130,7 @@ static engine_op *keep_rest(worker *own, engine_op *ops) {
 }
 
 static engine_op *take_own(worker *own) {
-    if (engine_hint(&own->count) == 0) /* only its worker adds to it */
+    if (engine_hint(&own->count) == 0) /* only its worker adds */
         return NULL;
     engine_lock_take(&own->lock);
     engine_op *op = own->head;
@@ -174,8 +174,8 @@ bool engine_pool_may_follow(const engine_op *op, const engine_thread *self) {
 
 /* ---- Waking and starting workers --------------------------------------------------------------------------------- */
 
-/* What has to happen after the lock was dropped. The op that it is for may have ended by then, and with it the reason
- * why the engine does not stop: so the pool stays open until everybody has answered. */
+/* Calls to workers, made after the lock was dropped. By then the op in question may have ended, and with the op the
+ * reason why the engine does not stop: so the pool stays open until everybody has answered. */
 typedef struct summons {
     int wake, start;
 } summons;
@@ -201,8 +201,8 @@ static summons summon_workers(engine_pool *pool, int count) {
 static void *worker_main(void *arg);
 static void answer_summons(engine_pool *pool, summons call);
 
-/* Starts one more worker if there may be more than `enough`. If the system gives no thread, those that there are do the
- * work; without any, the scheduler is the naive one from now on. No op waits in the pool then: each has come by
+/* Starts a further worker if there may be more than `enough`. If the system gives no thread, the present workers do the
+ * work; without any worker, the scheduler is the naive one from now on. No op waits in the pool then: each has come by
  * engine_pool_ensure. */
 static void start_worker(engine_pool *pool, int enough) {
     summons instead = {0, 0};
@@ -225,7 +225,7 @@ static void start_worker(engine_pool *pool, int enough) {
             pool->arriving--;
             if (index > 0) {
                 pool->most = index;
-                instead = summon_workers(pool, 1); /* whoever saw one arriving left the sleepers asleep */
+                instead = summon_workers(pool, 1); /* somebody saw a worker arriving and woke no sleeper */
             } else {
                 atomic_store(&engine.scheduler, NEAP_SCHEDULER_NAIVE);
             }
@@ -254,7 +254,7 @@ void engine_pool_ensure(int device) {
         start_worker(pool, 1);
 }
 
-/* Adds the ops at the front of the list that belong to one pool. Returns the others. */
+/* Adds ops from the front of the list, all of one pool. Returns the others. */
 static engine_op *submit_some(engine_op *op, const engine_thread *self) {
     engine_pool *pool = pool_of(op->device);
     summons call = {0, 0};
@@ -267,7 +267,7 @@ static engine_op *submit_some(engine_op *op, const engine_thread *self) {
         count++;
         op = next;
     } while (op && pool_of(op->device) == pool);
-    /* A worker between two ops comes for one of them itself, unless it has something else to do; so do idle guests. */
+    /* A worker between two ops comes for an op itself, unless it has other work; so do idle guests. */
     bool comes = self->pool == pool && self->depth == 0 && !self->following;
     call = summon_workers(pool, count - comes - (brief < pool->idle ? brief : pool->idle));
     engine_lock_drop(&pool->lock);
@@ -287,29 +287,29 @@ int engine_pool_width(int device) {
     return engine_phase() == ENGINE_OFF ? 1 : pool_of(device)->most;
 }
 
-/* Whether its pieces suit a thread that has callbacks and interrupts to see to. */
+/* Whether the pieces suit a thread with callbacks and interrupts to see to. */
 static bool is_in_brief_pieces(const engine_parallel *loop) {
     int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
     return ns > 0 && ns <= ENGINE_BRIEF_NS;
 }
 
-/* ns of work that nobody has claimed yet. */
+/* ns of unclaimed work. */
 static double left_of(const engine_parallel *loop) {
     int64_t ns = atomic_load_explicit(&loop->piece_ns, memory_order_relaxed);
-    return (double)ns * (double)engine_parallel_left(loop) / (double)loop->chunk;
+    return (double)ns * (double)engine_share_left(loop) / (double)loop->chunk;
 }
 
 static int awake(const engine_pool *pool) {
     return pool->started - pool->sleeping + pool->guests;
 }
 
-/* Whether a thread that is awake may spin. */
+/* Whether a thread may spin. */
 static bool has_core(const engine_pool *pool) {
     return awake(pool) <= engine.cores && atomic_load_explicit(&engine.elsewhere, memory_order_relaxed) == 0;
 }
 
-/* Decides how the loop gets the helpers that it wants: idle guests, if it suits them, then workers, as many as may be
- * awake. A guest that it does not suit is as good as gone. The caller holds the lock. */
+/* Decides how the loop gets its helpers: idle guests, if the pieces are brief, then workers, as many as may be awake.
+ * Guests are as good as gone if the pieces are not brief. The caller holds the lock. */
 static summons summon_helpers(engine_pool *pool, const engine_parallel *loop) {
     bool open = is_in_brief_pieces(loop);
     if (open && left_of(loop) < WAKE_NS)
@@ -352,7 +352,7 @@ void engine_pool_insist(engine_parallel *loop) {
     answer_summons(pool, call);
 }
 
-void engine_pool_reoffer(engine_parallel *loop) {
+static void reoffer(engine_parallel *loop) {
     engine_pool *pool = pool_of(loop->device);
     summons call = {0, 0};
     engine_lock_take(&pool->lock);
@@ -379,7 +379,7 @@ void engine_pool_retract(engine_parallel *loop) {
     engine_lock_drop(&pool->lock);
 }
 
-/* A loop that wants helpers, entered; or NULL. The caller holds the lock. */
+/* A loop in want of helpers, entered; or NULL. The caller holds the lock. */
 static engine_parallel *enter_loop(engine_pool *pool, bool guest) {
     engine_parallel *loop = pool->loops;
     while (loop && (loop->wanted == 0 || (guest && !is_in_brief_pieces(loop))))
@@ -390,6 +390,19 @@ static engine_parallel *enter_loop(engine_pool *pool, bool guest) {
         engine_hint_add(&pool->open_loops, -1);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
+}
+
+/* Works on an entered loop, to its end; a guest only until `waker` is woken (a worker: NULL). A guest leaving before
+ * the loop's end lets another thread come instead. */
+static void join_loop(engine_parallel *loop, neap_waker *waker) {
+    engine_thread *self = engine_self();
+    neap_run run = {.device = loop->device, .worker = self->worker, .epoch = loop->epoch};
+    self->depth++;
+    engine_share_work(loop, &run, 0, waker);
+    self->depth--;
+    if (waker && engine_share_left(loop) > 0)
+        reoffer(loop);
+    engine_share_leave(loop);
 }
 
 /* ---- Workers ----------------------------------------------------------------------------------------------------- */
@@ -447,8 +460,8 @@ static void tidy(engine_device *device, void *now) {
     engine_memory_tidy(device, *(int64_t *)now);
 }
 
-/* Sleeps until summoned; meanwhile, memory that nobody needs goes back to the system. The caller holds the lock before
- * and after. */
+/* Sleeps until summoned; meanwhile, unused memory goes back to the system. The caller holds the lock before and
+ * after. */
 static void sleep_until_summoned(engine_pool *pool) {
     pool->sleeping++;
     for (;;) {
@@ -475,7 +488,7 @@ static task next_task(worker *own) {
     engine_lock_take(&pool->lock);
     while (!find_task(own, &found, &call)) {
         engine_lock_drop(&pool->lock);
-        engine_wait_signal();
+        engine_activity_signal();
         engine_lock_take(&pool->lock);
         spin(pool);
         if (find_task(own, &found, &call))
@@ -487,11 +500,11 @@ static task next_task(worker *own) {
     return found;
 }
 
-/* Runs the op, and then what each op leaves for this worker to run next. */
+/* Runs the op, and then each op's follower on this worker. */
 static void run_ops(engine_op *op, engine_thread *self) {
     self->followed = 0;
     while (op) {
-        engine_op_run(op, self);
+        pools.run(op, self);
         op = self->following;
         self->following = NULL;
         self->followed++;
@@ -506,14 +519,14 @@ static void *worker_main(void *arg) {
     self->worker = pool->first_worker + (int)(own - pool->workers);
     engine_float_mode_set();
     engine_lock_take(&pool->lock);
-    pool->arriving--; /* it looks for work at once, so nothing is missed */
+    pool->arriving--; /* the worker looks for work at once, so nothing is missed */
     engine_lock_drop(&pool->lock);
     for (;;) {
         task found = next_task(own);
         if (found.stop)
             return NULL;
         if (found.loop) {
-            engine_parallel_join(found.loop, NULL);
+            join_loop(found.loop, NULL);
         } else {
             run_ops(found.op, self);
         }
@@ -523,7 +536,7 @@ static void *worker_main(void *arg) {
 
 /* ---- Guests ------------------------------------------------------------------------------------------------------ */
 
-/* The only pool, which stays open until the visitor leaves; or NULL. It is counted before the look at the phase: see
+/* The only pool, open until the visitor leaves; or NULL. The visitor is counted before the look at the phase: see
  * neap_engine_stop. */
 static engine_pool *enter_pool(void) {
     atomic_fetch_add(&pools.visitors, 1);
@@ -562,7 +575,7 @@ bool engine_pool_help(void) {
         engine_lock_drop(&pool->lock);
     }
     if (op) {
-        engine_op_run(op, engine_self());
+        pools.run(op, engine_self());
         engine_lock_take(&pool->lock);
         pool->guests--;
         engine_lock_drop(&pool->lock);
@@ -571,7 +584,7 @@ bool engine_pool_help(void) {
     return op;
 }
 
-/* Calls whoever comes instead of a guest that leaves. The caller holds the lock. */
+/* Calls somebody instead of a leaving guest. The caller holds the lock. */
 static summons summon_instead(engine_pool *pool) {
     for (engine_parallel *loop = pool->loops; loop; loop = loop->link)
         if (loop->wanted > 0)
@@ -580,8 +593,8 @@ static summons summon_instead(engine_pool *pool) {
     return summon_workers(pool, engine_ready_queues_front(&pool->queues, ENGINE_SMALL) || (plain && is_brief(plain)));
 }
 
-/* Looks for a while, without the lock, until woken or until something is offered; but if that is nothing for this
- * thread, `fruitless`, it looks whether it was woken. */
+/* Looks for a while, without the lock, until woken or until work is offered; if the offered work is not for this
+ * thread, `fruitless`, until woken alone. */
 static void look_out(const engine_pool *pool, neap_waker *waker, bool fruitless) {
     for (int i = 0; i < SPINS_PER_LOOK && !engine_waker_woken(waker) && (fruitless || !something_offered(pool)); i++)
         engine_pause();
@@ -605,9 +618,9 @@ bool engine_pool_attend(neap_waker *waker, const neap_var *awaited, int64_t *beg
             answer_summons(pool, call);
             call = (summons){0, 0};
             if (found.loop) {
-                engine_parallel_join(found.loop, waker);
+                join_loop(found.loop, waker);
             } else {
-                engine_op_run(found.op, engine_self());
+                pools.run(found.op, engine_self());
             }
             *began = engine_timeline_now();
             end = engine_now() + SPIN_NS;
@@ -666,7 +679,7 @@ static engine_pool *new_pool(int first, int devices) {
 static void close_pool(engine_pool *pool) {
     while (atomic_load(&pools.visitors) > 0)
         sched_yield();
-    pthread_mutex_lock(&grow_mutex); /* a worker that is being started is counted before we count */
+    pthread_mutex_lock(&grow_mutex); /* a starting worker is counted before we count */
     engine_lock_take(&pool->lock);
     pool->closing = true;
     int started = pool->started;
@@ -684,14 +697,16 @@ static int no_memory_for_pool(int workers, int devices) {
     return neap_error(NEAP_E_MEMORY, "no memory for %d workers and %d devices", workers, devices);
 }
 
-int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle) {
-    pools.by_device = scheduler == NEAP_SCHEDULER_DEVICE;
+int engine_pool_open(const neap_engine_config *config, void (*run)(engine_op *op, engine_thread *self)) {
+    int workers = config->workers, devices = config->devices;
+    pools.by_device = config->scheduler == NEAP_SCHEDULER_DEVICE;
     pools.most = workers;
-    pools.shuffle = shuffle;
+    pools.shuffle = config->shuffle;
+    pools.run = run;
     if (!pools.by_device) {
         pools.one[0] = new_pool(0, ENGINE_DEVICES_MOST);
         pools.count = pools.one[0] != NULL;
-        pools.workers = workers;
+        engine.workers = workers;
         return pools.count ? NEAP_OK : no_memory_for_pool(workers, devices);
     }
     for (int device = 0; device < devices; device++) {
@@ -711,12 +726,8 @@ int engine_pool_add_device(int device) {
         return no_memory_for_pool(pools.most, 1);
     pools.one[device] = pool;
     pools.count = device + 1;
-    pools.workers += pools.most;
+    engine.workers += pools.most;
     return NEAP_OK;
-}
-
-int engine_pool_workers(void) {
-    return pools.workers;
 }
 
 /* Nothing is ready or running any more. */
@@ -724,7 +735,7 @@ void engine_pool_close(void) {
     int count = pools.count;
     for (int i = 0; i < count; i++)
         close_pool(pools.one[i]);
-    pools.count = pools.workers = 0;
+    pools.count = engine.workers = 0;
     for (int i = 0; i < count; i++) {
         free_pool(pools.one[i]);
         pools.one[i] = NULL;

@@ -8,13 +8,6 @@
  */
 #include "engine/timeline.h"
 
-#include <stdlib.h>
-
-enum {
-    NEST_MOST = ENGINE_LIMIT(8, 2),  /* ops that run inside each other's pushes */
-    SHORT_LIST = ENGINE_LIMIT(32, 2) /* variables of a push that need no memory to be sorted */
-};
-
 int engine_push_check(const neap_push *push, bool has_function) {
     int status = engine_check_running();
     if (status)
@@ -31,68 +24,6 @@ int engine_push_check(const neap_push *push, bool has_function) {
         if (!var)
             return neap_error(NEAP_E_ARGUMENT, "push with a null variable");
         __builtin_prefetch(var, 1); /* the locks are taken one after the other, but their lines can come at once */
-    }
-    return NEAP_OK;
-}
-
-/* Sorts the op's variables, with memory for long lists. */
-static int sort_variables(engine_op *op, neap_var **few, neap_var ***order) {
-    *order = op->entry_count <= SHORT_LIST ? few : engine_alloc(op->entry_count * sizeof(neap_var *));
-    if (!*order)
-        return neap_error(NEAP_E_MEMORY, "no memory for an operation");
-    if (engine_var_order(op->entry_count, op->entries, *order))
-        return NEAP_OK;
-    if (*order != few)
-        free(*order);
-    *order = few;
-    return neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
-}
-
-/* The count is raised before the look at the phase: see neap_engine_stop. */
-int engine_push_begin(engine_thread *self) {
-    atomic_fetch_add(&self->begun, 1);
-    int status = engine_check_running();
-    if (status)
-        engine_push_end(self);
-    return status;
-}
-
-void engine_push_end(engine_thread *self) {
-    engine_count_one(&self->ended);
-    engine_wait_signal();
-}
-
-int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *self) {
-    neap_var *few[SHORT_LIST], **own = few;
-    int status = sorted ? NEAP_OK : sort_variables(op, few, &own);
-    if (!status && op->flags & ENGINE_OP_STREAM)
-        status = engine_early_prepare(op);
-    if (!status)
-        status = engine_push_begin(self);
-    if (!status)
-        engine_pool_ensure(op->device);
-    bool hidden = op->flags & ENGINE_OP_HIDDEN;
-    bool inlines = self->depth < NEST_MOST && (engine_is_naive() || (op->flags & NEAP_PUSH_SMALL && engine_inlines()));
-    if (!status && (op->bytes | op->cost))
-        engine_ahead_began(op->bytes, op->cost);
-    bool ready = !status && engine_var_enqueue(op, sorted ? sorted : own);
-    if (own != few)
-        free(own);
-    if (status) {
-        engine_op_free(op);
-        return status;
-    }
-    if (!hidden)
-        engine_count_one(&self->pushed);
-    if (ready && inlines) {
-        if (!hidden)
-            engine_count_one(&self->inlined);
-        op->flags |= ENGINE_OP_AT_PUSH;
-        engine_op_run(op, self);
-    } else if (ready) {
-        op->next = NULL;
-        engine_ready list = {op, &op->next};
-        engine_op_hand_over(&list, self);
     }
     return NEAP_OK;
 }
@@ -157,7 +88,7 @@ static bool shuffled_away(const engine_thread *self) {
 }
 
 bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engine_thread *self) {
-    if (self->depth >= NEST_MOST || push->device >= engine.cpus || self->joined ||
+    if (self->depth >= ENGINE_NEST_MOST || push->device >= engine.cpus || self->joined ||
         (engine.shuffle && shuffled_away(self)) ||
         !engine_var_claim(push->nreads, push->reads, push->nwrites, push->writes)) {
         return false;
@@ -190,7 +121,7 @@ int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push) {
     if (small && self->bulk_most)
         return engine_bulk_join(op, NULL, self);
     engine_bulk_flush(self);
-    return engine_push_admit(op, NULL, self);
+    return engine_admit(op, NULL, self);
 }
 
 int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push) {
@@ -203,7 +134,7 @@ int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push) {
     op->fn.async = fn;
     op->arg = arg;
     engine_bulk_flush(self);
-    return engine_push_admit(op, NULL, self);
+    return engine_admit(op, NULL, self);
 }
 
 static int wake(void *waker, const neap_run *run) {
@@ -226,7 +157,7 @@ int engine_push_fence(neap_var *var, neap_waker *waker) {
     op->flags |= ENGINE_OP_HIDDEN;
     op->entries[0].access = ENGINE_FENCE;
     op->entries[0].writes = 0;
-    int status = engine_push_admit(op, NULL, engine_self());
+    int status = engine_admit(op, NULL, engine_self());
     if (status)
         neap_waker_free(waker);
     return status;

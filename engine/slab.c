@@ -51,10 +51,6 @@ void engine_slab_put(engine_slab *slab, void *object) {
     free(object);
 }
 
-void engine_slab_leave(engine_thread *self) {
-    (void)self;
-}
-
 #else
 
 typedef struct link { /* a free object */
@@ -69,6 +65,26 @@ static struct {
     engine_slab *_Atomic at[ENGINE_SLABS];
 } slabs;
 
+static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
+    chain->count = count;
+    engine_lock_take(&slab->lock);
+    chain->chain = slab->chains;
+    slab->chains = chain;
+    engine_lock_drop(&slab->lock);
+}
+
+/* The thread ends: others get what its magazines hold. */
+static void leave_slabs(engine_thread *self) {
+    for (int place = 1; place < ENGINE_SLABS; place++) {
+        engine_magazine *own = &self->magazines[place];
+        if (own->full)
+            give_chain(slabs.at[place], own->full, CHAIN);
+        if (own->open)
+            give_chain(slabs.at[place], own->open, own->count);
+        *own = (engine_magazine){0};
+    }
+}
+
 /* The calling thread's magazine for a slab. */
 static engine_magazine *magazine(engine_slab *slab) {
     int place = atomic_load_explicit(&slab->place, memory_order_acquire);
@@ -78,19 +94,12 @@ static engine_magazine *magazine(engine_slab *slab) {
             assert(slabs.count + 1 < ENGINE_SLABS);
             slabs.at[++slabs.count] = slab;
             slab->place = slabs.count;
+            engine_thread_on_end(ENGINE_LEAVES_SLABS, leave_slabs);
         }
         place = slab->place;
         engine_lock_drop(&slabs.lock);
     }
     return &engine_self()->magazines[place];
-}
-
-static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
-    chain->count = count;
-    engine_lock_take(&slab->lock);
-    chain->chain = slab->chains;
-    slab->chains = chain;
-    engine_lock_drop(&slab->lock);
 }
 
 /* Makes chains out of a new chunk, gives all but one to the slab and returns that one. */
@@ -166,17 +175,6 @@ void engine_slab_put(engine_slab *slab, void *object) {
     ((link *)object)->next = own->open;
     own->open = object;
     own->count++;
-}
-
-void engine_slab_leave(engine_thread *self) {
-    for (int place = 1; place < ENGINE_SLABS; place++) {
-        engine_magazine *own = &self->magazines[place];
-        if (own->full)
-            give_chain(slabs.at[place], own->full, CHAIN);
-        if (own->open)
-            give_chain(slabs.at[place], own->open, own->count);
-        *own = (engine_magazine){0};
-    }
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* status.c: status codes and each thread's error text. */
+/* status.c: status codes, each thread's error text, and the errors of an engine that cannot serve. */
 #include "engine/engine_internal.h"
 
 #include <stdarg.h>
@@ -41,5 +41,27 @@ const char *neap_status_text(int code) {
         return "the caller has something to do first";
     default:
         return "unknown status";
+    }
+}
+
+/* ---- Whether the engine can serve -------------------------------------------------------------------------------- */
+
+int engine_check_alive(void) {
+    if (engine_phase() != ENGINE_DEAD)
+        return NEAP_OK;
+    return neap_error(NEAP_E_STATE, "the engine does not survive a fork: this process is a child of the one that "
+                                    "loaded it; start a new process instead");
+}
+
+int engine_check_running(void) {
+    switch (atomic_load(&engine.phase)) {
+    case ENGINE_RUNNING:
+        return NEAP_OK;
+    case ENGINE_DEAD:
+        return engine_check_alive();
+    case ENGINE_CLOSED:
+        return neap_error(NEAP_E_STATE, "the engine is stopping");
+    default:
+        return neap_error(NEAP_E_STATE, "the engine was not started");
     }
 }

@@ -1,55 +1,55 @@
-/* stream_order.c: ops on streams that start before what they need has been done: the streams' order stands in for it.
+/* stream_order.c: ops on streams that start before their inputs are there: the order of streams replaces the wait.
  *
  *      A writes x on a stream:   run ──▶ enqueued ─────────────────────▶ its callback ──▶ grants of x
  *      B reads x, on a stream:              └──▶ run early ──▶ enqueued ─────┴──▶ its callback, and its grants ──▶ over
  *
- * Without this each dependence would cost a round trip over the host, in which the device has nothing to do. An access
- * of a variable is *sent* once its op has been enqueued. One that stands in the queue is *promised* when all in its way
- * has been sent: on the same stream nothing more is needed, behind another stream of devices of the same kind the early
- * op's stream waits for an event. So B may be enqueued when each of its variables is granted or promised.
+ * Otherwise each dependence would cost a round trip over the host, while the device has nothing to do. An access of a
+ * variable is *sent* once its op has been enqueued. An entry in the queue is *promised* when all accesses in its way
+ * have been sent: on the same stream nothing more is needed, behind another stream of devices of the same kind the
+ * early op's stream waits for an event. So B may be enqueued when each of its variables is granted or promised.
  *
- * All else is as if B had waited. It is over when its stream has passed it and all its grants are there; by then the
- * failures of what it needed are known, and one of them is its own, whatever it computed from that. Versions, waits and
- * the start of ops elsewhere follow from grants alone.
+ * All else is as if B had waited. B is over when its stream has passed the work and all grants are there; by then the
+ * failures of the inputs are known, and B fails with the first, whatever it computed. Versions, waits and the start of
+ * ops elsewhere follow from grants alone.
  *
- * Promises are given from the front of the queue on: to a write behind what has been sent, and to a run of reads behind
- * a write that has. An entry that was promised and is granted later counts once.
+ * Promises are given from the front of the queue on: to a write behind sent accesses, and to a run of reads behind a
+ * sent write. An entry with a promise and a later grant counts once.
  *
  *      granted   W sent
  *      queue     R promised, sent    R promised    W    R ...       the W is promised when the second R is sent
  *
- *      op->waiting     low bits: grants that are missing, and while the op runs its callback and its start
- *                      high bits: entries that are neither granted nor promised
+ *      op->waiting     low bits: missing grants, and while the op runs its callback and its start
+ *                      high bits: entries neither granted nor promised
  *
- * Whoever brings the high bits to 0 while grants are missing starts the op early; whoever brings the low bits to 0 has
- * the op for itself.
+ * The thread that brings the high bits to 0 while grants are missing starts the op early; the thread that brings the
+ * low bits to 0 owns the op.
  *
- * An op is *sure* if nothing that it needs has failed, and it waits for streams alone, or for ops that are sure: it
- * may have to wait for a worker that enqueues it, but for nothing that a user might do (neap_var_is_sure).
+ * An op is *sure* if none of its inputs has failed, and the op waits for streams alone, or for sure ops: maybe for a
+ * worker to enqueue it, but for nothing that a user might do (neap_var_is_sure).
  */
 #include "engine/device_internal.h"
 
-enum { PROMISE_SHIFT = 24, ENTRIES_MOST = 200 /* fit into the high bits */ };
+enum { PROMISE_SHIFT = 24, ENTRIES_MOST = 200 /* for the high bits */ };
 enum { STREAMS_MOST = 64 /* a bit each */ };
 
 static const uint32_t GRANTS = (UINT32_C(1) << PROMISE_SHIFT) - 1;
 static const uint32_t RUNNING = 2; /* the callback, and the start itself */
 
-/* Of a variable that ops on streams use. */
+/* Of a variable used by ops on streams. */
 typedef struct engine_early_var {
-    engine_entry *behind; /* the first in its queue without a promise; NULL: all have one */
-    uint8_t writer;       /* the stream of the write that was sent last; 0: there is none */
-    uint64_t readers;     /* the streams of reads that were sent since, a bit for each number */
-    uint32_t sent;        /* accesses that were, of those that are granted or promised */
+    engine_entry *behind; /* the first entry without a promise in the queue; NULL: all have promises */
+    uint8_t writer;       /* the stream of the last sent write; 0: there is none */
+    uint64_t readers;     /* the streams of reads sent since, a bit for each number */
+    uint32_t sent;        /* of the granted and promised accesses */
     uint32_t promised;    /* entries of the queue */
-    uint32_t epoch;       /* of the op that `sure` tells of */
-    uint8_t sure;         /* the stream of the last op that writes it, if that is sure; 0: it is not, or has ended */
-    bool last_writes;     /* the last entry that was promised */
+    uint32_t epoch;       /* of the op of `sure` */
+    uint8_t sure;         /* the stream of the last writing op, if sure; 0: not sure, or ended */
+    bool last_writes;     /* the last promised entry */
 } engine_early_var;
 
 static engine_slab early_slab = {.bytes = sizeof(engine_early_var)};
 
-/* Numbers the streams of open devices from 1; 0: it has none, or there are too many. */
+/* Numbers the streams of open devices from 1; 0: the device has none, or there are too many. */
 static uint8_t number_stream(int device, uint32_t flags) {
     int number = 2 * (device - engine.cpus) + (flags & NEAP_PUSH_COPY ? 2 : 1);
     return number > 0 && number < STREAMS_MOST ? (uint8_t)number : 0;
@@ -108,13 +108,13 @@ void engine_early_run_ready(engine_op *op) {
 
 /* ---- Promises ---------------------------------------------------------------------------------------------------- */
 
-/* Whether work on one stream can be ordered behind that of another without the host. */
+/* Whether work on one stream can be ordered behind another stream's without the host. */
 static bool can_follow(uint8_t stream, uint8_t first) {
     const neap_device_kind *kind = device_of_stream(stream)->kind;
     return stream == first || (kind == device_of_stream(first)->kind && kind->event_new);
 }
 
-/* Takes the lowest stream out of a set; 0: it is empty. */
+/* Takes the lowest stream out of a set; 0: the set is empty. */
 static uint8_t take_stream(uint64_t *streams) {
     if (*streams == 0)
         return 0;
@@ -151,13 +151,12 @@ void engine_early_forget(neap_var *var) {
     var->early = NULL;
 }
 
-/* Where the accesses are that have been sent and that this one follows by itself: what is in front of these, they
- * follow. */
+/* The streams of the sent accesses directly before this access; they themselves follow all earlier ones. */
 static uint64_t streams_before(const engine_early_var *early, int access) {
     return access == ENGINE_READ || !early->readers ? stream_bit(early->writer) : early->readers;
 }
 
-/* Promises the first entry without a promise, if that may be. */
+/* Promises the first entry without a promise, if possible. */
 static bool promise_next(neap_var *var) {
     engine_early_var *early = var->early;
     engine_entry *entry = early->behind;
@@ -203,7 +202,7 @@ void engine_early_left(neap_var *var, bool sent) {
         early->writer = 0, early->readers = 0;
 }
 
-/* The op of the entry has been enqueued, which holds the variable, or was promised it: promises what follows. */
+/* The entry's op, with a grant or a promise of the variable, has been enqueued: promises the next entries. */
 static void send_entry(const engine_op *op, const engine_entry *entry, engine_ready *ready) {
     neap_var *var = entry->var;
     engine_lock_take(&var->lock);
@@ -276,8 +275,8 @@ static int wait_for_stream(engine_device *device, neap_stream *stream, uint8_t f
     return status;
 }
 
-/* The event marks where the other stream stands by now, which is behind the work in question. What was promised from a
- * stream of another kind of device has been granted meanwhile. */
+/* The event marks the present end of the other stream, behind the work in question. A promise from a stream of another
+ * kind of device has become a grant meanwhile. */
 int engine_early_order(engine_op *op, neap_stream *stream) {
     engine_device *device = engine_device_at(op->device);
     uint8_t own = stream_number(op);

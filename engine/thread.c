@@ -1,18 +1,13 @@
-/* thread.c: what the engine keeps per thread, and how it makes threads.
+/* thread.c: what the engine keeps per thread.
  *
  * Each thread that calls the engine has a block of thread-local storage: its error text, its nesting of running ops,
  * and its share of the counters. Counters are written by their own thread only, so counting costs no locked
  * instruction; neap_engine_count adds up the living threads and what finished ones left behind.
  */
-#include "engine/timeline.h"
+#include "engine/op_internal.h"
 
-#include <errno.h>
-#include <fenv.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 _Thread_local engine_thread *engine_thread_current __attribute__((tls_model("initial-exec")));
 static _Thread_local engine_thread storage;
@@ -23,6 +18,13 @@ static struct {
     neap_engine_counts finished; /* of threads that ended */
     uint64_t begun, ended;       /* by such threads */
 } threads;
+
+/* What others keep in a thread's block, and have to end with the thread. */
+static void (*_Atomic leavers[ENGINE_LEAVERS])(engine_thread *self);
+
+void engine_thread_on_end(int which, void (*leave)(engine_thread *self)) {
+    atomic_store_explicit(&leavers[which], leave, memory_order_release);
+}
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
@@ -38,9 +40,11 @@ static void detach_thread(void *pointer) {
     engine_thread *self = pointer;
     if (engine_phase() == ENGINE_DEAD)
         return; /* the list may have been locked when the process forked */
-    engine_bulk_flush(self);
-    engine_slab_leave(self);
-    engine_timeline_leave(self);
+    for (int which = 0; which < ENGINE_LEAVERS; which++) {
+        void (*leave)(engine_thread *) = atomic_load_explicit(&leavers[which], memory_order_acquire);
+        if (leave)
+            leave(self);
+    }
     engine_lock_take(&threads.lock);
     add_thread_counts(&threads.finished, self);
     threads.begun += atomic_load_explicit(&self->begun, memory_order_relaxed);
@@ -97,55 +101,4 @@ bool engine_thread_idle(void) {
         begun += atomic_load(&thread->begun);
     engine_lock_drop(&threads.lock);
     return ended == begun;
-}
-
-/* engine_alloc_fail stands for the memory of a stack. */
-static int create_thread(pthread_t *thread, void *(*main)(void *), void *arg) {
-    return engine_alloc_refuse() ? ENOMEM : pthread_create(thread, NULL, main, arg);
-}
-
-int engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out) {
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}; /* belong to a thread */
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        sigdelset(&blocked, own[i]);
-    pthread_t thread;
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = create_thread(&thread, main, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
-        char text[128];
-        return neap_error(NEAP_E_STATE, "cannot start a thread: %s", strerror_r(error, text, sizeof text));
-    }
-    pthread_setname_np(thread, name);
-    *(pthread_t *)pthread_out = thread;
-    return NEAP_OK;
-}
-
-void engine_thread_tell_missing(void) {
-    static _Atomic bool told;
-    char line[256];
-    if (atomic_exchange(&told, true))
-        return;
-    snprintf(line, sizeof line, "neap: %s; work runs in the calling thread\n", neap_error_text());
-    if (write(STDERR_FILENO, line, strlen(line)) < 0)
-        return; /* there is nowhere to say so */
-}
-
-void engine_float_mode_set(void) {
-    fesetenv(FE_DFL_ENV);
-}
-
-bool engine_float_mode_good(void) {
-#if defined(__x86_64__)
-    enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
-    if (__builtin_ia32_stmxcsr() & (FLUSH_TO_ZERO | DENORMALS_ARE_ZERO))
-        return false;
-#elif defined(__aarch64__)
-    enum { FLUSH_TO_ZERO = 1 << 24 };
-    if (__builtin_aarch64_get_fpcr() & FLUSH_TO_ZERO)
-        return false;
-#endif
-    return fegetround() == FE_TONEAREST;
 }

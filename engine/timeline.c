@@ -88,6 +88,30 @@ static void call_writer(void) {
 
 /* ---- Tracks and chunks ------------------------------------------------------------------------------------------- */
 
+static void remove_track(engine_track *track) {
+    engine_track **link = &timeline.tracks;
+    while (*link != track)
+        link = &(*link)->next;
+    *link = track->next;
+}
+
+/* The thread ends. */
+static void leave_track(engine_thread *self) {
+    engine_track *track = self->track;
+    if (!track)
+        return;
+    engine_lock_take(&timeline.lock);
+    bool open = timeline.open;
+    if (open) {
+        atomic_store(&track->left, true); /* the writer removes it, once it has read it */
+    } else {
+        remove_track(track);
+    }
+    engine_lock_drop(&timeline.lock);
+    if (!open)
+        free(track);
+}
+
 /* Makes the calling thread's track. NULL: no memory. */
 static engine_track *enlist(engine_thread *self) {
     engine_track *track = engine_alloc(sizeof *track);
@@ -110,30 +134,8 @@ static engine_track *enlist(engine_thread *self) {
     timeline.tracks = track;
     engine_lock_drop(&timeline.lock);
     self->track = track;
+    engine_thread_on_end(ENGINE_LEAVES_TIMELINE, leave_track);
     return track;
-}
-
-static void remove_track(engine_track *track) {
-    engine_track **link = &timeline.tracks;
-    while (*link != track)
-        link = &(*link)->next;
-    *link = track->next;
-}
-
-void engine_timeline_leave(engine_thread *self) {
-    engine_track *track = self->track;
-    if (!track)
-        return;
-    engine_lock_take(&timeline.lock);
-    bool open = timeline.open;
-    if (open) {
-        atomic_store(&track->left, true); /* the writer removes it, once it has read it */
-    } else {
-        remove_track(track);
-    }
-    engine_lock_drop(&timeline.lock);
-    if (!open)
-        free(track);
 }
 
 /* A spare chunk, or leave to make one (*make), or neither. */
@@ -258,7 +260,7 @@ static void report(engine_record record, texts t) {
 /* ---- What is reported -------------------------------------------------------------------------------------------- */
 
 static uint64_t var_bytes(const neap_var *var) {
-    return var->in_buffer ? neap_buffer_bytes((const neap_buffer *)var) : 0;
+    return var->in_buffer ? ((const neap_buffer *)var)->bytes : 0;
 }
 
 static void add_bytes(const engine_op *op, engine_record *record) {

@@ -40,9 +40,6 @@ void engine_timeline_step(const char *name, int64_t began, uint64_t read, uint64
 /* This thread has waited. */
 void engine_timeline_wait(int64_t began);
 
-/* The thread ends. */
-void engine_timeline_leave(engine_thread *self);
-
 /* ---- Records: from timeline.c to timeline_file.c ----------------------------------------------------------------- */
 enum { /* kinds of records */
        ENGINE_RECORD_OP,

@@ -163,9 +163,9 @@ static void give_file_up(int error) {
 }
 
 static void make_tail(bool complete) {
-    if (neap_engine_workers() > 0) { /* 0 when the engine has been stopped before */
-        file.workers = neap_engine_workers();
-        file.devices = neap_engine_devices();
+    if (engine_phase() == ENGINE_RUNNING) { /* else it has been stopped before */
+        file.workers = engine.workers;
+        file.devices = engine.cpus;
     }
     file.tail_bytes = (size_t)snprintf(
         file.tail, sizeof file.tail,

@@ -10,7 +10,7 @@
  *                      a write is granted when nothing is queued and nothing is granted
  *      on completion   the queue's front is granted as far as these rules allow: one write, or a run of reads
  */
-#include "engine/op_internal.h"
+#include "engine/device_internal.h"
 
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static void destroy_var(neap_var *var) {
     if (var->early)
         engine_early_forget(var);
     if (var->in_buffer) {
-        engine_buffer_recycle(var);
+        engine_device_recycle((neap_buffer *)var);
     } else {
         engine_slab_put(&var_slab, var);
     }

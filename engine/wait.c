@@ -1,24 +1,50 @@
 /* wait.c: waiting for one variable, and for everything.
  *
- * Whoever waits runs ready work meanwhile (pool.c). A wait inside an op would have to wait for that very op, or keep a
- * worker from working, so it is an error when there is something to wait for.
+ * A waiting thread runs ready work meanwhile (pool.c). A wait inside an op would wait for the very op, or keep a worker
+ * from working, so it is an error, unless there is nothing to wait for.
  *
- * A wait reports a failure once: the first wait that meets it returns it; later ones, also on other variables that
- * inherited it, do not. The failure stays on its variables, and neap_var_poll shows it: ops that read them are skipped.
- * An op that is pushed after the report and writes such a variable begins it anew (failure.c).
+ * A failure is reported once, by the first wait on one of its variables; later waits, also on variables that inherited
+ * the failure, do not report. The failure stays on its variables, where neap_var_poll shows it, and ops that read a
+ * failed variable are skipped. A write pushed after the report begins the variable anew (failure.c).
  */
-#include "engine/op_internal.h"
+#include "engine/timeline.h"
 
-#include <stdlib.h>
+#include <poll.h>
 #include <time.h>
 
-enum { NAP_NS = 100000 };
+enum { FOR_EVER = -1, NAP_NS = 100000 };
 
-static struct {
-    engine_lock lock;
-    engine_watch *first;
-    _Atomic bool any; /* looked at without the lock */
-} waiting_for_all;
+/* ---- How a thread sleeps ----------------------------------------------------------------------------------------- */
+
+static int sleep_on(neap_waker *waker, int timeout_ms, int64_t *began) {
+    int interrupts = neap_interrupt_pending();
+    if (timeout_ms != 0 && engine_pool_attend(waker, NULL, began))
+        return 1;
+    if (neap_interrupt_pending() != interrupts)
+        return 0; /* the signal has been here already */
+    struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
+    return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
+}
+
+int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
+    if (engine_waker_woken(waker))
+        return 1;
+    int64_t began = engine_timeline_now();
+    int woken = sleep_on(waker, timeout_ms, &began);
+    if (began)
+        engine_timeline_wait(began);
+    return woken;
+}
+
+void engine_waker_block(neap_waker *waker, const neap_var *awaited) {
+    while (!engine_waker_woken(waker)) {
+        int64_t began = engine_timeline_now();
+        if (!engine_pool_attend(waker, awaited, &began))
+            engine_futex_wait(&waker->woken, 0, FOR_EVER);
+        if (began)
+            engine_timeline_wait(began);
+    }
+}
 
 static int refuse_inside_op(void) {
     if (engine_self()->depth == 0)
@@ -39,7 +65,7 @@ static int report_failure(neap_var *var) {
     return status;
 }
 
-/* Registers a fresh waker with `arrange`, which gets `target`, and blocks until it is woken. */
+/* Registers a fresh waker by `arrange`, with `target`, and blocks until the waker is woken. */
 static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker, uint64_t target), uint64_t target) {
     int status = refuse_inside_op();
     if (status)
@@ -65,7 +91,7 @@ int neap_var_wait_to_read(neap_var *var) {
     if (!status)
         engine_bulk_flush(engine_self());
     uint64_t target = status ? 0 : engine_var_target(var);
-    while (!status && neap_var_version(var) < target) /* again where a watch found no memory */
+    while (!status && neap_var_version(var) < target) /* again, if there was no memory for a watch */
         status = block_on(var, engine_var_watch, target);
     return status ? status : report_failure(var);
 }
@@ -81,57 +107,24 @@ int neap_var_wait_to_write(neap_var *var) {
 
 /* ---- Everything -------------------------------------------------------------------------------------------------- */
 
-static void fire_all(void) {
-    engine_lock_take(&waiting_for_all.lock);
-    engine_watch *due = engine_watch_take(&waiting_for_all.first, 0);
-    atomic_store(&waiting_for_all.any, false);
-    engine_lock_drop(&waiting_for_all.lock);
-    engine_watch_fire(due);
-}
-
-/* The waiter sets `any` and then looks whether all is idle; we have counted what we ended (the addition of nothing
- * orders that count before the look) and then look at `any`: one of us sees. Of several threads that end the last ops
- * the last one to come here sees that all is idle. */
-void engine_wait_signal(void) {
-    atomic_fetch_add(&engine_self()->ended, 0);
-    if (atomic_load(&waiting_for_all.any) && engine_thread_idle())
-        fire_all();
-}
-
-/* NEAP_OK: nothing is outstanding. NEAP_PENDING: the waker is woken when one should look again. */
-static int watch_all(neap_waker *waker) {
-    engine_watch *made = engine_watch_new(waker);
-    if (!made)
-        return NEAP_PENDING;
-    engine_lock_take(&waiting_for_all.lock);
-    made = engine_watch_add(&waiting_for_all.first, made, waker, 0);
-    atomic_store(&waiting_for_all.any, true);
-    engine_lock_drop(&waiting_for_all.lock);
-    free(made);
-    if (!engine_thread_idle())
-        return NEAP_PENDING;
-    fire_all();
-    return NEAP_OK;
-}
-
 int neap_poll_all(neap_waker *waker) {
     int status = engine_check_running();
     if (status)
         return status;
     engine_bulk_flush(engine_self());
     if (!engine_thread_idle()) {
-        status = waker ? watch_all(waker) : NEAP_PENDING;
+        status = waker ? engine_activity_watch(waker) : NEAP_PENDING;
         if (status)
             return status;
     }
     return engine_failure_report_all();
 }
 
-/* Without memory for a waker it looks again and again, at leisure. */
+/* Without memory for a waker the thread looks again and again, at leisure. */
 void engine_wait_idle(void) {
     while (!engine_thread_idle()) {
         neap_waker *waker = engine_waker_local();
-        if (waker && watch_all(waker) == NEAP_PENDING) {
+        if (waker && engine_activity_watch(waker) == NEAP_PENDING) {
             engine_waker_block(waker, NULL);
         } else if (neap_engine_help(NAP_NS) == 0) {
             nanosleep(&(struct timespec){0, NAP_NS}, NULL);

@@ -1,19 +1,18 @@
-/* wake.c: wakers, the interrupt count, and how a thread blocks.
+/* wake.c: wakers, watches, and the interrupt count.
  *
  * A waker is a flag with an eventfd beside it, so that a wake that is not awaited costs no system call twice. Wakers
  * are counted: a watch that outlives neap_waker_free keeps its waker, so a late wake is harmless. A thread that blocks
  * inside the engine uses a waker without a descriptor and sleeps on the flag itself.
  */
-#include "engine/timeline.h"
+#include "engine/engine_internal.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FOR_EVER = -1, NAP_NS = 100000 };
+enum { NAP_NS = 100000 };
 
 static _Atomic int interrupts;
 
@@ -80,38 +79,6 @@ void neap_waker_clear(neap_waker *waker) {
     while (read(waker->fd, &count, sizeof count) < 0 && errno == EINTR)
         continue;
     atomic_exchange(&waker->woken, 0);
-}
-
-/* ---- Sleeping ---------------------------------------------------------------------------------------------------- */
-
-static int sleep_on(neap_waker *waker, int timeout_ms, int64_t *began) {
-    int interrupts = neap_interrupt_pending();
-    if (timeout_ms != 0 && engine_pool_attend(waker, NULL, began))
-        return 1;
-    if (neap_interrupt_pending() != interrupts)
-        return 0; /* its signal has been here already */
-    struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
-    return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
-}
-
-int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
-    if (engine_waker_woken(waker))
-        return 1;
-    int64_t began = engine_timeline_now();
-    int woken = sleep_on(waker, timeout_ms, &began);
-    if (began)
-        engine_timeline_wait(began);
-    return woken;
-}
-
-void engine_waker_block(neap_waker *waker, const neap_var *awaited) {
-    while (!engine_waker_woken(waker)) {
-        int64_t began = engine_timeline_now();
-        if (!engine_pool_attend(waker, awaited, &began))
-            engine_futex_wait(&waker->woken, 0, FOR_EVER);
-        if (began)
-            engine_timeline_wait(began);
-    }
 }
 
 /* ---- Watches ----------------------------------------------------------------------------------------------------- */

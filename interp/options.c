@@ -47,7 +47,7 @@ static const option_row rows[] = {
     {"--devices", NULL, COUNT, MEMBER(devices), "--devices N",
      "use N CPU devices (default 1; under mpirun: in each process)"},
     {"--device", NULL, TEXT, MEMBER(device), "--device KIND",
-     "compute on devices of another kind, such as null; --devices says on\n"
+     "compute on devices of another kind, such as cuda; --devices says on\n"
      "how many (default: the environment's NEAP_DEVICE, else cpu)"},
     {"--gpu", NULL, FLAG, MEMBER(gpu), "--gpu", "compute on GPUs: --device cuda"},
     {"--workers", NULL, COUNT, MEMBER(workers), "--workers N", "use N worker threads (default: one per core)"},

@@ -11,7 +11,7 @@
  *      device 1   b0 b1 b2  ──▶   a1 b1 c1 ──tree──▶ s1  join  s0 s1 s2       what an all-reduce moves, with our order
  *      device 2   c0 c1 c2        a2 b2 c2 ──tree──▶ s2  ──▶   s0 s1 s2
  *
- * The join is one node, as the result is one for all devices; its copies on the others are crossings (plan/cross.c),
+ * The join is one node, as the result is one for all devices; its copies on the others are transfers (plan/transfer.c),
  * which the same collective fills. An all_gather is such a join alone. Without collectives all blocks go to one device.
  *
  * Combining follows a balanced tree over places along the axes: tree(lo, n) joins tree(lo, m) and tree(lo + m, n - m),

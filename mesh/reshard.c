@@ -20,7 +20,7 @@
 #include "mesh/internal.h"
 #include "ops_gen.h"
 
-typedef struct reshard_job { /* one block of the result */
+typedef struct reshard_work { /* one block of the result */
     neap_ctx *ctx;
     const mesh_value *from;
     const lazy_sharding *to;
@@ -33,7 +33,7 @@ typedef struct reshard_job { /* one block of the result */
     int64_t parts[NEAP_MAX_DIMS],
         part[NEAP_MAX_DIMS]; /* in how many parts `from` has each axis; the one that is looked at */
     bool missing;            /* a part is in another process */
-} reshard_job;
+} reshard_work;
 
 /* The axes of the mesh that divide axis `axis` of the array. */
 static mesh_axes axes_of(const lazy_sharding *s, int axis) {
@@ -46,10 +46,10 @@ static mesh_axes axes_of(const lazy_sharding *s, int axis) {
     return axes;
 }
 
-static reshard_job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, const lazy_sharding *to,
-                          int b) {
+static reshard_work work_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, const lazy_sharding *to,
+                            int b) {
     const lazy_sharding *s = from->sharding;
-    reshard_job j = {.ctx = ctx, .from = from, .to = to, .b = b, .base = to->position[b], .ndim = node->ndim};
+    reshard_work j = {.ctx = ctx, .from = from, .to = to, .b = b, .base = to->position[b], .ndim = node->ndim};
     if (s && s->mesh != to->mesh)
         j.base = s->nblocks ? s->position[0] : 0;
     for (int axis = 0; axis < node->ndim; axis++) {
@@ -64,7 +64,7 @@ static reshard_job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value
 
 /* ---- Putting a block together ------------------------------------------------------------------------------------ */
 /* The block of `from` that j->part says, without what lies outside of the one that is made. */
-static neap_node *cut_source_block(reshard_job *j) {
+static neap_node *cut_source_block(reshard_work *j) {
     const lazy_sharding *s = j->from->sharding;
     int64_t slice[3 * NEAP_MAX_DIMS];
     int position = j->base;
@@ -109,7 +109,7 @@ static neap_node *join_nodes(neap_ctx *ctx, int64_t n, neap_node **parts, int ax
 }
 
 /* What the block is of the parts that j->part says for the axes before this one, all other axes joined. */
-static neap_node *build_block(reshard_job *j, int axis) {
+static neap_node *build_block(reshard_work *j, int axis) {
     if (axis == j->ndim)
         return cut_source_block(j);
     int64_t extent = j->shape[axis] / j->parts[axis];
@@ -132,7 +132,7 @@ static int build_blocks(neap_ctx *ctx, const neap_node *node, const mesh_value *
                         neap_node **blocks) {
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++) {
-        reshard_job j = job_of(ctx, node, from, to, b);
+        reshard_work j = work_of(ctx, node, from, to, b);
         neap_node *block = build_block(&j, 0);
         if (block)
             blocks[b] = graph_retain(block);

@@ -28,7 +28,7 @@ typedef struct rank_piece { /* of a block: what one rank combines */
 
 typedef struct slot {
     int left, sends; /* terms that have not come, sends from this slot that are not over */
-    char *room;      /* for terms: what this rank combines before it sends, and what it receives */
+    char *scratch;   /* for terms: what this rank combines before it sends, and what it receives */
     const char **at; /* where the terms of its own pieces are: [pieces][terms] */
 } slot;
 
@@ -83,21 +83,21 @@ static bool cut_round(const rounds *r, int64_t round, rank_piece *p) {
 }
 
 /* ---- Terms ------------------------------------------------------------------------------------------------------- */
-/* Elements from … from + n of a term of this rank: in its block, or combined into *room, which moves on. NULL:
+/* Elements from … from + n of a term of this rank: in its block, or combined into *scratch, which moves on. NULL:
  * memory. */
-static const char *own_term(const comm_work *work, const comm_term *term, int64_t from, int64_t n, char **room) {
+static const char *own_term(const comm_work *work, const comm_term *term, int64_t from, int64_t n, char **scratch) {
     size_t item = work->what->item, offset = (size_t)from * item;
     if (term->count == 1)
         return work->blocks[term->first] + offset;
     comm_tree members;
     if (comm_tree_new(work->group, term->first, term->count, false, &members))
         return NULL;
-    char *out = *room;
+    char *out = *scratch;
     for (int k = 0; k < members.nterms; k++)
         members.terms[k].at = work->blocks[members.terms[k].first] + offset;
     comm_tree_combine(&members, work->what, n, out);
     comm_tree_free(&members);
-    *room += (size_t)n * item;
+    *scratch += (size_t)n * item;
     return out;
 }
 
@@ -156,8 +156,8 @@ static int pack_terms(comm_work *work, const comm_tree *tree, int d, char *to, s
             size_t some = (size_t)p.n * work->what->item;
             if (tree->terms[t].rank != work->comm->rank)
                 continue;
-            char *room = at;
-            const char *term = own_term(work, &tree->terms[t], p.from, p.n, &room);
+            char *scratch = at;
+            const char *term = own_term(work, &tree->terms[t], p.from, p.n, &scratch);
             if (!term)
                 return no_memory_to_reduce(work->comm);
             if (term != at)
@@ -213,26 +213,27 @@ static int allocate_slots(rounds *r) {
     size_t segment = (size_t)r->segment * work->what->item + 64;
     size_t terms = (size_t)all * (size_t)terms_of(tree, work->comm->rank, true) +
                    (size_t)own * (size_t)(tree->nterms - terms_of(tree, work->comm->rank, false));
-    size_t table = ((size_t)own * (size_t)tree->nterms * sizeof(char *) + 63) & ~(size_t)63, room = terms * segment;
-    char *scratch = scratch_of(work->comm, SLOTS * (table + room) + 64);
+    size_t table = ((size_t)own * (size_t)tree->nterms * sizeof(char *) + 63) & ~(size_t)63,
+           term_bytes = terms * segment;
+    char *scratch = scratch_of(work->comm, SLOTS * (table + term_bytes) + 64);
     if (!scratch)
         return no_memory_to_reduce(work->comm);
     for (int k = 0; k < SLOTS; k++) {
-        r->slots[k].at = (const char **)(scratch + (size_t)k * (table + room));
-        r->slots[k].room = scratch + (size_t)k * (table + room) + table;
+        r->slots[k].at = (const char **)(scratch + (size_t)k * (table + term_bytes));
+        r->slots[k].scratch = scratch + (size_t)k * (table + term_bytes) + table;
     }
     return NEAP_OK;
 }
 
 /* Sends this rank's terms of a segment to the rank that combines it, or notes where they are if that is this one. */
-static int give_terms(rounds *r, slot *s, int d, const rank_piece *p, const char **at, char **room) {
+static int give_terms(rounds *r, slot *s, int d, const rank_piece *p, const char **at, char **scratch) {
     comm_work *work = r->work;
     size_t bytes = (size_t)p->n * work->what->item;
     int status = NEAP_OK;
     for (int t = 0; t < r->tree->nterms && status == NEAP_OK; t++) {
         const comm_term *term = &r->tree->terms[t];
         if (term->rank == work->comm->rank) {
-            const char *own = own_term(work, term, p->from, p->n, room);
+            const char *own = own_term(work, term, p->from, p->n, scratch);
             if (!own)
                 return no_memory_to_reduce(work->comm);
             if (d == work->me)
@@ -240,9 +241,9 @@ static int give_terms(rounds *r, slot *s, int d, const rank_piece *p, const char
             else
                 status = comm_send(work->comm, work->group->ranks[d], COMM_TAG_DATA, own, bytes, &s->sends);
         } else if (d == work->me) {
-            at[t] = *room;
-            status = comm_receive(work->comm, term->rank, COMM_TAG_DATA, *room, bytes, &s->left);
-            *room += bytes;
+            at[t] = *scratch;
+            status = comm_receive(work->comm, term->rank, COMM_TAG_DATA, *scratch, bytes, &s->left);
+            *scratch += bytes;
         }
     }
     return status;
@@ -251,7 +252,7 @@ static int give_terms(rounds *r, slot *s, int d, const rank_piece *p, const char
 static int begin_round(rounds *r, int64_t round) {
     comm_work *work = r->work;
     slot *s = &r->slots[round % SLOTS];
-    char *room = s->room;
+    char *scratch = s->scratch;
     int status = comm_wait(work->comm, &s->sends), n = work->group->nranks;
     /* Each rank begins with its own piece, then the next rank's, so that they do not all turn to one. */
     for (int turn = 0; turn < n && status == NEAP_OK; turn++) {
@@ -259,7 +260,7 @@ static int begin_round(rounds *r, int64_t round) {
         rank_piece p;
         for (int k = 0; status == NEAP_OK && piece_of(work, false, d, k, &p); k++)
             if (cut_round(r, round, &p))
-                status = give_terms(r, s, d, &p, s->at + (size_t)k * (size_t)r->tree->nterms, &room);
+                status = give_terms(r, s, d, &p, s->at + (size_t)k * (size_t)r->tree->nterms, &scratch);
     }
     return status;
 }

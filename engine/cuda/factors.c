@@ -35,7 +35,7 @@ typedef struct work { /* a run of a routine */
     int64_t chunk;      /* matrices of a turn */
     bool together;
     /* Parts of the scratch memory. */
-    CUdeviceptr scratch, told, info, sums, verdicts, zeros, columns, values, tau, packed, triangle, room;
+    CUdeviceptr scratch, told, info, sums, verdicts, zeros, columns, values, tau, packed, triangle, space;
 } work;
 
 /* The matrices of a turn. */
@@ -202,7 +202,7 @@ static int run_cholesky(const work *w, const turn *t) {
     for (int64_t k = 0; k < t->count && !status && !w->together; k++)
         status = check(w,
                        cusolver.of[w->type].potrf(w->solver, CUBLAS_FILL_MODE_UPPER, w->n,
-                                                  cuda_pointer(cuda_matrix(t->out, k)), w->n, cuda_pointer(w->room),
+                                                  cuda_pointer(cuda_matrix(t->out, k)), w->n, cuda_pointer(w->space),
                                                   w->elements, cuda_pointer(w->info + (CUdeviceptr)(4 * k))),
                        "cusolverDnPotrf");
     if (!status)
@@ -250,7 +250,7 @@ static int run_qr(const work *w, const turn *t) {
         if (!status)
             status = check(w,
                            cusolver.of[w->type].geqrf(w->solver, w->m, w->n, cuda_pointer(w->columns), w->m,
-                                                      cuda_pointer(w->tau), cuda_pointer(w->room), w->elements,
+                                                      cuda_pointer(w->tau), cuda_pointer(w->space), w->elements,
                                                       cuda_pointer(w->info)),
                            "cusolverDnGeqrf");
         if (!status)
@@ -258,7 +258,7 @@ static int run_qr(const work *w, const turn *t) {
         if (!status)
             status = check(w,
                            cusolver.of[w->type].orgqr(w->solver, w->m, w->k, s, cuda_pointer(w->columns), w->m,
-                                                      cuda_pointer(w->tau), cuda_pointer(w->room), w->elements,
+                                                      cuda_pointer(w->tau), cuda_pointer(w->space), w->elements,
                                                       cuda_pointer(w->info)),
                            "cusolverDnOrgqr");
         if (!status)
@@ -308,7 +308,7 @@ static int find_eigenvalues(const work *w, const turn *t) {
         return check(w,
                      cusolver.of[w->type].syevj_batched(w->solver, mode_of(w), CUBLAS_FILL_MODE_UPPER, w->n,
                                                         cuda_pointer(w->columns), w->n, cuda_pointer(w->values),
-                                                        cuda_pointer(w->room), w->elements, cuda_pointer(w->info),
+                                                        cuda_pointer(w->space), w->elements, cuda_pointer(w->info),
                                                         w->stream->device->libraries.jacobi, (int)t->count),
                      "cusolverDnSyevjBatched");
     for (int64_t i = 0; i < t->count && !status; i++)
@@ -316,7 +316,7 @@ static int find_eigenvalues(const work *w, const turn *t) {
                        cusolver.of[w->type].syevd(w->solver, mode_of(w), CUBLAS_FILL_MODE_UPPER, w->n,
                                                   cuda_pointer(w->columns + (CUdeviceptr)(i * w->in * w->item)), w->n,
                                                   cuda_pointer(w->values + (CUdeviceptr)(i * w->n * w->part)),
-                                                  cuda_pointer(w->room), w->elements,
+                                                  cuda_pointer(w->space), w->elements,
                                                   cuda_pointer(w->info + (CUdeviceptr)(4 * i))),
                        "cusolverDnSyevd");
     return status;
@@ -362,7 +362,7 @@ static int decompose(const work *w, int64_t i, int m, int n, CUdeviceptr u, CUde
     return check(w,
                  cusolver.of[w->type].gesvd(w->solver, job, job, m, n, cuda_pointer(w->columns), m,
                                             cuda_pointer(values), cuda_pointer(u), m, cuda_pointer(vt), ldvt,
-                                            cuda_pointer(w->room), w->elements, cuda_pointer(w->tau),
+                                            cuda_pointer(w->space), w->elements, cuda_pointer(w->tau),
                                             cuda_pointer(w->info + (CUdeviceptr)(4 * i))),
                  "cusolverDnGesvd");
 }
@@ -454,7 +454,7 @@ static int take_scratch(work *w) {
                              triangle * w->item,
                              w->elements * w->item};
     CUdeviceptr *const parts[] = {&w->told,   &w->info, &w->sums,   &w->verdicts, &w->zeros, &w->columns,
-                                  &w->values, &w->tau,  &w->packed, &w->triangle, &w->room};
+                                  &w->values, &w->tau,  &w->packed, &w->triangle, &w->space};
     enum { PARTS = sizeof parts / sizeof *parts };
     size_t all = 0;
     for (int k = 0; k < PARTS; k++)

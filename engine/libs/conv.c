@@ -146,11 +146,11 @@ static int by_products(const neap_run *run, neap_convolution_kind kind, const ne
     size_t item = item_of(a), rows = (size_t)(most * s.window) * item, bytes = rows;
     if (kind == NEAP_CONVOLUTION_KERNEL)
         bytes += (size_t)(s.window * each) * item;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return neap_error(status, "no memory for the windows of a convolution");
-    conv_block b = {.rows = room, .kernel = (char *)room + rows};
+    conv_block b = {.rows = scratch, .kernel = (char *)scratch + rows};
     for (int64_t n = 0; n < a->batch && status == 0 && !neap_run_cancelled(run); n++) {
         b.x = (char *)a->x + (size_t)(n * s.x) * item;
         for (b.group = 0; b.group < a->groups && status == 0; b.group++) {
@@ -162,7 +162,7 @@ static int by_products(const neap_run *run, neap_convolution_kind kind, const ne
             }
         }
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 
@@ -270,12 +270,12 @@ static bool by_parts(const neap_run *run, neap_convolution_kind kind, const neap
         bool copied = bytes > 0, several = kind == NEAP_CONVOLUTION_KERNEL && p.count > 1;
         p.kernel_bytes = copied ? bytes : (size_t)p.size.w * item_of(a);
         bytes = several ? p.kernel_bytes * (size_t)p.count : bytes;
-        void *room = NULL;
-        done = !bytes || neap_run_alloc(run, bytes, &room) == 0;
-        p.kernels = room;
+        void *scratch = NULL;
+        done = !bytes || neap_run_alloc(run, bytes, &scratch) == 0;
+        p.kernels = scratch;
         done = done && run_parts(&p, run, copied);
-        if (room)
-            neap_run_free(run, room, bytes);
+        if (scratch)
+            neap_run_free(run, scratch, bytes);
     }
     engine_conv_dnnl_close(p.call);
     engine_conv_dnnl_close(p.last);

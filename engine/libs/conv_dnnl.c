@@ -269,22 +269,22 @@ bool engine_conv_dnnl_run(const neap_run *run, const engine_conv_call *c, void *
         [NEAP_CONVOLUTION_KERNEL] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
     };
     size_t bytes = lib.memory_desc_get_size(&c->scratch);
-    void *room = NULL;
-    if (bytes && neap_run_alloc(run, bytes, &room) != 0)
+    void *scratch = NULL;
+    if (bytes && neap_run_alloc(run, bytes, &scratch) != 0)
         return false;
     dnnl_memory_t memory[4] = {NULL};
     bool done = lib.memory_create(&memory[0], &c->x, lib.engine, x) == dnnl_success &&
                 lib.memory_create(&memory[1], &c->wanted, lib.engine, w) == dnnl_success &&
                 lib.memory_create(&memory[2], &c->y, lib.engine, y) == dnnl_success &&
-                lib.memory_create(&memory[3], &c->scratch, lib.engine, room) == dnnl_success;
+                lib.memory_create(&memory[3], &c->scratch, lib.engine, scratch) == dnnl_success;
     dnnl_exec_arg_t args[4] = {[3] = {DNNL_ARG_SCRATCHPAD, memory[3]}};
     for (int k = 0; k < 3; k++)
         args[k] = (dnnl_exec_arg_t){arguments[c->kind][k], memory[k]};
     done = done && execute(c->primitive, 4, args);
     for (int k = 0; k < 4; k++)
         lib.memory_destroy(memory[k]);
-    if (room)
-        neap_run_free(run, room, bytes);
+    if (scratch)
+        neap_run_free(run, scratch, bytes);
     return done;
 }
 

@@ -20,11 +20,11 @@
 
 enum {
     PLANS_KEPT = 16,
-    MOST_ROOM = 4, /* rows for which FFTW takes memory at most: buffers of a convolution, what a plan holds */
-    SHORT = 64,    /* elements of a row up to which */
-    TOGETHER = 16, /* so many are transformed at once */
-    BLOCK = 64,    /* where the rows begin for which a plan is made */
-    FORWARD = -1,  /* these are of fftw3.h */
+    MOST_SCRATCH = 4, /* rows for which FFTW takes memory at most: buffers of a convolution, what a plan holds */
+    SHORT = 64,       /* elements of a row up to which */
+    TOGETHER = 16,    /* so many are transformed at once */
+    BLOCK = 64,       /* where the rows begin for which a plan is made */
+    FORWARD = -1,     /* these are of fftw3.h */
     BACKWARD = 1,
     ESTIMATE = 1 << 6
 };
@@ -109,13 +109,13 @@ const char *engine_fft_library(void) {
 }
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
-/* A plan of n elements for rows from `room` on; NULL: FFTW cannot do it. The lock is held. */
-static void *plan_rows(const precision *fftw, engine_fft_kind kind, bool inverse, int64_t n, int rows, char *room) {
+/* A plan of n elements for rows from `scratch` on; NULL: FFTW cannot do it. The lock is held. */
+static void *plan_rows(const precision *fftw, engine_fft_kind kind, bool inverse, int64_t n, int rows, char *scratch) {
     const ptrdiff_t half = n / 2 + 1;
     const dimension line = {n, 1, 1};
     const dimension many = {rows, kind == ENGINE_FFT_TO_REAL ? half : n, kind == ENGINE_FFT_OF_REAL ? half : n};
     const size_t most = ((size_t)n + 2) * 16 * (size_t)rows;
-    char *in = room + (BLOCK - (uintptr_t)room % BLOCK), *out = in + (most + BLOCK - most % BLOCK);
+    char *in = scratch + (BLOCK - (uintptr_t)scratch % BLOCK), *out = in + (most + BLOCK - most % BLOCK);
     fftw->forget_wisdom();
     if (kind == ENGINE_FFT_OF_REAL)
         return fftw->plan_guru64_dft_r2c(1, &line, rows > 1, &many, in, out, ESTIMATE);
@@ -157,7 +157,7 @@ static bool is_split(const engine_fft *plan) {
 }
 
 /* A new one; *out stays NULL where FFTW cannot do it. NEAP_E_MEMORY: none for its tables. */
-static int make_plan(const precision *fftw, const engine_fft *wanted, char *room, engine_fft **out) {
+static int make_plan(const precision *fftw, const engine_fft *wanted, char *scratch, engine_fft **out) {
     engine_fft *plan = malloc(sizeof *plan);
     if (!plan)
         return NEAP_E_MEMORY;
@@ -165,14 +165,14 @@ static int make_plan(const precision *fftw, const engine_fft *wanted, char *room
     const bool chirped = engine_fft_chirp_wanted(plan->n), split = is_split(plan);
     if (chirped) {
         const int64_t length = engine_fft_chirp_length(plan->n);
-        plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, false, length, 1, room);
-        plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, true, length, 1, room);
+        plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, false, length, 1, scratch);
+        plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, true, length, 1, scratch);
     } else if (split) {
         const int64_t rows = engine_fft_split_rows(plan->n);
-        plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, rows, 1, room);
-        plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, plan->n / rows, 1, room);
+        plan->plan = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, rows, 1, scratch);
+        plan->back = plan_rows(fftw, ENGINE_FFT_COMPLEX, plan->inverse, plan->n / rows, 1, scratch);
     } else
-        plan->plan = plan_rows(fftw, plan->kind, plan->inverse, plan->n, plan->rows, room);
+        plan->plan = plan_rows(fftw, plan->kind, plan->inverse, plan->n, plan->rows, scratch);
     const bool planned = plan->plan && (plan->back || !(chirped || split));
     if (planned && chirped)
         plan->chirp = engine_fft_chirp_new(plan, plan->plan, plan->back, fftw->execute_dft);
@@ -194,19 +194,19 @@ int engine_fft_open(engine_fft_kind kind, bool f64, bool inverse, int64_t n, eng
         return NEAP_OK;
     const int rows = n <= SHORT && !engine_fft_chirp_wanted(n) ? TOGETHER : 1;
     const engine_fft wanted = {.kind = kind, .f64 = f64, .inverse = inverse, .n = n, .rows = rows};
-    char *room = malloc(MOST_ROOM * ((size_t)n + 2) * (f64 ? 16 : 8) + 4 * BLOCK);
-    if (!room)
+    char *scratch = malloc(MOST_SCRATCH * ((size_t)n + 2) * (f64 ? 16 : 8) + 4 * BLOCK);
+    if (!scratch)
         return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)n);
     pthread_mutex_lock(&plans.lock);
     engine_fft *plan = find_plan(&wanted);
-    const int status = plan ? NEAP_OK : make_plan(fftw, &wanted, room, &plan);
+    const int status = plan ? NEAP_OK : make_plan(fftw, &wanted, scratch, &plan);
     if (plan) {
         plan->refs++;
         plan->next = plans.first;
         plans.first = plan;
     }
     pthread_mutex_unlock(&plans.lock);
-    free(room);
+    free(scratch);
     if (status)
         return neap_error(status, "fft: no memory for tables of %lld elements", (long long)n);
     *out = plan;

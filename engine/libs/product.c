@@ -159,14 +159,14 @@ static bool reads_far(const product *p, const engine_product *x) {
 
 static int multiply_tile(const product *p, engine_product *x, const neap_run *run) {
     int wide = p->args->f64;
-    size_t bytes = (size_t)(engine_product_room(x) * (wide ? 8 : 4));
+    size_t bytes = (size_t)(engine_product_scratch(x) * (wide ? 8 : 4));
     if (p->blas)
         return engine_blas_multiply(run, wide, x);
-    if (reads_far(p, x) && neap_run_alloc(run, bytes, &x->room) != NEAP_OK)
-        x->room = NULL; /* slower, but as good */
+    if (reads_far(p, x) && neap_run_alloc(run, bytes, &x->scratch) != NEAP_OK)
+        x->scratch = NULL; /* slower, but as good */
     p->loops->matrices[wide](x);
-    if (x->room)
-        neap_run_free(run, x->room, bytes);
+    if (x->scratch)
+        neap_run_free(run, x->scratch, bytes);
     return NEAP_OK;
 }
 
@@ -210,14 +210,14 @@ static void mirror_tile(const product *p, int64_t matrix, int64_t row, int64_t c
         mirror_f32((float *)x->c + at, x->c_row, i, rows, j, p->tile_n);
 }
 
-/* The elements of a vector one behind the other: where they are, or, if they stand apart, in *room. */
-static int gather_vector(const neap_run *run, const void **x, int64_t k, int64_t step, size_t size, void **room) {
-    int status = step == 1 ? NEAP_OK : neap_run_alloc(run, (size_t)k * size, room);
+/* The elements of a vector one behind the other: where they are, or, if they stand apart, in *scratch. */
+static int gather_vector(const neap_run *run, const void **x, int64_t k, int64_t step, size_t size, void **scratch) {
+    int status = step == 1 ? NEAP_OK : neap_run_alloc(run, (size_t)k * size, scratch);
     if (step == 1 || status)
         return status;
     for (int64_t i = 0; i < k; i++)
-        memcpy((char *)*room + (size_t)i * size, (const char *)*x + (size_t)(i * step) * size, size);
-    *x = *room;
+        memcpy((char *)*scratch + (size_t)i * size, (const char *)*x + (size_t)(i * step) * size, size);
+    *x = *scratch;
     return NEAP_OK;
 }
 
@@ -238,14 +238,14 @@ static void compute_part(product *p, int64_t matrix, int64_t row, int64_t chunk,
     part.x = (const char *)x->b + ((p->exchanged ? at.a : at.b) + k * x->b_row) * size;
     part.c = p->parts ? p->parts + ((matrix * x->m + i) * p->chunks + chunk) * size
                       : (char *)x->c + (at.c + i * x->c_row) * size;
-    void *room = NULL;
-    int status = gather_vector(run, &part.x, part.k, x->b_row, (size_t)size, &room);
+    void *scratch = NULL;
+    int status = gather_vector(run, &part.x, part.k, x->b_row, (size_t)size, &scratch);
     if (status == NEAP_OK)
         p->loops->vectors[args->f64](&part);
     else
         atomic_store(&p->status, neap_error(status, "no memory for the vector of a product"));
-    if (room)
-        neap_run_free(run, room, (size_t)(part.k * size));
+    if (scratch)
+        neap_run_free(run, scratch, (size_t)(part.k * size));
 }
 
 static void compute_task(void *arg, int64_t index, const neap_run *run) {
@@ -303,11 +303,11 @@ DEFINE_TREE(tree_f64, double)
 static int multiply_in_chunks(product *p, const neap_run *run) {
     const engine_product *x = &p->matrix;
     int64_t size = p->args->f64 ? 8 : 4, each = p->chunks * size;
-    void *room;
-    int status = neap_run_alloc(run, (size_t)(p->batch * x->m * each), &room);
+    void *scratch;
+    int status = neap_run_alloc(run, (size_t)(p->batch * x->m * each), &scratch);
     if (status)
         return neap_error(status, "no memory for the parts of a product");
-    p->parts = room;
+    p->parts = scratch;
     status = share_out(p, run);
     for (int64_t k = 0; k < p->batch * x->m; k++) {
         char *to = (char *)x->c + (k / x->m * p->args->stride_c + k % x->m * x->c_row) * size;
@@ -317,7 +317,7 @@ static int multiply_in_chunks(product *p, const neap_run *run) {
         else
             *(float *)to = tree_f32(from, p->chunks);
     }
-    neap_run_free(run, room, (size_t)(p->batch * x->m * each));
+    neap_run_free(run, scratch, (size_t)(p->batch * x->m * each));
     return status;
 }
 

@@ -90,7 +90,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     if (!ctx)
         return;
     neap_effects_free(ctx->effects); /* first: callbacks that nobody will run hold up what waits for them */
-    neap_wait_all();                 /* jobs in flight tell the context when they end */
+    neap_wait_all();                 /* runs under way tell the context when they end */
     if (ctx->transcript)
         neap_transcript_end(ctx, 0, &(neap_transcript *){NULL});
     while (ctx->levels.n > 0)
@@ -125,7 +125,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->plans.asked.at);
     free(ctx->plans.origins.at);
     free(ctx->plans.same.at);
-    plan_doubt_free(ctx);
+    plan_unsettled_free(ctx);
     free(ctx->plans.wanted.at);
     free(ctx->plans.views.at);
     free(ctx->quick.plain);

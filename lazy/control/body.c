@@ -136,7 +136,7 @@ static int add_callback(builder *b, body_item *item, const neap_node *node) {
         memcpy(arguments[k].shape, in->shape, in->ndim * sizeof *in->shape);
     }
     item->what = BODY_CALLBACK;
-    item->call = (lazy_job_call){
+    item->call = (lazy_work_call){
         .callback = effect_callback_retain(effect_callback_of(node)), .narguments = node->nin, .arguments = arguments};
     return 0;
 }
@@ -604,7 +604,8 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, int device, l
         sum_up(runner);
         status = find_held(runner);
     }
-    if (status == 0 && (runner->row_turns = control_row_turns(runner)) > 0 && !(runner->rows = vm_rows_new(device, 1)))
+    if (status == 0 && (runner->graph_turns = control_graph_turns(runner)) > 0 &&
+        !(runner->graphs = vm_launch_graphs_new(device, 1)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a body");
     if (status) {
         control_runner_release(runner);
@@ -624,7 +625,7 @@ lazy_runner *control_runner_retain(lazy_runner *runner) {
 void control_runner_release(lazy_runner *runner) {
     if (!runner || atomic_fetch_sub_explicit(&runner->refs, 1, memory_order_acq_rel) > 1)
         return;
-    vm_rows_free(runner->rows); /* which launch what the bodies hold */
+    vm_launch_graphs_free(runner->graphs); /* which launch what the bodies hold */
     for (int p = 0; p < runner->nbodies; p++)
         body_free(runner, runner->bodies[p]);
     lazy_vector_free(&runner->held);

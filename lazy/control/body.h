@@ -12,6 +12,15 @@
  * that a turn has to do besides its items is to move the pointers into xs and ys. A carry of which a turn only writes
  * parts over (x:at{i}:set(v)) has one place, that of the result: a turn touches what it writes.
  *
+ * An example: np.scan(function(c, x) return 2 * c + x, c + x end, c, xs) of f32, c = {1, 1}, xs of the rows {1, 1},
+ * {2, 2}, {3, 3}. The body is one item, a kernel of two stores. R is the place of the result c, S the second place of
+ * the carry, where the first c is copied to.
+ *
+ *      pointer           INPUT c   INPUT x   OUTPUT c       OUTPUT y
+ *      turn 0, table 0   S         xs        R: {3, 3}      ys: {2, 2}
+ *      turn 1, table 1   R         xs + 8    S: {8, 8}      ys + 8: {5, 5}
+ *      turn 2, table 0   S         xs + 16   R: {19, 19}    ys + 16: {11, 11}
+ *
  * A run needs two pieces of memory, whose sizes are known beforehand: one of the host, which says where it stands, and
  * one of the device that computes, which has what is computed. On the host one follows the other.
  *
@@ -50,7 +59,7 @@ typedef struct body_item {
     size_t bytes;          /* COPY */
     lazy_runner *inner;    /* INNER. One reference, as of the others */
     lazy_message *message; /* PRINT */
-    lazy_job_call call;    /* CALLBACK */
+    lazy_work_call call;   /* CALLBACK */
 } body_item;
 
 typedef struct body_number { /* an operand of kernels: `value`, or that of an input, an f64 */
@@ -107,10 +116,10 @@ struct lazy_runner {
     bool selects; /* it computes all branches of a cond, and takes the results of one */
     int device;   /* on which it runs, and what runs its items there */
     const lazy_backend *backend;
-    uint8_t *out_dtypes; /* by result */
-    body_turns *turns;   /* of a loop: its machine code (turns.h). OWNED */
-    int64_t row_turns;   /* of a loop on a device: turns that are enqueued as a row; 0: none are */
-    lazy_rows *rows;     /* NULL: it has none. OWNED */
+    uint8_t *out_dtypes;        /* by result */
+    body_turns *turns;          /* of a loop: its machine code (turns.h). OWNED */
+    int64_t graph_turns;        /* of a loop on a device: turns that are enqueued as one launch graph; 0: none are */
+    lazy_launch_graphs *graphs; /* NULL: it has none. OWNED */
 };
 
 static inline bool body_is_on_host(const lazy_runner *runner) {
@@ -137,7 +146,7 @@ typedef struct body_run {
     int64_t enqueued;         /* items on a stream since it last went on */
     bool printed;
     struct {                         /* turns that are not enqueued before they have all come */
-        neap_row *row;               /* NULL: there are none */
+        neap_launch_graph *graph;    /* NULL: there are none */
         const struct body_frame *of; /* whose they are */
         int64_t left;                /* to come */
         neap_run run;
@@ -157,7 +166,7 @@ int control_body_failure(const body_item *item, int status);
 /* Reports a failure in place of the next print of the current turn. */
 void control_body_report(body_run *r, const char *text);
 
-/* rows.c: how many turns of a loop are enqueued as a row; 0: its turns are enqueued one by one. */
-int64_t control_row_turns(const lazy_runner *runner);
+/* rows.c: how many turns of a loop are enqueued as a launch graph; 0: its turns are enqueued one by one. */
+int64_t control_graph_turns(const lazy_runner *runner);
 
 #endif

@@ -441,39 +441,39 @@ static bool is_far_ahead(body_run *r, const neap_run *run) {
 /* Stands for the addresses of a loop. */
 static uint64_t key_of(const body_frame *f) {
     const lazy_runner *runner = f->runner;
-    uint64_t key = vm_rows_key(0, f->scratch);
+    uint64_t key = vm_launch_graphs_key(0, f->scratch);
     for (int k = 0; k < runner->nin; k++)
-        key = vm_rows_key(key, f->in[k]);
+        key = vm_launch_graphs_key(key, f->in[k]);
     for (int k = 0; k < runner->nresults; k++)
-        key = vm_rows_key(key, f->out[k]);
+        key = vm_launch_graphs_key(key, f->out[k]);
     return key;
 }
 
-/* What runs the items of the turn that is next: where enough of them are left, a row of turns begins with it. */
-static const neap_run *begin_row(body_run *r, const body_frame *f, const neap_run *run) {
+/* What runs the items of the next turn: where enough turns are left, a launch graph of turns begins with it. */
+static const neap_run *begin_graph(body_run *r, const body_frame *f, const neap_run *run) {
     const lazy_runner *runner = f->runner;
-    if (!r->recorded.row && runner->rows && f->item == 0 && runner->length - f->turn >= runner->row_turns) {
-        r->recorded.row = vm_rows_take(runner->rows, key_of(f));
+    if (!r->recorded.graph && runner->graphs && f->item == 0 && runner->length - f->turn >= runner->graph_turns) {
+        r->recorded.graph = vm_launch_graphs_take(runner->graphs, key_of(f));
         r->recorded.of = f;
-        r->recorded.left = runner->row_turns;
-        if (r->recorded.row)
-            neap_row_record(r->recorded.row, run, &r->recorded.run);
+        r->recorded.left = runner->graph_turns;
+        if (r->recorded.graph)
+            neap_launch_graph_record(r->recorded.graph, run, &r->recorded.run);
     }
-    return r->recorded.row ? &r->recorded.run : run;
+    return r->recorded.graph ? &r->recorded.run : run;
 }
 
-static void leave_row(body_run *r) {
-    if (r->recorded.row)
-        vm_rows_return(r->recorded.of->runner->rows, r->recorded.row);
-    r->recorded.row = NULL;
+static void leave_graph(body_run *r) {
+    if (r->recorded.graph)
+        vm_launch_graphs_return(r->recorded.of->runner->graphs, r->recorded.graph);
+    r->recorded.graph = NULL;
 }
 
-/* A turn of the frame is over: with the last one of a row, that is enqueued. */
-static int end_turn_of_row(body_run *r, const body_frame *f, const neap_run *run) {
-    if (!r->recorded.row || r->recorded.of != f || --r->recorded.left > 0)
+/* A turn of the frame is over: with the last one of a launch graph, that is enqueued. */
+static int end_turn_of_graph(body_run *r, const body_frame *f, const neap_run *run) {
+    if (!r->recorded.graph || r->recorded.of != f || --r->recorded.left > 0)
         return 0;
-    int status = neap_row_run(r->recorded.row, run);
-    leave_row(r);
+    int status = neap_launch_graph_run(r->recorded.graph, run);
+    leave_graph(r);
     return status;
 }
 
@@ -510,15 +510,15 @@ static int run_turns(body_run *r, body_frame *f, const neap_run *run, bool *over
             *over = true;
             return run_code(r, f, code, run);
         }
-        int status = run_turn(r, f, begin_row(r, f, run));
+        int status = run_turn(r, f, begin_graph(r, f, run));
         if (status || r->frame != f || (status = see_condition(r, f, run)) != 0)
             return status;
         *over = end_turn(f);
-        if ((status = end_turn_of_row(r, f, run)) != 0)
+        if ((status = end_turn_of_graph(r, f, run)) != 0)
             return status;
         if (!*over && is_stopped(r, run))
             return interrupted();
-        if (!*over && !r->recorded.row && is_far_ahead(r, run))
+        if (!*over && !r->recorded.graph && is_far_ahead(r, run))
             return NEAP_PENDING;
     }
     return 0;
@@ -531,7 +531,7 @@ int control_body_advance(body_run *r, const neap_run *run) {
         bool over;
         int status = run_turns(r, f, run, &over);
         if (status < 0)
-            leave_row(r);
+            leave_graph(r);
         if (status)
             return status;
         if (over) {

@@ -1,4 +1,4 @@
-/* control/rows.c: which loops on devices enqueue their turns as rows (engine/device.h, lazy/vm/rows.c).
+/* control/rows.c: which loops on devices enqueue turns as launch graphs (engine/device.h, lazy/vm/launch_graphs.c).
  *
  * A loop whose turns are known beforehand and that does nothing but launches and copies is enqueued some turns at a
  * time: an even number, as turns of two parities, whose carries lie in different places, follow each other. Nothing
@@ -35,13 +35,13 @@ static int64_t count_moved(const lazy_body *body) {
     return moved;
 }
 
-int64_t control_row_turns(const lazy_runner *runner) {
+int64_t control_graph_turns(const lazy_runner *runner) {
     if (!runner->kind->loop || !runner->kind->stacks || !runner->backend->records_call)
         return 0;
     int64_t steps = count_steps(runner->bodies[0], runner->backend);
-    if (steps == 0 || steps > LAZY_ROW_MOST || 2 * count_moved(runner->bodies[0]) > steps)
+    if (steps == 0 || steps > LAZY_LAUNCH_GRAPH_MOST || 2 * count_moved(runner->bodies[0]) > steps)
         return 0;
-    int64_t turns = 2 * steps > LAZY_ROW_MOST ? 2 : LAZY_ROW_MOST / steps;
+    int64_t turns = 2 * steps > LAZY_LAUNCH_GRAPH_MOST ? 2 : LAZY_LAUNCH_GRAPH_MOST / steps;
     turns = (turns < runner->length ? turns : runner->length) & ~INT64_C(1);
     return turns;
 }

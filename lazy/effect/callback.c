@@ -352,11 +352,11 @@ typedef struct argument {
     lazy_result aval;
 } argument;
 
-typedef struct request {          /* a call in flight, or a job with calls */
-    lazy_callback *callback;      /* of a call; NULL: this is a job */
-    const lazy_job_kind *kind;    /* of a job: its kind */
-    void *job;                    /* the job itself */
-    const lazy_job_call *waiting; /* of a job: the callback that it has come to */
+typedef struct request {           /* a call in flight, or work with calls */
+    lazy_callback *callback;       /* of a call; NULL: this is work */
+    const lazy_work_kind *kind;    /* of work: its kind */
+    void *work;                    /* the work itself */
+    const lazy_work_call *waiting; /* of work: the callback that it has come to */
     void *const *operands;
     neap_ctx *ctx;
     neap_buffer *block;
@@ -374,8 +374,8 @@ static void request_free(void *arg) {
     neap_buffer_release(r->block);
     if (r->callback)
         effect_callback_release(r->callback);
-    if (r->job)
-        r->kind->free(r->job);
+    if (r->work)
+        r->kind->free(r->work);
     free(r);
 }
 
@@ -419,18 +419,18 @@ static int push_request(neap_ctx *ctx, const lazy_launch *launch) {
     return status;
 }
 
-int effect_callback_loop(neap_ctx *ctx, const lazy_job_kind *kind, void *job, int effects, const neap_push *push) {
+int effect_callback_loop(neap_ctx *ctx, const lazy_work_kind *kind, void *work, int effects, const neap_push *push) {
     request *r = calloc(1, sizeof *r);
     if (!r)
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
-    *r = (request){.kind = kind, .job = job, .ctx = ctx, .results = true};
+    *r = (request){.kind = kind, .work = work, .ctx = ctx, .results = true};
     neap_push timed = *push;
     timed.release = request_free;
     timed.flags |= NEAP_PUSH_ALWAYS;
     atomic_fetch_add_explicit(&ctx->callbacks.requests, 1, memory_order_relaxed);
     int status = neap_effects_request(ctx->effects, effects & LAZY_EFFECTS_ORDERED, r, &timed);
     if (status) {
-        r->job = NULL; /* stays the caller's */
+        r->work = NULL; /* stays the caller's */
         request_free(r);
     }
     return status;
@@ -584,7 +584,7 @@ static int end_request(neap_ctx *ctx, int status) {
 
 /* A loop goes on to its next callback (NEAP_PENDING), or ends. */
 static int advance_loop(neap_ctx *ctx, lazy_open_callback *frame, request *r) {
-    int status = r->kind->advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
+    int status = r->kind->advance(r->work, neap_request_run(frame->request), &r->waiting, &r->operands);
     frame->reported = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
 }
@@ -593,7 +593,7 @@ static int advance_loop(neap_ctx *ctx, lazy_open_callback *frame, request *r) {
 static int begin_request(neap_ctx *ctx, lazy_open_callback *frame, request *r, bool *calls) {
     int status = 0;
     *calls = true;
-    if (r->job && !r->waiting) {
+    if (r->work && !r->waiting) {
         status = advance_loop(ctx, frame, r);
         *calls = status == NEAP_PENDING;
         return status == NEAP_PENDING ? 0 : status;
@@ -667,6 +667,6 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
         status = 0;
     }
     if (status < 0)
-        return end_request(ctx, r->kind->fail(r->job, status));
+        return end_request(ctx, r->kind->fail(r->work, status));
     return advance_loop(ctx, frame, r);
 }

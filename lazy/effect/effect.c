@@ -35,17 +35,17 @@ typedef struct print_run {
     print_piece pieces[];
 } print_run;
 
-static void free_print_job(void *arg) {
-    print_run *job = arg;
-    for (int k = 0; k < job->npieces; k++) {
-        print_array *array = job->pieces[k].array;
+static void free_print(void *arg) {
+    print_run *print = arg;
+    for (int k = 0; k < print->npieces; k++) {
+        print_array *array = print->pieces[k].array;
         for (int32_t b = 0; array && b < array->nblocks; b++)
             neap_buffer_release(array->blocks[b]);
         free(array);
-        free(job->pieces[k].text);
+        free(print->pieces[k].text);
     }
-    free(job->site);
-    free(job);
+    free(print->site);
+    free(print);
 }
 
 /* What stands in place of an array that failed. */
@@ -77,11 +77,11 @@ static int format_array(const print_array *array, lazy_text *out) {
     return status;
 }
 
-static int job_text(const print_run *job, lazy_text *text) {
+static int print_text(const print_run *print, lazy_text *text) {
     int status = 0;
-    for (int k = 0; k < job->npieces && status == 0; k++)
-        status = job->pieces[k].array ? format_array(job->pieces[k].array, text)
-                                      : graph_text_add(text, job->pieces[k].text, job->pieces[k].bytes);
+    for (int k = 0; k < print->npieces && status == 0; k++)
+        status = print->pieces[k].array ? format_array(print->pieces[k].array, text)
+                                        : graph_text_add(text, print->pieces[k].text, print->pieces[k].bytes);
     return status;
 }
 
@@ -104,24 +104,24 @@ static int write_marked(int stream, int process, const lazy_text *text) {
 
 /* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what
  * goes to stderr, each of them writes. */
-static int write_print_text(const print_run *job, const lazy_text *text) {
+static int write_print_text(const print_run *print, const lazy_text *text) {
     engine_comm *comm = engine_comm_here();
     if (!text->bytes)
         return 0;
-    if (comm && job->unordered && job->stream == NEAP_STDOUT)
-        return write_marked(job->stream, engine_comm_rank(comm), text);
-    if (comm && engine_comm_rank(comm) != 0 && job->stream != NEAP_STDERR)
+    if (comm && print->unordered && print->stream == NEAP_STDOUT)
+        return write_marked(print->stream, engine_comm_rank(comm), text);
+    if (comm && engine_comm_rank(comm) != 0 && print->stream != NEAP_STDERR)
         return 0;
-    return neap_out_write(job->stream, text->data, text->bytes);
+    return neap_out_write(print->stream, text->data, text->bytes);
 }
 
-static int run_print_job(void *arg, const neap_run *run) {
+static int run_print(void *arg, const neap_run *run) {
     (void)run;
-    print_run *job = arg;
+    print_run *print = arg;
     lazy_text text = {0};
-    int status = job_text(job, &text);
+    int status = print_text(print, &text);
     if (status == 0)
-        status = write_print_text(job, &text);
+        status = write_print_text(print, &text);
     graph_text_free(&text);
     return status;
 }
@@ -158,20 +158,20 @@ static int fill_piece(print_piece *to, const lazy_fragment *from, neap_node *con
     return 0;
 }
 
-static print_run *new_print_job(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
-    print_run *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
-    int status = job ? 0 : NEAP_E_MEMORY;
-    if (status == 0 && how->site && !(job->site = copy_text(how->site, strlen(how->site))))
+static print_run *new_print(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    print_run *print = calloc(1, sizeof *print + (size_t)n * sizeof *print->pieces);
+    int status = print ? 0 : NEAP_E_MEMORY;
+    if (status == 0 && how->site && !(print->site = copy_text(how->site, strlen(how->site))))
         status = NEAP_E_MEMORY;
-    for (int k = 0; k < n && status == 0; k++, job->npieces++)
-        status = fill_piece(&job->pieces[k], &fragments[k], nodes);
+    for (int k = 0; k < n && status == 0; k++, print->npieces++)
+        status = fill_piece(&print->pieces[k], &fragments[k], nodes);
     if (status == 0) {
-        job->stream = how->stream;
-        job->unordered = how->unordered;
-        return job;
+        print->stream = how->stream;
+        print->unordered = how->unordered;
+        return print;
     }
-    if (job)
-        free_print_job(job);
+    if (print)
+        free_print(print);
     neap_error(NEAP_E_MEMORY, "out of memory for a print");
     return NULL;
 }
@@ -187,33 +187,33 @@ static int add_read(print_reads *reads, neap_var *var) {
 
 int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                       neap_node *const *nodes) {
-    print_run *job = new_print_job(how, n, fragments, nodes);
+    print_run *print = new_print(how, n, fragments, nodes);
     print_reads reads = {0};
-    int device = -1, status = job ? 0 : NEAP_E_MEMORY;
+    int device = -1, status = print ? 0 : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
             neap_node *node = nodes[fragments[k].first + b];
             neap_buffer *data;
             if ((status = graph_host_buffer(node, &data)) != 0)
                 break;
-            job->pieces[k].array->blocks[b] = neap_buffer_retain(data);
+            print->pieces[k].array->blocks[b] = neap_buffer_retain(data);
             device = device < 0 ? node->device : device; /* of the first array that is committed */
             status = add_read(&reads, neap_buffer_var(data));
         }
     if (status == 0) {
         neap_push push = {.name = neap_effect_name(how->kind),
-                          .site = job->site,
-                          .release = free_print_job,
+                          .site = print->site,
+                          .release = free_print,
                           .device = device < 0 ? 0 : graph_host_device(device),
                           .flags = NEAP_PUSH_SMALL,
                           .nreads = (int)reads.n,
                           .reads = reads.at};
-        status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print_job, job, &push);
-    } else if (job) {
+        status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, print, &push);
+    } else if (print) {
         neap_error(NEAP_E_MEMORY, "out of memory for a print");
     }
-    if (status && job)
-        free_print_job(job);
+    if (status && print)
+        free_print(print);
     lazy_vector_free(&reads);
     return status;
 }
@@ -222,12 +222,12 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
 struct lazy_message {
     int kind;
     bool unordered;
-    print_run *job;
+    print_run *print;
 };
 
 void effect_message_free(lazy_message *message) {
-    if (message->job)
-        free_print_job(message->job);
+    if (message->print)
+        free_print(message->print);
     free(message);
 }
 
@@ -238,8 +238,8 @@ lazy_message *effect_message_new(const lazy_effect *effect) {
         return NULL;
     }
     *message = (lazy_message){.kind = effect->how.kind, .unordered = effect->how.unordered};
-    message->job = new_print_job(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
-    if (message->job)
+    message->print = new_print(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
+    if (message->print)
         return message;
     effect_message_free(message);
     return NULL;
@@ -247,8 +247,8 @@ lazy_message *effect_message_new(const lazy_effect *effect) {
 
 static int message_text(const lazy_message *message, void *const *data, const char *error, lazy_text *text) {
     int status = 0, next = 0; /* a print has its arrays in the order of its pieces */
-    for (int k = 0; k < message->job->npieces && status == 0; k++) {
-        const print_piece *piece = &message->job->pieces[k];
+    for (int k = 0; k < message->print->npieces && status == 0; k++) {
+        const print_piece *piece = &message->print->pieces[k];
         if (!piece->array) {
             status = graph_text_add(text, piece->text, piece->bytes);
         } else if (error) {
@@ -265,28 +265,28 @@ int effect_message_write(const lazy_message *message, void *const *data, const c
     lazy_text text = {0};
     int status = message_text(message, data, error, &text);
     if (status == 0)
-        status = write_print_text(message->job, &text);
+        status = write_print_text(message->print, &text);
     graph_text_free(&text);
     return status;
 }
 
 int effect_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error) {
     lazy_text text = {0};
-    print_run *job = calloc(1, sizeof *job + sizeof *job->pieces);
-    int status = job ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
+    print_run *print = calloc(1, sizeof *print + sizeof *print->pieces);
+    int status = print ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
     if (status == 0) {
-        job->stream = message->job->stream;
-        job->unordered = message->unordered;
-        job->npieces = 1;
-        job->pieces[0].bytes = text.bytes;
-        job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
-        status = job->pieces[0].text ? 0 : NEAP_E_MEMORY;
+        print->stream = message->print->stream;
+        print->unordered = message->unordered;
+        print->npieces = 1;
+        print->pieces[0].bytes = text.bytes;
+        print->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
+        status = print->pieces[0].text ? 0 : NEAP_E_MEMORY;
     }
-    neap_push push = {.name = neap_effect_name(message->kind), .release = free_print_job, .flags = NEAP_PUSH_SMALL};
+    neap_push push = {.name = neap_effect_name(message->kind), .release = free_print, .flags = NEAP_PUSH_SMALL};
     if (status == 0)
-        status = neap_effects_push(effects, message->kind, !message->unordered, run_print_job, job, &push);
-    if (status && job)
-        free_print_job(job);
+        status = neap_effects_push(effects, message->kind, !message->unordered, run_print, print, &push);
+    if (status && print)
+        free_print(print);
     graph_text_free(&text);
     return status;
 }
@@ -572,16 +572,16 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
     if (status)
         return status;
     neap_emit how = {0};
-    print_run *job = new_print_job(&how, n, fragments, nodes);
-    if (!job)
+    print_run *print = new_print(&how, n, fragments, nodes);
+    if (!print)
         return NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
             if ((status = graph_host_buffer(nodes[fragments[k].first + b], &data)) == 0)
-                job->pieces[k].array->blocks[b] = neap_buffer_retain(data);
+                print->pieces[k].array->blocks[b] = neap_buffer_retain(data);
     if (status == 0)
-        status = job_text(job, out);
-    free_print_job(job);
+        status = print_text(print, out);
+    free_print(print);
     return status;
 }
 

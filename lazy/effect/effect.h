@@ -134,22 +134,22 @@ int effect_calls_sharding(int n, neap_node *const *in, const lazy_sharding **eac
 /* The arguments of a callback's node as the device at a position of its mesh has them; BORROWED from the arena. */
 int effect_call_arguments(neap_ctx *ctx, const neap_node *node, int position, neap_node **in);
 
-/* A callback that a job calls while it runs, and the types of its arguments. */
-typedef struct lazy_job_call {
+/* A callback that work calls while it runs, and the types of its arguments. */
+typedef struct lazy_work_call {
     lazy_callback *callback;
     int narguments;
     const lazy_result *arguments;
-} lazy_job_call;
+} lazy_work_call;
 /* Work that the user thread does, since it has callbacks in it (control/push.c). */
-typedef struct lazy_job_kind {
+typedef struct lazy_work_kind {
     /* Goes on to the end or to the next callback: then it returns NEAP_PENDING and sets *call, and *operands to the
      * memory of its arguments and of its block of results. */
-    int (*advance)(void *job, const neap_run *where, const lazy_job_call **call, void *const **operands);
-    /* The callback that it has come to has failed, and so does the job. Returns the status. */
-    int (*fail)(void *job, int status);
-    void (*free)(void *job);
-} lazy_job_kind;
-/* Pushes such a job (TAKES it, if this succeeds). */
-int effect_callback_loop(neap_ctx *ctx, const lazy_job_kind *kind, void *job, int effects, const neap_push *push);
+    int (*advance)(void *work, const neap_run *where, const lazy_work_call **call, void *const **operands);
+    /* The callback that it has come to has failed, and so does the work. Returns the status. */
+    int (*fail)(void *work, int status);
+    void (*free)(void *work);
+} lazy_work_kind;
+/* Pushes such work (TAKES it, if this succeeds). */
+int effect_callback_loop(neap_ctx *ctx, const lazy_work_kind *kind, void *work, int effects, const neap_push *push);
 
 #endif

@@ -136,7 +136,7 @@ static void say_sending(lazy_print *print, const lazy_plan *plan, int32_t s, int
     for (int k = 0; k < nsources; k++)
         sources[k] = plan->slots[explain_story_slot(plan, s, k)].device;
     size_t bytes = nsources ? (size_t)(step->call.in[0].size * neap_dtype_bytes(step->call.in[0].dtype)) : 0;
-    const char *lacks = plan_cross_lacks(plan, slot, nsources, sources, bytes, &ntargets);
+    const char *lacks = plan_transfer_lacks(plan, slot, nsources, sources, bytes, &ntargets);
     if (ntargets < 2 && nsources < 2)
         return;
     lazy_say(print, "\n       goes to ");
@@ -181,10 +181,10 @@ static void say_why(lazy_print *print, const lazy_chapter *chapter, const lazy_s
         lazy_say(print, "\n       %s", why);
 }
 
-/* The library that does the work of a call on the host, where null devices compute, too; NULL: none. */
+/* The library for a call on the host, or on devices with host functions; NULL: none. */
 static const char *library_of(const lazy_step *step) {
     const lazy_op *op = step->call.op;
-    bool host = step->backend == &vm_backend_cpu || step->backend == &vm_backend_null;
+    bool host = step->backend == &vm_backend_cpu || step->backend == &vm_backend_host;
     return !step->payload && host && op->library ? op->library(&step->call) : NULL;
 }
 

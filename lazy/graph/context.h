@@ -187,7 +187,7 @@ typedef struct lazy_programs {
     neap_jit *jits;      /* the same */
     int64_t jit_bytes, jit_limit;
     struct jit_entry *jit_newest, *jit_oldest; /* by their last call, linked */
-    _Atomic int64_t donations;                 /* jobs in flight of programs that were given arrays */
+    _Atomic int64_t donations;                 /* runs under way of programs that were given arrays */
 } lazy_programs;
 
 /* plan/region.c; what follows the serial number is scratch of a flush (plan/run.c) */
@@ -209,7 +209,7 @@ typedef struct lazy_plans {
     int32_t placing;          /* bodies around what is planned that are to run on a device (control/place.c) */
     bool awaited;             /* who asked for the flush goes on when it has been computed, not before */
     lazy_nodes wanted, views; /* the roots of a flush */
-    LAZY_VECTOR(neap_buffer *) doubtful; /* may fail yet, with a call that has not finished (plan/doubt.c) */
+    LAZY_VECTOR(neap_buffer *) unsettled; /* may fail yet, with a call that has not finished (plan/unsettled.c) */
 } lazy_plans;
 
 /* mesh/spmd.c, mesh/mesh.c */

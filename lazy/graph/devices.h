@@ -5,7 +5,7 @@
  * (graph_node_runs_on). What is of another memory is copied:
  *
  *      device_put from one memory to another      the op `transfer`, whose step is a copy
- *      an operand of a step in another memory     a copy for the time of a run of the plan (plan/cross.c)
+ *      an operand of a step in another memory     a copy for the time of a run of the plan (plan/transfer.c)
  *      new data, which Lua writes on the host     moved to where it belongs when it is first computed with (plan/run.c)
  *      a reader on the host                       graph_host_buffer
  *

@@ -29,7 +29,7 @@
  * Blocks. Devices between which an array does not differ share one block. A block that is of one device alone is
  * committed to that; one that several share is committed to none. Devices of the CPU share memory, so they read it
  * where it is; where devices have a memory each, it lies on the first of np.devices(), and the others read copies
- * (plan/cross.c). `nblocks` counts those of this process, in row-major order of the mesh.
+ * (plan/transfer.c). `nblocks` counts those of this process, in row-major order of the mesh.
  *
  * An example: x of (4, 6) on a mesh of 2 x 2 devices with axes i and j, all of one process. Positions on the mesh are
  * numbered (0, 0), (0, 1), (1, 0), (1, 1).

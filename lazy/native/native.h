@@ -15,6 +15,17 @@
  *
  *   - or a sequence of loops, which is a loop of a program (lazy/loop/sequence.h).
  *
+ * An example: y = 2 x + 1 with the sum of y, for x = 0, 1, … 999, in f32.
+ *
+ *      inputs   0: x, a vector   1: 2, single   2: 1, single        instructions   3: multiply 0 1   4: add 3 2
+ *      outputs  4                                                   folds          sum of 4
+ *      code     at = {x, the 2, the 1, y, leaves}, n = 1000
+ *      writes   y = 1, 3, 5, … 1999; leaves = 65536, 196608, 327680, 410176, of 256, 256, 256 and 232 elements
+ *
+ * The same instructions as a turn of a loop, which begins with x = 0, 0, … and hands y on as the next x: next = {4,
+ * NATIVE_STAYS, NATIVE_STAYS}, outputs 4, moves[3] = 4000 bytes. Three turns write rows of 1, of 3 and of 7, one behind
+ * the other from at[3] on, and leave the 7s where x was.
+ *
  * The generator is a plugin, neap_native.so, around LLVM. A thread of its own makes code, in the order in which it was
  * asked for, and nobody waits for it: who asks looks again at the next run. Code is kept by body and instruction set:
  * equal bodies share it. Later processes find it in a folder of files (native/cache.c).

@@ -30,8 +30,8 @@ static const roles forward = {"conv", NEAP_CONVOLUTION_FORWARD, 4},
                    of_kernel = {"conv_kernel", NEAP_CONVOLUTION_KERNEL, 5};
 
 static int64_t out_extent(int64_t in, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation) {
-    int64_t room = in + low + high - ((kernel - 1) * dilation + 1);
-    return kernel > 0 && room >= 0 ? room / stride + 1 : 0;
+    int64_t span = in + low + high - ((kernel - 1) * dilation + 1);
+    return kernel > 0 && span >= 0 ? span / stride + 1 : 0;
 }
 
 /* Reads the attributes; checks what they alone and the ranks tell. */
@@ -412,8 +412,8 @@ static int windows_shape(const lazy_call_desc *call, lazy_result *out) {
             return neap_error(NEAP_E_ARGUMENT, "windows: expected sizes, strides and dilations in 1..2^30, got %lld",
                               (long long)call->attrs[k]);
     graph_shape_same(call, out);
-    int64_t room = x->shape[axis] - ((call->attrs[1] - 1) * call->attrs[3] + 1);
-    out->shape[axis] = room >= 0 ? room / call->attrs[2] + 1 : 0;
+    int64_t span = x->shape[axis] - ((call->attrs[1] - 1) * call->attrs[3] + 1);
+    out->shape[axis] = span >= 0 ? span / call->attrs[2] + 1 : 0;
     out->shape[out->ndim++] = call->attrs[1];
     return NEAP_OK;
 }

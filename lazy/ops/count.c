@@ -43,7 +43,7 @@ NEAP_DTYPE_INTEGER_ROWS(COUNT)
 #define COUNT_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = count_##name,
 static const count_loop count_loops[NEAP_DTYPE_COUNT] = {NEAP_DTYPE_INTEGER_ROWS(COUNT_OF)};
 
-typedef struct count_job {
+typedef struct count_work {
     count_loop loop;
     const char *in;
     uint32_t *out;
@@ -51,17 +51,17 @@ typedef struct count_job {
     int64_t n, bins, stride, lines; /* of a line: elements and results, and how far apart they lie */
     int64_t tables, together;       /* of a part; lines of a task */
     int64_t parts, line;            /* of the line that is counted in parts */
-    uint32_t *room;                 /* its tables */
+    uint32_t *scratch;              /* its tables */
     int failed;                     /* set by any task; read when all are done */
-} count_job;
+} count_work;
 
-static void count_part(const count_job *j, uint32_t *tables, int64_t line, int64_t first, int64_t end) {
+static void count_part(const count_work *j, uint32_t *tables, int64_t line, int64_t first, int64_t end) {
     const int64_t at = line / j->stride * j->n * j->stride + line % j->stride + first * j->stride;
     memset(tables, 0, (size_t)(j->tables * j->bins) * sizeof *tables);
     j->loop(tables, j->tables > 1 ? j->bins : 0, j->in + at * j->bytes, end - first, j->stride, (uint64_t)j->bins);
 }
 
-static void count_add_up(const count_job *j, const uint32_t *tables, int64_t count, int64_t line) {
+static void count_add_up(const count_work *j, const uint32_t *tables, int64_t count, int64_t line) {
     uint32_t *out = j->out + line / j->stride * j->bins * j->stride + line % j->stride;
     for (int64_t b = 0; b < j->bins; b++) {
         uint32_t sum = 0;
@@ -72,43 +72,44 @@ static void count_add_up(const count_job *j, const uint32_t *tables, int64_t cou
 }
 
 static void count_lines(void *arg, int64_t task, const neap_run *run) {
-    count_job *j = arg;
+    count_work *j = arg;
     const int64_t end = (task + 1) * j->together < j->lines ? (task + 1) * j->together : j->lines;
-    const size_t bytes = (size_t)(j->tables * j->bins) * sizeof *j->room;
-    void *room;
+    const size_t bytes = (size_t)(j->tables * j->bins) * sizeof *j->scratch;
+    void *scratch;
     if (j->tables == 1 && j->stride == 1) { /* the results are the table */
         for (int64_t line = task * j->together; line < end; line++)
             count_part(j, j->out + line * j->bins, line, 0, j->n);
         return;
     }
-    if (neap_run_alloc(run, bytes, &room) != 0) {
+    if (neap_run_alloc(run, bytes, &scratch) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
     for (int64_t line = task * j->together; line < end; line++) {
-        count_part(j, room, line, 0, j->n);
-        count_add_up(j, room, j->tables, line);
+        count_part(j, scratch, line, 0, j->n);
+        count_add_up(j, scratch, j->tables, line);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
 }
 
 static void count_long_part(void *arg, int64_t part, const neap_run *run) {
-    const count_job *j = arg;
+    const count_work *j = arg;
     (void)run;
-    count_part(j, j->room + part * j->tables * j->bins, j->line, j->n * part / j->parts, j->n * (part + 1) / j->parts);
+    count_part(j, j->scratch + part * j->tables * j->bins, j->line, j->n * part / j->parts,
+               j->n * (part + 1) / j->parts);
 }
 
-static int count_long(count_job *j, const neap_run *run) {
-    const size_t bytes = (size_t)(j->parts * j->tables * j->bins) * sizeof *j->room;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
-    j->room = room;
+static int count_long(count_work *j, const neap_run *run) {
+    const size_t bytes = (size_t)(j->parts * j->tables * j->bins) * sizeof *j->scratch;
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
+    j->scratch = scratch;
     for (j->line = 0; j->line < j->lines && status == NEAP_OK && !neap_run_cancelled(run); j->line++) {
         neap_parallel_for(run, j->parts, count_long_part, j);
-        count_add_up(j, room, j->parts * j->tables, j->line);
+        count_add_up(j, scratch, j->parts * j->tables, j->line);
     }
     if (status == NEAP_OK)
-        neap_run_free(run, room, bytes);
+        neap_run_free(run, scratch, bytes);
     return status;
 }
 
@@ -117,13 +118,13 @@ static int counts_call(const lazy_call *call, const neap_run *run) {
     int axis, status = graph_axis("counts", call->attrs[0], in->ndim, &axis);
     if (status || call->out->size == 0)
         return status;
-    count_job j = {.loop = count_loops[in->dtype],
-                   .in = in->data,
-                   .out = call->out->data,
-                   .bytes = neap_dtype_bytes(in->dtype),
-                   .n = in->shape[axis],
-                   .bins = call->attrs[1],
-                   .stride = 1};
+    count_work j = {.loop = count_loops[in->dtype],
+                    .in = in->data,
+                    .out = call->out->data,
+                    .bytes = neap_dtype_bytes(in->dtype),
+                    .n = in->shape[axis],
+                    .bins = call->attrs[1],
+                    .stride = 1};
     for (int k = axis + 1; k < in->ndim; k++)
         j.stride *= in->shape[k];
     const int64_t workers = neap_engine_workers(), most = j.n / (j.bins > PART ? j.bins : PART);

@@ -35,7 +35,7 @@ static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
 }
 
 /* From an answer to a query of LAPACK: how many elements it works with. */
-static int room_for(double answer) {
+static int fitting(double answer) {
     const double asked = answer * (1 + 1e-6) + 1;
     return asked < INT32_MAX ? (int)asked : INT32_MAX;
 }
@@ -47,7 +47,7 @@ static int eig_complex(const lazy_matrices *x, void *columns, void *w, void *v, 
     double answer[2] = {0}, spare[2];
     int query = -1;
     x->lapack->geev("N", job, &x->n, NULL, &x->n, NULL, NULL, &x->n, NULL, &x->n, answer, &query, spare, info, 1, 1);
-    const int lwork = room_for(ops_matrix_get(x, answer, 0));
+    const int lwork = fitting(ops_matrix_get(x, answer, 0));
     const size_t bytes = (size_t)(lwork + x->n) * x->item; /* 2n real numbers are n complex ones */
     void *work;
     int status = neap_run_alloc(run, bytes, &work);
@@ -79,13 +79,13 @@ static int eig_real(const lazy_matrices *x, void *columns, void *w, void *v, int
         return status;
     r.lapack->geevx("B", "N", job, "N", &x->n, NULL, &x->n, NULL, NULL, NULL, &x->n, NULL, &x->n, &low, &high, NULL,
                     norm, NULL, NULL, answer, &query, NULL, info, 1, 1, 1, 1);
-    const int lwork = room_for(ops_matrix_get(&r, answer, 0));
+    const int lwork = fitting(ops_matrix_get(&r, answer, 0));
     const size_t bytes = ((size_t)(2 * n * n + 5 * n) + (size_t)lwork) * r.item;
-    void *room;
-    status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *a = room, *vectors = a + (size_t)(n * n) * r.item, *wr = vectors + (size_t)(n * n) * r.item;
+    char *a = scratch, *vectors = a + (size_t)(n * n) * r.item, *wr = vectors + (size_t)(n * n) * r.item;
     char *wi = wr + (size_t)n * r.item, *scale = wi + (size_t)n * r.item, *work = scale + (size_t)(3 * n) * r.item;
     for (int64_t k = 0; k < n * n; k++)
         ops_matrix_set(&r, a, k, ops_matrix_get(x, columns, k));
@@ -99,7 +99,7 @@ static int eig_real(const lazy_matrices *x, void *columns, void *w, void *v, int
             put_complex(x, v, j * n + i, ops_matrix_get(&r, vectors, first * n + i),
                         im == 0 ? 0 : copysign(1, im) * ops_matrix_get(&r, vectors, (first + 1) * n + i));
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -110,11 +110,11 @@ static int eig_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     char *out = ops_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
     const size_t matrix = (size_t)(n * n) * x->item, bytes = 2 * matrix;
     int info = !is_finite(x, a, n * n);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *columns = room, *v = vectors ? columns + matrix : NULL;
+    char *columns = scratch, *v = vectors ? columns + matrix : NULL;
     ops_matrix_copy_transposed(x, columns, a, n, n, n);
     if (!info)
         status = (x->call->attrs[1] ? eig_real : eig_complex)(x, columns, out, v, &info, run);
@@ -122,7 +122,7 @@ static int eig_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
         ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
     else if (vectors && !status)
         ops_matrix_copy_transposed(x, out + (size_t)n * x->item, v, n, n, n);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 

@@ -32,7 +32,7 @@ enum {
     BLOCK_ELEMENTS = 65536 /* as long as they are not more */
 };
 
-typedef struct fft_job {
+typedef struct fft_work {
     engine_fft_kind kind;
     bool f64, inverse;
     bool doubled;         /* the elements that stand for two, as those of a real row do, count twice */
@@ -46,15 +46,15 @@ typedef struct fft_job {
     const ops_fft_plan *own; /* by this plan */
     int64_t block, together; /* lines of a block, of a task */
     _Atomic int failed;
-} fft_job;
+} fft_work;
 
-typedef struct fft_room { /* of a task */
+typedef struct fft_scratch { /* of a task */
     void *memory;
     size_t bytes;
     char *in, *out; /* a block of rows; NULL: not needed */
     size_t step[2]; /* from one of these rows to the next */
     char *more;     /* what the transforms need */
-} fft_room;
+} fft_scratch;
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 static size_t whole_blocks(size_t bytes) {
@@ -62,53 +62,54 @@ static size_t whole_blocks(size_t bytes) {
 }
 
 /* Where line `line` of the input (0) or the result (1) begins. */
-static char *line_at(const fft_job *job, int result, int64_t line) {
-    const int64_t first = line / job->inner * job->inner * job->count[result] + line % job->inner;
-    return (result ? job->out : job->in) + (size_t)first * job->item[result];
+static char *line_at(const fft_work *work, int result, int64_t line) {
+    const int64_t first = line / work->inner * work->inner * work->count[result] + line % work->inner;
+    return (result ? work->out : work->in) + (size_t)first * work->item[result];
 }
 
 /* Neighbouring lines into rows. */
-static void take_lines(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
-    const size_t item = job->item[0];
-    engine_fft_take(item, line_at(job, 0, line), (size_t)job->inner * item, room->in, room->step[0], job->count[0],
-                    count);
+static void take_lines(const fft_work *work, const fft_scratch *scratch, int64_t line, int64_t count) {
+    const size_t item = work->item[0];
+    engine_fft_take(item, line_at(work, 0, line), (size_t)work->inner * item, scratch->in, scratch->step[0],
+                    work->count[0], count);
 }
 
 /* Rows into neighbouring lines. */
-static void give_lines(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
-    const size_t item = job->item[1];
-    engine_fft_give(item, line_at(job, 1, line), (size_t)job->inner * item, room->out, room->step[1], job->count[1],
-                    count);
+static void give_lines(const fft_work *work, const fft_scratch *scratch, int64_t line, int64_t count) {
+    const size_t item = work->item[1];
+    engine_fft_give(item, line_at(work, 1, line), (size_t)work->inner * item, scratch->out, scratch->step[1],
+                    work->count[1], count);
 }
 
 /* ---- By FFTW ----------------------------------------------------------------------------------------------------- */
 /* Multiplies the elements of half a transform that stand for two. */
-static void scale_inner(const fft_job *job, char *row, double by) {
-    const int64_t end = job->n % 2 ? job->half : job->half - 1;
+static void scale_inner(const fft_work *work, char *row, double by) {
+    const int64_t end = work->n % 2 ? work->half : work->half - 1;
     double *wide = (double *)row;
     float *narrow = (float *)row;
-    for (int64_t k = 2; job->f64 && k < 2 * end; k++)
+    for (int64_t k = 2; work->f64 && k < 2 * end; k++)
         wide[k] *= by;
-    for (int64_t k = 2; !job->f64 && k < 2 * end; k++)
+    for (int64_t k = 2; !work->f64 && k < 2 * end; k++)
         narrow[k] *= (float)by;
 }
 
 /* Half a transform as FFTW wants it: what is its own conjugate is real. */
-static void prepare_half(const fft_job *job, char *row) {
-    const int64_t last = job->n % 2 ? 0 : job->half - 1;
-    if (job->f64)
+static void prepare_half(const fft_work *work, char *row) {
+    const int64_t last = work->n % 2 ? 0 : work->half - 1;
+    if (work->f64)
         ((double *)row)[1] = ((double *)row)[2 * last + 1] = 0;
     else
         ((float *)row)[1] = ((float *)row)[2 * last + 1] = 0;
-    if (!job->doubled)
-        scale_inner(job, row, 0.5);
+    if (!work->doubled)
+        scale_inner(work, row, 0.5);
 }
 
 /* As many rows as the plan takes, `count` of which are asked for. */
-static void run_fftw(const fft_job *job, const fft_room *room, char *in, char *out, size_t out_step, int64_t count) {
-    engine_fft_run(job->fftw, in, out, room->more);
-    for (int64_t k = 0; job->kind == ENGINE_FFT_OF_REAL && job->doubled && k < count; k++)
-        scale_inner(job, out + (size_t)k * out_step, 2);
+static void run_fftw(const fft_work *work, const fft_scratch *scratch, char *in, char *out, size_t out_step,
+                     int64_t count) {
+    engine_fft_run(work->fftw, in, out, scratch->more);
+    for (int64_t k = 0; work->kind == ENGINE_FFT_OF_REAL && work->doubled && k < count; k++)
+        scale_inner(work, out + (size_t)k * out_step, 2);
 }
 
 /* FFTW reads and writes rows in leaps, which no hardware foresees: so those behind `count` rows are asked for before
@@ -120,225 +121,227 @@ static void ask_for_next(const char *rows, size_t row, int64_t count) {
 
 /* A block of lines. Rows that do not begin where the plan wants it, that it would overwrite, or that are not as many as
  * it takes, are copied, too. */
-static void transform_fftw(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
-    const int64_t each = engine_fft_rows(job->fftw);
-    const bool apart = job->inner > 1, whole = count % each == 0;
-    char *in = apart ? NULL : line_at(job, 0, line), *out = apart ? NULL : line_at(job, 1, line);
-    const bool copy_in = apart || !whole || job->kind == ENGINE_FFT_TO_REAL || !engine_fft_fits(job->fftw, in);
-    const bool copy_out = apart || !whole || !engine_fft_fits(job->fftw, out);
-    const size_t in_step = copy_in ? room->step[0] : job->row[0], out_step = copy_out ? room->step[1] : job->row[1];
-    char *from = copy_in ? room->in : in, *to = copy_out ? room->out : out;
+static void transform_fftw(const fft_work *work, const fft_scratch *scratch, int64_t line, int64_t count) {
+    const int64_t each = engine_fft_rows(work->fftw);
+    const bool apart = work->inner > 1, whole = count % each == 0;
+    char *in = apart ? NULL : line_at(work, 0, line), *out = apart ? NULL : line_at(work, 1, line);
+    const bool copy_in = apart || !whole || work->kind == ENGINE_FFT_TO_REAL || !engine_fft_fits(work->fftw, in);
+    const bool copy_out = apart || !whole || !engine_fft_fits(work->fftw, out);
+    const size_t in_step = copy_in ? scratch->step[0] : work->row[0],
+                 out_step = copy_out ? scratch->step[1] : work->row[1];
+    char *from = copy_in ? scratch->in : in, *to = copy_out ? scratch->out : out;
     if (apart)
-        take_lines(job, room, line, count);
+        take_lines(work, scratch, line, count);
     for (int64_t k = 0; copy_in && !apart && k < count; k++)
-        memcpy(from + (size_t)k * in_step, in + (size_t)k * job->row[0], job->row[0]);
-    for (int64_t k = 0; job->kind == ENGINE_FFT_TO_REAL && k < count; k++)
-        prepare_half(job, from + (size_t)k * in_step);
+        memcpy(from + (size_t)k * in_step, in + (size_t)k * work->row[0], work->row[0]);
+    for (int64_t k = 0; work->kind == ENGINE_FFT_TO_REAL && k < count; k++)
+        prepare_half(work, from + (size_t)k * in_step);
     for (int64_t k = count; !whole && k < (count + each - 1) / each * each; k++)
-        memset(from + (size_t)k * in_step, 0, job->row[0]);
+        memset(from + (size_t)k * in_step, 0, work->row[0]);
     if (!copy_in)
         ask_for_next(in, in_step, count);
     if (!copy_out)
         ask_for_next(out, out_step, count);
     for (int64_t k = 0; k < count; k += each)
-        run_fftw(job, room, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
+        run_fftw(work, scratch, from + (size_t)k * in_step, to + (size_t)k * out_step, out_step,
                  count - k < each ? count - k : each);
     if (apart)
-        give_lines(job, room, line, count);
+        give_lines(work, scratch, line, count);
     for (int64_t k = 0; copy_out && !apart && k < count; k++)
-        memcpy(out + (size_t)k * job->row[1], to + (size_t)k * out_step, job->row[1]);
+        memcpy(out + (size_t)k * work->row[1], to + (size_t)k * out_step, work->row[1]);
 }
 
 /* ---- By our own code --------------------------------------------------------------------------------------------- */
-static inline double real_at(const fft_job *job, const char *row, int64_t k) {
-    return job->f64 ? ((const double *)row)[k] : (double)((const float *)row)[k];
+static inline double real_at(const fft_work *work, const char *row, int64_t k) {
+    return work->f64 ? ((const double *)row)[k] : (double)((const float *)row)[k];
 }
 
-static inline void set_real(const fft_job *job, char *row, int64_t k, double x) {
-    if (job->f64)
+static inline void set_real(const fft_work *work, char *row, int64_t k, double x) {
+    if (work->f64)
         ((double *)row)[k] = x;
     else
         ((float *)row)[k] = (float)x;
 }
 
 /* The elements of a whole row of which these are the first half. */
-static void read_half(const fft_job *job, number *to, const char *row) {
-    for (int64_t k = 0; k < job->half; k++) {
-        const int64_t other = k ? job->n - k : 0;
-        number x = {real_at(job, row, 2 * k), real_at(job, row, 2 * k + 1)};
+static void read_half(const fft_work *work, number *to, const char *row) {
+    for (int64_t k = 0; k < work->half; k++) {
+        const int64_t other = k ? work->n - k : 0;
+        number x = {real_at(work, row, 2 * k), real_at(work, row, 2 * k + 1)};
         if (other == k)
             x.im = 0;
-        else if (!job->doubled)
+        else if (!work->doubled)
             x = (number){x.re / 2, x.im / 2};
         to[k] = (number){x.im, x.re};
         to[other] = (number){other == k ? x.im : -x.im, x.re};
     }
 }
 
-static void read_row(const fft_job *job, number *to, const char *row) {
-    if (job->kind == ENGINE_FFT_TO_REAL) {
-        read_half(job, to, row);
+static void read_row(const fft_work *work, number *to, const char *row) {
+    if (work->kind == ENGINE_FFT_TO_REAL) {
+        read_half(work, to, row);
         return;
     }
-    for (int64_t k = 0; k < job->n; k++) {
-        if (job->kind == ENGINE_FFT_OF_REAL) {
-            to[k] = (number){real_at(job, row, k), 0};
+    for (int64_t k = 0; k < work->n; k++) {
+        if (work->kind == ENGINE_FFT_OF_REAL) {
+            to[k] = (number){real_at(work, row, k), 0};
             continue;
         }
-        const number x = {real_at(job, row, 2 * k), real_at(job, row, 2 * k + 1)};
-        to[k] = job->inverse ? (number){x.im, x.re} : x;
+        const number x = {real_at(work, row, 2 * k), real_at(work, row, 2 * k + 1)};
+        to[k] = work->inverse ? (number){x.im, x.re} : x;
     }
 }
 
-static void write_row(const fft_job *job, const number *from, char *row) {
-    const int64_t count = job->kind == ENGINE_FFT_OF_REAL ? job->half : job->n;
+static void write_row(const fft_work *work, const number *from, char *row) {
+    const int64_t count = work->kind == ENGINE_FFT_OF_REAL ? work->half : work->n;
     for (int64_t k = 0; k < count; k++) {
-        number x = job->inverse ? (number){from[k].im, from[k].re} : from[k];
-        if (job->kind == ENGINE_FFT_TO_REAL) {
-            set_real(job, row, k, x.re);
+        number x = work->inverse ? (number){from[k].im, from[k].re} : from[k];
+        if (work->kind == ENGINE_FFT_TO_REAL) {
+            set_real(work, row, k, x.re);
             continue;
         }
-        if (job->doubled && k > 0 && 2 * k != job->n)
+        if (work->doubled && k > 0 && 2 * k != work->n)
             x = (number){2 * x.re, 2 * x.im};
-        set_real(job, row, 2 * k, x.re);
-        set_real(job, row, 2 * k + 1, x.im);
+        set_real(work, row, 2 * k, x.re);
+        set_real(work, row, 2 * k + 1, x.im);
     }
 }
 
-static void transform_own(const fft_job *job, const fft_room *room, int64_t line, int64_t count) {
-    const bool apart = job->inner > 1;
+static void transform_own(const fft_work *work, const fft_scratch *scratch, int64_t line, int64_t count) {
+    const bool apart = work->inner > 1;
     if (apart)
-        take_lines(job, room, line, count);
+        take_lines(work, scratch, line, count);
     for (int64_t k = 0; k < count; k++) {
-        number *a = (number *)room->more;
-        read_row(job, a, apart ? room->in + (size_t)k * room->step[0] : line_at(job, 0, line + k));
-        const number *row = ops_fft_row(job->own, a, a + ops_fft_room(job->own));
-        write_row(job, row, apart ? room->out + (size_t)k * room->step[1] : line_at(job, 1, line + k));
+        number *a = (number *)scratch->more;
+        read_row(work, a, apart ? scratch->in + (size_t)k * scratch->step[0] : line_at(work, 0, line + k));
+        const number *row = ops_fft_row(work->own, a, a + ops_fft_scratch(work->own));
+        write_row(work, row, apart ? scratch->out + (size_t)k * scratch->step[1] : line_at(work, 1, line + k));
     }
     if (apart)
-        give_lines(job, room, line, count);
+        give_lines(work, scratch, line, count);
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 /* Are the rows of these lines ready for FFTW, in and out, as they lie? */
-static bool lie_ready(const fft_job *job, int64_t first, int64_t end) {
-    const int64_t each = engine_fft_rows(job->fftw);
+static bool lie_ready(const fft_work *work, int64_t first, int64_t end) {
+    const int64_t each = engine_fft_rows(work->fftw);
     const bool even = end - first <= each ||
-                      (job->row[0] * (size_t)each % ROW_BYTES == 0 && job->row[1] * (size_t)each % ROW_BYTES == 0);
-    return job->inner == 1 && job->kind != ENGINE_FFT_TO_REAL && even && (end - first) % each == 0 &&
-           engine_fft_fits(job->fftw, line_at(job, 0, first)) && engine_fft_fits(job->fftw, line_at(job, 1, first));
+                      (work->row[0] * (size_t)each % ROW_BYTES == 0 && work->row[1] * (size_t)each % ROW_BYTES == 0);
+    return work->inner == 1 && work->kind != ENGINE_FFT_TO_REAL && even && (end - first) % each == 0 &&
+           engine_fft_fits(work->fftw, line_at(work, 0, first)) && engine_fft_fits(work->fftw, line_at(work, 1, first));
 }
 
 /* Rows of several at once lie behind each other. Others have some bytes between them, so that their elements do not
  * meet in the same places of the cache, and a place more, the first: each result takes that of the row before. */
-static int make_room(const fft_job *job, int64_t first, int64_t end, const neap_run *run, fft_room *room) {
-    const bool rows = job->fftw ? !lie_ready(job, first, end) : job->inner > 1;
-    const bool close = job->fftw && engine_fft_rows(job->fftw) > 1;
-    const size_t step = whole_blocks(job->row[0] > job->row[1] ? job->row[0] : job->row[1]) + ROW_BYTES;
-    const size_t before = close ? whole_blocks((size_t)job->block * job->row[1]) : step; /* of the input */
-    const size_t after = close ? whole_blocks((size_t)job->block * job->row[0]) : (size_t)job->block * step;
+static int make_scratch(const fft_work *work, int64_t first, int64_t end, const neap_run *run, fft_scratch *scratch) {
+    const bool rows = work->fftw ? !lie_ready(work, first, end) : work->inner > 1;
+    const bool close = work->fftw && engine_fft_rows(work->fftw) > 1;
+    const size_t step = whole_blocks(work->row[0] > work->row[1] ? work->row[0] : work->row[1]) + ROW_BYTES;
+    const size_t before = close ? whole_blocks((size_t)work->block * work->row[1]) : step; /* of the input */
+    const size_t after = close ? whole_blocks((size_t)work->block * work->row[0]) : (size_t)work->block * step;
     for (int k = 0; k < 2; k++)
-        room->step[k] = close ? job->row[k] : step;
-    const size_t more = job->fftw ? engine_fft_scratch(job->fftw) : 2 * (size_t)ops_fft_room(job->own) * sizeof(number);
-    room->bytes = (rows ? before + after : 0) + more;
-    if (room->bytes == 0)
+        scratch->step[k] = close ? work->row[k] : step;
+    const size_t more =
+        work->fftw ? engine_fft_scratch(work->fftw) : 2 * (size_t)ops_fft_scratch(work->own) * sizeof(number);
+    scratch->bytes = (rows ? before + after : 0) + more;
+    if (scratch->bytes == 0)
         return NEAP_OK;
-    room->bytes += ROW_BYTES;
-    if (neap_run_alloc(run, room->bytes, &room->memory) != NEAP_OK)
+    scratch->bytes += ROW_BYTES;
+    if (neap_run_alloc(run, scratch->bytes, &scratch->memory) != NEAP_OK)
         return NEAP_E_MEMORY;
-    room->out = (char *)room->memory + (ROW_BYTES - (uintptr_t)room->memory % ROW_BYTES) % ROW_BYTES;
-    room->in = room->out + before;
-    room->more = room->out + (rows ? before + after : 0);
+    scratch->out = (char *)scratch->memory + (ROW_BYTES - (uintptr_t)scratch->memory % ROW_BYTES) % ROW_BYTES;
+    scratch->in = scratch->out + before;
+    scratch->more = scratch->out + (rows ? before + after : 0);
     return NEAP_OK;
 }
 
 static void transform_lines(void *arg, int64_t task, const neap_run *run) {
-    fft_job *job = arg;
-    const int64_t first = task * job->together;
-    const int64_t end = first + job->together < job->lines ? first + job->together : job->lines;
-    fft_room room = {0};
-    if (make_room(job, first, end, run, &room) != NEAP_OK) {
-        atomic_store(&job->failed, 1);
+    fft_work *work = arg;
+    const int64_t first = task * work->together;
+    const int64_t end = first + work->together < work->lines ? first + work->together : work->lines;
+    fft_scratch scratch = {0};
+    if (make_scratch(work, first, end, run, &scratch) != NEAP_OK) {
+        atomic_store(&work->failed, 1);
         return;
     }
     for (int64_t line = first, count; line < end; line += count) {
-        const int64_t left = end - line, near = job->inner > 1 ? job->inner - line % job->inner : left;
+        const int64_t left = end - line, near = work->inner > 1 ? work->inner - line % work->inner : left;
         count = left < near ? left : near;
-        count = count < job->block ? count : job->block;
-        (job->fftw ? transform_fftw : transform_own)(job, &room, line, count);
+        count = count < work->block ? count : work->block;
+        (work->fftw ? transform_fftw : transform_own)(work, &scratch, line, count);
     }
-    if (room.memory)
-        neap_run_free(run, room.memory, room.bytes);
+    if (scratch.memory)
+        neap_run_free(run, scratch.memory, scratch.bytes);
 }
 
 /* How many lines make a block: as many as FFTW takes at once; apart from that neighbours, which share memory. */
-static int64_t lines_together(const fft_job *job) {
-    const int64_t each = job->fftw ? engine_fft_rows(job->fftw) : 1;
-    int64_t block = job->inner > 1 ? BLOCK_LINES : each;
-    while (block > each && block * job->n > BLOCK_ELEMENTS)
+static int64_t lines_together(const fft_work *work) {
+    const int64_t each = work->fftw ? engine_fft_rows(work->fftw) : 1;
+    int64_t block = work->inner > 1 ? BLOCK_LINES : each;
+    while (block > each && block * work->n > BLOCK_ELEMENTS)
         block /= 2;
     return block;
 }
 
-/* Runs a job that has its kind, inverse and doubled, along the axis of the first attribute. */
-static int run_job(fft_job *job, const lazy_call *call, const neap_run *run) {
+/* Runs what has its kind, inverse and doubled, along the axis of the first attribute. */
+static int run_work(fft_work *work, const lazy_call *call, const neap_run *run) {
     const lazy_tensor *in = call->in, *out = call->out;
     if (out->size == 0)
         return NEAP_OK;
     const int axis = (int)(call->attrs[0] < 0 ? call->attrs[0] + in->ndim : call->attrs[0]);
-    const bool of_real = job->kind == ENGINE_FFT_OF_REAL, to_real = job->kind == ENGINE_FFT_TO_REAL;
+    const bool of_real = work->kind == ENGINE_FFT_OF_REAL, to_real = work->kind == ENGINE_FFT_TO_REAL;
     const size_t part = dtype_of_part(out->dtype) == NEAP_DTYPE_F64 ? 8 : 4;
-    job->f64 = part == 8;
-    job->count[0] = in->shape[axis], job->count[1] = out->shape[axis];
-    job->n = to_real ? job->count[1] : job->count[0];
-    job->half = job->n / 2 + 1;
-    job->item[0] = of_real ? part : 2 * part, job->item[1] = to_real ? part : 2 * part;
-    job->in = in->data, job->out = out->data;
-    job->lines = out->size / job->count[1];
-    job->inner = 1;
+    work->f64 = part == 8;
+    work->count[0] = in->shape[axis], work->count[1] = out->shape[axis];
+    work->n = to_real ? work->count[1] : work->count[0];
+    work->half = work->n / 2 + 1;
+    work->item[0] = of_real ? part : 2 * part, work->item[1] = to_real ? part : 2 * part;
+    work->in = in->data, work->out = out->data;
+    work->lines = out->size / work->count[1];
+    work->inner = 1;
     for (int k = axis + 1; k < in->ndim; k++)
-        job->inner *= in->shape[k];
+        work->inner *= in->shape[k];
     for (int k = 0; k < 2; k++)
-        job->row[k] = (size_t)job->count[k] * job->item[k];
+        work->row[k] = (size_t)work->count[k] * work->item[k];
 
     engine_fft *fftw;
     ops_fft_plan *own = NULL;
-    int status = engine_fft_open(job->kind, job->f64, job->inverse, job->n, &fftw);
+    int status = engine_fft_open(work->kind, work->f64, work->inverse, work->n, &fftw);
     if (status)
         return status;
-    if (!fftw && !(own = ops_fft_open(job->n)))
-        return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)job->n);
-    job->fftw = fftw, job->own = own;
-    job->block = lines_together(job);
-    job->together = job->n < TASK_ELEMENTS ? TASK_ELEMENTS / job->n : 1;
-    job->together = (job->together + job->block - 1) / job->block * job->block;
-    const int64_t tasks = (job->lines + job->together - 1) / job->together;
+    if (!fftw && !(own = ops_fft_open(work->n)))
+        return neap_error(NEAP_E_MEMORY, "fft: no memory for a transform of %lld elements", (long long)work->n);
+    work->fftw = fftw, work->own = own;
+    work->block = lines_together(work);
+    work->together = work->n < TASK_ELEMENTS ? TASK_ELEMENTS / work->n : 1;
+    work->together = (work->together + work->block - 1) / work->block * work->block;
+    const int64_t tasks = (work->lines + work->together - 1) / work->together;
     if (tasks > 1)
-        neap_parallel_for(run, tasks, transform_lines, job);
+        neap_parallel_for(run, tasks, transform_lines, work);
     else
-        transform_lines(job, 0, run);
+        transform_lines(work, 0, run);
     if (fftw)
         engine_fft_close(fftw);
     else
         ops_fft_close(own);
-    return atomic_load(&job->failed)
-               ? neap_error(NEAP_E_MEMORY, "fft: no memory for rows of %lld elements", (long long)job->n)
+    return atomic_load(&work->failed)
+               ? neap_error(NEAP_E_MEMORY, "fft: no memory for rows of %lld elements", (long long)work->n)
                : NEAP_OK;
 }
 
 static int dft_call(const lazy_call *call, const neap_run *run) {
-    fft_job job = {.kind = ENGINE_FFT_COMPLEX, .inverse = call->attrs[1] != 0};
-    return run_job(&job, call, run);
+    fft_work work = {.kind = ENGINE_FFT_COMPLEX, .inverse = call->attrs[1] != 0};
+    return run_work(&work, call, run);
 }
 
 static int rdft_call(const lazy_call *call, const neap_run *run) {
-    fft_job job = {.kind = ENGINE_FFT_OF_REAL, .doubled = call->attrs[1] != 0};
-    return run_job(&job, call, run);
+    fft_work work = {.kind = ENGINE_FFT_OF_REAL, .doubled = call->attrs[1] != 0};
+    return run_work(&work, call, run);
 }
 
 static int irdft_call(const lazy_call *call, const neap_run *run) {
-    fft_job job = {.kind = ENGINE_FFT_TO_REAL, .inverse = true, .doubled = call->attrs[1] != 0};
-    return run_job(&job, call, run);
+    fft_work work = {.kind = ENGINE_FFT_TO_REAL, .inverse = true, .doubled = call->attrs[1] != 0};
+    return run_work(&work, call, run);
 }
 
 /* The two halves of a derivative of a real transform count differently, which no library knows. */

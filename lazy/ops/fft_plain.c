@@ -293,7 +293,7 @@ static number *transform_chirped(const ops_fft_plan *plan, number *row, number *
     return result;
 }
 
-int64_t ops_fft_room(const ops_fft_plan *plan) {
+int64_t ops_fft_scratch(const ops_fft_plan *plan) {
     return plan->chirped ? plan->chirped->n : plan->n;
 }
 

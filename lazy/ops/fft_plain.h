@@ -16,7 +16,7 @@ typedef struct ops_fft_plan ops_fft_plan; /* what a length needs */
 ops_fft_plan *ops_fft_open(int64_t n);
 void ops_fft_close(ops_fft_plan *plan);
 /* How many elements each of the two buffers of a row has. */
-int64_t ops_fft_room(const ops_fft_plan *plan);
+int64_t ops_fft_scratch(const ops_fft_plan *plan);
 /* Transforms a row, with exp(-2πi j k / n) and without a factor. The result is in the buffer that is returned. */
 ops_fft_number *ops_fft_row(const ops_fft_plan *plan, ops_fft_number *row, ops_fft_number *other);
 

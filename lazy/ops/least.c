@@ -74,8 +74,8 @@ static bool solve_farther(const problem *p, const neap_run *run, int *status) {
     const char *half = p->m < p->n ? "L" : "U";
     double inverse[2] = {0, 0}, wanted = p->limit * BOUND;
     int info = 0, ignored = 0, size = p->least + BLOCK * (p->least > p->k ? p->least : p->k);
-    ops_matrix_room room;
-    char *work = ops_matrix_take_room(&room, run, (size_t)size * x->item + (size_t)p->least * sizeof(double));
+    ops_matrix_scratch scratch;
+    char *work = ops_matrix_take_scratch(&scratch, run, (size_t)size * x->item + (size_t)p->least * sizeof(double));
     if (!work) {
         *status = NEAP_E_MEMORY;
         return false;
@@ -89,7 +89,7 @@ static bool solve_farther(const problem *p, const neap_run *run, int *status) {
         x->lapack->trcon(k ? "I" : "1", half, "N", &p->least, p->a, &p->m, given, work, integers, &ignored, 1, 1, 1);
         inverse[k] = ops_matrix_get(x, given, 0);
     }
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     return info == 0 && inverse[0] * inverse[1] > wanted * wanted;
 }
 
@@ -98,10 +98,10 @@ static bool solve_far(const problem *p, const neap_run *run, int *status) {
     const lazy_matrices *x = p->x;
     double wanted = p->limit * FAR, given[1];
     int rank = 0, info = 0, size = 2 * p->least + BLOCK * (p->most + 1 + p->k) + p->n;
-    ops_matrix_room room;
+    ops_matrix_scratch scratch;
     if (!(wanted < 1))
         return false;
-    int *columns = ops_matrix_take_room(&room, run, (size_t)p->n * sizeof(double) + (size_t)size * x->item);
+    int *columns = ops_matrix_take_scratch(&scratch, run, (size_t)p->n * sizeof(double) + (size_t)size * x->item);
     if (!columns) {
         *status = NEAP_E_MEMORY;
         return false;
@@ -111,7 +111,7 @@ static bool solve_far(const problem *p, const neap_run *run, int *status) {
     ops_matrix_set(x, given, 0, wanted);
     x->lapack->gelsy(&p->m, &p->n, &p->k, p->a, &p->m, p->b, &p->most, columns, given, &rank, (double *)columns + p->n,
                      &size, &info);
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     return info == 0 && rank == p->least;
 }
 
@@ -124,15 +124,15 @@ static int solve_near(const problem *p, const neap_run *run, bool *converged) {
     x->lapack->gelsd(&p->m, &p->n, &p->k, p->a, &p->m, p->b, &p->most, p->a, given, &rank, answer, &size, &integers,
                      &info);
     size = ops_matrix_work_size(x, answer);
-    ops_matrix_room room;
+    ops_matrix_scratch scratch;
     size_t values = (size_t)p->least * sizeof(double), integer_bytes = ((size_t)integers + 1) * sizeof(double);
-    char *work = ops_matrix_take_room(&room, run, values + integer_bytes + (size_t)size * x->item);
+    char *work = ops_matrix_take_scratch(&scratch, run, values + integer_bytes + (size_t)size * x->item);
     if (!work)
         return NEAP_E_MEMORY;
     fill_columns(p);
     x->lapack->gelsd(&p->m, &p->n, &p->k, p->a, &p->m, p->b, &p->most, work, given, &rank,
                      work + values + integer_bytes, &size, (int *)(work + values), &info);
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     *converged = info == 0;
     return NEAP_OK;
 }
@@ -169,14 +169,14 @@ static int lstsq_one(const lazy_matrices *x, int64_t index, const neap_run *run)
         ops_matrix_fill(x, out, (int64_t)p.n * p.k, p.least == 0 || known ? 0 : NAN);
         return NEAP_OK;
     }
-    ops_matrix_room room;
+    ops_matrix_scratch scratch;
     size_t of_a = ((size_t)elements * x->item + sizeof(double) - 1) / sizeof(double) * sizeof(double);
-    p.a = ops_matrix_take_room(&room, run, of_a + (size_t)p.most * (size_t)p.k * x->item);
+    p.a = ops_matrix_take_scratch(&scratch, run, of_a + (size_t)p.most * (size_t)p.k * x->item);
     if (!p.a)
         return NEAP_E_MEMORY;
     p.b = (char *)p.a + of_a;
     int status = solve_problem(&p, out, run);
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     return status;
 }
 

@@ -141,13 +141,13 @@ static int schur(const engine_lapack *lapack, neap_c128 *t, neap_c128 *z, int n,
     lapack->gees("V", "N", NULL, &n, t, &n, &none, &spare, z, &n, &answer, &query, NULL, NULL, info, 1, 1);
     lwork = creal(answer) < INT32_MAX ? (int)creal(answer) + 1 : INT32_MAX;
     const size_t bytes = ((size_t)lwork + 2 * (size_t)n) * sizeof *t;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    neap_c128 *values = room, *real = values + n, *work = real + n;
+    neap_c128 *values = scratch, *real = values + n, *work = real + n;
     lapack->gees("V", "N", NULL, &n, t, &n, &none, values, z, &n, work, &lwork, (double *)real, NULL, info, 1, 1);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -156,11 +156,11 @@ static int matfun_one(const lazy_matrices *x, int64_t index, const neap_run *run
     const engine_lapack *lapack;
     int info = 0, status = engine_lapack_get(true, true, &lapack);
     const size_t bytes = (size_t)(3 * all + n) * sizeof(neap_c128);
-    void *room, *out = ops_matrix_at(x, x->call->out, index, all);
-    status = status ? status : neap_run_alloc(run, bytes, &room);
+    void *scratch, *out = ops_matrix_at(x, x->call->out, index, all);
+    status = status ? status : neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    neap_c128 *t = room, *z = t + all, *f = z + all, *column = f + all;
+    neap_c128 *t = scratch, *z = t + all, *f = z + all, *column = f + all;
     bool finite = read_columns(x, t, ops_matrix_at(x, &x->call->in[0], index, all));
     if (finite)
         status = schur(lapack, t, z, (int)n, run, &info);
@@ -173,7 +173,7 @@ static int matfun_one(const lazy_matrices *x, int64_t index, const neap_run *run
             triangular_root(f, t, n);
         write_back(x, out, z, f, column);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 

@@ -82,17 +82,17 @@ static int64_t batch_offset(const lazy_tensor *t, int64_t b) {
 /* ---- Integers and bools ------------------------------------------------------------------------------------------ */
 enum { INTEGER_ROWS = 32, INTEGER_WORK = 1 << 17 }; /* rows of a part; multiplications from which workers share them */
 
-typedef struct integer_job {
+typedef struct integer_work {
     const lazy_call *call;
     void (*loop)(const engine_product *p);
     int64_t parts; /* of a matrix */
-} integer_job;
+} integer_work;
 
 static void integer_part(void *arg, int64_t index, const neap_run *run) {
-    const integer_job *job = arg;
-    const lazy_tensor *a = &job->call->in[0], *b = &job->call->in[1], *c = job->call->out;
+    const integer_work *work = arg;
+    const lazy_tensor *a = &work->call->in[0], *b = &work->call->in[1], *c = work->call->out;
     int n = a->ndim, bytes = neap_dtype_bytes(c->dtype);
-    int64_t matrix = index / job->parts, row = index % job->parts * INTEGER_ROWS;
+    int64_t matrix = index / work->parts, row = index % work->parts * INTEGER_ROWS;
     engine_product p = {.m = a->shape[n - 2] - row < INTEGER_ROWS ? a->shape[n - 2] - row : INTEGER_ROWS,
                         .n = b->shape[n - 1],
                         .k = a->shape[n - 1],
@@ -105,7 +105,7 @@ static void integer_part(void *arg, int64_t index, const neap_run *run) {
     p.b = (const char *)b->data + batch_offset(b, matrix) * bytes;
     p.c = (char *)c->data + (matrix * a->shape[n - 2] + row) * p.c_row * bytes;
     (void)run;
-    job->loop(&p);
+    work->loop(&p);
 }
 
 static int integer_matmul(const lazy_call *call, const neap_run *run) {
@@ -114,15 +114,15 @@ static int integer_matmul(const lazy_call *call, const neap_run *run) {
     int64_t rows = call->out->shape[n - 2], one = call->out->shape[n - 1] * rows;
     if (one == 0)
         return NEAP_OK;
-    integer_job job = {
+    integer_work work = {
         .call = call, .loop = engine_gemm_loops()->integers[loop], .parts = (rows + INTEGER_ROWS - 1) / INTEGER_ROWS};
-    int64_t parts = job.parts * (call->out->size / one);
-    double work = (double)call->out->size * (double)call->in[0].shape[n - 1];
-    if (work >= INTEGER_WORK) {
-        neap_parallel_for(run, parts, integer_part, &job);
+    int64_t parts = work.parts * (call->out->size / one);
+    double products = (double)call->out->size * (double)call->in[0].shape[n - 1];
+    if (products >= INTEGER_WORK) {
+        neap_parallel_for(run, parts, integer_part, &work);
     } else {
         for (int64_t k = 0; k < parts; k++)
-            integer_part(&job, k, run);
+            integer_part(&work, k, run);
     }
     return NEAP_OK;
 }
@@ -140,18 +140,18 @@ static bool matmul_reads(const lazy_tensor *t) {
 /* A complex product is one real product: rows of a, as they lie, are rows of twice as many real numbers, and each row
  * (x + iy, …) of b becomes two, (x, y, …) and (-y, x, …). So its bits are those of a real product with k twice as
  * large. */
-typedef struct pairs_job {
+typedef struct pairs_work {
     const lazy_tensor *b;
     void *to;
     bool f64;
-} pairs_job;
+} pairs_work;
 
 enum { PAIRS_ROWS = 64 }; /* rows of b of a task */
 
 #define PAIR_ROW(T)                                                                                                    \
     do {                                                                                                               \
         const T *from = (const T *)b->data + 2 * at;                                                                   \
-        T *first = (T *)job->to + 4 * row * cols, *second = first + 2 * cols;                                          \
+        T *first = (T *)work->to + 4 * row * cols, *second = first + 2 * cols;                                         \
         for (int64_t j = 0; j < cols; j++) {                                                                           \
             const T x = from[2 * j * step], y = from[2 * j * step + 1];                                                \
             first[2 * j] = x, first[2 * j + 1] = y;                                                                    \
@@ -160,14 +160,14 @@ enum { PAIRS_ROWS = 64 }; /* rows of b of a task */
     } while (0)
 
 static void pair_rows(void *arg, int64_t task, const neap_run *run) {
-    const pairs_job *job = arg;
-    const lazy_tensor *b = job->b;
+    const pairs_work *work = arg;
+    const lazy_tensor *b = work->b;
     const int64_t rows = b->shape[b->ndim - 2], cols = b->shape[b->ndim - 1], step = b->stride[b->ndim - 1];
     const int64_t all = b->size / cols, end = (task + 1) * PAIRS_ROWS < all ? (task + 1) * PAIRS_ROWS : all;
     (void)run;
     for (int64_t row = task * PAIRS_ROWS; row < end; row++) {
         const int64_t at = batch_offset(b, row / rows) + row % rows * b->stride[b->ndim - 2];
-        if (job->f64)
+        if (work->f64)
             PAIR_ROW(double);
         else
             PAIR_ROW(float);
@@ -179,12 +179,12 @@ static int pair_matrices(const lazy_tensor *b, bool f64, const neap_run *run, si
     int status = neap_run_alloc(run, bytes, pairs);
     if (status)
         return status;
-    pairs_job job = {.b = b, .to = *pairs, .f64 = f64};
+    pairs_work work = {.b = b, .to = *pairs, .f64 = f64};
     const int64_t rows = b->size / b->shape[b->ndim - 1], tasks = (rows + PAIRS_ROWS - 1) / PAIRS_ROWS;
     if (tasks > 1)
-        neap_parallel_for(run, tasks, pair_rows, &job);
+        neap_parallel_for(run, tasks, pair_rows, &work);
     else
-        pair_rows(&job, 0, run);
+        pair_rows(&work, 0, run);
     return NEAP_OK;
 }
 

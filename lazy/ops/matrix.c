@@ -124,17 +124,17 @@ const char *ops_matrix_library(const lazy_call *call) {
     return "LAPACK";
 }
 
-void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t bytes) {
-    room->more = NULL;
-    room->bytes = bytes;
-    if (bytes <= sizeof room->few)
-        return room->few;
-    return neap_run_alloc(run, bytes, &room->more) == NEAP_OK ? room->more : NULL;
+void *ops_matrix_take_scratch(ops_matrix_scratch *scratch, const neap_run *run, size_t bytes) {
+    scratch->more = NULL;
+    scratch->bytes = bytes;
+    if (bytes <= sizeof scratch->few)
+        return scratch->few;
+    return neap_run_alloc(run, bytes, &scratch->more) == NEAP_OK ? scratch->more : NULL;
 }
 
-void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run) {
-    if (room->more)
-        neap_run_free(run, room->more, room->bytes);
+void ops_matrix_give_scratch(ops_matrix_scratch *scratch, const neap_run *run) {
+    if (scratch->more)
+        neap_run_free(run, scratch->more, scratch->bytes);
 }
 
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements) {

@@ -47,13 +47,13 @@ const char *ops_matrix_factor(const lazy_call *call, neap_factor_kind kind, neap
 const char *ops_matrix_library(const lazy_call *call);
 /* Memory for the work of one matrix: on the stack where that is enough, since a batch may be of many small ones. NULL:
  * there is none. Aligned as a double. */
-typedef struct ops_matrix_room {
+typedef struct ops_matrix_scratch {
     double few[128];
     void *more;
     size_t bytes;
-} ops_matrix_room;
-void *ops_matrix_take_room(ops_matrix_room *room, const neap_run *run, size_t bytes);
-void ops_matrix_give_room(ops_matrix_room *room, const neap_run *run);
+} ops_matrix_scratch;
+void *ops_matrix_take_scratch(ops_matrix_scratch *scratch, const neap_run *run, size_t bytes);
+void ops_matrix_give_scratch(ops_matrix_scratch *scratch, const neap_run *run);
 /* Where part `index` of a tensor begins, each part having `elements`. */
 void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements);
 /* to[j][i] = from[i][j] for i < rows, j < columns; `to` is contiguous, rows of `from` are `stride` elements apart. */

@@ -113,7 +113,7 @@ typedef struct parts_piece { /* elements of a chunk, in the spare room if they a
     bool away;
 } parts_piece;
 
-typedef struct parts_job {
+typedef struct parts_work {
     const radix_functions *f;
     char *data, *spare, *third;
     int64_t n, chunks;
@@ -121,19 +121,19 @@ typedef struct parts_job {
     uint64_t middles[PARTS_MOST];      /* 1: of all; 2k and 2k + 1: of what lies below and above k */
     int64_t starts[PARTS_MOST + 1];    /* of parts */
     parts_piece (*pieces)[PARTS_MOST]; /* by chunk */
-} parts_job;
+} parts_work;
 
-static uint64_t parts_key(const parts_job *j, const char *keys, int64_t k) {
+static uint64_t parts_key(const parts_work *j, const char *keys, int64_t k) {
     return j->f->width ? ((const uint64_t *)keys)[k] : ((const uint32_t *)keys)[k];
 }
 
 /* Keys at which to cut, from some of them: any would do, but these make parts about as long as each other. */
-static void parts_choose(parts_job *j) {
-    uint64_t some[PARTS_MOST * PART_SAMPLES], room[PARTS_MOST * PART_SAMPLES];
+static void parts_choose(parts_work *j) {
+    uint64_t some[PARTS_MOST * PART_SAMPLES], scratch[PARTS_MOST * PART_SAMPLES];
     const int64_t count = (int64_t)j->parts * PART_SAMPLES, apart = j->n / count;
     for (int64_t k = 0; k < count; k++)
         memcpy((char *)some + k * j->f->bytes, j->data + (k * apart + apart / 2) * j->f->bytes, (size_t)j->f->bytes);
-    radix_sort_fast(j->f, some, room, count, false);
+    radix_sort_fast(j->f, some, scratch, count, false);
     for (int k = 1; k < j->parts; k++) {
         const int level = 31 - __builtin_clz((unsigned)k), place = 2 * (k - (1 << level)) + 1;
         j->middles[k] = parts_key(j, (const char *)some, place * (count >> (level + 1)));
@@ -141,7 +141,7 @@ static void parts_choose(parts_job *j) {
 }
 
 /* n elements of a chunk, at the middle of this number and those below it. */
-static void parts_cut(const parts_job *j, parts_piece *pieces, parts_piece piece, int number) {
+static void parts_cut(const parts_work *j, parts_piece *pieces, parts_piece piece, int number) {
     if (number >= j->parts) {
         pieces[number - j->parts] = piece;
         return;
@@ -154,14 +154,14 @@ static void parts_cut(const parts_job *j, parts_piece *pieces, parts_piece piece
 }
 
 static void parts_cut_chunk(void *arg, int64_t k, const neap_run *run) {
-    const parts_job *j = arg;
+    const parts_work *j = arg;
     const int64_t first = j->n / j->chunks * k, end = k + 1 < j->chunks ? j->n / j->chunks * (k + 1) : j->n;
     (void)run;
     parts_cut(j, j->pieces[k], (parts_piece){first, end - first, false}, 1);
 }
 
 static void parts_gather(void *arg, int64_t part, const neap_run *run) {
-    const parts_job *j = arg;
+    const parts_work *j = arg;
     int64_t at = j->starts[part] * j->f->bytes;
     (void)run;
     for (int64_t k = 0, bytes; k < j->chunks; k++, at += bytes) {
@@ -172,7 +172,7 @@ static void parts_gather(void *arg, int64_t part, const neap_run *run) {
 }
 
 static void parts_sort(void *arg, int64_t part, const neap_run *run) {
-    const parts_job *j = arg;
+    const parts_work *j = arg;
     const int64_t at = j->starts[part] * j->f->bytes;
     (void)run;
     radix_sort_fast(j->f, j->data + at, j->third + at, j->starts[part + 1] - j->starts[part], true);
@@ -180,16 +180,16 @@ static void parts_sort(void *arg, int64_t part, const neap_run *run) {
 
 static int sort_in_parts(const neap_run *run, const radix_functions *f, void *data, void *spare, int64_t n,
                          int64_t chunks) {
-    parts_job j = {.f = f, .data = data, .spare = spare, .n = n, .chunks = chunks, .parts = 2};
+    parts_work j = {.f = f, .data = data, .spare = spare, .n = n, .chunks = chunks, .parts = 2};
     const size_t half = (size_t)n * (size_t)f->bytes, bytes = half + (size_t)chunks * sizeof *j.pieces;
     while (j.parts < 4 * neap_engine_workers() && j.parts < PARTS_MOST)
         j.parts *= 2;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.pieces = room;
-    j.third = (char *)room + (bytes - half);
+    j.pieces = scratch;
+    j.third = (char *)scratch + (bytes - half);
     parts_choose(&j);
     neap_parallel_for(run, chunks, parts_cut_chunk, &j);
     for (int part = 0; part < j.parts && !neap_run_cancelled(run); part++) {
@@ -201,7 +201,7 @@ static int sort_in_parts(const neap_run *run, const radix_functions *f, void *da
         neap_parallel_for(run, j.parts, parts_gather, &j);
     if (!neap_run_cancelled(run))
         neap_parallel_for(run, j.parts, parts_sort, &j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -211,7 +211,7 @@ typedef struct radix_chunk { /* a part of the elements, and how many of it, then
     uint32_t places[1 << MOST_BITS];
 } radix_chunk;
 
-typedef struct radix_job {
+typedef struct radix_work {
     const radix_functions *f;
     char *data, *spare;
     int64_t n, chunks;
@@ -219,21 +219,21 @@ typedef struct radix_job {
     radix_chunk *chunk;
     int64_t tasks;
     uint32_t *ends, *tasks_end; /* of each bucket, in elements; of each task, in buckets */
-} radix_job;
+} radix_work;
 
-static int64_t chunk_start(const radix_job *j, int64_t chunk) {
+static int64_t chunk_start(const radix_work *j, int64_t chunk) {
     return j->n / j->chunks * chunk + (chunk < j->n % j->chunks ? chunk : j->n % j->chunks);
 }
 
 static void radix_find_range(void *arg, int64_t k, const neap_run *run) {
-    const radix_job *j = arg;
+    const radix_work *j = arg;
     int64_t first = chunk_start(j, k);
     (void)run;
     j->f->range(j->data + first * j->f->bytes, chunk_start(j, k + 1) - first, &j->chunk[k].low, &j->chunk[k].high);
 }
 
 static void radix_count(void *arg, int64_t k, const neap_run *run) {
-    const radix_job *j = arg;
+    const radix_work *j = arg;
     int64_t first = chunk_start(j, k);
     (void)run;
     memset(j->chunk[k].places, 0, (size_t)j->digit.buckets * sizeof *j->chunk[k].places);
@@ -241,14 +241,14 @@ static void radix_count(void *arg, int64_t k, const neap_run *run) {
 }
 
 static void radix_deal(void *arg, int64_t k, const neap_run *run) {
-    const radix_job *j = arg;
+    const radix_work *j = arg;
     int64_t first = chunk_start(j, k);
     (void)run;
     j->f->deal(j->spare, j->data + first * j->f->bytes, chunk_start(j, k + 1) - first, j->digit, j->chunk[k].places);
 }
 
 static void radix_sort_buckets(void *arg, int64_t task, const neap_run *run) {
-    const radix_job *j = arg;
+    const radix_work *j = arg;
     (void)run;
     for (uint32_t k = task ? j->tasks_end[task - 1] : 0; k < j->tasks_end[task]; k++) {
         int64_t first = k ? j->ends[k - 1] : 0, at = first * j->f->bytes;
@@ -260,7 +260,7 @@ static void radix_sort_buckets(void *arg, int64_t task, const neap_run *run) {
 }
 
 /* Counts become places; the buckets become tasks of about one chunk each. */
-static void radix_place(radix_job *j) {
+static void radix_place(radix_work *j) {
     uint32_t at = 0, begun = 0;
     for (int k = 0; k < j->digit.buckets; k++) {
         for (int64_t c = 0; c < j->chunks; c++) {
@@ -278,7 +278,7 @@ static void radix_place(radix_job *j) {
 
 int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *spare, int64_t n) {
     const int64_t most = 4 * (int64_t)neap_engine_workers(), chunks = n / CHUNK < most ? n / CHUNK : most;
-    radix_job j = {.f = &functions[form], .data = data, .spare = spare, .n = n, .chunks = chunks};
+    radix_work j = {.f = &functions[form], .data = data, .spare = spare, .n = n, .chunks = chunks};
     if (chunks < 2 || (neap_engine_workers() < 2 && radix_is_fast(j.f))) {
         radix_sort(form, data, spare, n);
         return NEAP_OK;
@@ -286,11 +286,11 @@ int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *
     if (radix_is_fast(j.f))
         return sort_in_parts(run, j.f, data, spare, n, chunks);
     size_t bytes = (size_t)j.chunks * sizeof(radix_chunk) + 2 * (sizeof *j.ends << MOST_BITS);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.chunk = room;
+    j.chunk = scratch;
     j.ends = (uint32_t *)(j.chunk + j.chunks);
     j.tasks_end = j.ends + (1 << MOST_BITS);
     neap_parallel_for(run, j.chunks, radix_find_range, &j);
@@ -309,6 +309,6 @@ int radix_sort_parallel(const neap_run *run, radix_form form, void *data, void *
         if (!neap_run_cancelled(run))
             neap_parallel_for(run, j.tasks, radix_sort_buckets, &j);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }

@@ -14,26 +14,26 @@ typedef struct rank_run { /* rows first … end - 1 of the order */
     int32_t first, end;
 } rank_run;
 
-typedef struct rank_job {
+typedef struct rank_work {
     const lazy_keys *f;
     radix_form form;
     const char *in; /* of one matrix */
     int64_t n, m, bytes, pair;
     char *pairs, *spare; /* of n rows */
     rank_run *runs;      /* as many as there may be, and as many again */
-} rank_job;
+} rank_work;
 
-static int32_t rank_row(const rank_job *j, int64_t k) {
+static int32_t rank_row(const rank_work *j, int64_t k) {
     return (int32_t)(j->form == RADIX_PAIR32 ? ((const uint64_t *)j->pairs)[k]
                                              : ((const lazy_pair *)j->pairs)[k].place);
 }
 
-static uint64_t rank_key(const rank_job *j, int64_t k) {
+static uint64_t rank_key(const rank_work *j, int64_t k) {
     return j->form == RADIX_PAIR32 ? ((const uint64_t *)j->pairs)[k] >> 32 : ((const lazy_pair *)j->pairs)[k].key;
 }
 
 /* Appends the runs of more than one row whose keys are equal, of those of `all`. */
-static rank_run *rank_split(const rank_job *j, rank_run all, rank_run *to) {
+static rank_run *rank_split(const rank_work *j, rank_run all, rank_run *to) {
     for (int32_t first = all.first, end; first < all.end; first = end) {
         for (end = first + 1; end < all.end && rank_key(j, end) == rank_key(j, first);)
             end++;
@@ -44,7 +44,7 @@ static rank_run *rank_split(const rank_job *j, rank_run all, rank_run *to) {
 }
 
 /* The rows of a run by this column. They stand in the order in which the matrix has them, and stay so if equal. */
-static void rank_sort(const rank_job *j, rank_run run, int64_t column) {
+static void rank_sort(const rank_work *j, rank_run run, int64_t column) {
     char *pairs = j->pairs + run.first * j->pair, *spare = j->spare + run.first * j->pair;
     for (int64_t k = run.first; k < run.end; k++) {
         const int32_t row = rank_row(j, k);
@@ -53,7 +53,7 @@ static void rank_sort(const rank_job *j, rank_run run, int64_t column) {
     radix_sort(j->form, pairs, spare, run.end - run.first);
 }
 
-static int rank_matrix(const rank_job *j, int32_t *out, const neap_run *run) {
+static int rank_matrix(const rank_work *j, int32_t *out, const neap_run *run) {
     rank_run *runs = j->runs, *next = j->runs + j->n / 2;
     j->f->pairs(j->pairs, j->in, j->n, j->m, false, 0);
     int status = radix_sort_parallel(run, j->form, j->pairs, j->spare, j->n);
@@ -76,28 +76,28 @@ static int rank_matrix(const rank_job *j, int32_t *out, const neap_run *run) {
 static int rank_call(const lazy_call *call, const neap_run *run) {
     const lazy_tensor *in = &call->in[0];
     const bool wide = neap_dtype_bytes(in->dtype) > 4;
-    rank_job j = {.f = &vm_simd()->keys[in->dtype],
-                  .form = wide ? RADIX_PAIR64 : RADIX_PAIR32,
-                  .n = in->shape[in->ndim - 2],
-                  .m = in->shape[in->ndim - 1],
-                  .bytes = neap_dtype_bytes(in->dtype)};
+    rank_work j = {.f = &vm_simd()->keys[in->dtype],
+                   .form = wide ? RADIX_PAIR64 : RADIX_PAIR32,
+                   .n = in->shape[in->ndim - 2],
+                   .m = in->shape[in->ndim - 1],
+                   .bytes = neap_dtype_bytes(in->dtype)};
     j.pair = radix_bytes(j.form);
     if (call->out->size == 0)
         return NEAP_OK;
     /* Runs have two rows at least. */
     const size_t pairs = (size_t)(j.n * j.pair), bytes = 2 * pairs + (size_t)(j.n / 2) * 2 * sizeof(rank_run);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return neap_error(NEAP_E_MEMORY, "argsort_rows: no memory to sort %" PRId64 " rows", j.n);
-    j.pairs = room;
+    j.pairs = scratch;
     j.spare = j.pairs + pairs;
     j.runs = (rank_run *)(j.spare + pairs);
     for (int64_t k = 0; k < call->out->size / j.n && status == NEAP_OK; k++) {
         j.in = (const char *)in->data + k * j.n * j.m * j.bytes;
         status = rank_matrix(&j, (int32_t *)call->out->data + k * j.n, run);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 

@@ -20,7 +20,7 @@ enum {
 };
 
 /* ---- Cutting ----------------------------------------------------------------------------------------------------- */
-typedef struct scan_job {
+typedef struct scan_work {
     const lazy_scan *scan;
     char *out;
     const char *in;
@@ -31,17 +31,17 @@ typedef struct scan_job {
     int64_t groups, blocks;  /* of all lines; of a line */
     int64_t together;        /* groups of a task */
     char *starts;            /* two sweeps: by group, block and line of a group */
-} scan_job;
+} scan_work;
 
 /* A group of lines: where its elements begin, and how many lines it has. */
-static int64_t group_place(const scan_job *j, int64_t group, int64_t *width) {
+static int64_t group_place(const scan_work *j, int64_t group, int64_t *width) {
     int64_t first = group % j->parts * j->width;
     *width = j->inner - first < j->width ? j->inner - first : j->width;
     return group / j->parts * j->n * j->inner + first;
 }
 
 /* One block of a group: `total` gets what it combines to, without `start`. store: the result is written, too. */
-static void scan_block(const scan_job *j, int64_t group, int64_t block, const void *start, void *total, bool store) {
+static void scan_block(const scan_work *j, int64_t group, int64_t block, const void *start, void *total, bool store) {
     int64_t width, at = group_place(j, group, &width), first = block * LAZY_SCAN_BLOCK;
     int64_t n = j->n - first < LAZY_SCAN_BLOCK ? j->n - first : LAZY_SCAN_BLOCK;
     if (j->inner > 1) {
@@ -63,7 +63,7 @@ static void scan_block(const scan_job *j, int64_t group, int64_t block, const vo
         vm_simd()->scans->turn(out, turned, n, j->bytes);
 }
 
-static void clear_start(const scan_job *j, char *start, int64_t width) {
+static void clear_start(const scan_work *j, char *start, int64_t width) {
     for (int64_t k = 0; k < width; k++)
         memcpy(start + k * j->bytes, &j->scan->identity, (size_t)j->bytes);
 }
@@ -71,7 +71,7 @@ static void clear_start(const scan_job *j, char *start, int64_t width) {
 /* ---- Sweeps ------------------------------------------------------------------------------------------------------ */
 /* Whole groups, block by block. */
 static void scan_groups(void *arg, int64_t task, const neap_run *run) {
-    const scan_job *j = arg;
+    const scan_work *j = arg;
     int64_t end = (task + 1) * j->together < j->groups ? (task + 1) * j->together : j->groups;
     (void)run;
     for (int64_t group = task * j->together; group < end; group++) {
@@ -84,12 +84,12 @@ static void scan_groups(void *arg, int64_t task, const neap_run *run) {
     }
 }
 
-static char *start_of(const scan_job *j, int64_t group, int64_t block) {
+static char *start_of(const scan_work *j, int64_t group, int64_t block) {
     return j->starts + (group * j->blocks + block) * j->width * j->bytes;
 }
 
 static void scan_totals(void *arg, int64_t task, const neap_run *run) {
-    const scan_job *j = arg;
+    const scan_work *j = arg;
     uint64_t none[LAZY_SCAN_WIDTH];
     (void)run;
     clear_start(j, (char *)none, j->width);
@@ -97,14 +97,14 @@ static void scan_totals(void *arg, int64_t task, const neap_run *run) {
 }
 
 static void scan_from_starts(void *arg, int64_t task, const neap_run *run) {
-    const scan_job *j = arg;
+    const scan_work *j = arg;
     uint64_t total[LAZY_SCAN_WIDTH];
     (void)run;
     scan_block(j, task / j->blocks, task % j->blocks, start_of(j, task / j->blocks, task % j->blocks), total, true);
 }
 
 /* What blocks combine to becomes what the blocks before each combine to. */
-static void scan_starts(const scan_job *j) {
+static void scan_starts(const scan_work *j) {
     for (int64_t group = 0; group < j->groups; group++) {
         uint64_t before[LAZY_SCAN_WIDTH], next[LAZY_SCAN_WIDTH];
         clear_start(j, (char *)before, j->width);
@@ -116,27 +116,27 @@ static void scan_starts(const scan_job *j) {
     }
 }
 
-static int scan_in_two_sweeps(scan_job *j, const neap_run *run) {
+static int scan_in_two_sweeps(scan_work *j, const neap_run *run) {
     size_t bytes = (size_t)(j->groups * j->blocks * j->width * j->bytes);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j->starts = room;
+    j->starts = scratch;
     neap_parallel_for(run, j->groups * j->blocks, scan_totals, j);
     scan_starts(j);
     neap_parallel_for(run, j->groups * j->blocks, scan_from_starts, j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
 static int scan_call(const lazy_call *call, const neap_run *run, lazy_scan_kind kind) {
     const lazy_tensor *in = &call->in[0];
-    scan_job j = {.scan = &vm_simd()->scans->of[kind][in->dtype],
-                  .out = call->out->data,
-                  .in = in->data,
-                  .bytes = neap_dtype_bytes(in->dtype),
-                  .reverse = call->attrs[1] != 0};
+    scan_work j = {.scan = &vm_simd()->scans->of[kind][in->dtype],
+                   .out = call->out->data,
+                   .in = in->data,
+                   .bytes = neap_dtype_bytes(in->dtype),
+                   .reverse = call->attrs[1] != 0};
     if (in->size == 0)
         return NEAP_OK;
     int axis = (int)(call->attrs[0] < 0 ? call->attrs[0] + in->ndim : call->attrs[0]);
@@ -170,17 +170,17 @@ static int cummin_call(const lazy_call *call, const neap_run *run) {
 }
 
 /* ---- Recurrences ------------------------------------------------------------------------------------------------- */
-typedef struct recurrence_job {
+typedef struct recurrence_work {
     const lazy_recurrence *recurrence;
     char *out;
     const char *a, *b;
     int bytes;
     bool reverse;
     int64_t n, outer, inner, parts;
-} recurrence_job;
+} recurrence_work;
 
 static void recur_rows(void *arg, int64_t task, const neap_run *run) {
-    const recurrence_job *j = arg;
+    const recurrence_work *j = arg;
     int64_t first = task * LINES_TOGETHER, lines = j->outer - first, at = first * j->n * j->bytes;
     (void)run;
     lines = lines < LINES_TOGETHER ? lines : LINES_TOGETHER;
@@ -188,7 +188,7 @@ static void recur_rows(void *arg, int64_t task, const neap_run *run) {
 }
 
 static void recur_columns(void *arg, int64_t task, const neap_run *run) {
-    const recurrence_job *j = arg;
+    const recurrence_work *j = arg;
     int64_t first = task % j->parts * LAZY_SCAN_WIDTH, width = j->inner - first;
     int64_t at = task / j->parts * j->n * j->inner + first + (j->reverse ? (j->n - 1) * j->inner : 0);
     (void)run;
@@ -199,12 +199,12 @@ static void recur_columns(void *arg, int64_t task, const neap_run *run) {
 
 static int recurrence_call(const lazy_call *call, const neap_run *run) {
     const lazy_tensor *a = &call->in[0];
-    recurrence_job j = {.recurrence = &vm_simd()->scans->recurrence[a->dtype],
-                        .out = call->out->data,
-                        .a = a->data,
-                        .b = call->in[1].data,
-                        .bytes = neap_dtype_bytes(a->dtype),
-                        .reverse = call->attrs[1] != 0};
+    recurrence_work j = {.recurrence = &vm_simd()->scans->recurrence[a->dtype],
+                         .out = call->out->data,
+                         .a = a->data,
+                         .b = call->in[1].data,
+                         .bytes = neap_dtype_bytes(a->dtype),
+                         .reverse = call->attrs[1] != 0};
     if (a->size == 0)
         return NEAP_OK;
     int axis = (int)(call->attrs[0] < 0 ? call->attrs[0] + a->ndim : call->attrs[0]);

@@ -19,16 +19,16 @@ static int64_t words_of(int64_t elements) {
     return (elements + WORD - 1) / WORD;
 }
 
-typedef struct mark_job {
+typedef struct mark_work {
     const char *in;
     uint64_t *words;
     int dtype, bytes;
     bool changes; /* marked is what differs from the element before it, and the first one; without: what is not 0 */
     int64_t n, count;
-} mark_job;
+} mark_work;
 
 static void mark_task(void *arg, int64_t task, const neap_run *run) {
-    mark_job *j = arg;
+    mark_work *j = arg;
     const lazy_marks *marks = vm_simd()->marks;
     int64_t first = task * BLOCKS * BLOCK, n = j->n - first < BLOCKS * BLOCK ? j->n - first : BLOCKS * BLOCK;
     uint64_t *words = j->words + first / WORD;
@@ -52,12 +52,12 @@ static void mark_task(void *arg, int64_t task, const neap_run *run) {
 
 static int mark_call(const lazy_call *call, const neap_run *run, bool changes) {
     const lazy_tensor *in = &call->in[0];
-    mark_job j = {.in = in->data,
-                  .words = call->out->data,
-                  .dtype = in->dtype,
-                  .bytes = neap_dtype_bytes(in->dtype),
-                  .changes = changes,
-                  .n = in->size};
+    mark_work j = {.in = in->data,
+                   .words = call->out->data,
+                   .dtype = in->dtype,
+                   .bytes = neap_dtype_bytes(in->dtype),
+                   .changes = changes,
+                   .n = in->size};
     neap_parallel_for(run, (j.n + BLOCKS * BLOCK - 1) / (BLOCKS * BLOCK), mark_task, &j);
     j.words[words_of(j.n)] = (uint64_t)j.count;
     return NEAP_OK;
@@ -84,16 +84,16 @@ static int marks_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
-typedef struct places_job {
+typedef struct places_work {
     const uint64_t *words;
     char *out;
     bool wide; /* places are i64 */
     int64_t n, blocks;
     int64_t *starts; /* how many places the blocks before each have, and at the end all have */
-} places_job;
+} places_work;
 
 static void places_count(void *arg, int64_t task, const neap_run *run) {
-    const places_job *j = arg;
+    const places_work *j = arg;
     (void)run;
     for (int64_t b = task * BLOCKS; b < (task + 1) * BLOCKS && b < j->blocks; b++) {
         int64_t n = j->n - b * BLOCK < BLOCK ? j->n - b * BLOCK : BLOCK;
@@ -102,7 +102,7 @@ static void places_count(void *arg, int64_t task, const neap_run *run) {
 }
 
 static void places_write(void *arg, int64_t task, const neap_run *run) {
-    const places_job *j = arg;
+    const places_work *j = arg;
     (void)run;
     for (int64_t b = task * BLOCKS; b < (task + 1) * BLOCKS && b < j->blocks; b++)
         vm_simd()->marks->places[j->wide](j->out + j->starts[b] * (j->wide ? 8 : 4), j->words + b * (BLOCK / WORD),
@@ -110,20 +110,20 @@ static void places_write(void *arg, int64_t task, const neap_run *run) {
 }
 
 static int places_call(const lazy_call *call, const neap_run *run) {
-    places_job j = {.words = call->in[0].data,
-                    .out = call->out->data,
-                    .wide = call->out->dtype == NEAP_DTYPE_I64,
-                    .n = call->attrs[1],
-                    .blocks = (call->attrs[1] + BLOCK - 1) / BLOCK};
+    places_work j = {.words = call->in[0].data,
+                     .out = call->out->data,
+                     .wide = call->out->dtype == NEAP_DTYPE_I64,
+                     .n = call->attrs[1],
+                     .blocks = (call->attrs[1] + BLOCK - 1) / BLOCK};
     const int64_t tasks = (j.blocks + BLOCKS - 1) / BLOCKS;
     const size_t bytes = (size_t)(j.blocks + 1) * sizeof *j.starts;
-    void *room;
+    void *scratch;
     if (call->out->size == 0)
         return NEAP_OK;
-    int status = neap_run_alloc(run, bytes, &room);
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.starts = room;
+    j.starts = scratch;
     j.starts[0] = 0;
     neap_parallel_for(run, tasks, places_count, &j);
     if (!neap_run_cancelled(run)) {
@@ -135,7 +135,7 @@ static int places_call(const lazy_call *call, const neap_run *run) {
             status = neap_error(NEAP_E_ARGUMENT, "places: expected %lld marks, got %lld", (long long)call->out->size,
                                 (long long)j.starts[j.blocks]);
     }
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return status;
 }
 
@@ -161,7 +161,7 @@ static int places_shape(const lazy_call_desc *call, lazy_result *out) {
 /* Lines that are searched for many values are cut into buckets first (simd/lines.h). */
 enum { BUCKETS_OF_ELEMENT = 4, BUCKETS_MOST = 1 << 24 };
 
-typedef struct search_job {
+typedef struct search_work {
     const lazy_lines *lines;
     int dtype, bytes;
     const char *sorted, *values;
@@ -170,17 +170,17 @@ typedef struct search_job {
     bool right;
     int64_t n, m, blocks; /* elements of a line; values for it, and blocks of these */
     int32_t buckets;
-} search_job;
+} search_work;
 
 static void search_cut(void *arg, int64_t line, const neap_run *run) {
-    const search_job *j = arg;
+    const search_work *j = arg;
     (void)run;
     j->lines->cut[j->dtype](&j->lookups[line], j->sorted + line * j->n * j->bytes, (int32_t)j->n,
                             j->starts + line * j->buckets, j->buckets);
 }
 
 static void search_block(void *arg, int64_t task, const neap_run *run) {
-    const search_job *j = arg;
+    const search_work *j = arg;
     int64_t line = task / j->blocks, first = task % j->blocks * BLOCK, at = line * j->m + first;
     (void)run;
     j->lines->find[j->dtype](j->out + at, &j->lookups[line], j->values + at * j->bytes,
@@ -191,33 +191,33 @@ static int searchsorted_call(const lazy_call *call, const neap_run *run) {
     const lazy_tensor *sorted = &call->in[0], *values = &call->in[1];
     if (values->size == 0)
         return NEAP_OK;
-    search_job j = {.lines = vm_simd()->lines,
-                    .dtype = sorted->dtype,
-                    .bytes = neap_dtype_bytes(sorted->dtype),
-                    .sorted = sorted->data,
-                    .values = values->data,
-                    .out = call->out->data,
-                    .right = call->attrs[0] != 0,
-                    .n = sorted->shape[sorted->ndim - 1],
-                    .m = values->size,
-                    .buckets = 1};
+    search_work j = {.lines = vm_simd()->lines,
+                     .dtype = sorted->dtype,
+                     .bytes = neap_dtype_bytes(sorted->dtype),
+                     .sorted = sorted->data,
+                     .values = values->data,
+                     .out = call->out->data,
+                     .right = call->attrs[0] != 0,
+                     .n = sorted->shape[sorted->ndim - 1],
+                     .m = values->size,
+                     .buckets = 1};
     for (int k = 0; k < sorted->ndim - 1; k++)
         j.m /= sorted->shape[k];
     const int64_t lines = values->size / j.m;
     if (j.n > 1 && j.m / BUCKETS_OF_ELEMENT >= j.n)
         j.buckets = (int32_t)(j.n < BUCKETS_MOST / BUCKETS_OF_ELEMENT ? BUCKETS_OF_ELEMENT * j.n : BUCKETS_MOST);
     const size_t bytes = (size_t)lines * (sizeof *j.lookups + (size_t)j.buckets * sizeof *j.starts);
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.lookups = room;
+    j.lookups = scratch;
     j.starts = (int32_t *)(j.lookups + lines);
     j.blocks = (j.m + BLOCK - 1) / BLOCK;
     neap_parallel_for(run, lines, search_cut, &j);
     if (!neap_run_cancelled(run))
         neap_parallel_for(run, lines * j.blocks, search_block, &j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 

@@ -13,16 +13,16 @@
 enum { BLOCK = 4096 /* results of a task */ };
 #define LONGEST (INT64_C(1) << 40)
 
-typedef struct slide_job {
+typedef struct slide_work {
     lazy_slide slide;
     const char *in, *taps;
     char *out;
     size_t bytes;
     int64_t n, m, before, size, blocks; /* of a line */
-} slide_job;
+} slide_work;
 
 static void slide_task(void *arg, int64_t task, const neap_run *run) {
-    const slide_job *j = arg;
+    const slide_work *j = arg;
     int64_t line = task / j->blocks, first = task % j->blocks * BLOCK;
     int64_t end = j->size - first < BLOCK ? j->size : first + BLOCK;
     (void)run;
@@ -33,15 +33,15 @@ static void slide_task(void *arg, int64_t task, const neap_run *run) {
 static int slide_call(const lazy_call *call, const neap_run *run) {
     const lazy_tensor *in = &call->in[0], *taps = &call->in[1], *out = call->out;
     int last = in->ndim - 1;
-    slide_job j = {.slide = vm_simd()->lines->slide[in->dtype],
-                   .in = in->data,
-                   .taps = taps->data,
-                   .out = out->data,
-                   .bytes = (size_t)neap_dtype_bytes(in->dtype),
-                   .n = in->shape[last],
-                   .m = taps->shape[last],
-                   .before = call->attrs[0],
-                   .size = call->attrs[1]};
+    slide_work j = {.slide = vm_simd()->lines->slide[in->dtype],
+                    .in = in->data,
+                    .taps = taps->data,
+                    .out = out->data,
+                    .bytes = (size_t)neap_dtype_bytes(in->dtype),
+                    .n = in->shape[last],
+                    .m = taps->shape[last],
+                    .before = call->attrs[0],
+                    .size = call->attrs[1]};
     if (out->size == 0)
         return NEAP_OK;
     j.blocks = (j.size + BLOCK - 1) / BLOCK;

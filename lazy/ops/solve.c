@@ -253,16 +253,16 @@ static int64_t lu_cost(const lazy_call_desc *call, const lazy_result *out) {
 static int lu_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int64_t n = x->n;
     int info = 0;
-    ops_matrix_room room;
+    ops_matrix_scratch scratch;
     char *out = ops_matrix_at(x, x->call->out, index, n * (n + 1)), *row = out + (size_t)(n * n) * x->item;
-    int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(int));
+    int *pivots = ops_matrix_take_scratch(&scratch, run, (size_t)n * sizeof(int));
     if (!pivots)
         return NEAP_E_MEMORY;
     memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
     x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
     memset(row, 0, (size_t)n * x->item);
     memcpy(row, pivots, (size_t)n * sizeof *pivots);
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     return NEAP_OK;
 }
 
@@ -353,8 +353,8 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
     int k = (int)b->shape[b->ndim - 1], info = 0;
     int64_t n = x->n, size = n * k;
     const char *factors = ops_matrix_at(x, &x->call->in[1], index, n * (n + 1));
-    ops_matrix_room room;
-    int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(double) + (size_t)size * x->item);
+    ops_matrix_scratch scratch;
+    int *pivots = ops_matrix_take_scratch(&scratch, run, (size_t)n * sizeof(double) + (size_t)size * x->item);
     if (!pivots)
         return NEAP_E_MEMORY;
     void *columns = (char *)pivots + (size_t)n * sizeof(double);
@@ -362,7 +362,7 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
     ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, b, index, size), n, k, k);
     x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, columns, &x->n, &info, 1);
     ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n, n);
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     return NEAP_OK;
 }
 
@@ -500,8 +500,8 @@ static int inv_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
             invert_f32(out, a, x->n);
         return NEAP_OK;
     }
-    ops_matrix_room room;
-    int *pivots = ops_matrix_take_room(&room, run, (size_t)n * sizeof(double) + (size_t)(n * n) * x->item);
+    ops_matrix_scratch scratch;
+    int *pivots = ops_matrix_take_scratch(&scratch, run, (size_t)n * sizeof(double) + (size_t)(n * n) * x->item);
     if (!pivots)
         return NEAP_E_MEMORY;
     void *factors = (char *)pivots + (size_t)n * sizeof(double);
@@ -509,7 +509,7 @@ static int inv_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     x->lapack->getrf(&x->n, &x->n, factors, &x->n, pivots, &info);
     ops_matrix_unit(x, out, n);
     x->lapack->getrs("N", &x->n, &x->n, factors, &x->n, pivots, out, &x->n, &info, 1);
-    ops_matrix_give_room(&room, run);
+    ops_matrix_give_scratch(&scratch, run);
     return NEAP_OK;
 }
 

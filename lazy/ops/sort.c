@@ -19,7 +19,7 @@ enum {
 };
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
-typedef struct sort_job {
+typedef struct sort_work {
     const lazy_keys *f;
     radix_form form;
     bool places, descending; /* the result is the order, not the values */
@@ -28,16 +28,16 @@ typedef struct sort_job {
     int in_bytes, out_bytes;
     int64_t n, stride;       /* of a line: its elements, and how far apart they are */
     int64_t lines, together; /* lines that a task has */
-    char *room;              /* of a long line: its keys, and as much again */
+    char *scratch;           /* of a long line: its keys, and as much again */
     int64_t at;              /* its first element */
     int failed;              /* set by any task; read when all are done */
-} sort_job;
+} sort_work;
 
-static int64_t line_start(const sort_job *j, int64_t line) {
+static int64_t line_start(const sort_work *j, int64_t line) {
     return line / j->stride * j->n * j->stride + line % j->stride;
 }
 
-static void sort_read(const sort_job *j, char *keys, int64_t at, int64_t first, int64_t n) {
+static void sort_read(const sort_work *j, char *keys, int64_t at, int64_t first, int64_t n) {
     const char *from = j->in + (at + first * j->stride) * j->in_bytes;
     char *to = keys + first * radix_bytes(j->form);
     if (j->places)
@@ -46,7 +46,7 @@ static void sort_read(const sort_job *j, char *keys, int64_t at, int64_t first, 
         j->f->keys(to, from, n, j->stride, j->descending);
 }
 
-static void sort_write(const sort_job *j, const char *keys, int64_t at, int64_t first, int64_t n) {
+static void sort_write(const sort_work *j, const char *keys, int64_t at, int64_t first, int64_t n) {
     char *to = j->out + (at + first * j->stride) * j->out_bytes;
     if (j->form == RADIX_PAIR32)
         for (int64_t i = 0; i < n; i++)
@@ -58,71 +58,71 @@ static void sort_write(const sort_job *j, const char *keys, int64_t at, int64_t 
         j->f->values(to, keys + first * radix_bytes(j->form), n, j->stride, j->descending);
 }
 
-static void sort_zeros(const sort_job *j, char *keys, int64_t at) {
+static void sort_zeros(const sort_work *j, char *keys, int64_t at) {
     if (!j->places && j->f->zeros)
         j->f->zeros(keys, j->in + at * j->in_bytes, j->n, j->stride, j->descending);
 }
 
-/* Lines first … end - 1, some at a time; `room` has their keys and those of one more line. */
-static void sort_some(const sort_job *j, char *room, int64_t first, int64_t end) {
+/* Lines first … end - 1, some at a time; `scratch` has their keys and those of one more line. */
+static void sort_some(const sort_work *j, char *scratch, int64_t first, int64_t end) {
     const int64_t bytes = j->n * radix_bytes(j->form);
     for (int64_t i = 0; i < j->n; i += TILE)
         for (int64_t line = first; line < end; line++)
-            sort_read(j, room + (line - first) * bytes, line_start(j, line), i, j->n - i < TILE ? j->n - i : TILE);
+            sort_read(j, scratch + (line - first) * bytes, line_start(j, line), i, j->n - i < TILE ? j->n - i : TILE);
     for (int64_t line = first; line < end; line++) {
-        radix_sort(j->form, room + (line - first) * bytes, room + (end - first) * bytes, j->n);
-        sort_zeros(j, room + (line - first) * bytes, line_start(j, line));
+        radix_sort(j->form, scratch + (line - first) * bytes, scratch + (end - first) * bytes, j->n);
+        sort_zeros(j, scratch + (line - first) * bytes, line_start(j, line));
     }
     for (int64_t i = 0; i < j->n; i += TILE)
         for (int64_t line = first; line < end; line++)
-            sort_write(j, room + (line - first) * bytes, line_start(j, line), i, j->n - i < TILE ? j->n - i : TILE);
+            sort_write(j, scratch + (line - first) * bytes, line_start(j, line), i, j->n - i < TILE ? j->n - i : TILE);
 }
 
 static void sort_lines(void *arg, int64_t task, const neap_run *run) {
-    sort_job *j = arg;
+    sort_work *j = arg;
     int64_t first = task * j->together, end = first + j->together < j->lines ? first + j->together : j->lines;
     int64_t width = j->stride > 1 ? SIDE_BY_SIDE : 1;
     size_t bytes = (size_t)(width + 1) * (size_t)j->n * (size_t)radix_bytes(j->form);
     uint64_t few[1024];
-    void *room = few;
-    if (bytes > sizeof few && neap_run_alloc(run, bytes, &room) != 0) {
+    void *scratch = few;
+    if (bytes > sizeof few && neap_run_alloc(run, bytes, &scratch) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
     for (int64_t line = first; line < end; line += width)
-        sort_some(j, room, line, line + width < end ? line + width : end);
-    if (room != few)
-        neap_run_free(run, room, bytes);
+        sort_some(j, scratch, line, line + width < end ? line + width : end);
+    if (scratch != few)
+        neap_run_free(run, scratch, bytes);
 }
 
 /* ---- A line for all workers -------------------------------------------------------------------------------------- */
 static void sort_read_part(void *arg, int64_t part, const neap_run *run) {
-    const sort_job *j = arg;
+    const sort_work *j = arg;
     (void)run;
-    sort_read(j, j->room, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
+    sort_read(j, j->scratch, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
 }
 
 static void sort_write_part(void *arg, int64_t part, const neap_run *run) {
-    const sort_job *j = arg;
+    const sort_work *j = arg;
     (void)run;
-    sort_write(j, j->room, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
+    sort_write(j, j->scratch, j->at, part * PART, j->n - part * PART < PART ? j->n - part * PART : PART);
 }
 
-static int sort_long(sort_job *j, const neap_run *run, int64_t line) {
+static int sort_long(sort_work *j, const neap_run *run, int64_t line) {
     const size_t half = (size_t)j->n * (size_t)radix_bytes(j->form);
-    void *room;
-    int status = neap_run_alloc(run, 2 * half, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, 2 * half, &scratch);
     if (status)
         return status;
-    j->room = room;
+    j->scratch = scratch;
     j->at = line_start(j, line);
     neap_parallel_for(run, (j->n + PART - 1) / PART, sort_read_part, j);
-    status = radix_sort_parallel(run, j->form, j->room, j->room + half, j->n);
+    status = radix_sort_parallel(run, j->form, j->scratch, j->scratch + half, j->n);
     if (status == NEAP_OK && !neap_run_cancelled(run)) {
-        sort_zeros(j, j->room, j->at);
+        sort_zeros(j, j->scratch, j->at);
         neap_parallel_for(run, (j->n + PART - 1) / PART, sort_write_part, j);
     }
-    neap_run_free(run, room, 2 * half);
+    neap_run_free(run, scratch, 2 * half);
     return status;
 }
 
@@ -132,16 +132,16 @@ static int sort_run(const lazy_call *call, const neap_run *run, bool places) {
     if (status || in->size == 0)
         return status;
     const bool wide = neap_dtype_bytes(in->dtype) > 4;
-    sort_job j = {.f = &vm_simd()->keys[in->dtype],
-                  .form = places ? (wide ? RADIX_PAIR64 : RADIX_PAIR32) : (wide ? RADIX_KEYS64 : RADIX_KEYS32),
-                  .places = places,
-                  .descending = call->attrs[1] != 0,
-                  .in = in->data,
-                  .out = call->out->data,
-                  .in_bytes = neap_dtype_bytes(in->dtype),
-                  .out_bytes = neap_dtype_bytes(call->out->dtype),
-                  .n = in->shape[axis],
-                  .stride = 1};
+    sort_work j = {.f = &vm_simd()->keys[in->dtype],
+                   .form = places ? (wide ? RADIX_PAIR64 : RADIX_PAIR32) : (wide ? RADIX_KEYS64 : RADIX_KEYS32),
+                   .places = places,
+                   .descending = call->attrs[1] != 0,
+                   .in = in->data,
+                   .out = call->out->data,
+                   .in_bytes = neap_dtype_bytes(in->dtype),
+                   .out_bytes = neap_dtype_bytes(call->out->dtype),
+                   .n = in->shape[axis],
+                   .stride = 1};
     for (int k = axis + 1; k < in->ndim; k++)
         j.stride *= in->shape[k];
     j.lines = in->size / j.n;
@@ -252,7 +252,7 @@ static int sort_jvp(lazy_tangent *g) {
  * what is as good as such a bound comes behind k others. */
 enum { SEGMENT = 1 << 16, CANDIDATES = 192 };
 
-typedef struct top_job {
+typedef struct top_work {
     const lazy_keys *f;
     radix_form form;
     const char *in;
@@ -266,9 +266,9 @@ typedef struct top_job {
     int64_t *found;
     uint64_t *bounds; /* the same, for those behind it; that of NaN until it is known */
     int failed;
-} top_job;
+} top_work;
 
-static uint64_t top_key(const top_job *j, const char *pairs, int64_t i) {
+static uint64_t top_key(const top_work *j, const char *pairs, int64_t i) {
     return j->form == RADIX_PAIR32 ? ((const uint64_t *)pairs)[i] >> 32 : ((const lazy_pair *)pairs)[i].key;
 }
 
@@ -280,15 +280,15 @@ typedef struct top_some {
     uint64_t bound, value; /* the key that a candidate comes before, and the element that has it */
 } top_some;
 
-static void top_bound(const top_job *j, top_some *some, uint64_t bound) {
+static void top_bound(const top_work *j, top_some *some, uint64_t bound) {
     some->bound = bound;
     some->bounded = bound < j->nan;
     const uint32_t narrow = (uint32_t)bound;
     j->f->values(&some->value, j->form == RADIX_PAIR32 ? (const void *)&narrow : &some->bound, 1, 1, true);
 }
 
-static void top_sort(const top_job *j, top_some *some, int64_t room_for) {
-    radix_sort(j->form, some->pairs, some->pairs + room_for * radix_bytes(j->form), some->count);
+static void top_sort(const top_work *j, top_some *some, int64_t fitting) {
+    radix_sort(j->form, some->pairs, some->pairs + fitting * radix_bytes(j->form), some->count);
     if (some->count < j->most)
         return;
     some->count = j->most;
@@ -296,7 +296,7 @@ static void top_sort(const top_job *j, top_some *some, int64_t room_for) {
 }
 
 /* The best bound of the segments of a line before this one. */
-static uint64_t top_bound_before(const top_job *j, int64_t task) {
+static uint64_t top_bound_before(const top_work *j, int64_t task) {
     uint64_t bound = j->nan;
     for (int64_t k = task - task % j->segments; k < task; k++) {
         const uint64_t other = __atomic_load_n(&j->bounds[k], __ATOMIC_RELAXED);
@@ -306,7 +306,7 @@ static uint64_t top_bound_before(const top_job *j, int64_t task) {
 }
 
 /* All of n elements from `first` on, without those that are not before the bound. */
-static void top_add(const top_job *j, top_some *some, const char *from, int64_t first, int64_t n) {
+static void top_add(const top_work *j, top_some *some, const char *from, int64_t first, int64_t n) {
     char *to = some->pairs + some->count * radix_bytes(j->form);
     j->f->pairs(to, from + first * j->stride * j->in_bytes, n, j->stride, true, first);
     if (!some->bounded) {
@@ -323,7 +323,7 @@ static void top_add(const top_job *j, top_some *some, const char *from, int64_t 
 }
 
 /* The next elements of a line without gaps that are above the bound. Returns where they end. */
-static int64_t top_add_next(const top_job *j, top_some *some, const char *from, int64_t first, int64_t end) {
+static int64_t top_add_next(const top_work *j, top_some *some, const char *from, int64_t first, int64_t end) {
     uint64_t word;
     first = vm_simd()->marks->above[j->dtype](&word, from, first, end, &some->value);
     for (; word != 0; word &= word - 1, some->count++) {
@@ -334,20 +334,20 @@ static int64_t top_add_next(const top_job *j, top_some *some, const char *from, 
 }
 
 static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
-    top_job *j = arg;
+    top_work *j = arg;
     const int64_t line = task / j->segments, first = task % j->segments * SEGMENT, bytes = radix_bytes(j->form);
-    const int64_t end = first + SEGMENT < j->n ? first + SEGMENT : j->n, room_for = 2 * j->most + CANDIDATES;
+    const int64_t end = first + SEGMENT < j->n ? first + SEGMENT : j->n, fitting = 2 * j->most + CANDIDATES;
     const char *from = j->in + (line / j->stride * j->n * j->stride + line % j->stride) * j->in_bytes;
-    void *room;
-    if (neap_run_alloc(run, (size_t)(2 * room_for * bytes), &room) != 0) {
+    void *scratch;
+    if (neap_run_alloc(run, (size_t)(2 * fitting * bytes), &scratch) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    top_some some = {.pairs = room};
+    top_some some = {.pairs = scratch};
     top_bound(j, &some, top_bound_before(j, task));
     for (int64_t i = first; i < end || some.count > j->most;) {
-        if (i == end || some.count + TOGETHER > room_for) {
-            top_sort(j, &some, room_for);
+        if (i == end || some.count + TOGETHER > fitting) {
+            top_sort(j, &some, fitting);
         } else if (some.bounded && j->stride == 1) {
             i = top_add_next(j, &some, from, i, end);
         } else {
@@ -360,19 +360,19 @@ static void top_of_segment(void *arg, int64_t task, const neap_run *run) {
     if (j->most == j->k) /* else it is no bound of the line */
         __atomic_store_n(&j->bounds[task], some.bound, __ATOMIC_RELAXED);
     memcpy(j->best + task * j->most * bytes, some.pairs, (size_t)(some.count * bytes));
-    neap_run_free(run, room, (size_t)(2 * room_for * bytes));
+    neap_run_free(run, scratch, (size_t)(2 * fitting * bytes));
 }
 
 static void top_of_line(void *arg, int64_t line, const neap_run *run) {
-    top_job *j = arg;
+    top_work *j = arg;
     const int64_t bytes = radix_bytes(j->form), most = j->segments * j->most;
     int64_t count = 0;
-    void *room;
-    if (neap_run_alloc(run, (size_t)(2 * most * bytes), &room) != 0) {
+    void *scratch;
+    if (neap_run_alloc(run, (size_t)(2 * most * bytes), &scratch) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    char *all = room;
+    char *all = scratch;
     for (int64_t task = line * j->segments; task < (line + 1) * j->segments; task++) {
         memcpy(all + count * bytes, j->best + task * j->most * bytes, (size_t)(j->found[task] * bytes));
         count += j->found[task];
@@ -380,8 +380,8 @@ static void top_of_line(void *arg, int64_t line, const neap_run *run) {
     radix_sort(j->form, all, all + most * bytes, count);
     for (int64_t i = 0; i < j->k && i < count; i++)
         j->out[(line / j->stride * j->k + i) * j->stride + line % j->stride] =
-            (int32_t)(j->form == RADIX_PAIR32 ? ((uint64_t *)room)[i] : ((lazy_pair *)room)[i].place);
-    neap_run_free(run, room, (size_t)(2 * most * bytes));
+            (int32_t)(j->form == RADIX_PAIR32 ? ((uint64_t *)scratch)[i] : ((lazy_pair *)scratch)[i].place);
+    neap_run_free(run, scratch, (size_t)(2 * most * bytes));
 }
 
 static int argtop_call(const lazy_call *call, const neap_run *run) {
@@ -389,15 +389,15 @@ static int argtop_call(const lazy_call *call, const neap_run *run) {
     int axis, status = graph_axis("argtop", call->attrs[0], in->ndim, &axis);
     if (status || in->size == 0 || call->attrs[1] == 0)
         return status;
-    top_job j = {.f = &vm_simd()->keys[in->dtype],
-                 .form = neap_dtype_bytes(in->dtype) > 4 ? RADIX_PAIR64 : RADIX_PAIR32,
-                 .in = in->data,
-                 .out = call->out->data,
-                 .dtype = in->dtype,
-                 .in_bytes = neap_dtype_bytes(in->dtype),
-                 .n = in->shape[axis],
-                 .stride = 1,
-                 .k = call->attrs[1]};
+    top_work j = {.f = &vm_simd()->keys[in->dtype],
+                  .form = neap_dtype_bytes(in->dtype) > 4 ? RADIX_PAIR64 : RADIX_PAIR32,
+                  .in = in->data,
+                  .out = call->out->data,
+                  .dtype = in->dtype,
+                  .in_bytes = neap_dtype_bytes(in->dtype),
+                  .n = in->shape[axis],
+                  .stride = 1,
+                  .k = call->attrs[1]};
     for (int k = axis + 1; k < in->ndim; k++)
         j.stride *= in->shape[k];
     j.lines = in->size / j.n;
@@ -407,11 +407,11 @@ static int argtop_call(const lazy_call *call, const neap_run *run) {
     const int64_t tasks = j.lines * j.segments;
     const size_t pairs = (size_t)(tasks * j.most * radix_bytes(j.form));
     const size_t bytes = pairs + (size_t)tasks * (sizeof *j.found + sizeof *j.bounds);
-    void *room;
-    status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    j.best = room;
+    j.best = scratch;
     j.found = (int64_t *)(j.best + pairs);
     j.bounds = (uint64_t *)(j.found + tasks);
     for (int64_t k = 0; k < tasks; k++)
@@ -419,7 +419,7 @@ static int argtop_call(const lazy_call *call, const neap_run *run) {
     neap_parallel_for(run, tasks, top_of_segment, &j);
     if (!j.failed && !neap_run_cancelled(run))
         neap_parallel_for(run, j.lines, top_of_line, &j);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return j.failed ? neap_error(NEAP_E_MEMORY, "top_k: no memory to choose from lines of %" PRId64 " elements", j.n)
                     : NEAP_OK;
 }

@@ -83,16 +83,16 @@ static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
                                                        &info);
     int lwork = asked > ops_matrix_work_size(x, &answer[2]) ? asked : ops_matrix_work_size(x, &answer[2]);
     size_t bytes = (size_t)(m * wide + wide + lwork) * x->item;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *columns = room, *tau = columns + (size_t)(m * wide) * x->item, *work = tau + (size_t)wide * x->item;
+    char *columns = scratch, *tau = columns + (size_t)(m * wide) * x->item, *work = tau + (size_t)wide * x->item;
     ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, &x->call->in[0], index, m * n), m, n, n);
     if (n > 0)
         x->lapack->geqrf(&x->m, &x->n, columns, &ld, tau, work, &lwork, &info);
     qr_finish(x, columns, tau, work, lwork, ops_matrix_at(x, x->call->out, index, (m + n) * k), k);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -208,11 +208,11 @@ static int complex_eigh_one(const lazy_matrices *x, int64_t index, const neap_ru
     x->lapack->heev(vectors ? "V" : "N", "U", &x->n, NULL, &x->n, NULL, answer, &query, NULL, &info, 1, 1);
     int lwork = ops_matrix_work_size(x, answer);
     const size_t bytes = (size_t)(n * n + lwork) * x->item + (size_t)(4 * n) * part;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *columns = room, *work = columns + (size_t)(n * n) * x->item, *w = work + (size_t)lwork * x->item;
+    char *columns = scratch, *work = columns + (size_t)(n * n) * x->item, *w = work + (size_t)lwork * x->item;
     char *rwork = w + (size_t)n * part;
     memcpy(columns, a, (size_t)(n * n) * x->item);
     if (ops_matrix_is_finite(x, a, n * n))
@@ -231,7 +231,7 @@ static int complex_eigh_one(const lazy_matrices *x, int64_t index, const neap_ru
             ((double *)v)[2 * k + 1] = -((double *)v)[2 * k + 1];
         else
             ((float *)v)[2 * k + 1] = -((float *)v)[2 * k + 1];
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -249,14 +249,14 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
     int lwork = ops_matrix_work_size(x, &answer);
     size_t integers = ((size_t)liwork * sizeof(int) + 7) / 8 * 8;
     size_t bytes = integers + (size_t)(n * n + lwork) * x->item;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *columns = (char *)room + integers, *work = columns + (size_t)(n * n) * x->item;
+    char *columns = (char *)scratch + integers, *work = columns + (size_t)(n * n) * x->item;
     memcpy(columns, a, (size_t)(n * n) * x->item);
     if (ops_matrix_is_finite(x, a, n * n)) {
-        x->lapack->syevd(job, "U", &x->n, columns, &x->n, out, work, &lwork, room, &liwork, &info, 1, 1);
+        x->lapack->syevd(job, "U", &x->n, columns, &x->n, out, work, &lwork, scratch, &liwork, &info, 1, 1);
     } else {
         info = 1;
     }
@@ -264,7 +264,7 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
         ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
     else if (vectors)
         ops_matrix_copy_transposed(x, out + (size_t)n * x->item, columns, n, n, n);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -387,11 +387,11 @@ static int complex_svd_one(const lazy_matrices *x, int64_t index, const neap_run
                      1, 1);
     int lwork = ops_matrix_work_size(x, answer);
     const size_t bytes = (size_t)(in + lwork) * x->item + (size_t)(6 * p.k) * part;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *columns = room, *work = columns + (size_t)in * x->item, *values = work + (size_t)lwork * x->item;
+    char *columns = scratch, *work = columns + (size_t)in * x->item, *values = work + (size_t)lwork * x->item;
     memcpy(columns, a, (size_t)in * x->item);
     if (ops_matrix_is_finite(x, a, in))
         x->lapack->gesvd(job, job, &x->n, &x->m, columns, &x->n, values, vh, &x->n, out, &ldvt, work, &lwork,
@@ -402,7 +402,7 @@ static int complex_svd_one(const lazy_matrices *x, int64_t index, const neap_run
         ops_matrix_set(x, s, k, x->f64 ? ((double *)values)[k] : (double)((float *)values)[k]);
     if (info)
         ops_matrix_fill(x, out, size, NAN);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 
@@ -429,20 +429,20 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     x->lapack->gesdd(job, &x->n, &x->m, NULL, &x->n, NULL, NULL, &x->n, NULL, &ldvt, &answer, &query, NULL, &info, 1);
     int lwork = ops_matrix_work_size(x, &answer);
     size_t integers = (size_t)p.k * 8 * sizeof(int), bytes = integers + (size_t)(in + lwork) * x->item;
-    void *room;
-    int status = neap_run_alloc(run, bytes, &room);
+    void *scratch;
+    int status = neap_run_alloc(run, bytes, &scratch);
     if (status)
         return status;
-    char *columns = (char *)room + integers, *work = columns + (size_t)in * x->item;
+    char *columns = (char *)scratch + integers, *work = columns + (size_t)in * x->item;
     memcpy(columns, a, (size_t)in * x->item);
     if (ops_matrix_is_finite(x, a, in)) {
-        x->lapack->gesdd(job, &x->n, &x->m, columns, &x->n, s, vh, &x->n, out, &ldvt, work, &lwork, room, &info, 1);
+        x->lapack->gesdd(job, &x->n, &x->m, columns, &x->n, s, vh, &x->n, out, &ldvt, work, &lwork, scratch, &info, 1);
     } else {
         info = 1;
     }
     if (info)
         ops_matrix_fill(x, out, size, NAN);
-    neap_run_free(run, room, bytes);
+    neap_run_free(run, scratch, bytes);
     return NEAP_OK;
 }
 

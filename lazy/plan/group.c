@@ -1,8 +1,8 @@
 /* group.c: which steps of a plan are pushed as one op: neighbours on one device of little work, while they use few
  * buffers. Slots of their steps become positions among the buffers of the group.
  *
- * On a device that takes rows of launches (lazy/vm/rows.c) more of them go together, and from their third run on they
- * are one call of its driver.
+ * On a device that takes launch graphs (lazy/vm/launch_graphs.c) more of them go together, and from their third run on
+ * they are one call of the driver.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
 /* ns, estimated: of steps that are launches alone. Who waits for the first of them waits for all. */
-enum { GROUP_ROW_COST = 300000 };
+enum { GROUP_GRAPH_COST = 300000 };
 /* A copy of so many bytes is alone, so that it is not pushed at all where there is nothing to do. */
 static const size_t LONE_COPY = 1 << 16;
 
@@ -55,25 +55,26 @@ static bool is_recordable(const lazy_step *step) {
     return plan_is_recordable(step, step->backend);
 }
 
-static int give_rows(const lazy_plan *plan, lazy_group *group) {
-    bool recordable = group->nsteps >= LAZY_ROW_LEAST && group->nbufs <= LAZY_ROW_BUFFERS;
+static int give_graphs(const lazy_plan *plan, lazy_group *group) {
+    bool recordable = group->nsteps >= LAZY_LAUNCH_GRAPH_LEAST && group->nbufs <= LAZY_LAUNCH_GRAPH_BUFFERS;
     for (int32_t k = 0; k < group->nsteps && recordable; k++)
         recordable = is_recordable(plan->steps[group->first + k]);
-    if (recordable && !(group->rows = vm_rows_new(plan->steps[group->first]->device, LAZY_ROW_FROM)))
+    const int device = plan->steps[group->first]->device;
+    if (recordable && !(group->graphs = vm_launch_graphs_new(device, LAZY_LAUNCH_GRAPH_FROM)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     return 0;
 }
 
-/* Finds what only steps of one group use, in groups with rows. groups_of: scratch, by slot. */
+/* Finds what only steps of one group use, in groups with launch graphs. groups_of: scratch, by slot. */
 static int find_last(lazy_plan *plan, int32_t *groups_of) {
     memset(groups_of, 0, (size_t)plan->nslots * sizeof *groups_of);
     for (int32_t b = 0; b < plan->ngroups; b++)
         for (int32_t k = 0; k < plan->groups[b].nbufs; k++)
             groups_of[plan->groups[b].slots[k]]++;
     for (lazy_group *group = plan->groups; group < plan->groups + plan->ngroups; group++) {
-        if (!group->rows)
+        if (!group->graphs)
             continue;
-        plan->has_rows = true;
+        plan->has_graphs = true;
         if (!(group->last = malloc((size_t)group->nbufs * sizeof *group->last)))
             return neap_error(NEAP_E_MEMORY, "out of memory while planning");
         for (int32_t k = 0; k < group->nbufs; k++)
@@ -81,9 +82,9 @@ static int find_last(lazy_plan *plan, int32_t *groups_of) {
         for (int32_t t = group->first; t < group->first + group->nsteps; t++)
             for (int32_t k = 0; k < plan->steps[t]->nbufs; k++) {
                 int32_t at = plan->steps[t]->slots[k], slot = group->slots[at];
-                bool crosses = group->crossings && group->crossings[at] >= 0;
-                if (plan->slots[slot].made && plan->slots[slot].bytes <= NEAP_ROW_KEPT && groups_of[slot] == 1 &&
-                    !crosses)
+                bool transfers = group->transfers && group->transfers[at] >= 0;
+                bool fits = plan->slots[slot].bytes <= NEAP_LAUNCH_GRAPH_KEPT;
+                if (plan->slots[slot].made && fits && groups_of[slot] == 1 && !transfers)
                     group->last[at] = t;
             }
     }
@@ -100,8 +101,8 @@ static int group_close(grouper *t, lazy_plan *plan, lazy_group *group) {
     memcpy(group->slots, t->slots, n * sizeof *group->slots);
     memcpy(group->writes, t->writes, n * sizeof *group->writes);
     plan_group_label(plan->steps, group);
-    int status = plan_cross_group(plan, group);
-    return status ? status : give_rows(plan, group);
+    int status = plan_transfer_group(plan, group);
+    return status ? status : give_graphs(plan, group);
 }
 
 /* May it share an op with its neighbours? */
@@ -129,7 +130,7 @@ int plan_group_steps(lazy_plan *plan) {
         lazy_step *step = plan->steps[k];
         bool may = may_join(plan, step);
         bool joins = open && may && step->device == plan->steps[k - 1]->device && group->nsteps < GROUP_STEPS &&
-                     group->cost + step->cost < (is_recordable(step) ? GROUP_ROW_COST : LAZY_SMALL_COST) &&
+                     group->cost + step->cost < (is_recordable(step) ? GROUP_GRAPH_COST : LAZY_SMALL_COST) &&
                      group->nbufs + new_buffers(t, step, plan->ngroups - 1) <= GROUP_BUFFERS;
         if (!joins) {
             if (group && (status = group_close(t, plan, group)) != 0)

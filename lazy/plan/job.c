@@ -1,24 +1,24 @@
 /* job.c: what the op of a group does: it runs the steps, one after the other.
  *
- *      pushed ──▶ run now: the job as it is          later: a copy, with references to its plan and buffers
- *                   ├──▶ a CPU, or no row: the steps are run, or enqueued, by themselves
- *                   └──▶ a row: the steps are recorded, and enqueued as one graph (lazy/vm/rows.c)
+ *      pushed ──▶ run now: as it is                  later: a copy, with references to its plan and buffers
+ *                   ├──▶ a CPU, or no graph: the steps are run, or enqueued, by themselves
+ *                   └──▶ a launch graph: the steps are recorded, and enqueued as one (lazy/vm/launch_graphs.c)
  *
- * What passes between the steps of a row lies in memory of the row, so that it is in the same place each time; the
- * buffers that were allocated for it go back at once. Nobody else waits for such a buffer, with a row or without:
- * its variable is in no push.
+ * What passes between the steps of a launch graph lies in memory of the graph, so that it is in the same place each
+ * time; the buffers that were allocated for it go back at once. Nobody else waits for such a buffer, with a graph or
+ * without: its variable is in no push.
  */
 #include <string.h>
 
 #include "engine/timeline.h"
 #include "lazy/plan/job.h"
 
-/* Where passing buffers of a group lie, from the first step that uses them to the last: in memory of the row. */
-typedef struct row_places {
-    void *at[LAZY_ROW_BUFFERS];
-} row_places;
+/* Where passing buffers of a group lie, from the first step that uses them to the last: in memory of the graph. */
+typedef struct graph_places {
+    void *at[LAZY_LAUNCH_GRAPH_BUFFERS];
+} graph_places;
 
-static int take_places(row_places *places, const lazy_step *step, const lazy_job *j, const neap_run *run) {
+static int take_places(graph_places *places, const lazy_step *step, const lazy_group_run *j, const neap_run *run) {
     int status = 0;
     for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
         int32_t at = step->slots[k];
@@ -28,7 +28,7 @@ static int take_places(row_places *places, const lazy_step *step, const lazy_job
     return status;
 }
 
-static void free_places(row_places *places, int32_t t, const lazy_job *j, const neap_run *run) {
+static void free_places(graph_places *places, int32_t t, const lazy_group_run *j, const neap_run *run) {
     const lazy_step *step = j->plan->steps[t];
     for (int32_t k = 0; k < step->nbufs; k++) {
         int32_t at = step->slots[k];
@@ -39,8 +39,8 @@ static void free_places(row_places *places, int32_t t, const lazy_job *j, const 
     }
 }
 
-/* places: NULL outside of a row. */
-static int run_step(const lazy_step *step, const lazy_job *j, const row_places *places, const neap_run *run) {
+/* places: NULL outside of a launch graph. */
+static int run_step(const lazy_step *step, const lazy_group_run *j, const graph_places *places, const neap_run *run) {
     int32_t n = step->nbufs;
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
@@ -85,18 +85,18 @@ static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) 
     atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
 }
 
-/* A row for the steps, if they are all of their group; NULL: there is none. */
-static neap_row *take_row(const lazy_job *j, const neap_run *run) {
-    if (!j->group->rows || j->nsteps < j->group->nsteps || !run->stream)
+/* A launch graph for the steps, if they are all of their group; NULL: there is none. */
+static neap_launch_graph *take_graph(const lazy_group_run *j, const neap_run *run) {
+    if (!j->group->graphs || j->nsteps < j->group->nsteps || !run->stream)
         return NULL;
     uint64_t key = 0;
     for (int32_t k = 0; k < j->group->nbufs; k++)
         if (!plan_passes(j->passing, k))
-            key = vm_rows_key(key, neap_buffer_data(j->bufs[k]));
-    return vm_rows_take(j->group->rows, key);
+            key = vm_launch_graphs_key(key, neap_buffer_data(j->bufs[k]));
+    return vm_launch_graphs_take(j->group->graphs, key);
 }
 
-static int run_steps(const lazy_job *j, row_places *places, const neap_run *run) {
+static int run_steps(const lazy_group_run *j, graph_places *places, const neap_run *run) {
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
@@ -114,8 +114,8 @@ static int run_steps(const lazy_job *j, row_places *places, const neap_run *run)
     return status;
 }
 
-/* What passes was in the row: the buffers are not needed. */
-static void return_passing(lazy_job *j) {
+/* What passes was in memory of the graph: the buffers are not needed. */
+static void return_passing(lazy_group_run *j) {
     for (int32_t k = 0; k < j->group->nbufs && j->kept; k++)
         if (plan_passes(j->passing, k)) {
             neap_buffer_return(j->bufs[k]);
@@ -123,23 +123,23 @@ static void return_passing(lazy_job *j) {
         }
 }
 
-static int run_job(void *arg, const neap_run *run) {
-    lazy_job *j = arg;
-    neap_row *row = take_row(j, run);
-    if (!row)
+static int run_group(void *arg, const neap_run *run) {
+    lazy_group_run *j = arg;
+    neap_launch_graph *graph = take_graph(j, run);
+    if (!graph)
         return run_steps(j, NULL, run);
     neap_run recording;
-    row_places places = {{NULL}};
-    neap_row_record(row, run, &recording);
+    graph_places places = {{NULL}};
+    neap_launch_graph_record(graph, run, &recording);
     int status = run_steps(j, &places, &recording);
-    status = status ? status : neap_row_run(row, run);
-    vm_rows_return(j->group->rows, row);
+    status = status ? status : neap_launch_graph_run(graph, run);
+    vm_launch_graphs_return(j->group->graphs, graph);
     return_passing(j);
     return status;
 }
 
-static void job_release(void *arg) {
-    lazy_job *j = arg;
+static void group_run_release(void *arg) {
+    lazy_group_run *j = arg;
     for (int32_t k = 0; k < j->group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
@@ -149,13 +149,13 @@ static void job_release(void *arg) {
     free(j);
 }
 
-/* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
-static lazy_job *job_keep(const lazy_job *from) {
+/* A copy of a run that lives as long as its op, and keeps its plan and buffers. */
+static lazy_group_run *group_run_keep(const lazy_group_run *from) {
     const lazy_group *group = from->group;
     size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
     size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
     size_t starts = from->starts ? (size_t)group->nbufs * sizeof *from->starts : 0;
-    lazy_job *j = malloc(sizeof *j + pointers + numbers + starts);
+    lazy_group_run *j = malloc(sizeof *j + pointers + numbers + starts);
     if (!j)
         return NULL;
     if (from->donations)
@@ -174,7 +174,7 @@ static lazy_job *job_keep(const lazy_job *from) {
 
 /* What the steps of the job do to a buffer that slots may share: the first of them that touches it decides whether it
  * is written afresh. */
-static void find_access(const lazy_job *j, const neap_buffer *buffer, bool *writes, bool *fresh) {
+static void find_access(const lazy_group_run *j, const neap_buffer *buffer, bool *writes, bool *fresh) {
     bool touched = false;
     *writes = *fresh = false;
     for (int32_t t = j->first; t < j->first + j->nsteps; t++) {
@@ -190,7 +190,7 @@ static void find_access(const lazy_job *j, const neap_buffer *buffer, bool *writ
     }
 }
 
-void plan_job_vars(const lazy_job *j, const bool *written, neap_push *push) {
+void plan_job_vars(const lazy_group_run *j, const bool *written, neap_push *push) {
     const lazy_plan *plan = j->plan;
     const lazy_group *group = j->group;
     neap_buffer *const *bufs = j->bufs;
@@ -218,16 +218,16 @@ void plan_job_vars(const lazy_job *j, const bool *written, neap_push *push) {
     push->nreads = nreads, push->nwrites = nwrites, push->nfresh = nfresh;
 }
 
-int plan_job_push(const lazy_job *j, neap_push *push) {
-    int status = neap_push_now(run_job, (void *)j, push);
+int plan_group_run_push(const lazy_group_run *j, neap_push *push) {
+    int status = neap_push_now(run_group, (void *)j, push);
     if (status != NEAP_PENDING)
         return status;
-    lazy_job *kept = job_keep(j);
+    lazy_group_run *kept = group_run_keep(j);
     if (!kept)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    push->release = job_release;
-    status = neap_push_sync(run_job, kept, push);
+    push->release = group_run_release;
+    status = neap_push_sync(run_group, kept, push);
     if (status)
-        job_release(kept);
+        group_run_release(kept);
     return status;
 }

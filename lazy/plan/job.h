@@ -4,7 +4,7 @@
 
 #include "lazy/plan/plan.h"
 
-typedef struct lazy_job {
+typedef struct lazy_group_run {
     lazy_plan *plan;
     const lazy_group *group;
     int32_t first, nsteps;      /* all steps of the group, or one of them */
@@ -14,12 +14,12 @@ typedef struct lazy_job {
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
     bool kept;                  /* it is a copy that its op keeps */
-} lazy_job;
+} lazy_group_run;
 
 /* Sets the variables that the job reads and writes, each once, but for passing ones. `written` says which of its
  * buffers it writes; reads and writes of the push have room for all of them. */
-void plan_job_vars(const lazy_job *j, const bool *written, neap_push *push);
-/* Runs the job here and now if nothing is in the way; else pushes a copy of it, which keeps its plan and buffers. */
-int plan_job_push(const lazy_job *j, neap_push *push);
+void plan_job_vars(const lazy_group_run *j, const bool *written, neap_push *push);
+/* Runs it here and now if nothing is in the way; else pushes a copy of it, which keeps its plan and buffers. */
+int plan_group_run_push(const lazy_group_run *j, neap_push *push);
 
 #endif

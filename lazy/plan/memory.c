@@ -28,8 +28,8 @@
  *      step, or far enough before it, or so wide that they keep all workers busy by themselves (may_follow). And never
  *      must what can run at once wait for a callback by it: the callback's function might ask for that very value.
  *   4. What an effect reads or writes leaves the plan, and its memory with it.
- *   5. What passes between the steps of a row, and is no output of the program, has memory of its own, as it may lie in
- *      that of the row, which is shared as the steps let go of it (job.c).
+ *   5. What passes between the steps of a launch graph, and is no output of the program, has memory of its own, as it
+ *      may lie in that of the graph, which is shared as the steps let go of it (job.c).
  *
  * Bodies (control/body.c): every slot dies that lies in the scratch of the body, small ones too, and as the steps run
  * one after the other, an heir takes over whatever is free. In place a map is written over what the map reads, and a
@@ -122,13 +122,13 @@ static bool worth_it(const lazy_plan *plan, size_t least) {
         large += one;
         made += one && plan->slots[s].made;
     }
-    return plan->has_rows || (made > 0 && large > 1);
+    return plan->has_graphs || (made > 0 && large > 1);
 }
 
 static void find_ends(lazy_memory_plan *r) {
     memset(r->ends, LAZY_DIES, (size_t)r->plan->nslots);
     for (const lazy_group *group = r->plan->groups; group < r->plan->groups + r->plan->ngroups; group++)
-        for (int32_t k = 0; k < group->nbufs && group->rows; k++)
+        for (int32_t k = 0; k < group->nbufs && group->graphs; k++)
             if (group->last[k] >= 0)
                 r->ends[group->slots[k]] = LAZY_PASSES;
 }
@@ -266,7 +266,7 @@ static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
 /* Whether a slot may have an heir in place. */
 static bool may_have_heir(const lazy_memory_plan *r, int32_t s) {
     bool large = r->plan->slots[s].bytes >= r->least, given = r->dies[s] == LAZY_DIES_GIVEN;
-    return r->dies[s] >= LAZY_DIES && (large || (given && r->plan->has_rows));
+    return r->dies[s] >= LAZY_DIES && (large || (given && r->plan->has_graphs));
 }
 
 /* Over a slot that dies in this step, if its reads allow it. What is read from an origin on is written elsewhere. */
@@ -335,7 +335,7 @@ static void find_homes(lazy_memory_plan *r) {
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
             int32_t s = plan_walk_slot(&w, out);
             bool large = r->bytes[s] >= r->least;
-            if (r->first[s] != w.t || r->stays[s] || r->dies[s] == LAZY_PASSES || !(large || r->plan->has_rows))
+            if (r->first[s] != w.t || r->stays[s] || r->dies[s] == LAZY_PASSES || !(large || r->plan->has_graphs))
                 continue;
             if (!inherit_in_place(r, &w, out) && large)
                 inherit_dead(r, &w, out);

@@ -567,15 +567,15 @@ void plan_release(lazy_plan *plan) {
     if (__atomic_sub_fetch(&plan->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (int32_t k = 0; k < plan->ngroups; k++)
-        vm_rows_free(plan->groups[k].rows); /* which launch the code of steps */
+        vm_launch_graphs_free(plan->groups[k].graphs); /* which launch the code of steps */
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
     for (int32_t k = 0; k < plan->ngroups; k++) {
         free(plan->groups[k].slots);
-        free(plan->groups[k].crossings);
+        free(plan->groups[k].transfers);
         free(plan->groups[k].last);
     }
-    free(plan->crossings);
+    free(plan->transfers);
     plan_memory_free(plan->reuse);
     free(plan->groups);
     free(plan->steps);
@@ -697,7 +697,7 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     drafts_free(&p);
     free(p.slot_of);
     if (status == 0)
-        status = plan_cross_find(plan);
+        status = plan_transfer_find(plan);
     if (status == 0)
         status = plan_group_steps(plan);
     if (status == 0)

@@ -106,35 +106,36 @@ enum { LAZY_SMALL_COST = 20000, LAZY_AWAITED_COST = 1000000 };
 /* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
 enum { LAZY_SHARED_SCRATCH = 1 << 16 };
 
-enum { LAZY_ROW_BUFFERS = 64 }; /* of a group with rows, at most */
+enum { LAZY_LAUNCH_GRAPH_BUFFERS = 64 }; /* of a group with launch graphs, at most */
 /* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
 typedef struct lazy_group {
     int32_t first, nsteps;
     int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
     int32_t *slots;
     bool *writes;
-    /* By buffer: the crossing of the plan that its steps use in place of the slot, -1: none; NULL: none at all. */
-    int32_t *crossings;
+    /* By buffer: the transfer of the plan that its steps use in place of the slot, -1: none; NULL: none at all. */
+    int32_t *transfers;
     int32_t first_number, nnumbers;
     int64_t cost;
-    lazy_rows *rows; /* as which its steps are enqueued on a device together (lazy/vm/rows.c). NULL: they are not */
-    /* Of a group with rows, by buffer: the last step that uses it, if it may be *passing*: no other group uses it, and
-     * the row can keep memory for it; else -1. */
+    /* As which its steps are enqueued on a device together (lazy/vm/launch_graphs.c). NULL: they are not. */
+    lazy_launch_graphs *graphs;
+    /* Of a group with launch graphs, by buffer: the last step that uses it, if it may be *passing*: no other group uses
+     * it, and the graph can keep memory for it; else -1. */
     int32_t *last;
     char label[96];
 } lazy_group;
 
 /* Is buffer k of a group among the passing ones? */
 static inline bool plan_passes(uint64_t passing, int32_t k) {
-    return k < LAZY_ROW_BUFFERS && passing >> k & 1;
+    return k < LAZY_LAUNCH_GRAPH_BUFFERS && passing >> k & 1;
 }
 
-/* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
-typedef struct lazy_crossing {
+/* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (transfer.c). */
+typedef struct lazy_transfer {
     int32_t slot;
     int16_t device;
     bool parts; /* several steps write the slot, each a part of it */
-} lazy_crossing;
+} lazy_transfer;
 
 typedef struct lazy_plan {
     struct lazy_plan *next;
@@ -149,14 +150,14 @@ typedef struct lazy_plan {
     int32_t most_bufs;  /* of a group, or of a step */
     int32_t most_parts; /* of a step that moves parts */
     int32_t nsliced;    /* slots that are sliced */
-    bool may_fail;      /* a step of it may, whatever it reads (doubt.c) */
-    bool has_rows;      /* a group of it */
+    bool may_fail;      /* a step of it may, whatever it reads (unsettled.c) */
+    bool has_graphs;    /* a group of it */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
     lazy_number *numbers;
-    int32_t ncrossings;
-    lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
+    int32_t ntransfers;
+    lazy_transfer *transfers;       /* NULL: all its steps run where their buffers lie */
     struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
 
@@ -254,17 +255,17 @@ static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
     return ctx->walk.order.at[ctx->plans.same.at[node->index]];
 }
 
-/* doubt.c ---------------------------------------------------------------------------------------------------------- */
+/* unsettled.c ------------------------------------------------------------------------------------------------------ */
 /* May the node fail, whatever it reads? */
 bool plan_may_fail(const neap_node *node);
-/* Forgets the doubtful buffers that have their values, or have failed. */
-void plan_doubt_settle(neap_ctx *ctx);
-bool plan_is_doubtful(const neap_ctx *ctx, const neap_buffer *buffer);
-/* A run has its leaves: sets whether what it makes may fail with a call that has not finished, is `doubtful`. If so,
- * plan_doubt, which cannot fail, adds to the list what the run has made. */
-int plan_doubt_reserve(lazy_run *run);
-void plan_doubt(const lazy_run *run);
-void plan_doubt_free(neap_ctx *ctx);
+/* Forgets the unsettled buffers that have their values, or have failed. */
+void plan_unsettled_forget(neap_ctx *ctx);
+bool plan_is_unsettled(const neap_ctx *ctx, const neap_buffer *buffer);
+/* A run has its leaves: sets whether what it makes may fail with a call that has not finished, is `unsettled`. If so,
+ * plan_unsettled_add, which cannot fail, adds to the list what the run has made. */
+int plan_unsettled_reserve(lazy_run *run);
+void plan_unsettled_add(const lazy_run *run);
+void plan_unsettled_free(neap_ctx *ctx);
 
 /* materialize.c ---------------------------------------------------------------------------------------------------- */
 /* Changes `made` so that what is computed again and again gets a buffer where that costs less; says in `times`, by node
@@ -341,10 +342,10 @@ typedef struct lazy_binding {
     int64_t ngiven;
 } lazy_binding;
 
-typedef struct lazy_crossed { /* a crossing in a run */
-    neap_buffer *buffer;      /* the copy */
-    bool same;                /* it holds what the slot holds */
-} lazy_crossed;
+typedef struct lazy_transferred { /* a transfer in a run */
+    neap_buffer *buffer;          /* the copy */
+    bool same;                    /* it holds what the slot holds */
+} lazy_transferred;
 
 typedef struct lazy_shared_scratch { /* of the steps on a device */
     size_t bytes;                    /* what the largest of them needs */
@@ -363,20 +364,20 @@ struct lazy_run {
     lazy_plan *plan;
     neap_node *const *region;
     lazy_binding binding;
-    bool begun;                  /* something was pushed */
-    bool doubtful;               /* doubt.c */
-    neap_buffer **bufs;          /* by slot: where it lies. BORROWED from the leaves and from `made` */
-    neap_buffer **made;          /* by slot: a reference for each made one, NULL for leaves. OWNED */
-    size_t *starts;              /* by slot: see lazy_binding.start; of no use without that */
-    lazy_scalar *numbers;        /* of the plan */
-    lazy_crossed *crossed;       /* by crossing */
-    neap_buffer **scratches;     /* of the steps that need some, in their order */
-    lazy_shared_scratch *shared; /* by device */
-    neap_buffer **own;           /* of what is pushed now: its buffers (NULL: not used), */
-    size_t *own_starts;          /* where they start, */
-    bool *written;               /* which of them are written, */
-    neap_var **reads, **writes;  /* and their variables; */
-    neap_part *parts;            /* of a step that moves, its parts */
+    bool begun;                    /* something was pushed */
+    bool unsettled;                /* unsettled.c */
+    neap_buffer **bufs;            /* by slot: where it lies. BORROWED from the leaves and from `made` */
+    neap_buffer **made;            /* by slot: a reference for each made one, NULL for leaves. OWNED */
+    size_t *starts;                /* by slot: see lazy_binding.start; of no use without that */
+    lazy_scalar *numbers;          /* of the plan */
+    lazy_transferred *transferred; /* by transfer */
+    neap_buffer **scratches;       /* of the steps that need some, in their order */
+    lazy_shared_scratch *shared;   /* by device */
+    neap_buffer **own;             /* of what is pushed now: its buffers (NULL: not used), */
+    size_t *own_starts;            /* where they start, */
+    bool *written;                 /* which of them are written, */
+    neap_var **reads, **writes;    /* and their variables; */
+    neap_part *parts;              /* of a step that moves, its parts */
     void *block;
     _Alignas(16) char few[3072];
 };
@@ -385,27 +386,27 @@ struct lazy_run {
 int plan_run(lazy_run *run);
 void plan_run_close(lazy_run *run);
 
-/* cross.c ---------------------------------------------------------------------------------------------------------- */
-/* Finds the crossings of a plan whose steps are there. */
-int plan_cross_find(lazy_plan *plan);
-/* Finds the crossings of a group, whose `slots` are still slots of the plan. */
-int plan_cross_group(const lazy_plan *plan, lazy_group *group);
+/* transfer.c ------------------------------------------------------------------------------------------------------- */
+/* Finds the transfers of a plan whose steps are there. */
+int plan_transfer_find(lazy_plan *plan);
+/* Finds the transfers of a group, whose `slots` are still slots of the plan. */
+int plan_transfer_group(const lazy_plan *plan, lazy_group *group);
 /* Push the copies that a group needs before it runs, and those of what it has written. */
-int plan_cross_in(lazy_run *run, const lazy_group *group);
-int plan_cross_out(lazy_run *run, const lazy_group *group);
-/* Joins the run's first nparts parts in the buffer of a slot, and where a collective can, in its crossings at once. */
-int plan_cross_join(lazy_run *run, int32_t slot, int nparts, const neap_push *push);
+int plan_transfer_in(lazy_run *run, const lazy_group *group);
+int plan_transfer_out(lazy_run *run, const lazy_group *group);
+/* Joins the run's first nparts parts in the buffer of a slot, and where a collective can, in its transfers at once. */
+int plan_transfer_join(lazy_run *run, int32_t slot, int nparts, const neap_push *push);
 /* Why what several devices read of a slot is copied to each by itself; NULL: a collective sends it to all of them, of
  * which there are *ntargets. nsources: of a step that moves parts of `bytes` bytes there from these devices, whose own
  * result counts as well; 0: of any other step. */
-const char *plan_cross_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
-                             int *ntargets);
+const char *plan_transfer_lacks(const lazy_plan *plan, int32_t slot, int nsources, const int *sources, size_t bytes,
+                                int *ntargets);
 /* Whether two devices compute on one memory: those of the CPU do. */
 static inline bool plan_share_memory(int a, int b) {
     return a == b || neap_device_memory_space(a) == neap_device_memory_space(b);
 }
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
-int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
+int plan_transfer_home(neap_ctx *ctx, neap_node *node, int device);
 
 /* plan/memory.c ---------------------------------------------------------------------------------------------------- */
 typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */
@@ -426,7 +427,7 @@ size_t plan_memory_bytes(const lazy_plan *plan, int32_t slot);
 bool plan_memory_is_shared(const lazy_plan *plan, int32_t slot);
 /* Does the step write the slot as the first one, over memory that it does not read? */
 bool plan_memory_is_fresh(const lazy_plan *plan, int32_t slot, int32_t step);
-/* Is the slot of no use but to the steps of one row? It has memory of its own then. */
+/* Is the slot of no use but to the steps of one launch graph? It has memory of its own then. */
 bool plan_memory_passes(const lazy_plan *plan, int32_t slot);
 /* A flush has failed, with this status, after some of its steps were pushed. What was taken from leaves is lost, and
  * with it what was to be made of them: they fail for good. Returns the status, then no more that of a call that can be

@@ -304,13 +304,13 @@ static bool must_stay_apart(neap_ctx *ctx) {
     bool apart = atomic_load_explicit(&ctx->callbacks.requests, memory_order_relaxed) > 0, traced = false;
     bool may_fail = false;
     int64_t calls = 0;
-    if (ctx->plans.doubtful.n)
-        plan_doubt_settle(ctx);
+    if (ctx->plans.unsettled.n)
+        plan_unsettled_forget(ctx);
     for (int64_t k = 0; k < ctx->walk.order.n; k++) {
         const neap_node *node = ctx->walk.order.at[k];
         traced |= node->flags & LAZY_ABSTRACT;
         apart |= node->buffer &&
-                 (neap_var_poll(neap_buffer_var(node->buffer), NULL) < 0 || plan_is_doubtful(ctx, node->buffer));
+                 (neap_var_poll(neap_buffer_var(node->buffer), NULL) < 0 || plan_is_unsettled(ctx, node->buffer));
         if (!node->buffer && graph_node_op(node)->kind == LAZY_CALL) {
             may_fail |= plan_may_fail(node);
             calls++;

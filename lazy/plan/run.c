@@ -1,7 +1,7 @@
 /* run.c: running plans: allocation and engine ops. plan_run, at the end, is the order of it.
  *
  * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
- * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A job
+ * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A run
  * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
  */
 #include <string.h>
@@ -29,7 +29,7 @@ static uintptr_t lay(lazy_run *r, uintptr_t at) {
     r->own_starts = take(&at, starts * most, sizeof *r->own_starts);
     r->reads = take(&at, most, sizeof *r->reads);
     r->writes = take(&at, most, sizeof *r->writes);
-    r->crossed = take(&at, (size_t)plan->ncrossings, sizeof *r->crossed);
+    r->transferred = take(&at, (size_t)plan->ntransfers, sizeof *r->transferred);
     r->scratches = take(&at, scratches, sizeof *r->scratches);
     r->shared = take(&at, scratches ? (size_t)neap_device_count() : 0, sizeof *r->shared);
     r->parts = take(&at, (size_t)plan->most_parts, sizeof *r->parts);
@@ -40,7 +40,7 @@ static uintptr_t lay(lazy_run *r, uintptr_t at) {
 static int open_run(lazy_run *r) {
     uintptr_t few = (uintptr_t)r->few;
     size_t bytes = lay(r, few) - few;
-    r->begun = r->doubtful = false;
+    r->begun = r->unsettled = false;
     r->block = r->few;
     if (bytes > sizeof r->few) {
         if (!(r->block = malloc(bytes)))
@@ -48,8 +48,8 @@ static int open_run(lazy_run *r) {
         lay(r, (uintptr_t)r->block);
     }
     memset(r->made, 0, (size_t)r->plan->nslots * sizeof *r->made);
-    if (r->plan->ncrossings || r->plan->nscratches) /* those of both, and of devices, follow each other */
-        memset(r->crossed, 0, (size_t)((char *)r->parts - (char *)r->crossed));
+    if (r->plan->ntransfers || r->plan->nscratches) /* those of both, and of devices, follow each other */
+        memset(r->transferred, 0, (size_t)((char *)r->parts - (char *)r->transferred));
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int bind_leaves(lazy_run *r) {
     for (int32_t k = 0; k < plan->nslots && status == 0; k++) {
         if (!plan->slots[k].made) {
             neap_node *node = r->region[plan->slots[k].node], *source = from->source(from->arg, node);
-            status = many ? plan_cross_home(r->ctx, source, plan->slots[k].device) : 0;
+            status = many ? plan_transfer_home(r->ctx, source, plan->slots[k].device) : 0;
             r->bufs[k] = source->buffer;
         }
         if (from->start)
@@ -132,9 +132,9 @@ static int allocate_scratches(lazy_run *r) {
 static int allocate(lazy_run *r) {
     const lazy_plan *plan = r->plan;
     int status = plan->nscratches ? allocate_scratches(r) : 0;
-    for (int32_t c = 0; c < plan->ncrossings && status == 0; c++)
-        status =
-            new_buffer(r, plan->crossings[c].device, plan->slots[plan->crossings[c].slot].bytes, &r->crossed[c].buffer);
+    for (int32_t c = 0; c < plan->ntransfers && status == 0; c++)
+        status = new_buffer(r, plan->transfers[c].device, plan->slots[plan->transfers[c].slot].bytes,
+                            &r->transferred[c].buffer);
     for (int32_t k = 0; k < plan->nslots && status == 0; k++)
         if (plan->slots[k].made && plan_memory_home(plan, k) == k) {
             status = new_buffer(r, plan->slots[k].device, plan_memory_bytes(plan, k), &r->made[k]);
@@ -151,8 +151,8 @@ static void release(lazy_run *r, int status) {
     const lazy_plan *plan = r->plan;
     for (int32_t k = 0; k < plan->nscratches; k++)
         neap_buffer_release(r->scratches[k]);
-    for (int32_t c = 0; c < plan->ncrossings; c++)
-        neap_buffer_release(r->crossed[c].buffer);
+    for (int32_t c = 0; c < plan->ntransfers; c++)
+        neap_buffer_release(r->transferred[c].buffer);
     for (int32_t k = 0; k < plan->nslots && status; k++) {
         neap_buffer_release(r->made[k]);
         r->made[k] = NULL;
@@ -170,8 +170,8 @@ static const char *step_site(const lazy_run *r, lazy_step *step) {
 
 /* What the steps of the group use as its buffer k. */
 static neap_buffer *buffer_at(const lazy_run *r, const lazy_group *group, int32_t k) {
-    int32_t crossing = group->crossings ? group->crossings[k] : -1;
-    return crossing < 0 ? r->bufs[group->slots[k]] : r->crossed[crossing].buffer;
+    int32_t transfer = group->transfers ? group->transfers[k] : -1;
+    return transfer < 0 ? r->bufs[group->slots[k]] : r->transferred[transfer].buffer;
 }
 
 /* Sets what the steps use of the group's buffers, and returns which of those they write: all that the group does, or
@@ -216,7 +216,7 @@ static bool runs_at_push(const lazy_run *r, int64_t cost) {
 /* The passing buffers of a group. */
 static uint64_t find_passing(const lazy_plan *plan, const lazy_group *group) {
     uint64_t passing = 0;
-    for (int32_t k = 0; k < group->nbufs && group->rows; k++)
+    for (int32_t k = 0; k < group->nbufs && group->graphs; k++)
         if (plan_memory_passes(plan, group->slots[k]))
             passing |= UINT64_C(1) << k;
     return passing;
@@ -233,15 +233,15 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
             bytes += (int64_t)plan->slots[group->slots[k]].bytes;
     for (int32_t t = first; t < first + nsteps; t++)
         r->ctx->counters.written += plan_is_idle(plan->steps[t], r->own) ? 0 : (uint64_t)plan->steps[t]->written;
-    lazy_job job = {.plan = plan,
-                    .group = group,
-                    .first = first,
-                    .nsteps = nsteps,
-                    .bufs = r->own,
-                    .passing = nsteps == group->nsteps ? find_passing(plan, group) : 0,
-                    .starts = r->binding.start ? r->own_starts : NULL,
-                    .numbers = r->numbers + group->first_number,
-                    .donations = r->binding.ngiven ? &r->ctx->programs.donations : NULL};
+    lazy_group_run job = {.plan = plan,
+                          .group = group,
+                          .first = first,
+                          .nsteps = nsteps,
+                          .bufs = r->own,
+                          .passing = nsteps == group->nsteps ? find_passing(plan, group) : 0,
+                          .starts = r->binding.start ? r->own_starts : NULL,
+                          .numbers = r->numbers + group->first_number,
+                          .donations = r->binding.ngiven ? &r->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(r, step),
                       .device = step->device,
@@ -251,18 +251,18 @@ static int push_steps(lazy_run *r, const lazy_group *group, int32_t first, int32
                       .bytes = bytes,
                       .cost = cost};
     plan_job_vars(&job, written, &push);
-    return nsteps == 1 && plan_is_idle(step, r->own) ? 0 : plan_job_push(&job, &push);
+    return nsteps == 1 && plan_is_idle(step, r->own) ? 0 : plan_group_run_push(&job, &push);
 }
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
- * the group are there, or, for rows of launches, are sure. Else each goes by itself. */
+ * the group are there, or, for launch graphs, are sure. Else each goes by itself. */
 static int push_together_or_alone(lazy_run *r, const lazy_group *group) {
     bool together = true;
     int device = r->plan->steps[group->first]->device;
     for (int32_t k = 0; k < group->nbufs && together && group->nsteps > 1; k++) {
         neap_var *var = group->writes[k] ? NULL : neap_buffer_var(buffer_at(r, group, k));
         if (var)
-            together = group->rows ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
+            together = group->graphs ? neap_var_is_sure(var, device) : neap_var_poll(var, NULL) == NEAP_OK;
     }
     if (together)
         return push_steps(r, group, group->first, group->nsteps);
@@ -297,20 +297,20 @@ static int push_move(lazy_run *r, const lazy_group *group) {
                         .bytes = bytes};
     }
     neap_push push = {.name = step->label, .site = step_site(r, step)};
-    return plan_cross_join(r, group->slots[step->slots[n]], n, &push);
+    return plan_transfer_join(r, group->slots[step->slots[n]], n, &push);
 }
 
 /* scratch: of its step, if that needs some. */
 static int push_group(lazy_run *r, const lazy_group *group, neap_buffer **scratch) {
     const lazy_step *step = r->plan->steps[group->first];
-    bool crosses = r->plan->ncrossings > 0;
-    int status = crosses ? plan_cross_in(r, group) : 0;
+    bool transfers = r->plan->ntransfers > 0;
+    int status = transfers ? plan_transfer_in(r, group) : 0;
     if (status)
         return status;
     if (step->moves)
         return push_move(r, group);
     status = step->payload ? launch_alone(r, group, scratch) : push_together_or_alone(r, group);
-    return status || !crosses ? status : plan_cross_out(r, group);
+    return status || !transfers ? status : plan_transfer_out(r, group);
 }
 
 static int push_groups(lazy_run *r) {
@@ -338,13 +338,13 @@ int plan_run(lazy_run *r) {
     if (status == 0)
         status = share_memory(r);
     if (status == 0)
-        status = plan_doubt_reserve(r);
+        status = plan_unsettled_reserve(r);
     if (status == 0)
         status = allocate(r);
     if (status == 0)
         status = push_groups(r);
-    if (status == 0 && r->doubtful)
-        plan_doubt(r);
+    if (status == 0 && r->unsettled)
+        plan_unsettled_add(r);
     release(r, status);
     return status;
 }

@@ -145,10 +145,10 @@ static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
     if (!(sink->fold && sink->fold->leaves) && !(sink->choice && sink->choice->first))
         return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,
                           neap_dtype_name(dtype));
-    sink->room = (int32_t)p->scratch;
+    sink->scratch = (int32_t)p->scratch;
     p->scratch += (vm_reduce_scratch(p, sink) + LINE - 1) / LINE * LINE;
-    sink->result += sink->room;
-    sink->leaves += sink->room;
+    sink->result += sink->scratch;
+    sink->leaves += sink->scratch;
     return NEAP_OK;
 }
 

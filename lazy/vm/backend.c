@@ -2,36 +2,18 @@
 #include "lazy/vm/backend.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "engine/device.h"
 
-/* ---- The table --------------------------------------------------------------------------------------------------- */
-enum { MOST = 16 };
-static _Atomic(const lazy_backend *) backends[MOST] = {&vm_backend_cpu, &vm_backend_null, &vm_backend_cuda};
-
-int vm_backend_register(const lazy_backend *backend) {
-    for (int k = 0; k < MOST; k++) {
-        const lazy_backend *there = NULL;
-        if (atomic_compare_exchange_strong(&backends[k], &there, backend) || there == backend)
-            return NEAP_OK;
-        if (strcmp(there->kind, backend->kind) == 0)
-            return neap_error(NEAP_E_STATE, "there is another backend for devices of the kind '%s'", backend->kind);
-    }
-    return neap_error(NEAP_E_STATE, "too many backends");
-}
-
+/* ---- Which there are --------------------------------------------------------------------------------------------- */
 const lazy_backend *vm_backend_of(int device) {
     if (neap_device_memory_space(device) == 0)
         return &vm_backend_cpu;
     const neap_device_kind *kind = neap_device_kind_of(device);
-    for (int k = 0; k < MOST && kind; k++) {
-        const lazy_backend *backend = atomic_load(&backends[k]);
-        if (backend && strcmp(backend->kind, kind->name) == 0)
-            return backend;
-    }
-    return NULL;
+    if (kind && strcmp(kind->name, vm_backend_cuda.kind) == 0)
+        return &vm_backend_cuda;
+    return kind && kind->runs_host && kind->runs_host(neap_device_handle(device)) ? &vm_backend_host : NULL;
 }
 
 /* ---- Reasons ----------------------------------------------------------------------------------------------------- */

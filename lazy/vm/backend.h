@@ -25,7 +25,7 @@ typedef struct lazy_operands {
 } lazy_operands;
 
 typedef struct lazy_backend {
-    const char *kind; /* of devices: "cpu" */
+    const char *kind; /* of devices: "cpu"; NULL: of several */
     /* Why it cannot do this on a device of the kind: a clause such as "it has no sort", which np.explain shows. NULL:
      * it can, as far as this is known before the kernel is prepared. BORROWED for ever. */
     const char *(*lacks_kernel)(const lazy_kernel *kernel, int device);
@@ -47,7 +47,7 @@ typedef struct lazy_backend {
     /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
      * is not set. */
     int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
-    /* Can a call be part of a row (engine/device.h), as kernels can? NULL: nothing can. */
+    /* Can a call be part of a launch graph (engine/device.h), as kernels can? NULL: nothing can. */
     bool (*records_call)(const lazy_call *call);
     /* Copies within the memory of the device. */
     int (*copy)(void *to, const void *from, size_t bytes, const neap_run *run);
@@ -55,29 +55,29 @@ typedef struct lazy_backend {
     int64_t launch_bytes;
 } lazy_backend;
 
-/* ---- Rows of launches of something that runs again and again (rows.c) -------------------------------------------- */
-/* Of a plan's group, from run number LAZY_ROW_FROM on, if it has so many launches at least; of a loop's turns, from the
- * first run on, as many as are no more launches than LAZY_ROW_MOST. What can be one says lazy_backend.records_call. */
-enum { LAZY_ROW_LEAST = 4, LAZY_ROW_MOST = 64, LAZY_ROW_FROM = 3 };
-typedef struct lazy_rows lazy_rows;
+/* ---- Launch graphs of something that runs again and again (launch_graphs.c) -------------------------------------- */
+/* Of a plan's group, from run number LAZY_LAUNCH_GRAPH_FROM on, if it has so many launches at least; of a loop's turns,
+ * from the first run on, as many as are no more launches than LAZY_LAUNCH_GRAPH_MOST. What can be one says
+ * lazy_backend.records_call. */
+enum { LAZY_LAUNCH_GRAPH_LEAST = 4, LAZY_LAUNCH_GRAPH_MOST = 64, LAZY_LAUNCH_GRAPH_FROM = 3 };
+typedef struct lazy_launch_graphs lazy_launch_graphs;
 /* Of what runs on a device, beginning with run number `from`. NULL: no memory. */
-lazy_rows *vm_rows_new(int device, int from);
+lazy_launch_graphs *vm_launch_graphs_new(int device, int from);
 /* What was enqueued of them has been done. */
-void vm_rows_free(lazy_rows *rows);
-/* A row for a run whose arrays lie at addresses that `key` stands for, to be given back when it is enqueued. NULL: its
- * work is better enqueued step by step. */
-neap_row *vm_rows_take(lazy_rows *rows, uint64_t key);
-void vm_rows_return(lazy_rows *rows, neap_row *row);
+void vm_launch_graphs_free(lazy_launch_graphs *graphs);
+/* A launch graph for a run whose arrays lie at addresses that `key` stands for, to be given back when it is enqueued.
+ * NULL: the work is better enqueued step by step. */
+neap_launch_graph *vm_launch_graphs_take(lazy_launch_graphs *graphs, uint64_t key);
+void vm_launch_graphs_return(lazy_launch_graphs *graphs, neap_launch_graph *graph);
 /* A key of what was before and one more address. */
-static inline uint64_t vm_rows_key(uint64_t key, const void *address) {
+static inline uint64_t vm_launch_graphs_key(uint64_t key, const void *address) {
     return (key ^ (uintptr_t)address) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* ---- Which there are --------------------------------------------------------------------------------------------- */
-extern const lazy_backend vm_backend_cpu, vm_backend_null, vm_backend_cuda;
+extern const lazy_backend vm_backend_cpu, vm_backend_cuda;
+extern const lazy_backend vm_backend_host; /* of every kind that runs host functions and has none of its own */
 
-/* Makes a backend known, for ever: BORROWED. NEAP_E_STATE: there is one for its kind, or there are too many. */
-NEAP_API int vm_backend_register(const lazy_backend *backend);
 /* The backend of a device; NULL: nothing computes on devices of its kind, they only hold data. */
 const lazy_backend *vm_backend_of(int device);
 

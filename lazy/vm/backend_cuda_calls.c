@@ -134,7 +134,7 @@ int vm_cuda_call(const lazy_call *call, const int64_t *offsets, const lazy_opera
     neap_routine routine;
     const char *lacks = find_routine(&bound, run->device, &routine);
     if (lacks && runs_host(run->device))
-        return vm_backend_null.call(call, offsets, with, run);
+        return vm_backend_host.call(call, offsets, with, run);
     if (lacks)
         return neap_error(NEAP_E_LIBRARY, "%s: %s", with->name, lacks);
     return bound.out->size == 0 ? NEAP_OK : neap_run_routine(run, &routine);

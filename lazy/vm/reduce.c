@@ -68,8 +68,8 @@ static bool is_short(const vm_program *p) {
     return p->reduced < LAZY_LANES;
 }
 
-/* ---- Rooms --------------------------------------------------------------------------------------------------------
- * In the room of a sink:  [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
+/* ---- Scratch ------------------------------------------------------------------------------------------------------
+ * Of a sink:              [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
  * and, if native:         [leaves of a chunk]
  * of an ARG:              [accumulator] [best: columns] [index: columns, as int32_t]
  * and for whole rows:     [results] [leaves of a row, and of half of them twice; short rows: the lanes of all rows]
@@ -105,10 +105,10 @@ size_t vm_reduce_scratch(const vm_program *p, vm_sink *sink) {
 /* A fresh accumulator of sink k for the columns of the frame's cell. */
 static accumulator *accumulator_begin(const vm_run_state *f, int k) {
     const vm_sink *sink = &f->program->sinks[k];
-    char *room = f->scratch + sink->room;
-    accumulator *a = (accumulator *)room;
+    char *scratch = f->scratch + sink->scratch;
+    accumulator *a = (accumulator *)scratch;
     *a = (accumulator){.sink = sink, .columns = f->n[1], .width = sink->value_width};
-    a->lanes = room + HEAD;
+    a->lanes = scratch + HEAD;
     a->stack = a->lanes + LAZY_LANES * columns_of(f->program) * WORD;
     a->index = (int32_t *)(a->lanes + columns_of(f->program) * WORD);
     if (sink->choice)
@@ -118,7 +118,7 @@ static accumulator *accumulator_begin(const vm_run_state *f, int k) {
 }
 
 static accumulator *accumulator_of(const vm_run_state *f, int k) {
-    return (accumulator *)(f->scratch + f->program->sinks[k].room);
+    return (accumulator *)(f->scratch + f->program->sinks[k].scratch);
 }
 
 static char *stack_at(const accumulator *a, int64_t level) {
@@ -237,7 +237,7 @@ static void choose_short_rows(const lazy_moves *moves, const vm_sink *sink, char
 /* The results of whole rows. */
 static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
     const vm_program *p = f->program;
-    char *results = f->scratch + sink->room, *leaf = results + p->packed_rows * WORD;
+    char *results = f->scratch + sink->scratch, *leaf = results + p->packed_rows * WORD;
     int64_t length = p->reduced, row_bytes = length * sink->value_width, count = leaves_of(p);
     if (sink->choice && is_short(p) && rows >= SHORT_ROWS)
         choose_short_rows(p->simd->moves, sink, results, leaf, a, rows, length);
@@ -392,12 +392,12 @@ void vm_fold(vm_run_state *f, const vm_ins *ins) {
 
 /* ---- Carried rows ------------------------------------------------------------------------------------------------ */
 /* The place of a sink's partial result: the value, and an ARG's index behind it. */
-static char *partial_at(const reduction *job, int k, int64_t cell, int64_t block) {
-    return job->partial[k] + (cell * job->blocks + block) * columns_of(job->p) * 2 * WORD;
+static char *partial_at(const reduction *work, int k, int64_t cell, int64_t block) {
+    return work->partial[k] + (cell * work->blocks + block) * columns_of(work->p) * 2 * WORD;
 }
 
-static void keep_partial(const reduction *job, const accumulator *a, int k, int64_t cell, int64_t block) {
-    char *to = partial_at(job, k, cell, block);
+static void keep_partial(const reduction *work, const accumulator *a, int k, int64_t cell, int64_t block) {
+    char *to = partial_at(work, k, cell, block);
     memcpy(to, a->sink->choice ? a->lanes : a->stack, (size_t)(a->columns * a->width));
     if (a->sink->choice)
         memcpy(to + a->columns * WORD, a->index, (size_t)a->columns * sizeof *a->index);
@@ -408,12 +408,12 @@ static bool is_reduce(const vm_program *p, int k) {
 }
 
 /* Leaves block·b … of a cell. */
-static void reduce_block(const reduction *job, vm_run_state *f, int64_t cell, int64_t block) {
-    const vm_program *p = job->p;
+static void reduce_block(const reduction *work, vm_run_state *f, int64_t cell, int64_t block) {
+    const vm_program *p = work->p;
     if (f->cell != cell)
         vm_run_move_cell(f, cell);
     int64_t columns = f->n[1], rows = p->chunk / columns_of(p);
-    int64_t first = block * job->block * LAZY_LEAF, end = first + job->block * LAZY_LEAF;
+    int64_t first = block * work->block * LAZY_LEAF, end = first + work->block * LAZY_LEAF;
     if (end > p->reduced)
         end = p->reduced;
     for (int k = 0; k < p->nsinks; k++)
@@ -424,17 +424,17 @@ static void reduce_block(const reduction *job, vm_run_state *f, int64_t cell, in
     for (int k = 0; k < p->nsinks; k++)
         if (is_reduce(p, k)) {
             accumulator_end(accumulator_of(f, k));
-            if (job->blocks > 1)
-                keep_partial(job, accumulator_of(f, k), k, cell, block);
+            if (work->blocks > 1)
+                keep_partial(work, accumulator_of(f, k), k, cell, block);
         }
-    if (job->blocks == 1)
+    if (work->blocks == 1)
         vm_run_rows(f);
 }
 
-static void join_sink(const reduction *job, const vm_run_state *f, int k, int64_t cell) {
+static void join_sink(const reduction *work, const vm_run_state *f, int k, int64_t cell) {
     accumulator *a = accumulator_begin(f, k);
-    for (int64_t b = 0; b < job->blocks; b++) {
-        const char *from = partial_at(job, k, cell, b);
+    for (int64_t b = 0; b < work->blocks; b++) {
+        const char *from = partial_at(work, k, cell, b);
         const int32_t *index = (const int32_t *)(from + a->columns * WORD);
         if (!a->sink->choice)
             push(a, from, 1);
@@ -446,76 +446,76 @@ static void join_sink(const reduction *job, const vm_run_state *f, int k, int64_
 }
 
 /* Combines the blocks of a cell. */
-static void join_blocks(const reduction *job, vm_run_state *f, int64_t cell) {
+static void join_blocks(const reduction *work, vm_run_state *f, int64_t cell) {
     vm_run_move_cell(f, cell);
-    for (int k = 0; k < job->p->nsinks; k++)
-        if (is_reduce(job->p, k))
-            join_sink(job, f, k, cell);
+    for (int k = 0; k < work->p->nsinks; k++)
+        if (is_reduce(work->p, k))
+            join_sink(work, f, k, cell);
     vm_run_rows(f);
 }
 
 /* ---- Jobs -------------------------------------------------------------------------------------------------------- */
 static void reduce_task(void *arg, int64_t task, const neap_run *run) {
-    reduction *job = arg;
-    int64_t items = job->p->cells * job->blocks;
+    reduction *work = arg;
+    int64_t items = work->p->cells * work->blocks;
     vm_run_state frame;
     (void)run;
-    int status = vm_run_begin(&frame, job->p, job->bufs, job->scalars);
+    int status = vm_run_begin(&frame, work->p, work->bufs, work->scalars);
     if (status) {
-        job->status = status;
+        work->status = status;
         return;
     }
-    for (int64_t i = items * task / job->tasks; i < items * (task + 1) / job->tasks; i++)
-        reduce_block(job, &frame, i / job->blocks, i % job->blocks);
-    if (job->p->stream)
+    for (int64_t i = items * task / work->tasks; i < items * (task + 1) / work->tasks; i++)
+        reduce_block(work, &frame, i / work->blocks, i % work->blocks);
+    if (work->p->stream)
         atomic_thread_fence(memory_order_seq_cst); /* as in run_chunks */
 }
 
 /* Cuts cells into blocks of leaves when there are fewer cells than tasks. */
-static void cut_blocks(reduction *job) {
-    int64_t wanted = job->tasks / job->p->cells;
-    job->block = job->leaves;
-    job->blocks = 1;
-    if (wanted < 2 || job->leaves < 2 * BLOCK_MIN)
+static void cut_blocks(reduction *work) {
+    int64_t wanted = work->tasks / work->p->cells;
+    work->block = work->leaves;
+    work->blocks = 1;
+    if (wanted < 2 || work->leaves < 2 * BLOCK_MIN)
         return;
-    job->block = BLOCK_MIN;
-    while (job->block * wanted < job->leaves)
-        job->block *= 2;
-    job->blocks = (job->leaves + job->block - 1) / job->block;
+    work->block = BLOCK_MIN;
+    while (work->block * wanted < work->leaves)
+        work->block *= 2;
+    work->blocks = (work->leaves + work->block - 1) / work->block;
 }
 
-static int partials_new(reduction *job) {
-    size_t sinks = (size_t)job->p->nsinks;
-    size_t bytes = (size_t)(job->p->cells * job->blocks * columns_of(job->p)) * 2 * WORD;
-    job->partial = malloc(sinks * (sizeof *job->partial + bytes));
-    if (!job->partial)
+static int partials_new(reduction *work) {
+    size_t sinks = (size_t)work->p->nsinks;
+    size_t bytes = (size_t)(work->p->cells * work->blocks * columns_of(work->p)) * 2 * WORD;
+    work->partial = malloc(sinks * (sizeof *work->partial + bytes));
+    if (!work->partial)
         return neap_error(NEAP_E_MEMORY, "out of memory for partial results");
     for (size_t k = 0; k < sinks; k++)
-        job->partial[k] = (char *)(job->partial + sinks) + k * bytes;
+        work->partial[k] = (char *)(work->partial + sinks) + k * bytes;
     return NEAP_OK;
 }
 
 int vm_reduce(const vm_program *p, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
-    reduction job = {.p = p, .bufs = bufs, .scalars = scalars, .leaves = leaves_of(p)};
-    job.tasks = vm_tasks(p, run, p->size);
-    cut_blocks(&job);
-    if (job.tasks > p->cells * job.blocks)
-        job.tasks = p->cells * job.blocks;
-    int status = job.blocks > 1 ? partials_new(&job) : NEAP_OK;
+    reduction work = {.p = p, .bufs = bufs, .scalars = scalars, .leaves = leaves_of(p)};
+    work.tasks = vm_tasks(p, run, p->size);
+    cut_blocks(&work);
+    if (work.tasks > p->cells * work.blocks)
+        work.tasks = p->cells * work.blocks;
+    int status = work.blocks > 1 ? partials_new(&work) : NEAP_OK;
     if (status)
         return status;
-    if (job.tasks > 1)
-        neap_parallel_for(run, job.tasks, reduce_task, &job);
+    if (work.tasks > 1)
+        neap_parallel_for(run, work.tasks, reduce_task, &work);
     else
-        reduce_task(&job, 0, run);
-    if (job.status)
-        status = neap_error(job.status, "out of memory for a kernel's scratch");
-    if (!status && job.blocks > 1) {
+        reduce_task(&work, 0, run);
+    if (work.status)
+        status = neap_error(work.status, "out of memory for a kernel's scratch");
+    if (!status && work.blocks > 1) {
         vm_run_state frame;
         status = vm_run_begin(&frame, p, bufs, scalars);
         for (int64_t cell = 0; !status && cell < p->cells; cell++)
-            join_blocks(&job, &frame, cell);
+            join_blocks(&work, &frame, cell);
     }
-    free(job.partial);
+    free(work.partial);
     return status;
 }

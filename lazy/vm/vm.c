@@ -452,21 +452,21 @@ typedef struct chunk_run {
 } chunk_run;
 
 /* A strip's panel is gathered by one thread. */
-static int64_t first_chunk(const chunk_run *job, int64_t task) {
-    const vm_program *p = job->program;
-    int64_t first = job->chunks * task / job->tasks;
+static int64_t first_chunk(const chunk_run *work, int64_t task) {
+    const vm_program *p = work->program;
+    int64_t first = work->chunks * task / work->tasks;
     return p->form == VM_NEST_STRIPS ? first - first % p->walk[0] : first;
 }
 
 static void chunk_task(void *arg, int64_t task, const neap_run *run) {
-    chunk_run *job = arg;
+    chunk_run *work = arg;
     vm_run_state frame;
     (void)run;
-    int status = vm_run_begin(&frame, job->program, job->bufs, job->scalars);
+    int status = vm_run_begin(&frame, work->program, work->bufs, work->scalars);
     if (status)
-        job->status = status;
+        work->status = status;
     else
-        run_chunks(&frame, first_chunk(job, task), first_chunk(job, task + 1));
+        run_chunks(&frame, first_chunk(work, task), first_chunk(work, task + 1));
 }
 
 int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
@@ -491,18 +491,18 @@ int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scala
         return run_whole(p, bufs, scalars);
     if (p->carried)
         return vm_reduce(p, bufs, scalars, run);
-    chunk_run job = {.program = p, .bufs = bufs, .scalars = scalars};
-    job.chunks = p->cells * ((p->walk_size + p->chunk - 1) / p->chunk);
-    job.tasks = vm_tasks(p, run, p->size);
-    if (job.tasks > job.chunks)
-        job.tasks = job.chunks;
-    if (job.tasks > 1) {
-        neap_parallel_for(run, job.tasks, chunk_task, &job);
-        return job.status ? neap_error(job.status, "out of memory for a kernel's scratch") : NEAP_OK;
+    chunk_run work = {.program = p, .bufs = bufs, .scalars = scalars};
+    work.chunks = p->cells * ((p->walk_size + p->chunk - 1) / p->chunk);
+    work.tasks = vm_tasks(p, run, p->size);
+    if (work.tasks > work.chunks)
+        work.tasks = work.chunks;
+    if (work.tasks > 1) {
+        neap_parallel_for(run, work.tasks, chunk_task, &work);
+        return work.status ? neap_error(work.status, "out of memory for a kernel's scratch") : NEAP_OK;
     }
     vm_run_state frame;
     int status = vm_run_begin(&frame, p, bufs, scalars);
     if (!status)
-        run_chunks(&frame, 0, job.chunks);
+        run_chunks(&frame, 0, work.chunks);
     return status;
 }

@@ -142,7 +142,7 @@ typedef struct vm_sink {
     int32_t value;
     /* REDUCE: offsets into the scratch, of its accumulators, of the results of a chunk or cell, and of the leaves that
      * a segment folds. */
-    int32_t room, result, leaves;
+    int32_t scratch, result, leaves;
     bool native;               /* one does */
     const lazy_fold *fold;     /* of a REDUCE by any other op than those of LAZY_OP_ARG */
     const lazy_choice *choice; /* of a REDUCE by an op of LAZY_OP_ARG */

@@ -230,19 +230,19 @@ void vm_take(const lazy_moves *moves, const vm_table *table, void *dst, const vo
 /* The C library copies long pieces past the caches, where what was copied is soon missed. */
 enum { PIECE = 1 << 14 };
 
-typedef struct copy_job {
+typedef struct copy_work {
     char *to;
     const char *from;
     int64_t bytes, tasks;
-} copy_job;
+} copy_work;
 
 static void copy_task(void *arg, int64_t task, const neap_run *run) {
-    const copy_job *job = arg;
-    int64_t pieces = (job->bytes + PIECE - 1) / PIECE, end = pieces * (task + 1) / job->tasks * PIECE;
+    const copy_work *work = arg;
+    int64_t pieces = (work->bytes + PIECE - 1) / PIECE, end = pieces * (task + 1) / work->tasks * PIECE;
     (void)run;
-    end = end < job->bytes ? end : job->bytes;
-    for (int64_t at = pieces * task / job->tasks * PIECE; at < end; at += PIECE)
-        memcpy(job->to + at, job->from + at, (size_t)(end - at < PIECE ? end - at : PIECE));
+    end = end < work->bytes ? end : work->bytes;
+    for (int64_t at = pieces * task / work->tasks * PIECE; at < end; at += PIECE)
+        memcpy(work->to + at, work->from + at, (size_t)(end - at < PIECE ? end - at : PIECE));
 }
 
 void vm_copy(void *to, const void *from, int64_t bytes, const neap_run *run) {
@@ -250,14 +250,14 @@ void vm_copy(void *to, const void *from, int64_t bytes, const neap_run *run) {
         memcpy(to, from, (size_t)bytes);
         return;
     }
-    copy_job job = {.to = to, .from = from, .bytes = bytes, .tasks = 1};
-    int64_t work = (int64_t)(2 * LAZY_BYTE_COST * (double)bytes);
-    if (work >= vm_limit.parallel_min && run && neap_engine_workers() > 1)
-        job.tasks = work / vm_limit.task_min + 1;
-    if (job.tasks > 1 && job.tasks > neap_engine_workers())
-        job.tasks = neap_engine_workers();
-    if (job.tasks > 1)
-        neap_parallel_for(run, job.tasks, copy_task, &job);
+    copy_work work = {.to = to, .from = from, .bytes = bytes, .tasks = 1};
+    int64_t ns = (int64_t)(2 * LAZY_BYTE_COST * (double)bytes);
+    if (ns >= vm_limit.parallel_min && run && neap_engine_workers() > 1)
+        work.tasks = ns / vm_limit.task_min + 1;
+    if (work.tasks > 1 && work.tasks > neap_engine_workers())
+        work.tasks = neap_engine_workers();
+    if (work.tasks > 1)
+        neap_parallel_for(run, work.tasks, copy_task, &work);
     else
-        copy_task(&job, 0, run);
+        copy_task(&work, 0, run);
 }

@@ -7,7 +7,7 @@
 /* A kind of devices that is the null device over again, but cannot copy from its peers. */
 static void register_lonely(void) {
     static neap_device_kind kind;
-    kind = engine_null_kind;
+    kind = null_device_kind;
     kind.name = "lonely";
     kind.copy_peer = NULL;
     CHECK_EQ(neap_device_register(&kind), NEAP_OK);
@@ -38,11 +38,11 @@ static void copying(int scheduler) {
             neap_buffer_release(to);
         }
     }
-    engine_null_record record;
+    null_device_record record;
     int directions[4] = {0}; /* peer, to, from, within */
-    for (uint64_t number = 1; engine_null_read(null_device, number, &record); number++) {
+    for (uint64_t number = 1; null_device_read(null_device, number, &record); number++) {
         failed += record.status < 0;
-        if (record.what != ENGINE_NULL_COPY)
+        if (record.what != NULL_DEVICE_COPY)
             continue;
         directions[record.direction + 1]++;
         CHECK(record.stream == copies);
@@ -88,7 +88,7 @@ static void copies_beside_work(int scheduler) {
     fill(host, 3);
     fill(a, 0);
     add_op op = {a, 1, 1, 0};
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
     CHECK_EQ(neap_buffer_copy(b, host, NULL), NEAP_OK);
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(b)), NEAP_OK);
@@ -96,7 +96,7 @@ static void copies_beside_work(int scheduler) {
     check_filled(a, 0);
     CHECK_EQ(neap_buffer_copy(host, a, NULL), NEAP_OK); /* this one depends on it */
     CHECK_EQ(neap_var_poll(neap_buffer_var(host), NULL), NEAP_PENDING);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     check_filled(host, 1);
     neap_buffer_release(host);
@@ -114,7 +114,7 @@ static void failing_work(int scheduler) {
     fill(a, 0);
     fill(host, 8);
     add_op op = {a, 1, 2, 0};
-    engine_null_fail(null_device, work, NEAP_E_INTERNAL, "an illegal address");
+    null_device_fail(null_device, work, NEAP_E_INTERNAL, "an illegal address");
     CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
     CHECK_EQ(neap_buffer_copy(host, a, NULL), NEAP_OK);
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(host)), NEAP_E_INTERNAL);
@@ -123,7 +123,7 @@ static void failing_work(int scheduler) {
     check_filled(host, 8);
     CHECK_EQ(neap_var_poll(var, NULL), NEAP_E_INTERNAL);
     CHECK_EQ(neap_wait_all(), NEAP_OK); /* reported once */
-    CHECK_EQ(counts().done[ENGINE_NULL_COPY], 0);
+    CHECK_EQ(counts().done[NULL_DEVICE_COPY], 0);
     neap_buffer_release(a);
 
     a = new_buffer(null_number); /* the stream stays broken until it is mended */
@@ -132,7 +132,7 @@ static void failing_work(int scheduler) {
     CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(a)), NEAP_E_INTERNAL);
     neap_buffer_release(a);
-    engine_null_mend(null_device, work);
+    null_device_mend(null_device, work);
     a = new_buffer(null_number);
     fill(a, 0);
     op.buffer = a;
@@ -141,7 +141,7 @@ static void failing_work(int scheduler) {
     check_filled(a, 2);
     neap_buffer_release(host);
     host = new_buffer(0); /* that without a failure */
-    engine_null_fail(null_device, copies, NEAP_E_IO, "the wire is cut");
+    null_device_fail(null_device, copies, NEAP_E_IO, "the wire is cut");
     CHECK_EQ(neap_buffer_copy(host, a, &(neap_push){.name = "fetch"}), NEAP_OK);
     CHECK_EQ(neap_wait_all(), NEAP_E_IO);
     CHECK_TEXT(neap_error_text(), "fetch: the wire is cut");
@@ -158,12 +158,12 @@ static void failing_function(int scheduler) {
     add_op op = {a, 1, 1, NEAP_E_DTYPE};
     bool naive = scheduler == NEAP_SCHEDULER_NAIVE;
     uint64_t before = counts().calls;
-    engine_null_hold(null_device, work, !naive);
+    null_device_hold(null_device, work, !naive);
     CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
     if (!naive) {
         wait_for_calls(before + 2);
         CHECK_EQ(neap_var_poll(neap_buffer_var(a), NULL), NEAP_PENDING);
-        engine_null_hold(null_device, work, false);
+        null_device_hold(null_device, work, false);
     }
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(a)), NEAP_E_DTYPE);
     CHECK_TEXT(neap_error_text(), "here:1: add: after the launches");
@@ -250,11 +250,11 @@ static void *disturb(void *arg) {
     while (!quit) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         neap_stream *stream = (state >> 60) & 1 ? work : copies;
-        engine_null_hold(null_device, stream, true);
+        null_device_hold(null_device, stream, true);
         for (uint64_t i = (state >> 40) % 6; i > 0; i--)
-            engine_null_step(null_device, stream, (int)i);
+            null_device_step(null_device, stream, (int)i);
         nap();
-        engine_null_hold(null_device, stream, false);
+        null_device_hold(null_device, stream, false);
     }
     return NULL;
 }

@@ -45,7 +45,7 @@ static void opening(int scheduler) {
     CHECK_EQ(neap_device_get(4, &facts), NEAP_E_ARGUMENT);
     CHECK(neap_device_stream(0, 0) == NULL);
     CHECK(work && copies && work != copies);
-    CHECK(neap_device_kind_of(0) == &engine_cpu_kind && neap_device_kind_of(2) == &engine_null_kind);
+    CHECK(neap_device_kind_of(0) == &engine_cpu_kind && neap_device_kind_of(2) == &null_device_kind);
     neap_push push = {.device = 4};
     CHECK_EQ(neap_push_sync(add, NULL, &push), NEAP_E_ARGUMENT);
     neap_engine_stop();
@@ -61,7 +61,7 @@ static void registering(void) {
     CHECK_EQ(neap_device_register(NULL), NEAP_E_ARGUMENT);
     CHECK_EQ(neap_device_register(&kind), NEAP_E_ARGUMENT); /* no abi */
     CHECK_TEXT(neap_error_text(), "interface 0");
-    kind = engine_null_kind;
+    kind = null_device_kind;
     CHECK_EQ(neap_device_register(&kind), NEAP_E_STATE); /* the name is taken */
     kind.name = "No Name";
     CHECK_EQ(neap_device_register(&kind), NEAP_E_ARGUMENT);
@@ -69,7 +69,7 @@ static void registering(void) {
     kind.stream_sync = NULL;
     CHECK_EQ(neap_device_register(&kind), NEAP_E_ARGUMENT);
     CHECK_TEXT(neap_error_text(), "'other' misses a function");
-    kind.stream_sync = engine_null_kind.stream_sync;
+    kind.stream_sync = null_device_kind.stream_sync;
     CHECK_EQ(neap_device_register(&kind), NEAP_OK);
     CHECK_EQ(neap_device_register(&kind), NEAP_OK);
     other = kind;
@@ -118,13 +118,13 @@ static void computing(int scheduler) {
     }
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(buffer)), NEAP_OK);
     check_filled(buffer, 49 * 50 / 2);
-    engine_null_record record;
+    null_device_record record;
     uint64_t turn = 0, launches = 0;
-    for (uint64_t number = before + 1; engine_null_read(null_device, number, &record); number++) {
+    for (uint64_t number = before + 1; null_device_read(null_device, number, &record); number++) {
         CHECK(record.turn > turn);
         turn = record.turn;
         CHECK(record.stream == work);
-        if (record.what != ENGINE_NULL_LAUNCH)
+        if (record.what != NULL_DEVICE_LAUNCH)
             continue;
         CHECK_TEXT(record.name, "add");
         CHECK_EQ(record.nbuffers, 1);
@@ -134,11 +134,11 @@ static void computing(int scheduler) {
         launches++;
     }
     CHECK_EQ(launches, 50);
-    engine_null_compute(null_device, false);
+    null_device_compute(null_device, false);
     CHECK_EQ(push_add(&ops[7], null_number, 0), NEAP_OK);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     check_filled(buffer, 49 * 50 / 2);
-    CHECK_EQ(counts().done[ENGINE_NULL_LAUNCH], 51);
+    CHECK_EQ(counts().done[NULL_DEVICE_LAUNCH], 51);
     CHECK_EQ(push_add(&ops[7], 1, 0), NEAP_OK); /* a CPU device calls the host function */
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     check_filled(buffer, 49 * 50 / 2 + 7);
@@ -155,7 +155,7 @@ static void completion(int scheduler) {
     fill(buffer, 0);
     add_op op = {buffer, 1, 3, 0}, second = {buffer, 10, 1, 0};
     uint64_t before = counts().calls;
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
     CHECK_EQ(push_add(&second, null_number, 0), NEAP_OK);
     wait_for_calls(before + 6); /* three launches and the callback, and a launch and the callback of the second */
@@ -163,12 +163,12 @@ static void completion(int scheduler) {
         CHECK_EQ(neap_var_poll(var, NULL), NEAP_PENDING);
         CHECK_EQ(neap_var_version(var), 0);
         check_filled(buffer, i);
-        CHECK_EQ(engine_null_step(null_device, work, 1), 1);
+        CHECK_EQ(null_device_step(null_device, work, 1), 1);
     }
     CHECK_EQ(neap_var_version(var), 1);
     CHECK_EQ(neap_var_poll(var, NULL), NEAP_PENDING);
     check_filled(buffer, 3);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     CHECK_EQ(neap_var_wait_to_read(var), NEAP_OK);
     CHECK_EQ(counts().calls, before + 6);
     check_filled(buffer, 13);
@@ -179,8 +179,8 @@ static void completion(int scheduler) {
 static void *let_go(void *arg) {
     nap();
     (void)arg;
-    engine_null_hold(null_device, work, false);
-    engine_null_hold(null_device, copies, false);
+    null_device_hold(null_device, work, false);
+    null_device_hold(null_device, copies, false);
     return NULL;
 }
 
@@ -192,7 +192,7 @@ static void waiting(int scheduler) {
         fill(buffer, 0);
         add_op op = {buffer, 1, 2, 0};
         pthread_t thread;
-        engine_null_hold(null_device, work, true);
+        null_device_hold(null_device, work, true);
         pthread_create(&thread, NULL, let_go, NULL);
         CHECK_EQ(push_add(&op, null_number, NEAP_PUSH_SMALL), NEAP_OK);
         if (scheduler == NEAP_SCHEDULER_NAIVE)
@@ -230,7 +230,7 @@ static void small_ops(int scheduler) {
     }
     neap_bulk(0);
     check_filled(buffer, 30);
-    CHECK_EQ(counts().done[ENGINE_NULL_THEN], scheduler == NEAP_SCHEDULER_NAIVE ? 0 : 30);
+    CHECK_EQ(counts().done[NULL_DEVICE_THEN], scheduler == NEAP_SCHEDULER_NAIVE ? 0 : 30);
     neap_engine_count(&after);
     CHECK_EQ(after.completed - before.completed, 30);
     if (scheduler != NEAP_SCHEDULER_NAIVE)
@@ -258,31 +258,31 @@ static void events(int scheduler) {
     int64_t from = 42, middle = 0, to = 0;
     neap_event *event;
     call noted = {0};
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     CHECK_EQ(kind->copy(null_device, work, NEAP_COPY_WITHIN, &middle, &from, sizeof from), NEAP_OK);
     CHECK_EQ(kind->event_new(null_device, work, &event), NEAP_OK);
     CHECK_EQ(kind->stream_wait(null_device, copies, event), NEAP_OK);
     kind->event_free(null_device, event);
     CHECK_EQ(kind->copy(null_device, copies, NEAP_COPY_WITHIN, &to, &middle, sizeof to), NEAP_OK);
     CHECK_EQ(kind->stream_then(null_device, copies, note, &noted), NEAP_OK);
-    CHECK_EQ(engine_null_step(null_device, work, 1), 1); /* the copy, not the event */
+    CHECK_EQ(null_device_step(null_device, work, 1), 1); /* the copy, not the event */
     CHECK_EQ(middle, 42);
     CHECK_EQ(to, 0);
     CHECK_EQ(noted.count, 0);
-    CHECK_EQ(engine_null_step(null_device, work, 5), 1);
+    CHECK_EQ(null_device_step(null_device, work, 5), 1);
     CHECK_EQ(to, 42);
     CHECK_EQ(noted.count, 1);
     CHECK_EQ(noted.status, NEAP_OK);
     CHECK_EQ(counts().events, 0);
 
-    engine_null_fail(null_device, work, NEAP_E_IO, "the wire is cut");
+    null_device_fail(null_device, work, NEAP_E_IO, "the wire is cut");
     from = 43;
     CHECK_EQ(kind->copy(null_device, work, NEAP_COPY_WITHIN, &middle, &from, sizeof from), NEAP_OK);
     CHECK_EQ(kind->event_new(null_device, work, &event), NEAP_OK);
     CHECK_EQ(kind->stream_wait(null_device, copies, event), NEAP_OK);
     CHECK_EQ(kind->copy(null_device, copies, NEAP_COPY_WITHIN, &to, &middle, sizeof to), NEAP_OK);
     CHECK_EQ(kind->stream_then(null_device, copies, note, &noted), NEAP_OK);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     CHECK_EQ(noted.count, 2);
     CHECK_EQ(noted.status, NEAP_E_IO);
     CHECK_TEXT(noted.text, "the wire is cut");
@@ -313,24 +313,24 @@ static void scratch(int scheduler) {
     scratch_op op = {0};
     void *other = NULL, *last = NULL;
     uint64_t before = counts().calls;
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     neap_push push = {.device = null_number};
     CHECK_EQ(neap_push_sync(use_scratch, &op, &push), NEAP_OK);
     wait_for_calls(before + 4); /* alloc, copy, free, then */
     CHECK_EQ(counts().blocks, 1);
     CHECK_EQ(kind->alloc(null_device, copies, 300, &other), NEAP_OK);
     CHECK(other != op.scratch);
-    CHECK_EQ(engine_null_step(null_device, work, 1), 1);
+    CHECK_EQ(null_device_step(null_device, work, 1), 1);
     CHECK_EQ(kind->alloc(null_device, NULL, 300, &last), NEAP_OK);
     CHECK(last != op.scratch);
     kind->free(null_device, NULL, last, 300);
-    CHECK_EQ(engine_null_step(null_device, work, 1), 1); /* the free */
+    CHECK_EQ(null_device_step(null_device, work, 1), 1); /* the free */
     CHECK_EQ(counts().blocks, 1);
     CHECK_EQ(kind->alloc(null_device, NULL, 300, &last), NEAP_OK);
     CHECK(last == op.scratch);
     kind->free(null_device, NULL, last, 300);
     kind->free(null_device, copies, other, 300);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     CHECK_EQ(counts().blocks, 0);
     push.device = 0; /* the same op on a CPU */
@@ -347,14 +347,14 @@ static void buffers_in_use(int scheduler) {
     fill(buffer, 0);
     add_op op = {buffer, 1, 1, 0};
     uint64_t before = counts().calls;
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
     wait_for_calls(before + 2);
     neap_buffer_release(buffer);
     next = new_buffer(null_number);
     CHECK(neap_buffer_data(next) != data);
     neap_buffer_release(next);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     next = new_buffer(null_number); /* the pool gives the latest first */
     CHECK(neap_buffer_data(next) == data);
@@ -377,7 +377,7 @@ static void memory_of_devices(int scheduler) {
     CHECK_EQ(counts().block_bytes, 4 << 20);
     neap_memory_get(&cpu);
     CHECK_EQ(cpu.live_bytes, cpu_live);
-    engine_null_memory(null_device, (4 << 20) + 5000);
+    null_device_memory(null_device, (4 << 20) + 5000);
     CHECK_EQ(neap_buffer_new(null_number, 1 << 20, &more), NEAP_E_MEMORY);
     CHECK_TEXT(neap_error_text(), "null:0");
     neap_buffer_release(buffers[0]);
@@ -407,9 +407,9 @@ static void code(int scheduler) {
     CHECK_EQ(neap_code_new(null_number, "relu", "text", 4, &made), NEAP_OK);
     neap_run run = {.device = null_number, .stream = work};
     CHECK_EQ(neap_run_launch(&run, &(neap_launch){.name = "relu", .code = made}), NEAP_OK);
-    engine_null_record record;
-    CHECK(engine_null_read(null_device, 1, &record));
-    CHECK(record.what == ENGINE_NULL_LAUNCH && record.code == made && record.nbuffers == 0);
+    null_device_record record;
+    CHECK(null_device_read(null_device, 1, &record));
+    CHECK(record.what == NULL_DEVICE_LAUNCH && record.code == made && record.nbuffers == 0);
     run = (neap_run){.device = 0};
     CHECK_EQ(neap_run_launch(&run, &(neap_launch){.name = "relu"}), NEAP_E_LIBRARY); /* nothing for the CPU */
     CHECK_EQ(counts().codes, 1);

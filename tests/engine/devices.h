@@ -3,9 +3,9 @@
 #define NEAP_TESTS_ENGINE_DEVICES_H
 
 #include "engine/device_internal.h"
-#include "engine/device_null.h"
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/lib/null/device.h"
 
 #include <time.h>
 
@@ -35,7 +35,7 @@ static inline neap_buffer *new_buffer(int device) {
 
 /* The numbers of an idle buffer, wherever it lies. */
 static inline int64_t *numbers_of(const neap_buffer *buffer) {
-    return engine_null_address(neap_buffer_data(buffer));
+    return null_device_address(neap_buffer_data(buffer));
 }
 
 static inline void fill(neap_buffer *buffer, int64_t value) {
@@ -50,9 +50,9 @@ static inline void check_filled(neap_buffer *buffer, int64_t value) {
     CHECK_EQ(wrong, 0);
 }
 
-static inline engine_null_counts counts(void) {
-    engine_null_counts now;
-    engine_null_count(null_device, &now);
+static inline null_device_counts counts(void) {
+    null_device_counts now;
+    null_device_count(null_device, &now);
     return now;
 }
 
@@ -65,7 +65,7 @@ static inline void wait_for_calls(uint64_t calls) {
 /* ---- Ops --------------------------------------------------------------------------------------------------------- */
 
 static inline int add_on_host(const neap_launch *launch) {
-    int64_t *data = engine_null_address(launch->buffers[0]); /* a CPU device leaves the address as it is */
+    int64_t *data = null_device_address(launch->buffers[0]); /* a CPU device leaves the address as it is */
     for (int i = 0; i < COUNT; i++)
         data[i] += (int64_t)launch->scalars[0];
     return NEAP_OK;

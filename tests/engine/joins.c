@@ -28,9 +28,9 @@ static void check_joined(neap_buffer *buffer, const int64_t *values) {
     CHECK_EQ(wrong, 0);
 }
 
-static uint64_t done_on(int number, engine_null_what what) {
-    engine_null_counts now;
-    engine_null_count(neap_device_handle(number), &now);
+static uint64_t done_on(int number, null_device_what what) {
+    null_device_counts now;
+    null_device_count(neap_device_handle(number), &now);
     return now.done[what];
 }
 
@@ -56,25 +56,25 @@ static void joining(int scheduler, bool collectives) {
     neap_buffer *from[DEVICES], *to[DEVICES];
     neap_part parts[DEVICES];
     start_all(scheduler);
-    engine_null_collectives(collectives);
+    null_device_collectives(collectives);
     prepare(from, to, parts);
     CHECK((neap_collective_lacks(DEVICES, numbers, BYTES, DEVICES, numbers) == NULL) == collectives);
     CHECK_EQ(neap_buffer_join(DEVICES, to, DEVICES, parts, NULL), NEAP_OK);
     for (int k = 0; k < DEVICES; k++) {
         check_joined(to[k], values);
-        CHECK_EQ(done_on(numbers[k], ENGINE_NULL_COLLECTIVE), collectives && k == 0);
-        CHECK_EQ(done_on(numbers[k], ENGINE_NULL_COPY), collectives ? 0 : DEVICES);
+        CHECK_EQ(done_on(numbers[k], NULL_DEVICE_COLLECTIVE), collectives && k == 0);
+        CHECK_EQ(done_on(numbers[k], NULL_DEVICE_COPY), collectives ? 0 : DEVICES);
     }
-    engine_null_record record;
-    for (uint64_t number = 1; engine_null_read(null_device, number, &record); number++) {
-        if (record.what != ENGINE_NULL_COLLECTIVE)
+    null_device_record record;
+    for (uint64_t number = 1; null_device_read(null_device, number, &record); number++) {
+        if (record.what != NULL_DEVICE_COLLECTIVE)
             continue;
         CHECK(record.stream == copies);
         CHECK_EQ(record.bytes, DEVICES * BYTES);
         CHECK_EQ(record.nscalars, DEVICES);
         CHECK_EQ(record.nbuffers, DEVICES);
     }
-    engine_null_collectives(true);
+    null_device_collectives(true);
     release(from, to);
     neap_engine_stop();
 }
@@ -119,7 +119,7 @@ static void joining_others(int scheduler) {
     for (int k = 0; k < 2; k++)
         check_joined(to[k], values);
     for (int k = 0; k < DEVICES; k++)
-        CHECK_EQ(done_on(numbers[k], ENGINE_NULL_COLLECTIVE), 0);
+        CHECK_EQ(done_on(numbers[k], NULL_DEVICE_COLLECTIVE), 0);
     for (int k = 0; k < 3; k++)
         neap_buffer_release(from[k]);
     neap_buffer_release(to[0]);
@@ -155,7 +155,7 @@ static void order(int scheduler) {
     start_all(scheduler);
     prepare(from, to, parts);
     add_op before = {from[0], 5, 1, 0}, after = {to[2], 7, 1, 0}, over = {from[1], 9, 1, 0};
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     CHECK_EQ(push_add(&before, numbers[0], 0), NEAP_OK);
     CHECK_EQ(neap_buffer_join(DEVICES, to, DEVICES, parts, NULL), NEAP_OK);
     CHECK_EQ(push_add(&after, numbers[2], 0), NEAP_OK);
@@ -163,7 +163,7 @@ static void order(int scheduler) {
     nap();
     CHECK_EQ(neap_var_poll(neap_buffer_var(to[1]), NULL), NEAP_PENDING);
     check_filled(from[1], 2000);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     check_joined(to[0], values);
     check_joined(to[1], values);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
@@ -181,7 +181,7 @@ static void failing(int scheduler) {
     neap_part parts[DEVICES];
     start_all(scheduler);
     prepare(from, to, parts);
-    engine_null_fail(null_device, copies, NEAP_E_IO, "the wire is cut");
+    null_device_fail(null_device, copies, NEAP_E_IO, "the wire is cut");
     CHECK_EQ(neap_buffer_join(DEVICES, to, DEVICES, parts, &(neap_push){.name = "all"}), NEAP_OK);
     for (int k = 0; k < DEVICES; k++)
         CHECK(neap_var_wait_to_read(neap_buffer_var(to[k])) == (k ? NEAP_OK : NEAP_E_IO)); /* reported once */
@@ -189,7 +189,7 @@ static void failing(int scheduler) {
         CHECK_EQ(neap_var_poll(neap_buffer_var(to[k]), NULL), NEAP_E_IO);
         CHECK_TEXT(neap_error_text(), "all: the wire is cut");
     }
-    engine_null_mend(null_device, copies);
+    null_device_mend(null_device, copies);
     CHECK_EQ(neap_buffer_join(DEVICES, to, DEVICES, parts, NULL), NEAP_OK); /* it begins anew */
     check_joined(to[1], (const int64_t[]){1000, 2000, 3000});
     add_op bad = {from[2], 1, 1, NEAP_E_DTYPE};

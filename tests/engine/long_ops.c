@@ -91,20 +91,20 @@ static void one_by_one(void) {
     neap_buffer *buffer = new_buffer(null_number);
     fill(buffer, 0);
     long_op op = {.add = {buffer, 3, 2, 0}, .blocks = 3, .fails = -1};
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     uint64_t before = counts().calls;
     CHECK_EQ(push_long(&op), NEAP_OK);
     for (int block = 1; block <= 3; block++) {
         wait_for_calls(before + 3 * (uint64_t)block); /* two launches and a callback */
         CHECK_EQ(op.calls, block);
         CHECK_EQ(op.releases, 0);
-        CHECK_EQ(engine_null_step(null_device, work, 2), 2);
+        CHECK_EQ(null_device_step(null_device, work, 2), 2);
         CHECK_EQ(op.calls, block);
-        CHECK_EQ(engine_null_step(null_device, work, 1), 1);
+        CHECK_EQ(null_device_step(null_device, work, 1), 1);
     }
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(buffer)), NEAP_OK);
     check_filled(buffer, 18);
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     neap_buffer_release(buffer);
     neap_engine_stop();
 }
@@ -115,20 +115,20 @@ static void ending(bool broken) {
     neap_buffer *buffer = new_buffer(null_number);
     fill(buffer, 0);
     long_op op = {.add = {buffer, 3, 2, 0}, .blocks = 5, .fails = -1};
-    engine_null_hold(null_device, work, true);
+    null_device_hold(null_device, work, true);
     uint64_t before = counts().calls;
     CHECK_EQ(push_long(&op), NEAP_OK);
     wait_for_calls(before + 3);
     if (broken)
-        engine_null_fail(null_device, work, NEAP_E_IO, "the wire is cut");
+        null_device_fail(null_device, work, NEAP_E_IO, "the wire is cut");
     else
         neap_engine_cancel();
-    engine_null_hold(null_device, work, false);
+    null_device_hold(null_device, work, false);
     CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(buffer)), broken ? NEAP_E_IO : NEAP_E_INTERRUPT);
     CHECK_EQ(op.calls, 1);
     CHECK_EQ(op.releases, 1);
     if (broken)
-        engine_null_mend(null_device, work);
+        null_device_mend(null_device, work);
     neap_buffer_release(buffer);
     neap_engine_stop();
 }

@@ -24,7 +24,7 @@ typedef struct engine_product { /* c = a · b; c's rows are contiguous */
     const void *a, *b;
     void *c;
     int64_t a_row, a_column, b_row, b_column, c_row;
-    void *room; /* engine_product_room elements for a copy of a, 256 columns at a time; NULL: a is read where it is */
+    void *scratch; /* for engine_product_scratch elements: a copied, 256 columns at a time; NULL: it is not */
 } engine_product;
 
 typedef struct engine_matrix_vector { /* c[i · c_step] = Σ a[i, k] x[k] */
@@ -51,7 +51,7 @@ static inline int64_t engine_product_apart(int64_t n) {
 }
 
 /* The elements of a copy of a block of a's columns, in the order that a has. */
-static inline int64_t engine_product_room(const engine_product *p) {
+static inline int64_t engine_product_scratch(const engine_product *p) {
     int64_t k = p->k < ENGINE_PRODUCT_INNER ? p->k : ENGINE_PRODUCT_INNER;
     return p->a_column == 1 ? p->m * engine_product_apart(k) : k * engine_product_apart(p->m);
 }

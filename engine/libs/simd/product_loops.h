@@ -243,19 +243,19 @@ static void NAME(copy_rows)(T *to, int64_t to_row, const T *from, int64_t from_r
         memcpy(to + i * to_row, from + i * from_row, (size_t)n * sizeof *to);
 }
 
-/* Copies k columns of a into the room, in the order that they have, and says so in x. */
+/* Copies k columns of a into the scratch, in the order that they have, and says so in x. */
 static void NAME(copy_left)(NAME(block) * x, const engine_product *p, int64_t k) {
-    T *room = p->room;
+    T *scratch = p->scratch;
     if (p->a_column == 1) {
         x->a_row = engine_product_apart(k);
-        NAME(copy_rows)(room, x->a_row, x->a, p->a_row, p->m, k);
+        NAME(copy_rows)(scratch, x->a_row, x->a, p->a_row, p->m, k);
         x->a_column = 1;
     } else {
         x->a_column = engine_product_apart(p->m);
-        NAME(copy_rows)(room, x->a_column, x->a, p->a_column, k, p->m);
+        NAME(copy_rows)(scratch, x->a_column, x->a, p->a_column, k, p->m);
         x->a_row = 1;
     }
-    x->a = room;
+    x->a = scratch;
 }
 
 /* ---- Matrices ---------------------------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static void NAME(multiply)(const engine_product *p) {
         NAME(block) x = {.k = k, .a_row = p->a_row, .a_column = p->a_column, .c_row = p->c_row, .more = at > 0};
         x.a = (const T *)p->a + at * p->a_column;
         x.b_row = right ? COLUMNS : p->b_row;
-        if (p->room)
+        if (p->scratch)
             NAME(copy_left)(&x, p, k);
         for (int64_t j = 0; j < p->n; j += COLUMNS) {
             const T *b = (const T *)p->b + at * p->b_row + j * p->b_column;

@@ -131,7 +131,7 @@ function core.is_device(value)
 end
 
 --- np.device(name) -> device: a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process
--- 3. A device of another kind, such as "null:0", is opened when it is first named.
+-- 3. A device of another kind, such as "cuda:0", is opened when it is first named.
 --- > np.device("cpu").index
 -- 0
 function np.device(name)

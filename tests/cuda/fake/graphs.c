@@ -1,4 +1,4 @@
-/* graphs.c: the graphs of the fake driver: rows of launches and copies, each behind the one before. They are enqueued
+/* graphs.c: the graphs of the fake driver: launches and copies, each behind the one before. They are enqueued
  * as items of their own. Whoever frees one while it is under way is told of it.
  */
 #include "tests/cuda/fake/fake.h"
@@ -220,7 +220,7 @@ CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
     BEGIN(true);
     fake_check_stream(__func__, stream);
     graph->under_way++;
-    fake_now.rows++;
+    fake_now.graphs_run++;
     for (int k = 0; k < graph->n; k++)
         enqueue_node(stream, &graph->nodes[k], k == graph->n - 1 ? graph : NULL);
     return fake_leave(CUDA_SUCCESS);

@@ -1,4 +1,4 @@
-/* device_null.c: a device without hardware, which records what it is told and can compute through the CPU.
+/* device.c: a device without hardware, which records what it is told and can compute through the CPU.
  *
  *      stream:  head ──▶ launch ──▶ copy ──▶ event ──▶ then ◀── tail        an item is done when its turn comes: the
  *                                                                          stream is not held, or was given a step,
@@ -20,8 +20,8 @@
  * stepping or releasing, does the work of it on the spot, without the mutex; a stream has one such thread at a time
  * (`busy`), which goes on as long as there is something to do.
  */
-#include "engine/device_null.h"
-#include "engine/device_internal.h"
+#include "tests/lib/null/device.h"
+#include "engine/engine_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -43,8 +43,10 @@ typedef struct null_event {
     char text[TEXT_BYTES];
 } null_event;
 
-typedef struct null_owner { /* an op that runs on a thread: a thread runs one at each depth */
-    const engine_thread *thread;
+static _Thread_local int callbacks; /* that run on this thread, one inside the other: each may run an op */
+
+typedef struct null_owner { /* an op that runs on a thread */
+    const int *thread;      /* its `callbacks` */
     int depth;
 } null_owner;
 
@@ -57,7 +59,7 @@ typedef struct null_failure { /* of a host function, until the callback of its o
 
 typedef struct item {
     struct item *next;
-    engine_null_what what;
+    null_device_what what;
     null_owner owner;
     uint64_t number; /* of its record */
     union {
@@ -105,8 +107,8 @@ struct null_device {
     bool compute;
     uint64_t memory_bytes;
     null_block *free_blocks;
-    engine_null_counts counts;
-    engine_null_record records[ENGINE_NULL_RECORDS];
+    null_device_counts counts;
+    null_device_record records[NULL_DEVICE_RECORDS];
 };
 
 struct neap_code {
@@ -121,7 +123,7 @@ static struct {
     bool no_collectives;
 } null = {.mutex = PTHREAD_MUTEX_INITIALIZER, .progress = PTHREAD_COND_INITIALIZER};
 
-void *engine_null_address(const void *address) {
+void *null_device_address(const void *address) {
     return (void *)((uintptr_t)address & ~FOREIGN);
 }
 
@@ -139,15 +141,15 @@ static void unlock(void) {
 
 /* ---- Records: the caller holds the mutex ------------------------------------------------------------------------- */
 
-static engine_null_record *record_device_call(null_device *device, engine_null_what what, const null_stream *stream) {
+static null_device_record *record_device_call(null_device *device, null_device_what what, const null_stream *stream) {
     uint64_t number = ++device->counts.calls;
-    engine_null_record *made = &device->records[number % ENGINE_NULL_RECORDS];
-    *made = (engine_null_record){.what = what, .number = number, .stream = (const neap_stream *)stream};
+    null_device_record *made = &device->records[number % NULL_DEVICE_RECORDS];
+    *made = (null_device_record){.what = what, .number = number, .stream = (const neap_stream *)stream};
     return made;
 }
 
-static void record_done(null_device *device, engine_null_what what, uint64_t number, int status) {
-    engine_null_record *made = &device->records[number % ENGINE_NULL_RECORDS];
+static void record_done(null_device *device, null_device_what what, uint64_t number, int status) {
+    null_device_record *made = &device->records[number % NULL_DEVICE_RECORDS];
     device->counts.done[what]++;
     null.turns++;
     if (made->number == number) {
@@ -166,8 +168,7 @@ static void break_stream(null_stream *stream, int status, const char *text) {
 }
 
 static null_owner running_op(void) {
-    const engine_thread *self = engine_self();
-    return (null_owner){self, self->depth};
+    return (null_owner){&callbacks, callbacks};
 }
 
 /* Where the failure of an op is linked; a link to NULL: it has not failed. */
@@ -219,16 +220,16 @@ static bool may_pass(const null_stream *stream) {
     const item *front = stream->head;
     if (!front || (stream->held && stream->steps == 0))
         return false;
-    return front->what != ENGINE_NULL_WAIT || front->work.event->passed;
+    return front->what != NULL_DEVICE_WAIT || front->work.event->passed;
 }
 
 static void join_sources(item *front) {
     const size_t n = (size_t)front->work.collective.nsources;
     const uint64_t *sources = front->words + n, *targets = sources + n;
     for (int t = 0; t < front->work.collective.ntargets; t++) {
-        char *to = engine_null_address((void *)(uintptr_t)targets[t]);
+        char *to = null_device_address((void *)(uintptr_t)targets[t]);
         for (size_t k = 0; k < n; to += front->words[k++])
-            memcpy(to, engine_null_address((void *)(uintptr_t)sources[k]), front->words[k]);
+            memcpy(to, null_device_address((void *)(uintptr_t)sources[k]), front->words[k]);
     }
 }
 
@@ -236,18 +237,18 @@ static void join_sources(item *front) {
 static int work_on_item(item *front, bool compute) {
     if (!compute)
         return NEAP_OK;
-    if (front->what == ENGINE_NULL_COPY) {
-        memmove(engine_null_address(front->work.copy.to), engine_null_address(front->work.copy.from),
+    if (front->what == NULL_DEVICE_COPY) {
+        memmove(null_device_address(front->work.copy.to), null_device_address(front->work.copy.from),
                 front->work.copy.bytes);
         return NEAP_OK;
     }
-    if (front->what == ENGINE_NULL_COLLECTIVE) {
+    if (front->what == NULL_DEVICE_COLLECTIVE) {
         join_sources(front);
         return NEAP_OK;
     }
     void **buffers = (void **)front->work.launch.buffers; /* the item's own copy */
     for (int k = 0; k < front->work.launch.nbuffers; k++)
-        buffers[k] = engine_null_address(buffers[k]);
+        buffers[k] = null_device_address(buffers[k]);
     return front->work.launch.host ? front->work.launch.host(&front->work.launch) : NEAP_OK;
 }
 
@@ -280,7 +281,9 @@ static void call_back(null_stream *stream, item *front) {
     char text[TEXT_BYTES];
     int status = settle_op(stream, front->owner, text);
     unlock();
+    callbacks++;
     front->work.then.fn(front->work.then.arg, status < 0 ? neap_error(status, "%s", text) : NEAP_OK);
+    callbacks--;
     lock();
 }
 
@@ -295,23 +298,23 @@ static void pass(null_stream *stream) {
     item *front = stream->head;
     null_device *device = stream->device;
     const char *text;
-    bool works = front->what != ENGINE_NULL_THEN && front->what != ENGINE_NULL_FREE;
+    bool works = front->what != NULL_DEVICE_THEN && front->what != NULL_DEVICE_FREE;
     stream->head = front->next;
     if (stream->held)
         stream->steps--;
-    if (front->what == ENGINE_NULL_WAIT) {
+    if (front->what == NULL_DEVICE_WAIT) {
         if (front->work.event->status < 0)
             break_stream(stream, front->work.event->status, front->work.event->text);
         drop_event(front->work.event);
-    } else if (front->what == ENGINE_NULL_EVENT) {
+    } else if (front->what == NULL_DEVICE_EVENT) {
         pass_event(stream, front);
     } else if (works && status_for(stream, front->owner, &text) == NEAP_OK) {
         do_front_item(stream, front);
     }
     record_done(device, front->what, front->number, status_for(stream, front->owner, &text));
-    if (front->what == ENGINE_NULL_THEN)
+    if (front->what == NULL_DEVICE_THEN)
         call_back(stream, front);
-    if (front->what == ENGINE_NULL_FREE) {
+    if (front->what == NULL_DEVICE_FREE) {
         put_free(device, (null_block *)front);
     } else {
         free(front);
@@ -338,7 +341,7 @@ static void run_streams(void) {
 }
 
 /* Appends an item (TAKES) whose record is `made`, and goes on. The caller holds the mutex. */
-static void enqueue_item(null_stream *stream, item *added, engine_null_what what, uint64_t number) {
+static void enqueue_item(null_stream *stream, item *added, null_device_what what, uint64_t number) {
     added->next = NULL;
     added->what = what;
     added->owner = running_op();
@@ -437,8 +440,8 @@ static int stream_then(neap_device *handle, neap_stream *stream, neap_stream_fn 
     added->work.then.fn = fn;
     added->work.then.arg = arg;
     lock();
-    uint64_t number = record_device_call((null_device *)handle, ENGINE_NULL_THEN, (null_stream *)stream)->number;
-    enqueue_item((null_stream *)stream, added, ENGINE_NULL_THEN, number);
+    uint64_t number = record_device_call((null_device *)handle, NULL_DEVICE_THEN, (null_stream *)stream)->number;
+    enqueue_item((null_stream *)stream, added, NULL_DEVICE_THEN, number);
     unlock();
     return NEAP_OK;
 }
@@ -470,9 +473,9 @@ static int event_new(neap_device *handle, neap_stream *stream, neap_event **out)
     added->work.event = event;
     lock();
     device->counts.events++;
-    engine_null_record *made = record_device_call(device, ENGINE_NULL_EVENT, (null_stream *)stream);
+    null_device_record *made = record_device_call(device, NULL_DEVICE_EVENT, (null_stream *)stream);
     made->event = (neap_event *)event;
-    enqueue_item((null_stream *)stream, added, ENGINE_NULL_EVENT, made->number);
+    enqueue_item((null_stream *)stream, added, NULL_DEVICE_EVENT, made->number);
     unlock();
     *out = (neap_event *)event;
     return NEAP_OK;
@@ -493,9 +496,9 @@ static int stream_wait(neap_device *handle, neap_stream *stream, neap_event *han
     added->work.event = event;
     lock();
     event->holders++;
-    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_WAIT, (null_stream *)stream);
+    null_device_record *made = record_device_call((null_device *)handle, NULL_DEVICE_WAIT, (null_stream *)stream);
     made->event = handle_of_event;
-    enqueue_item((null_stream *)stream, added, ENGINE_NULL_WAIT, made->number);
+    enqueue_item((null_stream *)stream, added, NULL_DEVICE_WAIT, made->number);
     unlock();
     return NEAP_OK;
 }
@@ -528,10 +531,10 @@ static int null_alloc(neap_device *handle, neap_stream *stream, size_t bytes, vo
         found->bytes = bytes;
         device->counts.blocks++;
         device->counts.block_bytes += bytes;
-        engine_null_record *made = record_device_call(device, ENGINE_NULL_ALLOC, (null_stream *)stream);
+        null_device_record *made = record_device_call(device, NULL_DEVICE_ALLOC, (null_stream *)stream);
         made->to = foreign_address((char *)found + BLOCK_HEAD);
         made->bytes = bytes;
-        record_done(device, ENGINE_NULL_ALLOC, made->number, NEAP_OK);
+        record_done(device, NULL_DEVICE_ALLOC, made->number, NEAP_OK);
     }
     unlock();
     if (!found)
@@ -542,15 +545,15 @@ static int null_alloc(neap_device *handle, neap_stream *stream, size_t bytes, vo
 
 static void null_free_block(neap_device *handle, neap_stream *stream, void *memory, size_t bytes) {
     null_device *device = (null_device *)handle;
-    null_block *freed = (null_block *)((char *)engine_null_address(memory) - BLOCK_HEAD);
+    null_block *freed = (null_block *)((char *)null_device_address(memory) - BLOCK_HEAD);
     lock();
-    engine_null_record *made = record_device_call(device, ENGINE_NULL_FREE, (null_stream *)stream);
+    null_device_record *made = record_device_call(device, NULL_DEVICE_FREE, (null_stream *)stream);
     made->to = memory;
     made->bytes = bytes;
     if (stream) {
-        enqueue_item((null_stream *)stream, &freed->freed, ENGINE_NULL_FREE, made->number);
+        enqueue_item((null_stream *)stream, &freed->freed, NULL_DEVICE_FREE, made->number);
     } else {
-        record_done(device, ENGINE_NULL_FREE, made->number, NEAP_OK);
+        record_done(device, NULL_DEVICE_FREE, made->number, NEAP_OK);
         put_free(device, freed);
     }
     unlock();
@@ -569,12 +572,12 @@ static int null_copy(neap_device *handle, neap_stream *stream, int direction, vo
     added->work.copy.from = from;
     added->work.copy.bytes = bytes;
     lock();
-    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_COPY, (null_stream *)stream);
+    null_device_record *made = record_device_call((null_device *)handle, NULL_DEVICE_COPY, (null_stream *)stream);
     made->direction = direction;
     made->to = to;
     made->from = from;
     made->bytes = bytes;
-    enqueue_item((null_stream *)stream, added, ENGINE_NULL_COPY, made->number);
+    enqueue_item((null_stream *)stream, added, NULL_DEVICE_COPY, made->number);
     unlock();
     return NEAP_OK;
 }
@@ -610,13 +613,13 @@ static int collective_run(neap_device *handle, neap_stream *stream, const neap_c
     for (size_t k = 0; k < ntargets; k++)
         added->words[2 * nsources + k] = (uintptr_t)given->targets[k];
     lock();
-    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_COLLECTIVE, (null_stream *)stream);
+    null_device_record *made = record_device_call((null_device *)handle, NULL_DEVICE_COLLECTIVE, (null_stream *)stream);
     made->bytes = bytes;
     made->nscalars = given->nsources;
     made->nbuffers = given->ntargets;
-    for (size_t k = 0; k < ntargets && k < ENGINE_NULL_ARGUMENTS; k++)
+    for (size_t k = 0; k < ntargets && k < NULL_DEVICE_ARGUMENTS; k++)
         made->buffers[k] = given->targets[k];
-    enqueue_item((null_stream *)stream, added, ENGINE_NULL_COLLECTIVE, made->number);
+    enqueue_item((null_stream *)stream, added, NULL_DEVICE_COLLECTIVE, made->number);
     unlock();
     return NEAP_OK;
 }
@@ -641,6 +644,11 @@ static void code_free(neap_device *handle, neap_code *code) {
     free(code);
 }
 
+static int runs_host(neap_device *device) {
+    (void)device;
+    return 1;
+}
+
 static int null_launch(neap_device *handle, neap_stream *stream, const neap_launch *given) {
     size_t nbuffers = (size_t)given->nbuffers, nscalars = (size_t)given->nscalars;
     const char *name = given->name ? given->name : "";
@@ -655,57 +663,57 @@ static int null_launch(neap_device *handle, neap_stream *stream, const neap_laun
     added->work.launch.buffers = nbuffers ? memcpy(buffers, given->buffers, nbuffers * sizeof *buffers) : NULL;
     added->work.launch.name = strcpy(text, name);
     lock();
-    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_LAUNCH, (null_stream *)stream);
+    null_device_record *made = record_device_call((null_device *)handle, NULL_DEVICE_LAUNCH, (null_stream *)stream);
     snprintf(made->name, sizeof made->name, "%s", name);
     made->code = given->code;
     made->nbuffers = given->nbuffers;
     made->nscalars = given->nscalars;
-    for (size_t i = 0; i < nbuffers && i < ENGINE_NULL_ARGUMENTS; i++)
+    for (size_t i = 0; i < nbuffers && i < NULL_DEVICE_ARGUMENTS; i++)
         made->buffers[i] = given->buffers[i];
-    for (size_t i = 0; i < nscalars && i < ENGINE_NULL_ARGUMENTS; i++)
+    for (size_t i = 0; i < nscalars && i < NULL_DEVICE_ARGUMENTS; i++)
         made->scalars[i] = given->scalars[i];
     memcpy(made->groups, given->groups, sizeof made->groups);
     memcpy(made->threads, given->threads, sizeof made->threads);
     made->shared_bytes = given->shared_bytes;
-    enqueue_item((null_stream *)stream, added, ENGINE_NULL_LAUNCH, made->number);
+    enqueue_item((null_stream *)stream, added, NULL_DEVICE_LAUNCH, made->number);
     unlock();
     return NEAP_OK;
 }
 
 /* ---- For tests --------------------------------------------------------------------------------------------------- */
 
-void engine_null_count(neap_device *device, engine_null_counts *out) {
+void null_device_count(neap_device *device, null_device_counts *out) {
     lock();
     *out = ((null_device *)device)->counts;
     unlock();
 }
 
-bool engine_null_read(neap_device *device, uint64_t number, engine_null_record *out) {
+bool null_device_read(neap_device *device, uint64_t number, null_device_record *out) {
     lock();
-    *out = ((null_device *)device)->records[number % ENGINE_NULL_RECORDS];
+    *out = ((null_device *)device)->records[number % NULL_DEVICE_RECORDS];
     unlock();
     return number > 0 && out->number == number;
 }
 
-void engine_null_compute(neap_device *device, bool compute) {
+void null_device_compute(neap_device *device, bool compute) {
     lock();
     ((null_device *)device)->compute = compute;
     unlock();
 }
 
-void engine_null_memory(neap_device *device, uint64_t bytes) {
+void null_device_memory(neap_device *device, uint64_t bytes) {
     lock();
     ((null_device *)device)->memory_bytes = bytes;
     unlock();
 }
 
-void engine_null_collectives(bool have) {
+void null_device_collectives(bool have) {
     lock();
     null.no_collectives = !have;
     unlock();
 }
 
-void engine_null_hold(neap_device *device, neap_stream *stream, bool hold) {
+void null_device_hold(neap_device *device, neap_stream *stream, bool hold) {
     (void)device;
     lock();
     ((null_stream *)stream)->held = hold;
@@ -714,7 +722,7 @@ void engine_null_hold(neap_device *device, neap_stream *stream, bool hold) {
     unlock();
 }
 
-int engine_null_step(neap_device *device, neap_stream *handle, int most) {
+int null_device_step(neap_device *device, neap_stream *handle, int most) {
     (void)device;
     null_stream *stream = (null_stream *)handle;
     lock();
@@ -727,7 +735,7 @@ int engine_null_step(neap_device *device, neap_stream *handle, int most) {
     return passed;
 }
 
-void engine_null_fail(neap_device *device, neap_stream *handle, int status, const char *text) {
+void null_device_fail(neap_device *device, neap_stream *handle, int status, const char *text) {
     (void)device;
     null_stream *stream = (null_stream *)handle;
     lock();
@@ -736,14 +744,14 @@ void engine_null_fail(neap_device *device, neap_stream *handle, int status, cons
     unlock();
 }
 
-void engine_null_mend(neap_device *device, neap_stream *stream) {
+void null_device_mend(neap_device *device, neap_stream *stream) {
     (void)device;
     lock();
     ((null_stream *)stream)->status = NEAP_OK;
     unlock();
 }
 
-const neap_device_kind engine_null_kind = {
+const neap_device_kind null_device_kind = {
     .abi = NEAP_DEVICE_ABI,
     .name = "null",
     .count = null_count,
@@ -764,6 +772,7 @@ const neap_device_kind engine_null_kind = {
     .code_new = code_new,
     .code_free = code_free,
     .launch = null_launch,
+    .runs_host = runs_host,
     .collective_lacks = collective_lacks,
     .collective_run = collective_run,
 };

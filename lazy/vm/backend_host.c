@@ -1,4 +1,5 @@
-/* backend_null.c: the null device as a backend: each step is a launch, whose host function is the chunked VM.
+/* backend_host.c: the backend of devices that run host functions in the order of their streams, and have no other: each
+ * step is a launch, whose host function is the chunked VM.
  *
  * A launch carries buffers and words. So what the host function needs beside the buffers (the kernel, or the call; the
  * op's run-context) goes into the first words, and the numbers of the step follow.
@@ -56,39 +57,39 @@ static int launch_step(const void *work, const int64_t *offsets, const lazy_oper
     return status;
 }
 
-static int null_run(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run) {
+static int host_run(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run) {
     return launch_step(kernel, NULL, with, run, run_kernel);
 }
 
-static int null_call(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run) {
+static int host_call(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run) {
     return launch_step(call, offsets, with, run, run_call);
 }
 
-static const char *null_lacks_no_kernel(const lazy_kernel *kernel, int device) {
+static const char *host_lacks_no_kernel(const lazy_kernel *kernel, int device) {
     (void)kernel, (void)device;
     return NULL;
 }
 
-static const char *null_lacks_no_call(const lazy_call *call, int device) {
+static const char *host_lacks_no_call(const lazy_call *call, int device) {
     (void)call, (void)device;
     return NULL;
 }
 
-static int null_prepare(lazy_kernel *kernel, int device) {
+static int host_prepare(lazy_kernel *kernel, int device) {
     (void)device;
     return vm_kernel_prepare(kernel);
 }
 
-const lazy_backend vm_backend_null = {
-    .kind = "null",
-    .lacks_kernel = null_lacks_no_kernel,
-    .lacks_call = null_lacks_no_call,
-    .prepare = null_prepare,
+const lazy_backend vm_backend_host = {
+    .kind = NULL,
+    .lacks_kernel = host_lacks_no_kernel,
+    .lacks_call = host_lacks_no_call,
+    .prepare = host_prepare,
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,
     .tier = vm_kernel_tier,
     .why = vm_kernel_why,
-    .run = null_run,
-    .call = null_call,
+    .run = host_run,
+    .call = host_call,
     .copy = vm_backend_copy,
 };
