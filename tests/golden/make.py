@@ -2,7 +2,7 @@
 
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
                                                expressions random gradients linalg conv optim
-                                               printing io rules statistics tables safetensors
+                                               printing io rules statistics tables safetensors torch
                                                images half complex fft complex_linalg
                                                signal complex_more fields
 
@@ -16,7 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
-         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "images",
+         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "images",
          "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields"]
 
 
