@@ -77,7 +77,7 @@ add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.pn
     .. "subsampled.jpg gray.jpg")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
 
---- Adds the pickle of a checkpoint, to be packed with its storages again, since a checksum hides changes from the reader.
+--- Adds the pickle of a checkpoint, to be packed with its storages again, since a checksum would refuse changes.
 local function add_pickle(name)
     local archive = contents("tests/golden/torch/" .. name)
     local whole = { data = ffi.cast("const uint8_t *", archive), size = #archive, keep = archive }

@@ -5,7 +5,8 @@ Records:   good <tab> file <tab> path <tab> kind <tab> value …
 
 A path is that of np.tree.paths. A kind is a dtype, with an array (halves as f32, complex ones with an axis more, for
 their parts), or number, text, boolean, null. Every dtype that both have; strides of all kinds, shared storages,
-containers, optimizers; the protocols 2 to 5; archives that are deflated, or say their sizes as those of more than 4 GiB.
+containers, optimizers; the protocols 2 to 5; archives that are deflated, or say their sizes as those of
+more than 4 GiB.
 """
 
 import collections
@@ -114,13 +115,33 @@ def model():
                                torch.nn.Linear(12, 2))
 
 
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
+        self.head = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+
+    def forward(self, x):
+        return self.head(torch.relu(self.norm(self.conv(x))).mean((2, 3)))
+
+
+def network():
+    """A state dict, with an input and what the network makes of it."""
+    torch.manual_seed(1)
+    net, x = Net(), torch.randn(2, 3, 6, 6)
+    for _ in range(3):
+        net(torch.randn(8, 3, 6, 6))
+    return {"state": net.state_dict(), "x": x, "y": net.eval()(x).detach()}
+
+
 def checkpoint():
     net = model()
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
     net(torch.ones(2, 2, 3, 3)).sum().backward()
     optimizer.step()
     return {"model": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3, "best": 0.25,
-            "note": "\u00fc\u4e2d\U0001f600", "rng": torch.get_rng_state()[:16], "history": [1, None, 2.5, True, "x", []]}
+            "note": "\u00fc\u4e2d\U0001f600", "rng": torch.get_rng_state()[:16],
+            "history": [1, None, 2.5, True, "x", []]}
 
 
 def good(out):
@@ -134,6 +155,7 @@ def good(out):
     record("dtypes", {name: (torch.arange(6).reshape(2, 3) % 2 * 3).to(kind) for kind, name in NAMES.items()})
     record("strides", strides())
     record("state", model().state_dict())
+    record("network", network())
     record("checkpoint", checkpoint())
     record("parameter", model()[3].weight)
     record("storage", [torch.arange(3.), [2, 3]], saved([torch.arange(3.).storage(), torch.Size([2, 3])]))
@@ -169,7 +191,7 @@ def bad(out):
     record("numpy", saved({"x": np.float64(3)}), "names numpy")
     record("float8", saved(torch.ones(2).to(torch.float8_e5m2)), "names torch.float8_e5m2")
     record("sparse", saved(torch.eye(2).to_sparse()), "names torch._utils._rebuild_sparse_tensor")
-    record("old", saved({"x": torch.ones(1)}, _use_new_zipfile_serialization=False), "format from before 1.6")
+    record("old", saved({"x": torch.ones(1)}, _use_new_zipfile_serialization=False)[:100], "format from before 1.6")
     record("nothing", b"", "it is empty")
     record("text", b"no archive", "no checkpoint of PyTorch")
     record("short", whole[:-30], "no zip archive, or truncated")
@@ -183,7 +205,8 @@ def bad(out):
             ("cut", b"\x80\2X\xff\0\0\0abc", "byte 3: it is truncated"), ("memo", b"\x80\2h\5.", "recalls"),
             ("mark", b"\x80\2Nt.", "needs a mark"), ("loop", b"\x80\2]q\0h\0a.", "hold each other"),
             ("many", b"\x80\2]" + b"q\0]h\0h\0h\0h\0e".replace(b"]", b"](") * 40 + b".", "hold each other"),
-            ("key", b"\x80\2}]Ns.", "neither a text nor a number"), ("class", b"\x80\2ctorch\nFloatStorage\n.", "a class"),
+            ("key", b"\x80\2}]Ns.", "neither a text nor a number"),
+            ("class", b"\x80\2ctorch\nFloatStorage\n.", "a class"),
             ("id", b"\x80\2NQ.", "no storage"), ("big", b"\x80\2\x8a\x0a" + b"\1" * 10 + b".", "more than 64 bits")]:
         record("pickle_" + name, changed(whole, data_pkl=data), message)
     text_of = zipfile.ZipFile(io.BytesIO(whole)).read("archive/data.pkl")

@@ -1,7 +1,7 @@
---- pickle.lua: Python's pickles (protocols 2 to 5) as Lua values, for data: what a pickle asks to be called is looked up
--- in a table of the caller's, and nothing else is ever called. Facts: CPython's Lib/pickletools.py.
+--- pickle.lua: Python's pickles (protocols 2 to 5) as Lua values, for data: what a pickle asks to be called is looked
+-- up in a table of the caller's, and nothing else is ever called. Facts: CPython's Lib/pickletools.py.
 --
--- Dicts become tables by key (what is None is left out), lists, tuples and sets tables from 1 (with json.null for None),
+-- Dicts become tables by key (what is None is left out), lists, tuples and sets tables from 1 (json.null for None),
 -- integers numbers, or 64-bit cdata where a number would not be exact. A problem is an error that names the byte.
 local bit = require "bit"
 local ffi = require "ffi"
@@ -96,8 +96,8 @@ end
 -- ---- Containers -----------------------------------------------------------------------------------------------------
 
 local function container(m, value)
-    if type(value) ~= "table" or getmetatable(value) ~= nil then fail(m, "it puts something into what holds nothing") end
-    return value
+    if type(value) == "table" and getmetatable(value) == nil then return value end
+    fail(m, "it puts something into what holds nothing")
 end
 
 local function set_item(m, dict, key, value)
@@ -166,8 +166,10 @@ run["\138"] = function(m) push(m, long(m, unsigned(m, 1))) end
 run["\139"] = function(m) push(m, long(m, unsigned(m, 4))) end
 run["G"] = function(m) push(m, double(m)) end
 
-for code, width in pairs { X = 4, ["\140"] = 1, ["\141"] = 8, B = 4, C = 1, ["\142"] = 8, ["\150"] = 8, T = 4, U = 1 } do
-    run[code] = function(m) push(m, bytes(m, unsigned(m, width))) end -- texts and bytes
+-- Texts and bytes.
+for code, width in pairs { X = 4, ["\140"] = 1, ["\141"] = 8, B = 4, C = 1, ["\142"] = 8, ["\150"] = 8, T = 4,
+                           U = 1 } do
+    run[code] = function(m) push(m, bytes(m, unsigned(m, width))) end
 end
 
 for _, code in ipairs { "}", "]", ")", "\143" } do
@@ -233,9 +235,9 @@ run["Q"] = function(m) -- BINPERSID
     push(m, value)
 end
 
---- The value of a pickle, which begins the text. `find(module, name)` gives what a name means there, or nil and what is
--- wrong: a value, whose metatable may have `call(value, arguments)`, which gives the result of a call of it, in the same
--- way. `load(id)` does that for persistent ids.
+--- The value of a pickle, which begins the text. `find(module, name)` gives what a name means there, or nil and what
+-- is wrong: a value, whose metatable may have `call(value, arguments)`, which gives the result of a call of it, in the
+-- same way. `load(id)` does that for persistent ids.
 function pickle.read(text, find, load)
     local m = { text = text, at = 1, stack = {}, n = 0, marks = {}, memo = {}, memos = 0, find = find, load = load }
     while true do

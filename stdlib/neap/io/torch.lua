@@ -1,6 +1,6 @@
---- torch.lua: np.io.load_torch: checkpoints of PyTorch, as torch.save writes them since version 1.6: a zip archive with a
--- pickle, FOLDER/data.pkl, of containers, numbers, texts and tensors, and with a file FOLDER/data/KEY for the elements
--- of each storage. Facts: torch/serialization.py, torch/_utils.py.
+--- torch.lua: np.io.load_torch: checkpoints of PyTorch, as torch.save writes them since version 1.6: a zip archive with
+-- a pickle, FOLDER/data.pkl, of containers, numbers, texts and tensors, and with a file FOLDER/data/KEY for the
+-- elements of each storage. Facts: torch/serialization.py, torch/_utils.py.
 --
 -- Of the functions and classes that a pickle may name, those below are all that are known: others are refused by name,
 -- and none of Python's code is run. The whole pickle is read, and each tensor is held against the bytes of its storage,
@@ -28,7 +28,7 @@ local TENSOR, DTYPE, STORAGE = {}, {}, {} -- metatables
 local dtype_names = {
     float32 = "f32", float64 = "f64", float16 = "f16", bfloat16 = "bf16", complex64 = "c64", complex128 = "c128",
     int8 = "i8", int16 = "i16", int32 = "i32", int64 = "i64", uint8 = "u8", uint16 = "u16", uint32 = "u32",
-    uint64 = "u64", bool = "bool", float = "f32", double = "f64", half = "f16", short = "i16", int = "i32", long = "i64",
+    uint64 = "u64", bool = "bool",
 }
 local storage_names = {
     Float = "f32", Double = "f64", Half = "f16", BFloat16 = "bf16", ComplexFloat = "c64", ComplexDouble = "c128",
@@ -120,8 +120,9 @@ names["torch.storage.UntypedStorage"] = setmetatable({}, { storage = true })
 local function find(module, name)
     local known = names[module .. "." .. name]
     if known then return known end
-    return nil, ("it names %s.%s: containers, numbers, texts and tensors of neap's dtypes are read, and no code is run%s")
-        :format(module, name, module:find "^torch" and "" or "; torch.save(model.state_dict(), …) writes a model's so")
+    local hint = module:find "^torch" and "" or "; torch.save(model.state_dict(), …) writes a model's so"
+    return nil, ("it names %s.%s: containers, numbers, texts and tensors of neap's dtypes are read, no code is run%s")
+        :format(module, name, hint)
 end
 
 -- ---- The archive ----------------------------------------------------------------------------------------------------
@@ -361,10 +362,11 @@ local function read_checkpoint(block, open)
     error(result, 0)
 end
 
---- np.io.load_torch(path, {mmap_mode=…}) -> value: what torch.save has put into a file (.pt, .pth): a state dict, or any
--- dicts, lists and tuples of tensors, numbers and texts, as tables; tensors and parameters are arrays, whatever their
--- strides, and what a dict has as None is left out. Python's code is never run: what is no data is refused by its name.
--- np.tree.nest makes layers of names with dots, np.tree.rename and np.tree.transpose make them those of np.nn.
+--- np.io.load_torch(path, {mmap_mode=…}) -> value: what torch.save has put into a file (.pt, .pth): a state dict, or
+-- any dicts, lists and tuples of tensors, numbers and texts, as tables; tensors and parameters are arrays, whatever
+-- their strides, and what a dict has as None is left out. Python's code is never run: what is no data is refused by
+-- its name. np.tree.nest makes layers of names with dots, np.tree.rename and np.tree.transpose make them those of
+-- np.nn.
 --- mmap_mode: "r" maps the file into memory: elements are read when they are needed (see np.io.load)
 --- > np.io.savez("x.pt", {x = np.ones(2)}) -- an archive, but none of PyTorch
 --- > ok, problem = pcall(np.io.load_torch, "x.pt", {mmap_mode="r"})
