@@ -57,6 +57,10 @@ local function torch(options)
     return function(name) arrays(np.io.load_torch(name, options)) end
 end
 
+local function gguf(options)
+    return function(name) arrays((np.io.load_gguf(name, options))) end
+end
+
 local files = {}
 
 --- Adds golden files, which `read` reads.
@@ -73,6 +77,8 @@ add("safetensors/", tensors(), "mixed.safetensors f64.safetensors metadata.safet
 add("safetensors/", tensors { mmap_mode = "r" }, "mixed.safetensors")
 add("torch/", torch(), "checkpoint.pt strides.pt protocol4.pt deflated.pt wide.pt bad_pickle_loop.pt")
 add("torch/", torch { mmap_mode = "r" }, "dtypes.pt")
+add("gguf/", gguf(), "kinds.gguf small.gguf bad_overlap.gguf")
+add("gguf/", gguf { keep_halves = true }, "small.gguf")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")

@@ -2,7 +2,7 @@
 
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
                                                expressions random gradients linalg conv optim
-                                               printing io rules statistics tables safetensors torch
+                                               printing io rules statistics tables safetensors torch gguf
                                                images half complex fft complex_linalg
                                                signal complex_more fields
 
@@ -16,8 +16,8 @@ import sys
 sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
-         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "images",
-         "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields"]
+         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "gguf",
+         "images", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields"]
 
 
 def main(names):

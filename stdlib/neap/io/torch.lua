@@ -354,7 +354,7 @@ local function read_checkpoint(block, open)
         problem = value
     end
     if not ok then return nil, ("'%s' in it: %s"):format(archive["data.pkl"].name, tostring(problem)) end
-    local source, result = { block = block, file = open and open() }, nil
+    local source, result = { block = block, file = open and open() }
     ok, result = pcall(finished, source, value, {})
     if source.file then source.file.close() end
     if ok then return result end
