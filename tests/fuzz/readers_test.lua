@@ -79,6 +79,7 @@ add("torch/", torch(), "checkpoint.pt strides.pt protocol4.pt deflated.pt wide.p
 add("torch/", torch { mmap_mode = "r" }, "dtypes.pt")
 add("gguf/", gguf(), "kinds.gguf small.gguf bad_overlap.gguf")
 add("gguf/", gguf { keep_halves = true }, "small.gguf")
+add("", function(name) np.io.load_json(name) end, "tables.json")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")

@@ -428,6 +428,7 @@ local late = {
     save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
     load_image = "image", save_image = "image",
     save_safetensors = "safetensors", load_safetensors = "safetensors",
+    load_json = "json", save_json = "json", from_json = "json", to_json = "json", null = "json", empty_object = "json",
     load_torch = "torch", load_gguf = "gguf",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
