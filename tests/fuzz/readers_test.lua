@@ -61,6 +61,13 @@ local function gguf(options)
     return function(name) arrays((np.io.load_gguf(name, options))) end
 end
 
+local function tokenizer(name)
+    local t = np.io.load_tokenizer(name)
+    local ids = t:encode("The caf\195\169's 12 foxes, \228\184\173\230\150\135!", { pair = "x" })
+    t:decode(ids)
+    t:encode_batch { "a", "" }
+end
+
 local files = {}
 
 --- Adds golden files, which `read` reads.
@@ -80,6 +87,7 @@ add("torch/", torch { mmap_mode = "r" }, "dtypes.pt")
 add("gguf/", gguf(), "kinds.gguf small.gguf bad_overlap.gguf")
 add("gguf/", gguf { keep_halves = true }, "small.gguf")
 add("", function(name) np.io.load_json(name) end, "tables.json")
+add("tokenizers/", tokenizer, "bert.json roberta.json llama3.json t5.json plain.json unigram.json")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")

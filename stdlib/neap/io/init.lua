@@ -429,13 +429,14 @@ local late = {
     load_image = "image", save_image = "image",
     save_safetensors = "safetensors", load_safetensors = "safetensors",
     load_json = "json", save_json = "json", from_json = "json", to_json = "json", null = "json", empty_object = "json",
-    load_torch = "torch", load_gguf = "gguf",
+    load_tokenizer = "text.tokenizer", load_torch = "torch", load_gguf = "gguf",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
 
 return setmetatable(data_io, {
     __index = function(_, name)
-        if late[name] then data_io[name] = require("neap.io." .. late[name])[name] end
+        local module = late[name]
+        if module then data_io[name] = require((module:find "%." and "neap." or "neap.io.") .. module)[name] end
         return rawget(data_io, name)
     end,
     __late = { late },
