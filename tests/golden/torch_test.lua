@@ -55,6 +55,8 @@ collector.add("what tensors share", function()
     check.ok(rawequal(t.whole, t.shared))
     check.raises(function() np.io.load_torch(FOLDER .. "strides.pt", { mmap_mode = "w" }) end, "'mmap_mode'")
     check.raises(function() np.io.load_torch "no such file" end, "no such file")
+    check.raises(function() np.io.load(FOLDER .. "strides.pt") end, "np.io.load_torch reads it")
+    check.raises(function() np.io.load(FOLDER .. "bad_text.pt") end, "neither npy, npz nor IDX; np.io.load_torch reads .pt")
 end, "strides.pt")
 
 collector.finish(check)

@@ -50,23 +50,45 @@ local function next_token(find, text, at)
     end
 end
 
---- Whether a word goes on at a place: the character that begins there, or ends in front of it.
-local function is_word_at(text, at, before)
-    local found = before and text:sub(1, at - 1):match "[%z\1-\127\194-\244][\128-\191]*$"
-        or not before and text:match("^[%z\1-\127\194-\244][\128-\191]*", at)
-    return found and found ~= "" and regex.is_word(unicode.codes(found)[1])
+--- The code point that begins at a place, and how many bytes it has; nil at the end.
+local function code_at(text, at)
+    local found = text:match("^[%z\1-\127\194-\244][\128-\191]*", at)
+    if not found then return nil end
+    return unicode.codes(found)[1], #found
 end
 
---- How many bytes of white space a text begins or ends with.
-local function space_bytes(text, at_end)
-    local codes, count = unicode.codes(text), 0
-    local first, last, step = 1, #codes, 1
-    if at_end then first, last, step = #codes, 1, -1 end
-    for k = first, last, step do
-        if not unicode.is_space(codes[k]) then break end
-        count = count + #unicode.character(codes[k])
+--- The same of what ends in front of a place; nil at the beginning.
+local function code_before(text, at)
+    local first = at - 1
+    while first > 1 and text:byte(first) >= 0x80 and text:byte(first) < 0xC0 do first = first - 1 end
+    if first < 1 then return nil end
+    return code_at(text, first)
+end
+
+--- Whether a token stands inside of a word.
+local function in_word(text, first, last)
+    local before, behind = code_before(text, first), code_at(text, last + 1)
+    return before and regex.is_word(before) or behind and regex.is_word(behind)
+end
+
+--- The place behind the white space at a place.
+local function behind_space(text, at)
+    local code, bytes = code_at(text, at)
+    while code and unicode.is_space(code) do
+        at = at + bytes
+        code, bytes = code_at(text, at)
     end
-    return count
+    return at
+end
+
+--- Where the white space in front of a place begins.
+local function before_space(text, at)
+    local code, bytes = code_before(text, at)
+    while code and unicode.is_space(code) do
+        at = at - bytes
+        code, bytes = code_before(text, at)
+    end
+    return at
 end
 
 --- A text as a list of parts: texts and ids of added tokens.
@@ -77,9 +99,9 @@ local function cut(find, text)
         if not token then break end
         local last = first + #token.text - 1
         at = last + 1
-        if not (token.single_word and (is_word_at(text, first, true) or is_word_at(text, last + 1))) then
-            if token.lstrip then first = math.max(from, first - space_bytes(text:sub(1, first - 1), true)) end
-            if token.rstrip then last = last + space_bytes(text:sub(last + 1)) end
+        if not (token.single_word and in_word(text, first, last)) then
+            if token.lstrip then first = math.max(from, before_space(text, first)) end
+            if token.rstrip then last = behind_space(text, last + 1) - 1 end
             if from < first then list[#list + 1] = { text = text:sub(from, first - 1), begins = from == 1 } end
             list[#list + 1] = { id = token.id }
             from, at = last + 1, last + 1
