@@ -265,8 +265,8 @@ def make():
 
 def check(count):
     with tempfile.TemporaryDirectory() as folder:
-        write(folder, count, 8, 2000)
-        neap = os.environ.get("NEAP", "build/neap")
+        write(folder, count, 8, 1200)
+        neap = os.environ.setdefault("NEAP", "build/neap")
         sys.exit(subprocess.call([neap, "tests/golden/tokenizers_test.lua", folder + "/"]))
 
 
