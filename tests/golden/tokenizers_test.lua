@@ -90,6 +90,9 @@ check.test("what is refused", function()
     end
     refused("", "no JSON at byte 1")
     refused("3", "no tokenizer")
+    refused("{" .. WORDS .. ',"decoder":{"type":"Metaspace"}}', "a part of it lacks a setting")
+    refused("{" .. WORDS .. ',"decoder":{"type":"WordPiece","prefix":3}}', "the setting 'prefix' is no string")
+    refused("{" .. WORDS .. ',"padding":{"pad_id":-1}}', "the setting 'pad_id' is no count")
     refused("{}", "it has no model")
     refused('{"model":{"type":"WordLevel"}}', "the model 'WordLevel' is not known")
     refused('{"model":{"type":"WordPiece","vocab":{"a":"b"}}}', "no token with an id")
@@ -108,7 +111,7 @@ check.test("what is refused", function()
     end
     refused("{" .. WORDS .. ',"pre_tokenizer":{"type":"Split","behavior":"Other","pattern":{"String":"a"}}}',
             "behavior")
-    refused("{" .. WORDS .. ',"pre_tokenizer":{"type":"Split","behavior":"Isolated"}}', "do not fit each other")
+    refused("{" .. WORDS .. ',"pre_tokenizer":{"type":"Split","behavior":"Isolated"}}', "lacks a setting")
     refused("{" .. WORDS .. ',"added_tokens":[{"id":1}]}', "an added token without")
     local t = load_text("{" .. WORDS .. "}")
     check.raises(function() t:encode(3) end, "tokenizer.encode: argument 1 %(text%)")

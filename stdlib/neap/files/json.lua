@@ -27,8 +27,8 @@ local function skip_space(text, at)
     return text:find("[^ \t\r\n]", at) or #text + 1
 end
 
---- How many bytes follow the first one of a character, by that one and the next; nil: they begin none. Overlong forms
--- and surrogates are none.
+--- How many bytes follow the first byte of a character, by the first two bytes; nil: no character, an overlong form or
+-- a surrogate.
 local function bytes_behind(lead, second)
     if lead < 0x80 then return 0 end
     if lead < 0xC2 or lead > 0xF4 then return nil end
@@ -99,7 +99,7 @@ local function read_string(text, at)
     end
 end
 
---- The value of a long integer: 64-bit cdata, or a number where these do not hold it.
+--- The value of a long integer: 64-bit cdata, or a number beyond 64 bits.
 local function read_long(digits)
     local negative = digits:sub(1, 1) == "-"
     local first = negative and 2 or 1
@@ -131,7 +131,7 @@ end
 
 local read_value
 
---- Behind a value in brackets: the place of the next one, or nil and the place behind the bracket.
+--- Behind a value in brackets: the place of the next value, or nil and the place behind the bracket.
 local function next_place(text, at, close)
     at = skip_space(text, at)
     local c = text:byte(at)

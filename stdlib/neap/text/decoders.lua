@@ -1,12 +1,13 @@
---- decoders.lua: the decoders of tokenizer.json: functions that change a list of tokens, which are joined then. Facts:
+--- decoders.lua: the decoders of tokenizer.json: functions that change a list of tokens, to be joined. Facts:
 -- the tokenizers library (Rust).
 local json = require "neap.files.json"
+local settings = require "neap.text.settings"
 local splits = require "neap.text.splits"
 local unicode = require "neap.text.unicode"
 
 local decoders = {}
 
---- A text with other bytes for what is no UTF-8, as Rust's from_utf8_lossy: one mark for each start of a character that
+--- A text with U+FFFD for bytes that are no UTF-8, as Rust's from_utf8_lossy: a mark for each start of a character that
 -- is cut short.
 local function lossy(text)
     if json.is_utf8(text) then return text end
@@ -46,14 +47,14 @@ end
 local CLEANUP = { { " .", "." }, { " ?", "?" }, { " !", "!" }, { " ,", "," }, { " ' ", "'" }, { " n't", "n't" },
                   { " 'm", "'m" }, { " do not", " don't" }, { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" } }
 
-function decoders.WordPiece(settings)
-    local prefix = settings.prefix or "##"
+function decoders.WordPiece(own)
+    local prefix = own.prefix or "##"
     return function(tokens)
         for k, token in ipairs(tokens) do
             if k > 1 then
                 token = token:sub(1, #prefix) == prefix and token:sub(#prefix + 1) or " " .. token
             end
-            if settings.cleanup ~= false then
+            if own.cleanup ~= false then
                 for _, pair in ipairs(CLEANUP) do token = replaced(token, pair[1], pair[2]) end
             end
             tokens[k] = token
@@ -81,20 +82,20 @@ function decoders.ByteLevel()
     end
 end
 
-function decoders.Metaspace(settings)
-    local scheme = settings.prepend_scheme or settings.add_prefix_space == false and "never" or "always"
+function decoders.Metaspace(own)
+    local scheme = own.prepend_scheme or own.add_prefix_space == false and "never" or "always"
     return function(tokens)
         for k, token in ipairs(tokens) do
-            tokens[k] = replaced(token, settings.replacement, (k == 1 and scheme ~= "never") and "" or " ")
+            tokens[k] = replaced(token, own.replacement, (k == 1 and scheme ~= "never") and "" or " ")
         end
         return tokens
     end
 end
 
-function decoders.Replace(settings)
-    if not settings.pattern.String then error("a decoder that replaces a regular expression is not known", 0) end
+function decoders.Replace(own)
+    if not own.pattern.String then error("a decoder that replaces a regular expression is not known", 0) end
     return function(tokens)
-        for k, token in ipairs(tokens) do tokens[k] = replaced(token, settings.pattern.String, settings.content) end
+        for k, token in ipairs(tokens) do tokens[k] = replaced(token, own.pattern.String, own.content) end
         return tokens
     end
 end
@@ -103,15 +104,15 @@ function decoders.Fuse()
     return function(tokens) return { table.concat(tokens) } end
 end
 
-function decoders.Strip(settings)
-    local content = settings.content
+function decoders.Strip(own)
+    local content = own.content
     return function(tokens)
         for k, token in ipairs(tokens) do
             local first, last = 1, #token
-            for _ = 1, settings.start do
+            for _ = 1, own.start do
                 if token:sub(first, first + #content - 1) == content then first = first + #content end
             end
-            for _ = 1, settings.stop do
+            for _ = 1, own.stop do
                 if last >= first and token:sub(last - #content + 1, last) == content then last = last - #content end
             end
             tokens[k] = token:sub(first, last)
@@ -146,9 +147,9 @@ function decoders.ByteFallback()
     end
 end
 
-function decoders.Sequence(settings)
+function decoders.Sequence(own)
     local list = {}
-    for k, one in ipairs(settings.decoders) do list[k] = decoders.make(one) end
+    for k, one in ipairs(own.decoders) do list[k] = decoders.make(one) end
     return function(tokens)
         for k = 1, #list do tokens = list[k](tokens) end
         return tokens
@@ -156,8 +157,8 @@ function decoders.Sequence(settings)
 end
 
 --- The function of a decoder's settings; raises a text.
-function decoders.make(settings)
-    return splits.of_type(decoders, "the decoder", settings)
+function decoders.make(own)
+    return settings.made(decoders, "the decoder", own)
 end
 
 return decoders

@@ -1,8 +1,10 @@
---- models.lua: the models of tokenizer.json, WordPiece, BPE and Unigram: they make the ids of the tokens of a word.
+--- models.lua: the models of tokenizer.json, WordPiece, BPE and Unigram: words to ids.
 -- Facts: the tokenizers library (Rust).
 --
 -- A model is { ids = id by token, tokens = token by id, encode(word, out) }; encode appends to `out`. What it found for
 -- a word is kept, up to so many words.
+
+local settings = require "neap.text.settings"
 
 local models = {}
 
@@ -11,9 +13,7 @@ local MOST_IDS = 2 ^ 24
 
 local function fail(text, ...) error(text:format(...), 0) end
 
-local function is_id(value)
-    return type(value) == "number" and value >= 0 and value % 1 == 0 and value < MOST_IDS
-end
+local is_id = settings.is_count
 
 --- Ids by token and tokens by id.
 local function vocabulary(vocab)
@@ -44,7 +44,7 @@ local function keeping(encode)
     end
 end
 
---- Where the characters of a text begin, and behind the last one where the next would.
+--- Where the characters of a text begin, and the place behind the last character.
 local function starts_of(word)
     local starts, n = {}, 0
     for at in word:gmatch "()[%z\1-\127\194-\244]" do
@@ -55,7 +55,7 @@ local function starts_of(word)
     return starts, n
 end
 
---- The ids of the bytes of a text, as tokens <0x00> …; nil if one is missing.
+--- The ids of the bytes of a text, as tokens <0x00> …; nil if a token is missing.
 local function byte_ids(ids, text)
     local list = {}
     for k = 1, #text do
@@ -67,11 +67,11 @@ end
 
 -- ---- WordPiece ------------------------------------------------------------------------------------------------------
 
-function models.WordPiece(settings)
-    local ids, tokens = vocabulary(settings.vocab)
-    local prefix, most = settings.continuing_subword_prefix or "##", settings.max_input_chars_per_word or 100
-    local unknown = ids[settings.unk_token]
-    if not unknown then fail("the vocabulary has no '%s'", tostring(settings.unk_token)) end
+function models.WordPiece(own)
+    local ids, tokens = vocabulary(own.vocab)
+    local prefix, most = own.continuing_subword_prefix or "##", own.max_input_chars_per_word or 100
+    local unknown = ids[own.unk_token]
+    if not unknown then fail("the vocabulary has no '%s'", tostring(own.unk_token)) end
     local function encode(word, out)
         local starts, n = starts_of(word)
         local first, count = 1, 0
@@ -124,7 +124,7 @@ local function pop(heap)
     return top
 end
 
---- The rank of the merge of each pair of ids, and the id that it gives.
+--- Rank and result of the merge of each pair of ids.
 local function merges_of(list, ids)
     if type(list) ~= "table" then fail "the model has no merges" end
     local ranks, results = {}, {}
@@ -141,7 +141,7 @@ local function merges_of(list, ids)
     return ranks, results
 end
 
---- Merges neighbours in a list of ids, those of the lowest rank first, from the left.
+--- Merges neighbours in a list of ids, the lowest rank first, from the left.
 local function merged(symbols, ranks, results)
     local n, heap, after, before = #symbols, {}, {}, {}
     for k = 1, n do
@@ -168,32 +168,32 @@ local function merged(symbols, ranks, results)
     end
 end
 
---- The ids of what a character stands for by itself: a function of that and the list to append to.
-local function character_ids(settings, ids)
-    local unknown = settings.unk_token ~= nil and ids[settings.unk_token]
+--- A function that appends the ids of a single character to a list.
+local function character_ids(own, ids)
+    local unknown = own.unk_token ~= nil and ids[own.unk_token]
     return function(text, symbols)
         local id = ids[text]
-        local bytes = not id and settings.byte_fallback and byte_ids(ids, text)
+        local bytes = not id and own.byte_fallback and byte_ids(ids, text)
         if bytes then
             for k = 1, #bytes do symbols[#symbols + 1] = bytes[k] end
         elseif id then
             symbols[#symbols + 1] = id
-        elseif unknown and not (settings.fuse_unk and symbols.unknown == #symbols and #symbols > 0) then
+        elseif unknown and not (own.fuse_unk and symbols.unknown == #symbols and #symbols > 0) then
             symbols[#symbols + 1] = unknown
             symbols.unknown = #symbols
         end
     end
 end
 
-function models.BPE(settings)
+function models.BPE(own)
     for _, name in ipairs { "continuing_subword_prefix", "end_of_word_suffix" } do
-        if type(settings[name]) == "string" and settings[name] ~= "" then fail("a BPE with a %s is not known", name) end
+        if type(own[name]) == "string" and own[name] ~= "" then fail("a BPE with a %s is not known", name) end
     end
-    local ids, tokens = vocabulary(settings.vocab)
-    local ranks, results = merges_of(settings.merges, ids)
-    local append = character_ids(settings, ids)
+    local ids, tokens = vocabulary(own.vocab)
+    local ranks, results = merges_of(own.merges, ids)
+    local append = character_ids(own, ids)
     local function encode(word, out)
-        if settings.ignore_merges and ids[word] then
+        if own.ignore_merges and ids[word] then
             out[1] = ids[word]
             return
         end
@@ -225,7 +225,7 @@ local function scored(vocab)
     return ids, tokens, scores, longest, lowest
 end
 
---- The best way to cut a word into tokens: for the place behind each token where that begins, and its id; -1: unknown.
+--- The best way to cut a word into tokens: start and id of each token, by the place behind the token; -1: unknown.
 local function best_ways(word, starts, n, m)
     local best, from, id_at = { [1] = 0 }, {}, {}
     for k = 1, n do
@@ -250,9 +250,9 @@ local function best_ways(word, starts, n, m)
     return from, id_at
 end
 
-function models.Unigram(settings)
-    local ids, tokens, scores, longest, lowest = scored(settings.vocab)
-    local unknown = settings.unk_id
+function models.Unigram(own)
+    local ids, tokens, scores, longest, lowest = scored(own.vocab)
+    local unknown = own.unk_id
     if not is_id(unknown) or not tokens[unknown] then fail "a Unigram without an unknown token is not known" end
     local m = { ids = ids, scores = scores, longest = longest, unknown_score = lowest - UNKNOWN_PENALTY }
     local function encode(word, out)
@@ -264,7 +264,7 @@ function models.Unigram(settings)
             if id == -1 or id == unknown then -- neighbours that are unknown are one
                 while start > 1 and (id_at[start] == -1 or id_at[start] == unknown) do start = from[start] end
                 local text = word:sub(start, behind - 1)
-                local bytes = not ids[text] and settings.byte_fallback and byte_ids(ids, text)
+                local bytes = not ids[text] and own.byte_fallback and byte_ids(ids, text)
                 if bytes then
                     for k = #bytes, 1, -1 do list[#list + 1] = bytes[k] end
                 else
@@ -281,14 +281,15 @@ function models.Unigram(settings)
 end
 
 --- The model of its settings; raises a text. Files from before the type was written have the merges of a BPE.
-function models.make(settings)
-    if type(settings) ~= "table" then fail "it has no model" end
-    local kind = settings.type
-    if kind == nil then kind = settings.merges and "BPE" or settings.unk_id and "Unigram" or "WordPiece" end
+function models.make(own)
+    if own == nil then fail "it has no model" end
+    settings.checked(own)
+    local kind = own.type
+    if kind == nil then kind = own.merges and "BPE" or own.unk_id and "Unigram" or "WordPiece" end
     if kind ~= "WordPiece" and kind ~= "BPE" and kind ~= "Unigram" then
         fail("the model '%s' is not known", tostring(kind))
     end
-    return models[kind](settings)
+    return models[kind](own)
 end
 
 return models

@@ -1,7 +1,8 @@
---- normalize.lua: the normalizers of tokenizer.json: functions of code points that give others. Facts: the tokenizers
+--- normalize.lua: the normalizers of tokenizer.json: functions from code points to code points. Facts: the tokenizers
 -- library (Rust) and, of character maps, spm_precompiled.
 local bit = require "bit"
 local ffi = require "ffi"
+local settings = require "neap.text.settings"
 local splits = require "neap.text.splits"
 local unicode = require "neap.text.unicode"
 
@@ -51,14 +52,14 @@ end
 
 local function is_no_mark(code) return code < 0x300 or not unicode.library.bert_marks(code) end
 
-function normalize.BertNormalizer(settings)
-    local strip = settings.strip_accents
-    if type(strip) ~= "boolean" then strip = settings.lowercase end
+function normalize.BertNormalizer(own)
+    local strip = own.strip_accents
+    if type(strip) ~= "boolean" then strip = own.lowercase end
     return function(codes)
-        if settings.clean_text then codes = cleaned(codes) end
-        if settings.handle_chinese_chars then codes = spaced(codes) end
+        if own.clean_text then codes = cleaned(codes) end
+        if own.handle_chinese_chars then codes = spaced(codes) end
         if strip then codes = filtered(unicode.normal(codes, "NFD"), is_no_mark) end
-        return settings.lowercase and unicode.lower(codes) or codes
+        return own.lowercase and unicode.lower(codes) or codes
     end
 end
 
@@ -72,17 +73,17 @@ function normalize.StripAccents()
     end
 end
 
-function normalize.Strip(settings)
+function normalize.Strip(own)
     return function(codes)
         local first, last = 1, #codes
-        while settings.strip_left and first <= last and unicode.is_space(codes[first]) do first = first + 1 end
-        while settings.strip_right and last >= first and unicode.is_space(codes[last]) do last = last - 1 end
+        while own.strip_left and first <= last and unicode.is_space(codes[first]) do first = first + 1 end
+        while own.strip_right and last >= first and unicode.is_space(codes[last]) do last = last - 1 end
         return splits.part(codes, first, last)
     end
 end
 
-function normalize.Prepend(settings)
-    local front = unicode.codes(settings.prepend)
+function normalize.Prepend(own)
+    local front = unicode.codes(own.prepend)
     return function(codes)
         if #codes == 0 then return codes end
         local result = { unpack(front) }
@@ -91,8 +92,8 @@ function normalize.Prepend(settings)
     end
 end
 
-function normalize.Replace(settings)
-    local match, content = splits.pattern(settings.pattern), unicode.codes(settings.content)
+function normalize.Replace(own)
+    local match, content = splits.pattern(own.pattern), unicode.codes(own.content)
     return function(codes)
         local result, at = {}, 1
         while at <= #codes do
@@ -114,7 +115,7 @@ function normalize.ByteLevel()
 end
 
 -- ---- Character maps -------------------------------------------------------------------------------------------------
--- A map of SentencePiece: 4 bytes with the size of a double array, a trie of that many bytes, whose units are of 32
+-- A map of SentencePiece: 4 bytes with the size of a double array, a trie of so many bytes, with units of 32
 -- bits, then texts that end in a zero byte; a value of the trie is the place of a text.
 
 local function base64(text)
@@ -137,7 +138,7 @@ local function base64(text)
     return table.concat(parts)
 end
 
---- A function of a text: the text that the shortest of its beginnings in the map stands for, or nil.
+--- A function of a text: the map's text for the shortest beginning of the text in the map, or nil.
 local function map_of(bytes)
     local size = #bytes >= 4 and ffi.cast("const uint32_t *", bytes)[0] or 0
     if #bytes < 8 or size % 4 ~= 0 or size + 4 > #bytes or size == 0 then error("a damaged character map", 0) end
@@ -166,8 +167,8 @@ end
 
 local SHORT = 6 -- bytes: shorter clusters are looked up as a whole first
 
-function normalize.Precompiled(settings)
-    local map = map_of(base64(settings.precompiled_charsmap))
+function normalize.Precompiled(own)
+    local map = map_of(base64(own.precompiled_charsmap))
     local function append(result, text)
         for _, code in ipairs(unicode.codes(text)) do result[#result + 1] = code end
     end
@@ -191,11 +192,11 @@ function normalize.Precompiled(settings)
     end
 end
 
--- ---- Any of them ----------------------------------------------------------------------------------------------------
+-- ---- By type --------------------------------------------------------------------------------------------------------
 
-function normalize.Sequence(settings)
+function normalize.Sequence(own)
     local list = {}
-    for k, one in ipairs(settings.normalizers) do list[k] = normalize.make(one) end
+    for k, one in ipairs(own.normalizers) do list[k] = normalize.make(one) end
     return function(codes)
         for k = 1, #list do codes = list[k](codes) end
         return codes
@@ -203,8 +204,8 @@ function normalize.Sequence(settings)
 end
 
 --- The function of a normalizer's settings; raises a text.
-function normalize.make(settings)
-    return splits.of_type(normalize, "the normalizer", settings)
+function normalize.make(own)
+    return settings.made(normalize, "the normalizer", own)
 end
 
 return normalize

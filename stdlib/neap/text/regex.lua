@@ -1,5 +1,5 @@
 --- regex.lua: the regular expressions that tokenizers split texts by, over code points: alternatives, groups, looking
--- ahead, classes with properties of Unicode, quantifiers, of which the greedy, lazy and possessive kinds. Anything else
+-- ahead, classes with properties of Unicode, greedy, lazy and possessive quantifiers. Anything else
 -- is refused by an error.
 --
 -- An expression becomes functions m(codes, at, rest): m matches at `at`, and rest(at) what comes behind; they return
@@ -16,7 +16,7 @@ end
 
 -- ---- Tests of one code point ----------------------------------------------------------------------------------------
 
---- A test that remembers its answers.
+--- A test with a memory of answers.
 local function remembered(test)
     local known = {}
     return function(code)
@@ -77,7 +77,7 @@ local function escape(p)
     return nil, c:byte()
 end
 
---- The code point at p.at, which goes behind it.
+--- The code point at p.at, which moves on.
 local function literal(p)
     local text = p.text:match("^[%z\1-\127\194-\244][\128-\191]*", p.at)
     if not text then fail(p, "an end too early") end
@@ -100,7 +100,7 @@ local function class_item(p)
     return escape(p)
 end
 
---- The test of a class; p.at is behind its bracket.
+--- The test of a class; p.at is behind the bracket.
 local function class(p)
     local negative, tests = p.text:find("^%^", p.at) ~= nil, {}
     if negative then p.at = p.at + 1 end
@@ -301,8 +301,8 @@ function parse(p)
     return alternatives(list)
 end
 
---- A function match(codes, at) of a regular expression: the place behind its match at `at`, or nil. Raises a text for
--- what is none, or none of those that are known here.
+--- A function match(codes, at) of a regular expression: the place behind the match at `at`, or nil. Raises a text
+-- for an expression that is damaged, or not known here.
 function regex.compile(text)
     local p = { text = text, at = 1 }
     local match = parse(p)

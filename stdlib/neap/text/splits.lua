@@ -1,20 +1,13 @@
---- splits.lua: the pre-tokenizers of tokenizer.json: they cut a text into words. Facts: the tokenizers library (Rust).
+--- splits.lua: the pre-tokenizers of tokenizer.json: texts to words. Facts: the tokenizers library (Rust).
 --
--- A pre-tokenizer is a function of code points and of whether they begin the whole text, which gives a list of such
+-- A pre-tokenizer is a function of code points and of whether the whole text begins there, and gives a list of such
 -- lists.
 local regex = require "neap.text.regex"
+local settings = require "neap.text.settings"
 local unicode = require "neap.text.unicode"
 
 local category, is_space = unicode.category, unicode.is_space
 local splits = {}
-
---- What a member of `kinds` makes of settings with a type; raises a text, which names the type.
-function splits.of_type(kinds, what, settings)
-    local kind = type(settings) == "table" and settings.type
-    local make = type(kind) == "string" and kind:find "^%u" and kinds[kind]
-    if not make then error(("%s '%s' is not known"):format(what, tostring(kind)), 0) end
-    return make(settings)
-end
 
 --- codes[first] … codes[last].
 local function part(codes, first, last)
@@ -26,10 +19,10 @@ splits.part = part
 
 -- ---- Patterns -------------------------------------------------------------------------------------------------------
 
---- match(codes, at) of a pattern: a text as it is, or a regular expression.
-function splits.pattern(settings)
-    if settings.Regex then return regex.compile(settings.Regex) end
-    local wanted = unicode.codes(settings.String)
+--- match(codes, at) of a pattern: a plain text, or a regular expression.
+function splits.pattern(own)
+    if own.Regex then return regex.compile(own.Regex) end
+    local wanted = unicode.codes(own.String)
     return function(codes, at)
         for k = 1, #wanted do
             if codes[at + k - 1] ~= wanted[k] then return nil end
@@ -42,7 +35,7 @@ local function of_test(test)
     return function(codes, at) return test(codes[at]) and at + 1 or nil end
 end
 
---- The pieces of a text: { first, last, whether it is a match } of each.
+--- The pieces of a text: { first, last, whether the piece is a match } of each.
 local function pieces(codes, match)
     local list, at, from = {}, 1, 1
     while at <= #codes do
@@ -59,7 +52,7 @@ local function pieces(codes, match)
     return list
 end
 
--- What becomes of matches: functions of pieces that give pieces.
+-- Where matches go: functions from pieces to pieces.
 local behaviors = {}
 
 function behaviors.Isolated(list) return list end
@@ -131,7 +124,7 @@ local function splitter(match, behavior, invert)
 end
 
 -- ---- Bytes as characters --------------------------------------------------------------------------------------------
--- Byte-level models see a text as its bytes, each of which stands for a character that can be seen.
+-- Byte-level models see a text as bytes, with a visible character for each byte.
 
 local byte_codes, code_bytes = {}, {}
 do
@@ -161,10 +154,10 @@ end
 
 local GPT2 = [['s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+]]
 
-function splits.ByteLevel(settings)
-    local cut = settings.use_regex ~= false and splitter(regex.compile(GPT2), "Isolated")
+function splits.ByteLevel(own)
+    local cut = own.use_regex ~= false and splitter(regex.compile(GPT2), "Isolated")
     return function(codes)
-        if settings.add_prefix_space and codes[1] ~= 32 then
+        if own.add_prefix_space and codes[1] ~= 32 then
             codes = part(codes, 1, #codes)
             table.insert(codes, 1, 32)
         end
@@ -200,21 +193,21 @@ function splits.BertPreTokenizer()
 end
 function splits.WhitespaceSplit() return splitter(of_test(is_space), "Removed") end
 function splits.Whitespace() return splitter(regex.compile [[\w+|[^\w\s]+]], "Removed", true) end
-function splits.Punctuation(settings) return splitter(of_test(is_punctuation), settings.behavior or "Isolated") end
-function splits.Digits(settings)
+function splits.Punctuation(own) return splitter(of_test(is_punctuation), own.behavior or "Isolated") end
+function splits.Digits(own)
     return splitter(of_test(function(code) return category(code):sub(1, 1) == "N" end),
-                    settings.individual_digits and "Isolated" or "Contiguous")
+                    own.individual_digits and "Isolated" or "Contiguous")
 end
-function splits.Split(settings)
-    return splitter(splits.pattern(settings.pattern), settings.behavior, settings.invert)
+function splits.Split(own)
+    return splitter(splits.pattern(own.pattern), own.behavior, own.invert)
 end
-function splits.CharDelimiterSplit(settings)
-    return splitter(splits.pattern { String = settings.delimiter }, "Removed")
+function splits.CharDelimiterSplit(own)
+    return splitter(splits.pattern { String = own.delimiter }, "Removed")
 end
 
-function splits.Metaspace(settings)
-    local mark = unicode.codes(settings.replacement)[1]
-    local scheme = settings.prepend_scheme or settings.add_prefix_space == false and "never" or "always"
+function splits.Metaspace(own)
+    local mark = unicode.codes(own.replacement)[1]
+    local scheme = own.prepend_scheme or own.add_prefix_space == false and "never" or "always"
     local cut = splitter(of_test(function(code) return code == mark end), "MergedWithNext")
     return function(codes, begins)
         local result = {}
@@ -222,20 +215,20 @@ function splits.Metaspace(settings)
             result[1] = mark
         end
         for k = 1, #codes do result[#result + 1] = codes[k] == 32 and mark or codes[k] end
-        if settings.split == false then return { result } end
+        if own.split == false then return { result } end
         return cut(result)
     end
 end
 
-function splits.Sequence(settings)
+function splits.Sequence(own)
     local list = {}
-    for k, one in ipairs(settings.pretokenizers) do list[k] = splits.make(one) end
+    for k, one in ipairs(own.pretokenizers) do list[k] = splits.make(one) end
     return chained(list)
 end
 
 --- The function of a pre-tokenizer's settings; raises a text.
-function splits.make(settings)
-    return splits.of_type(splits, "the pre-tokenizer", settings)
+function splits.make(one)
+    return settings.made(splits, "the pre-tokenizer", one)
 end
 
 return splits

@@ -1,10 +1,10 @@
---- tokenizer.lua: np.io.load_tokenizer: tokenizers as the tokenizers library writes them, tokenizer.json: texts to ids
+--- tokenizer.lua: np.io.load_tokenizer: tokenizers of the tokenizers library, tokenizer.json: texts to ids
 -- and back, with the same results.
 --
 --     text ──▶ added tokens cut out ──▶ normalize.lua ──▶ added tokens cut out ──▶ splits.lua ──▶ models.lua ──▶ ids
---     ids of one text or two ──▶ cut to a length ──▶ special tokens around them (a template)
+--     ids of one text or two ──▶ cut to a length ──▶ special tokens around the ids (a template)
 --
--- What the file has of another kind is refused by its name when it is loaded.
+-- A part of another kind in the file is refused by name when the file is loaded.
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
@@ -13,6 +13,7 @@ local decoders = require "neap.text.decoders"
 local models = require "neap.text.models"
 local normalize = require "neap.text.normalize"
 local regex = require "neap.text.regex"
+local settings = require "neap.text.settings"
 local splits = require "neap.text.splits"
 local unicode = require "neap.text.unicode"
 
@@ -23,7 +24,7 @@ local meta = {}
 
 -- ---- Added tokens ---------------------------------------------------------------------------------------------------
 
---- Tokens by their first byte, the longest first, and a pattern of these bytes.
+--- Tokens by first byte, the longest first, and a pattern of the bytes.
 local function finder(list)
     local by_byte, bytes = {}, {}
     for _, token in ipairs(list) do
@@ -38,7 +39,7 @@ local function finder(list)
     return { by_byte = by_byte, pattern = #bytes > 0 and "[" .. table.concat(bytes) .. "]" }
 end
 
---- The first added token in a text from `at` on, and its place.
+--- The first added token in a text from `at` on, with the place.
 local function next_token(find, text, at)
     while true do
         at = text:find(find.pattern, at)
@@ -111,150 +112,7 @@ local function cut(find, text)
     return list
 end
 
--- ---- Building -------------------------------------------------------------------------------------------------------
-
---- Removes what is null, but for large lists of numbers and texts.
-local function without_null(t)
-    for key, value in pairs(t) do
-        if value == json.null then
-            t[key] = nil
-        elseif type(value) == "table" and key ~= "vocab" and key ~= "merges" then
-            without_null(value)
-        end
-    end
-    return t
-end
-
-local function add_tokens(self, list)
-    local raw, normalized = {}, {}
-    for _, token in ipairs(list or {}) do
-        if type(token.content) ~= "string" or token.content == "" or type(token.id) ~= "number" then
-            error("an added token without a text or an id", 0)
-        end
-        local text = token.content
-        self.added[text] = token.id
-        if token.special then self.special[token.id] = true end
-        if token.normalized and self.normalizer then text = unicode.text(self.normalizer(unicode.codes(text))) end
-        self.added_ids[token.id] = text
-        local own = { text = text, id = token.id, single_word = token.single_word, lstrip = token.lstrip,
-                      rstrip = token.rstrip }
-        if text ~= "" then table.insert(token.normalized and normalized or raw, own) end
-    end
-    self.raw, self.normalized = finder(raw), finder(normalized)
-end
-
-local function sequence(id, type_id) return { Sequence = { id = id, type_id = type_id } } end
-
---- Templates: lists of parts { sequence = "A" or "B" } and { ids }, with the type of each.
-local function template(list, tokens)
-    local result = {}
-    for k, item in ipairs(list) do
-        local own = item.Sequence or item.SpecialToken
-        result[k] = { type = own.type_id, sequence = item.Sequence and own.id,
-                      ids = item.SpecialToken and tokens[own.id].ids }
-        if not result[k].sequence and not result[k].ids then error("a template without a token", 0) end
-    end
-    return result
-end
-
-local posts = {}
-
-function posts.ByteLevel() return nil end
-
-function posts.TemplateProcessing(settings)
-    return { template(settings.single, settings.special_tokens), template(settings.pair, settings.special_tokens) }
-end
-
-local function around(settings, between, second)
-    local cls, sep = settings.cls[2], settings.sep[2]
-    local tokens = { c = { ids = { cls } }, s = { ids = { sep } } }
-    local function token(id, kind) return { SpecialToken = { id = id, type_id = kind } } end
-    local pair = { token("c", 0), sequence("A", 0), token("s", 0) }
-    if between then pair[#pair + 1] = token("s", 0) end
-    pair[#pair + 1], pair[#pair + 2] = sequence("B", second), token("s", second)
-    return { template({ token("c", 0), sequence("A", 0), token("s", 0) }, tokens), template(pair, tokens) }
-end
-
-function posts.BertProcessing(settings) return around(settings, false, 1) end
-function posts.RobertaProcessing(settings) return around(settings, true, 0) end
-
-function posts.Sequence(settings)
-    local found
-    for _, one in ipairs(settings.processors) do
-        local made = splits.of_type(posts, "the post-processor", one)
-        if found and made then error("two post-processors that add tokens are not known", 0) end
-        found = found or made
-    end
-    return found
-end
-
---- How texts are cut to a length and padded, as the file says.
-local function set_lengths(self, truncation, padding)
-    if truncation then
-        self.max_length, self.cut_left = truncation.max_length, truncation.direction == "Left"
-        self.strategy = truncation.strategy
-    end
-    local pad = { id = self:id "[PAD]" or self:id "<pad>" or 0, type = 0 }
-    if padding then
-        pad = { id = padding.pad_id, type = padding.pad_type_id, left = padding.direction == "Left",
-                multiple = padding.pad_to_multiple_of, length = type(padding.strategy) == "table"
-                and padding.strategy.Fixed or nil }
-    end
-    self.pad = pad
-end
-
-local function build(facts)
-    if type(facts) ~= "table" then error("it is no tokenizer", 0) end
-    without_null(facts)
-    local self = setmetatable({ added = {}, added_ids = {}, special = {} }, meta)
-    self.model = models.make(facts.model)
-    self.normalizer = facts.normalizer and normalize.make(facts.normalizer)
-    self.splitter = facts.pre_tokenizer and splits.make(facts.pre_tokenizer)
-    self.decoder = facts.decoder and decoders.make(facts.decoder)
-    self.templates = facts.post_processor and splits.of_type(posts, "the post-processor", facts.post_processor)
-        or { template({ sequence("A", 0) }), template { sequence("A", 0), sequence("B", 1) } }
-    add_tokens(self, facts.added_tokens)
-    local count = 0
-    for _ in pairs(self.model.ids) do count = count + 1 end
-    for text in pairs(self.added) do
-        if not self.model.ids[text] then count = count + 1 end
-    end
-    self.size = count
-    set_lengths(self, facts.truncation, facts.padding)
-    return self
-end
-
---- f(…), whose mistakes by settings of the wrong types become a text.
-local function guarded(f, ...)
-    local results = { pcall(f, ...) }
-    if results[1] then return unpack(results, 2) end
-    local problem = tostring(results[2])
-    if problem:find "^neap/text/" then problem = "its settings do not fit each other" end
-    return nil, problem
-end
-
---- np.io.load_tokenizer(path) -> tokenizer: the tokenizer of a file tokenizer.json, as the tokenizers library of
--- Hugging Face writes it: t:encode(text), t:encode_batch(texts), t:decode(ids) give what that gives. Models are
--- WordPiece, BPE (of bytes, too) and Unigram, with their usual normalizers, pre-tokenizers, post-processors and
--- decoders; what else the file may have is refused by its name. t.size is how many tokens there are.
---- > word = {type="WordPiece", vocab={["[UNK]"] = 0, un = 1, ["##seen"] = 2}, unk_token="[UNK]"}
---- > np.io.save_json("tokenizer.json", {model=word, pre_tokenizer={type="BertPreTokenizer"}})
---- > t = np.io.load_tokenizer("tokenizer.json")
---- > t:encode "unseen un"
--- [1 2 1]
-function part.load_tokenizer(path)
-    local name = "io.load_tokenizer"
-    local block, problem = files.read(core.check_path(name, path))
-    if not block then raise(name, "%s", problem) end
-    local text = ffi.string(block.data, block.size)
-    files.release(block)
-    local self
-    self, problem = guarded(function() return build(json.read(text)) end)
-    if not self then raise(name, "cannot read '%s': %s", path, problem) end
-    return self
-end
-
--- ---- Encoding -------------------------------------------------------------------------------------------------------
+-- ---- Texts and ids --------------------------------------------------------------------------------------------------
 
 --- The ids of a text, without special tokens around it.
 local function ids_of(self, text)
@@ -327,6 +185,181 @@ local function encoded(self, text, pair, o)
     return ids, types
 end
 
+--- The text of ids; `special`: with special tokens.
+local function decoded(self, ids, special)
+    local tokens = {}
+    for _, id in ipairs(ids) do
+        local token = self:token(id)
+        if token and (special or not self.special[id]) then tokens[#tokens + 1] = token end
+    end
+    return self.decoder and table.concat(self.decoder(tokens)) or table.concat(tokens, " ")
+end
+
+-- ---- Building -------------------------------------------------------------------------------------------------------
+
+--- Removes what is null, but for large lists of numbers and texts.
+local function without_null(t)
+    for key, value in pairs(t) do
+        if value == json.null then
+            t[key] = nil
+        elseif type(value) == "table" and key ~= "vocab" and key ~= "merges" then
+            without_null(value)
+        end
+    end
+    return t
+end
+
+local function add_tokens(self, list)
+    local raw, normalized = {}, {}
+    for _, token in ipairs(list or {}) do
+        local text = settings.checked(token).content
+        if not text or text == "" or not settings.is_count(token.id) then
+            error("an added token without a text or an id", 0)
+        end
+        self.added[text] = token.id
+        if token.special then self.special[token.id] = true end
+        if token.normalized and self.normalizer then text = unicode.text(self.normalizer(unicode.codes(text))) end
+        self.added_ids[token.id] = text
+        local own = { text = text, id = token.id, single_word = token.single_word, lstrip = token.lstrip,
+                      rstrip = token.rstrip }
+        if text ~= "" then table.insert(token.normalized and normalized or raw, own) end
+    end
+    self.raw, self.normalized = finder(raw), finder(normalized)
+end
+
+local function sequence(id, type_id) return { Sequence = { id = id, type_id = type_id } } end
+
+--- The ids of a special token of a template.
+local function special_ids(tokens, name)
+    local ids = settings.checked(settings.checked(tokens)[name]).ids
+    for k = 1, #ids do
+        if not settings.is_count(ids[k]) then error("a special token without ids", 0) end
+    end
+    return ids
+end
+
+--- Templates: lists of parts { sequence = "A" or "B" } and { ids }, with the type of each.
+local function template(list, tokens)
+    local result = {}
+    for k, item in ipairs(list) do
+        local one = settings.checked(settings.checked(item).Sequence or item.SpecialToken)
+        local part_of = { type = one.type_id, sequence = item.Sequence and one.id }
+        if item.SpecialToken then part_of.ids = special_ids(tokens, one.id) end
+        if not one.type_id or item.Sequence and one.id ~= "A" and one.id ~= "B" then
+            error("a template with a part that is neither a text nor a token", 0)
+        end
+        result[k] = part_of
+    end
+    return result
+end
+
+local posts = {}
+
+function posts.ByteLevel() return nil end
+
+function posts.TemplateProcessing(own)
+    return { template(own.single, own.special_tokens), template(own.pair, own.special_tokens) }
+end
+
+local function around(own, between, second)
+    local cls, sep = own.cls[2], own.sep[2]
+    local tokens = { c = { ids = { cls } }, s = { ids = { sep } } }
+    local function token(id, kind) return { SpecialToken = { id = id, type_id = kind } } end
+    local pair = { token("c", 0), sequence("A", 0), token("s", 0) }
+    if between then pair[#pair + 1] = token("s", 0) end
+    pair[#pair + 1], pair[#pair + 2] = sequence("B", second), token("s", second)
+    return { template({ token("c", 0), sequence("A", 0), token("s", 0) }, tokens), template(pair, tokens) }
+end
+
+function posts.BertProcessing(own) return around(own, false, 1) end
+function posts.RobertaProcessing(own) return around(own, true, 0) end
+
+function posts.Sequence(own)
+    local found
+    for _, one in ipairs(own.processors) do
+        local made = settings.made(posts, "the post-processor", one)
+        if found and made then error("two post-processors that add tokens are not known", 0) end
+        found = found or made
+    end
+    return found
+end
+
+--- How texts are cut to a length and padded, as the file says.
+local function set_lengths(self, truncation, padding)
+    if truncation then
+        settings.checked(truncation)
+        self.max_length, self.cut_left = truncation.max_length, truncation.direction == "Left"
+        self.strategy = truncation.strategy
+    end
+    local pad = { id = self:id "[PAD]" or self:id "<pad>" or 0, type = 0 }
+    if padding then
+        local fixed = type(settings.checked(padding).strategy) == "table" and settings.checked(padding.strategy).Fixed
+        pad = { id = padding.pad_id or 0, type = padding.pad_type_id or 0, left = padding.direction == "Left",
+                multiple = padding.pad_to_multiple_of, length = fixed or nil }
+    end
+    self.pad = pad
+end
+
+local function build(facts)
+    if type(facts) ~= "table" then error("it is no tokenizer", 0) end
+    without_null(facts)
+    local self = setmetatable({ added = {}, added_ids = {}, special = {} }, meta)
+    self.model = models.make(facts.model)
+    self.normalizer = facts.normalizer and normalize.make(facts.normalizer)
+    self.splitter = facts.pre_tokenizer and splits.make(facts.pre_tokenizer)
+    self.decoder = facts.decoder and decoders.make(facts.decoder)
+    self.templates = facts.post_processor and settings.made(posts, "the post-processor", facts.post_processor)
+        or { template({ sequence("A", 0) }), template { sequence("A", 0), sequence("B", 1) } }
+    add_tokens(self, facts.added_tokens)
+    local count = 0
+    for _ in pairs(self.model.ids) do count = count + 1 end
+    for text in pairs(self.added) do
+        if not self.model.ids[text] then count = count + 1 end
+    end
+    self.size = count
+    set_lengths(self, facts.truncation, facts.padding)
+    return self
+end
+
+--- Uses a tokenizer once, so that settings that are missing come out.
+local function tried(self)
+    local ids = encoded(self, "a b, 1", "c", {})
+    decoded(self, ids)
+    return self
+end
+
+--- f(…); what Lua says of settings that are missing becomes a text.
+local function guarded(f, ...)
+    local results = { pcall(f, ...) }
+    if results[1] then return unpack(results, 2) end
+    local problem = tostring(results[2])
+    if problem:find "^neap/text/" then problem = "a part of it lacks a setting" end
+    return nil, problem
+end
+
+--- np.io.load_tokenizer(path) -> tokenizer: the tokenizer of a file tokenizer.json, as the tokenizers library of
+-- Hugging Face writes it: t:encode(text), t:encode_batch(texts), t:decode(ids) give what that gives. Models are
+-- WordPiece, BPE (of bytes, too) and Unigram, with the usual normalizers, pre-tokenizers, post-processors and
+-- decoders; other parts in the file are refused by name. t.size is the number of tokens.
+--- > word = {type="WordPiece", vocab={["[UNK]"] = 0, un = 1, ["##seen"] = 2}, unk_token="[UNK]"}
+--- > np.io.save_json("tokenizer.json", {model=word, pre_tokenizer={type="BertPreTokenizer"}})
+--- > t = np.io.load_tokenizer("tokenizer.json")
+--- > t:encode "unseen un"
+-- [1 2 1]
+function part.load_tokenizer(path)
+    local name = "io.load_tokenizer"
+    local block, problem = files.read(core.check_path(name, path))
+    if not block then raise(name, "%s", problem) end
+    local text = ffi.string(block.data, block.size)
+    files.release(block)
+    local self
+    self, problem = guarded(function() return tried(build(json.read(text))) end)
+    if not self then raise(name, "cannot read '%s': %s", path, problem) end
+    return self
+end
+
+-- ---- Encoding -------------------------------------------------------------------------------------------------------
+
 local function check_text(name, position, what, text)
     if type(text) ~= "string" then bad_argument(name, position, what, "a string", text) end
     if not json.is_utf8(text) then raise(name, "%s is not UTF-8", what) end
@@ -358,8 +391,7 @@ function tokenizer:encode(text, given)
     check_text(name, 1, "text", text)
     if o.pair ~= nil then check_text(name, nil, "pair", o.pair) end
     check_length(name, "max_length", o.max_length)
-    local ids, problem = guarded(encoded, self, text, o.pair, o)
-    if not ids then raise(name, "%s", problem) end
+    local ids = encoded(self, text, o.pair, o)
     return array_of(name, { #ids }, function(out)
         for k = 1, #ids do out[k - 1] = ids[k] end
     end)
@@ -398,8 +430,7 @@ function tokenizer:encode_batch(texts, given)
     for k, text in ipairs(texts) do
         check_text(name, 1, ("texts[%d]"):format(k), text)
         local second = pairs_of and check_text(name, nil, ("pairs[%d]"):format(k), pairs_of[k])
-        rows[k], types[k] = guarded(encoded, self, text, second, o)
-        if not rows[k] then raise(name, "%s", types[k]) end
+        rows[k], types[k] = encoded(self, text, second, o)
         length = math.max(length, #rows[k])
     end
     if pad.multiple and pad.multiple > 0 then length = math.ceil(length / pad.multiple) * pad.multiple end
@@ -443,8 +474,8 @@ function tokenizer:id(token)
     return self.added[token] or self.model.ids[token]
 end
 
---- tokenizer:decode(ids, {special=false}) -> string: the text of ids, an array or a list; ids that there are not are
--- left out.
+--- tokenizer:decode(ids, {special=false}) -> string: the text of ids, an array or a list; unknown ids are left
+-- out.
 --- special: true: with special tokens
 --- > word = {type="WordPiece", vocab={["[UNK]"] = 0, un = 1, ["##seen"] = 2}, unk_token="[UNK]"}
 --- > np.io.save_json("tokenizer.json", {model=word, decoder={type="WordPiece", prefix="##"}})
@@ -456,15 +487,7 @@ end
 function tokenizer:decode(ids, given)
     local name = "tokenizer.decode"
     local o = core.options(name, given, { special = true })
-    local tokens = {}
-    for _, id in ipairs(list_of(name, ids)) do
-        local token = self:token(id)
-        if token and (o.special or not self.special[id]) then tokens[#tokens + 1] = token end
-    end
-    if not self.decoder then return table.concat(tokens, " ") end
-    local result, problem = guarded(function() return table.concat(self.decoder(tokens)) end)
-    if not result then raise(name, "%s", problem) end
-    return result
+    return decoded(self, list_of(name, ids), o.special)
 end
 
 function meta.__index(_, key)

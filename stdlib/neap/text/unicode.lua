@@ -1,5 +1,5 @@
---- unicode.lua: texts as code points, and what tokenizers ask of them: categories, white space, lower case, the normal
--- forms, and where characters end that readers see as one (grapheme clusters, UAX 29).
+--- unicode.lua: texts as code points, with the facts that tokenizers ask for: categories, white space, lower case, the
+-- normal forms, and the ends of grapheme clusters (UAX 29).
 --
 -- A text is a list of code points while it is taken apart: lists are from 1. The tables are in unicode_data.lua.
 local data = require "neap.text.unicode_data"
@@ -8,7 +8,7 @@ local unicode = {}
 
 -- ---- UTF-8 ----------------------------------------------------------------------------------------------------------
 
---- The code points of a text that is UTF-8.
+--- The code points of a text in UTF-8.
 function unicode.codes(text)
     local codes, n, at, size = {}, 0, 1, #text
     while at <= size do
@@ -58,7 +58,7 @@ local function character(code)
 end
 unicode.character = character
 
---- The text of codes[first] … codes[last]; all of them without these.
+--- The text of codes[first] … codes[last]; all codes without first and last.
 function unicode.text(codes, first, last)
     local parts = {}
     for k = first or 1, last or #codes do parts[#parts + 1] = character(codes[k]) end
@@ -98,7 +98,7 @@ local function each_mapped(text, visit)
     end
 end
 
---- A function that makes its value when it is first asked for.
+--- A function that makes a value at the first call.
 local function once(make)
     local value
     return function()
@@ -112,7 +112,7 @@ local class_of = once(function() return in_runs(data.classes) end)
 local break_of = once(function() return in_runs(data.breaks) end)
 
 --- Whether the tokenizers library takes a code point for a mark (bert_marks), punctuation (bert_punctuation), or an
--- accent (accents): it has them of older versions of Unicode.
+-- accent (accents): the library's tables are of older versions of Unicode.
 local library = {}
 for _, name in ipairs { "bert_marks", "bert_punctuation", "accents" } do
     local value_of = once(function() return in_runs(data[name]) end)
@@ -178,7 +178,7 @@ local function append(result, code, map)
     end
 end
 
---- Sorts marks behind what they belong to, by their classes; those of one class keep their order.
+--- Sorts the marks of a character by class; marks of the same class keep the order.
 local function sort_marks(codes)
     local class = class_of()
     for k = 2, #codes do
