@@ -46,7 +46,9 @@ def leaves(value, path=""):
             step = "[%d]" % key if isinstance(key, int) else ("." if path else "") + key
             fields += leaves(item, path + step)
         return fields
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, bytes):
+        return [path, "text", value.decode()]
+    if isinstance(value, (list, tuple, set, frozenset)):
         return [field for k, item in enumerate(value) for field in leaves(item, "%s[%d]" % (path, k + 1))]
     if isinstance(value, bool):
         return [path, "boolean", str(value).lower()]
@@ -160,6 +162,9 @@ def good(out):
     record("parameter", model()[3].weight)
     record("storage", [torch.arange(3.), [2, 3]], saved([torch.arange(3.).storage(), torch.Size([2, 3])]))
     record("large", {"a": 2**31, "b": -2**40, "c": -1, "d": 255, "e": -129, "f": 1e300})
+    plain = {"set": {7}, "frozen": frozenset([8]), "bytes": "z\u00fc\u4e2d".encode(), "none": set()}
+    for protocol in (2, 4):
+        record("values%d" % protocol, plain, saved(plain, pickle_protocol=protocol))
     marked = torch.ones(2)
     marked.note = "an attribute"
     record("attribute", {"x": marked})

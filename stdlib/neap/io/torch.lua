@@ -82,9 +82,22 @@ functions["collections.OrderedDict"] = function(arguments)
         if type(pair) ~= "table" or type(pair[1]) ~= "string" and type(pair[1]) ~= "number" then
             return nil, "a dict of what are no pairs"
         end
-        dict[pair[1]] = pair[2]
+        if pair[2] ~= json.null then dict[pair[1]] = pair[2] end
     end
     return dict
+end
+for _, name in ipairs { "__builtin__.set", "__builtin__.frozenset", "builtins.set", "builtins.frozenset" } do
+    functions[name] = function(arguments) return arguments[1] or {} end
+end
+
+--- Bytes, as protocol 2 has them: a text whose code points are the bytes.
+functions["_codecs.encode"] = function(arguments)
+    local text = arguments[1]
+    if type(text) ~= "string" or arguments[2] ~= "latin1" then return nil, "bytes that are not spelled as latin1" end
+    local bytes = text:gsub("([\194\195])([\128-\191])", function(a, b)
+        return string.char((a:byte() - 194) * 64 + b:byte())
+    end)
+    return bytes
 end
 functions["collections.defaultdict"] = function() return {} end
 functions["torch.Size"] = function(arguments) return arguments[1] or {} end
