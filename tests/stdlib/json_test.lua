@@ -45,6 +45,10 @@ check.test("integers that numbers do not hold", function()
                                ["18446744073709551616"] = 2 ^ 64, ["-9223372036854775809"] = -2 ^ 63 } do
         check.equal(json.read(text), value, text)
     end
+    for _, value in ipairs { 2 ^ 53, 2 ^ 53 + 2, -28350724070266196, 1e16, 2 ^ 60, 1e300 } do -- numbers stay numbers
+        check.equal(json.read(json.write(value)), value)
+    end
+    check.equal(json.write(2 ^ 53 + 2), "9007199254740994.0")
     check.raises(function() json.read "1e400" end, "no JSON at byte 1: a number out of range")
 end)
 

@@ -222,7 +222,8 @@ local function number_text(w, value)
         text = ("%." .. digits .. "g"):format(value)
         if tonumber(text) == value then break end
     end
-    return text
+    local is_long = math.abs(value) > EXACT and text:find "^-?%d+$" -- which would be read as a 64-bit integer
+    return is_long and not w.digits and text .. ".0" or text
 end
 
 --- The keys of an object in order, or nil and the length of an array.
