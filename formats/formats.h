@@ -102,4 +102,15 @@ NEAP_API void neap_image_free(void *data);
 /* Which library reads and writes images of a format, or why none does. BORROWED forever. */
 NEAP_API const char *neap_image_library(int format);
 
+/* ---- Quantized weights (GGUF) ------------------------------------------------------------------------------------
+ * Blocks of elements of few bits with their scales, by the numbers that ggml gives their kinds. */
+typedef struct neap_gguf_kind {
+    const char *name;
+    int32_t elements, bytes; /* of a block */
+} neap_gguf_kind;
+/* A kind by its number, plain f32, f16 and bf16 included; NULL: it is not read. BORROWED forever. */
+NEAP_API const neap_gguf_kind *neap_gguf_kind_of(int32_t number);
+/* The elements of so many blocks, as f32. */
+NEAP_API void neap_gguf_read(int32_t number, const void *data, int64_t blocks, float *out);
+
 #endif

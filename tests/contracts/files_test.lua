@@ -321,6 +321,12 @@ held("np.io.load_idx", EQUAL, { files = test_idx })
 held("np.io.save_tree np.io.load_tree", EQUAL, { files = test_trees })
 held("np.io.save_checkpoint np.io.load_checkpoint", EQUAL, { files = test_checkpoints })
 held("np.io.save_image np.io.load_image", EQUAL, { files = test_images })
+elsewhere("np.io.load_tokenizer tokenizer.encode tokenizer.encode_batch tokenizer.decode tokenizer.token tokenizer.id",
+          "tests/golden/tokenizers_test.lua", "what the tokenizers package gives")
+elsewhere("np.io.load_json np.io.save_json np.io.from_json np.io.to_json np.io.null np.io.empty_object",
+          "tests/stdlib/json_test.lua", "values and texts, both ways")
+elsewhere("np.io.load_gguf", "tests/golden/gguf_test.lua", "files of the gguf package, and files that are none")
+elsewhere("np.io.load_torch", "tests/golden/torch_test.lua", "files of PyTorch, and files that are none")
 elsewhere("np.io", "tests/docs/help_test.lua", "a table of functions, which have help")
 
 finish()

@@ -73,6 +73,47 @@ held("np.tree.paths np.tree.size", "jax.tree.leaves_with_path, by hand", {
         check.raises(function() np.tree.leaves(loop) end, "deep")
     end,
 })
+held("np.tree.named np.tree.nest np.tree.rename np.tree.transpose", "names by hand", {
+    values = function()
+        local t = { layers = { { w = 7, b = np.zeros { 2, 3 } }, { w = 8 } }, ["x.y"] = { ["01"] = 9 }, none = {} }
+        local flat = np.tree.named(t)
+        check.equal({ flat["layers.0.w"], flat["layers.1.w"], flat["x.y.01"] }, { 7, 8, 9 })
+        check.ok(rawequal(flat["layers.0.b"], t.layers[1].b))
+        local back = np.tree.nest(flat)
+        check.equal({ back.layers[1].w, back.layers[2].w, back.x.y["01"], #back.layers, back.none }, { 7, 8, 9, 2 })
+        check.equal(np.tree.named(np.tree.nest(flat)), flat)
+        check.equal(np.tree.nest { ["0.w"] = 1, ["2.w"] = 3 }, { { w = 1 }, {}, { w = 3 } })
+        check.equal(np.tree.nest { ["2000.w"] = 3 }, { [2001] = { w = 3 } })
+        local renamed = np.tree.rename(t, { { "^layers%.(%d)", "l%1" }, { "l1", "second" }, { "%.b$", false } })
+        check.equal(renamed, { l0 = { w = 7 }, second = { w = 8 }, x = { y = { ["01"] = 9 } } })
+        renamed = np.tree.rename(t, function(name) return name == "layers.1.w" and name .. ".z" or nil end)
+        check.equal(renamed, { layers = { {}, { w = { z = 8 } } } })
+        local moved = np.tree.transpose(t, { { "0%.b$", { 1, 0 } }, })
+        check.equal({ moved.layers[1].b.shape, moved.layers[2].w }, { { 3, 2 }, 8 })
+        check.equal(np.tree.transpose({ { np.ones { 2, 3, 4 } } }, { { "^0.0$", true } })[1][1].shape, { 4, 3, 2 })
+    end,
+    refusals = function()
+        local function refused(pattern, f, ...)
+            local arguments = { ... }
+            check.raises(function() np.tree[f](unpack(arguments)) end, "np.tree." .. f .. ": .*" .. pattern)
+        end
+        refused("argument 1 %(t%)", "nest", np.ones(2))
+        refused("'a.b' lies in what is a leaf", "nest", { a = 1, ["a.b"] = 2 })
+        refused("'a.b' is there twice", "nest", { a = { b = 1 }, ["a.b"] = 2 })
+        refused("'a.b' is there twice", "named", { a = { b = 1 }, ["a.b"] = 2 })
+        refused("from 1, got the key", "named", { [0] = 1 })
+        refused("more than 100 parts", "nest", { [("a."):rep(200)] = 1 })
+        refused("argument 2 %(rules%)", "rename", {}, { a = "b" })
+        refused("rules%[1%]", "rename", {}, { { "a" } })
+        refused("the pattern '%(' is none", "rename", {}, { { "(", "" } })
+        refused("rules%[1%] for 'a'", "rename", { a = 1 }, { { "a", "%9" } })
+        refused("'b' is there twice", "rename", { a = 1, c = 2 }, { { ".", "b" } })
+        refused("new name of 'a' is", "rename", { a = 1 }, function() return 3 end)
+        refused("'a' must be an array", "transpose", { a = 1 }, { { "a", true } })
+        refused("shape %(2, 3%), and its rule 3 axes", "transpose", { a = np.ones { 2, 3 } }, { { "a", { 0, 1, 2 } } })
+        refused("no name has a match of 'x'", "transpose", { a = 1 }, { { "x", true } })
+    end,
+})
 elsewhere("np.tree", "tests/docs/help_test.lua", "a table of functions, which have help")
 
 finish()

@@ -4,6 +4,8 @@
 -- goes on.
 --
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
+local ffi = require "ffi"
+local zip = require "neap.files.zip"
 local check = require "tests.lib.check"
 local seeds = require "tests.lib.seeds"
 local np = require "neap"
@@ -32,7 +34,8 @@ end
 
 --- Computes something of all elements, so that what is mapped is read.
 local function array(value)
-    local _ = np.is_array(value) and np.sum(value:astype "f32"):wait()
+    if not np.is_array(value) then return end
+    local _ = np.sum((value.dtype:find "^c" and value.real or value):astype "f32"):wait()
 end
 
 local function load(name) array((np.io.load(name))) end
@@ -43,6 +46,26 @@ local function tensors(options)
     return function(name)
         for _, x in pairs((np.io.load_safetensors(name, options))) do array(x) end
     end
+end
+
+--- Computes something of all arrays of a tree.
+local function arrays(t)
+    for _, x in ipairs(np.tree.leaves(t)) do array(x) end
+end
+
+local function torch(options)
+    return function(name) arrays(np.io.load_torch(name, options)) end
+end
+
+local function gguf(options)
+    return function(name) arrays((np.io.load_gguf(name, options))) end
+end
+
+local function tokenizer(name)
+    local t = np.io.load_tokenizer(name)
+    local ids = t:encode("The caf\195\169's 12 foxes, \228\184\173\230\150\135!", { pair = "x" })
+    t:decode(ids)
+    t:encode_batch { "a", "" }
 end
 
 local files = {}
@@ -59,9 +82,38 @@ add("io/", load, "f32.npy fortran3.npy version2.npy version3.npy bool.npy stored
 add("io/", map, "f64.npy fortran3.npy bool.npy i64_big_endian.npy")
 add("safetensors/", tensors(), "mixed.safetensors f64.safetensors metadata.safetensors")
 add("safetensors/", tensors { mmap_mode = "r" }, "mixed.safetensors")
+add("torch/", torch(), "checkpoint.pt strides.pt protocol4.pt deflated.pt wide.pt bad_pickle_loop.pt")
+add("torch/", torch { mmap_mode = "r" }, "dtypes.pt")
+add("gguf/", gguf(), "kinds.gguf small.gguf bad_overlap.gguf")
+add("gguf/", gguf { keep_halves = true }, "small.gguf")
+add("", function(name) np.io.load_json(name) end, "tables.json")
+add("tokenizers/", tokenizer, "bert.json roberta.json llama3.json t5.json plain.json unigram.json")
 add("images/", np.io.load_image, "rgb.png la16.png interlaced.png transparent.png bits.png rgb.jpg progressive.jpg "
     .. "subsampled.jpg gray.jpg")
 add("tables/", function(name) return tostring(np.io.read_csv(name)) end, "quoted.csv semicolon.csv unix.csv")
+
+--- Adds the pickle of a checkpoint, to be packed with its storages again, since a checksum would refuse changes.
+local function add_pickle(name)
+    local archive = contents("tests/golden/torch/" .. name)
+    local whole = { data = ffi.cast("const uint8_t *", archive), size = #archive, keep = archive }
+    local list, at, text = {}, nil, nil
+    for k, entry in ipairs(assert(zip.entries(whole))) do
+        list[k] = { name = entry.name, block = assert(zip.extract(whole, entry)) }
+        if entry.name:find "data.pkl$" then at, text = k, ffi.string(list[k].block.data, list[k].block.size) end
+    end
+    files[#files + 1] = { text = text, read = torch(), pack = function(changed)
+        list[at].block = { data = ffi.cast("const uint8_t *", changed), size = #changed, keep = changed }
+        local pieces = assert(zip.pieces(list))
+        for k, piece in ipairs(pieces) do
+            if type(piece) ~= "string" then pieces[k] = ffi.string(piece.data, piece.size) end
+        end
+        return table.concat(pieces)
+    end }
+end
+
+add_pickle "checkpoint.pt"
+add_pickle "strides.pt"
+add_pickle "protocol5.pt"
 
 -- ---- Mutations ------------------------------------------------------------------------------------------------------
 
@@ -150,6 +202,7 @@ check.test("mutated files", function()
         else
             local file = pick(files)
             text, read = mutated(file.text), file.read
+            if file.pack then text = file.pack(text) end
         end
         local out = assert(io.open(path, "wb"))
         out:write(text)

@@ -2,8 +2,8 @@
 
     python tests/golden/make.py [name…]        names: ops integers views dynamic einsum index library
                                                expressions random gradients linalg conv optim
-                                               printing io rules statistics tables safetensors
-                                               images half complex fft complex_linalg
+                                               printing io rules statistics tables safetensors torch gguf
+                                               tokenizers images half complex fft complex_linalg
                                                signal complex_more fields
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
@@ -16,8 +16,8 @@ import sys
 sys.dont_write_bytecode = True
 
 NAMES = ["ops", "integers", "views", "dynamic", "einsum", "index", "library", "expressions", "random", "gradients",
-         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "images",
-         "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields"]
+         "linalg", "conv", "optim", "printing", "io", "rules", "statistics", "tables", "safetensors", "torch", "gguf",
+         "tokenizers", "images", "half", "complex", "fft", "complex_linalg", "signal", "complex_more", "fields"]
 
 
 def main(names):

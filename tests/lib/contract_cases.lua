@@ -250,7 +250,8 @@ end
 
 --- A line that an oracle reads: kind, id, the oracle's text, the options, the arguments by name.
 function cases.line(kind, id, oracle, case, contract)
-    local fields = { kind, id, oracle, json.write(next(case.options) and case.options or { none = true }) }
+    local options = next(case.options) and case.options or { none = true }
+    local fields = { kind, id, oracle, json.write(options, { digits = 17 }) }
     for k, spec in ipairs(contract.args) do
         fields[#fields + 1] = spec[1] .. "=" .. (spec.text and spec.text(case.args[k]) or cases.text(case.args[k]))
     end

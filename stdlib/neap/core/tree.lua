@@ -4,12 +4,14 @@
 -- sorted string keys. Functions over several trees need them to have the same keys.
 local core = require "neap.core"
 local trees = require "neap.core.trees"
+local names = require "neap.core.tree_names"
 
 local is_array, raise = core.is_array, core.raise
 local is_node, keys_of, walk, rebuild = trees.is_node, trees.keys_of, trees.walk, trees.rebuild
 local type, pairs, tostring = type, pairs, tostring
 
 local tree = {}
+for name, f in pairs(names) do tree[name] = f end
 
 --- np.tree.leaves(t) -> table: the leaves in order, in a Lua table.
 --- > t = {w = np.ones(2), b = np.zeros(1)}

@@ -135,8 +135,10 @@ local function u16(data, at) return data[at] + 256 * data[at + 1] end
 local function u32(data, at) return u16(data, at) + 65536 * u16(data, at + 2) end
 local function u64(data, at) return u32(data, at) + 2 ^ 32 * u32(data, at + 4) end
 
+local DAMAGED = "its directory is damaged"
 local NO_SIZE = 2 ^ 32 - 1 -- in place of a size: it is elsewhere
 local LOCAL, CENTRAL, FINAL = 0x04034b50, 0x02014b50, 0x06054b50
+local LOCATOR, WIDE_FINAL = 0x07064b50, 0x06064b50 -- of archives of more than 4 GiB
 
 --- The sizes (packed, unpacked) in the header of a file of an archive: of an archive larger than 4 GiB, or of one that
 -- could have grown to that, they are behind the name, in a field of kind 1. Nil if that is missing.
@@ -224,23 +226,55 @@ local function find_final(block)
     end
 end
 
+--- How many files the directory has, and where it begins and ends; of an archive larger than 4 GiB a second record in
+-- front of the final one says it, and a third one where that is. Nil if they are damaged.
+local function directory_of(block)
+    local final = find_final(block)
+    if not final then return nil, "it is no zip archive, or truncated" end
+    local data = block.data
+    local count, directory = u16(data, final + 10), u32(data, final + 16)
+    if (count == 65535 or directory == NO_SIZE) and final >= 20 and u32(data, final - 20) == LOCATOR then
+        local at = u64(data, final - 12)
+        if at + 56 > final - 20 or u32(data, at) ~= WIDE_FINAL then return nil, DAMAGED end
+        count, directory, final = u64(data, at + 32), u64(data, at + 48), at
+    end
+    return count, directory, final
+end
+
+--- Fills in what of an entry of the directory did not fit 32 bits, from a field of kind 1 at [at, last).
+local function widen(data, at, last, entry)
+    while at + 4 <= last do
+        local stop = at + 4 + u16(data, at + 2)
+        if u16(data, at) == 1 and stop <= last then
+            at = at + 4
+            for _, name in ipairs { "size", "packed", "offset" } do
+                if entry[name] == NO_SIZE and at + 8 <= stop then
+                    entry[name], at = u64(data, at), at + 8
+                end
+            end
+            return
+        end
+        at = stop
+    end
+end
+
 --- The files of an archive in memory, in its order: a list of entries with a name, for zip.extract; or nil and what is
 -- wrong.
 function zip.entries(block)
     local ok, problem = library()
     if not ok then return nil, problem end
-    local final = find_final(block)
-    if not final then return nil, "it is no zip archive, or truncated" end
-    local data, count, directory = block.data, u16(block.data, final + 10), u32(block.data, final + 16)
-    local list, at = {}, directory
+    local count, directory, final = directory_of(block)
+    if not count then return nil, directory end
+    local data, list, at = block.data, {}, directory
     for _ = 1, count do
-        if at + 46 > final or u32(data, at) ~= CENTRAL then return nil, "its directory is damaged" end
+        if at + 46 > final or u32(data, at) ~= CENTRAL then return nil, DAMAGED end
         local name_bytes = u16(data, at + 28)
         local next_at = at + 46 + name_bytes + u16(data, at + 30) + u16(data, at + 32)
-        if next_at > final then return nil, "its directory is damaged" end
+        if next_at > final then return nil, DAMAGED end
         local name = ffi.string(data + at + 46, name_bytes)
         local entry = { name = name, method = u16(data, at + 10), crc = u32(data, at + 16), packed = u32(data, at + 20),
                         size = u32(data, at + 24), offset = u32(data, at + 42) }
+        widen(data, at + 46 + name_bytes, next_at - u16(data, at + 32), entry)
         ok, problem = check_header(data, directory, entry)
         if not ok then return nil, ("'%s' in it: %s"):format(name, problem) end
         list[#list + 1] = entry

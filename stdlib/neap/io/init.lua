@@ -227,6 +227,7 @@ local function read_npz(block)
         content, problem = zip.extract(block, entry)
         if not content then return nil, problem end
         local name, is_array_file = entry.name:gsub("%.npy$", "")
+        if name:find "^[^/]*/data%.pkl$" then return nil, "it is a checkpoint of PyTorch; np.io.load_torch reads it" end
         if is_array_file == 1 then
             x, problem = read_npy(content)
             if not x then return nil, ("'%s' in it: %s"):format(entry.name, problem) end
@@ -248,13 +249,24 @@ local function reader_of(block)
     if #head == 4 and head:sub(1, 2) == "\0\0" then return read_plain_idx end
 end
 
+-- Functions that read files of other formats, by the end of their names.
+local others = { pt = "load_torch", pth = "load_torch", gguf = "load_gguf", safetensors = "load_safetensors",
+                 json = "load_json", png = "load_image", jpg = "load_image", jpeg = "load_image", csv = "read_csv" }
+
+--- What a file is that np.io.load does not read.
+local function foreign(path, block)
+    if block.size == 0 then return "empty" end
+    local other = others[(path:lower():match "%.(%w+)$")]
+    return "neither npy, npz nor IDX" .. (other and ("; np.io.%s reads .%s"):format(other, path:match "%w+$") or "")
+end
+
 --- Reads a file with `reader` (nil: by its content) and raises what is wrong.
 local function load_file(name, path, reader)
     local block, problem = files.read(check_path(name, path))
     if not block then raise(name, "%s", problem) end
     reader = reader or reader_of(block)
     if not reader then
-        raise(name, "cannot read '%s': it is %s", path, block.size == 0 and "empty" or "neither npy, npz nor IDX")
+        raise(name, "cannot read '%s': it is %s", path, foreign(path, block))
     end
     local result, more = reader(block)
     files.release(block)
@@ -428,12 +440,15 @@ local late = {
     save_checkpoint = "checkpoint", load_checkpoint = "checkpoint",
     load_image = "image", save_image = "image",
     save_safetensors = "safetensors", load_safetensors = "safetensors",
+    load_json = "json", save_json = "json", from_json = "json", to_json = "json", null = "json", empty_object = "json",
+    load_tokenizer = "text.tokenizer", load_torch = "torch", load_gguf = "gguf",
     read_csv = "csv", write_csv = "csv", loadtxt = "csv", savetxt = "csv", genfromtxt = "csv",
 }
 
 return setmetatable(data_io, {
     __index = function(_, name)
-        if late[name] then data_io[name] = require("neap.io." .. late[name])[name] end
+        local module = late[name]
+        if module then data_io[name] = require((module:find "%." and "neap." or "neap.io.") .. module)[name] end
         return rawget(data_io, name)
     end,
     __late = { late },

@@ -17,7 +17,8 @@ local FOLDERS = {
     programs = { "programs", "Programs and jitted functions" },
     transforms = { "transforms", "Derivatives, batches and control flow" },
     mesh = { "mesh", "Meshes, shardings and collectives" }, nn = { "nn", "Neural networks: np.nn" },
-    tables = { "tables", "Tables: np.table" }, io = { "io", "Files: np.io" }, plot = { "plot", "Pictures: np.plot" },
+    tables = { "tables", "Tables: np.table" }, text = { "io", "Files: np.io" }, io = { "io", "Files: np.io" },
+    plot = { "plot", "Pictures: np.plot" },
     inspect = { "inspect", "Looking inside" },
 }
 
