@@ -207,7 +207,13 @@ nn.linear = nn.dense
 require "neap.nn.activations" (nn, reduced_loss, compared)
 require "neap.nn.labels" (nn, reduced_loss)
 require("neap.nn.attention").define(nn)
+require "neap.nn.recurrent" (nn)
 require "neap.nn.layers" (nn)
+require "neap.nn.recurrent_layers" (nn)
 require "neap.nn.conv" (nn)
+require "neap.nn.pools" (nn)
+require "neap.nn.patches" (nn)
+require "neap.nn.resize" (nn)
+require "neap.nn.sample" (nn)
 
 return nn
