@@ -5,6 +5,7 @@ local MANY = "how many results there are is a number"
 local LONGER = "which array is longer is decided"
 local REACHES = "whether a last window reaches outside is decided"
 local WINDOWS = "the windows that divide an axis are tables of numbers"
+local WEIGHTS = "which elements a place is made of is a table of numbers"
 
 return {
     ["np.convolve"] = LONGER,
@@ -22,7 +23,10 @@ return {
     ["np.nn.adaptive_max_pool"] = WINDOWS,
     ["np.nn.avg_pool"] = REACHES,
     ["np.nn.conv_transpose"] = "whether what is cut away is negative is decided",
+    ["np.nn.affine_grid"] = "how many spatial axes there are is a number",
+    ["np.nn.interpolate"] = WEIGHTS,
     ["np.nn.onnx_weights"] = "how many directions there are is a number",
+    ["np.nn.resize"] = WEIGHTS,
     ["np.polydiv"] = LONGER,
     ["np.ppermute"] = COLLECTIVE,
     ["np.pshuffle"] = COLLECTIVE,

@@ -7,6 +7,7 @@
 --- {layout}: channels last, "NHWC" (1 axis: "NWC", 3: "NDHWC"), or first, "NCHW" ("NCW", "NCDHW")
 
 local core = require "neap.core"
+local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local spatial = require "neap.nn.spatial"
 
@@ -78,7 +79,8 @@ local function fold(patches, extents, window, given)
               first and "(batch, channels * window, places)" or "(batch, places, window * channels)", places, size,
               shape_text(dims))
     end
-    local channels = math.floor(dims[first and 2 or 3] / size)
+    local channels, half = math.floor(dims[first and 2 or 3] / size), nil
+    patches, half = operands.wide(patches)
     local x = shape.reshape(patches, first and { dims[1], channels, size, places } or { dims[1], places, size, channels })
     x = shape.permute(x, first and { 2, 0, 3, 1 } or { 2, 0, 1, 3 }) -- (window, batch, places, channels)
     local around, sum = { dims[1], unpack(p.places) }, nil
@@ -93,6 +95,7 @@ local function fold(patches, extents, window, given)
         local part = spatial.surround(shape.reshape(shape.cut(x, 0, at, at + 1), around), 0, low, high, gaps)
         sum = sum and sum + part or part
     end
+    sum = operands.narrow(sum, half)
     return first and np.moveaxis(sum, -1, 1) or sum
 end
 

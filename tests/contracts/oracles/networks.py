@@ -378,8 +378,10 @@ def onnx_recurrent(kind, x, w, r, b, p):
     return [np.concatenate(ys, -1), np.stack(hs)] + ([np.stack(cs)] if kind == "lstm" else [])
 
 
-def channel_shuffle(x, groups):
-    return F.channel_shuffle(x, groups) if x.is_floating_point() else F.channel_shuffle(x.double(), groups).to(x.dtype)
+def moved(f, x):
+    """What a function that moves elements makes of x: of the indices of its elements, from 1; 0 is a new zero."""
+    index = np.arange(1.0, x.size + 1).reshape(x.shape)
+    return np.insert(x.ravel(), 0, 0)[np.asarray(f(index)).astype(int)]
 
 
 def unfold(x, o):
@@ -387,10 +389,7 @@ def unfold(x, o):
     if "layout" not in o:  # (batch, channels * window, places)
         y = np.moveaxis(y.reshape(y.shape[0], x.shape[-1], -1, y.shape[-1]), 1, 2)
         y = np.swapaxes(y.reshape(y.shape[0], -1, y.shape[-1]), 1, 2)
-    if x.dtype.kind in "iu":  # beyond 2^53 f64 has not all digits: of the same places' indices
-        index = np.arange(1.0, x.size + 1).reshape(x.shape)
-        return np.append(x.ravel(), [0]).astype(x.dtype)[unfold(index, o).astype(int) - 1]
-    return y if x.dtype != bool else y.astype(bool)
+    return y
 
 
 def fold(x, o):
