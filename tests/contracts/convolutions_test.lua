@@ -187,7 +187,8 @@ of("np.nn.max_unpool", {
 })
 for _, kind in ipairs { "avg", "max" } do
     of(("np.nn.adaptive_%s_pool"):format(kind), {
-        args = { "x" }, accepts = "floats i32 u8", gives = kind == "max" and "same" or nil, within = SUMS, divided = SUMS,
+        args = { "x" }, accepts = "floats i32 u8", gives = kind == "max" and "same" or nil, within = SUMS,
+        divided = SUMS,
         shapes = { { { 1, 5, 2 } }, { { 2, 4, 3, 1 } }, { { 1, 3, 2, 2, 2 } } },
         options = { { extents = 2 }, { extents = 1 }, { extents = 3, layout = "first" } },
         call = function(f, o, x)

@@ -36,6 +36,9 @@ end
 local UNSEEN = { dtype = "it is for init: the test `dtype`", init = "it is for init: the test `init`",
                  bias_init = "it is for init: the test `init`" }
 
+--- Statistics of halves and small integers are f32.
+local function STATS(dtype) return (dtype:find "64" or dtype == "c128") and dtype ~= "c64" and "f64" or "f32" end
+
 -- ---- Functions ------------------------------------------------------------------------------------------------------
 
 of("np.nn.standardize", {
@@ -52,15 +55,48 @@ of("np.nn.rms_norm", {
     args = { { "x", special = large }, SCALE }, accepts = "floats ints bool complex",
     within = NORMS, divided = NORMS,
     shapes = { { { 2, 4 }, { 4 } }, { { 5 }, { 5 } }, { { 0, 3 }, { 3 } }, { { 3 }, {} } },
-    options = { {}, { epsilon = 0.5 } },
-    oracle = "real(x) / np.sqrt((np.abs(real(x)) ** 2).mean(-1, keepdims=True) + o.get('epsilon', 1e-6)) * scale",
+    options = { {}, { epsilon = 0.5 }, { axis = 0 }, { return_stats = true } },
+    gives = { "real", STATS },
+    oracle = "rms_norm(real(x), scale, o)",
+})
+of("np.nn.layer_norm", {
+    args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints bool",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 2, 4 }, { 4 }, { 4 } }, { { 2, 3, 2 }, { 2 }, {} }, { { 5 }, { 5 }, { 5 } } },
+    options = { {}, { epsilon = 0.5, axis = { 0, 1 } }, { return_stats = true } },
+    call = function(f, o, x, scale, bias)
+        local given = x.ndim == 1 and o.axis and { epsilon = 0.5, axis = 0 } or next(o) and o or nil
+        return f(x, scale, bias, given)
+    end,
+    gives = { "real", STATS, STATS },
+    oracle = "layer_norm(real(x), scale, bias, o)",
+})
+of("np.nn.instance_norm", {
+    args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 1, 3, 4 }, { 4 }, { 4 } }, { { 2, 3, 2, 2 }, { 2 }, { 2 } } },
+    options = { {}, { epsilon = 0.5 }, { layout = "first" } },
+    call = function(f, o, x, scale, bias)
+        local given = next(o) and { epsilon = o.epsilon, nonsense = o.nonsense } or nil
+        if not o.layout then return f(x, scale, bias, given) end
+        given.layout = "NC" .. ("DHW"):sub(-(x.ndim - 2))
+        return np.moveaxis(f(np.moveaxis(x, -1, 1), scale, bias, given), 1, -1)
+    end,
+    oracle = "standardized(real(x), tuple(range(1, x.ndim - 1)), o.get('epsilon', 1e-5)) * scale + bias",
+    refuses = { { "images", function() nn.instance_norm(np.ones { 1, 3 }) end } },
 })
 of("np.nn.group_norm", {
     args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints bool",
     within = NORMS, divided = NORMS,
     shapes = { { { 1, 3, 4 }, { 4 }, { 4 } }, { { 2, 6 }, { 6 }, { 6 } }, { { 1, 2, 4 }, {}, {} } },
-    options = { {}, { epsilon = 0.5 } },
-    call = function(f, o, x, scale, bias) return f(x, 2, scale, bias, next(o) and o or nil) end,
+    options = { {}, { epsilon = 0.5 }, { layout = "first" } },
+    call = function(f, o, x, scale, bias)
+        if not o.layout or x.ndim == 2 then
+            return f(x, 2, scale, bias, (o.epsilon or o.nonsense) and o or nil)
+        end
+        local given = { layout = "NC" .. ("DHW"):sub(-(x.ndim - 2)) }
+        return np.moveaxis(f(np.moveaxis(x, -1, 1), 2, scale, bias, given), 1, -1)
+    end,
     oracle = "group_norm(x, 2, o.get('epsilon', 1e-6)) * scale + bias",
     refuses = { { "groups", function() nn.group_norm(np.ones { 1, 3 }, 2) end } },
 })

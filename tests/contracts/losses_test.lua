@@ -5,6 +5,7 @@ local check = require "tests.lib.check"
 local of, finish = require "tests.lib.contracts" "losses"
 
 local nn = np.nn
+local WEIGHTED = { f64 = "scaled 2e-15", f32 = "scaled 1e-6", f16 = "ulp 1", bf16 = "ulp 1" }
 local REDUCTIONS = { { reduction = "none" }, {}, { reduction = "sum" } }
 
 --- Special labels of binary_cross_entropy, which lie in [0, 1].
@@ -39,10 +40,28 @@ of("np.nn.huber_loss", {
 })
 of("np.nn.binary_cross_entropy", {
     args = { { "x", from = -6, to = 6 }, { "y", from = 0, to = 1, special = LABEL } }, accepts = "floats ints bool",
-    options = REDUCTIONS, oracle = "reduced(y * np.logaddexp(0, -x) + (1 - y) * np.logaddexp(0, x), o)",
-    refuses = refuses(nn.binary_cross_entropy),
+    options = { { reduction = "none" }, {}, { reduction = "sum" }, { weight = 1.5, pos_weight = 2.5 },
+                { pos_weight = 2.5, reduction = "none" } },
+    oracle = "binary(x, y, o)", within = WEIGHTED, refuses = refuses(nn.binary_cross_entropy),
+    without = { integers = "weights are numbers" },
     derivative = "y * jnp.logaddexp(0, -x) + (1 - y) * jnp.logaddexp(0, x)",
     points = { { 0, 0.5 }, { 40, 1 }, { -40, 0 }, { 1e200, 1 }, { -1e200, 0 } },
+    also = { ["np.nn.binary_cross_entropy: a weight for each feature"] = function()
+        local x, y = np.array { { 0, 1 }, { -1, 2 } }, np.array { { 1, 0 }, { 1, 1 } }
+        local o = { pos_weight = np.array { 2, 3 }, weight = { 1, 0.5 }, reduction = "none" }
+        local each = nn.binary_cross_entropy(x, y, { reduction = "none" })
+        local want = each * np.array { { 2, 0.5 }, { 2, 1.5 } }
+        check.ok(np.allclose(nn.binary_cross_entropy(x, y, o), want), "weights broadcast")
+        check.raises(function() nn.binary_cross_entropy(x, y, { pos_weight = "2" }) end, "pos_weight")
+    end },
+})
+of("np.nn.focal_loss", {
+    args = { { "x", from = -6, to = 6, special = false }, { "y", from = 0, to = 1, special = false } },
+    accepts = "floats ints", within = WEIGHTED, divided = WEIGHTED,
+    shapes = { { { 5 }, { 5 } }, { { 2, 3 }, { 2, 3 } }, { {}, {} } },
+    options = { { reduction = "none" }, {}, { alpha = 0.25, gamma = 3 }, { gamma = 0, reduction = "sum" } },
+    oracle = "focal(x, y, o)", refuses = refuses(nn.focal_loss),
+    without = { special = "they are those of np.nn.binary_cross_entropy", integers = "gamma is a number" },
 })
 of("np.nn.kl_div", {
     args = { { "x", from = -4, to = 0 }, { "y", from = 0.1, to = 1 } }, accepts = "floats ints bool",
@@ -142,5 +161,51 @@ of("np.nn.cosine_similarity", {
     within = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
     divided = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
 })
+
+-- ---- Of margins and likelihoods -------------------------------------------------------------------------------------
+
+local SIGN = { "t", dtype = "f64", make = function(random, dims, _)
+    local list, size = {}, 1
+    for _, n in ipairs(dims) do size = size * n end
+    for k = 1, size do list[k] = random(2) * 2 - 3 end
+    return np.array(list, { dtype = "f64" }):reshape(dims)
+end, grad = false }
+local ROWS = { { { 2, 3 }, { 2, 3 }, { 2, 3 } }, { { 4 }, { 4 }, { 4 } } }
+
+--- A contract of a loss that is PyTorch's: arguments by name; `drawn` says how.
+local function of_torch(name, args, shapes, options, refused)
+    local names = {}
+    for k, spec in ipairs(args) do names[k] = spec[1] end
+    of("np.nn." .. name, {
+        args = args, accepts = "f64", gives = "f64", shapes = shapes, options = options, within = WEIGHTED,
+        divided = WEIGHTED, vmapped = WEIGHTED, special = false,
+        oracle = ("torch_loss(%q, o, %s)"):format(name, table.concat(names, ", ")), refuses = refused,
+        without = { special = "kinks apart it is made of sums and products", numbers = "the test of f16",
+                    integers = "options are numbers, not places" },
+        also = { ["np.nn." .. name .. " of halves is rounded once"] = function()
+            local halves, wide = {}, {}
+            for k, dims in ipairs(shapes[1]) do
+                local x = np.random.uniform(np.random.key(k), dims, { minval = 0.25, maxval = 1, dtype = "f16" })
+                halves[k], wide[k] = x, x:astype "f32"
+            end
+            local got = nn[name](unpack(halves))
+            check.equal({ got.dtype, got:item() }, { "f16", nn[name](unpack(wide)):astype("f16"):item() })
+        end },
+    })
+end
+
+local X, Y, Z = { "x" }, { "y" }, { "z" }
+of_torch("margin_ranking_loss", { X, Y, SIGN }, ROWS,
+         { {}, { margin = 0.5, reduction = "none" }, { reduction = "sum" } })
+of_torch("soft_margin_loss", { X, SIGN }, { { { 2, 3 }, { 2, 3 } }, { { 4 }, { 4 } } }, { {}, { reduction = "none" } })
+of_torch("hinge_embedding_loss", { X, SIGN }, { { { 2, 3 }, { 2, 3 } } }, { {}, { margin = 0.5, reduction = "none" } })
+of_torch("triplet_margin_loss", { X, Y, Z }, ROWS, { {}, { margin = 2, p = 1, swap = true, reduction = "none" },
+                                                    { p = 3, epsilon = 0.01, reduction = "sum" } })
+of_torch("cosine_embedding_loss", { X, Y, SIGN }, { { { 2, 3 }, { 2, 3 }, { 2 } } },
+         { {}, { margin = 0.25, reduction = "none" } })
+of_torch("poisson_nll_loss", { { "x", from = 0.5, to = 2 }, { "y", from = 1.5, to = 5 } }, { { { 2, 3 }, { 2, 3 } } },
+         { {}, { log_input = false, full = true, reduction = "none" }, { log_input = false, epsilon = 0.5 } })
+of_torch("gaussian_nll_loss", { X, Y, { "z", from = 0.5, to = 2 } }, ROWS,
+         { {}, { full = true, epsilon = 0.001, reduction = "none" } })
 
 finish()

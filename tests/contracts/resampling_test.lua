@@ -30,7 +30,8 @@ end
 local WINDOWS = { { window = 2 }, { window = 2, strides = 2, padding = 1 }, { window = 2, dilation = 2, padding = 1 },
                   { window = 3, padding = 1, layout = "first" } }
 of("np.nn.unfold", {
-    args = { "x" }, accepts = "floats ints bool", gives = "same", within = "exact", special = "together", shapes = IMAGES,
+    args = { "x" }, accepts = "floats ints bool", gives = "same", within = "exact", special = "together",
+    shapes = IMAGES,
     options = WINDOWS, oracle = "moved(lambda v: unfold(v, o), x)",
     call = function(f, o, x)
         local given = options_of(o, x.ndim - 2, "window")

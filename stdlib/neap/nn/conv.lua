@@ -88,12 +88,12 @@ end
 
 --- np.nn.conv(x, w, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1, groups=1, layout="NHWC"}): y[n, o,
 -- f] is the sum over k, c of x[n, o * stride - before + k * dilation, c] w[k, c, f], for 1 to 3 spatial axes; x counts
--- as 0 outside. Kernels w are (spatial axes…, channels / groups, features); with channels first, layout "NCHW", they are
--- (features, channels / groups, spatial axes…), as in PyTorch. Padding: "SAME" (as many places as strides go into the
--- extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after}; negative ones cut. input_dilation
--- puts zeros between elements of x. The channels of x and the features of w come in `groups`, of which equal ones meet.
--- Options of spatial axes are one number or a table of one for each. Integers give integers, which wrap around; bools
--- count as f32.
+-- as 0 outside. Kernels w are (spatial axes…, channels / groups, features); with channels first, layout "NCHW", they
+-- are (features, channels / groups, spatial axes…), as in PyTorch. Padding: "SAME" (as many places as strides go into
+-- the extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after}; negative ones cut.
+-- input_dilation puts zeros between elements of x. The channels of x and the features of w come in `groups`, of which
+-- equal ones meet. Options of spatial axes are one number or a table of one for each. Integers give integers, which
+-- wrap around; bools count as f32.
 --- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
 -- [3. 6. 9.]
 local function conv(x, w, given)
@@ -166,8 +166,8 @@ local function flipped(w, n, groups)
     return shape.reshape(w, apart)
 end
 
---- The transpose of conv, of images and a kernel with their channels last: the row conv_input, or a conv of x with zeros
--- between its elements where that is not for it.
+--- The transpose of conv, of images and a kernel with their channels last: the row conv_input, or a conv of x with
+-- zeros between its elements where that is not for it.
 local function transpose_of_conv(name, x, w, n, groups, strides, dilation, o)
     local dims, of_x, window = shape_of(w), shape_of(x), {}
     if dims[n + 2] ~= of_x[n + 2] or dims[n + 2] % groups ~= 0 then
@@ -293,7 +293,8 @@ return function(nn)
         return block.new {
             name = "nn.Conv", inputs = inputs, outputs = outputs, dtype = o.dtype, parameters = parameters,
             infer_shape = function(self, x)
-                local channels, groups = self.inputs or spatial.channels_of("nn.Conv", x, o.layout), core.plain(o.groups) or 1
+                local channels = self.inputs or spatial.channels_of("nn.Conv", x, o.layout)
+                local groups = core.plain(o.groups) or 1
                 if channels % groups ~= 0 then
                     raise("nn.Conv", "%d inputs are no multiple of %d groups", channels, groups)
                 end

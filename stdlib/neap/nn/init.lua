@@ -86,6 +86,8 @@ end
 
 -- ---- Losses ---------------------------------------------------------------------------------------------------------
 
+--- {reduction}: "mean", "sum" or "none"
+
 local reductions = {
     mean = function(x) return np.mean(x) end,
     sum = function(x) return np.sum(x) end,
@@ -204,7 +206,9 @@ function nn.dense(x, w, b)
 end
 nn.linear = nn.dense
 
-require "neap.nn.activations" (nn, reduced_loss, compared)
+require "neap.nn.activations" (nn)
+require "neap.nn.norms" (nn)
+require "neap.nn.losses" (nn, reduced_loss, compared)
 require "neap.nn.labels" (nn, reduced_loss)
 require("neap.nn.attention").define(nn)
 require "neap.nn.recurrent" (nn)

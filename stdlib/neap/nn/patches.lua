@@ -31,8 +31,8 @@ local function plan_of(name, n, extents, window, o)
 end
 
 --- np.nn.unfold(x, window, {strides=1, padding=0, dilation=1, layout="NHWC"}): the patches that windows of images see:
--- (batch, places, window * channels), where the channels of a place in the window stand together, as in kernels of conv;
--- with channels first (batch, channels * window, places), as in PyTorch. np.nn.fold puts them back.
+-- (batch, places, window * channels), where the channels of a place in the window stand together, as in kernels of
+-- conv; with channels first (batch, channels * window, places), as in PyTorch. np.nn.fold puts them back.
 --- > np.nn.unfold(np.arange(4):reshape(1, 4, 1), 2)
 -- [[[0 1]
 --   [1 2]
@@ -53,8 +53,8 @@ local function unfold(x, window, given)
                                                     or { dims[1], places, size * channels })
 end
 
---- np.nn.fold(patches, extents, window, {strides=1, padding=0, dilation=1, layout="NHWC"}): images of these extents, the
--- sums of what patches, as np.nn.unfold gives them, have at each place (col2im): the transpose of unfold.
+--- np.nn.fold(patches, extents, window, {strides=1, padding=0, dilation=1, layout="NHWC"}): images of these extents,
+-- the sums of what patches, as np.nn.unfold gives them, have at each place (col2im): the transpose of unfold.
 --- > np.nn.fold(np.ones{1, 3, 2}, {4}, 2):ravel()
 -- [1. 2. 2. 1.]
 local function fold(patches, extents, window, given)
@@ -81,7 +81,8 @@ local function fold(patches, extents, window, given)
     end
     local channels, half = math.floor(dims[first and 2 or 3] / size), nil
     patches, half = operands.wide(patches)
-    local x = shape.reshape(patches, first and { dims[1], channels, size, places } or { dims[1], places, size, channels })
+    local x = shape.reshape(patches, first and { dims[1], channels, size, places }
+                                          or { dims[1], places, size, channels })
     x = shape.permute(x, first and { 2, 0, 3, 1 } or { 2, 0, 1, 3 }) -- (window, batch, places, channels)
     local around, sum = { dims[1], unpack(p.places) }, nil
     around[n + 2] = channels
@@ -141,8 +142,8 @@ local function pixel_unshuffle(x, factor, given)
     return first and np.moveaxis(x, -1, 1) or x
 end
 
---- np.nn.channel_shuffle(x, groups, {layout="NHWC"}): channels in another order (Zhang et al., 2018): of `groups` groups
--- the first of each, then the second of each, and so on.
+--- np.nn.channel_shuffle(x, groups, {layout="NHWC"}): channels in another order (Zhang et al., 2018): of `groups`
+-- groups the first of each, then the second of each, and so on.
 --- > np.nn.channel_shuffle(np.arange(6):reshape(1, 1, 6), 2):ravel()
 -- [0 3 1 4 2 5]
 local function channel_shuffle(x, groups, given)

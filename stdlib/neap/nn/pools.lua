@@ -2,7 +2,8 @@
 -- np.nn.Sequential. A pool is a reduction over a view of all windows (the row `windows`, lazy/ops/conv.c); those of
 -- images with their channels first are views too.
 
---- {strides}: by how many places the window moves: an integer or one for each spatial axis; the window's size without it
+--- {strides}: by how many places the window moves: an integer or one for each spatial axis; the window's size without
+-- it
 --- {padding}: "SAME", "VALID", an integer, or {before, after} for each spatial axis
 --- {dilation}: how many places lie between elements of a window, from 1: an integer or one for each spatial axis
 --- {ceil_mode}: true: a last window that begins inside, but reaches outside, counts too, as in PyTorch
@@ -106,8 +107,8 @@ local function places_of(p, all, largest)
 end
 
 --- np.nn.max_pool(x, window, {strides=window, padding="VALID", dilation=1, ceil_mode=false, layout="NHWC",
--- return_indices=false}): the largest element of each window, by channel. `window` is an integer or one for each spatial
--- axis; padding as in conv, with what no element is below. Equal largest elements share the gradient.
+-- return_indices=false}): the largest element of each window, by channel. `window` is an integer or one for each
+-- spatial axis; padding as in conv, with what no element is below. Equal largest elements share the gradient.
 --- return_indices: true: a second result, i32: where the first largest one lies in the spatial axes, flattened, as in
 -- PyTorch; for np.nn.max_unpool
 --- > np.nn.max_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
@@ -212,8 +213,8 @@ end
 
 local adaptive_options = { layout = true }
 
---- The windows of n places that an axis of `extent` elements is divided into, as in PyTorch: indices (n, size), which of
--- them count, and how many do.
+--- The windows of n places that an axis of `extent` elements is divided into, as in PyTorch: indices (n, size), which
+-- of them count, and how many do.
 local function divided(extent, n)
     local size, at, kept, count = 0, {}, {}, {}
     for k = 0, n - 1 do size = math.max(size, math.ceil((k + 1) * extent / n) - math.floor(k * extent / n)) end
@@ -252,9 +253,9 @@ local function adaptive(name, x, extents, given, fill, reduce)
     return first and np.moveaxis(x, -1, 1) or x
 end
 
---- np.nn.adaptive_avg_pool(x, extents, {layout="NHWC"}): the means of windows that divide each spatial axis into so many
--- places, `extents`, an integer or one for each axis: window k of n goes from floor(k * extent / n) to ceil((k + 1) *
--- extent / n), as in PyTorch. 1 is the mean of all. Integers count as f32.
+--- np.nn.adaptive_avg_pool(x, extents, {layout="NHWC"}): the means of windows that divide each spatial axis into so
+-- many places, `extents`, an integer or one for each axis: window k of n goes from floor(k * extent / n) to ceil((k +
+-- 1) * extent / n), as in PyTorch. 1 is the mean of all. Integers count as f32.
 --- > np.nn.adaptive_avg_pool(np.arange(5):reshape(1, 5, 1), 2):ravel()
 -- [1. 3.]
 local function adaptive_avg_pool(x, extents, given)

@@ -1,10 +1,10 @@
---- recurrent.lua: recurrent networks as functions of arrays, for np.nn: lstm, gru, rnn, one turn of each, and weights in
--- ONNX's layout.
+--- recurrent.lua: recurrent networks as functions of arrays, for np.nn: lstm, gru, rnn, one turn of each, and weights
+-- in ONNX's layout.
 --
 -- Weights are trees with the names, shapes and order of gates of PyTorch's modules, so a checkpoint's are used as they
--- are: of layer k, from 0, weight_ih_lk (gates * hidden, inputs), weight_hh_lk (gates * hidden, hidden), and bias_ih_lk,
--- bias_hh_lk (gates * hidden,), which may be missing; for the way back the same names with _reverse behind them. How many
--- layers and directions there are follows from the names. Gates: i, f, g, o of lstm, r, z, n of gru.
+-- are: of layer k, from 0, weight_ih_lk (gates * hidden, inputs), weight_hh_lk (gates * hidden, hidden), and
+-- bias_ih_lk, bias_hh_lk (gates * hidden,), which may be missing; for the way back the same names with _reverse behind
+-- them. How many layers and directions there are follows from the names. Gates: i, f, g, o of lstm, r, z, n of gru.
 --
 -- What does not depend on the turn before, x times weight_ih, is one product for all turns; np.scan does the rest.
 
@@ -307,7 +307,8 @@ local function recurrent(name, kind, x, tree, given)
     for layer = 0, layers - 1 do
         local inputs = layer == 0 and dims[3] or directions * all[#all].size
         for way = 1, directions do
-            all[#all + 1] = weights_of(name, kind, tree, ("_l%d%s"):format(layer, way == 2 and "_reverse" or ""), inputs)
+            local suffix = ("_l%d%s"):format(layer, way == 2 and "_reverse" or "")
+            all[#all + 1] = weights_of(name, kind, tree, suffix, inputs)
         end
     end
     local sizes = { count = #all, h = all[1].size, c = all[1].hidden }
@@ -404,9 +405,9 @@ return function(nn)
     -- (batch, time, features) or (time, features): c = f * c + i * g, h = o * tanh(c), where the gates i, f, o are
     -- sigmoid, and g is tanh, of weight_ih x + bias_ih + weight_hh h + bias_hh. The weights are a table named as in
     -- PyTorch: weight_ih_l0 (4 * hidden, features), weight_hh_l0 (4 * hidden, hidden), bias_ih_l0, bias_hh_l0; of more
-    -- layers _l1 …; of the way back also _l0_reverse …; weight_hr_l0 (size, hidden) makes h smaller. ?np.nn.onnx_weights.
-    -- y is (batch, time, directions * hidden); h and c are (layers * directions, batch, hidden), as PyTorch's. Computed
-    -- in floats; halves as f32, rounded once.
+    -- layers _l1 …; of the way back also _l0_reverse …; weight_hr_l0 (size, hidden) makes h smaller.
+    -- ?np.nn.onnx_weights. y is (batch, time, directions * hidden); h and c are (layers * directions, batch, hidden),
+    -- as PyTorch's. Computed in floats; halves as f32, rounded once.
     --- activations: functions in place of {sigmoid, tanh, tanh}, of the gates, of g, and of c
     --- > w = {weight_ih_l0=np.ones{4, 1}, weight_hh_l0=np.ones{4, 1}}
     --- > y, state = np.nn.lstm(np.ones{3, 1}, w)
@@ -418,9 +419,9 @@ return function(nn)
     end
 
     --- np.nn.gru(x, weights, {state=…, lengths=…, linear_before_reset=true, time_major=false, reverse=false, dropout=0,
-    -- key=…, activations=…, clip=…}) -> y, h: gated recurrent units (Cho et al., 2014) over sequences: h = (1 - z) * n +
-    -- z * h, with n = tanh(weight_in x + bias_in + r * (weight_hn h + bias_hn)) and gates r, z by sigmoid. x, y, weights
-    -- (3 * hidden rows: r, z, n) and h are as in np.nn.lstm.
+    -- key=…, activations=…, clip=…}) -> y, h: gated recurrent units (Cho et al., 2014) over sequences: h = (1 - z) * n
+    -- + z * h, with n = tanh(weight_in x + bias_in + r * (weight_hn h + bias_hn)) and gates r, z by sigmoid. x, y,
+    -- weights (3 * hidden rows: r, z, n) and h are as in np.nn.lstm.
     --- linear_before_reset: false: n = tanh(weight_in x + bias_in + weight_hn (r * h) + bias_hn), ONNX's default
     --- activations: functions in place of {sigmoid, tanh}, of the gates and of n
     --- > w = {weight_ih_l0=np.ones{3, 1}, weight_hh_l0=np.ones{3, 1}}
@@ -433,8 +434,8 @@ return function(nn)
     end
 
     --- np.nn.rnn(x, weights, {state=…, lengths=…, time_major=false, reverse=false, dropout=0, key=…, activations=…,
-    -- clip=…}) -> y, h: the recurrent network of Elman (1990) over sequences: h = tanh(weight_ih x + bias_ih + weight_hh
-    -- h + bias_hh). x, y, weights (hidden rows) and h are as in np.nn.lstm.
+    -- clip=…}) -> y, h: the recurrent network of Elman (1990) over sequences: h = tanh(weight_ih x + bias_ih +
+    -- weight_hh h + bias_hh). x, y, weights (hidden rows) and h are as in np.nn.lstm.
     --- activations: {f}: a function in place of tanh, as {np.nn.relu}
     --- > y, h = np.nn.rnn(np.ones{3, 1}, {weight_ih_l0=np.ones{1, 1}, weight_hh_l0=np.ones{1, 1}})
     --- > y:ravel()
@@ -471,11 +472,12 @@ return function(nn)
         return turn_once("nn.rnn_cell", kinds.rnn, x, h and { h = h }, weights, o).h
     end
 
-    --- np.nn.onnx_weights(cell, w, r, b, p) -> table: the weights of ONNX's operators LSTM, GRU and RNN, by cell "lstm",
-    -- "gru" or "rnn", as np.nn.lstm and its kin take them: w (directions, gates * hidden, features), r (directions, gates
-    -- * hidden, hidden), b (directions, 2 * gates * hidden) or nil, p, lstm's peepholes (directions, 3 * hidden), or nil,
-    -- which become weight_peephole_l0 (3, hidden): i, f, o. Of the operators' other attributes "reverse" alone is the
-    -- option reverse=true, layout 0 time_major=true, and gru's linear_before_reset of 0 is false.
+    --- np.nn.onnx_weights(cell, w, r, b, p) -> table: the weights of ONNX's operators LSTM, GRU and RNN, by cell
+    -- "lstm", "gru" or "rnn", as np.nn.lstm and its kin take them: w (directions, gates * hidden, features), r
+    -- (directions, gates * hidden, hidden), b (directions, 2 * gates * hidden) or nil, p, lstm's peepholes (directions,
+    -- 3 * hidden), or nil, which become weight_peephole_l0 (3, hidden): i, f, o. Of the operators' other attributes
+    -- "reverse" alone is the option reverse=true, layout 0 time_major=true, and gru's linear_before_reset of 0 is
+    -- false.
     --- > np.nn.onnx_weights("gru", np.ones{1, 6, 3}, np.ones{1, 6, 2}).weight_ih_l0:dim(0)
     -- 6
     nn.onnx_weights = from_onnx

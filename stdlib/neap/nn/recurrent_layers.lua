@@ -1,5 +1,6 @@
---- recurrent_layers.lua: recurrent networks as layers of np.nn: LSTM, GRU, RNN, LSTMCell, GRUCell, RNNCell, each a block
--- (block.lua) around the functions of recurrent.lua. Parameters have the names, shapes and first values of PyTorch's.
+--- recurrent_layers.lua: recurrent networks as layers of np.nn: LSTM, GRU, RNN, LSTMCell, GRUCell, RNNCell, each a
+-- block (block.lua) around the functions of recurrent.lua. Parameters have the names, shapes and first values of
+-- PyTorch's.
 
 --- {bias}: false: no biases
 --- {init}: the initializer of all parameters; uniform within 1 / sqrt(hidden) without it
@@ -131,8 +132,8 @@ return function(nn)
     --- np.nn.LSTM(inputs, hidden, {layers=1, bidirectional=false, bias=true, projection=…, dropout=0, time_major=false,
     -- reverse=false, activations=…, clip=…, init=…, dtype="f32"}), np.nn.LSTM(hidden, {…}) -> block: layer(params, x,
     -- key, {state=…, lengths=…}) is np.nn.lstm of x, (batch, time, features), with its options: y and the last state.
-    -- key, which may be nil, is for dropout. In np.nn.Sequential it gives y alone. Without `inputs` there are as many as the first x has.
-    -- Parameters are those of PyTorch's LSTM, weight_ih_l0 and so on: ?np.nn.lstm.
+    -- key, which may be nil, is for dropout. In np.nn.Sequential it gives y alone. Without `inputs` there are as many
+    -- as the first x has. Parameters are those of PyTorch's LSTM, weight_ih_l0 and so on: ?np.nn.lstm.
     --- projection: the size of h, if it is not `hidden`
     --- > layer = np.nn.LSTM(2, 3, {layers=2, bidirectional=true})
     --- > y, state = layer(layer:init(np.random.key(0)), np.ones{1, 5, 2})
@@ -158,9 +159,9 @@ return function(nn)
     -- 3
     define_layer(nn, "RNN", nn.rnn, 1, {})
 
-    --- np.nn.LSTMCell(inputs, hidden, {bias=true, init=…, dtype="f32"}), np.nn.GRUCell, np.nn.RNNCell -> block: one turn,
-    -- for np.scan and loops: layer(params, x, state) is np.nn.lstm_cell and its kin: the next state. Without `inputs`
-    -- there are as many as the first x has. Parameters {weight_ih, weight_hh, bias_ih, bias_hh} as in PyTorch.
+    --- np.nn.LSTMCell(inputs, hidden, {bias=true, init=…, dtype="f32"}), np.nn.GRUCell, np.nn.RNNCell -> block: one
+    -- turn, for np.scan and loops: layer(params, x, state) is np.nn.lstm_cell and its kin: the next state. Without
+    -- `inputs` there are as many as the first x has. Parameters {weight_ih, weight_hh, bias_ih, bias_hh} as in PyTorch.
     --- > cell = np.nn.LSTMCell(2, 3)
     --- > cell(cell:init(np.random.key(0)), np.ones{5, 2}).h:dim(0)
     -- 5

@@ -140,7 +140,7 @@ local function choice(name, what, value, known)
     bad_argument(name, nil, what, "one of " .. table.concat(names, ", "), value)
 end
 
-local synonyms = { nearest = "nearest", linear = "linear", bilinear = "linear", trilinear = "linear", triangle = "linear",
+local synonyms = { nearest = "nearest", linear = "linear", bilinear = "linear", trilinear = "linear",
                    cubic = "cubic", bicubic = "cubic", lanczos3 = "lanczos3", lanczos5 = "lanczos5" }
 
 --- x, floats as f32 at least, of extents `dims` along all axes; steps: the elements of a place, by axis.
@@ -163,9 +163,10 @@ local function resample(name, x, dims, steps, o)
 end
 
 --- np.nn.resize(x, shape, method, {antialias=true, coordinates="half_pixel", rounding="round_prefer_ceil",
--- exclude_outside=true, cubic_coeff=-0.5, scales=…}): x, of any number of axes, with another shape, as jax.image.resize;
--- method is "nearest", "linear", "cubic" (Keys, 1981), "lanczos3" or "lanczos5". Axes whose extent stays are left as
--- they are. Nearest keeps the dtype; else integers count as f32. The other options are those of ONNX's Resize.
+-- exclude_outside=true, cubic_coeff=-0.5, scales=…}): x, of any number of axes, with another shape, as
+-- jax.image.resize; method is "nearest", "linear", "cubic" (Keys, 1981), "lanczos3" or "lanczos5". Axes whose extent
+-- stays are left as they are. Nearest keeps the dtype; else integers count as f32. The other options are those of
+-- ONNX's Resize.
 --- antialias: false: where an axis becomes shorter, elements between are passed over
 --- coordinates: where places lie among elements: "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"
 --- rounding: of nearest: "round_prefer_ceil", "round_prefer_floor", "floor", "ceil"
@@ -181,7 +182,8 @@ local function resize(x, dims, method, given)
     x = core.coerce(name, 1, x)
     dims = shape.argument(name, dims)
     if #dims ~= core.ndim(x) then
-        raise(name, "the shape must have an extent for each of the %d axes, got %s", core.ndim(x), core.shape_text(dims))
+        raise(name, "the shape must have an extent for each of the %d axes, got %s", core.ndim(x),
+              core.shape_text(dims))
     end
     if synonyms[method] == nil then
         bad_argument(name, 3, "method", '"nearest", "linear", "cubic", "lanczos3" or "lanczos5"', method)
@@ -209,11 +211,11 @@ end
 local modes = { nearest = "nearest", ["nearest-exact"] = "nearest", linear = "linear", bilinear = "linear",
                 trilinear = "linear", cubic = "cubic", bicubic = "cubic", area = "area" }
 
---- np.nn.interpolate(x, extents, {scale=…, mode="nearest", align_corners=false, antialias=false, layout="NHWC"}): images
--- with other spatial extents, as PyTorch's interpolate. `extents` is an integer or one for each spatial axis, or nil
--- with the option `scale`. mode: "nearest" (the element at or before), "nearest-exact", "linear" ("bilinear",
--- "trilinear"), "cubic" ("bicubic") or "area" (np.nn.adaptive_avg_pool). Nearest keeps the dtype; else integers count as
--- f32.
+--- np.nn.interpolate(x, extents, {scale=…, mode="nearest", align_corners=false, antialias=false, layout="NHWC"}):
+-- images with other spatial extents, as PyTorch's interpolate. `extents` is an integer or one for each spatial axis, or
+-- nil with the option `scale`. mode: "nearest" (the element at or before), "nearest-exact", "linear" ("bilinear",
+-- "trilinear"), "cubic" ("bicubic") or "area" (np.nn.adaptive_avg_pool). Nearest keeps the dtype; else integers count
+-- as f32.
 --- scale: in place of extents: a number or one for each spatial axis; the extents are rounded down
 --- mode: how: see above
 --- align_corners: true: the first and the last element of axes stay where they are

@@ -59,8 +59,8 @@ methods.bilinear, methods.bicubic = methods.linear, methods.cubic
 
 -- ---- Sampling -------------------------------------------------------------------------------------------------------
 
---- Elements of images (batch, places, channels) at indices of f32 by axis: 0 where one is outside. `pad`: what to do with
--- those of cubic, whose neighbours may be outside.
+--- Elements of images (batch, places, channels) at indices of f32 by axis: 0 where one is outside. `pad`: what to do
+-- with those of cubic, whose neighbours may be outside.
 local function read_at(flat, places, extents, pad, batch)
     local inside, index
     for k, extent in ipairs(extents) do
@@ -100,9 +100,9 @@ end
 local sample_options = { method = true, padding = true, align_corners = true, layout = true }
 
 --- np.nn.grid_sample(x, grid, {method="linear", padding="zeros", align_corners=false, layout="NHWC"}): images x at the
--- places of a grid (batch, new spatial axes…, n), as PyTorch's: the n coordinates of a place are (x, y) or (x, y, z), the
--- last spatial axis first, and go from -1 to 1 over each axis; 1 to 3 spatial axes. Coordinates that are NaN are outside.
--- Of integers the result is f32.
+-- places of a grid (batch, new spatial axes…, n), as PyTorch's: the n coordinates of a place are (x, y) or (x, y, z),
+-- the last spatial axis first, and go from -1 to 1 over each axis; 1 to 3 spatial axes. Coordinates that are NaN are
+-- outside. Of integers the result is f32.
 --- method: "linear" ("bilinear"), "nearest" or "cubic" ("bicubic")
 --- padding: what is outside: "zeros", "border" (the nearest element) or "reflection"
 --- > x = np.arange(3):reshape(1, 1, 3, 1)
@@ -145,8 +145,8 @@ local function grid_sample(x, grid, given)
 end
 
 --- np.nn.affine_grid(theta, extents, {align_corners=false}): the grid (batch, extents…, n) of an affine map for
--- np.nn.grid_sample: theta (batch, n, n + 1) times the coordinates (x, y, 1) or (x, y, z, 1) of each place of images with
--- these spatial extents, a table of n = 2 or 3 (Jaderberg et al., 2015).
+-- np.nn.grid_sample: theta (batch, n, n + 1) times the coordinates (x, y, 1) or (x, y, z, 1) of each place of images
+-- with these spatial extents, a table of n = 2 or 3 (Jaderberg et al., 2015).
 --- > np.nn.affine_grid(np.array{{{1, 0, 0}, {0, 1, 0}}}, {1, 2})
 -- [[[[-0.5  0. ]
 --    [ 0.5  0. ]]]]

@@ -1,8 +1,8 @@
---- spatial.lua: the arguments of functions over images, for np.nn's convolutions, pools and their kin: layouts, options of
--- spatial axes, paddings, windows.
+--- spatial.lua: the arguments of functions over images, for np.nn's convolutions, pools and their kin: layouts, options
+-- of spatial axes, paddings, windows.
 --
--- Images are (batch, spatial axes…, channels), 1 to 3 spatial axes, or with layout "NCHW" (NCW, NCDHW) (batch, channels,
--- spatial axes…): the axes are exchanged by views.
+-- Images are (batch, spatial axes…, channels), 1 to 3 spatial axes, or with layout "NCHW" (NCW, NCDHW) (batch,
+-- channels, spatial axes…): the axes are exchanged by views.
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 

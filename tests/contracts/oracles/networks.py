@@ -22,6 +22,10 @@ def log1mexp(v):
     return mp.nan if v < 0 or mp.isnan(v) else mp.log(-mp.expm1(-v)) if v > 0 else -mp.inf
 
 
+def hard_sigmoid(x, o):
+    return np.clip(x * o["slope"] + o["offset"], 0, 1) if o else np.clip(x + 3, 0, 6) / 6
+
+
 def real(x):
     """Integers and bools as f64; others as they are."""
     return x.astype(np.float64) if x.dtype.kind in "biu" else x
@@ -63,6 +67,19 @@ def standardized(x, axis, epsilon):
     """x with mean 0 and variance 1 along axes."""
     off = x - x.mean(axis, keepdims=True)
     return off / np.sqrt((np.abs(off) ** 2).mean(axis, keepdims=True) + epsilon)
+
+
+def rms_norm(x, scale, o):
+    square = (np.abs(x) ** 2).mean(o.get("axis", -1), keepdims=True)
+    by = 1 / np.sqrt(square + o.get("epsilon", 1e-6))
+    return [x * by * scale, by] if o.get("return_stats") else x * by * scale
+
+
+def layer_norm(x, scale, bias, o):
+    axis = 0 if x.ndim == 1 else o.get("axis", -1)
+    y = standardized(x, axis, o.get("epsilon", 1e-5)) * scale + bias
+    by = 1 / np.sqrt(x.var(axis, keepdims=True) + o.get("epsilon", 1e-5))
+    return [y, x.mean(axis, keepdims=True), by] if o.get("return_stats") else y
 
 
 def group_norm(x, groups, epsilon):
@@ -433,3 +450,20 @@ def interpolated(x, o):
 def grid_sampled(x, grid, o):
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(o.get("method", "linear"), "nearest")
     return last(F.grid_sample(first(x), T(grid), mode, o.get("padding", "zeros"), o.get("align_corners", False)))
+
+
+def binary(x, y, o):
+    """Binary cross entropy of logits, whose weights are numbers."""
+    loss = y * np.logaddexp(0, -x) * o.get("pos_weight", 1) + (1 - y) * np.logaddexp(0, x)
+    return reduced(loss * o.get("weight", 1), o)
+
+
+def focal(x, y, o):
+    loss = optax.sigmoid_focal_loss(jnp.asarray(x), jnp.asarray(y), alpha=o.get("alpha"), gamma=o.get("gamma", 2))
+    return reduced(np.asarray(loss), o)
+
+
+def torch_loss(name, o, *arrays):
+    """A loss of PyTorch of broadcast arrays."""
+    names = {"epsilon": "eps"}
+    return getattr(F, name)(*(T(np.array(v, float)) for v in arrays), **{names.get(k, k): v for k, v in o.items()})
