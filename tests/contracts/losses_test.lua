@@ -117,21 +117,29 @@ local function labels_tests(f)
     }
 end
 
+--- f of scores with their classes along the axis of the options.
+local function along(f, o, x, labels)
+    if o.axis then x = np.moveaxis(x, -1, 0) end
+    return f(x, labels, next(o) and o or nil)
+end
+
 of("np.nn.cross_entropy", {
     args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
     options = { {}, { reduction = "none" }, { reduction = "sum" }, { weight = { 0.5, 1, 2 } }, { ignore_index = 1 },
                 { label_smoothing = 0.25 }, { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2 },
-                { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" } },
-    oracle = "cross_entropy(x, labels, o)", also = labels_tests(nn.cross_entropy),
+                { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" },
+                { axis = 0 } },
+    call = along, oracle = "cross_entropy(x, labels, o)", also = labels_tests(nn.cross_entropy),
     within = { f64 = "scaled 8e-15", f32 = "scaled 4e-6", f16 = "ulp 1", bf16 = "ulp 1" }, -- the sum is near 1
+    divided = { f64 = "scaled 8e-15", f32 = "scaled 4e-6", f16 = "ulp 1", bf16 = "ulp 1" },
     without = { numbers = "labels are integers, and a table of logits is refused" },
 })
 of("np.nn.nll_loss", {
     args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
     options = { {}, { reduction = "none" }, { reduction = "sum" }, { weight = { 0.5, 1, 2 } }, { ignore_index = 1 },
                 { weight = { 0.5, 1, 2 }, ignore_index = 2 },
-                { weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" } },
-    oracle = "nll_loss(x, labels, o)", also = labels_tests(nn.nll_loss),
+                { weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" }, { axis = 0 } },
+    call = along, oracle = "nll_loss(x, labels, o)", also = labels_tests(nn.nll_loss),
     without = { numbers = "labels are integers, and a table of log probabilities is refused" },
 })
 of("np.nn.accuracy", {
@@ -143,6 +151,24 @@ of("np.nn.accuracy", {
         nn.accuracy(np.ones { 2, 3 }, np.zeros({ 2, 1 }, { dtype = "i32" }))
     end } },
 })
+
+check.test("np.nn.cross_entropy of probabilities is that of labels, smoothed and weighted", function()
+    local key = np.random.key
+    local x = np.random.normal(key(0), { 5, 3 }, { dtype = "f64" })
+    local labels = np.array({ 0, 2, 1, 1, 0 }, { dtype = "i32" })
+    for _, o in ipairs { {}, { label_smoothing = 0.25 }, { label_smoothing = 0.25, weight = { 0.5, 1, 2 } } } do
+        o.reduction = "none"
+        local got = nn.cross_entropy(x, np.one_hot(labels, 3, { dtype = "f64" }), o)
+        local want = nn.cross_entropy(x, labels, o)
+        check.ok(np.allclose(got, want, { rtol = 1e-12 }), tostring(got))
+    end
+    local p = np.softmax(np.random.normal(key(1), { 5, 3 }, { dtype = "f64" }))
+    local want = -np.mean(np.sum(p * np.log_softmax(x), { axis = -1 }))
+    check.ok(np.allclose(nn.cross_entropy(x, p), want, { rtol = 1e-12 }), "its formula")
+    check.ok(np.allclose(nn.cross_entropy(x.T, p.T, { axis = 0 }), want, { rtol = 1e-12 }), "classes first")
+    check.raises(function() nn.cross_entropy(x, p, { ignore_index = 1 }) end, "ignore_index")
+    check.raises(function() nn.cross_entropy(x, p[{ { 0, 2 } }]) end, "probabilities")
+end)
 
 -- ---- Of vectors -----------------------------------------------------------------------------------------------------
 

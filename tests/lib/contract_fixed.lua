@@ -27,6 +27,7 @@ return {
     ["np.nn.interpolate"] = WEIGHTS,
     ["np.nn.onnx_weights"] = "how many directions there are is a number",
     ["np.nn.resize"] = WEIGHTS,
+    ["np.nn.rotary_embedding"] = "whether features are left over is decided",
     ["np.polydiv"] = LONGER,
     ["np.ppermute"] = COLLECTIVE,
     ["np.pshuffle"] = COLLECTIVE,

@@ -108,15 +108,47 @@ def attention(q, k, v, o):
     k, v = (np.repeat(x, q.shape[-2] // x.shape[-2], -2) for x in (k, v))
     n, m = np.arange(q.shape[-3])[:, None], np.arange(k.shape[-3])
     scores = np.einsum("...nhd,...mhd->...hnm", q, k) * o.get("scale", q.shape[-1] ** -0.5)
-    kept = np.ones((n.size, m.size), bool)
+    stage = {"products": scores}
+    if "softcap" in o:
+        scores = o["softcap"] * np.tanh(scores / o["softcap"])
+    stage["capped"] = scores
+    kept, place = np.ones((n.size, m.size), bool), n + o.get("offset", 0)
     if o.get("bias"):
         scores = scores + (n - m) * 0.25
     if o.get("mask"):
         kept = kept & ((n + m) % 2 == 0) & (n > 0)
     if o.get("is_causal"):
-        kept = kept & (n >= m)
+        kept = kept & (place >= m)
+    if "local_window_size" in o:
+        size = o["local_window_size"]
+        left, right = size if isinstance(size, tuple) else (size, size)
+        kept = kept & (m >= place - left) & (m <= place + right)
+    if o.get("lengths"):
+        kept = kept & (m < 3)
     weights = scipy.special.softmax(np.where(kept, scores, -1e300), -1)
-    return np.einsum("...hnm,...mhe->...nhe", weights, v)
+    if o.get("lengths"):
+        weights = weights * (n < 1)
+    stage["weights"] = weights
+    y = np.einsum("...hnm,...mhe->...nhe", weights, v)
+    return [y, stage[o["scores"]]] if "scores" in o else y
+
+
+def rotary(x, c, s, o):
+    """Each pair of features as a complex number, turned."""
+    r = c.shape[-1]
+    together = o.get("interleaved")
+    one, other = (x[..., 0 : 2 * r : 2], x[..., 1 : 2 * r : 2]) if together else (x[..., :r], x[..., r : 2 * r])
+    z = (one + 1j * other) * (c + 1j * s)[..., None, :]
+    parts = np.stack([z.real, z.imag], -1).reshape(*z.shape[:-1], 2 * r)
+    if not together:
+        parts = np.concatenate([z.real, z.imag], -1)
+    return np.concatenate([parts, x[..., 2 * r :]], -1)
+
+
+def cached(a, b):
+    """A cache of 5 with a and b, and the other way round, behind each other."""
+    rest = np.zeros_like(a[..., :1, :, :])
+    return [np.concatenate([a, b, rest], -3), np.concatenate([b, a, rest], -3), np.array(4)]
 
 
 def multi_head(x, c, q, k, v, w, b, o):
