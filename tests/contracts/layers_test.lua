@@ -364,6 +364,8 @@ elsewhere("np.nn.Block np.nn.Sequential block.apply block.hybridize block.init b
           "tests/stdlib/block_test.lua", "they run the functions of others")
 elsewhere("np.nn", "tests/contracts/layers_test.lua", "a table of functions")
 
+elsewhere("np.nn.summary", "tests/stdlib/block_test.lua", "it tells of blocks")
+
 -- ---- Initializers ---------------------------------------------------------------------------------------------------
 
 local KEY = { "key", dtype = "u32", make = function(random) return np.random.key(random(1000)) end }

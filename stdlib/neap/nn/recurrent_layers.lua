@@ -61,8 +61,8 @@ local function define_layer(nn, layer, f, gates, more)
                                           time_major = true, reverse = true, activations = true, clip = true,
                                           init = true, dtype = true }
     for _, key in ipairs(more) do known[key] = true end
-    nn[layer] = function(...)
-        local inputs, hidden, given = sizes_of(name, ...)
+    nn[layer] = function(inputs, hidden, given)
+        inputs, hidden, given = sizes_of(name, inputs, hidden, given)
         local o = options(name, given, known)
         local layers = core.integer(name, nil, "layers", o.layers == nil and 1 or o.layers, 1)
         local projected = o.projection and core.integer(name, nil, "projection", o.projection, 1)
@@ -99,8 +99,8 @@ end
 --- Defines nn.CELL, which calls np.nn.FUNCTION.
 local function define_cell(nn, cell, f, gates)
     local name = "nn." .. cell
-    nn[cell] = function(...)
-        local inputs, hidden, given = sizes_of(name, ...)
+    nn[cell] = function(inputs, hidden, given)
+        inputs, hidden, given = sizes_of(name, inputs, hidden, given)
         local o, list = options(name, given, { bias = true, init = true, dtype = true }), {}
         declare(list, "", o.init or uniform_within(hidden), o.bias ~= false)
         return block.new {
@@ -146,8 +146,8 @@ return function(nn)
     -- time_major=false, reverse=false, activations=…, clip=…, init=…, dtype="f32"}), np.nn.GRU(hidden, {…}) -> block:
     -- layer(params, x, key, {state=…, lengths=…}) is np.nn.gru: y and the last h. Otherwise as np.nn.LSTM.
     --- linear_before_reset: false: as ONNX's default, ?np.nn.gru
-    --- > layer = np.nn.GRU(3)
-    --- > layer(layer:init(np.random.key(0), np.ones{1, 5, 2}), np.ones{1, 5, 2}):dim(-1)
+    --- > layer = np.nn.GRU(2, 3)
+    --- > layer(layer:init(np.random.key(0)), np.ones{1, 5, 2}):dim(-1)
     -- 3
     define_layer(nn, "GRU", nn.gru, 3, { "linear_before_reset" })
 
@@ -168,8 +168,8 @@ return function(nn)
     --- > cell = np.nn.GRUCell(2, 3)
     --- > cell(cell:init(np.random.key(0)), np.ones{5, 2}, np.ones{5, 3}):dim(0)
     -- 5
-    --- > cell = np.nn.RNNCell(3)
-    --- > cell(cell:init(np.random.key(0), np.ones{5, 2}), np.ones{5, 2}):dim(0)
+    --- > cell = np.nn.RNNCell(2, 3)
+    --- > cell(cell:init(np.random.key(0)), np.ones{5, 2}):dim(0)
     -- 5
     define_cell(nn, "LSTMCell", nn.lstm_cell, 4)
     define_cell(nn, "GRUCell", nn.gru_cell, 3)
