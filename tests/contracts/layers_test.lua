@@ -213,7 +213,8 @@ of("np.nn.kv_append", {
             local o = { is_causal = true, offset = cache.length - 1, key_value_seq_lengths = cache.length }
             return cache, nn.dot_product_attention(a, cache.key, cache.value, o)
         end)
-        local cache, y = nn.kv_cache { 1, 9, 2, 8 }, nil
+        local cache = nn.kv_cache { 1, 9, 2, 8 }
+        local y
         for t = 0, 5 do
             local at = { {}, { t, t + 1 } }
             cache, y = step(cache, q[at], k[at], v[at])

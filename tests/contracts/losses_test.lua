@@ -188,6 +188,43 @@ of("np.nn.cosine_similarity", {
     divided = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
 })
 
+-- ---- Of sequences ---------------------------------------------------------------------------------------------------
+
+of("np.nn.ctc_loss", {
+    args = { { "x", from = -4, to = 0 }, { "labels", dtype = "i32", from = 1, to = 2 } }, accepts = "floats",
+    gives = "same", shapes = { { { 2, 6, 3 }, { 2, 3 } }, { { 1, 5, 3 }, { 1, 2 } } }, special = false,
+    options = { {}, { reduction = "none" }, { reduction = "sum", zero_infinity = true }, { cut = true } },
+    call = function(f, o, x, labels)
+        local given = { reduction = o.reduction, zero_infinity = o.zero_infinity, nonsense = o.nonsense }
+        if o.cut then -- the first example is shorter, and blanks are the last class
+            local n = x:dim(0)
+            given.input_lengths = np.full({ n }, 4, { dtype = "i32" })
+            given.label_lengths = np.ones({ n }, { dtype = "i32" })
+            given.blank, labels = 2, labels - 1
+        end
+        return f(np.log_softmax(x), labels, next(given) and given or nil)
+    end,
+    unseen = { input_lengths = "the case `cut`", label_lengths = "the case `cut`", blank = "the case `cut`" },
+    oracle = "ctc(x, labels, o)", within = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 2e-3",
+                                             bf16 = "scaled 2e-2" },
+    divided = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 2e-3", bf16 = "scaled 2e-2" },
+    vmapped = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 2e-3", bf16 = "scaled 2e-2" }, slope = 1e-5,
+    without = { numbers = "labels are integers", special = "sums of probabilities" },
+    refuses = { { "batch, time, classes", function()
+                    nn.ctc_loss(np.ones { 2, 3 }, np.ones({ 2, 1 }, { dtype = "i32" }))
+                end },
+                { "blank", function()
+                    nn.ctc_loss(np.ones { 1, 2, 3 }, np.ones({ 1, 1 }, { dtype = "i32" }), { blank = 3 })
+                end } },
+    also = { ["np.nn.ctc_loss: labels that do not fit"] = function()
+        local x, labels = np.log_softmax(np.ones { 1, 2, 3 }), np.array({ { 1, 1 } }, { dtype = "i32" })
+        check.equal(nn.ctc_loss(x, labels):item(), math.huge)
+        check.equal(nn.ctc_loss(x, labels, { zero_infinity = true }):item(), 0)
+        local g = np.grad(function(v) return nn.ctc_loss(v, labels, { zero_infinity = true }) end)(x)
+        check.equal(np.sum(np.abs(g)):item(), 0)
+    end },
+})
+
 -- ---- Of margins and likelihoods -------------------------------------------------------------------------------------
 
 local SIGN = { "t", dtype = "f64", make = function(random, dims, _)

@@ -122,7 +122,7 @@ for kind, gates in pairs(GATES) do
     })
     recurrent("np.nn." .. layer, "f64 bf16", {
         shapes = shapes(2, { 2, 3, 2 }), options = { {}, { layers = 2, bidirectional = true, bias = false } },
-        call = function(f, o, x, wi, wh, bi, bh, h, c)
+        call = function(f, o, x, wi, wh, bi, bh)
             local y, last = f(x:dim(-1), wh:dim(1), next(o) and o or nil)(weights(o, wi, wh, bi, bh), x)
             return results(kind, y, last)
         end,

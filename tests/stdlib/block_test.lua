@@ -446,7 +446,6 @@ np.nn.Sequential{
 end)
 
 check.test("a summary tells results, parameters and operations, and computes nothing", function()
-    local nn = np.nn
     local model = nn.Sequential { nn.Conv(8, { 3, 3 }), nn.relu, nn.flatten, nn.Dense(10) }
     local s = nn.summary(model, { 4, 8, 8, 3 })
     check.equal({ #s.rows, s.parameters }, { 3, 3 * 9 * 8 + 8 + 8 * 8 * 8 * 10 + 10 })
@@ -456,7 +455,7 @@ check.test("a summary tells results, parameters and operations, and computes not
     check.ok(s.flops >= s.rows[2].flops + s.rows[3].flops, tostring(s))
     check.ok(tostring(s):find("4: Dense +%(4, 10%) +5,130"), tostring(s))
     local recurrent = nn.Block { inner = nn.LSTM(8, { layers = 2 }),
-                                 forward = function(self, params, x) return self.inner(params.inner, x) end }
+                                 forward = function(self, params, v) return self.inner(params.inner, v) end }
     check.ok(tostring(nn.summary(recurrent, np.ones { 4, 8, 3 })):find("inner: LSTM +%(4, 8, 8%) +992"))
     check.raises(function() nn.summary(3) end, "block")
     check.raises(function() nn.summary(nn.Dense(2)) end, "inputs")

@@ -6,7 +6,7 @@ local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np = core.np
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local raise, bad_argument, options = core.raise, core.bad_argument, core.options
 local narrow = operands.narrow
 local shape_of = core.shape_of
 

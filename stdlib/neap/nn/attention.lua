@@ -128,7 +128,7 @@ local stages = { products = true, capped = true, masked = true, weights = true }
 local function checked(given)
     local o = options(NAME, given, known)
     local cap = core.plain(o.softcap)
-    if cap ~= nil and (type(cap) ~= "number" or not (cap > 0)) then
+    if cap ~= nil and (type(cap) ~= "number" or cap <= 0 or cap ~= cap) then
         core.bad_argument(NAME, nil, "softcap", "a number above 0", o.softcap)
     end
     if o.scores ~= nil and not stages[o.scores] then
@@ -248,7 +248,7 @@ function attention.define(nn)
         local name = "nn.rotary_tables"
         local base = options(name, given, { base = true }).base
         if base == nil then base = 10000 end
-        if type(base) ~= "number" or not (base > 0) then
+        if type(base) ~= "number" or base <= 0 or base ~= base then
             core.bad_argument(name, nil, "base", "a number above 0", base)
         end
         features = core.integer(name, 2, "features", features, 2)
@@ -270,7 +270,7 @@ function attention.define(nn)
     -- [[1.         0.        ]
     --  [0.5403023  0.84147096]]
     function nn.rotary_embedding(x, cos, sin, given)
-        local name, half = "nn.rotary_embedding", nil
+        local name, half = "nn.rotary_embedding"
         local interleaved = options(name, given, { interleaved = true }).interleaved
         half, x, cos, sin = operands.floats_all(name, nil, 3, x, cos, sin)
         local dims, of_cos = shape_of(x), shape_of(cos)

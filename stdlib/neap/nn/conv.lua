@@ -13,7 +13,6 @@
 --- {groups}: into how many parts the channels and features are divided
 
 local core = require "neap.core"
-local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local block = require "neap.nn.block"
 local spatial = require "neap.nn.spatial"

@@ -67,7 +67,7 @@ return function(nn, reduced, compared)
     --- > np.nn.binary_cross_entropy(np.array{0, 100}, np.array{1, 0}, {reduction="none"})
     -- [  0.6931472 100.       ]
     define("binary_cross_entropy", function(logits, labels, given)
-        local known, half = { reduction = true, weight = true, pos_weight = true }, nil
+        local known, half = { reduction = true, weight = true, pos_weight = true }
         local o = options("nn.binary_cross_entropy", given, known)
         half, logits, labels = compared("nn.binary_cross_entropy", logits, labels)
         local positive = labels * np.logaddexp(-logits, 0)
@@ -85,7 +85,7 @@ return function(nn, reduced, compared)
     --- > np.nn.focal_loss(np.array{0, 100}, np.array{1, 0}, {reduction="none"})
     -- [  0.1732868 100.       ]
     define("focal_loss", function(logits, labels, given)
-        local known, half = { reduction = true, alpha = true, gamma = true }, nil
+        local known, half = { reduction = true, alpha = true, gamma = true }
         local o = options("nn.focal_loss", given, known)
         local gamma, alpha = number("focal_loss", "gamma", o.gamma, 2, 0), number("focal_loss", "alpha", o.alpha)
         half, logits, labels = compared("nn.focal_loss", logits, labels)
@@ -140,7 +140,7 @@ return function(nn, reduced, compared)
     --- > np.nn.margin_ranking_loss(np.array{1, 2}, np.array{2, 1}, 1)
     -- 0.5
     define("margin_ranking_loss", function(x, y, target, given)
-        local known, half = { reduction = true, margin = true }, nil
+        local known, half = { reduction = true, margin = true }
         local o = options("nn.margin_ranking_loss", given, known)
         local margin = number("margin_ranking_loss", "margin", o.margin, 0)
         half, x, y, target = three("margin_ranking_loss", x, y, target)
@@ -163,7 +163,7 @@ return function(nn, reduced, compared)
     --- > np.nn.hinge_embedding_loss(np.array{0.5, 0.25}, np.array{1, -1}, {reduction="none"})
     -- [0.5  0.75]
     define("hinge_embedding_loss", function(x, target, given)
-        local known, half = { reduction = true, margin = true }, nil
+        local known, half = { reduction = true, margin = true }
         local o = options("nn.hinge_embedding_loss", given, known)
         local margin = number("hinge_embedding_loss", "margin", o.margin, 1)
         half, x, target = compared("nn.hinge_embedding_loss", x, target)
@@ -189,7 +189,7 @@ return function(nn, reduced, compared)
     --- > np.nn.triplet_margin_loss(np.zeros{1, 2}, np.ones{1, 2}, np.array{{1, 0}})
     -- 1.4142132
     define("triplet_margin_loss", function(anchor, positive, negative, given)
-        local name, half = "triplet_margin_loss", nil
+        local name, half = "triplet_margin_loss"
         local known = { reduction = true, margin = true, p = true, epsilon = true, swap = true }
         local o = options("nn." .. name, given, known)
         local margin, p = number(name, "margin", o.margin, 1), number(name, "p", o.p, 2, 1)
@@ -209,7 +209,7 @@ return function(nn, reduced, compared)
     --- > np.nn.cosine_embedding_loss(x, y, np.array{1, -1}, {reduction="none"})
     -- [1. 1.]
     define("cosine_embedding_loss", function(x, y, target, given)
-        local name, half = "nn.cosine_embedding_loss", nil
+        local name, half = "nn.cosine_embedding_loss"
         local known = { reduction = true, margin = true }
         local margin = number("cosine_embedding_loss", "margin", options(name, given, known).margin, 0)
         half, x, y, target = three("cosine_embedding_loss", x, y, target)
@@ -231,7 +231,7 @@ return function(nn, reduced, compared)
     --- > np.nn.poisson_nll_loss(np.array{0, 1}, np.array{1, 1}, {reduction="none"})
     -- [1.        1.7182817]
     define("poisson_nll_loss", function(x, target, given)
-        local name, half = "nn.poisson_nll_loss", nil
+        local name, half = "nn.poisson_nll_loss"
         local known = { reduction = true, log_input = true, full = true, epsilon = true }
         local o = options(name, given, known)
         local epsilon = number("poisson_nll_loss", "epsilon", o.epsilon, 1e-8)
@@ -253,7 +253,7 @@ return function(nn, reduced, compared)
     --- > np.nn.gaussian_nll_loss(np.array{0, 1}, np.array{1, 1}, 1, {reduction="none"})
     -- [0.5 0. ]
     define("gaussian_nll_loss", function(x, target, variance, given)
-        local name, half = "nn.gaussian_nll_loss", nil
+        local name, half = "nn.gaussian_nll_loss"
         local known = { reduction = true, full = true, epsilon = true }
         local o = options(name, given, known)
         local epsilon = number("gaussian_nll_loss", "epsilon", o.epsilon, 1e-6)

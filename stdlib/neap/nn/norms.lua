@@ -51,7 +51,7 @@ return function(nn)
     --- > np.nn.standardize(np.array{1, 3}):round()
     -- [-1.  1.]
     function nn.standardize(x, given)
-        local name, half = "nn.standardize", nil
+        local name, half = "nn.standardize"
         local o = options(name, given, { axis = true, epsilon = true })
         x, half = operands.floats(name, 1, x)
         return narrow((standardized(x, o.axis == nil and -1 or o.axis, epsilon_of(name, o.epsilon, 1e-5))), half)
@@ -64,7 +64,7 @@ return function(nn)
     -- [[-2.  2.]
     --  [-2.  2.]]
     function nn.layer_norm(x, scale, bias, given)
-        local name, half = "nn.layer_norm", nil
+        local name, half = "nn.layer_norm"
         local o = options(name, given, { axis = true, epsilon = true, return_stats = true })
         half, x, scale, bias = normal_operands(name, x, scale, bias)
         local y, mean, by = standardized(x, o.axis == nil and -1 or o.axis, epsilon_of(name, o.epsilon, 1e-5))
@@ -79,7 +79,7 @@ return function(nn)
     --- > np.nn.rms_norm(np.array{3, -3}, np.array{1, 2}):round()
     -- [ 1. -2.]
     function nn.rms_norm(x, scale, given)
-        local name, half = "nn.rms_norm", nil
+        local name, half = "nn.rms_norm"
         local o = options(name, given, { axis = true, epsilon = true, return_stats = true })
         half, x, scale = normal_operands(name, x, scale)
         local by = np.rsqrt(np.mean(squares(x), { axis = o.axis == nil and -1 or o.axis, keepdims = true })

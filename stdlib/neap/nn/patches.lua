@@ -79,7 +79,8 @@ local function fold(patches, extents, window, given)
               first and "(batch, channels * window, places)" or "(batch, places, window * channels)", places, size,
               shape_text(dims))
     end
-    local channels, half = math.floor(dims[first and 2 or 3] / size), nil
+    local channels = math.floor(dims[first and 2 or 3] / size)
+    local half
     patches, half = operands.wide(patches)
     local x = shape.reshape(patches, first and { dims[1], channels, size, places }
                                           or { dims[1], places, size, channels })
@@ -102,7 +103,8 @@ end
 
 --- Two-dimensional images, a factor, and whether channels came first.
 local function scaled_images(name, x, factor, given)
-    local o, n, first = options(name, given, { layout = true }), nil, nil
+    local o = options(name, given, { layout = true })
+    local n, first
     x, n, first = spatial.images(name, x, o.layout)
     if n ~= 2 then raise(name, "needs images of 2 spatial axes, got shape %s", shape_text(x)) end
     return x, core.integer(name, 2, "factor", factor, 1), first, shape_of(x)
@@ -147,7 +149,7 @@ end
 --- > np.nn.channel_shuffle(np.arange(6):reshape(1, 1, 6), 2):ravel()
 -- [0 3 1 4 2 5]
 local function channel_shuffle(x, groups, given)
-    local name, n, first = "nn.channel_shuffle", nil, nil
+    local name, n, first = "nn.channel_shuffle"
     x, n, first = spatial.images(name, x, options(name, given, { layout = true }).layout)
     groups = core.integer(name, 2, "groups", groups, 1)
     local dims = shape_of(x)

@@ -158,7 +158,7 @@ end
 -- [5. 1.]
 local function lp_pool(x, power, window, given)
     local o = options("nn.lp_pool", given, power_options)
-    if type(power) ~= "number" or not (power > 0) then
+    if type(power) ~= "number" or power <= 0 or power ~= power then
         bad_argument("nn.lp_pool", 2, "p", "a number above 0", power)
     end
     local half
@@ -210,8 +210,6 @@ local function max_unpool(x, indices, window, given)
 end
 
 -- ---- Adaptive pools -------------------------------------------------------------------------------------------------
-
-local adaptive_options = { layout = true }
 
 --- The windows of n places that an axis of `extent` elements is divided into, as in PyTorch: indices (n, size), which
 -- of them count, and how many do.

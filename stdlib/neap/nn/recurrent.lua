@@ -282,7 +282,7 @@ local function checked(name, kind, o)
                          copy.activations[k])
         end
     end
-    if o.clip ~= nil and (type(o.clip) ~= "number" or not (o.clip > 0)) then
+    if o.clip ~= nil and (type(o.clip) ~= "number" or o.clip <= 0 or o.clip ~= o.clip) then
         bad_argument(name, nil, "clip", "a number above 0", o.clip)
     end
     local rate = o.dropout
@@ -342,7 +342,7 @@ local function turn_once(name, kind, x, state, tree, o)
         end
         state = { h = zeros(w.size), c = kind == kinds.lstm and zeros(w.hidden) or nil }
     end
-    local first, half = {}, nil
+    local first, half = {}
     for key in pairs(kind == kinds.lstm and { h = true, c = true } or { h = true }) do
         first[key] = state[key]
         if not is_array(first[key]) then bad_argument(name, 2, "state", "arrays of shape (…, hidden)", first[key]) end

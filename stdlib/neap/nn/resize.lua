@@ -194,7 +194,7 @@ local function resize(x, dims, method, given)
             bad_argument(name, nil, "scales", ("a table of %d numbers"):format(#dims), o.scales)
         end
         for k, scale in ipairs(core.list(name, "option 'scales'", o.scales)) do
-            if type(scale) ~= "number" or not (scale > 0) then
+            if type(scale) ~= "number" or scale <= 0 or scale ~= scale then
                 bad_argument(name, nil, "scales", "a table of numbers above 0", scale)
             end
             steps[k] = scale ~= 1 and 1 / scale or nil
@@ -226,7 +226,8 @@ local modes = { nearest = "nearest", ["nearest-exact"] = "nearest", linear = "li
 local function interpolate(x, extents, given)
     local name = "nn.interpolate"
     local o = options(name, given, { scale = true, mode = true, align_corners = true, antialias = true, layout = true })
-    local mode, n, first = choice(name, "mode", o.mode or "nearest", modes), nil, nil
+    local mode = choice(name, "mode", o.mode or "nearest", modes)
+    local n, first
     x, n, first = spatial.images(name, x, o.layout)
     local dims, steps = shape_of(x), {}
     if (extents == nil) == (o.scale == nil) then raise(name, "needs either extents or the option 'scale'") end
@@ -234,7 +235,7 @@ local function interpolate(x, extents, given)
     for k = 1, n do
         if not extents then
             local scale = type(o.scale) == "table" and o.scale[k] or o.scale
-            if type(scale) ~= "number" or not (scale > 0) then
+            if type(scale) ~= "number" or scale <= 0 or scale ~= scale then
                 bad_argument(name, nil, "scale", ("a number above 0, or %d of them"):format(n), o.scale)
             end
             dims[k + 1], steps[k + 1] = floor(dims[k + 1] * scale), 1 / scale

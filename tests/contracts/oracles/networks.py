@@ -499,3 +499,12 @@ def torch_loss(name, o, *arrays):
     """A loss of PyTorch of broadcast arrays."""
     names = {"epsilon": "eps"}
     return getattr(F, name)(*(T(np.array(v, float)) for v in arrays), **{names.get(k, k): v for k, v in o.items()})
+
+
+def ctc(x, labels, o):
+    n, time = x.shape[:2]
+    log_p = F.log_softmax(T(np.swapaxes(x, 0, 1).copy()), -1)
+    cut = o.get("cut")
+    lengths = [torch.full((n,), 4 if cut else time), torch.full((n,), 1 if cut else labels.shape[1])]
+    return F.ctc_loss(log_p, T(labels).long() - (1 if cut else 0), *lengths, 2 if cut else 0,
+                      o.get("reduction", "mean"), o.get("zero_infinity", False))
