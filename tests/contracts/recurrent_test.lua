@@ -167,6 +167,9 @@ for kind, gates in pairs(GATES) do
         end,
         oracle = ("cell_turn(%q, x, wi, wh, bi, bh, h, c, o)"):format(kind),
         without = { numbers = "weights are arrays" },
+        refuses = { { "weight_xx", function()
+            nn[kind .. "_cell"](np.ones(1), nil, { weight_xx = np.ones(1) })
+        end } },
     })
     recurrent("np.nn." .. layer .. "Cell", "f64 bf16", {
         shapes = shapes(2, { 2, 3 }), options = { { state = true }, { bias = false } },

@@ -333,6 +333,13 @@ local function turn_once(name, kind, x, state, tree, o)
     x = core.coerce(name, 1, x)
     if core.ndim(x) == 0 then raise(name, "argument 1 needs at least 1 axis, got shape ()") end
     if type(tree) ~= "table" then bad_argument(name, 3, "weights", "a table of arrays named as in PyTorch", tree) end
+    for key in pairs(tree) do
+        local one = false
+        for _, part in ipairs(NAMES) do one = one or part == key end
+        if not one then
+            raise(name, "the weights have '%s', and are named %s", tostring(key), table.concat(NAMES, ", "))
+        end
+    end
     local dims = shape_of(x)
     local w = weights_of(name, kind, tree, "", dims[#dims])
     if not state then

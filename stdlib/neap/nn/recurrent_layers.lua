@@ -64,6 +64,7 @@ local function define_layer(nn, layer, f, gates, more)
     nn[layer] = function(inputs, hidden, given)
         inputs, hidden, given = sizes_of(name, inputs, hidden, given)
         local o = options(name, given, known)
+        if type(o.activations) == "table" then core.list(name, "option 'activations'", o.activations) end
         local layers = core.integer(name, nil, "layers", o.layers == nil and 1 or o.layers, 1)
         local projected = o.projection and core.integer(name, nil, "projection", o.projection, 1)
         local ways, list = o.bidirectional and { "", "_reverse" } or { "" }, {}
