@@ -3,6 +3,7 @@
 -- (sanitized with --long)
 local np = require "neap"
 local check = require "tests.lib.check"
+local CLOSE = { f64 = "scaled 1e-14", f32 = "scaled 1e-6", f16 = "ulp 1", bf16 = "ulp 1" }
 local of, finish, same = require "tests.lib.contracts" "activations"
 
 for name in ("tanh sigmoid softmax log_softmax logsumexp one_hot"):gmatch "%S+" do
@@ -90,8 +91,8 @@ activation("relu6", "np.clip(x, 0, 6)", { { 0 }, { 6 }, { 0 / 0 }, { { -1, 3, 7 
 activation("hard_tanh", "np.clip(x, -1, 1)", { { -1 }, { 1 }, { 0 / 0 }, { { -1.5, 0.5, 7 } } }, {
     derivative = "jnp.where((x > -1) & (x < 1), x, jax.lax.stop_gradient(jnp.clip(x, -1, 1)))",
 })
-activation("hard_sigmoid", "np.clip(x + 3, 0, 6) / 6", { { -3 }, { 3 }, { 0 / 0 }, { { -1.5, 0.5, 7 } } }, {
-    args = { { "x", from = -5, to = 5 } },
+activation("hard_sigmoid", "hard_sigmoid(x, o)", { { -3 }, { 3 }, { 0 / 0 }, { { -1.5, 0.5, 7 } } }, {
+    args = { { "x", from = -5, to = 5 } }, options = { {}, { slope = 0.2, offset = 0.4 } },
     derivative = "jnp.where((x > -3) & (x < 3), (x + 3) / 6, jax.lax.stop_gradient(jnp.clip((x + 3) / 6, 0, 1)))",
 })
 activation("hard_swish", "x * (np.clip(x + 3, 0, 6) / 6)", { { -3 }, { 3 }, { { -1.5, 0.5, 7 } } }, {
@@ -121,6 +122,56 @@ of("np.nn.logmeanexp", {
     divided = { f64 = "rel 1e-14", f32 = "rel 4e-6", f16 = "ulp 1", bf16 = "ulp 1" },
     oracle = "nn.logmeanexp(x, axis=o.get('axis'), keepdims=o.get('keepdims', False))",
     derivative = "nn.logmeanexp(x)", points = { { { 3, 3, 3 } }, { { 1000, -1000 } }, { { 5, -math.huge, 1 } } },
+})
+
+-- ---- Further ones of PyTorch and ONNX
+-- ---------------------------------------------------------------------------------
+
+of("np.nn.swish", {
+    args = { { "x", special = false }, { "y", special = false } }, accepts = "floats ints", options = { {} },
+    oracle = "x * sp.expit(x * y)", within = CLOSE,
+    without = { special = "products with infinities are those of np.nn.silu" },
+    also = { ["np.nn.swish: without beta"] = function()
+        local x = np.array { -1, 0, 3 }
+        check.equal(np.nn.swish(x):totable(), np.nn.silu(x):totable())
+    end },
+})
+of("np.nn.prelu", {
+    args = { "x", { "y", special = false } }, accepts = "floats ints", oracle = "np.where(x > 0, x, x * y)",
+    smooth = 2,
+    without = { special = "special values are those of np.nn.leaky_relu" },
+})
+of("np.nn.hard_shrink", {
+    args = { "x" }, accepts = "floats ints", options = { {}, { lambda = 1.25 } },
+    call = function(f, o, x) return f(x, o.nonsense and o or o.lambda) end,
+    oracle = "np.where(np.isnan(x), x, np.where(np.abs(x) > o.get('lambda', 0.5), x, 0))",
+    refuses = { { "lambda", function() np.nn.hard_shrink(1, "x") end } },
+    without = { refusals = "its second argument is a number, not a table of options" },
+})
+of("np.nn.soft_shrink", {
+    args = { "x" }, accepts = "floats ints", options = { {}, { lambda = 1.25 } },
+    call = function(f, o, x) return f(x, o.lambda) end,
+    oracle = "F.softshrink(T(real(x)), o.get('lambda', 0.5))",
+    without = { refusals = "its second argument is a number, not a table of options" },
+})
+of("np.nn.tanh_shrink", {
+    args = { "x" }, accepts = "floats ints", oracle = "x - np.tanh(x)",
+    within = { f64 = "scaled 1e-15", f32 = "scaled 1e-6", f16 = "scaled 1e-3", bf16 = "scaled 1e-2" },
+})
+of("np.nn.threshold", {
+    args = { "x" }, accepts = "floats ints", options = { { limit = 0.5, value = -2 }, { limit = 1 } },
+    call = function(f, o, x) return f(x, o.limit, o.value) end,
+    oracle = "np.where(x <= o['limit'], o.get('value', 0), x)",
+    without = { refusals = "its arguments are numbers, not a table of options",
+                integers = "the limit and the value are numbers" },
+    also = { ["np.nn.threshold: without a limit"] = function()
+        check.raises(function() np.nn.threshold(np.ones(2)) end, "limit")
+    end },
+})
+of("np.nn.softmin", {
+    args = { { "x", special = false } }, accepts = "floats ints", shapes = { { { 2, 3 } }, { { 4 } } },
+    options = { {}, { axis = 0 } }, oracle = "scipy.special.softmax(-x, o.get('axis', -1))",
+    within = CLOSE, divided = CLOSE, without = { special = "they are those of np.softmax" },
 })
 
 finish()

@@ -23,8 +23,8 @@ end
 --- Calls f(x, w) with channels where the layout has them.
 local function turned(o, x, w, f)
     if o.layout == nil or o.layout:sub(-1) == "C" then return f(x, w) end
-    local y = f(np.moveaxis(x, -1, 1), w and np.moveaxis(w, { -1, -2 }, { 0, 1 }))
-    return np.moveaxis(y, 1, -1)
+    local y, more = f(np.moveaxis(x, -1, 1), w and np.moveaxis(w, { -1, -2 }, { 0, 1 }))
+    return np.moveaxis(y, 1, -1), more and np.moveaxis(more, 1, -1)
 end
 
 --- Integers keep their dtype, bools count as f32.
@@ -60,17 +60,42 @@ of("np.nn.conv", {
         end,
     },
 })
+local function transposed(channels, extra)
+    nn.conv_transpose(np.ones { 1, 5, 2 }, np.ones { 2, 4, channels }, { transpose_kernel = true,
+                                                                         output_padding = extra })
+end
+
 of("np.nn.conv_transpose", {
     args = { "x", KERNEL }, accepts = "floats ints bool", gives = kept, shapes = IMAGES, within = SUMS, divided = SUMS,
     vmapped = SUMS, oracle = "conv_transpose(x, w, o)",
     options = { {}, { strides = 2 }, { padding = "VALID", strides = 3 }, { kernel_dilation = 2 },
-                { layout = "first", strides = 2 } },
+                { layout = "first", strides = 2 }, { groups = 2, padding = 1 },
+                { transpose_kernel = true, padding = 1, strides = 2 },
+                { transpose_kernel = true, padding = 0, strides = 2, output_padding = 1, layout = "first" },
+                { transpose_kernel = true, padding = 1, strides = 3, groups = 2, kernel_dilation = 2 } },
     call = function(f, o, x, w)
         local given, letters = options_of(o), ("DHW"):sub(-(x.ndim - 2))
         if o.layout then given.layout = "NC" .. letters end
+        if o.groups and not o.transpose_kernel then w = np.split(w, 2, { axis = -2 })[1] end
+        if o.transpose_kernel then w = np.swapaxes(w, -1, -2) end -- (…, features, channels)
+        if o.groups and o.transpose_kernel then w = np.split(w, 2, { axis = -2 })[1] end
         return turned(given or {}, x, w, function(y, v) return f(y, v, given) end)
     end,
     without = { numbers = "images and kernels are arrays: a table is refused" },
+    refuses = {
+        { "do not fit", function() transposed(3) end },
+        { "output_padding", function() transposed(2, 1) end },
+        { "output_padding", function() nn.conv_transpose(np.ones { 1, 5, 2 }, np.ones { 2, 2, 4 }, {
+            output_padding = 1 }) end },
+    },
+    also = { ["np.nn.conv_transpose: the transpose of conv"] = function()
+        local w = np.random.normal(np.random.key(0), { 3, 2, 4 })
+        local x, y = np.random.normal(np.random.key(1), { 1, 8, 2 }), np.random.normal(np.random.key(2), { 1, 4, 4 })
+        local o = { strides = 2, padding = 1 }
+        local a = np.sum(nn.conv(x, w, o) * y):item()
+        local back = nn.conv_transpose(y, w, { strides = 2, padding = 1, transpose_kernel = true, output_padding = 1 })
+        check.ok(math.abs(a - np.sum(back * x):item()) < 1e-4, "<conv(x), y> = <x, conv_transpose(y)>")
+    end },
 })
 
 local SHAPES = { { { 1, 5, 2 } }, { { 2, 4, 3, 1 } }, { { 1, 2, 3, 2, 2 } }, { { 0, 5, 2 } } }
@@ -83,17 +108,24 @@ local function pool(f, o, x)
 end
 
 local POOLS = { {}, { strides = 1 }, { padding = "SAME" }, { window = 3, strides = 2, padding = 1 },
-                { padding = -1, window = 1 }, { layout = "first" } }
+                { padding = -1, window = 1 }, { layout = "first" }, { dilation = 2, padding = 1, strides = 1 },
+                { ceil_mode = true, window = 3, strides = 2 } }
+local INDICES = { window = 3, strides = 2, padding = 1, ceil_mode = true, return_indices = true, layout = "first" }
 
 local MAX = {
-    args = { "x" }, accepts = "floats ints", gives = "same", shapes = SHAPES, within = "exact",
-    oracle = "pooled(x, o, lambda v, axes, kept: np.where(kept, v, lowest(v)).max(axes))", options = POOLS, call = pool,
+    args = { "x" }, accepts = "floats ints", gives = { "same", "i32" }, shapes = SHAPES, within = "exact",
+    oracle = "torch_max_pool(x, o) if 'ceil_mode' in o else "
+             .. "pooled(x, o, lambda v, axes, kept: np.where(kept, v, lowest(v)).max(axes))",
+    options = { {}, INDICES, unpack(POOLS, 2) }, call = pool,
 }
 local AVERAGE = {
     args = { "x" }, accepts = "floats ints bool complex", shapes = SHAPES, within = SUMS, divided = SUMS, call = pool,
     oracle = "pooled(x, o, lambda v, axes, kept: v.mean(axes) if o.get('count_include_pad', True) "
-             .. "else v.sum(axes) / kept.sum(axes))",
-    options = { {}, { strides = 1 }, { padding = "SAME" }, { window = 3, strides = 2, padding = 1 },
+             .. "else v.sum(axes) / kept.sum(axes)) if 'ceil_mode' not in o else torch_avg_pool(x, o)",
+    options = { {}, { ceil_mode = true, window = 3, strides = 2, padding = 1 },
+                { dilation = 2, padding = 1, strides = 1 },
+                { ceil_mode = true, window = 3, strides = 2, padding = 1, count_include_pad = false },
+                 {}, { strides = 1 }, { padding = "SAME" }, { window = 3, strides = 2, padding = 1 },
                 { window = 3, strides = 2, padding = 1, count_include_pad = false }, { layout = "first" } },
     also = { ["np.nn.avg_pool: sums beyond a half"] = function()
         local x = np.full({ 1, 300, 300, 1 }, 300, { dtype = "f16" })
@@ -117,6 +149,57 @@ of("np.nn.MaxPool", layer_of(MAX))
 of("np.nn.AvgPool", layer_of(AVERAGE))
 of("np.nn.max_pool", MAX)
 of("np.nn.avg_pool", AVERAGE)
+
+of("np.nn.lp_pool", {
+    args = { { "x", from = 0.5, to = 3 } }, accepts = "floats ints", shapes = { { { 1, 5, 2 } }, { { 2, 4, 3, 1 } } },
+    within = SUMS, divided = SUMS,
+    oracle = "pooled(x, o, lambda v, axes, kept: (v ** o['p']).sum(axes) ** (1 / o['p']))",
+    options = { { p = 2 }, { p = 1, strides = 1 }, { p = 3, window = 3, strides = 2, padding = 1 },
+                { p = 2, dilation = 2, strides = 1 }, { p = 2, layout = "first" } },
+    call = function(f, o, x)
+        local given = options_of(o, "p") or {}
+        return pool(function(y, window, more) return f(y, tonumber(o.p), window, more) end, given, x)
+    end,
+    unseen = { ceil_mode = "np.nn.avg_pool has it" },
+    without = { special = "powers of infinities are those of np.power" },
+    refuses = { { "above 0", function() nn.lp_pool(np.ones { 1, 4, 1 }, 0, 2) end } },
+})
+of("np.nn.max_unpool", {
+    args = { "x", { "at", dtype = "i32", make = function(random, dims)
+        local size, list, each = 1, {}, 2 ^ (#dims - 2)
+        for k = 1, #dims do size = size * dims[k] end
+        local channels, places = dims[#dims], size / dims[1] / dims[#dims]
+        for k = 0, size - 1 do list[k + 1] = math.floor(k / channels) % places * each + random(each) - 1 end
+        return np.array(list, { dtype = "i32" }):reshape(dims)
+    end } },
+    accepts = "floats i32 u8", gives = "same", within = "exact",
+    shapes = { { { 1, 2, 2 }, { 1, 2, 2 } }, { { 2, 2, 3, 1 }, { 2, 2, 3, 1 } } },
+    options = { {}, { extents = true }, { strides = 2, padding = 0, layout = "first" } },
+    call = function(f, o, x, at)
+        local given, n = options_of(o) or {}, x.ndim - 2
+        if o.extents then given.extents = n == 1 and { 5 } or { 4, 7 } end
+        if not o.layout then return f(x, at, 2, next(given) and given or nil) end
+        given.layout = "NC" .. ("DHW"):sub(-n)
+        return np.moveaxis(f(np.moveaxis(x, -1, 1), np.moveaxis(at, -1, 1), 2, given), 1, -1)
+    end,
+    oracle = "max_unpool(x, at, o)", without = { numbers = "indices are arrays" },
+    refuses = { { "integers", function() nn.max_unpool(np.ones { 1, 2, 1 }, np.ones { 1, 2, 1 }, 2) end } },
+})
+for _, kind in ipairs { "avg", "max" } do
+    of(("np.nn.adaptive_%s_pool"):format(kind), {
+        args = { "x" }, accepts = "floats i32 u8", gives = kind == "max" and "same" or nil, within = SUMS,
+        divided = SUMS,
+        shapes = { { { 1, 5, 2 } }, { { 2, 4, 3, 1 } }, { { 1, 3, 2, 2, 2 } } },
+        options = { { extents = 2 }, { extents = 1 }, { extents = 3, layout = "first" } },
+        call = function(f, o, x)
+            local given, letters = options_of(o, "extents"), ("DHW"):sub(-(x.ndim - 2))
+            if o.layout then given.layout = "NC" .. letters end
+            return turned(o, x, nil, function(y) return f(y, o.extents, given) end)
+        end,
+        oracle = ("adaptive_pool(x, %q, o['extents'])"):format(kind),
+        refuses = { { "extents", function() nn.adaptive_max_pool(np.ones { 1, 4, 1 }, 0) end } },
+    })
+end
 
 of("np.nn.Conv", {
     args = { "x", "w", "b" }, accepts = "floats", gives = "same", within = TWO, divided = SUMS, vmapped = SUMS,

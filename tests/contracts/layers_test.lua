@@ -36,6 +36,9 @@ end
 local UNSEEN = { dtype = "it is for init: the test `dtype`", init = "it is for init: the test `init`",
                  bias_init = "it is for init: the test `init`" }
 
+--- Statistics of halves and small integers are f32.
+local function STATS(dtype) return (dtype:find "64" or dtype == "c128") and dtype ~= "c64" and "f64" or "f32" end
+
 -- ---- Functions ------------------------------------------------------------------------------------------------------
 
 of("np.nn.standardize", {
@@ -52,15 +55,48 @@ of("np.nn.rms_norm", {
     args = { { "x", special = large }, SCALE }, accepts = "floats ints bool complex",
     within = NORMS, divided = NORMS,
     shapes = { { { 2, 4 }, { 4 } }, { { 5 }, { 5 } }, { { 0, 3 }, { 3 } }, { { 3 }, {} } },
-    options = { {}, { epsilon = 0.5 } },
-    oracle = "real(x) / np.sqrt((np.abs(real(x)) ** 2).mean(-1, keepdims=True) + o.get('epsilon', 1e-6)) * scale",
+    options = { {}, { epsilon = 0.5 }, { axis = 0 }, { return_stats = true } },
+    gives = { "real", STATS },
+    oracle = "rms_norm(real(x), scale, o)",
+})
+of("np.nn.layer_norm", {
+    args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints bool",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 2, 4 }, { 4 }, { 4 } }, { { 2, 3, 2 }, { 2 }, {} }, { { 5 }, { 5 }, { 5 } } },
+    options = { {}, { epsilon = 0.5, axis = { 0, 1 } }, { return_stats = true } },
+    call = function(f, o, x, scale, bias)
+        local given = x.ndim == 1 and o.axis and { epsilon = 0.5, axis = 0 } or next(o) and o or nil
+        return f(x, scale, bias, given)
+    end,
+    gives = { "real", STATS, STATS },
+    oracle = "layer_norm(real(x), scale, bias, o)",
+})
+of("np.nn.instance_norm", {
+    args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints",
+    within = NORMS, divided = NORMS,
+    shapes = { { { 1, 3, 4 }, { 4 }, { 4 } }, { { 2, 3, 2, 2 }, { 2 }, { 2 } } },
+    options = { {}, { epsilon = 0.5 }, { layout = "first" } },
+    call = function(f, o, x, scale, bias)
+        local given = next(o) and { epsilon = o.epsilon, nonsense = o.nonsense } or nil
+        if not o.layout then return f(x, scale, bias, given) end
+        given.layout = "NC" .. ("DHW"):sub(-(x.ndim - 2))
+        return np.moveaxis(f(np.moveaxis(x, -1, 1), scale, bias, given), 1, -1)
+    end,
+    oracle = "standardized(real(x), tuple(range(1, x.ndim - 1)), o.get('epsilon', 1e-5)) * scale + bias",
+    refuses = { { "images", function() nn.instance_norm(np.ones { 1, 3 }) end } },
 })
 of("np.nn.group_norm", {
     args = { { "x", special = large }, SCALE, BIAS }, accepts = "floats ints bool",
     within = NORMS, divided = NORMS,
     shapes = { { { 1, 3, 4 }, { 4 }, { 4 } }, { { 2, 6 }, { 6 }, { 6 } }, { { 1, 2, 4 }, {}, {} } },
-    options = { {}, { epsilon = 0.5 } },
-    call = function(f, o, x, scale, bias) return f(x, 2, scale, bias, next(o) and o or nil) end,
+    options = { {}, { epsilon = 0.5 }, { layout = "first" } },
+    call = function(f, o, x, scale, bias)
+        if not o.layout or x.ndim == 2 then
+            return f(x, 2, scale, bias, (o.epsilon or o.nonsense) and o or nil)
+        end
+        local given = { layout = "NC" .. ("DHW"):sub(-(x.ndim - 2)) }
+        return np.moveaxis(f(np.moveaxis(x, -1, 1), 2, scale, bias, given), 1, -1)
+    end,
     oracle = "group_norm(x, 2, o.get('epsilon', 1e-6)) * scale + bias",
     refuses = { { "groups", function() nn.group_norm(np.ones { 1, 3 }, 2) end } },
 })
@@ -81,7 +117,10 @@ of("np.nn.flatten", {
 --- The options of attention by name: arrays that JSON has no word for.
 local function attention_options(o, q, k)
     local n, m = q:dim(-3), k:dim(-3)
-    local given = { is_causal = o.is_causal, scale = o.scale, nonsense = o.nonsense }
+    local given = {}
+    for key, value in pairs(o) do given[key] = value end
+    given.mask, given.bias = nil, nil
+    if o.lengths then given.key_value_seq_lengths, given.query_seq_lengths, given.lengths = { 3 }, { 1 }, nil end
     if o.mask then
         given.mask = np.array((np.arange(n):reshape(n, 1) + np.arange(m)) % 2):eq(0):logical_and(
             np.arange(n):reshape(n, 1):gt(0))
@@ -98,13 +137,27 @@ of("np.nn.dot_product_attention", {
     shapes = { { { 3, 2, 4 }, { 5, 2, 4 }, { 5, 2, 3 } }, { { 3, 2, 4 }, { 5, 1, 4 }, { 5, 1, 3 } },
                { { 1, 2, 2, 3 }, { 1, 4, 2, 3 }, { 1, 4, 2, 2 } } },
     options = { {}, { is_causal = true }, { scale = 0.5 }, { mask = true }, { bias = true },
-                { mask = true, is_causal = true } },
-    call = function(f, o, q, k, v) return f(q, k, v, attention_options(o, q, k)) end,
+                { mask = true, is_causal = true }, { softcap = 1.5, bias = true }, { local_window_size = 1 },
+                { local_window_size = { 0, 2 }, offset = 1 }, { is_causal = true, offset = 2 }, { lengths = true },
+                { scores = "products" }, { scores = "capped", softcap = 2 }, { scores = "weights" } },
+    call = function(f, o, q, k, v)
+        if o.lengths and q.ndim == 3 then -- lengths are of a batch
+            local y = f(q[np.newaxis], k[np.newaxis], v[np.newaxis], attention_options(o, q, k))
+            return y[0]
+        end
+        return f(q, k, v, attention_options(o, q, k))
+    end,
+    unseen = { key_value_seq_lengths = "the case `lengths`", query_seq_lengths = "the case `lengths`" },
     oracle = "attention(q, k, v, o)", vmapped = SUMS, divided = SUMS,
     refuses = {
         { "bools", function() nn.dot_product_attention(ONES, ONES, ONES, { mask = np.zeros { 2, 2 } }) end },
         { "do not fit", function() nn.dot_product_attention(ONES, np.ones { 2, 1, 3 }, ONES) end },
         { "mask", function() nn.dot_product_attention(ONES, ONES, ONES, { mask = "causal" }) end },
+        { "softcap", function() nn.dot_product_attention(ONES, ONES, ONES, { softcap = 0 }) end },
+        { "scores", function() nn.dot_product_attention(ONES, ONES, ONES, { scores = "all" }) end },
+        { "query_seq_lengths", function()
+            nn.dot_product_attention(ONES, ONES, ONES, { query_seq_lengths = { 1, 2 } })
+        end },
     },
     also = { ["np.nn.dot_product_attention: bias and mask of other kinds"] = function()
         local f, mask = nn.dot_product_attention, { { true, false }, { true, true } }
@@ -116,6 +169,60 @@ of("np.nn.dot_product_attention", {
         check.equal(f(x, x, x, { bias = { { 0, -math.huge }, { 0, 0 } } }):totable(), want)
     end },
 })
+
+of("np.nn.rotary_tables", {
+    args = { "x" }, accepts = "f64 f32 i32", gives = function(dtype) return dtype == "f64" and "f64" or "f32" end,
+    shapes = { { { 3 } }, { { 2, 3 } }, { {} } }, options = { {}, { base = 500 } },
+    call = function(f, o, x) return f(x, 6, next(o) and o or nil) end, special = false,
+    oracle = "[f(x[..., None] * o.get('base', 10000.0) ** (-np.arange(3) / 3)) for f in (np.cos, np.sin)]",
+    within = { f64 = "scaled 1e-15", f32 = "scaled 1e-6" },
+    without = { special = "angles that are not finite", integers = "the base is a number" },
+    refuses = { { "even", function() nn.rotary_tables(np.arange(2), 3) end } },
+})
+of("np.nn.rotary_embedding", {
+    args = { { "x", special = false }, { "c", special = false }, { "s", special = false } },
+    accepts = "floats", gives = "same", within = NORMS, divided = NORMS, vmapped = NORMS,
+    shapes = { { { 3, 2, 4 }, { 3, 2 }, { 3, 2 } }, { { 2, 3, 1, 6 }, { 2, 3, 2 }, { 2, 3, 2 } } },
+    options = { {}, { interleaved = true } }, oracle = "rotary(x, c, s, o)",
+    without = { special = "sums of products", numbers = "tables of np.nn.rotary_tables" },
+    refuses = { { "do not fit", function()
+        nn.rotary_embedding(np.ones { 3, 1, 2 }, np.ones { 3, 2 }, np.ones { 3, 2 })
+    end } },
+})
+of("np.nn.kv_append", {
+    args = { "a", "b" }, accepts = "floats", gives = { "same", "same", "i32" }, within = "exact", special = "together",
+    shapes = { { { 2, 2, 1, 3 }, { 2, 2, 1, 3 } }, { { 2, 1, 3 }, { 2, 1, 3 } } },
+    call = function(f, o, a, b)
+        local dims = a.shape
+        dims[#dims - 2] = 5
+        local cache = f(nn.kv_cache(dims, { dtype = a.dtype, nonsense = next(o) }), a, b)
+        cache = f(cache, b, a)
+        return cache.key, cache.value, cache.length
+    end,
+    oracle = "cached(a, b)", without = { numbers = "keys and values are arrays" },
+    refuses = { { "do not fit", function()
+        nn.kv_append(nn.kv_cache { 2, 1, 1 }, np.ones { 3, 1, 1 }, np.ones(1))
+    end } },
+    also = { ["np.nn.kv_append: decoding by turns is attention to all"] = function()
+        local key = np.random.key
+        local q, k, v = np.random.normal(key(0), { 1, 6, 4, 8 }), np.random.normal(key(1), { 1, 6, 2, 8 }),
+                        np.random.normal(key(2), { 1, 6, 2, 8 })
+        local want = nn.dot_product_attention(q, k, v, { is_causal = true })
+        local step = np.jit(function(cache, a, b, c)
+            cache = nn.kv_append(cache, b, c)
+            local o = { is_causal = true, offset = cache.length - 1, key_value_seq_lengths = cache.length }
+            return cache, nn.dot_product_attention(a, cache.key, cache.value, o)
+        end)
+        local cache = nn.kv_cache { 1, 9, 2, 8 }
+        local y
+        for t = 0, 5 do
+            local at = { {}, { t, t + 1 } }
+            cache, y = step(cache, q[at], k[at], v[at])
+            check.ok(np.allclose(y, want[at], { rtol = 1e-5, atol = 1e-6 }), "turn " .. t)
+        end
+    end },
+})
+elsewhere("np.nn.kv_cache", "tests/contracts/layers_test.lua", "np.nn.kv_append's contract begins with it")
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
 
@@ -257,6 +364,8 @@ of("np.nn.MultiHeadAttention", {
 elsewhere("np.nn.Block np.nn.Sequential block.apply block.hybridize block.init block.initialize",
           "tests/stdlib/block_test.lua", "they run the functions of others")
 elsewhere("np.nn", "tests/contracts/layers_test.lua", "a table of functions")
+
+elsewhere("np.nn.summary", "tests/stdlib/block_test.lua", "it tells of blocks")
 
 -- ---- Initializers ---------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ local check = require "tests.lib.check"
 local of, finish = require "tests.lib.contracts" "losses"
 
 local nn = np.nn
+local WEIGHTED = { f64 = "scaled 2e-15", f32 = "scaled 1e-6", f16 = "ulp 1", bf16 = "ulp 1" }
 local REDUCTIONS = { { reduction = "none" }, {}, { reduction = "sum" } }
 
 --- Special labels of binary_cross_entropy, which lie in [0, 1].
@@ -39,10 +40,28 @@ of("np.nn.huber_loss", {
 })
 of("np.nn.binary_cross_entropy", {
     args = { { "x", from = -6, to = 6 }, { "y", from = 0, to = 1, special = LABEL } }, accepts = "floats ints bool",
-    options = REDUCTIONS, oracle = "reduced(y * np.logaddexp(0, -x) + (1 - y) * np.logaddexp(0, x), o)",
-    refuses = refuses(nn.binary_cross_entropy),
+    options = { { reduction = "none" }, {}, { reduction = "sum" }, { weight = 1.5, pos_weight = 2.5 },
+                { pos_weight = 2.5, reduction = "none" } },
+    oracle = "binary(x, y, o)", within = WEIGHTED, refuses = refuses(nn.binary_cross_entropy),
+    without = { integers = "weights are numbers" },
     derivative = "y * jnp.logaddexp(0, -x) + (1 - y) * jnp.logaddexp(0, x)",
     points = { { 0, 0.5 }, { 40, 1 }, { -40, 0 }, { 1e200, 1 }, { -1e200, 0 } },
+    also = { ["np.nn.binary_cross_entropy: a weight for each feature"] = function()
+        local x, y = np.array { { 0, 1 }, { -1, 2 } }, np.array { { 1, 0 }, { 1, 1 } }
+        local o = { pos_weight = np.array { 2, 3 }, weight = { 1, 0.5 }, reduction = "none" }
+        local each = nn.binary_cross_entropy(x, y, { reduction = "none" })
+        local want = each * np.array { { 2, 0.5 }, { 2, 1.5 } }
+        check.ok(np.allclose(nn.binary_cross_entropy(x, y, o), want), "weights broadcast")
+        check.raises(function() nn.binary_cross_entropy(x, y, { pos_weight = "2" }) end, "pos_weight")
+    end },
+})
+of("np.nn.focal_loss", {
+    args = { { "x", from = -6, to = 6, special = false }, { "y", from = 0, to = 1, special = false } },
+    accepts = "floats ints", within = WEIGHTED, divided = WEIGHTED,
+    shapes = { { { 5 }, { 5 } }, { { 2, 3 }, { 2, 3 } }, { {}, {} } },
+    options = { { reduction = "none" }, {}, { alpha = 0.25, gamma = 3 }, { gamma = 0, reduction = "sum" } },
+    oracle = "focal(x, y, o)", refuses = refuses(nn.focal_loss),
+    without = { special = "they are those of np.nn.binary_cross_entropy", integers = "gamma is a number" },
 })
 of("np.nn.kl_div", {
     args = { { "x", from = -4, to = 0 }, { "y", from = 0.1, to = 1 } }, accepts = "floats ints bool",
@@ -98,21 +117,29 @@ local function labels_tests(f)
     }
 end
 
+--- f of scores with their classes along the axis of the options.
+local function along(f, o, x, labels)
+    if o.axis then x = np.moveaxis(x, -1, 0) end
+    return f(x, labels, next(o) and o or nil)
+end
+
 of("np.nn.cross_entropy", {
     args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
     options = { {}, { reduction = "none" }, { reduction = "sum" }, { weight = { 0.5, 1, 2 } }, { ignore_index = 1 },
                 { label_smoothing = 0.25 }, { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2 },
-                { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" } },
-    oracle = "cross_entropy(x, labels, o)", also = labels_tests(nn.cross_entropy),
+                { label_smoothing = 0.25, weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" },
+                { axis = 0 } },
+    call = along, oracle = "cross_entropy(x, labels, o)", also = labels_tests(nn.cross_entropy),
     within = { f64 = "scaled 8e-15", f32 = "scaled 4e-6", f16 = "ulp 1", bf16 = "ulp 1" }, -- the sum is near 1
+    divided = { f64 = "scaled 8e-15", f32 = "scaled 4e-6", f16 = "ulp 1", bf16 = "ulp 1" },
     without = { numbers = "labels are integers, and a table of logits is refused" },
 })
 of("np.nn.nll_loss", {
     args = TABLE, accepts = "floats ints bool", shapes = LABELLED,
     options = { {}, { reduction = "none" }, { reduction = "sum" }, { weight = { 0.5, 1, 2 } }, { ignore_index = 1 },
                 { weight = { 0.5, 1, 2 }, ignore_index = 2 },
-                { weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" } },
-    oracle = "nll_loss(x, labels, o)", also = labels_tests(nn.nll_loss),
+                { weight = { 0.5, 1, 2 }, ignore_index = 2, reduction = "none" }, { axis = 0 } },
+    call = along, oracle = "nll_loss(x, labels, o)", also = labels_tests(nn.nll_loss),
     without = { numbers = "labels are integers, and a table of log probabilities is refused" },
 })
 of("np.nn.accuracy", {
@@ -124,6 +151,24 @@ of("np.nn.accuracy", {
         nn.accuracy(np.ones { 2, 3 }, np.zeros({ 2, 1 }, { dtype = "i32" }))
     end } },
 })
+
+check.test("np.nn.cross_entropy of probabilities is that of labels, smoothed and weighted", function()
+    local key = np.random.key
+    local x = np.random.normal(key(0), { 5, 3 }, { dtype = "f64" })
+    local labels = np.array({ 0, 2, 1, 1, 0 }, { dtype = "i32" })
+    for _, o in ipairs { {}, { label_smoothing = 0.25 }, { label_smoothing = 0.25, weight = { 0.5, 1, 2 } } } do
+        o.reduction = "none"
+        local got = nn.cross_entropy(x, np.one_hot(labels, 3, { dtype = "f64" }), o)
+        local want = nn.cross_entropy(x, labels, o)
+        check.ok(np.allclose(got, want, { rtol = 1e-12 }), tostring(got))
+    end
+    local p = np.softmax(np.random.normal(key(1), { 5, 3 }, { dtype = "f64" }))
+    local want = -np.mean(np.sum(p * np.log_softmax(x), { axis = -1 }))
+    check.ok(np.allclose(nn.cross_entropy(x, p), want, { rtol = 1e-12 }), "its formula")
+    check.ok(np.allclose(nn.cross_entropy(x.T, p.T, { axis = 0 }), want, { rtol = 1e-12 }), "classes first")
+    check.raises(function() nn.cross_entropy(x, p, { ignore_index = 1 }) end, "ignore_index")
+    check.raises(function() nn.cross_entropy(x, p[{ { 0, 2 } }]) end, "probabilities")
+end)
 
 -- ---- Of vectors -----------------------------------------------------------------------------------------------------
 
@@ -142,5 +187,88 @@ of("np.nn.cosine_similarity", {
     within = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
     divided = { f64 = "abs 2e-15", f32 = "abs 1e-6", f16 = "ulp 1", bf16 = "ulp 1" },
 })
+
+-- ---- Of sequences ---------------------------------------------------------------------------------------------------
+
+of("np.nn.ctc_loss", {
+    args = { { "x", from = -4, to = 0 }, { "labels", dtype = "i32", from = 1, to = 2 } }, accepts = "floats",
+    gives = "same", shapes = { { { 2, 6, 3 }, { 2, 3 } }, { { 1, 5, 3 }, { 1, 2 } } }, special = false,
+    options = { {}, { reduction = "none" }, { reduction = "sum", zero_infinity = true }, { cut = true } },
+    call = function(f, o, x, labels)
+        local given = { reduction = o.reduction, zero_infinity = o.zero_infinity, nonsense = o.nonsense }
+        if o.cut then -- the first example is shorter, and blanks are the last class
+            local n = x:dim(0)
+            given.input_lengths = np.full({ n }, 4, { dtype = "i32" })
+            given.label_lengths = np.ones({ n }, { dtype = "i32" })
+            given.blank, labels = 2, labels - 1
+        end
+        return f(np.log_softmax(x), labels, next(given) and given or nil)
+    end,
+    unseen = { input_lengths = "the case `cut`", label_lengths = "the case `cut`", blank = "the case `cut`" },
+    oracle = "ctc(x, labels, o)", within = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 2e-3",
+                                             bf16 = "scaled 2e-2" },
+    divided = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 2e-3", bf16 = "scaled 2e-2" },
+    vmapped = { f64 = "scaled 1e-13", f32 = "scaled 2e-6", f16 = "scaled 2e-3", bf16 = "scaled 2e-2" }, slope = 1e-5,
+    without = { numbers = "labels are integers", special = "sums of probabilities" },
+    refuses = { { "batch, time, classes", function()
+                    nn.ctc_loss(np.ones { 2, 3 }, np.ones({ 2, 1 }, { dtype = "i32" }))
+                end },
+                { "blank", function()
+                    nn.ctc_loss(np.ones { 1, 2, 3 }, np.ones({ 1, 1 }, { dtype = "i32" }), { blank = 3 })
+                end } },
+    also = { ["np.nn.ctc_loss: labels that do not fit"] = function()
+        local x, labels = np.log_softmax(np.ones { 1, 2, 3 }), np.array({ { 1, 1 } }, { dtype = "i32" })
+        check.equal(nn.ctc_loss(x, labels):item(), math.huge)
+        check.equal(nn.ctc_loss(x, labels, { zero_infinity = true }):item(), 0)
+        local g = np.grad(function(v) return nn.ctc_loss(v, labels, { zero_infinity = true }) end)(x)
+        check.equal(np.sum(np.abs(g)):item(), 0)
+    end },
+})
+
+-- ---- Of margins and likelihoods -------------------------------------------------------------------------------------
+
+local SIGN = { "t", dtype = "f64", make = function(random, dims, _)
+    local list, size = {}, 1
+    for _, n in ipairs(dims) do size = size * n end
+    for k = 1, size do list[k] = random(2) * 2 - 3 end
+    return np.array(list, { dtype = "f64" }):reshape(dims)
+end, grad = false }
+local ROWS = { { { 2, 3 }, { 2, 3 }, { 2, 3 } }, { { 4 }, { 4 }, { 4 } } }
+
+--- A contract of a loss that is PyTorch's: arguments by name; `drawn` says how.
+local function of_torch(name, args, shapes, options, refused)
+    local names = {}
+    for k, spec in ipairs(args) do names[k] = spec[1] end
+    of("np.nn." .. name, {
+        args = args, accepts = "f64", gives = "f64", shapes = shapes, options = options, within = WEIGHTED,
+        divided = WEIGHTED, vmapped = WEIGHTED, special = false,
+        oracle = ("torch_loss(%q, o, %s)"):format(name, table.concat(names, ", ")), refuses = refused,
+        without = { special = "kinks apart it is made of sums and products", numbers = "the test of f16",
+                    integers = "options are numbers, not places" },
+        also = { ["np.nn." .. name .. " of halves is rounded once"] = function()
+            local halves, wide = {}, {}
+            for k, dims in ipairs(shapes[1]) do
+                local x = np.random.uniform(np.random.key(k), dims, { minval = 0.25, maxval = 1, dtype = "f16" })
+                halves[k], wide[k] = x, x:astype "f32"
+            end
+            local got = nn[name](unpack(halves))
+            check.equal({ got.dtype, got:item() }, { "f16", nn[name](unpack(wide)):astype("f16"):item() })
+        end },
+    })
+end
+
+local X, Y, Z = { "x" }, { "y" }, { "z" }
+of_torch("margin_ranking_loss", { X, Y, SIGN }, ROWS,
+         { {}, { margin = 0.5, reduction = "none" }, { reduction = "sum" } })
+of_torch("soft_margin_loss", { X, SIGN }, { { { 2, 3 }, { 2, 3 } }, { { 4 }, { 4 } } }, { {}, { reduction = "none" } })
+of_torch("hinge_embedding_loss", { X, SIGN }, { { { 2, 3 }, { 2, 3 } } }, { {}, { margin = 0.5, reduction = "none" } })
+of_torch("triplet_margin_loss", { X, Y, Z }, ROWS, { {}, { margin = 2, p = 1, swap = true, reduction = "none" },
+                                                    { p = 3, epsilon = 0.01, reduction = "sum" } })
+of_torch("cosine_embedding_loss", { X, Y, SIGN }, { { { 2, 3 }, { 2, 3 }, { 2 } } },
+         { {}, { margin = 0.25, reduction = "none" } })
+of_torch("poisson_nll_loss", { { "x", from = 0.5, to = 2 }, { "y", from = 1.5, to = 5 } }, { { { 2, 3 }, { 2, 3 } } },
+         { {}, { log_input = false, full = true, reduction = "none" }, { log_input = false, epsilon = 0.5 } })
+of_torch("gaussian_nll_loss", { X, Y, { "z", from = 0.5, to = 2 } }, ROWS,
+         { {}, { full = true, epsilon = 0.001, reduction = "none" } })
 
 finish()

@@ -3,6 +3,9 @@
 local COLLECTIVE = "which member sends to which is a table of numbers"
 local MANY = "how many results there are is a number"
 local LONGER = "which array is longer is decided"
+local REACHES = "whether a last window reaches outside is decided"
+local WINDOWS = "the windows that divide an axis are tables of numbers"
+local WEIGHTS = "which elements a place is made of is a table of numbers"
 
 return {
     ["np.convolve"] = LONGER,
@@ -14,8 +17,17 @@ return {
     ["np.linalg.det"] = "small matrices have formulas of their own",
     ["np.linalg.lu"] = "square matrices and others are decided",
     ["np.linalg.qr"] = "whether there are more rows or columns is decided",
+    ["np.nn.AvgPool"] = REACHES,
     ["np.nn.Conv"] = "a layer is made for a number of channels",
+    ["np.nn.adaptive_avg_pool"] = WINDOWS,
+    ["np.nn.adaptive_max_pool"] = WINDOWS,
+    ["np.nn.avg_pool"] = REACHES,
     ["np.nn.conv_transpose"] = "whether what is cut away is negative is decided",
+    ["np.nn.affine_grid"] = "how many spatial axes there are is a number",
+    ["np.nn.interpolate"] = WEIGHTS,
+    ["np.nn.onnx_weights"] = "how many directions there are is a number",
+    ["np.nn.resize"] = WEIGHTS,
+    ["np.nn.rotary_embedding"] = "whether features are left over is decided",
     ["np.polydiv"] = LONGER,
     ["np.ppermute"] = COLLECTIVE,
     ["np.pshuffle"] = COLLECTIVE,

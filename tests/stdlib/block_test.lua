@@ -445,6 +445,24 @@ np.nn.Sequential{
     check.equal(tostring(rule), "np.custom_vjp(f), whose rule :defvjp(fwd, bwd) sets")
 end)
 
+check.test("a summary tells results, parameters and operations, and computes nothing", function()
+    local model = nn.Sequential { nn.Conv(8, { 3, 3 }), nn.relu, nn.flatten, nn.Dense(10) }
+    local s = nn.summary(model, { 4, 8, 8, 3 })
+    check.equal({ #s.rows, s.parameters }, { 3, 3 * 9 * 8 + 8 + 8 * 8 * 8 * 10 + 10 })
+    local row = s.rows[2]
+    check.equal({ row.name, row.key, row.depth, row.result }, { "Conv", "1", 1, "(4, 8, 8, 8)" })
+    check.ok(s.rows[3].flops >= 2 * 4 * 512 * 10 and s.rows[3].flops <= 2.5 * 4 * 512 * 10, tostring(s))
+    check.ok(s.flops >= s.rows[2].flops + s.rows[3].flops, tostring(s))
+    check.ok(tostring(s):find("4: Dense +%(4, 10%) +5,130"), tostring(s))
+    local recurrent = nn.Block { inner = nn.LSTM(8, { layers = 2 }),
+                                 forward = function(self, params, v) return self.inner(params.inner, v) end }
+    check.ok(tostring(nn.summary(recurrent, np.ones { 4, 8, 3 })):find("inner: LSTM +%(4, 8, 8%) +992"))
+    check.raises(function() nn.summary(3) end, "block")
+    check.raises(function() nn.summary(nn.Dense(2)) end, "inputs")
+    check.raises(function() nn.summary(nn.Dense(2, 3), { 4, 5 }) end, "matmul")
+    check.equal(#nn.summary(nn.Dense(2), { 1, 1 }).rows, 1, "after an error")
+end)
+
 check.test("MultiHeadAttention", function()
     local layer = nn.MultiHeadAttention(2)
     local a = np.random.normal(np.random.key(2), { 3, 5, 4 })

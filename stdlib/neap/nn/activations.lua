@@ -1,4 +1,4 @@
---- activations.lua: more activations and losses of np.nn, by JAX's and PyTorch's names. All are made of op rows, so
+--- activations.lua: more activations of np.nn, by JAX's and PyTorch's names. All are made of op rows, so
 -- they fuse, and have derivatives and batches; integers count as f32 (of 64 bits: f64), and halves as f32 up to the
 -- result, which is rounded once.
 local core = require "neap.core"
@@ -6,18 +6,14 @@ local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 
 local np = core.np
-local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local narrow, squares = operands.narrow, operands.squares
+local raise, bad_argument, options = core.raise, core.bad_argument, core.options
+local narrow = operands.narrow
 local shape_of = core.shape_of
 
 -- The constants of selu, for which a mean of 0 and a variance of 1 stay (Klambauer et al., 2017).
 local SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
---- reduced(name, x, options, known): the mean, the sum or all of x, by the option `reduction`. compared(name, x, y):
--- both as operands.floats_all gives them.
-return function(nn, reduced, compared)
-    local function define(name, f) nn[name] = f end
-
+return function(nn)
     --- Defines a function of an array and perhaps one argument more: f gets floats, of halves f32.
     local function define_real(name, f)
         local full = "nn." .. name
@@ -148,10 +144,19 @@ return function(nn, reduced, compared)
     -- [-1.   0.5  1. ]
     define_map("hard_tanh", function(x) return limited(x, -1, 1) end)
 
-    --- np.nn.hard_sigmoid(x): relu6(x + 3) / 6: a sigmoid of straight lines.
-    --- > np.nn.hard_sigmoid(np.array{-3, 0, 1.5})
+    --- np.nn.hard_sigmoid(x, {slope=1/6, offset=0.5}): relu6(x + 3) / 6, a sigmoid of straight lines; with other
+    -- options slope * x + offset limited to [0, 1]. ONNX's are 0.2 and 0.5.
+    --- slope: of the line
+    --- offset: its value at 0
+    --- > np.nn.hard_sigmoid(np.array{-3, 0, 1.5}), np.nn.hard_sigmoid(1, {slope=0.2})
     -- [0.   0.5  0.75]
-    define_map("hard_sigmoid", function(x) return limited(x + 3, 0, 6) / 6 end)
+    -- 0.7
+    define_real("hard_sigmoid", function(x, given)
+        if given == nil then return limited(x + 3, 0, 6) / 6 end
+        local o = options("nn.hard_sigmoid", given, { slope = true, offset = true })
+        return limited(x * number("hard_sigmoid", nil, "slope", o.slope, 1 / 6)
+                       + number("hard_sigmoid", nil, "offset", o.offset, 0.5), 0, 1)
+    end)
 
     --- np.nn.hard_swish(x), np.nn.hard_silu: x * hard_sigmoid(x) (Howard et al., 2019).
     --- > np.nn.hard_swish(np.array{-3, 1.5}), np.nn.hard_silu(3)
@@ -159,6 +164,75 @@ return function(nn, reduced, compared)
     -- 3.0
     define_map("hard_swish", function(x) return x * (limited(x + 3, 0, 6) / 6) end)
     nn.hard_silu = nn.hard_swish
+
+    --- np.nn.swish(x, beta): x * sigmoid(beta * x) (Ramachandran et al., 2017); beta, a number or an array, is 1
+    -- without it, as in np.nn.silu.
+    --- > np.nn.swish(np.array{-1, 1}, 2)
+    -- [-0.11920292  0.880797  ]
+    function nn.swish(x, beta)
+        local half
+        if beta == nil then
+            x, half = operands.floats("nn.swish", 1, x)
+            return narrow(x * np.sigmoid(x), half)
+        end
+        half, x, beta = operands.floats_all("nn.swish", nil, 2, x, beta)
+        return narrow(x * np.sigmoid(x * beta), half)
+    end
+
+    --- np.nn.prelu(x, slope): x above 0, slope * x below, where slope is an array that broadcasts, as one number for
+    -- each feature of the last axis (He et al., 2015). PyTorch's features are along axis 1.
+    --- > np.nn.prelu(np.array{{-1, -1}, {2, 2}}, np.array{0.1, 0.5})
+    -- [[-0.1 -0.5]
+    --  [ 2.   2. ]]
+    function nn.prelu(x, slope)
+        local half
+        half, x, slope = operands.floats_all("nn.prelu", nil, 2, x, slope)
+        return narrow(np.where(np.greater(x, 0), x, x * slope), half)
+    end
+
+    --- np.nn.hard_shrink(x, lambda): x where |x| is above lambda, 0.5 without it, else 0.
+    --- > np.nn.hard_shrink(np.array{-1, 0.2, 1})
+    -- [-1.  0.  1.]
+    define_real("hard_shrink", function(x, lambda)
+        lambda = number("hard_shrink", 2, "lambda", lambda, 0.5)
+        return np.where(np.less_equal(np.abs(x), lambda), 0, x)
+    end)
+
+    --- np.nn.soft_shrink(x, lambda): x moved by lambda, 0.5 without it, towards 0, and 0 where |x| is below.
+    --- > np.nn.soft_shrink(np.array{-1, 0.2, 1})
+    -- [-0.5  0.   0.5]
+    define_real("soft_shrink", function(x, lambda)
+        lambda = number("soft_shrink", 2, "lambda", lambda, 0.5)
+        if lambda < 0 then bad_argument("nn.soft_shrink", 2, "lambda", "a number from 0 up", lambda) end
+        local off = np.where(np.greater(x, 0), x - lambda, x + lambda)
+        return np.where(np.less_equal(np.abs(x), lambda), 0, off)
+    end)
+
+    --- np.nn.tanh_shrink(x): x - tanh(x).
+    --- > np.nn.tanh_shrink(np.array{0, 2})
+    -- [0.        1.0359724]
+    define_map("tanh_shrink", function(x) return x - np.tanh(x) end)
+
+    --- np.nn.threshold(x, limit, value): x above the limit, else value, 0 without it. ONNX's ThresholdedRelu.
+    --- > np.nn.threshold(np.array{0.5, 2}, 1, -3)
+    -- [-3.  2.]
+    function nn.threshold(x, limit, value)
+        limit = number("threshold", 2, "limit", limit, nil)
+        if limit == nil then bad_argument("nn.threshold", 2, "limit", "a number", limit) end
+        value = number("threshold", 3, "value", value, 0)
+        local half
+        x, half = operands.floats("nn.threshold", 1, x)
+        return narrow(np.where(np.less_equal(x, limit), value, x), half)
+    end
+
+    --- np.nn.softmin(x, {axis=-1}): softmax of -x along an axis.
+    --- axis: an axis or a table of them
+    --- > np.nn.softmin(np.array{0, 0})
+    -- [0.5 0.5]
+    define_real("softmin", function(x, given)
+        local axis = core.axis_options("nn.softmin", given, { axis = true }).axis
+        return np.softmax(-x, { axis = axis == nil and -1 or axis })
+    end)
 
     --- np.nn.glu(x, {axis=-1}): the first half of an axis times the sigmoid of the second half (Dauphin et al., 2017).
     --- > np.nn.glu(np.array{1, 2, 0, 100})
@@ -170,142 +244,5 @@ return function(nn, reduced, compared)
         if n % 2 ~= 0 then raise("nn.glu", "axis %d has an odd extent, %d", axis, n) end
         local half = math.floor(n / 2)
         return shape.cut(x, axis, 0, half) * np.sigmoid(shape.cut(x, axis, half, n))
-    end)
-
-    -- ---- Normalizing ------------------------------------------------------------------------------------------------
-
-    --- x, floats, with mean 0 and variance 1 along axes.
-    local function standardized(x, axis, epsilon)
-        local along = { axis = axis, keepdims = true }
-        local off = x - np.mean(x, along)
-        return off * np.rsqrt(np.mean(squares(off), along) + epsilon)
-    end
-
-    --- np.nn.standardize(x, {axis=-1, epsilon=1e-5}): x moved and scaled to mean 0 and variance 1 along an axis.
-    --- axis: an axis or a table of them
-    --- epsilon: what is added to the variance
-    --- > np.nn.standardize(np.array{1, 3}):round()
-    -- [-1.  1.]
-    define_real("standardize", function(x, given)
-        local o = options("nn.standardize", given, { axis = true, epsilon = true })
-        return standardized(x, o.axis == nil and -1 or o.axis, number("standardize", nil, "epsilon", o.epsilon, 1e-5))
-    end)
-
-    --- The half that x, scale and bias of np.nn.name meet in, and these as operands.floats_all gives them; scale and
-    -- bias may be nil, but scale is 1 where bias is not.
-    local function normal_operands(name, x, scale, bias)
-        if bias ~= nil then return operands.floats_all("nn." .. name, nil, 3, x, scale == nil and 1 or scale, bias) end
-        if scale ~= nil then return operands.floats_all("nn." .. name, nil, 2, x, scale) end
-        return operands.floats_all("nn." .. name, nil, 1, coerce("nn." .. name, 1, x))
-    end
-
-    --- np.nn.rms_norm(x, scale, {epsilon=1e-6}): x divided by the root of the mean square over the last axis, times
-    -- scale, (n,) or nothing (Zhang and Sennrich, 2019).
-    --- epsilon: what is added to the mean square
-    --- > np.nn.rms_norm(np.array{3, -3}, np.array{1, 2}):round()
-    -- [ 1. -2.]
-    define("rms_norm", function(x, scale, given)
-        local epsilon, half = options("nn.rms_norm", given, { epsilon = true }).epsilon
-        half, x, scale = normal_operands("rms_norm", x, scale)
-        local y = x * np.rsqrt(np.mean(squares(x), { axis = -1, keepdims = true })
-                               + number("rms_norm", nil, "epsilon", epsilon, 1e-6))
-        return narrow(scale == nil and y or y * scale, half)
-    end)
-
-    --- np.nn.group_norm(x, groups, scale, bias, {epsilon=1e-6}): x of shape (batch, …, n) with mean 0 and variance 1
-    -- over each group of n / groups neighbouring features and all axes between; times scale plus bias, (n,) or nothing
-    -- (Wu and He, 2018).
-    --- epsilon: what is added to the variance
-    --- > np.nn.group_norm(np.array{{1, 3, 10, 30}}, 2):round()
-    -- [[-1.  1. -1.  1.]]
-    define("group_norm", function(x, groups, scale, bias, given)
-        local epsilon, half = options("nn.group_norm", given, { epsilon = true }).epsilon
-        half, x, scale, bias = normal_operands("group_norm", x, scale, bias)
-        local dims = shape_of(x)
-        local n = dims[#dims]
-        groups = core.integer("nn.group_norm", 2, "groups", groups)
-        if #dims < 2 or groups < 1 or n % groups ~= 0 then
-            raise("nn.group_norm", "needs shape (batch, …, n) with n a multiple of %d groups, got %s", groups,
-                  core.shape_text(dims))
-        end
-        local wide, axes = { unpack(dims) }, {}
-        wide[#dims], wide[#dims + 1] = groups, math.floor(n / groups)
-        for k = 1, #dims - 2 do axes[k] = k end
-        axes[#axes + 1] = #dims
-        local y = standardized(shape.reshape(x, wide), axes, number("group_norm", nil, "epsilon", epsilon, 1e-6))
-        y = shape.reshape(y, dims)
-        if scale ~= nil then y = y * scale end
-        return narrow(bias == nil and y or y + bias, half)
-    end)
-
-    -- ---- Losses -----------------------------------------------------------------------------------------------------
-
-    --- {reduction}: "mean", "sum" or "none"
-
-    --- np.nn.l1_loss(x, y, {reduction="mean"}): the mean magnitude of the difference.
-    --- > np.nn.l1_loss(np.array{1, 2}, np.array{1, 4})
-    -- 1.0
-    define("l1_loss", function(x, y, given)
-        local half
-        half, x, y = compared("nn.l1_loss", x, y)
-        return reduced("nn.l1_loss", np.abs(x - y), given, nil, half)
-    end)
-
-    --- np.nn.huber_loss(x, y, {delta=1, reduction="mean"}): half the square of the difference d up to delta, and delta
-    -- * (|d| - delta / 2) beyond (Huber, 1964).
-    --- delta: where squares end and lines begin
-    --- > np.nn.huber_loss(np.array{0, 0}, np.array{0.5, 3}, {reduction="none"})
-    -- [0.125 2.5  ]
-    define("huber_loss", function(x, y, given)
-        local known, half = { reduction = true, delta = true }
-        local delta = number("huber_loss", nil, "delta", options("nn.huber_loss", given, known).delta, 1)
-        half, x, y = compared("nn.huber_loss", x, y)
-        local off = x - y
-        if core.dtype_of(off).kind == "c" then off = np.abs(off) end
-        local near = np.clip(off, -delta, delta) -- with its sign: the square is smooth at 0, as |off| is not
-        return reduced("nn.huber_loss", near * near * 0.5 + np.abs(off - near) * delta, given, known, half)
-    end)
-
-    --- np.nn.binary_cross_entropy(logits, labels, {reduction="mean"}): logits and labels in [0, 1] of one shape:
-    -- the mean of -(labels * log(sigmoid(logits)) + (1 - labels) * log(1 - sigmoid(logits))), without overflow.
-    --- > np.nn.binary_cross_entropy(np.array{0, 100}, np.array{1, 0}, {reduction="none"})
-    -- [  0.6931472 100.       ]
-    define("binary_cross_entropy", function(logits, labels, given)
-        local half
-        half, logits, labels = compared("nn.binary_cross_entropy", logits, labels)
-        local loss = labels * np.logaddexp(-logits, 0) + (1 - labels) * np.logaddexp(logits, 0)
-        return reduced("nn.binary_cross_entropy", loss, given, nil, half)
-    end)
-
-    --- np.nn.kl_div(log_p, q, {reduction="mean"}): q * (log(q) - log_p), by element, for log probabilities log_p and
-    -- probabilities q: PyTorch's kl_div; 0 where q is 0.
-    --- > np.nn.kl_div(np.log(np.array{0.5, 0.5}), np.array{1, 0}, {reduction="sum"})
-    -- 0.6931472
-    define("kl_div", function(log_p, q, given)
-        local half
-        half, log_p, q = compared("nn.kl_div", log_p, q)
-        local nothing = np.equal(q, 0)
-        local some = np.where(nothing, 1, q)
-        local loss = np.where(nothing, 0, some * (np.log(some) - np.where(nothing, 0, log_p)))
-        return reduced("nn.kl_div", loss, given, nil, half)
-    end)
-
-    --- np.nn.cosine_similarity(x, y, {axis=-1, epsilon=1e-8}): the cosine of the angle between vectors along an axis;
-    -- lengths count as epsilon at least.
-    --- epsilon: the least length
-    --- > np.nn.cosine_similarity(np.array{1, 0}, np.array{1, 1})
-    -- 0.70710677
-    define("cosine_similarity", function(x, y, given)
-        local o = options("nn.cosine_similarity", given, { axis = true, epsilon = true })
-        local half
-        half, x, y = operands.floats_all("nn.cosine_similarity", nil, 2, x, y)
-        if core.sized() or not shape.same(shape_of(x), shape_of(y)) then
-            local dims = shape.broadcast("nn.cosine_similarity", shape_of(x), shape_of(y))
-            x, y = shape.broadcast_to(x, dims), shape.broadcast_to(y, dims)
-        end
-        local along = { axis = o.axis == nil and -1 or o.axis }
-        local least = number("cosine_similarity", nil, "epsilon", o.epsilon, 1e-8) ^ 2
-        local function shrink(v) return np.rsqrt(np.maximum(np.sum(v * v, along), least)) end
-        return narrow(np.sum(x * y, along) * shrink(x) * shrink(y), half)
     end)
 end

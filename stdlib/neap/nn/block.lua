@@ -242,6 +242,18 @@ local function hybrid_of(block)
     return np.jit(function(...) return run_inside(user_function, block, ...) end)
 end
 
+local watcher -- of np.nn.summary: called in place of forward, while it runs
+
+--- Runs f(…); meanwhile calls of blocks are watch(block, params, inputs…), which calls forward itself.
+local function watched(watch, f, ...)
+    local before = watcher
+    watcher = watch
+    local results = pack(pcall(f, ...))
+    watcher = before
+    if not results[1] then error(results[2], 0) end
+    return unpack(results, 2, results.n)
+end
+
 --- block:apply(params, inputs…): what forward returns.
 function Block:apply(params, ...)
     if getmetatable(params) == Unmade then
@@ -249,6 +261,7 @@ function Block:apply(params, ...)
     elseif type(params) ~= "table" then
         bad_argument(self.name, 1, "params", "what block:init(key) returned", params)
     end
+    if watcher then return watcher(self, params, ...) end
     if inside or not self.hybridized then return self:forward(params, ...) end
     self.hybrid = self.hybrid or hybrid_of(self)
     return self.hybrid(params, ...)
@@ -404,9 +417,9 @@ local function new_block(definition)
     return setmetatable(block, Block)
 end
 
-for _, f in ipairs { make_params, make_own, own_shapes, make_now, run_outside, run_inside, own_params, Block.apply,
-                     Block.__call, Block.export } do
+for _, f in ipairs { make_params, make_own, own_shapes, make_now, run_outside, run_inside, watched, own_params,
+                     Block.apply, Block.__call, Block.export } do
     jit.off(f)
 end
 
-return { new = new_block, is_block = is_block }
+return { new = new_block, is_block = is_block, child_keys = child_keys, watched = watched }

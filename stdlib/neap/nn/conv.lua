@@ -1,9 +1,9 @@
---- conv.lua: convolutions, pooling and their layers, for np.nn: adds them to the table that it is given.
+--- conv.lua: convolutions and their layer, for np.nn: adds them to the table that it is given.
 --
 -- Images are (batch, spatial axes…, channels), 1 to 3 spatial axes; kernels (spatial axes…, channels / groups,
 -- features), as in Flax, and as np.nn's initializers expect. With layout "NCHW" (NCW, NCDHW) channels come first, and
--- kernels are (features, channels / groups, spatial axes…), as in Torch: the axes are exchanged by views. The rows
--- conv, conv_input and conv_kernel are in lazy/ops/conv.c; pooling is a reduction over a view of all windows.
+-- kernels are (features, channels / groups, spatial axes…), as in Torch: the axes are exchanged by views (spatial.lua).
+-- The rows conv, conv_input and conv_kernel are in lazy/ops/conv.c.
 
 --- {strides}: by how many places the window moves: an integer or one for each spatial axis
 --- {padding}: "SAME", "VALID", an integer, or {before, after} for each spatial axis
@@ -13,118 +13,15 @@
 --- {groups}: into how many parts the channels and features are divided
 
 local core = require "neap.core"
-local operands = require "neap.arrays.operands"
 local shape = require "neap.arrays.shape"
 local block = require "neap.nn.block"
+local spatial = require "neap.nn.spatial"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
 local raise, bad_argument, options = core.raise, core.bad_argument, core.options
 local shape_of, shape_text = core.shape_of, core.shape_text
-
--- ---- Arguments ------------------------------------------------------------------------------------------------------
-
---- An option with one integer (at least `least`) for each of n spatial axes, or one for all.
-local function per_axis(name, what, value, n, default, least)
-    if value == nil then value = default end
-    local list = {}
-    if type(value) == "table" then core.list(name, ("option '%s'"):format(what), value) end
-    for k = 1, n do
-        list[k] = value
-        if type(value) == "table" then list[k] = value[k] end
-        list[k] = core.plain(list[k])
-        if not core.is_integer(list[k]) or list[k] < least or type(value) == "table" and #value ~= n then
-            bad_argument(name, nil, what, ("an integer from %d up, or %d of them"):format(least, n), value)
-        end
-    end
-    return list
-end
-
---- What to put before and behind each spatial axis of the given extents, which windows of `window` elements (dilation
--- included) go over in steps of `strides`.
-local function paddings(name, padding, extents, window, strides)
-    local n, low, high = #extents, {}, {}
-    for k = 1, n do
-        local pair = padding
-        if type(padding) == "string" and padding:upper() == "SAME" then
-            local places = math.ceil(extents[k] / strides[k])
-            local total = math.max((places - 1) * strides[k] + window[k] - extents[k], 0)
-            pair = { math.floor(total / 2), math.ceil(total / 2) }
-        elseif type(padding) == "string" and padding:upper() == "VALID" then
-            pair = 0
-        elseif type(padding) == "table" and #core.list(name, "option 'padding'", padding) == n then
-            pair = padding[k]
-        end
-        pair = type(pair) == "table" and core.list(name, "a pair of option 'padding'", pair) or { pair, pair }
-        low[k], high[k] = core.plain(pair[1]), core.plain(pair[2])
-        for _, width in ipairs { low[k] or false, high[k] or false } do
-            if not core.is_integer(width) then
-                bad_argument(name, nil, "padding",
-                             ('"SAME", "VALID", an integer, or %d pairs {before, after}'):format(n), padding)
-            end
-        end
-    end
-    return low, high
-end
-
---- Images with their channels last, the number of spatial axes, whether the channels came first.
-local function images(name, x, layout)
-    x = core.coerce(name, 1, x)
-    local n = core.ndim(x) - 2
-    if n < 1 or n > 3 then
-        raise(name, "argument 1 must be images, of shape (batch, 1 to 3 spatial axes, channels), got shape %s",
-              shape_text(x))
-    end
-    local letters = ("DHW"):sub(-n)
-    local first = layout == "NC" .. letters
-    if layout ~= nil and not first and layout ~= "N" .. letters .. "C" then
-        raise(name, "option 'layout' must be \"N%sC\" or \"NC%s\" for images of %d spatial axes, got %s", letters,
-              letters, n, core.describe(layout))
-    end
-    return first and np.moveaxis(x, 1, -1) or x, n, first
-end
-
---- The number of channels of images.
-local function channels_of(name, x, layout)
-    if not core.is_array(x) then
-        raise(name, "the size of its input is not known: give it, or an example, as in layer:init(key, x)")
-    end
-    local dims = shape_of((images(name, x, layout)))
-    return dims[#dims]
-end
-
-local function spatial(dims, n, from)
-    return { unpack(dims, from, from + n - 1) }
-end
-
---- Pads spatial axes with `value`, cuts them where a width is negative, and puts `gaps` values between neighbours.
-local function surround(x, value, low, high, gaps)
-    local lo, hi, interior, any = { 0 }, { 0 }, { 0 }, false
-    for k = 1, #low do
-        lo[k + 1], hi[k + 1], interior[k + 1] = math.max(low[k], 0), math.max(high[k], 0), gaps and gaps[k] or 0
-        local more = lo[k + 1] + hi[k + 1] + interior[k + 1]
-        any = any or core.is_size(more) or more > 0
-    end
-    lo[#lo + 1], hi[#hi + 1], interior[#interior + 1] = 0, 0, 0
-    if any then x = shape.pad(x, core.number(value, core.dtype_of(x).code), lo, hi, interior) end
-    for k = 1, #low do
-        if low[k] < 0 or high[k] < 0 then
-            local extent = shape_of(x)[k + 1]
-            local from = math.min(math.max(-low[k], 0), extent)
-            x = shape.cut(x, k, from, math.max(extent - math.max(-high[k], 0), from))
-        end
-    end
-    return x
-end
-
---- x with an axis more at its end for each of n spatial axes: the windows that each place sees.
-local function windows(x, n, window, strides, dilation)
-    for k = 1, n do
-        attrs[0], attrs[1], attrs[2], attrs[3] = k, core.put(1, window[k]), core.put(2, strides[k]),
-                                                 core.put(3, dilation and dilation[k] or 1)
-        x = core.record1(ids.windows, x, 4)
-    end
-    return x
-end
+local images, per_axis, paddings = spatial.images, spatial.per_axis, spatial.paddings
+local extents_of, surround, windows = spatial.extents, spatial.surround, spatial.windows
 
 -- ---- Convolution ----------------------------------------------------------------------------------------------------
 
@@ -185,16 +82,17 @@ local function check_kernel(name, x, w, n, groups)
     if dims[n + 2] % groups ~= 0 then
         raise(name, "the kernel's %d features must be a multiple of the %d groups", dims[n + 2], groups)
     end
-    return spatial(dims, n, 1)
+    return extents_of(dims, n, 1)
 end
 
 --- np.nn.conv(x, w, {strides=1, padding="SAME", input_dilation=1, kernel_dilation=1, groups=1, layout="NHWC"}): y[n, o,
 -- f] is the sum over k, c of x[n, o * stride - before + k * dilation, c] w[k, c, f], for 1 to 3 spatial axes; x counts
--- as 0 outside. With channels first, layout "NCHW", w is (features, channels / groups, spatial axes…), too. Padding:
--- "SAME" (as many places as strides go into the extent), "VALID" (none), an integer, or one for each axis, or pairs
--- {before, after}; negative ones cut. input_dilation puts zeros between elements of x. The channels of x and the
--- features of w come in `groups`, of which equal ones meet. Options of spatial axes are one number or a table of one
--- for each. Integers give integers, which wrap around; bools count as f32.
+-- as 0 outside. Kernels w are (spatial axes…, channels / groups, features); with channels first, layout "NCHW", they
+-- are (features, channels / groups, spatial axes…), as in PyTorch. Padding: "SAME" (as many places as strides go into
+-- the extent), "VALID" (none), an integer, or one for each axis, or pairs {before, after}; negative ones cut.
+-- input_dilation puts zeros between elements of x. The channels of x and the features of w come in `groups`, of which
+-- equal ones meet. Options of spatial axes are one number or a table of one for each. Integers give integers, which
+-- wrap around; bools count as f32.
 --- > np.nn.conv(np.arange(5):reshape(1, 5, 1) / 1, np.ones{3, 1, 1}, {padding="VALID"}):ravel()
 -- [3. 6. 9.]
 local function conv(x, w, given)
@@ -209,7 +107,7 @@ local function conv(x, w, given)
     local strides = per_axis(name, "strides", o.strides, n, 1, 1)
     local dilation = per_axis(name, "kernel_dilation", o.kernel_dilation, n, 1, 1)
     local apart = per_axis(name, "input_dilation", o.input_dilation, n, 1, 1)
-    local extents, window, gaps, spread = spatial(shape_of(x), n, 2), {}, {}, false
+    local extents, window, gaps, spread = extents_of(shape_of(x), n, 2), {}, {}, false
     for k = 1, n do
         window[k], gaps[k] = (kernel[k] - 1) * dilation[k] + 1, apart[k] - 1
         extents[k] = math.max((extents[k] - 1) * apart[k] + 1, 0)
@@ -238,23 +136,99 @@ local function transposed_padding(padding, window, stride)
     return { window - 1, stride - 1 + math.max(window - stride, 0) }
 end
 
---- np.nn.conv_transpose(x, w, {strides=1, padding="SAME", kernel_dilation=1, layout="NHWC"}): a convolution whose
--- strides enlarge: conv of x with strides - 1 zeros between its elements. "SAME": `strides` times as many places as x
--- has; "VALID": all that any element of x meets; or pairs {before, after} for conv. The kernel is not flipped, as in
--- JAX.
+--- The paddings of conv whose transpose is wanted, the extents of its images, and window sizes.
+local function of_images(name, o, n, places, window, strides)
+    local extra = per_axis(name, "output_padding", o.output_padding, n, 0, 0)
+    local wide, extents = {}, {}
+    for k = 1, n do wide[k] = places[k] * strides[k] end
+    local low, high = paddings(name, o.padding == nil and "SAME" or o.padding, wide, window, strides)
+    for k = 1, n do
+        if extra[k] > 0 and extra[k] >= strides[k] then
+            raise(name, "option 'output_padding' must be below the strides, got %d at a stride of %d", extra[k],
+                  strides[k])
+        end
+        extents[k] = (places[k] - 1) * strides[k] + window[k] - low[k] - high[k] + extra[k]
+    end
+    return low, high, extents
+end
+
+--- A kernel (spatial axes…, features / groups, channels) of conv as that of the conv that is its transpose.
+local function flipped(w, n, groups)
+    local axes, dims = {}, shape_of(w)
+    for k = 1, n do axes[k] = k - 1 end
+    w = np.flip(w, { axis = axes })
+    local apart, order = { unpack(dims, 1, n + 1) }, axes
+    apart[n + 2], apart[n + 3] = groups, math.floor(dims[n + 2] / groups)
+    order[n + 1], order[n + 2], order[n + 3] = n + 2, n + 1, n
+    w = shape.permute(shape.reshape(w, apart), order)
+    apart[n + 1], apart[n + 2], apart[n + 3] = math.floor(dims[n + 2] / groups), dims[n + 1] * groups, nil
+    return shape.reshape(w, apart)
+end
+
+--- The transpose of conv, of images and a kernel with their channels last: the row conv_input, or a conv of x with
+-- zeros between its elements where that is not for it.
+local function transpose_of_conv(name, x, w, n, groups, strides, dilation, o)
+    local dims, of_x, window = shape_of(w), shape_of(x), {}
+    if dims[n + 2] ~= of_x[n + 2] or dims[n + 2] % groups ~= 0 then
+        raise(name, "images and kernel (argument 2) do not fit: the images have %d channels in %d group%s, the kernel "
+              .. "takes %d", of_x[n + 2], groups, groups == 1 and "" or "s", dims[n + 2])
+    end
+    for k = 1, n do window[k] = (dims[k] - 1) * dilation[k] + 1 end
+    local low, high, extents = of_images(name, o, n, extents_of(of_x, n, 2), window, strides)
+    x, w = meeting(x, w)
+    local plain = core.dtype_of(x).inexact
+    for k = 1, n do plain = plain and low[k] >= 0 and high[k] >= 0 and extents[k] > 0 and of_x[k + 1] > 0 end
+    if not plain then
+        local widths, extra = {}, per_axis(name, "output_padding", o.output_padding, n, 0, 0)
+        for k = 1, n do widths[k] = { window[k] - 1 - low[k], window[k] - 1 - high[k] + extra[k] } end
+        return np.nn.conv(x, flipped(w, n, groups), { padding = widths, input_dilation = strides,
+                                                      kernel_dilation = dilation, groups = groups })
+    end
+    attrs[0] = groups
+    for k = 1, n do
+        local values = { strides[k], low[k], high[k], dilation[k], extents[k] }
+        for j = 1, 5 do attrs[5 * k - 5 + j] = core.put(5 * k - 5 + j, values[j]) end
+    end
+    return core.record2(ids.conv_input, x, w, 1 + 5 * n)
+end
+
+local transpose_options = { strides = true, padding = true, kernel_dilation = true, groups = true, layout = true,
+                            transpose_kernel = true, output_padding = true }
+
+--- np.nn.conv_transpose(x, w, {strides=1, padding="SAME", kernel_dilation=1, groups=1, layout="NHWC",
+-- transpose_kernel=false, output_padding=0}): a convolution whose strides enlarge: conv of x with strides - 1 zeros
+-- between its elements. "SAME": `strides` times as many places as x has; "VALID": all that any element of x meets; or
+-- widths for conv. The kernel is that of conv, (spatial axes…, channels / groups, features), or with channels first
+-- (features, channels / groups, spatial axes…), and not flipped, as in JAX.
+--
+-- With transpose_kernel=true it is the transpose of np.nn.conv, as in PyTorch and ONNX: w is the kernel of the conv,
+-- (spatial axes…, features / groups, channels), or with channels first (channels, features / groups, spatial axes…), as
+-- PyTorch's; padding is that of the conv: a number p makes each axis 2 p shorter.
+--- transpose_kernel: true: the transpose of conv, whose kernel and padding w and padding are
+--- output_padding: with transpose_kernel, how many places the result has more, below the strides
 --- > np.nn.conv_transpose(np.ones{1, 2, 1}, np.ones{2, 1, 1}, {strides=2}):ravel()
 -- [1. 1. 1. 1.]
+--- > w = np.array{1, 2, 3}:reshape(1, 1, 3)
+--- > np.nn.conv_transpose(np.ones{1, 1, 2}, w, {transpose_kernel=true, padding=1, strides=2, layout="NCW"}):ravel()
+-- [2. 4. 2.]
 local function conv_transpose(x, w, given)
     local name = "nn.conv_transpose"
-    local o = options(name, given, { strides = true, padding = true, kernel_dilation = true, layout = true })
+    local o = options(name, given, transpose_options)
     local last, n, first = images(name, x, o.layout)
-    w = coerce_kernel(name, last, w, n, first, 1)
+    local groups = core.integer(name, nil, "groups", o.groups == nil and 1 or o.groups, 1)
+    w = coerce_kernel(name, last, w, n, first, groups)
     if core.ndim(w) ~= n + 2 then
         raise(name, "argument 2 must be a kernel of %d axes, got shape %s", n + 2, shape_text(w))
     end
-    local kernel, padding = spatial(shape_of(w), n, first and 3 or 1), o.padding == nil and "SAME" or o.padding
     local strides = per_axis(name, "strides", o.strides, n, 1, 1)
     local dilation = per_axis(name, "kernel_dilation", o.kernel_dilation, n, 1, 1)
+    if o.transpose_kernel then
+        if first then w = np.moveaxis(w, { 1, 0 }, { -2, -1 }) end
+        local y = transpose_of_conv(name, last, w, n, groups, strides, dilation, o)
+        return first and np.moveaxis(y, -1, 1) or y
+    end
+    if o.output_padding ~= nil then raise(name, "option 'output_padding' is for transpose_kernel=true") end
+    local kernel, padding = extents_of(shape_of(w), n, first and 3 or 1), o.padding == nil and "SAME" or o.padding
     if type(padding) == "string" and (padding:upper() == "SAME" or padding:upper() == "VALID") then
         local pairs_of = {}
         for k = 1, n do
@@ -262,90 +236,14 @@ local function conv_transpose(x, w, given)
         end
         padding = pairs_of
     end
-    return conv(x, w, { padding = padding, input_dilation = strides, kernel_dilation = dilation, layout = o.layout })
-end
-
--- ---- Pooling --------------------------------------------------------------------------------------------------------
-
-local max_pool_options = { strides = true, padding = true, layout = true }
-local pool_options = { strides = true, padding = true, layout = true, count_include_pad = true }
-
---- The windows of images that each place of a pool sees; the options of reductions over them; whether channels came
--- first; the extents of windows. Outside of x is `value`.
-local function windows_of(name, x, window, o, value)
-    local n, first
-    x, n, first = images(name, x, o.layout)
-    window = per_axis(name, "window", window, n, nil, 1)
-    local strides = per_axis(name, "strides", o.strides, n, window, 1)
-    local low, high = paddings(name, o.padding == nil and "VALID" or o.padding, spatial(shape_of(x), n, 2), window,
-                               strides)
-    x = surround(x, value(core.dtype_of(x)), low, high)
-    local axes = {}
-    for k = 1, n do axes[k] = -k end
-    return windows(x, n, window, strides), { axis = axes }, first, window
-end
-
-local function restore_layout(y, first)
-    return first and np.moveaxis(y, -1, 1) or y
-end
-
---- What no element of a dtype is below.
-local function least(dtype)
-    if dtype.kind == "f" then return -math.huge end
-    if dtype.kind ~= "i" then return 0 end
-    return dtype.bytes == 8 and bit.lshift(1LL, 63) or -2 ^ (8 * dtype.bytes - 1)
-end
-
---- np.nn.max_pool(x, window, {strides=window, padding="VALID", layout="NHWC"}): the largest element of each window, by
--- channel. `window` is an integer or one for each spatial axis; padding as in conv, with what no element is below.
--- Equal largest elements share the gradient.
---- > np.nn.max_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
--- [1 3 5]
-local function max_pool(x, window, given)
-    local o = options("nn.max_pool", given, max_pool_options)
-    local all, over, first = windows_of("nn.max_pool", x, window, o, least)
-    return restore_layout(np.max(all, over), first)
-end
-
---- np.nn.avg_pool(x, window, {strides=window, padding="VALID", layout="NHWC", count_include_pad=true}): the mean of
--- each window, by channel. Padding counts as zeros; with count_include_pad=false it does not count. Integers count as
--- f32, i64 and u64 as f64.
---- count_include_pad: false: padding does not count
---- > np.nn.avg_pool(np.arange(6):reshape(1, 6, 1), 2):ravel()
--- [0.5 2.5 4.5]
-local function avg_pool(x, window, given)
-    local o = options("nn.avg_pool", given, pool_options)
-    local function zero() return 0 end
-    local half
-    x, half = operands.floats("nn.avg_pool", 1, x)
-    local all, over, first, extents = windows_of("nn.avg_pool", x, window, o, zero)
-    local sum = np.sum(all, over)
-    local count = shape.product(extents)
-    if o.count_include_pad == false then
-        count = np.sum((windows_of("nn.avg_pool", np.ones_like(x), window, o, zero)), over)
-    end
-    return restore_layout(operands.narrow(sum / count, half), first)
+    return conv(x, w, { padding = padding, input_dilation = strides, kernel_dilation = dilation, groups = groups,
+                        layout = o.layout })
 end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
 
 return function(nn)
-    nn.conv, nn.conv_transpose, nn.max_pool, nn.avg_pool = conv, conv_transpose, max_pool, avg_pool
-
-    --- np.nn.MaxPool(window, {…}), np.nn.AvgPool(window, {…}) -> function: functions for np.nn.Sequential that pool so;
-    -- the options are those of np.nn.max_pool and np.nn.avg_pool.
-    --- > x = np.arange(4):reshape(1, 4, 1)
-    --- > np.nn.MaxPool(2)(x):ravel(), np.nn.AvgPool(2)(x):ravel()
-    -- [1 3]
-    -- [0.5 2.5]
-    function nn.MaxPool(window, given)
-        options("nn.max_pool", given, max_pool_options)
-        return function(x) return max_pool(x, window, given) end
-    end
-    function nn.AvgPool(window, given)
-        options("nn.avg_pool", given, pool_options)
-        return function(x) return avg_pool(x, window, given) end
-    end
+    nn.conv, nn.conv_transpose = conv, conv_transpose
 
     --- np.nn.flatten(x): (batch, …) as (batch, n).
     --- > np.nn.flatten(np.ones{2, 3, 4}):dim(1)
@@ -366,7 +264,7 @@ return function(nn)
     -- groups=1, layout="NHWC", bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}),
     -- np.nn.Conv(outputs, kernel_size, {…}) -> block: a layer with parameters {w = kernel, b = (outputs,)}, which
     -- convolves as np.nn.conv does. Without `inputs` there are as many as the first x has channels. kernel_size is a
-    -- table of one extent for each spatial axis.
+    -- table of one extent for each spatial axis. The kernel's layout is that of np.nn.conv.
     --- bias: false: no b
     --- init: the initializer of w
     --- bias_init: the initializer of b
@@ -394,7 +292,8 @@ return function(nn)
         return block.new {
             name = "nn.Conv", inputs = inputs, outputs = outputs, dtype = o.dtype, parameters = parameters,
             infer_shape = function(self, x)
-                local channels, groups = self.inputs or channels_of("nn.Conv", x, o.layout), core.plain(o.groups) or 1
+                local channels = self.inputs or spatial.channels_of("nn.Conv", x, o.layout)
+                local groups = core.plain(o.groups) or 1
                 if channels % groups ~= 0 then
                     raise("nn.Conv", "%d inputs are no multiple of %d groups", channels, groups)
                 end

@@ -86,6 +86,8 @@ end
 
 -- ---- Losses ---------------------------------------------------------------------------------------------------------
 
+--- {reduction}: "mean", "sum" or "none"
+
 local reductions = {
     mean = function(x) return np.mean(x) end,
     sum = function(x) return np.sum(x) end,
@@ -204,10 +206,20 @@ function nn.dense(x, w, b)
 end
 nn.linear = nn.dense
 
-require "neap.nn.activations" (nn, reduced_loss, compared)
+require "neap.nn.activations" (nn)
+require "neap.nn.norms" (nn)
+require "neap.nn.losses" (nn, reduced_loss, compared)
 require "neap.nn.labels" (nn, reduced_loss)
+require "neap.nn.ctc" (nn, reduced_loss)
 require("neap.nn.attention").define(nn)
+require "neap.nn.recurrent" (nn)
 require "neap.nn.layers" (nn)
+require "neap.nn.recurrent_layers" (nn)
+require "neap.nn.summary" (nn)
 require "neap.nn.conv" (nn)
+require "neap.nn.pools" (nn)
+require "neap.nn.patches" (nn)
+require "neap.nn.resize" (nn)
+require "neap.nn.sample" (nn)
 
 return nn

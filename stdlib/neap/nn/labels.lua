@@ -77,8 +77,15 @@ end
 
 -- ---- Losses ---------------------------------------------------------------------------------------------------------
 
-local known = { reduction = true, weight = true, ignore_index = true, label_smoothing = true }
-local known_of_nll = { reduction = true, weight = true, ignore_index = true }
+local known = { reduction = true, weight = true, ignore_index = true, label_smoothing = true, axis = true }
+local known_of_nll = { reduction = true, weight = true, ignore_index = true, axis = true }
+
+--- Scores x with their classes along the last axis, whichever option `axis` says.
+local function classes_last(name, x, given, taken)
+    local axis = options(name, given, taken).axis
+    if axis == nil or axis == -1 then return x end
+    return np.moveaxis(x, core.axis(name, axis, core.ndim(x)), -1)
+end
 
 --- The option `weight` as an array of n numbers that meets x; nil without it.
 local function weights(name, given, x, n)
@@ -126,6 +133,18 @@ local function losses(name, x, base, labels, o)
     return loss, counts
 end
 
+--- The losses of labels that are probabilities of all classes: the sums of -p log softmax(x), weighted and smoothed.
+local function losses_of_probabilities(name, x, base, p, o)
+    local n = shape_of(x)[core.ndim(x)]
+    local ignored, smoothing = check_options(name, o)
+    if ignored then raise(name, "option 'ignore_index' is for integer labels; these are probabilities") end
+    p = np.astype(p, core.dtype_of(x).name)
+    if smoothing > 0 then p = p * (1 - smoothing) + smoothing / n end
+    local weight = weights(name, o.weight, x, n)
+    local each = (np.expand_dims(base, -1) - x) * p
+    return np.sum(weight and each * weight or each, { axis = -1 })
+end
+
 return function(nn, reduced)
     --- {reduction}: "mean", "sum" or "none"
     --- {weight}: an array or a table of n numbers, by which the losses of classes count; the mean divides by their sum
@@ -140,9 +159,13 @@ return function(nn, reduced)
         return reduced(name, loss, given, taken, half)
     end
 
-    --- np.nn.cross_entropy(logits, labels, {reduction="mean", weight=…, ignore_index=…, label_smoothing=0}): logits of
-    -- shape (…, n), integer labels of shape (…): the mean over all labels of logsumexp(logits) - logits[label]. A label
-    -- that is no class is an error; in a program, where values are not known, its loss is NaN.
+    --- {axis}: which axis of the scores has the classes; -1 without it, PyTorch's is 1
+
+    --- np.nn.cross_entropy(logits, labels, {reduction="mean", weight=…, ignore_index=…, label_smoothing=0, axis=-1}):
+    -- logits of shape (…, n), integer labels of shape (…): the mean over all labels of logsumexp(logits) -
+    -- logits[label]. A label that is no class is an error; in a program, where values are not known, its loss is NaN.
+    -- Or labels are floats of the shape of logits, probabilities p of the classes: the mean of the sums of -p *
+    -- log(softmax(logits)).
     --- label_smoothing: the share of a label that all classes have, each as much
     --- > logits, labels = np.zeros{2, 4}, np.array({0, 3}, {dtype="i32"})
     --- > np.nn.cross_entropy(logits, labels), np.nn.cross_entropy(logits, labels, {reduction="none", ignore_index=3})
@@ -151,14 +174,24 @@ return function(nn, reduced)
     function nn.cross_entropy(logits, labels, given)
         local name = "nn.cross_entropy"
         local x, half = operands.floats(name, 1, logits)
+        x = classes_last(name, x, given, known)
         labels = coerce(name, 2, labels)
-        check_labels(name, x, labels, "logits")
+        local soft = core.dtype_of(labels).inexact and core.ndim(labels) == core.ndim(x)
+        if soft then labels = classes_last(name, labels, given, known) end
+        if soft and not shape.same(shape_of(labels), shape_of(x)) then
+            raise(name, "probabilities of classes must have the shape of logits, got %s for logits %s",
+                  core.shape_text(labels), core.shape_text(x))
+        end
+        if not soft then check_labels(name, x, labels, "logits") end
         -- The differences to the largest are exact where it matters: logits[label] itself may be large.
         local off = x - np.stop_gradient(np.max(x, { axis = -1, keepdims = true }))
-        return labelled_loss(name, off, np.log(np.sum(np.exp(off), { axis = -1 })), labels, given, known, half)
+        local base = np.log(np.sum(np.exp(off), { axis = -1 }))
+        if not soft then return labelled_loss(name, off, base, labels, given, known, half) end
+        local loss = losses_of_probabilities(name, off, base, labels, options(name, given, known))
+        return reduced(name, loss, given, known, half)
     end
 
-    --- np.nn.nll_loss(log_p, labels, {reduction="mean", weight=…, ignore_index=…}): log probabilities of shape (…, n),
+    --- np.nn.nll_loss(log_p, labels, {reduction="mean", weight=…, ignore_index=…, axis=-1}): log probabilities (…, n),
     -- integer labels of shape (…): the mean of -log_p[label]. Of logits it is np.nn.cross_entropy, whose labels and
     -- options it has.
     --- > np.nn.nll_loss(np.log(np.array{{0.25, 0.75}}), np.array({1}, {dtype="i32"}))
@@ -166,6 +199,7 @@ return function(nn, reduced)
     function nn.nll_loss(log_p, labels, given)
         local name = "nn.nll_loss"
         local x, half = operands.floats(name, 1, log_p)
+        x = classes_last(name, x, given, known_of_nll)
         labels = coerce(name, 2, labels)
         check_labels(name, x, labels, "log_p")
         return labelled_loss(name, x, 0, labels, given, known_of_nll, half)

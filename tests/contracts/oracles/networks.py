@@ -1,6 +1,6 @@
 """networks.py: definitions for layers, losses and optimizers."""
 
-MODULES = """activations convolutions data layers losses optimizers"""
+MODULES = """activations convolutions data layers losses optimizers recurrent resampling"""
 
 
 def gelu(v, approximate):
@@ -20,6 +20,10 @@ def squareplus(v, b):
 def log1mexp(v):
     """log(1 - exp(-x)) of an mpmath number."""
     return mp.nan if v < 0 or mp.isnan(v) else mp.log(-mp.expm1(-v)) if v > 0 else -mp.inf
+
+
+def hard_sigmoid(x, o):
+    return np.clip(x * o["slope"] + o["offset"], 0, 1) if o else np.clip(x + 3, 0, 6) / 6
 
 
 def real(x):
@@ -65,6 +69,19 @@ def standardized(x, axis, epsilon):
     return off / np.sqrt((np.abs(off) ** 2).mean(axis, keepdims=True) + epsilon)
 
 
+def rms_norm(x, scale, o):
+    square = (np.abs(x) ** 2).mean(o.get("axis", -1), keepdims=True)
+    by = 1 / np.sqrt(square + o.get("epsilon", 1e-6))
+    return [x * by * scale, by] if o.get("return_stats") else x * by * scale
+
+
+def layer_norm(x, scale, bias, o):
+    axis = 0 if x.ndim == 1 else o.get("axis", -1)
+    y = standardized(x, axis, o.get("epsilon", 1e-5)) * scale + bias
+    by = 1 / np.sqrt(x.var(axis, keepdims=True) + o.get("epsilon", 1e-5))
+    return [y, x.mean(axis, keepdims=True), by] if o.get("return_stats") else y
+
+
 def group_norm(x, groups, epsilon):
     """x of shape (batch, …, n), standardized over each group of features and the axes between."""
     parts = x.reshape(x.shape[0], -1, groups, x.shape[-1] // groups)
@@ -91,15 +108,47 @@ def attention(q, k, v, o):
     k, v = (np.repeat(x, q.shape[-2] // x.shape[-2], -2) for x in (k, v))
     n, m = np.arange(q.shape[-3])[:, None], np.arange(k.shape[-3])
     scores = np.einsum("...nhd,...mhd->...hnm", q, k) * o.get("scale", q.shape[-1] ** -0.5)
-    kept = np.ones((n.size, m.size), bool)
+    stage = {"products": scores}
+    if "softcap" in o:
+        scores = o["softcap"] * np.tanh(scores / o["softcap"])
+    stage["capped"] = scores
+    kept, place = np.ones((n.size, m.size), bool), n + o.get("offset", 0)
     if o.get("bias"):
         scores = scores + (n - m) * 0.25
     if o.get("mask"):
         kept = kept & ((n + m) % 2 == 0) & (n > 0)
     if o.get("is_causal"):
-        kept = kept & (n >= m)
+        kept = kept & (place >= m)
+    if "local_window_size" in o:
+        size = o["local_window_size"]
+        left, right = size if isinstance(size, tuple) else (size, size)
+        kept = kept & (m >= place - left) & (m <= place + right)
+    if o.get("lengths"):
+        kept = kept & (m < 3)
     weights = scipy.special.softmax(np.where(kept, scores, -1e300), -1)
-    return np.einsum("...hnm,...mhe->...nhe", weights, v)
+    if o.get("lengths"):
+        weights = weights * (n < 1)
+    stage["weights"] = weights
+    y = np.einsum("...hnm,...mhe->...nhe", weights, v)
+    return [y, stage[o["scores"]]] if "scores" in o else y
+
+
+def rotary(x, c, s, o):
+    """Each pair of features as a complex number, turned."""
+    r = c.shape[-1]
+    together = o.get("interleaved")
+    one, other = (x[..., 0 : 2 * r : 2], x[..., 1 : 2 * r : 2]) if together else (x[..., :r], x[..., r : 2 * r])
+    z = (one + 1j * other) * (c + 1j * s)[..., None, :]
+    parts = np.stack([z.real, z.imag], -1).reshape(*z.shape[:-1], 2 * r)
+    if not together:
+        parts = np.concatenate([z.real, z.imag], -1)
+    return np.concatenate([parts, x[..., 2 * r :]], -1)
+
+
+def cached(a, b):
+    """A cache of 5 with a and b, and the other way round, behind each other."""
+    rest = np.zeros_like(a[..., :1, :, :])
+    return [np.concatenate([a, b, rest], -3), np.concatenate([b, a, rest], -3), np.array(4)]
 
 
 def multi_head(x, c, q, k, v, w, b, o):
@@ -137,12 +186,53 @@ def conv(x, w, o):
                                         dimension_numbers=("N" + letters + "C", letters + "IO", "N" + letters + "C"))
 
 
+def first(x):
+    """Images as PyTorch has them, and back."""
+    return T(np.ascontiguousarray(np.moveaxis(x, -1, 1)))
+
+
+def last(y):
+    return np.moveaxis(np.asarray(y), 1, -1)
+
+
 def conv_transpose(x, w, o):
-    letters = "DHW"[2 - x.ndim :]
+    n, letters, groups = x.ndim - 2, "DHW"[2 - x.ndim :], o.get("groups", 1)
+    if o.get("transpose_kernel"):  # w: the first features of each group
+        w = w[..., : w.shape[-1] // groups]
+        f = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
+        dtype, kernel = x.dtype, np.moveaxis(w, (-2, -1), (0, 1))
+        y = last(f(first(x).double(), T(np.ascontiguousarray(kernel)).double(), None, o.get("strides", 1),
+                   o.get("padding"), o.get("output_padding", 0), groups, o.get("kernel_dilation", 1)))
+        return y.astype(dtype) if dtype.kind in "iu" else y
+    if groups > 1:
+        return conv(x, w, {"padding": o["padding"], "groups": groups})
     x, w = (jnp.asarray(v, float if v.dtype == bool else v.dtype) for v in (x, w))
     return jax.lax.conv_transpose(x, w, spatial(x, o, "strides"), o.get("padding", "SAME"),
                                   spatial(x, o, "kernel_dilation"),
                                   dimension_numbers=("N" + letters + "C", letters + "IO", "N" + letters + "C"))
+
+
+def torch_max_pool(x, o):
+    f = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[x.ndim - 3]
+    y = f(first(x).double(), o.get("window", 2), o.get("strides"), o.get("padding", 0), o.get("dilation", 1),
+          o["ceil_mode"], o.get("return_indices", False))
+    return [last(v) for v in y] if o.get("return_indices") else last(y)
+
+
+def torch_avg_pool(x, o):
+    f = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[x.ndim - 3]
+    return last(f(first(x).double(), o["window"], o["strides"], o["padding"], o["ceil_mode"],
+                  o.get("count_include_pad", True)))
+
+
+def max_unpool(x, at, o):
+    n = x.ndim - 2
+    size = ((5,), (4, 7))[n - 1] if o.get("extents") else None
+    return last((F.max_unpool1d, F.max_unpool2d)[n - 1](first(x).double(), first(at).long(), 2, output_size=size))
+
+
+def adaptive_pool(x, kind, n):
+    return last(getattr(F, f"adaptive_{kind}_pool{x.ndim - 2}d")(first(x).double(), n))
 
 
 def lowest(x):
@@ -166,7 +256,9 @@ def pooled(x, o, f):
     widths = [(0, 0)] + widths + [(0, 0)]
     steps = (slice(None),) + (slice(None, None, stride),) * n
     view = np.lib.stride_tricks.sliding_window_view
-    x, kept = (view(np.pad(v, widths), (window,) * n, axes)[steps] for v in (x, kept))
+    apart = o.get("dilation", 1)
+    inner = (Ellipsis,) + (slice(None, None, apart),) * n
+    x, kept = (view(np.pad(v, widths), ((window - 1) * apart + 1,) * n, axes)[steps][inner] for v in (x, kept))
     return f(x, tuple(range(-n, 0)), kept)
 
 
@@ -222,3 +314,197 @@ def moons(key, n, o):
     labels, angle = np.arange(n) % 2, np.pi * np.asarray(jax.random.uniform(keys[0], (n,), "float32"), float)
     points = np.where(labels == 0, [np.cos(angle), np.sin(angle)], [1 - np.cos(angle), 0.5 - np.sin(angle)]).T
     return points + np.asarray(jax.random.normal(keys[1], (n, 2), "float32"), float) * o.get("noise", 0.1), labels
+
+
+GATES = {"lstm": 4, "gru": 3, "rnn": 1}
+
+
+def gate_parts(kind, v):
+    return np.split(v, GATES[kind], -1)
+
+
+def one_turn(kind, sums, wh, bh, h, c, o):
+    """A turn as ONNX has it, with its activations, clip, peepholes and linear_before_reset: the next h and c."""
+    names = {"tanh": np.tanh, "relu": lambda v: np.maximum(v, 0), "sigmoid": scipy.special.expit}
+    usual = {"lstm": ("sigmoid", "tanh", "tanh"), "gru": ("sigmoid", "tanh"), "rnn": ("tanh",)}[kind]
+    most = o.get("clip", np.inf)
+    fs = [lambda v, f=names[n]: f(np.clip(v, -most, most)) for n in o.get("activations", usual)]
+    if kind == "rnn":
+        return fs[0](sums + h @ wh.T + bh), c
+    if kind == "lstm":
+        p = o.get("p", np.zeros((3, 1)))
+        i, f, g, out = gate_parts(kind, sums + h @ wh.T + bh)
+        c = fs[0](f + p[1] * c) * c + fs[0](i + p[0] * c) * fs[1](g)
+        return fs[0](out + p[2] * c) * names[o.get("activations", usual)[2]](c), c
+    (sr, sz, sn), (wr, wz, wn), (br, bz, bn) = gate_parts(kind, sums), np.split(wh, 3), np.split(bh, 3)
+    r, z = fs[0](sr + h @ wr.T + br), fs[0](sz + h @ wz.T + bz)
+    add = r * (h @ wn.T + bn) if o.get("linear_before_reset", True) else (r * h) @ wn.T + bn
+    return (1 - z) * fs[1](sn + add) + z * h, c
+
+
+def by_turns(kind, x, wi, wh, bi, bh, h, c, o):
+    """One layer, turn by turn: y and the last states."""
+    ys = []
+    for k in range(x.shape[1])[:: -1 if o.get("reverse") else 1]:
+        h, c = one_turn(kind, x[:, k] @ wi.T + bi, wh, bh, h, c, o)
+        ys.append(h)
+    ys = ys[::-1] if o.get("reverse") else ys
+    return [np.stack(ys, 1), h[None]] + ([c[None]] if kind == "lstm" else [])
+
+
+def torch_recurrent(kind, x, wi, wh, bi, bh, h, c, o):
+    """PyTorch's layers with the weights of tests/contracts/recurrent_test.lua."""
+    layers, ways = o.get("layers", 1), 2 if o.get("bidirectional") else 1
+    build = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn": torch.nn.RNN}[kind]
+    module = build(wi.shape[1], wh.shape[1], layers, bias=o.get("bias", True), batch_first=True,
+                   bidirectional=ways == 2, dtype=torch.float64)
+    tree = {}
+    for k in range(layers):
+        for way, end in enumerate(["", "_reverse"][:ways]):
+            into = wi if k == 0 else np.concatenate([wh] * ways, 1)
+            for name, v in ("weight_ih", into), ("weight_hh", wh), ("bias_ih", bi), ("bias_hh", bh):
+                if o.get("bias", True) or name[0] == "w":
+                    tree[f"{name}_l{k}{end}"] = T((v[::-1] if way else v).copy() / (k + 1))
+    module.load_state_dict(tree)
+    count, given, inputs = layers * ways, None, T(x)
+    if o.get("state"):
+        h, c = (T(np.repeat(v[None], count, 0)) for v in (h, c))
+        given = (h, c) if kind == "lstm" else h
+    if "lengths" in o:
+        inputs = torch.nn.utils.rnn.pack_padded_sequence(inputs, list(o["lengths"]), True, False)
+    y, last = module(inputs, given)
+    if "lengths" in o:
+        y, _ = torch.nn.utils.rnn.pad_packed_sequence(y, True, total_length=x.shape[1])
+    return [y, *last] if kind == "lstm" else [y, last]
+
+
+def recurrent(kind, x, wi, wh, bi, bh, h, c, o):
+    if not o.get("state"):
+        h, c = 0 * h, 0 * c
+    if {"activations", "clip", "reverse", "linear_before_reset", "peephole"} & set(o):
+        extra = {"p": np.stack([bh[: wh.shape[1]] * k for k in (1, 2, 3)])} if o.get("peephole") else {}
+        return by_turns(kind, x, wi, wh, bi, bh, h, c, o | extra)
+    return torch_recurrent(kind, x, wi, wh, bi, bh, h, c, o)
+
+
+def cell_turn(kind, x, wi, wh, bi, bh, h, c, o):
+    """PyTorch's cells."""
+    f = {"lstm": torch.lstm_cell, "gru": torch.gru_cell, "rnn": torch.rnn_tanh_cell}[kind]
+    if not o.get("state"):
+        h, c = 0 * h, 0 * c
+    state = (T(h), T(c)) if kind == "lstm" else T(h)
+    bias = [T(bi), T(bh)] if o.get("bias", True) else []
+    got = f(T(x), state, T(wi), T(wh), *bias)
+    return list(got) if kind == "lstm" else [got]
+
+
+def onnx_recurrent(kind, x, w, r, b, p):
+    """ONNX's LSTM, GRU (linear_before_reset = 1) and RNN of x (time, batch, features) in two directions, by the
+    formulas of its operators: y (time, batch, 2 * hidden) and the last states."""
+    n, sigmoid, tanh = 2, scipy.special.expit, np.tanh
+    ys, hs, cs = [], [], []
+    for way in range(2):
+        rows = GATES[kind] * n
+        wt, rt, wb, rb = w[way, :rows].T, r[way, :rows].T, b[way, :rows], b[way, rows : 2 * rows]
+        pi, po, pf = np.split(p[way], 3)
+        h, c, y = np.zeros((x.shape[1], n)), np.zeros((x.shape[1], n)), []
+        for v in x[::-1] if way else x:
+            if kind == "rnn":
+                h = tanh(v @ wt + h @ rt + wb + rb)
+            elif kind == "gru":
+                sz, sr, sh = np.split(v @ wt + wb, 3, -1)
+                hz, hr, hh = np.split(h @ rt + rb, 3, -1)
+                z = sigmoid(sz + hz)
+                h = (1 - z) * tanh(sh + sigmoid(sr + hr) * hh) + z * h
+            else:
+                i, o, f, g = np.split(v @ wt + h @ rt + wb + rb, 4, -1)
+                c = sigmoid(f + pf * c) * c + sigmoid(i + pi * c) * tanh(g)
+                h = sigmoid(o + po * c) * tanh(c)
+            y.append(h)
+        ys.append(np.stack(y[::-1] if way else y))
+        hs.append(h)
+        cs.append(c)
+    return [np.concatenate(ys, -1), np.stack(hs)] + ([np.stack(cs)] if kind == "lstm" else [])
+
+
+def moved(f, x):
+    """What a function that moves elements makes of x: of the indices of its elements, from 1; 0 is a new zero."""
+    index = np.arange(1.0, x.size + 1).reshape(x.shape)
+    return np.insert(x.ravel(), 0, 0)[np.asarray(f(index)).astype(int)]
+
+
+def unfold(x, o):
+    y = F.unfold(first(x).double(), o["window"], o.get("dilation", 1), o.get("padding", 0), o.get("strides", 1)).numpy()
+    if "layout" not in o:  # (batch, channels * window, places)
+        y = np.moveaxis(y.reshape(y.shape[0], x.shape[-1], -1, y.shape[-1]), 1, 2)
+        y = np.swapaxes(y.reshape(y.shape[0], -1, y.shape[-1]), 1, 2)
+    return y
+
+
+def fold(x, o):
+    """Images of 4 x 5 of patches (batch, places, window * channels)."""
+    if "layout" not in o:
+        y = x.reshape(*x.shape[:2], 4, -1)
+        x = np.swapaxes(y, 2, 3).reshape(x.shape)
+    y = F.fold(T(np.ascontiguousarray(np.swapaxes(x, 1, 2))).double(), (4, 5), 2).numpy()
+    return y if "layout" in o else np.moveaxis(y, 1, -1)
+
+
+def resized(x, o):
+    """jax.image.resize to 7 x 3, or what of PyTorch has the options."""
+    if "exclude_outside" not in o:
+        if o["method"] == "nearest":
+            return nearest(x)
+        return jax.image.resize(jnp.asarray(real(x)), (7, 3), o["method"], o.get("antialias", True))
+    mode = {"cubic": "bicubic", "linear": "bilinear"}.get(o["method"], "nearest")
+    given = {} if mode == "nearest" else {"align_corners": o.get("coordinates") == "align_corners"}
+    if "scales" in o:
+        s = 1 / o["scales"][0]
+        at = (np.arange(7) + 0.5) * s - 0.5
+        low = np.floor(at)
+        rows = [np.clip(low + k, 0, x.shape[0] - 1).astype(int) for k in (0, 1)]
+        x = real(x)[rows[0]] * (1 - at + low)[:, None] + real(x)[rows[1]] * (at - low)[:, None]
+    return F.interpolate(T(x).double()[None, None], (7, 3), mode=mode, **given)[0, 0]
+
+
+def nearest(x):
+    rows, columns = (np.floor((np.arange(n) + 0.5) * e / n).astype(int) for n, e in zip((7, 3), x.shape))
+    return x[rows][:, columns]
+
+
+def interpolated(x, o):
+    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(o.get("mode"), o.get("mode", "nearest"))
+    given = {"align_corners": o.get("align_corners", False)} if mode[:2] == "bi" else {}
+    return last(F.interpolate(first(x).double(), o.get("to"), o.get("scale"), mode, antialias=o.get("antialias", False),
+                              **given))
+
+
+def grid_sampled(x, grid, o):
+    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(o.get("method", "linear"), "nearest")
+    return last(F.grid_sample(first(x), T(grid), mode, o.get("padding", "zeros"), o.get("align_corners", False)))
+
+
+def binary(x, y, o):
+    """Binary cross entropy of logits, whose weights are numbers."""
+    loss = y * np.logaddexp(0, -x) * o.get("pos_weight", 1) + (1 - y) * np.logaddexp(0, x)
+    return reduced(loss * o.get("weight", 1), o)
+
+
+def focal(x, y, o):
+    loss = optax.sigmoid_focal_loss(jnp.asarray(x), jnp.asarray(y), alpha=o.get("alpha"), gamma=o.get("gamma", 2))
+    return reduced(np.asarray(loss), o)
+
+
+def torch_loss(name, o, *arrays):
+    """A loss of PyTorch of broadcast arrays."""
+    names = {"epsilon": "eps"}
+    return getattr(F, name)(*(T(np.array(v, float)) for v in arrays), **{names.get(k, k): v for k, v in o.items()})
+
+
+def ctc(x, labels, o):
+    n, time = x.shape[:2]
+    log_p = F.log_softmax(T(np.swapaxes(x, 0, 1).copy()), -1)
+    cut = o.get("cut")
+    lengths = [torch.full((n,), 4 if cut else time), torch.full((n,), 1 if cut else labels.shape[1])]
+    return F.ctc_loss(log_p, T(labels).long() - (1 if cut else 0), *lengths, 2 if cut else 0,
+                      o.get("reduction", "mean"), o.get("zero_infinity", False))
